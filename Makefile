@@ -1,0 +1,63 @@
+# The workshop. `make` alone lists the targets.
+
+GO       ?= go
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+# Tools are pinned in a module of their own, so that none of them decides a version of ours.
+TOOL := $(GO) tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build ./kalypso
+	CGO_ENABLED=0 $(GO) build -trimpath -o kalypso ./cmd/kalypso
+
+.PHONY: demo
+demo: build ## compile the sample fleet and show the result
+	@hack/demo.sh
+
+.PHONY: test
+test: ## run all tests
+	$(GO) test ./...
+
+.PHONY: golden
+golden: ## rewrite the golden files, then show what changed
+	@hack/golden.sh
+
+.PHONY: lint
+lint: ## check style, imports and workflows
+	$(TOOL) golangci-lint run
+	$(TOOL) actionlint -shellcheck= -pyflakes=
+
+.PHONY: fmt
+fmt: ## format all Go files
+	$(TOOL) golangci-lint fmt
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## run the benchmarks that match BENCH (all)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities (needs the network)
+	$(TOOL) govulncheck ./...
+
+.PHONY: ci
+ci: ## what every change must pass (minutes)
+	@.ci/run
+
+.PHONY: ci-full
+ci-full: ## ci and all that takes longer or needs more than Go
+	@.ci/full
+
+.PHONY: clean
+clean: ## remove what make made
+	rm -rf kalypso kalypso.exe build dist coverage.out

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// compiled is one environment after all stages. If the list has errors the rest may be missing.
+type compiled struct {
+	environment *model.Environment
+	fleet       *model.Fleet
+	assignments []schedule.Assignment
+	tree        *render.Tree
+	diags       diag.List
+}
+
+// compiler runs the stages for one environment after the other.
+type compiler struct {
+	reader *gitops.Reader
+	loader *gitops.Loader
+	// names are those of all environments.
+	names []string
+	// folders are where output is written; what is in them counts as published.
+	folders []fs.FS
+}
+
+// compile goes through all stages, so that one run reports what is wrong in any of them.
+func (c *compiler) compile(ctx context.Context, environment *model.Environment) *compiled {
+	out := &compiled{environment: environment}
+	out.fleet, out.diags = c.loader.Fleet(ctx, environment, c.names)
+	if out.fleet == nil {
+		return out
+	}
+	var diags diag.List
+	out.assignments, diags = schedule.Assign(out.fleet)
+	out.diags.Add(diags)
+	out.tree, diags = render.Render(out.fleet, out.assignments, render.Options{Published: c.published(ctx, out.fleet)})
+	out.diags.Add(diags)
+	return out
+}
+
+// published tells what is out there already. The GitOps repositories are read when it is first
+// asked, which is seldom: only about files that have flaws.
+func (c *compiler) published(ctx context.Context, fleet *model.Fleet) func(string, []byte) bool {
+	var outputs []gitops.Output
+	asked := false
+	return func(path string, content []byte) bool {
+		for _, folder := range c.folders {
+			if old, err := fs.ReadFile(folder, path); err == nil && bytes.Equal(old, content) {
+				return true
+			}
+		}
+		if !asked {
+			outputs, asked = c.reader.ReadOutputs(ctx, fleet), true
+		}
+		for _, output := range outputs {
+			if output.Tree == nil {
+				return false
+			}
+			if old, err := fs.ReadFile(output.Tree, path); err != nil || !bytes.Equal(old, content) {
+				return false
+			}
+		}
+		return len(outputs) > 0
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/fatih/color"
+	"github.com/mattn/go-isatty"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// edges are what a command sees of the machine it runs on.
+type edges struct {
+	// stdout is for results, stderr for everything else.
+	stdout, stderr io.Writer
+	env            func(string) string
+	// terminal tells for stdout and stderr whether a person is looking.
+	stdoutTerminal, stderrTerminal bool
+	// workingDir is the folder that the command was started in.
+	workingDir func() (string, error)
+}
+
+// system returns the edges of the process.
+func system() *edges {
+	return &edges{
+		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
+		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
+		workingDir: os.Getwd,
+	}
+}
+
+// colourful decides whether output is coloured: as --color says, else only on a terminal, and not
+// where NO_COLOR, CI or a dumb terminal speak against it.
+func (e *edges) colourful(flag string, terminal bool) bool {
+	switch flag {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return terminal && e.env("NO_COLOR") == "" && e.env("CI") == "" && e.env("TERM") != "dumb"
+}
+
+// palette are the colours of one stream.
+type palette struct {
+	added, removed, changed, heading, faint func(string) string
+}
+
+func newPalette(on bool) palette {
+	return palette{
+		added: paint(on, color.FgGreen), removed: paint(on, color.FgRed), changed: paint(on, color.FgYellow),
+		heading: paint(on, color.Bold), faint: paint(on, color.FgCyan),
+	}
+}
+
+func paint(on bool, attributes ...color.Attribute) func(string) string {
+	c := color.New(attributes...)
+	c.DisableColor()
+	if on {
+		c.EnableColor()
+	}
+	return func(text string) string { return c.Sprint(text) }
+}
+
+// style is how diagnostics look on stderr.
+func style(on bool) diag.Style {
+	return diag.Style{
+		Error: paint(on, color.FgRed, color.Bold), Warning: paint(on, color.FgYellow, color.Bold),
+		Notice: paint(on, color.FgCyan), Place: paint(on, color.Bold), Hint: paint(on, color.FgGreen),
+	}
+}
+
+// version is that of the build: the module's version, else the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return "devel-" + setting.Value
+		}
+	}
+	return "devel"
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// fleetFlags are the flags of every command that reads a fleet.
+type fleetFlags struct {
+	environments        []string
+	controlPlane        string
+	baseBranch          string
+	base                string
+	replace             []string
+	worktree            bool
+	ignoreKustomization bool
+	tenantLimits        []string
+	color               string
+	format              string
+}
+
+func (f *fleetFlags) add(cmd *cobra.Command, e *edges) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.environments, "env", nil, "`environment` to compile (repeatable)")
+	flags.StringVar(&f.controlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
+	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that holds the Environments")
+	flags.StringVar(&f.base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
+	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
+	flags.BoolVar(&f.worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
+	flags.BoolVar(&f.ignoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
+	flags.StringArrayVar(&f.tenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+	flags.StringVar(&f.color, "color", "auto", "colour the output: `when` is auto, always or never")
+	addOutputFlag(cmd, &f.format)
+	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return f.completeEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// limits are the limits that --tenant-limit can change.
+func limits(l *model.Limits) map[string]func(int) {
+	return map[string]func(int){
+		"file-bytes":         func(n int) { l.FileBytes = int64(n) },
+		"registration-bytes": func(n int) { l.SourceBytes = int64(n) },
+		"files":              func(n int) { l.Files = n },
+		"documents":          func(n int) { l.Documents = n },
+		"nesting":            func(n int) { l.Nesting = n },
+		"targets":            func(n int) { l.Targets = n },
+	}
+}
+
+func limitNames() []string {
+	var names []string
+	for name := range limits(&model.Limits{}) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// options turns the flags into how sources are parsed.
+func (f *fleetFlags) options() (model.Options, error) {
+	options := model.DefaultOptions()
+	options.IgnoreKustomization = f.ignoreKustomization
+	settable := limits(&options.Tenant)
+	for _, limit := range f.tenantLimits {
+		name, value, _ := strings.Cut(limit, "=")
+		set, known := settable[name]
+		if !known {
+			return options, usageError("--tenant-limit %s: there is no limit %q (%s)", limit, name, diag.DidYouMean(name, limitNames()))
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return options, usageError("--tenant-limit %s: write %s=NUMBER with a number above 0", limit, name)
+		}
+		set(n)
+	}
+	return options, nil
+}
+
+// check finds wrong values of flags that cobra cannot know.
+func (f *fleetFlags) check() error {
+	if !slices.Contains([]string{"auto", "always", "never"}, f.color) {
+		return usageError("--color %s: write auto, always or never", f.color)
+	}
+	return checkFormat(f.format)
+}
+
+// open returns what reads the fleet. Close the Reader when done.
+func (f *fleetFlags) open(e *edges) (*gitops.Reader, *gitops.Loader, error) {
+	options, err := f.options()
+	if err != nil {
+		return nil, nil, err
+	}
+	repo, err := f.findControlPlane(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := gitops.NewReader(gitops.Options{Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential})
+	if err != nil {
+		return nil, nil, &exitError{exitUsage, err}
+	}
+	return reader, gitops.NewLoader(reader, gitops.ControlPlane{
+		Repo: repo, BaseBranch: f.baseBranch, Base: f.base, Options: options,
+	}), nil
+}
+
+// findControlPlane returns what --control-plane says, else the workflow's repository, else the one
+// around the current folder.
+func (f *fleetFlags) findControlPlane(e *edges) (string, error) {
+	if f.controlPlane != "" {
+		return f.controlPlane, nil
+	}
+	if server, repo := e.env("GITHUB_SERVER_URL"), e.env("GITHUB_REPOSITORY"); server != "" && repo != "" {
+		return server + "/" + repo, nil
+	}
+	dir, err := e.workingDir()
+	if err != nil {
+		return "", err
+	}
+	for folder := dir; ; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", usageError("there is no git repository around %s: say which control plane with --control-plane URL-OR-PATH", dir)
+		}
+	}
+}
+
+// choose returns the environments to compile: those that --env names; in a workflow those whose
+// branch was pushed; else everything if all is true.
+func (f *fleetFlags) choose(e *edges, environments []*model.Environment, all bool) ([]*model.Environment, error) {
+	names := environmentNames(environments)
+	if len(f.environments) > 0 {
+		var chosen []*model.Environment
+		for _, name := range f.environments {
+			i := slices.Index(names, name)
+			if i < 0 {
+				return nil, usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+			}
+			if !slices.Contains(chosen, environments[i]) {
+				chosen = append(chosen, environments[i])
+			}
+		}
+		return chosen, nil
+	}
+	if all {
+		return environments, nil
+	}
+	if e.env("GITHUB_ACTIONS") == "true" {
+		pushed := slices.DeleteFunc(slices.Clone(environments), func(environment *model.Environment) bool {
+			return environment.ControlPlane.Branch.Value != e.env("GITHUB_REF_NAME")
+		})
+		if len(pushed) > 0 {
+			return pushed, nil
+		}
+	}
+	return nil, usageError("say which environment with --env: %s", strings.Join(names, ", "))
+}
+
+func environmentNames(environments []*model.Environment) []string {
+	names := make([]string, len(environments))
+	for i, environment := range environments {
+		names[i] = environment.Name.Value
+	}
+	return names
+}
+
+// completeEnvironments reads the names of the environments if that needs no network.
+func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string {
+	reader, loader, err := f.open(e)
+	if err != nil {
+		return nil
+	}
+	defer reader.Close() //nolint:errcheck // only read
+	repo, err := f.findControlPlane(e)
+	if err != nil || !reader.IsLocal(repo) {
+		return nil
+	}
+	environments, _ := loader.Environments(cmd.Context())
+	return environmentNames(environments)
+}
+
+// addOutputFlag adds -o.
+func addOutputFlag(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVarP(format, "output", "o", formatText, fmt.Sprintf("`format` of the result: %s", strings.Join(formats(), ", ")))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp))
+}

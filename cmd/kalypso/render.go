@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// renderOptions are the flags of kalypso render.
+type renderOptions struct {
+	fleetFlags
+	outputDir string
+	dryRun    bool
+	exitCode  bool
+}
+
+func newRender(e *edges) *cobra.Command {
+	opts := &renderOptions{}
+	cmd := &cobra.Command{
+		Use:   "render",
+		Short: "Compile an environment",
+		Long: `Compile an environment: schedule its deployment targets on its cluster types and render
+the manifests of each.
+
+--dry-run shows how the result differs from the GitOps branch. --output-dir writes it to a
+folder; with several environments, to a folder for each below it.`,
+		Example: `  kalypso render --env dev --dry-run
+  kalypso render --env dev --control-plane ./control-plane --output-dir out
+  kalypso render --env dev --dry-run --replace 'https://github.com/acme/*=../*'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRender(cmd.Context(), e, opts) },
+	}
+	opts.add(cmd, e)
+	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder`; what kalypso did not write there stays")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the difference to the GitOps branch, change nothing")
+	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
+	return cmd
+}
+
+func (o *renderOptions) check() error {
+	if o.dryRun == (o.outputDir != "") {
+		return usageError("say what to do with the result: either --dry-run or --output-dir FOLDER")
+	}
+	return o.fleetFlags.check()
+}
+
+func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	session, err := opts.start(ctx, e, false)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	for _, environment := range session.environments {
+		session.compile(ctx, environment, opts.folders(session, environment.Name.Value))
+	}
+	if session.failed() {
+		return session.finish("nothing was written")
+	}
+	for _, result := range session.results {
+		if opts.dryRun {
+			err = session.dryRun(ctx, result)
+		} else {
+			err = session.write(ctx, result, opts.folder(session, result.environment.Name.Value))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := session.finish(""); err != nil {
+		return err
+	}
+	if opts.exitCode && session.changed() {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// folder is where an environment is written.
+func (o *renderOptions) folder(s *session, environment string) string {
+	if len(s.environments) > 1 {
+		return filepath.Join(o.outputDir, environment)
+	}
+	return o.outputDir
+}
+
+// folders returns the output folder as it is now, if there is one.
+func (o *renderOptions) folders(s *session, environment string) []fs.FS {
+	if o.outputDir == "" {
+		return nil
+	}
+	return []fs.FS{os.DirFS(o.folder(s, environment))}
+}
+
+// dryRun compares an environment with each of its GitOps branches.
+func (s *session) dryRun(ctx context.Context, result *result) error {
+	outputs := s.reader.ReadOutputs(ctx, result.fleet)
+	if len(outputs) == 0 {
+		result.notes = append(result.notes, "the environment has no GitOpsRepo: everything is listed as added")
+		return s.compare(ctx, result, gitops.Output{})
+	}
+	for _, output := range outputs {
+		if output.Tree == nil {
+			result.notes = append(result.notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
+		}
+		if err := s.compare(ctx, result, output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) compare(ctx context.Context, result *result, output gitops.Output) error {
+	change, err := gitops.Compare(ctx, output.Tree, result.tree)
+	if err != nil {
+		return &exitError{exitRemote, errors.New(s.reader.Scrub(err.Error()))}
+	}
+	result.changes = append(result.changes, newChangeResult(change, output))
+	return nil
+}
+
+// write writes an environment to its folder.
+func (s *session) write(ctx context.Context, result *result, folder string) error {
+	change, err := gitops.WriteFolder(ctx, folder, result.tree)
+	if err != nil {
+		return &exitError{exitModel, fmt.Errorf("write %s: %w", folder, err)}
+	}
+	result.changes = append(result.changes, newChangeResult(change, gitops.Output{}))
+	result.folder = folder
+	return nil
+}

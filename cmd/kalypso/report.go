@@ -1,0 +1,131 @@
+package main
+
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// formatVersion is that of the JSON shape. Fields are added without a change of it.
+const formatVersion = "1"
+
+// report is the result of render and validate in JSON.
+type report struct {
+	FormatVersion string              `json:"formatVersion"`
+	Environments  []environmentResult `json:"environments"`
+	Diagnostics   []diagnosticResult  `json:"diagnostics"`
+}
+
+type environmentResult struct {
+	Name string `json:"name"`
+	// PromotedCommit is the commit of the base; empty if it has none.
+	PromotedCommit string             `json:"promotedCommit,omitempty"`
+	Folder         string             `json:"folder,omitempty"`
+	Sources        []sourceResult     `json:"sources"`
+	Assignments    []assignmentResult `json:"assignments"`
+	Changes        []*changeResult    `json:"changes,omitempty"`
+}
+
+type sourceResult struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Path   string `json:"path"`
+}
+
+type assignmentResult struct {
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"deploymentTarget"`
+	Workspace   string `json:"workspace,omitempty"`
+	// Registration admitted the workload; empty for what the control plane itself holds.
+	Registration string   `json:"workloadRegistration,omitempty"`
+	Policies     []string `json:"policies"`
+}
+
+// changeResult is the difference to one GitOps branch or folder.
+type changeResult struct {
+	GitOpsRepo string         `json:"gitOpsRepo,omitempty"`
+	Commit     string         `json:"commit,omitempty"`
+	Plan       planResult     `json:"plan"`
+	Targets    []targetResult `json:"targets"`
+	Files      []fileResult   `json:"files"`
+
+	change *gitops.Change
+}
+
+// planResult counts deployment targets.
+type planResult struct {
+	Summary      string `json:"summary"`
+	Targets      int    `json:"targets"`
+	ClusterTypes int    `json:"clusterTypes"`
+	Added        int    `json:"added"`
+	Changed      int    `json:"changed"`
+	Removed      int    `json:"removed"`
+	Unchanged    int    `json:"unchanged"`
+}
+
+type targetResult struct {
+	ClusterType string        `json:"clusterType"`
+	Target      string        `json:"deploymentTarget"`
+	Action      gitops.Action `json:"action"`
+	Files       []string      `json:"files,omitempty"`
+}
+
+type fileResult struct {
+	Path   string        `json:"path"`
+	Action gitops.Action `json:"action"`
+}
+
+func newChangeResult(change *gitops.Change, output gitops.Output) *changeResult {
+	r := &changeResult{
+		change: change, Commit: output.Commit, Targets: []targetResult{}, Files: []fileResult{},
+		Plan: planResult{
+			Summary: change.Plan(), Targets: len(change.Targets), ClusterTypes: change.ClusterTypes,
+			Added: change.Count(gitops.Added), Changed: change.Count(gitops.Changed),
+			Removed: change.Count(gitops.Removed), Unchanged: change.Count(gitops.Unchanged),
+		},
+	}
+	if output.Repo != nil {
+		r.GitOpsRepo = output.Repo.Name.Value
+	}
+	for _, t := range change.Targets {
+		if t.Action != gitops.Unchanged {
+			r.Targets = append(r.Targets, targetResult{t.ClusterType, t.Target, t.Action, t.Files})
+		}
+	}
+	for _, f := range change.Files {
+		r.Files = append(r.Files, fileResult{f.Path, f.Action})
+	}
+	return r
+}
+
+func newReport(s *session) report {
+	r := report{FormatVersion: formatVersion, Environments: []environmentResult{}, Diagnostics: diagnosticResults(s.diags)}
+	for _, result := range s.results {
+		r.Environments = append(r.Environments, newEnvironmentResult(result))
+	}
+	return r
+}
+
+func newEnvironmentResult(result *result) environmentResult {
+	e := environmentResult{
+		Name: result.environment.Name.Value, Folder: result.folder, Changes: result.changes,
+		Sources: []sourceResult{}, Assignments: []assignmentResult{},
+	}
+	if result.fleet == nil {
+		return e
+	}
+	e.PromotedCommit = result.fleet.PromotedCommit
+	for _, source := range result.fleet.Sources {
+		e.Sources = append(e.Sources, sourceResult{source.Repo, source.Ref.Branch, source.Commit, source.Ref.Path})
+	}
+	for _, a := range result.assignments {
+		assigned := assignmentResult{ClusterType: a.ClusterType.Name.Value, Target: a.Target.Name.Value, Workspace: a.Target.Workspace}
+		if a.Target.Registration != nil {
+			assigned.Registration = a.Target.Registration.Name.Value
+		}
+		for _, policy := range a.Reasons {
+			assigned.Policies = append(assigned.Policies, policy.Name.Value)
+		}
+		e.Assignments = append(e.Assignments, assigned)
+	}
+	return e
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit codes, as the README lists them.
+const (
+	exitDone        = 0
+	exitModel       = 1
+	exitUsage       = 2
+	exitRemote      = 3
+	exitChanges     = 4
+	exitInterrupted = 130
+)
+
+// exitError is an error with the code that the process ends with.
+type exitError struct {
+	code int
+	// err is nil if everything has been said.
+	err error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// run is the whole program: arguments and edges in, exit code out.
+func run(ctx context.Context, args []string, e *edges) int {
+	root := newRoot(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case ctx.Err() != nil:
+		fmt.Fprintln(e.stderr, "kalypso: interrupted, nothing was changed")
+		return exitInterrupted
+	case errors.As(err, &exit):
+		if exit.err != nil {
+			fmt.Fprintf(e.stderr, "kalypso: %v\n", exit.err)
+		}
+		return exit.code
+	default: // cobra's own errors are about the command line
+		fmt.Fprintf(e.stderr, "kalypso: %v\n", err)
+		return exitUsage
+	}
+}
+
+func newRoot(e *edges) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kalypso",
+		Short: "Compile the model of a Kubernetes fleet into the manifests that its clusters pull",
+		Long: `kalypso reads a control plane repository and the application repositories that it
+registers, schedules deployment targets on cluster types, and renders the manifests of each.
+
+Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return fromEnvironment(cmd.Flags(), e.env)
+		},
+	}
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError("%w\nsee %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRender(e), newValidate(e), newVersion(e))
+	return root
+}
+
+// fromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
+// that repeats are separated by line breaks or commas.
+func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := env(name)
+		if f.Changed || value == "" || f.Name == "help" {
+			return
+		}
+		values := []string{value}
+		if f.Value.Type() == "stringArray" {
+			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' })
+		}
+		for _, value := range values {
+			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	})
+	if len(errs) > 0 {
+		return &exitError{exitUsage, errors.Join(errs...)}
+	}
+	return nil
+}
+
+func newVersion(e *edges) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if format == formatText {
+				_, err := fmt.Fprintln(e.stdout, "kalypso", version())
+				return err
+			}
+			return printStructured(e.stdout, format, struct {
+				Version string `json:"version"`
+			}{version()})
+		},
+	}
+	addOutputFlag(cmd, &format)
+	return cmd
+}

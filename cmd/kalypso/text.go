@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// printText writes the results for people: for each environment the plan, what happens to each
+// deployment target, and for a dry run the differences of the files.
+func (s *session) printText() error {
+	out := bufio.NewWriter(s.stdout)
+	p := textPrinter{out, newPalette(s.colourful(s.flags.color, s.stdoutTerminal))}
+	for i, result := range s.results {
+		if len(s.results) > 1 {
+			if i > 0 && len(result.changes) > 0 {
+				fmt.Fprintln(out)
+			}
+			fmt.Fprintf(out, "%s: ", result.environment.Name.Value)
+		}
+		for _, note := range result.notes {
+			fmt.Fprintf(s.stderr, "%s: %s\n", result.environment.Name.Value, diag.Safe(note))
+		}
+		if len(result.changes) == 0 {
+			fmt.Fprintln(out, result.size())
+		}
+		for _, change := range result.changes {
+			p.change(change, result.folder == "")
+		}
+		if result.folder != "" {
+			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, files(len(result.tree.Files)))
+		}
+	}
+	return out.Flush()
+}
+
+// size says how much was compiled.
+func (r *result) size() string {
+	clusterTypes := map[string]bool{}
+	for _, c := range r.fleet.ClusterTypes {
+		clusterTypes[c.Name.Value] = true
+	}
+	return fmt.Sprintf("%d targets on %d cluster types, %s", len(r.assignments), len(clusterTypes), files(len(r.tree.Files)))
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+type textPrinter struct {
+	io.Writer
+	palette
+}
+
+func (p textPrinter) change(c *changeResult, withDiff bool) {
+	fmt.Fprintln(p, p.heading(c.Plan.Summary))
+	if c.change.Empty() {
+		fmt.Fprintln(p, "up to date")
+		return
+	}
+	p.targets(c)
+	if withDiff {
+		for _, file := range c.change.Files {
+			p.file(file)
+		}
+	}
+	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
+		c.change.CountFiles(gitops.Added), c.change.CountFiles(gitops.Changed), c.change.CountFiles(gitops.Removed))
+}
+
+// targets lists what happens to each target, what goes first.
+func (p textPrinter) targets(c *changeResult) {
+	if len(c.Targets) > 0 {
+		fmt.Fprintln(p)
+	}
+	for _, action := range []gitops.Action{gitops.Removed, gitops.Changed, gitops.Added} {
+		for _, t := range c.Targets {
+			if t.Action != action {
+				continue
+			}
+			line := fmt.Sprintf("%s %s/%s", action.Sign(), t.ClusterType, t.Target)
+			if len(t.Files) > 0 {
+				line += "  " + strings.Join(t.Files, ", ")
+			}
+			fmt.Fprintln(p, p.paint(action, line))
+		}
+	}
+}
+
+func (p textPrinter) paint(action gitops.Action, text string) string {
+	switch action {
+	case gitops.Added:
+		return p.added(text)
+	case gitops.Removed:
+		return p.removed(text)
+	default:
+		return p.changed(text)
+	}
+}
+
+// file writes a unified diff.
+func (p textPrinter) file(f gitops.FileChange) {
+	before, after := "a/"+f.Path, "b/"+f.Path
+	if f.Action == gitops.Added {
+		before = "/dev/null"
+	}
+	if f.Action == gitops.Removed {
+		after = "/dev/null"
+	}
+	text := string(diff.Diff(before, f.Old, after, f.New))
+	// The first line repeats the names in a form of its own.
+	_, text, _ = strings.Cut(text, "\n")
+	fmt.Fprintln(p)
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(p, p.diffLine(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+func (p textPrinter) diffLine(line string) string {
+	safe := strings.ReplaceAll(diag.Safe(strings.ReplaceAll(line, "\t", "\x00")), `\x00`, "\t")
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return p.heading(safe)
+	case strings.HasPrefix(line, "@@"):
+		return p.faint(safe)
+	case strings.HasPrefix(line, "+"):
+		return p.added(safe)
+	case strings.HasPrefix(line, "-"):
+		return p.removed(safe)
+	default:
+		return safe
+	}
+}

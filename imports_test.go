@@ -1,0 +1,283 @@
+// Package kalypso_test guards the plan of the house: which package may import which.
+package kalypso_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/kalypso-gitops/kalypso"
+
+// A room is a package and what it may import beyond the standard library.
+type room struct {
+	dir        string   // below the module's root
+	pure       bool     // computes only: the machine is closed to it
+	thirdParty []string // module or package paths; what is below them is allowed too
+}
+
+// house lists every package, in order: each may import only rooms above its own. A room whose name ends in "test" helps
+// tests, of any room, and only them.
+var house = []room{
+	{dir: "pkg/diag", pure: true},
+	{dir: "pkg/model", pure: true, thirdParty: []string{
+		"github.com/go-git/go-git/v5/plumbing/format/gitignore", // the matcher that Flux uses; the rest of go-git is not pure
+		"go.yaml.in/yaml/v2",
+		"go.yaml.in/yaml/v3",
+		"golang.org/x/sync/errgroup",
+		"k8s.io/apimachinery",
+	}},
+	{dir: "pkg/schedule", pure: true, thirdParty: []string{"k8s.io/apimachinery"}},
+	{dir: "pkg/render", pure: true, thirdParty: []string{
+		"github.com/Masterminds",
+		"github.com/mitchellh/hashstructure",
+		"github.com/santhosh-tekuri/jsonschema/v6",
+		"go.yaml.in/yaml/v2",
+		"go.yaml.in/yaml/v3",
+		"golang.org/x/sync/errgroup",
+		"golang.org/x/text/message",
+		"k8s.io/apimachinery",
+		"sigs.k8s.io/yaml",
+	}},
+	{dir: "pkg/gitops", thirdParty: []string{
+		"github.com/go-git/go-billy/v5",
+		"github.com/go-git/go-git/v5",
+		"github.com/skeema/knownhosts",
+		"golang.org/x/crypto/ssh",
+		"golang.org/x/sync/errgroup",
+	}},
+	{dir: "pkg/gitops/gitopstest"},
+	{dir: "cmd/kalypso", thirdParty: []string{
+		"github.com/fatih/color",
+		"github.com/mattn/go-isatty",
+		"github.com/rogpeppe/go-internal/diff",
+		"github.com/spf13/cobra",
+		"github.com/spf13/pflag",
+		"sigs.k8s.io/yaml",
+	}},
+}
+
+// machine is what pure rooms may not import: files, network, processes, chance. Below these paths too.
+var machine = []string{
+	"crypto/rand", "io/ioutil", "log", "math/rand", "net", "os", "path/filepath", "plugin", "runtime/debug", "syscall", "unsafe",
+}
+
+// harmless are packages below those of machine that only compute.
+var harmless = []string{"net/netip", "net/url"}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	problems, err := check(os.DirFS("."), house)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+}
+
+func TestImportsRefused(t *testing.T) {
+	t.Parallel()
+	rooms := []room{
+		{dir: "pkg/low", pure: true, thirdParty: []string{"example.com/yaml"}},
+		{dir: "pkg/high", thirdParty: []string{"example.com/git/v5"}},
+		{dir: "pkg/high/hightest"},
+		{dir: "cmd/top"},
+	}
+	const low, high = "pkg/low/a.go", "pkg/high/a.go"
+	for name, test := range map[string]struct {
+		file, imports, want string
+	}{
+		"earlier room":            {file: high, imports: module + "/pkg/low"},
+		"later room":              {low, module + "/pkg/high", "pkg/low/a.go imports pkg/high, which comes later"},
+		"later room in a test":    {"pkg/low/a_test.go", module + "/pkg/high", "pkg/low/a_test.go imports pkg/high, which comes later"},
+		"own room in a test":      {file: "pkg/low/a_test.go", imports: module + "/pkg/low"},
+		"helper in a test":        {file: "pkg/low/a_test.go", imports: module + "/pkg/high/hightest"},
+		"helper in a program":     {"cmd/top/a.go", module + "/pkg/high/hightest", "cmd/top/a.go imports pkg/high/hightest, which is for tests only"},
+		"helper imports its room": {file: "pkg/high/hightest/a.go", imports: module + "/pkg/high"},
+		"unknown room":            {high, module + "/pkg/utils", "pkg/high/a.go imports pkg/utils, which is not in the table"},
+		"room without a row":      {"pkg/utils/a.go", "fmt", "pkg/utils is not in the table"},
+		"room within a room":      {"pkg/low/sub/a.go", "fmt", "pkg/low/sub is not in the table"},
+		"allowed module":          {file: low, imports: "example.com/yaml"},
+		"allowed below a module":  {file: high, imports: "example.com/git/v5/plumbing"},
+		"same prefix, other name": {low, "example.com/yamlish", "pkg/low/a.go imports example.com/yamlish, which is not allowed there"},
+		"module of another room":  {low, "example.com/git/v5", "pkg/low/a.go imports example.com/git/v5, which is not allowed there"},
+		"any module in a test":    {file: "pkg/low/a_test.go", imports: "example.com/assert"},
+		"files":                   {low, "os", "pkg/low/a.go imports os, which a pure package may not"},
+		"processes":               {low, "os/exec", "pkg/low/a.go imports os/exec, which a pure package may not"},
+		"paths of the machine":    {low, "path/filepath", "pkg/low/a.go imports path/filepath, which a pure package may not"},
+		"network":                 {low, "net/http", "pkg/low/a.go imports net/http, which a pure package may not"},
+		"files in a test":         {file: "pkg/low/a_test.go", imports: "os"},
+		"files in a room of edge": {file: high, imports: "os"},
+		"URLs":                    {file: low, imports: "net/url"},
+		"test data":               {file: "pkg/low/testdata/a.go", imports: "os"},
+		"another module":          {file: "tools/sub/a.go", imports: "os"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := fstest.MapFS{
+				"go.mod":                   {Data: []byte("module " + module)},
+				"tools/go.mod":             {Data: []byte("module " + module + "/tools")},
+				"pkg/low/doc.go":           {Data: []byte("package low")},
+				"pkg/high/doc.go":          {Data: []byte("package high")},
+				"pkg/high/hightest/doc.go": {Data: []byte("package hightest")},
+				"cmd/top/main.go":          {Data: []byte("package main")},
+				".hidden/ignore.go":        {Data: []byte("not Go")},
+				test.file:                  {Data: fmt.Appendf(nil, "package p\nimport %q", test.imports)},
+			}
+			problems, err := check(tree, rooms)
+			require.NoError(t, err)
+			if test.want == "" {
+				assert.Empty(t, problems)
+				return
+			}
+			assert.Equal(t, []string{test.want}, problems)
+		})
+	}
+}
+
+func TestImportsTableHasNoEmptyRoom(t *testing.T) {
+	t.Parallel()
+	problems, err := check(fstest.MapFS{}, []room{{dir: "pkg/gone"}})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"pkg/gone is in the table but has no Go files"}, problems)
+}
+
+// check reads the imports of all Go files below root and returns a line for each that rooms does not allow.
+func check(root fs.FS, rooms []room) ([]string, error) {
+	files, err := goFiles(root)
+	if err != nil {
+		return nil, err
+	}
+	var problems []string
+	for _, r := range rooms {
+		if !slices.ContainsFunc(files, func(file string) bool { return path.Dir(file) == r.dir }) {
+			problems = append(problems, r.dir+" is in the table but has no Go files")
+		}
+	}
+	for _, file := range files {
+		imports, err := importsOf(root, file)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, judge(file, imports, rooms)...)
+	}
+	return slices.Compact(problems), nil
+}
+
+// goFiles lists the Go files of the module at root: not those of modules within, of test data, or of the root itself,
+// which holds no code.
+func goFiles(root fs.FS) ([]string, error) {
+	var files []string
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && foreign(root, name):
+			return fs.SkipDir
+		case !entry.IsDir() && path.Ext(name) == ".go" && path.Dir(name) != ".":
+			files = append(files, name)
+		}
+		return nil
+	})
+	return files, err
+}
+
+func foreign(root fs.FS, dir string) bool {
+	base := path.Base(dir)
+	if strings.HasPrefix(base, ".") || base == "testdata" {
+		return true
+	}
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func importsOf(root fs.FS, file string) ([]string, error) {
+	source, err := fs.ReadFile(root, file)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var imports []string
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		imports = append(imports, name)
+	}
+	return imports, nil
+}
+
+// judge returns a line for each import that the file's room does not allow.
+func judge(file string, imports []string, rooms []room) []string {
+	at := find(rooms, path.Dir(file))
+	if at < 0 {
+		return []string{path.Dir(file) + " is not in the table"}
+	}
+	var problems []string
+	for _, name := range imports {
+		if reason := refusal(name, at, rooms, strings.HasSuffix(file, "_test.go")); reason != "" {
+			problems = append(problems, fmt.Sprintf("%s imports %s, which %s", file, strings.TrimPrefix(name, module+"/"), reason))
+		}
+	}
+	return problems
+}
+
+// refusal says why the room at the given place may not import the package of that name; empty if it may.
+func refusal(name string, at int, rooms []room, test bool) string {
+	if dir, ours := strings.CutPrefix(name, module+"/"); ours {
+		return refusalOfRoom(find(rooms, dir), at, rooms, test)
+	}
+	here := rooms[at]
+	switch {
+	case test:
+		return ""
+	case !standard(name) && !below(name, here.thirdParty):
+		return "is not allowed there"
+	case here.pure && below(name, machine) && !below(name, harmless):
+		return "a pure package may not"
+	}
+	return ""
+}
+
+func refusalOfRoom(other, at int, rooms []room, test bool) string {
+	switch {
+	case other < 0:
+		return "is not in the table"
+	case strings.HasSuffix(rooms[other].dir, "test"):
+		if !test {
+			return "is for tests only"
+		}
+	case other > at:
+		return "comes later"
+	}
+	return ""
+}
+
+func find(rooms []room, dir string) int {
+	return slices.IndexFunc(rooms, func(r room) bool { return r.dir == dir })
+}
+
+// standard tells whether a package is of the standard library: only there has the first part of a path no dot.
+func standard(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return !strings.Contains(first, ".")
+}
+
+// below tells whether name is one of roots or below one.
+func below(name string, roots []string) bool {
+	return slices.ContainsFunc(roots, func(root string) bool {
+		return name == root || strings.HasPrefix(name, root+"/")
+	})
+}

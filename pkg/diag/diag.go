@@ -1,0 +1,135 @@
+// Package diag holds what every stage of kalypso reports: a problem is a value with a rule, a
+// place and a hint. Stages collect problems in a List and go on; the list is sorted and freed of
+// repeats once, when it is shown.
+package diag
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Severity says what a Diagnostic means for the run.
+type Severity int
+
+const (
+	// Notice is worth knowing; nothing is wrong.
+	Notice Severity = iota
+	// Warning is probably a mistake; the run goes on and succeeds.
+	Warning
+	// Error stops the run before anything is published.
+	Error
+)
+
+// String returns the word that people and JSON read.
+func (s Severity) String() string {
+	switch s {
+	case Error:
+		return "error"
+	case Warning:
+		return "warning"
+	default:
+		return "notice"
+	}
+}
+
+// MarshalText writes the severity as its word.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Diagnostic is one problem found in the input.
+type Diagnostic struct {
+	Severity Severity
+	// Rule is a stable identifier such as "unknown-field"; tools may match on it.
+	Rule string
+	// At is the place to change. The zero Place means the run as a whole.
+	At Place
+	// Message says what is wrong: one line, lower case, no full stop, quoting what was written.
+	Message string
+	// Hint says what to do about it. Empty if the message alone is enough.
+	Hint string
+	// Related are further places that take part, such as the first of two duplicates.
+	Related []Related
+}
+
+// Related is a second place that a Diagnostic speaks of.
+type Related struct {
+	At Place
+	// Message says what is there, for example "first defined here".
+	Message string
+}
+
+// Option adds a detail to a Diagnostic that Errorf and its kin make.
+type Option func(*Diagnostic)
+
+// Hint sets what to do about the problem.
+func Hint(hint string) Option { return func(d *Diagnostic) { d.Hint = hint } }
+
+// See adds a related place.
+func See(at Place, message string) Option {
+	return func(d *Diagnostic) { d.Related = append(d.Related, Related{At: at, Message: message}) }
+}
+
+// List collects diagnostics. The zero List is empty and ready to use.
+type List []Diagnostic
+
+// Error adds an error.
+func (l *List) Error(rule string, at Place, message string, options ...Option) {
+	l.add(Error, rule, at, message, options)
+}
+
+// Warning adds a warning.
+func (l *List) Warning(rule string, at Place, message string, options ...Option) {
+	l.add(Warning, rule, at, message, options)
+}
+
+// Notice adds a notice.
+func (l *List) Notice(rule string, at Place, message string, options ...Option) {
+	l.add(Notice, rule, at, message, options)
+}
+
+func (l *List) add(severity Severity, rule string, at Place, message string, options []Option) {
+	d := Diagnostic{Severity: severity, Rule: rule, At: at, Message: message}
+	for _, option := range options {
+		option(&d)
+	}
+	*l = append(*l, d)
+}
+
+// Add appends the diagnostics of another list.
+func (l *List) Add(more List) { *l = append(*l, more...) }
+
+// HasErrors reports whether one of the diagnostics is an error.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Count returns how many diagnostics have the severity.
+func (l List) Count(severity Severity) int {
+	n := 0
+	for _, d := range l {
+		if d.Severity == severity {
+			n++
+		}
+	}
+	return n
+}
+
+// Sorted returns the diagnostics in the order in which they are shown, each once: by place, then
+// severity (errors first), rule and message.
+func (l List) Sorted() List {
+	sorted := slices.Clone(l)
+	slices.SortStableFunc(sorted, compare)
+	return slices.CompactFunc(sorted, func(a, b Diagnostic) bool { return compare(a, b) == 0 })
+}
+
+func compare(a, b Diagnostic) int {
+	return cmp.Or(
+		a.At.Compare(b.At),
+		cmp.Compare(b.Severity, a.Severity),
+		cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Message, b.Message),
+		cmp.Compare(a.Hint, b.Hint),
+		slices.CompareFunc(a.Related, b.Related, func(x, y Related) int {
+			return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.Message, y.Message))
+		}),
+	)
+}

@@ -1,0 +1,81 @@
+package diag
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Style says how the parts of a diagnostic are set off. The zero Style sets off nothing.
+type Style struct {
+	Error, Warning, Notice, Place, Hint func(string) string
+}
+
+func (s Style) severity(severity Severity) string {
+	styles := map[Severity]func(string) string{Error: s.Error, Warning: s.Warning, Notice: s.Notice}
+	return apply(styles[severity], severity.String())
+}
+
+func apply(style func(string) string, text string) string {
+	if style == nil {
+		return text
+	}
+	return style(text)
+}
+
+// Format writes a diagnostic for people: a line that begins with the place as compilers have it, and
+// lines below it for what to do and where else to look. It ends in a newline, and holds no control
+// characters but those of the style, whatever the input held.
+func Format(d Diagnostic, style Style) string {
+	var b strings.Builder
+	if !d.At.IsZero() {
+		b.WriteString(apply(style.Place, Safe(d.At.String())) + ": ")
+	}
+	fmt.Fprintf(&b, "%s: %s [%s]\n", style.severity(d.Severity), Safe(d.Message), d.Rule)
+	for _, related := range d.Related {
+		fmt.Fprintf(&b, "    %s: %s\n", apply(style.Place, Safe(related.At.String())), Safe(related.Message))
+	}
+	if d.Hint != "" {
+		fmt.Fprintf(&b, "    %s %s\n", apply(style.Hint, "hint:"), Safe(d.Hint))
+	}
+	return b.String()
+}
+
+// Safe makes text harmless to show: control characters, and those that change the order in which
+// text is read, are written as escapes.
+func Safe(text string) string {
+	if !strings.ContainsFunc(text, unsafeRune) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unsafeRune(r) {
+			quoted := fmt.Sprintf("%+q", r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unsafeRune(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
+		r == '\ufeff' || r >= '\u200b' && r <= '\u200d' || r == unicode.ReplacementChar
+}
+
+// Summary counts the errors and warnings of a list: "2 errors, 1 warning". It is empty if there are
+// neither.
+func (l List) Summary() string {
+	var parts []string
+	for _, severity := range []Severity{Error, Warning} {
+		switch n := l.Count(severity); n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+severity.String())
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, severity))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

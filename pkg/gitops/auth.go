@@ -1,0 +1,171 @@
+package gitops
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// The environment variables that hold tokens.
+const (
+	envControlPlane = "KALYPSO_CONTROL_PLANE_TOKEN"
+	envSource       = "KALYPSO_SOURCE_TOKEN"
+	envGitOps       = "KALYPSO_GITOPS_TOKEN"
+	envGitHub       = "GITHUB_TOKEN"
+	envGH           = "GH_TOKEN"
+	envGitHubServer = "GITHUB_SERVER_URL"
+)
+
+// tokenUser goes with a token where a user name and a password are asked for. GitHub, GitLab,
+// Bitbucket and Azure DevOps do not look at it.
+const tokenUser = "x-access-token"
+
+// credential is what a server is shown. It prints as where it is from, never as what it is.
+type credential struct {
+	user, password string
+	// origin says where it is from: a variable, "netrc", "git credential".
+	origin string
+}
+
+// String returns the origin.
+func (c credential) String() string { return c.origin }
+
+// GoString returns the origin.
+func (c credential) GoString() string { return c.origin }
+
+// CredentialHelper asks for a user name and a password for one repository. It must not ask a
+// person. Both are empty, without an error, if it knows none.
+type CredentialHelper func(ctx context.Context, scheme, host, path, user string) (name, password string, err error)
+
+// keyring knows which credential goes to which host. A host is its authority: "example.com",
+// "example.com:8443".
+type keyring struct {
+	env    func(string) string
+	helper CredentialHelper
+	secret *scrubber
+	netrc  func() []netrcEntry
+
+	mu sync.Mutex
+	// bound is the one host that each role's token goes to.
+	bound map[string]string
+}
+
+func newKeyring(env func(string) string, helper CredentialHelper) *keyring {
+	k := &keyring{env: env, helper: helper, secret: &scrubber{}, bound: map[string]string{}}
+	for _, name := range []string{envControlPlane, envSource, envGitOps, envGitHub, envGH} {
+		k.secret.add(env(name))
+	}
+	k.netrc = sync.OnceValue(func() []netrcEntry { return readNetrc(env) })
+	return k
+}
+
+// roleVariable is the variable with the token for repositories of a role.
+func roleVariable(role model.Role) string {
+	switch role {
+	case model.Tenant:
+		return envSource
+	case model.Output:
+		return envGitOps
+	default:
+		return envControlPlane
+	}
+}
+
+// bind decides which host the token of each role goes to: the one that the role's repositories are
+// on. Where they are on several, it is GitHub's if that is among them, else none. Once decided it
+// stays: a token is never shown to a second host.
+func (k *keyring) bind(hosts map[string][]string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for variable, named := range hosts {
+		if k.bound[variable] != "" || len(named) == 0 {
+			continue
+		}
+		slices.Sort(named)
+		switch named = slices.Compact(named); {
+		case len(named) == 1:
+			k.bound[variable] = named[0]
+		case slices.Contains(named, k.gitHubHost()):
+			k.bound[variable] = k.gitHubHost()
+		}
+	}
+}
+
+// gitHubHost is the only host that GITHUB_TOKEN goes to.
+func (k *keyring) gitHubHost() string {
+	server := k.env(envGitHubServer)
+	if server == "" {
+		return "github.com"
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	host, port, err := parseHost(u.Host, defaultPort(u.Scheme))
+	if err != nil {
+		return ""
+	}
+	return address{host: host, port: port}.authority()
+}
+
+// known returns the credential that is sent to a without being asked, or nil.
+func (k *keyring) known(role model.Role, a address) *credential {
+	if a.scheme != "https" && !a.loopback() {
+		return nil
+	}
+	variable := roleVariable(role)
+	k.mu.Lock()
+	bound := k.bound[variable]
+	k.mu.Unlock()
+	if token := k.env(variable); token != "" && bound == a.authority() {
+		return &credential{user: tokenUser, password: token, origin: variable}
+	}
+	if a.authority() == k.gitHubHost() {
+		for _, name := range []string{envGitHub, envGH} {
+			if token := k.env(name); token != "" {
+				return &credential{user: tokenUser, password: token, origin: name}
+			}
+		}
+	}
+	for _, entry := range k.netrc() {
+		if entry.machine == a.host && (a.user == "" || a.user == entry.login) {
+			k.secret.add(entry.password)
+			return &credential{user: entry.login, password: entry.password, origin: "netrc"}
+		}
+	}
+	return nil
+}
+
+// ask returns what git's credential helpers know for a, or nil. It is called after the server
+// refused to answer without.
+func (k *keyring) ask(ctx context.Context, a address) *credential {
+	if k.helper == nil || a.scheme != "https" && !a.loopback() {
+		return nil
+	}
+	user, password, err := k.helper(ctx, a.scheme, a.authority(), a.path, a.user)
+	if err != nil || password == "" {
+		return nil
+	}
+	k.secret.add(password)
+	return &credential{user: user, password: password, origin: "git credential"}
+}
+
+// advice says which credential could open the repository.
+func (k *keyring) advice(role model.Role, a address) string {
+	variable := roleVariable(role)
+	k.mu.Lock()
+	bound := k.bound[variable]
+	k.mu.Unlock()
+	if k.env(variable) != "" && bound != a.authority() {
+		return variable + " is not sent to " + a.authority() + ": a token goes to one host only" +
+			map[bool]string{true: ", and the repositories of this role are on several", false: ", " + bound}[bound == ""] +
+			"; use netrc or a git credential helper"
+	}
+	if a.authority() == k.gitHubHost() {
+		return "set " + variable + " or " + envGitHub + ", or log in with a git credential helper"
+	}
+	return "set " + variable + ", or use netrc or a git credential helper"
+}

@@ -1,0 +1,65 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// GitCredential asks git's credential helpers, through `git credential fill`, as the user has
+// configured them. It never asks a person: no prompt, no window. Where git is not installed, or no
+// helper answers, it knows nothing, which is no error.
+func GitCredential(ctx context.Context, scheme, host, path, user string) (name, password string, err error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return "", "", nil
+	}
+	question, err := credentialQuestion(scheme, host, path, user)
+	if err != nil {
+		return "", "", err
+	}
+	cmd := exec.CommandContext(ctx, git,
+		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
+	cmd.Env = append(os.Environ(),
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
+	cmd.Stdin = strings.NewReader(question)
+	answer, err := cmd.Output()
+	if err != nil {
+		return "", "", ctx.Err()
+	}
+	return parseCredential(answer)
+}
+
+// credentialQuestion writes git's credential format. A line break in a value would let it ask for
+// another host's secret.
+func credentialQuestion(scheme, host, path, user string) (string, error) {
+	var b strings.Builder
+	for _, field := range []struct{ key, value string }{
+		{"protocol", scheme}, {"host", host}, {"path", strings.TrimPrefix(path, "/")}, {"username", user},
+	} {
+		if strings.ContainsAny(field.value, "\n\r\x00") {
+			return "", errors.New("a line break in a credential's " + field.key)
+		}
+		if field.value != "" {
+			fmt.Fprintf(&b, "%s=%s\n", field.key, field.value)
+		}
+	}
+	return b.String() + "\n", nil
+}
+
+func parseCredential(answer []byte) (name, password string, err error) {
+	for line := range bytes.Lines(answer) {
+		key, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), "=")
+		switch key {
+		case "username":
+			name = value
+		case "password":
+			password = value
+		}
+	}
+	return name, password, nil
+}

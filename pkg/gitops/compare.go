@@ -1,0 +1,194 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// Action says what happens to a file or deployment target.
+type Action int
+
+const (
+	// Unchanged is for targets alone: a Change lists no files that stay as they are.
+	Unchanged Action = iota
+	Added
+	Changed
+	Removed
+)
+
+// String returns the word for people and JSON.
+func (a Action) String() string {
+	return [...]string{"unchanged", "added", "changed", "removed"}[a]
+}
+
+// Sign returns the sign that plans use.
+func (a Action) Sign() string { return [...]string{"=", "+", "~", "-"}[a] }
+
+// MarshalText writes the action as its word.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// FileChange is one file that is not the same before and after.
+type FileChange struct {
+	Path   string
+	Action Action
+	// Old and New are the contents; nil where there is none.
+	Old, New []byte
+}
+
+// TargetChange is what happens to a deployment target on a cluster type.
+type TargetChange struct {
+	ClusterType, Target string
+	Action              Action
+	// Files are the names of the files that change; empty unless Action is Changed.
+	Files []string
+}
+
+// Change is the difference between what is published and what is rendered.
+type Change struct {
+	// Files are in order of path.
+	Files []FileChange
+	// Targets holds every deployment target, before or after, in order of cluster type and target.
+	Targets []TargetChange
+	// ClusterTypes counts those that exist before or after.
+	ClusterTypes int
+}
+
+// Empty reports whether nothing changes.
+func (c *Change) Empty() bool { return len(c.Files) == 0 }
+
+// Count returns how many targets have the action.
+func (c *Change) Count(action Action) int {
+	n := 0
+	for _, t := range c.Targets {
+		if t.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// CountFiles returns how many files have the action.
+func (c *Change) CountFiles(action Action) int {
+	n := 0
+	for _, f := range c.Files {
+		if f.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// Plan is the change in one line, the same wherever it is shown.
+func (c *Change) Plan() string {
+	return fmt.Sprintf("%s on %s: +%d ~%d -%d =%d", count(len(c.Targets), "target"), count(c.ClusterTypes, "cluster type"),
+		c.Count(Added), c.Count(Changed), c.Count(Removed), c.Count(Unchanged))
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Compare finds what must change for the published files to become those of the tree. old is nil if
+// nothing is published. What is not ours in old is never part of a change.
+//
+// The contents of what changes are read with one request if old comes from a repository.
+func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error) {
+	if old == nil {
+		return compare(&published{}, tree)
+	}
+	before, err := findPublished(old)
+	if err != nil {
+		return nil, err
+	}
+	if err := before.prefetch(ctx, tree); err != nil {
+		return nil, err
+	}
+	return compare(before, tree)
+}
+
+func compare(before *published, tree *render.Tree) (*Change, error) {
+	change := &Change{}
+	for _, file := range tree.Files {
+		old, err := before.content(file.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content})
+		case err != nil:
+			return nil, fmt.Errorf("read published %s: %w", file.Path, err)
+		case !bytes.Equal(old, file.Content):
+			change.Files = append(change.Files, FileChange{file.Path, Changed, old, file.Content})
+		}
+	}
+	gone, stale := before.unwanted(tree)
+	if len(change.Files) > 0 || len(gone) > 0 {
+		gone = append(gone, stale...) // leftovers alone are no change
+	}
+	for _, name := range gone {
+		old, err := before.content(name)
+		if err != nil {
+			return nil, fmt.Errorf("read published %s: %w", name, err)
+		}
+		change.Files = append(change.Files, FileChange{name, Removed, old, nil})
+	}
+	slices.SortFunc(change.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	change.addTargets(before, tree)
+	return change, nil
+}
+
+// addTargets sums the files up by target.
+func (c *Change) addTargets(before *published, tree *render.Tree) {
+	files := map[string][]FileChange{}
+	for _, f := range c.Files {
+		files[path.Dir(f.Path)] = append(files[path.Dir(f.Path)], f)
+	}
+	clusterTypes, after := map[string]bool{}, map[string]bool{}
+	for _, file := range tree.Files {
+		clusterType, _, _ := strings.Cut(file.Path, "/")
+		if strings.HasSuffix(file.Path, "/"+render.ReadmeFile) {
+			clusterTypes[clusterType] = true
+		}
+		if file.Assignment != nil {
+			after[path.Dir(file.Path)] = true
+		}
+	}
+	for folder := range before.targets {
+		clusterTypes[path.Dir(folder)] = true
+		if !after[folder] {
+			c.Targets = append(c.Targets, targetChange(folder, Removed, nil))
+		}
+	}
+	for folder := range after {
+		switch changed := files[folder]; {
+		case !before.targets[folder]:
+			c.Targets = append(c.Targets, targetChange(folder, Added, nil))
+		case len(changed) > 0:
+			c.Targets = append(c.Targets, targetChange(folder, Changed, changed))
+		default:
+			c.Targets = append(c.Targets, targetChange(folder, Unchanged, nil))
+		}
+	}
+	c.ClusterTypes = len(clusterTypes)
+	slices.SortFunc(c.Targets, func(a, b TargetChange) int {
+		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.Target, b.Target))
+	})
+}
+
+func targetChange(folder string, action Action, files []FileChange) TargetChange {
+	t := TargetChange{ClusterType: path.Dir(folder), Target: path.Base(folder), Action: action}
+	for _, f := range files {
+		t.Files = append(t.Files, path.Base(f.Path))
+	}
+	return t
+}

@@ -1,0 +1,12 @@
+// Package gitops is the edge between kalypso and git: it reads the repositories that a fleet names
+// and turns each into a model.Source, a commit and an fs.FS.
+//
+// In: model.Ref values. A Reader reads them side by side, each repository and ref once, from https,
+// ssh, bare repositories, clones and plain folders, after the --replace rules. Out: model.Source
+// values and a diag.List; a source that cannot be read is an error at the place that asked for it,
+// never an empty folder.
+//
+// Nothing is written to disk and no history is fetched. A remote is asked for the trees of one
+// commit first and then for the few files that are read. What strangers send is bounded: see
+// Limits.
+package gitops

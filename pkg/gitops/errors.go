@@ -1,0 +1,155 @@
+package gitops
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// The rules of what a Reader reports.
+const (
+	// RuleRefusedURL is a name that is malformed, or that must not be read where it was written.
+	RuleRefusedURL = "refused-url"
+	// RuleBranchNotFound is a branch that the repository does not have; an empty repository too.
+	RuleBranchNotFound = "branch-not-found"
+	// RuleCommitNotFound is a commit that the repository, or the branch, does not have.
+	RuleCommitNotFound = "commit-not-found"
+	// RulePathNotFound is a path that the commit does not have.
+	RulePathNotFound = "path-not-found"
+	// RuleAccessDenied is a repository that does not exist or may not be read.
+	RuleAccessDenied = "access-denied"
+	// RuleHostUnreachable is a server that does not answer.
+	RuleHostUnreachable = "host-unreachable"
+	// RuleRemoteFailed is a server that answers with a failure or with nonsense, retries included.
+	RuleRemoteFailed = "remote-failed"
+	// RulePackRefused is a repository that is too large or that was built to exhaust its reader.
+	RulePackRefused = "pack-refused"
+	// RuleInvalidRepository is a repository that holds what git would not have written.
+	RuleInvalidRepository = "invalid-repository"
+
+	// RuleUncommittedChanges is the notice that a clone's uncommitted changes were not read.
+	RuleUncommittedChanges = "uncommitted-changes"
+	// RuleRemoteBranch is the notice that a clone's remote-tracking branch was read.
+	RuleRemoteBranch = "remote-branch"
+	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
+	RuleUncheckedCommit = "unchecked-commit"
+)
+
+// IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,
+// rather than of the fleet.
+func IsRemote(rule string) bool {
+	return rule == RuleAccessDenied || rule == RuleHostUnreachable || rule == RuleRemoteFailed
+}
+
+// Error is a repository that could not be read.
+type Error struct {
+	// Rule is one of the constants above.
+	Rule string
+	// Message is one line that names the repository; no secret is in it.
+	Message string
+	// Hint says what to do; it may be empty.
+	Hint string
+	err  error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what was behind it, or nil.
+func (e *Error) Unwrap() error { return e.err }
+
+func problem(rule, format string, args ...any) *Error {
+	return &Error{Rule: rule, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) hint(hint string) *Error {
+	e.Hint = hint
+	return e
+}
+
+func (e *Error) because(err error) *Error {
+	e.err = err
+	return e
+}
+
+// report adds err to the list at the place and with the subject of ref.
+func report(list *diag.List, ref model.Ref, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = problem(RuleInvalidRepository, "%s", oneLine(err.Error()))
+	}
+	list.Error(e.Rule, ref.At, about(ref, e.Message), diag.Hint(e.Hint))
+}
+
+// about puts the subject of ref before a message.
+func about(ref model.Ref, message string) string {
+	if ref.Subject == "" {
+		return message
+	}
+	return ref.Subject + ": " + message
+}
+
+// unreachable turns the failure of a connection into an Error with a short cause.
+func unreachable(host string, err error) *Error {
+	e := problem(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).because(err)
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unknown) {
+		return e.hint("SSL_CERT_FILE names a file with further certificate authorities")
+	}
+	return e
+}
+
+func shortCause(err error) string {
+	var (
+		dns  *net.DNSError
+		cert *tls.CertificateVerificationError
+	)
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "no such host"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &cert):
+		return oneLine(cert.Err.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timed out"
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return oneLine(err.Error())
+		}
+		err = inner
+	}
+}
+
+// maxRemark bounds what is quoted of a server's answer.
+const maxRemark = 200
+
+// oneLine makes a stranger's text fit for a message: one line, nothing invisible, not too long.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		default:
+			return r
+		}
+	}, text)
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maxRemark {
+		return string(runes[:maxRemark]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,77 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// explain turns the failure of a remote repository into an Error for people.
+func (m *remote) explain(err error) error {
+	var (
+		known     *Error
+		status    *statusError
+		elsewhere *redirectError
+		ssh       *sshError
+		tooMuch   packLimitError
+		broken    brokenError
+		said      *serverError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &status):
+		return m.explainStatus(status)
+	case errors.As(err, &elsewhere):
+		return problem(RuleRefusedURL, "%s: %v", m.at, elsewhere).hint("name the repository where it is now")
+	case errors.As(err, &ssh):
+		return m.denied("over ssh, with the keys of the agent").because(err).hint(ssh.hint).remark(ssh.Error())
+	case errors.As(err, &tooMuch):
+		return problem(RulePackRefused, "%s is refused: %v", m.at, tooMuch)
+	case errors.Is(err, errMalformedPack):
+		return problem(RulePackRefused, "%s is refused: %s", m.at, oneLine(err.Error()))
+	case errors.As(err, &broken):
+		return unreachable(m.at.address.authority(), broken.err).about(m.at)
+	case errors.As(err, &said):
+		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", m.at, said.text)
+	default:
+		return problem(RuleRemoteFailed, "%s cannot be read: %s", m.at, oneLine(err.Error()))
+	}
+}
+
+func (m *remote) explainStatus(status *statusError) *Error {
+	switch {
+	case transient(status):
+		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
+	case status.code == http.StatusUnauthorized, status.code == http.StatusForbidden, status.code == http.StatusNotFound:
+		shown := "no credential was sent"
+		if w, ok := m.wire.(*httpWire); ok && w.credential != nil {
+			shown = "the one from " + w.credential.origin + " was sent"
+		}
+		return m.denied(shown).hint(m.keys.advice(m.role, m.at.address)).remark(status.text)
+	default:
+		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
+	}
+}
+
+// denied is the error for a repository that the server does not show. Servers do not say whether it
+// exists to those who may not see it.
+func (m *remote) denied(shown string) *Error {
+	return problem(RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", m.at, shown)
+}
+
+// remark adds what the server said.
+func (e *Error) remark(text string) *Error {
+	if text != "" {
+		e.Message += fmt.Sprintf(" (%s)", oneLine(text))
+	}
+	return e
+}
+
+// about puts the repository before the message.
+func (e *Error) about(at location) *Error {
+	e.Message = at.String() + ": " + e.Message
+	return e
+}

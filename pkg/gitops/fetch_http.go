@@ -1,0 +1,180 @@
+package gitops
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+)
+
+// httpWire speaks git's smart protocol over http. go-git has a client for it, but that one hides
+// which capabilities the server offers, reads error pages of any length, and gives no way to see
+// the status of an answer.
+type httpWire struct {
+	client *http.Client
+	// base is the URL of the repository. A redirect of the first request changes it.
+	base       string
+	credential *credential
+}
+
+const (
+	uploadPackService = "git-upload-pack"
+	// userAgent begins as git's own does: some servers answer nobody else.
+	userAgent = "git/kalypso"
+	// maxAdvertisement bounds the list of references in bytes.
+	maxAdvertisement = 256 << 20
+	// maxErrorPage bounds how much of an error page is read.
+	maxErrorPage = 4 << 10
+	maxRedirects = 5
+)
+
+func newHTTPWire(transport http.RoundTripper, a address, c *credential) *httpWire {
+	w := &httpWire{base: a.url(), credential: c}
+	w.client = &http.Client{Transport: transport, CheckRedirect: w.checkRedirect}
+	return w
+}
+
+// redirectError is a redirect that is not followed.
+type redirectError struct{ host, why string }
+
+func (e *redirectError) Error() string {
+	return fmt.Sprintf("it redirects to %s, which is not followed: %s", e.host, e.why)
+}
+
+// checkRedirect lets only the first request be redirected, never from https to http, and never to
+// another host with a credential in it.
+func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
+	from := via[0]
+	target := address{scheme: to.URL.Scheme, host: strings.ToLower(to.URL.Hostname())}
+	why := ""
+	switch {
+	case from.Method != http.MethodGet:
+		why = "only the first request may be redirected"
+	case len(via) > maxRedirects:
+		why = "there are too many redirects"
+	case to.URL.Scheme != "https" && (from.URL.Scheme != to.URL.Scheme || !target.loopback()):
+		why = "it is not encrypted"
+	case to.URL.User != nil:
+		why = "it has a user in it"
+	case w.credential != nil && !sameHost(from.URL, to.URL):
+		why = "the credential is for " + from.URL.Host + " only"
+	}
+	if why != "" {
+		return &redirectError{host: to.URL.Scheme + "://" + to.URL.Host, why: why}
+	}
+	return nil
+}
+
+func sameHost(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
+}
+
+// advertise asks for the references and the capabilities of the server.
+func (w *httpWire) advertise(at attempt) (*packp.AdvRefs, error) {
+	query := "/info/refs?service=" + uploadPackService
+	answer, err := w.send(at, http.MethodGet, w.base+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	if kind != "application/x-"+uploadPackService+"-advertisement" {
+		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", oneLine(kind))}
+	}
+	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
+	if !found {
+		return nil, &serverError{"it redirects to something that is not a git repository"}
+	}
+	refs := packp.NewAdvRefs()
+	err = refs.Decode(io.LimitReader(answer.Body, maxAdvertisement))
+	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
+		return nil, asServerError(err)
+	}
+	w.base = base
+	return refs, nil
+}
+
+// uploadPack asks for a pack. What it returns is still divided into side bands.
+func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
+	var body bytes.Buffer
+	if err := encodeRequest(&body, request); err != nil {
+		return nil, err
+	}
+	answer, err := w.send(at, http.MethodPost, w.base+"/"+uploadPackService, &body)
+	if err != nil {
+		return nil, err
+	}
+	response := packp.NewUploadPackResponse(request)
+	if err := response.Decode(answer.Body); err != nil {
+		answer.Body.Close()
+		return nil, asServerError(err)
+	}
+	return response, nil
+}
+
+func encodeRequest(w io.Writer, request *packp.UploadPackRequest) error {
+	if err := request.UploadRequest.Encode(w); err != nil {
+		return err
+	}
+	if err := request.UploadHaves.Encode(w, false); err != nil {
+		return err
+	}
+	return pktline.NewEncoder(w).EncodeString("done\n")
+}
+
+// send sends a request and returns the answer if its status is 200.
+func (w *httpWire) send(at attempt, method, target string, body *bytes.Buffer) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		content = body
+	}
+	request, err := http.NewRequestWithContext(at.ctx, method, target, content)
+	if err != nil {
+		return nil, &serverError{"its URL is malformed"}
+	}
+	request.Header.Set("User-Agent", userAgent)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/x-"+uploadPackService+"-request")
+		request.Header.Set("Accept", "application/x-"+uploadPackService+"-result")
+	}
+	if w.credential != nil {
+		request.SetBasicAuth(w.credential.user, w.credential.password)
+	}
+	answer, err := w.client.Do(request)
+	if err != nil {
+		// What http.Client adds is the URL, which the message names already.
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return nil, brokenError{err}
+	}
+	answer.Body = liveReader{answer.Body, at.alive}
+	if answer.StatusCode != http.StatusOK {
+		defer answer.Body.Close()
+		return nil, newStatusError(answer)
+	}
+	return answer, nil
+}
+
+func newStatusError(answer *http.Response) *statusError {
+	e := &statusError{code: answer.StatusCode}
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.retryAfter = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(answer.Header.Get("Retry-After")); err == nil {
+		e.retryAfter = max(time.Until(date), time.Second)
+	}
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
+		page, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorPage))
+		e.text = oneLine(string(page))
+	}
+	return e
+}

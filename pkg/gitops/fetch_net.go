@@ -1,0 +1,214 @@
+package gitops
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+)
+
+// network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
+type network struct {
+	transport http.RoundTripper
+	sleep     func(ctx context.Context, d time.Duration) error
+	slots     chan struct{}
+	limits    Limits
+}
+
+func newNetwork(opts Options, limits Limits) *network {
+	n := &network{transport: opts.Transport, sleep: opts.Sleep, limits: limits}
+	n.slots = make(chan struct{}, limits.Parallel)
+	if n.transport == nil {
+		n.transport = http.DefaultTransport
+	}
+	if n.sleep == nil {
+		n.sleep = sleep
+	}
+	return n
+}
+
+// sleep waits by the clock.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const (
+	// tries is how often a request is sent at most.
+	tries = 3
+	// firstPause is about how long to wait before the second try; each further pause is twice that.
+	firstPause = 500 * time.Millisecond
+	// maxPause is how long a server may make us wait. If it asks for more, its answer is final.
+	maxPause = time.Minute
+)
+
+// attempt is one try of a request.
+type attempt struct {
+	ctx context.Context
+	// alive is called whenever something arrives.
+	alive func()
+}
+
+var (
+	errStalled = fmt.Errorf("the server fell silent: %w", context.DeadlineExceeded)
+	errTooLong = fmt.Errorf("the request took too long: %w", context.DeadlineExceeded)
+)
+
+// retry sends a request until it succeeds, fails for good, or was tried often enough.
+func (n *network) retry(ctx context.Context, send func(attempt) error) error {
+	for try := 1; ; try++ {
+		err := n.once(ctx, send)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return interrupted(ctx)
+		}
+		pause, worthwhile := pauseAfter(err, try)
+		if !worthwhile || try == tries {
+			return err
+		}
+		if err := n.sleep(ctx, pause); err != nil {
+			return interrupted(ctx)
+		}
+	}
+}
+
+// once sends a request once, when there is a free slot.
+func (n *network) once(ctx context.Context, send func(attempt) error) error {
+	select {
+	case n.slots <- struct{}{}:
+		defer func() { <-n.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, n.limits.Request, errTooLong)
+	defer cancel()
+	watched, stop := context.WithCancelCause(limited)
+	defer stop(nil)
+	timer := time.AfterFunc(n.limits.Stall, func() { stop(errStalled) })
+	defer timer.Stop()
+	err := send(attempt{ctx: watched, alive: func() { timer.Reset(n.limits.Stall) }})
+	if cause := context.Cause(watched); err != nil && ctx.Err() == nil && cause != nil {
+		return brokenError{cause}
+	}
+	return err
+}
+
+// pauseAfter says whether a failed request is worth another try, and after how long.
+func pauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
+	if !transient(err) {
+		return 0, false
+	}
+	var status *statusError
+	if errors.As(err, &status) && status.retryAfter > 0 {
+		return status.retryAfter, status.retryAfter <= maxPause
+	}
+	pause = firstPause << (try - 1)
+	return pause/2 + rand.N(pause), true
+}
+
+// brokenError is a connection that failed, as opposed to a server that answered.
+type brokenError struct{ err error }
+
+func (e brokenError) Error() string { return e.err.Error() }
+func (e brokenError) Unwrap() error { return e.err }
+
+// serverError is what a git server says instead of an answer.
+type serverError struct{ text string }
+
+func (e *serverError) Error() string { return e.text }
+
+// statusError is an http status other than 200.
+type statusError struct {
+	code       int
+	text       string
+	retryAfter time.Duration
+}
+
+func (e *statusError) Error() string {
+	message := fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
+	if e.text != "" {
+		message += ": " + e.text
+	}
+	return message
+}
+
+// transient reports whether the same request may succeed a little later.
+func transient(err error) bool {
+	var status *statusError
+	if errors.As(err, &status) {
+		switch status.code {
+		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		default:
+			// GitHub announces its secondary rate limits so.
+			return status.code == http.StatusForbidden && status.retryAfter > 0
+		}
+	}
+	var (
+		broken    brokenError
+		dns       *net.DNSError
+		cert      *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+		elsewhere *redirectError
+	)
+	switch {
+	case errors.As(err, &elsewhere):
+		return false
+	case errors.As(err, &dns):
+		return !dns.IsNotFound
+	case errors.As(err, &cert), errors.As(err, &record), errors.Is(err, syscall.ECONNREFUSED):
+		return false
+	default:
+		return errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF)
+	}
+}
+
+// liveReader reports that something arrived, and tells a broken connection from an answer.
+type liveReader struct {
+	io.ReadCloser
+	alive func()
+}
+
+func (r liveReader) Read(b []byte) (int, error) {
+	n, err := r.ReadCloser.Read(b)
+	if n > 0 {
+		r.alive()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = brokenError{err}
+	}
+	return n, err
+}
+
+// asServerError keeps the failures of connections apart from what servers say.
+func asServerError(err error) error {
+	var (
+		broken brokenError
+		line   *pktline.ErrorLine
+	)
+	switch {
+	case err == nil, errors.As(err, &broken), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case errors.As(err, &line):
+		return &serverError{oneLine(line.Text)}
+	default:
+		return &serverError{oneLine(err.Error())}
+	}
+}

@@ -1,0 +1,175 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"github.com/skeema/knownhosts"
+	"golang.org/x/crypto/ssh"
+)
+
+// sshWire speaks git's protocol over ssh, with the keys of the SSH agent and the hosts of
+// known_hosts. Each request is a connection of its own.
+type sshWire struct {
+	client   transport.Transport
+	endpoint *transport.Endpoint
+	azure    bool
+}
+
+// dialTimeout is how long it may take to connect.
+const dialTimeout = 30 * time.Second
+
+func newSSHWire(a address) (*sshWire, error) {
+	endpoint := &transport.Endpoint{Protocol: "ssh", User: a.user, Host: a.host, Path: a.path}
+	if endpoint.User == "" {
+		endpoint.User = gitssh.DefaultUsername
+	}
+	if a.port != "" {
+		port, err := strconv.Atoi(a.port)
+		if err != nil {
+			return nil, err
+		}
+		endpoint.Port = port
+	}
+	return &sshWire{client: gitssh.NewClient(nil), endpoint: endpoint, azure: azureHost(a.host)}, nil
+}
+
+// azureHost reports whether a host is Azure DevOps, which serves only clients that can multi_ack.
+// go-git hides what the server offers, so it cannot be asked.
+func azureHost(host string) bool {
+	return strings.HasSuffix(host, ".dev.azure.com") || strings.HasSuffix(host, ".visualstudio.com")
+}
+
+// sshError is a connection that was refused to us.
+type sshError struct {
+	err  error
+	hint string
+}
+
+func (e *sshError) Error() string { return e.err.Error() }
+func (e *sshError) Unwrap() error { return e.err }
+
+// agentKeys authenticates with the SSH agent, and accepts the hosts that known_hosts has, by the
+// kinds of keys that it has of them.
+type agentKeys struct {
+	*gitssh.PublicKeysCallback
+	host string
+}
+
+// ClientConfig implements gitssh.AuthMethod.
+func (k agentKeys) ClientConfig() (*ssh.ClientConfig, error) {
+	hosts, err := gitssh.NewKnownHostsDb()
+	if err != nil {
+		return nil, &sshError{err, "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
+	}
+	return &ssh.ClientConfig{
+		User:              k.User,
+		Auth:              []ssh.AuthMethod{ssh.PublicKeysCallback(k.Callback)},
+		HostKeyCallback:   hosts.HostKeyCallback(),
+		HostKeyAlgorithms: hosts.HostKeyAlgorithms(k.host),
+		Timeout:           dialTimeout,
+	}, nil
+}
+
+// connect opens a session. go-git cannot be interrupted meanwhile; it is left behind.
+func (w *sshWire) connect(ctx context.Context) (transport.UploadPackSession, error) {
+	agent, err := gitssh.NewSSHAgentAuth(w.endpoint.User)
+	if err != nil {
+		return nil, &sshError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
+	}
+	port := max(w.endpoint.Port, 0)
+	if port == 0 {
+		port = gitssh.DefaultPort
+	}
+	keys := agentKeys{agent, net.JoinHostPort(strings.Trim(w.endpoint.Host, "[]"), strconv.Itoa(port))}
+	type outcome struct {
+		session transport.UploadPackSession
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		session, err := w.client.NewUploadPackSession(w.endpoint, keys)
+		done <- outcome{session, err}
+	}()
+	select {
+	case o := <-done:
+		return o.session, asSSHError(o.err)
+	case <-ctx.Done():
+		go func() {
+			if o := <-done; o.err == nil {
+				_ = o.session.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// asSSHError tells a host that cannot be reached from one that does not let us in.
+func asSSHError(err error) error {
+	var network net.Error
+	switch {
+	case err == nil:
+		return nil
+	case knownhosts.IsHostKeyChanged(err):
+		return &sshError{errors.New("the host's key is not the one in known_hosts"), "find out why before you change known_hosts"}
+	case knownhosts.IsHostUnknown(err):
+		return &sshError{errors.New("the host is not in known_hosts"), "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
+	case errors.As(err, &network), errors.Is(err, io.EOF):
+		return brokenError{err}
+	default:
+		return &sshError{err: err}
+	}
+}
+
+func (w *sshWire) advertise(at attempt) (*packp.AdvRefs, error) {
+	session, err := w.connect(at.ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return w.advertised(at, session)
+}
+
+func (w *sshWire) advertised(at attempt, session transport.UploadPackSession) (*packp.AdvRefs, error) {
+	refs, err := session.AdvertisedReferencesContext(at.ctx)
+	at.alive()
+	switch {
+	case errors.Is(err, transport.ErrEmptyRemoteRepository):
+		return packp.NewAdvRefs(), nil
+	case errors.Is(err, transport.ErrRepositoryNotFound):
+		return nil, &sshError{err: err}
+	case err != nil:
+		return nil, asServerError(err)
+	}
+	if w.azure {
+		return refs, refs.Capabilities.Set(capability.MultiACKDetailed)
+	}
+	return refs, nil
+}
+
+func (w *sshWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
+	session, err := w.connect(at.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.advertised(at, session); err != nil {
+		_ = session.Close()
+		return nil, err
+	}
+	response, err := session.UploadPack(at.ctx, request)
+	if err != nil {
+		_ = session.Close()
+		return nil, &serverError{oneLine(fmt.Sprint(err))}
+	}
+	return liveReader{response, at.alive}, nil
+}

@@ -1,0 +1,167 @@
+package gitops
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// folderFS is a folder of this machine as a file system that behaves as treeFS does: symbolic links
+// are listed and never followed, nested clones are submodules, and .git is not there. It cannot be
+// left, whatever is in it.
+type folderFS struct{ root *os.Root }
+
+var (
+	_ fs.ReadDirFS = (*folderFS)(nil)
+	_ fs.StatFS    = (*folderFS)(nil)
+)
+
+const gitDir = ".git"
+
+// lstat is os.Root.Lstat without symbolic links on the way, and with nested clones as submodules.
+func (f *folderFS) lstat(op, name string) (fs.FileInfo, error) {
+	fail := func(err error) (fs.FileInfo, error) {
+		return nil, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	info, err := f.root.Lstat(".")
+	if err != nil {
+		return fail(cause(err))
+	}
+	if name == "." {
+		return renamed{info, "."}, nil
+	}
+	dir := "."
+	for part := range strings.SplitSeq(name, "/") {
+		if !info.IsDir() || strings.EqualFold(part, gitDir) {
+			return fail(fs.ErrNotExist)
+		}
+		dir = path.Join(dir, part)
+		if info, err = f.root.Lstat(dir); err != nil {
+			return fail(cause(err))
+		}
+		info = f.asSubmodule(dir, info)
+	}
+	return info, nil
+}
+
+// asSubmodule gives a folder that is a clone of its own the type that it would have in git.
+func (f *folderFS) asSubmodule(name string, info fs.FileInfo) fs.FileInfo {
+	if !info.IsDir() {
+		return info
+	}
+	if _, err := f.root.Lstat(path.Join(name, gitDir)); err != nil {
+		return info
+	}
+	return submodule{info}
+}
+
+// Open implements fs.FS.
+func (f *folderFS) Open(name string) (fs.File, error) {
+	info, err := f.lstat("open", name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.IsDir():
+		list, err := f.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		return &openDir{info: info, name: name, entries: list}, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		err = errSymlink
+	case !info.Mode().IsRegular():
+		// Opening a pipe would wait for a writer.
+		err = errIrregular
+	default:
+		file, openErr := f.root.Open(name)
+		if openErr == nil {
+			return file, nil
+		}
+		err = cause(openErr)
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+}
+
+// Stat implements fs.StatFS. It does not follow symbolic links.
+func (f *folderFS) Stat(name string) (fs.FileInfo, error) { return f.lstat("stat", name) }
+
+// ReadDir implements fs.ReadDirFS.
+func (f *folderFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	info, err := f.lstat("readdir", name)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := f.root.Open(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: cause(err)}
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: cause(err)}
+	}
+	slices.Sort(names)
+	list := make([]fs.DirEntry, 0, len(names))
+	for _, child := range names {
+		if strings.EqualFold(child, gitDir) {
+			continue
+		}
+		full := path.Join(name, child)
+		info, err := f.root.Lstat(full)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since it was listed
+		}
+		if err != nil {
+			return nil, &fs.PathError{Op: "readdir", Path: full, Err: cause(err)}
+		}
+		list = append(list, fs.FileInfoToDirEntry(f.asSubmodule(full, info)))
+	}
+	return list, nil
+}
+
+// cause drops the operation and the absolute path that errors of package os carry.
+func cause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// submodule is the information of a folder that is a clone of its own.
+type submodule struct{ fs.FileInfo }
+
+func (submodule) Mode() fs.FileMode { return fs.ModeIrregular }
+func (submodule) IsDir() bool       { return false }
+func (submodule) Size() int64       { return 0 }
+func (submodule) Sys() any          { return nil }
+
+// renamed gives the root of a file system its name.
+type renamed struct {
+	fs.FileInfo
+	name string
+}
+
+func (r renamed) Name() string { return r.name }
+
+// branchFolder returns what stands for a branch in a plain folder that stands for a repository: the
+// sub-folder of that name, else the folder itself.
+func branchFolder(root *os.Root, branch string) (*os.Root, error) {
+	if branch == "" || branch == "." || !fs.ValidPath(branch) {
+		return root, nil
+	}
+	if info, err := root.Stat(branch); err != nil || !info.IsDir() {
+		return root, nil
+	}
+	return root.OpenRoot(branch)
+}

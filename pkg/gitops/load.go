@@ -1,0 +1,315 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// WorktreeBase as ControlPlane.Base reads the base from the work tree of the control plane.
+const WorktreeBase = "worktree"
+
+// ControlPlane says where a fleet is read from.
+type ControlPlane struct {
+	// Repo is a URL or a local path.
+	Repo string
+	// BaseBranch holds the Environments.
+	BaseBranch string
+	// Base is a branch or commit that is read instead of what the BaseRepo "main" names, or
+	// WorktreeBase: "what if this were promoted?". Empty for the BaseRepo as it is.
+	Base string
+	// Options says how sources are parsed.
+	Options model.Options
+}
+
+// Loader reads the environments of one control plane. What two of them share is fetched once.
+type Loader struct {
+	reader       *Reader
+	controlPlane ControlPlane
+}
+
+// NewLoader returns a Loader that reads through reader.
+func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
+	return &Loader{reader, controlPlane}
+}
+
+// Environments reads the environments of the control plane, in order of name.
+func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.List) {
+	sources, diags := l.reader.Read(ctx, []model.Ref{{
+		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
+		Role: model.Main, Subject: "the control plane",
+	}})
+	if sources[0] == nil {
+		return nil, diags
+	}
+	objects, problems := model.Parse(sources[0], nil, l.controlPlane.Options)
+	if name := l.standsFor(objects.Environments); name != "" {
+		// Once more, so that places name the repository as they do everywhere else.
+		sources[0].Repo = name
+		objects, problems = model.Parse(sources[0], nil, l.controlPlane.Options)
+	}
+	diags.Add(problems)
+	environments, problems := model.UniqueEnvironments(objects)
+	diags.Add(problems)
+	if len(environments) == 0 && !diags.HasErrors() {
+		diags.Error("no-environments", diag.Place{File: sources[0].File(model.EnvironmentsFolder)},
+			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsFolder),
+			diag.Hint("an Environment says in which branch its data is; see the section on control planes in the README"))
+	}
+	return environments, diags
+}
+
+// standsFor lets a control plane that was given as a path stand for the URL that its Environments
+// name, and returns that URL. If they name several, the path stands for the first.
+func (l *Loader) standsFor(environments []*model.Environment) string {
+	if !l.reader.IsLocal(l.controlPlane.Repo) {
+		return ""
+	}
+	for _, e := range environments {
+		name, err := NormalURL(e.ControlPlane.Repo.Value)
+		if err == nil {
+			l.reader.StandFor(name, l.controlPlane.Repo)
+			return name
+		}
+	}
+	return ""
+}
+
+// Fleet reads everything that an environment is made of. names are those of all environments. The
+// fleet is nil if its own branch cannot be read.
+func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, names []string) (*model.Fleet, diag.List) {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if !run.readPlatform(ctx) {
+		return nil, run.diags
+	}
+	run.readBases(ctx)
+	run.readTenants(ctx)
+	fleet, diags := model.NewFleet(environment, names, run.parts)
+	fleet.Incomplete = fleet.Incomplete || run.unread
+	run.diags.Add(diags)
+	if l.controlPlane.Base != "" {
+		fleet.PromotedCommit = run.baseCommit
+	}
+	return fleet, run.diags
+}
+
+// fleetLoad is the reading of one environment.
+type fleetLoad struct {
+	*Loader
+	environment *model.Environment
+	parts       []*model.Objects
+	// unread says that a source is missing.
+	unread bool
+	// baseCommit is the commit of the BaseRepo "main" that was read.
+	baseCommit string
+	diags      diag.List
+}
+
+// read reads and parses refs side by side; a source that cannot be read is nil in the result.
+func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration func(i int) *model.WorkloadRegistration) []*model.Objects {
+	sources, diags := l.reader.Read(ctx, refs)
+	l.diags.Add(diags)
+	objects, problems := make([]*model.Objects, len(refs)), make([]diag.List, len(refs))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, source := range sources {
+		if source == nil {
+			l.unread = true
+			continue
+		}
+		group.Go(func() error {
+			objects[i], problems[i] = model.Parse(source, registration(i), l.controlPlane.Options)
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	for i := range objects {
+		l.diags.Add(problems[i])
+	}
+	return objects
+}
+
+func noRegistration(int) *model.WorkloadRegistration { return nil }
+
+func (l *fleetLoad) readPlatform(ctx context.Context) bool {
+	e := l.environment
+	objects := l.read(ctx, []model.Ref{{
+		Repo: e.ControlPlane.Repo.Value, Branch: e.ControlPlane.Branch.Value, Path: e.ControlPlane.Path.Value,
+		Role: model.Platform, At: e.ControlPlane.Repo.At, Subject: fmt.Sprintf("Environment %q", e.Name.Value),
+	}}, noRegistration)
+	if objects[0] == nil {
+		return false
+	}
+	l.parts = append(l.parts, objects[0])
+	return true
+}
+
+// readBases reads the common data that the environment sees.
+func (l *fleetLoad) readBases(ctx context.Context) {
+	platform := l.parts[0]
+	var refs []model.Ref
+	main := -1
+	for _, base := range platform.BaseRepos {
+		if base.Broken {
+			l.unread = true
+			continue
+		}
+		ref := model.Ref{
+			Repo: base.Repo.Value, Branch: base.Branch.Value, Commit: base.Commit.Value, Path: base.Path.Value,
+			Role: model.Base, At: base.Repo.At, Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
+		}
+		if base.Name.Value == model.MainBase {
+			main = len(refs)
+			l.noticeAhead(ctx, base, ref)
+			l.override(&ref)
+		}
+		refs = append(refs, ref)
+	}
+	if main < 0 && l.controlPlane.Base != "" {
+		ref := model.Ref{
+			Repo: l.environment.ControlPlane.Repo.Value, Branch: l.controlPlane.BaseBranch, Path: ".",
+			Role: model.Base, At: l.environment.ControlPlane.Repo.At, Subject: "flag --base",
+		}
+		l.override(&ref)
+		main, refs = len(refs), append(refs, ref)
+	}
+	if main < 0 {
+		l.neverPromoted(platform.BaseRepos)
+	}
+	for i, objects := range l.read(ctx, refs, noRegistration) {
+		if objects == nil {
+			continue
+		}
+		if i == main {
+			l.baseCommit = objects.Source.Commit
+		}
+		if !sameSource(objects.Source, platform.Source) {
+			l.parts = append(l.parts, objects)
+		}
+	}
+	l.explainPromotion()
+}
+
+// override reads the base that the command line names instead of the pinned one.
+func (l *fleetLoad) override(ref *model.Ref) {
+	switch base := l.controlPlane.Base; {
+	case base == "":
+	case base == WorktreeBase:
+		ref.Commit, ref.WorkTree = "", true
+	case isCommitID(base):
+		ref.Commit = base
+	default:
+		ref.Branch, ref.Commit = base, ""
+	}
+}
+
+func isCommitID(s string) bool {
+	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// howToPromote says how the base of an environment is set.
+func (l *fleetLoad) howToPromote() string {
+	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; or compile what a branch holds with --base BRANCH",
+		l.controlPlane.BaseBranch, model.MainBase, l.environment.ControlPlane.Branch.Value)
+}
+
+// neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken.
+func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
+	l.unread = true
+	hint := l.howToPromote()
+	for _, base := range bases {
+		if base.Name.Value == model.MainBase {
+			return
+		}
+		if diag.Nearest(base.Name.Value, []string{model.MainBase}) != "" {
+			hint = fmt.Sprintf("did you mean %q by %q?", model.MainBase, base.Name.Value)
+		}
+	}
+	l.diags.Error("not-promoted", l.environment.Name.At,
+		fmt.Sprintf("Environment %q has no BaseRepo %q, so nothing was ever promoted to it", l.environment.Name.Value, model.MainBase),
+		diag.Hint(hint))
+}
+
+// explainPromotion adds to a commit that does not exist what to do about it.
+func (l *fleetLoad) explainPromotion() {
+	for i, d := range l.diags {
+		if d.Rule == RuleCommitNotFound {
+			l.diags[i].Hint = l.howToPromote()
+		}
+	}
+}
+
+// noticeAhead says when the base branch has moved on since the environment was promoted.
+func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {
+	if ref.Commit == "" || l.controlPlane.Base != "" {
+		return
+	}
+	ref.Commit = ""
+	tip, err := l.reader.Tip(ctx, ref)
+	if err != nil || tip == "" || tip == base.Commit.Value {
+		return // that the commit itself can be read is all that is needed
+	}
+	l.diags.Notice("base-ahead", base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
+		ref.Branch, tip, base.Commit.Value), diag.Hint("--base "+ref.Branch+" compiles what it would get"))
+}
+
+func sameSource(a, b *model.Source) bool {
+	return a.Repo == b.Repo && a.Commit == b.Commit && a.Ref.Branch == b.Ref.Branch && cleanPath(a.Ref.Path) == cleanPath(b.Ref.Path)
+}
+
+// place identifies what a registration points to.
+type place struct{ repo, branch, path string }
+
+// readTenants reads the application repositories.
+func (l *fleetLoad) readTenants(ctx context.Context) {
+	var registrations []*model.WorkloadRegistration
+	for _, part := range l.parts {
+		registrations = append(registrations, part.Registrations...)
+	}
+	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
+	var refs []model.Ref
+	var admitted []*model.WorkloadRegistration
+	seen := map[place]*model.WorkloadRegistration{}
+	for _, r := range registrations {
+		if r.Broken || l.registeredTwice(r, seen) {
+			l.unread = true
+			continue
+		}
+		admitted = append(admitted, r)
+		refs = append(refs, model.Ref{
+			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
+			Role: model.Tenant, At: r.Workload.Repo.At, Subject: fmt.Sprintf("WorkloadRegistration %q", r.Name.Value),
+		})
+	}
+	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {
+		if objects != nil {
+			l.parts = append(l.parts, objects)
+		}
+	}
+}
+
+// registeredTwice reports a place that another registration has already: its workloads would all be
+// there twice.
+func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[place]*model.WorkloadRegistration) bool {
+	repo, err := NormalURL(r.Workload.Repo.Value)
+	if err != nil {
+		return false // reported when it is read
+	}
+	key := place{repo, r.Workload.Branch.Value, cleanPath(r.Workload.Path.Value)}
+	first, twice := seen[key]
+	if !twice {
+		seen[key] = r
+		return false
+	}
+	l.diags.Error("duplicate-registration", r.Workload.Repo.At,
+		fmt.Sprintf("WorkloadRegistration %q registers the same place as %q", r.Name.Value, first.Name.Value),
+		diag.See(first.Workload.Repo.At, "first registered here"), diag.Hint("remove one of them"))
+	return true
+}

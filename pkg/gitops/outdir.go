@@ -1,0 +1,241 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// WriteFolder makes the output folder dir hold the tree. What is not ours in it stays, so a checkout
+// of the GitOps repository is a fine place. Either all of the change is made or none: files are
+// staged beside dir and moved in when all of them are written.
+func WriteFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeNewFolder(ctx, dir, tree)
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			info, err = os.Stat(dir)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("the output folder %s is a file", dir)
+	}
+	return updateFolder(ctx, dir, tree)
+}
+
+// writeNewFolder stages the whole folder and renames it.
+func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
+	change, err := Compare(ctx, nil, tree)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, err
+	}
+	staged, err := stage(ctx, dir, change)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Rename(staged, dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(staged))
+	}
+	return change, nil
+}
+
+// stage writes the files that are new or change into a folder beside dir.
+func stage(ctx context.Context, dir string, change *Change) (staged string, err error) {
+	staged, err = os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(staged))
+		}
+	}()
+	if err := os.Chmod(staged, 0o755); err != nil { // MkdirTemp makes it private
+		return "", err
+	}
+	made := map[string]bool{}
+	for _, file := range change.Files {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if file.Action == Removed {
+			continue
+		}
+		name := filepath.Join(staged, filepath.FromSlash(file.Path))
+		if folder := filepath.Dir(name); !made[folder] {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return "", err
+			}
+			made[folder] = true
+		}
+		if err := os.WriteFile(name, file.New, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return staged, nil
+}
+
+// updateFolder changes what is ours in a folder that exists.
+func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	old := &folderFS{root: root}
+	if err := checkNotForeign(old, tree); err != nil {
+		return nil, err
+	}
+	change, err := Compare(ctx, old, tree)
+	if err != nil || change.Empty() {
+		return change, err
+	}
+	staged, err := stage(ctx, dir, change)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil { // the last moment to turn back
+		return nil, errors.Join(err, os.RemoveAll(staged))
+	}
+	err = swap(dir, staged, change)
+	return change, errors.Join(err, os.RemoveAll(staged))
+}
+
+// checkNotForeign refuses to write where something stands that is not ours: a file or link in the
+// place of a folder, or a folder that people made for something else.
+func checkNotForeign(old fs.FS, tree *render.Tree) error {
+	var errs []error
+	checked := map[string]bool{}
+	for _, file := range tree.Files {
+		for folder := path.Dir(file.Path); folder != "."; folder = path.Dir(folder) {
+			if !checked[folder] {
+				checked[folder] = true
+				errs = append(errs, mustBe(old, folder, fs.ModeDir))
+			}
+		}
+		errs = append(errs, mustBe(old, file.Path, 0))
+		if folder, isReadme := strings.CutSuffix(file.Path, "/"+render.ReadmeFile); isReadme {
+			errs = append(errs, checkClusterFolder(old, folder))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func mustBe(old fs.FS, name string, want fs.FileMode) error {
+	info, err := fs.Stat(old, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Type() == want {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	kind := "file"
+	if want == fs.ModeDir {
+		kind = "folder"
+	}
+	return fmt.Errorf("%s is there already and is no plain %s, so it is not kalypso's to replace", name, kind)
+}
+
+// checkClusterFolder refuses a folder named like a cluster type that has nothing of ours in it.
+func checkClusterFolder(old fs.FS, folder string) error {
+	entries, err := fs.ReadDir(old, folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if readme, err := fs.ReadFile(old, path.Join(folder, render.ReadmeFile)); err == nil && strings.TrimSpace(string(readme)) == render.Readme {
+		return nil
+	}
+	for _, entry := range entries {
+		if _, err := fs.Stat(old, path.Join(folder, entry.Name(), render.ReconcilerFile)); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the folder %s is there already and was not written by kalypso: rename it, or the cluster type", folder)
+}
+
+// swap moves the staged files in and the files that they replace, or that go, out; if anything
+// fails, everything is moved back.
+func swap(dir, staged string, change *Change) (err error) {
+	out, err := os.MkdirTemp(staged, ".replaced-*")
+	if err != nil {
+		return err
+	}
+	var done []move
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, moveBack(done))
+		}
+	}()
+	do := func(from, to string) error {
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
+		done = append(done, move{from, to})
+		return nil
+	}
+	for _, file := range change.Files {
+		name := filepath.FromSlash(file.Path)
+		if file.Action != Added {
+			if err := do(filepath.Join(dir, name), filepath.Join(out, name)); err != nil {
+				return err
+			}
+		}
+		if file.Action != Removed {
+			if err := do(filepath.Join(staged, name), filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	removeEmptyFolders(dir, change)
+	return nil
+}
+
+type move struct{ from, to string }
+
+func moveBack(done []move) error {
+	var errs []error
+	for _, m := range slices.Backward(done) {
+		errs = append(errs, os.Rename(m.to, m.from))
+	}
+	return errors.Join(errs...)
+}
+
+// removeEmptyFolders removes the folders that have nothing left in them.
+func removeEmptyFolders(dir string, change *Change) {
+	for _, file := range slices.Backward(change.Files) {
+		if file.Action != Removed {
+			continue
+		}
+		for folder := path.Dir(file.Path); folder != "."; folder = path.Dir(folder) {
+			if os.Remove(filepath.Join(dir, filepath.FromSlash(folder))) != nil {
+				break // not empty
+			}
+		}
+	}
+}

@@ -1,0 +1,429 @@
+package gitops
+
+import (
+	"bytes"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/hash"
+)
+
+// packLimits bound what one pack may make of itself.
+type packLimits struct {
+	// object is the size of one object in bytes. A larger one is not kept; only its size is.
+	object int64
+	// total is the sum of everything that is inflated, deltas and what they make included.
+	total int64
+	// objects is how many there may be.
+	objects int
+}
+
+// packObject is one object of a pack.
+type packObject struct {
+	kind plumbing.ObjectType
+	// data is nil if the object is larger than the limit.
+	data []byte
+	size int64
+}
+
+// tooLarge reports whether the object is known only by its size.
+func (o packObject) tooLarge() bool { return int64(len(o.data)) != o.size }
+
+// pack is what a server sent.
+type pack struct {
+	objects map[plumbing.Hash]packObject
+	// dropped counts the objects that could not even be named: deltas that are too large, or whose
+	// base is.
+	dropped int
+}
+
+// packLimitError is a pack that goes beyond a limit.
+type packLimitError struct{ what string }
+
+func (e packLimitError) Error() string { return e.what }
+
+// skipFactor is how much more than packLimits.total may be inflated without being kept.
+const skipFactor = 4
+
+// errMalformedPack is a pack that git would not have written.
+var errMalformedPack = errors.New("malformed pack")
+
+// readPack reads a pack in one pass. Every size is checked before anything is allocated or inflated
+// for it. The error is a packLimitError, errMalformedPack, or that of the stream.
+func readPack(r io.Reader, limits packLimits) (*pack, error) {
+	source := &packSource{r: r}
+	p := packReader{
+		scanner: packfile.NewScanner(source),
+		limits:  limits,
+		pack:    &pack{objects: map[plumbing.Hash]packObject{}},
+		hash:    hash.New(crypto.SHA1),
+		byID:    map[plumbing.Hash][]pendingDelta{},
+		byEntry: map[int][]pendingDelta{},
+	}
+	err := p.read()
+	var tooMuch packLimitError
+	switch {
+	case err == nil:
+		return p.pack, nil
+	case source.err != nil:
+		return nil, source.err
+	case errors.As(err, &tooMuch):
+		return nil, err
+	case source.ended:
+		return nil, io.ErrUnexpectedEOF
+	default:
+		return nil, fmt.Errorf("%w: %w", errMalformedPack, err)
+	}
+}
+
+// packSource remembers how the stream ended, so that a broken connection is not mistaken for a
+// malformed pack.
+type packSource struct {
+	r     io.Reader
+	err   error
+	ended bool
+}
+
+func (s *packSource) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		s.ended = true
+	default:
+		s.err = err
+	}
+	return n, err
+}
+
+// packReader holds the state of one pass.
+type packReader struct {
+	scanner *packfile.Scanner
+	limits  packLimits
+	pack    *pack
+	hash    hash.Hash
+	// total and skipped count what was inflated to be kept and to be passed over.
+	total, skipped int64
+
+	// entries are in the order of the pack, and so of their offsets.
+	entries []packEntry
+	// byID and byEntry hold deltas that came before their base.
+	byID    map[plumbing.Hash][]pendingDelta
+	byEntry map[int][]pendingDelta
+	waiting int
+}
+
+type packEntry struct {
+	offset int64
+	object packObject
+	state  entryState
+}
+
+type entryState uint8
+
+const (
+	entryPending entryState = iota
+	entryKnown
+	entryDropped
+)
+
+// pendingDelta is a delta that waits for its base.
+type pendingDelta struct {
+	entry int
+	delta []byte
+}
+
+// pendingBase is an object that deltas may be waiting for.
+type pendingBase struct {
+	entry int
+	id    plumbing.Hash
+}
+
+func (p *packReader) read() error {
+	_, count, err := p.scanner.Header()
+	if err != nil {
+		return err
+	}
+	if int64(count) > int64(p.limits.objects) {
+		return packLimitError{fmt.Sprintf("it has %d objects, more than %d", count, p.limits.objects)}
+	}
+	for range count {
+		if err := p.next(); err != nil {
+			return err
+		}
+	}
+	if p.waiting > 0 && p.pack.dropped == 0 {
+		return fmt.Errorf("%d deltas without a base", p.waiting)
+	}
+	p.pack.dropped += p.waiting
+	_, err = p.scanner.Checksum()
+	return err
+}
+
+func (p *packReader) next() error {
+	header, err := p.scanner.NextObjectHeader()
+	if err != nil {
+		return err
+	}
+	entry := len(p.entries)
+	p.entries = append(p.entries, packEntry{offset: header.Offset})
+	if err := p.announce(header.Length); err != nil {
+		return err
+	}
+	switch header.Type {
+	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
+		return p.whole(entry, header)
+	case plumbing.OFSDeltaObject, plumbing.REFDeltaObject:
+		return p.delta(entry, header)
+	default:
+		return fmt.Errorf("unknown object type %d", header.Type)
+	}
+}
+
+// announce checks the size of an object before it is inflated. What is too large to be kept costs
+// time but no memory, and so has a budget of its own: one huge file must not hide the others.
+func (p *packReader) announce(size int64) error {
+	if size <= p.limits.object {
+		return p.charge(size)
+	}
+	if size > skipFactor*p.limits.total-p.skipped {
+		return packLimitError{fmt.Sprintf("its large files hold more than %s", byteSize(skipFactor*p.limits.total))}
+	}
+	p.skipped += size
+	return nil
+}
+
+// charge counts size bytes against the total.
+func (p *packReader) charge(size int64) error {
+	if size < 0 || size > p.limits.total-p.total {
+		return packLimitError{fmt.Sprintf("it holds more than %s", byteSize(p.limits.total))}
+	}
+	p.total += size
+	return nil
+}
+
+// whole reads an object that is no delta. One beyond the limit is hashed on the way past.
+func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
+	if header.Length > p.limits.object {
+		p.startHash(header.Type, header.Length)
+		if err := p.inflate(p.hash, header.Length); err != nil {
+			return err
+		}
+		return p.keep(entry, packObject{kind: header.Type, size: header.Length}, p.sum())
+	}
+	data, err := p.inflated(header.Length)
+	if err != nil {
+		return err
+	}
+	object := packObject{kind: header.Type, data: data, size: header.Length}
+	return p.keep(entry, object, p.identify(object))
+}
+
+// delta reads a delta and applies it, or puts it aside until its base is there.
+func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
+	if header.Length > p.limits.object {
+		p.drop(entry)
+		return p.inflate(io.Discard, header.Length)
+	}
+	delta, err := p.inflated(header.Length)
+	if err != nil {
+		return err
+	}
+	if header.Type == plumbing.REFDeltaObject {
+		base, ok := p.pack.objects[header.Reference]
+		if !ok {
+			p.byID[header.Reference] = append(p.byID[header.Reference], pendingDelta{entry, delta})
+			p.waiting++
+			return nil
+		}
+		return p.apply(entry, base, delta)
+	}
+	base, err := p.entryAt(header.OffsetReference)
+	if err != nil {
+		return err
+	}
+	switch p.entries[base].state {
+	case entryDropped:
+		p.drop(entry)
+		return nil
+	case entryPending:
+		p.byEntry[base] = append(p.byEntry[base], pendingDelta{entry, delta})
+		p.waiting++
+		return nil
+	default:
+		return p.apply(entry, p.entries[base].object, delta)
+	}
+}
+
+// entryAt finds the entry that begins at an offset.
+func (p *packReader) entryAt(offset int64) (int, error) {
+	i := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].offset >= offset })
+	if i >= len(p.entries)-1 || p.entries[i].offset != offset {
+		return 0, errors.New("a delta whose base is no object")
+	}
+	return i, nil
+}
+
+// apply makes the object of an entry from its base and a delta.
+func (p *packReader) apply(entry int, base packObject, delta []byte) error {
+	object, ok, err := p.patch(base, delta)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.drop(entry)
+		return nil
+	}
+	return p.keep(entry, object, p.identify(object))
+}
+
+// patch applies a delta. It is not ok if the base was not kept or the result would not be.
+func (p *packReader) patch(base packObject, delta []byte) (object packObject, ok bool, err error) {
+	from, to, err := deltaSizes(delta)
+	if err != nil || base.tooLarge() || to > p.limits.object {
+		return packObject{}, false, err
+	}
+	if from != base.size {
+		return packObject{}, false, errors.New("a delta that does not fit its base")
+	}
+	if err := p.charge(to); err != nil {
+		return packObject{}, false, err
+	}
+	data, err := packfile.PatchDelta(base.data, delta)
+	return packObject{kind: base.kind, data: data, size: to}, err == nil, err
+}
+
+// keep defines an object, and then those that waited for it. They are worked off in a loop: a chain
+// of deltas may be as long as the pack.
+func (p *packReader) keep(entry int, object packObject, id plumbing.Hash) error {
+	p.define(entry, object, id)
+	work := []pendingBase{{entry, id}}
+	for p.waiting > 0 && len(work) > 0 {
+		base := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, d := range p.claim(base) {
+			made, ok, err := p.patch(p.entries[base.entry].object, d.delta)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				p.drop(d.entry)
+				continue
+			}
+			madeID := p.identify(made)
+			p.define(d.entry, made, madeID)
+			work = append(work, pendingBase{d.entry, madeID})
+		}
+	}
+	return nil
+}
+
+// claim takes the deltas that waited for a base.
+func (p *packReader) claim(base pendingBase) []pendingDelta {
+	deltas := append(p.byID[base.id], p.byEntry[base.entry]...)
+	delete(p.byID, base.id)
+	delete(p.byEntry, base.entry)
+	p.waiting -= len(deltas)
+	return deltas
+}
+
+func (p *packReader) define(entry int, object packObject, id plumbing.Hash) {
+	p.entries[entry].object, p.entries[entry].state = object, entryKnown
+	p.pack.objects[id] = object
+}
+
+func (p *packReader) drop(entry int) {
+	p.entries[entry].state = entryDropped
+	p.pack.dropped++
+}
+
+// inflated reads the content of the next object, which is size bytes long.
+func (p *packReader) inflated(size int64) ([]byte, error) {
+	w := fixedWriter{data: make([]byte, 0, size)}
+	if err := p.inflate(&w, size); err != nil {
+		return nil, err
+	}
+	return w.data, nil
+}
+
+func (p *packReader) inflate(w io.Writer, size int64) error {
+	n, _, err := p.scanner.NextObject(w)
+	if err != nil {
+		return err
+	}
+	if n != size {
+		return errors.New("an object shorter than it says")
+	}
+	return nil
+}
+
+// fixedWriter fills a slice that has the room. The scanner never writes more than it announced.
+type fixedWriter struct{ data []byte }
+
+func (w *fixedWriter) Write(b []byte) (int, error) {
+	w.data = append(w.data, b...)
+	return len(b), nil
+}
+
+// identify computes the id of an object.
+func (p *packReader) identify(object packObject) plumbing.Hash {
+	p.startHash(object.kind, object.size)
+	p.hash.Write(object.data)
+	return p.sum()
+}
+
+func (p *packReader) startHash(kind plumbing.ObjectType, size int64) {
+	p.hash.Reset()
+	header := append(make([]byte, 0, 32), kind.String()...)
+	header = strconv.AppendInt(append(header, ' '), size, 10)
+	p.hash.Write(append(header, 0))
+}
+
+func (p *packReader) sum() (id plumbing.Hash) {
+	p.hash.Sum(id[:0])
+	return id
+}
+
+// deltaSizes reads the sizes of the base and of the result from the head of a delta.
+func deltaSizes(delta []byte) (from, to int64, err error) {
+	r := bytes.NewReader(delta)
+	if from, err = readVarint(r); err == nil {
+		to, err = readVarint(r)
+	}
+	return from, to, err
+}
+
+func readVarint(r io.ByteReader) (int64, error) {
+	var n int64
+	for shift := 0; shift < 63; shift += 7 {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, errors.New("a delta without its sizes")
+		}
+		n |= int64(b&0x7f) << shift
+		if b&0x80 == 0 {
+			return n, nil
+		}
+	}
+	return 0, errors.New("a delta with an impossible size")
+}
+
+// byteSize writes a limit as people do.
+func byteSize(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return strconv.FormatInt(n>>30, 10) + " GiB"
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	default:
+		return strconv.FormatInt(n, 10) + " bytes"
+	}
+}

@@ -1,0 +1,173 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// published is what a GitOps repository or an output folder holds, with what of it is ours: decided
+// by the shape of the tree alone, so that what the operator wrote is ours too, and anything that a
+// person added is not.
+type published struct {
+	fs.FS
+	// clusterTypes are the top folders whose README.md is exactly ours.
+	clusterTypes []string
+	// targets are the folders of deployment targets in them, by path.
+	targets map[string]bool
+	// files are all files in the folders of targets.
+	files []string
+}
+
+func (p *published) content(name string) ([]byte, error) {
+	if p.FS == nil {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(p.FS, name)
+}
+
+// findPublished finds out what is ours. Folders that begin with a dot are never looked at.
+func findPublished(old fs.FS) (*published, error) {
+	p := &published{FS: old, targets: map[string]bool{}}
+	entries, err := fs.ReadDir(old, ".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list what is published: %w", err)
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		if err := p.clusterType(entry.Name()); err != nil {
+			return nil, fmt.Errorf("list what is published: %w", err)
+		}
+	}
+	return p, nil
+}
+
+func (p *published) clusterType(name string) error {
+	ours, err := p.isReadme(path.Join(name, render.ReadmeFile))
+	if err != nil || !ours {
+		return err
+	}
+	p.clusterTypes = append(p.clusterTypes, name)
+	entries, err := fs.ReadDir(p.FS, name)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := p.target(path.Join(name, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readmeID is the object id of our README.md, by which it is told without being read.
+var readmeID = plumbing.ComputeHash(plumbing.BlobObject, []byte(render.Readme)).String()
+
+func (p *published) isReadme(name string) (bool, error) {
+	info, err := fs.Stat(p.FS, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if id, ok := info.Sys().(ObjectID); ok {
+		return string(id) == readmeID, nil
+	}
+	if info.Size() != int64(len(render.Readme)) {
+		return false, nil
+	}
+	content, err := fs.ReadFile(p.FS, name)
+	return string(content) == render.Readme, err
+}
+
+// target notes a folder that holds reconciler.yaml and namespace.yaml.
+func (p *published) target(folder string) error {
+	entries, err := fs.ReadDir(p.FS, folder)
+	if err != nil {
+		return err
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
+	}
+	if !has(render.ReconcilerFile) || !has(render.NamespaceFile) {
+		return nil
+	}
+	p.targets[folder] = true
+	return fs.WalkDir(p.FS, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			p.files = append(p.files, name)
+		}
+		return err
+	})
+}
+
+// unwanted returns the files of ours that the tree does not have: gone because their target, its
+// cluster type or its configuration is; stale if they are leftovers that mean nothing.
+func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
+	wanted := map[string]bool{}
+	for _, file := range tree.Files {
+		wanted[file.Path], wanted[path.Dir(file.Path)] = true, true
+	}
+	for _, name := range p.clusterTypes {
+		if !wanted[name] {
+			gone = append(gone, path.Join(name, render.ReadmeFile))
+		}
+	}
+	for _, name := range p.files {
+		folder := p.folder(name)
+		switch {
+		case wanted[name]:
+		case !wanted[folder] || isOnlyConfig(name, wanted):
+			gone = append(gone, name)
+		default:
+			stale = append(stale, name)
+		}
+	}
+	return gone, stale
+}
+
+// folder returns the target's folder that a file is in, at whatever depth.
+func (p *published) folder(name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	return parts[0] + "/" + parts[1]
+}
+
+// isOnlyConfig reports whether a file is the configuration of a target that has none any more. Next
+// to a configuration of the other type it is just a leftover.
+func isOnlyConfig(name string, wanted map[string]bool) bool {
+	folder := path.Dir(name)
+	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
+	return (name == yaml || name == sh) && !wanted[yaml] && !wanted[sh]
+}
+
+// prefetch loads the old contents of what changes in one request, if they come from a repository.
+func (p *published) prefetch(ctx context.Context, tree *render.Tree) error {
+	var names []string
+	for _, file := range tree.Files {
+		info, err := fs.Stat(p.FS, file.Path)
+		if err != nil {
+			continue // new, or reported when it is read
+		}
+		if id, ok := info.Sys().(ObjectID); ok && string(id) != plumbing.ComputeHash(plumbing.BlobObject, file.Content).String() {
+			names = append(names, file.Path)
+		}
+	}
+	gone, stale := p.unwanted(tree)
+	return Prefetch(ctx, p.FS, slices.Concat(names, gone, stale))
+}

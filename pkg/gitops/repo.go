@@ -1,0 +1,319 @@
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// address is the name of a repository, taken apart.
+type address struct {
+	// scheme is "https", "http", "ssh", "file", or empty for a path of this machine.
+	scheme string
+	// user logs in: over ssh always, over https it narrows down which credential is meant.
+	user string
+	// host is in lower case and without a trailing dot; a literal IPv6 address has its brackets.
+	host string
+	// port is empty if it is the scheme's own.
+	port string
+	// path is as written, without slashes at its end. Over ssh it may lack the one at its start.
+	path string
+}
+
+// NormalURL returns the normal form of a repository's name: what names are compared by, and what
+// messages call the repository. Scheme and host are in lower case; user, default port, trailing
+// slash and ".git" are gone; the ssh and scp-like forms equal the https form. An ssh port other
+// than 22 says nothing about the https port, so that form stays apart ("ssh://host:2222/path").
+// Paths of this machine are cleaned and written with slashes.
+//
+// The error says why name cannot name a repository; it never repeats a password. That a name is
+// well-formed does not mean that it may be read: see Reader.
+func NormalURL(name string) (string, error) {
+	a, err := parseAddress(name)
+	if err != nil {
+		return "", err
+	}
+	return a.String(), nil
+}
+
+// IsLocal reports whether name is a path of this machine (a plain one or a "file://" URL), so that
+// reading it needs no network. See Reader.IsLocal for what --replace makes of it.
+func IsLocal(name string) bool {
+	a, err := parseAddress(name)
+	return err == nil && a.local()
+}
+
+func (a address) local() bool { return a.scheme == "" || a.scheme == "file" }
+
+// authority is the host with its port, the key under which credentials are kept.
+func (a address) authority() string {
+	if a.port == "" {
+		return a.host
+	}
+	return a.host + ":" + a.port
+}
+
+// String returns the normal form.
+func (a address) String() string {
+	switch {
+	case a.scheme == "":
+		return a.cleanPath()
+	case a.scheme == "file":
+		escaped := url.URL{Path: strings.TrimPrefix(a.cleanPath(), "/")}
+		return "file:///" + strings.TrimPrefix(escaped.EscapedPath(), "./")
+	case a.host == "ssh.dev.azure.com":
+		return a.azure()
+	case a.scheme == "ssh" && a.port == "":
+		return "https://" + a.host + a.normalPath()
+	default:
+		return a.scheme + "://" + a.authority() + a.normalPath()
+	}
+}
+
+// cleanPath is a path of this machine that is still read as one.
+func (a address) cleanPath() string {
+	cleaned := filepath.ToSlash(filepath.Clean(a.path))
+	first, _, _ := strings.Cut(cleaned, "/")
+	if strings.HasPrefix(first, "-") || strings.ContainsAny(first, ":[") && !driveForm.MatchString(first) {
+		return "./" + cleaned
+	}
+	return cleaned
+}
+
+// azure is the https form of Azure DevOps' "git@ssh.dev.azure.com:v3/organisation/project/name".
+func (a address) azure() string {
+	parts := strings.Split(strings.Trim(a.normalPath(), "/"), "/")
+	if len(parts) != 4 || parts[0] != "v3" {
+		return "https://" + a.host + a.normalPath()
+	}
+	return "https://dev.azure.com/" + parts[1] + "/" + parts[2] + "/_git/" + parts[3]
+}
+
+func (a address) normalPath() string {
+	return strings.TrimSuffix(path.Clean("/"+a.path), ".git")
+}
+
+// url is where an http or https repository is fetched from. It never has a user in it.
+func (a address) url() string {
+	return a.scheme + "://" + a.authority() + a.path
+}
+
+// loopback reports whether the host is this machine, so that plain http is not overheard.
+func (a address) loopback() bool {
+	if a.host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(a.host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+// fromYAML says why a repository that a YAML object names must not be read, or nil.
+func (a address) fromYAML() error {
+	switch a.scheme {
+	case "https", "ssh":
+		return nil
+	case "":
+		return errors.New("a path of this machine can only be given on the command line")
+	default:
+		return fmt.Errorf("only https and ssh are read, not %s", a.scheme)
+	}
+}
+
+// fromCommandLine says why a repository that the command line names must not be read, or nil.
+func (a address) fromCommandLine() error {
+	if a.scheme == "http" && !a.loopback() {
+		return errors.New("http is not encrypted; write https")
+	}
+	return nil
+}
+
+var (
+	helperForm = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
+	schemeForm = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
+	driveForm  = regexp.MustCompile(`^[A-Za-z]:`)
+	scpForm    = regexp.MustCompile(`^(?:([^@/:]*)@)?(\[[0-9A-Fa-f:.]+\]|[^@/:\[\]]+):(.*)$`)
+	hostForm   = regexp.MustCompile(`^[a-z0-9_*]([a-z0-9._*-]*[a-z0-9_*])?$`)
+	userForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,38}$`)
+	// tokenForm is what the tokens of the common forges begin with: a user name like that is a
+	// secret in the wrong place.
+	tokenForm = regexp.MustCompile(`^(gh[a-z]_|github_pat_|gl[a-z]+-|x-token-auth$|x-access-token$|oauth2$)`)
+)
+
+func parseAddress(name string) (address, error) {
+	switch {
+	case name == "":
+		return address{}, errors.New("the name is empty")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, invisible):
+		return address{}, errors.New("the name has a control or an invisible character in it")
+	case name[0] == '-':
+		return address{}, errors.New(`a name must not start with "-"`)
+	case helperForm.MatchString(name):
+		return address{}, errors.New(`"::" would run a remote helper`)
+	}
+	if m := schemeForm.FindStringSubmatch(name); m != nil {
+		return parseURL(strings.ToLower(m[1]), m[2])
+	}
+	if before, _, found := strings.Cut(name, ":"); found && !driveForm.MatchString(name) && !strings.ContainsAny(before, `/\`) || strings.HasPrefix(name, "[") {
+		return parseSCP(name)
+	}
+	return address{path: name}, nil
+}
+
+// invisible matches control characters, and those that change how a name looks without being seen:
+// zero-width and bidirectional ones.
+func invisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+func parseURL(scheme, rest string) (address, error) {
+	switch scheme {
+	case "file":
+		return parseFileURL(rest)
+	case "https", "http", "ssh":
+	default:
+		return address{}, fmt.Errorf("the scheme %q is not supported: only https and ssh are", scheme)
+	}
+	authority, file, _ := strings.Cut(rest, "/")
+	a := address{scheme: scheme, path: "/" + file}
+	if user, host, found := cutLast(authority, "@"); found {
+		a.user, authority = user, host
+		if err := checkUser(user); err != nil {
+			return address{}, err
+		}
+	}
+	var err error
+	if a.host, a.port, err = parseHost(authority, defaultPort(scheme)); err != nil {
+		return address{}, err
+	}
+	a.path, err = parsePath(a.path)
+	return a, err
+}
+
+func parseFileURL(rest string) (address, error) {
+	rest = strings.TrimPrefix(rest, "localhost")
+	if !strings.HasPrefix(rest, "/") {
+		return address{}, errors.New("a file URL has three slashes: file:///path")
+	}
+	file, err := url.PathUnescape(rest)
+	if err != nil || strings.ContainsFunc(file, invisible) {
+		return address{}, errors.New("the path of the file URL is malformed")
+	}
+	if driveForm.MatchString(file[1:]) {
+		file = file[1:]
+	}
+	return address{scheme: "file", path: file}, nil
+}
+
+func parseSCP(name string) (address, error) {
+	m := scpForm.FindStringSubmatch(name)
+	if m == nil {
+		return address{}, errors.New("it is neither a URL nor user@host:path nor a path")
+	}
+	a := address{scheme: "ssh", user: m[1]}
+	if !strings.Contains(name, "@") && !strings.ContainsAny(m[2], ".[") {
+		return address{}, fmt.Errorf("%q is neither a host nor a scheme that is supported", m[2]+":")
+	}
+	if err := checkUser(a.user); err != nil {
+		return address{}, err
+	}
+	var err error
+	if a.host, _, err = parseHost(m[2], ""); err != nil {
+		return address{}, err
+	}
+	a.path, err = parsePath(m[3])
+	return a, err
+}
+
+func checkUser(user string) error {
+	switch {
+	case user == "":
+		return nil
+	case strings.Contains(user, ":"):
+		return errors.New("a password must not be in a URL; see the docs for tokens")
+	case tokenForm.MatchString(user) || !userForm.MatchString(user):
+		return errors.New("what stands before the @ is not a user name; a token must not be in a URL")
+	}
+	return nil
+}
+
+func parseHost(authority, defaultPort string) (host, port string, err error) {
+	host = strings.ToLower(authority)
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host, port = host[:i], host[i+1:]
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", "", fmt.Errorf("%q is not a port", port)
+		}
+	}
+	if strings.HasPrefix(host, "[") {
+		if net.ParseIP(strings.Trim(host, "[]")) == nil || !strings.HasSuffix(host, "]") {
+			return "", "", errors.New("the host is not an IPv6 address")
+		}
+	} else if host = strings.TrimSuffix(host, "."); !hostForm.MatchString(host) || strings.Contains(host, "..") {
+		return "", "", errors.New("the host is missing or malformed; write names of other scripts in punycode")
+	}
+	if port == defaultPort {
+		port = ""
+	}
+	return host, port, nil
+}
+
+func parsePath(raw string) (string, error) {
+	trimmed := strings.TrimRight(raw, "/")
+	plain, err := url.PathUnescape(trimmed)
+	switch {
+	case err != nil:
+		return "", errors.New("the path has a malformed % in it")
+	case strings.Trim(strings.TrimSuffix(trimmed, ".git"), "/") == "":
+		return "", errors.New("the name of the repository is missing after the host")
+	case trimmed[0] == '-':
+		return "", errors.New(`the path must not start with "-"`)
+	case strings.ContainsAny(plain, "?#\\ ") || strings.ContainsFunc(plain, invisible):
+		return "", errors.New(`the path has a blank, "?", "#", "\" or a control character in it`)
+	}
+	for part := range strings.SplitSeq(plain, "/") {
+		if part == "." || part == ".." {
+			return "", errors.New(`the path must not have "." or ".." in it`)
+		}
+	}
+	return trimmed, nil
+}
+
+func defaultPort(scheme string) string {
+	switch scheme {
+	case "https":
+		return "443"
+	case "http":
+		return "80"
+	default:
+		return "22"
+	}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// display quotes a name that may not be well-formed for a message: what could be a secret before
+// an @ is masked.
+func display(name string) string {
+	start := 0
+	if i := strings.Index(name, "://"); i >= 0 {
+		start = i + 3
+	}
+	if before, after, found := cutLast(name[start:], "@"); found && before != "git" {
+		name = name[:start] + "***@" + after
+	}
+	return strconv.Quote(name)
+}

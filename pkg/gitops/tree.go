@@ -1,0 +1,138 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// treeEntry is one name in a tree.
+type treeEntry struct {
+	name string
+	// mode is fs.ModeDir, 0 for a regular file, fs.ModeSymlink, or fs.ModeIrregular for a submodule
+	// and for a name that is not UTF-8, which no path can name.
+	mode fs.FileMode
+	id   plumbing.Hash
+}
+
+const idSize = len(plumbing.Hash{})
+
+// parseTree reads a tree object and returns its entries sorted by name. It refuses what git would
+// not have written: such names are made to leave the folder that they are written to.
+func parseTree(data []byte) ([]treeEntry, error) {
+	entries := make([]treeEntry, 0, len(data)/40)
+	text := string(data)
+	for len(text) > 0 {
+		mode, rest, foundMode := strings.Cut(text, " ")
+		name, rest, foundName := strings.Cut(rest, "\x00")
+		if !foundMode || !foundName || len(rest) < idSize {
+			return nil, errors.New("a tree that is cut off")
+		}
+		entry := treeEntry{name: name}
+		copy(entry.id[:], rest)
+		var err error
+		if entry.mode, err = parseMode(mode); err == nil {
+			err = checkTreeName(name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !utf8.ValidString(name) {
+			entry.mode = fs.ModeIrregular
+		}
+		entries = append(entries, entry)
+		text = rest[idSize:]
+	}
+	return sortEntries(entries)
+}
+
+// sortEntries orders by name. Git's own order takes folders as if their names ended in a slash.
+func sortEntries(entries []treeEntry) ([]treeEntry, error) {
+	byName := func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) }
+	if !slices.IsSortedFunc(entries, byName) {
+		slices.SortFunc(entries, byName)
+	}
+	for i := 1; i < len(entries); i++ {
+		if entries[i].name == entries[i-1].name {
+			return nil, fmt.Errorf("a tree with two entries %q", entries[i].name)
+		}
+	}
+	return entries, nil
+}
+
+func parseMode(mode string) (fs.FileMode, error) {
+	switch strings.TrimPrefix(mode, "0") {
+	case "40000":
+		return fs.ModeDir, nil
+	case "100644", "100755", "100664":
+		return 0, nil
+	case "120000":
+		return fs.ModeSymlink, nil
+	case "160000":
+		return fs.ModeIrregular, nil
+	default:
+		return 0, fmt.Errorf("a tree entry with the mode %q", oneLine(mode))
+	}
+}
+
+func checkTreeName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.Contains(name, "/") {
+		return fmt.Errorf("a tree entry with the name %q", oneLine(name))
+	}
+	return nil
+}
+
+// commitObject is what is read of a commit.
+type commitObject struct {
+	tree    plumbing.Hash
+	parents []plumbing.Hash
+	// when is the committer's date.
+	when time.Time
+}
+
+func parseCommit(data []byte) (commitObject, error) {
+	var c commitObject
+	for line := range bytes.Lines(data) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		switch key {
+		case "":
+			return c, c.check()
+		case "tree":
+			c.tree = plumbing.NewHash(value)
+		case "parent":
+			c.parents = append(c.parents, plumbing.NewHash(value))
+		case "committer":
+			c.when = parseDate(value)
+		}
+	}
+	return c, c.check()
+}
+
+func (c commitObject) check() error {
+	if c.tree.IsZero() {
+		return errors.New("a commit without a tree")
+	}
+	return nil
+}
+
+// parseDate reads the end of "Name <address> 1700000000 +0100".
+func parseDate(signature string) time.Time {
+	fields := strings.Fields(signature[strings.LastIndexByte(signature, '>')+1:])
+	if len(fields) == 0 {
+		return time.Time{}
+	}
+	seconds, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}

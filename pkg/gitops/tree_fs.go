@@ -1,0 +1,354 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// ObjectID is what fs.FileInfo.Sys returns for a file or folder of a commit: the id of the git
+// object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
+type ObjectID string
+
+// TooLargeError says that a file is beyond Limits.Object and was not loaded.
+type TooLargeError struct {
+	// Size is the size of the file in bytes; -1 if not even that is known.
+	Size int64
+	// Limit is the limit in bytes.
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	if e.Size < 0 {
+		return "larger than " + byteSize(e.Limit)
+	}
+	return fmt.Sprintf("%s, larger than %s", byteSize(e.Size), byteSize(e.Limit))
+}
+
+var (
+	errSymlink   = errors.New("a symbolic link, which is not followed")
+	errIrregular = errors.New("not a regular file")
+)
+
+// objects is where a tree file system takes its content from.
+type objects interface {
+	// tree returns the content of a tree.
+	tree(id plumbing.Hash) ([]byte, error)
+	// blob returns the content of a file, fetching it if need be. It must not be modified.
+	blob(ctx context.Context, id plumbing.Hash) ([]byte, error)
+	// size returns the size of a file without fetching it, or -1.
+	size(id plumbing.Hash) int64
+	// load fetches files, as many as possible in one request. One that is too large is no error.
+	load(ctx context.Context, ids []plumbing.Hash) error
+}
+
+// treeFS is the tree of a commit as a file system. Symbolic links and submodules are listed and
+// cannot be opened. All its times are the commit's.
+type treeFS struct {
+	// ctx bounds the fetching of files that are opened without having been asked for before.
+	ctx     context.Context
+	objects objects
+	root    plumbing.Hash
+	when    time.Time
+	parsed  *treeCache
+}
+
+var (
+	_ fs.ReadDirFS  = (*treeFS)(nil)
+	_ fs.ReadFileFS = (*treeFS)(nil)
+	_ fs.StatFS     = (*treeFS)(nil)
+	_ fs.SubFS      = (*treeFS)(nil)
+)
+
+func newTreeFS(ctx context.Context, objects objects, commit commitObject) *treeFS {
+	return &treeFS{ctx: ctx, objects: objects, root: commit.tree, when: commit.when, parsed: &treeCache{}}
+}
+
+// treeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
+type treeCache struct {
+	mu    sync.Mutex
+	trees map[plumbing.Hash][]treeEntry
+}
+
+func (c *treeCache) entries(source objects, id plumbing.Hash) ([]treeEntry, error) {
+	c.mu.Lock()
+	entries, ok := c.trees[id]
+	c.mu.Unlock()
+	if ok {
+		return entries, nil
+	}
+	data, err := source.tree(id)
+	if err != nil {
+		return nil, err
+	}
+	if entries, err = parseTree(data); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trees == nil {
+		c.trees = map[plumbing.Hash][]treeEntry{}
+	}
+	c.trees[id] = entries
+	return entries, nil
+}
+
+// find returns the entry at a path.
+func (t *treeFS) find(op, name string) (treeEntry, error) {
+	fail := func(err error) (treeEntry, error) {
+		return treeEntry{}, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	at := treeEntry{name: ".", mode: fs.ModeDir, id: t.root}
+	if name == "." {
+		return at, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if !at.mode.IsDir() {
+			return fail(fs.ErrNotExist)
+		}
+		entries, err := t.parsed.entries(t.objects, at.id)
+		if err != nil {
+			return fail(err)
+		}
+		i, found := slices.BinarySearchFunc(entries, part, func(e treeEntry, name string) int {
+			return cmp.Compare(e.name, name)
+		})
+		if !found {
+			return fail(fs.ErrNotExist)
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// content returns the bytes of a regular file, which must not be modified.
+func (t *treeFS) content(op, name string) ([]byte, treeEntry, error) {
+	entry, err := t.find(op, name)
+	if err != nil {
+		return nil, entry, err
+	}
+	var data []byte
+	switch {
+	case entry.mode.IsRegular():
+		data, err = t.objects.blob(t.ctx, entry.id)
+	case entry.mode&fs.ModeSymlink != 0:
+		err = errSymlink
+	default:
+		err = errIrregular
+	}
+	if err != nil {
+		return nil, entry, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return data, entry, nil
+}
+
+// Open implements fs.FS.
+func (t *treeFS) Open(name string) (fs.File, error) {
+	entry, err := t.find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if entry.mode.IsDir() {
+		list, err := t.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		return &openDir{info: t.info(entry), name: name, entries: list}, nil
+	}
+	data, entry, err := t.content("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return &openFile{Reader: bytes.NewReader(data), info: t.info(entry)}, nil
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (t *treeFS) ReadFile(name string) ([]byte, error) {
+	data, _, err := t.content("read", name)
+	return bytes.Clone(data), err
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entry, err := t.find("readdir", name)
+	if err == nil && !entry.mode.IsDir() {
+		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := t.parsed.entries(t.objects, entry.id)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	list := make([]fs.DirEntry, len(entries))
+	for i, e := range entries {
+		list[i] = fs.FileInfoToDirEntry(t.info(e))
+	}
+	return list, nil
+}
+
+// Stat implements fs.StatFS. The size of a file that was not loaded is -1.
+func (t *treeFS) Stat(name string) (fs.FileInfo, error) {
+	entry, err := t.find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return t.info(entry), nil
+}
+
+// Sub implements fs.SubFS.
+func (t *treeFS) Sub(dir string) (fs.FS, error) {
+	entry, err := t.find("sub", dir)
+	if err == nil && !entry.mode.IsDir() {
+		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	sub := *t
+	sub.root = entry.id
+	return &sub, nil
+}
+
+func (t *treeFS) info(entry treeEntry) fs.FileInfo { return treeInfo{entry: entry, fs: t} }
+
+// Prefetch loads files, as many as possible in one request, so that opening them is cheap. Paths
+// that are no regular files are passed over. It does nothing for file systems that are on this
+// machine already.
+func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
+	t, ok := fsys.(*treeFS)
+	if !ok {
+		return nil
+	}
+	ids := make([]plumbing.Hash, 0, len(paths))
+	for _, name := range paths {
+		entry, err := t.find("open", name)
+		if err != nil {
+			return err
+		}
+		if entry.mode.IsRegular() {
+			ids = append(ids, entry.id)
+		}
+	}
+	return t.objects.load(ctx, ids)
+}
+
+// treeInfo is the fs.FileInfo of an entry. The size is asked for when it is wanted.
+type treeInfo struct {
+	entry treeEntry
+	fs    *treeFS
+}
+
+func (i treeInfo) Name() string       { return i.entry.name }
+func (i treeInfo) ModTime() time.Time { return i.fs.when }
+func (i treeInfo) IsDir() bool        { return i.entry.mode.IsDir() }
+func (i treeInfo) Sys() any           { return ObjectID(i.entry.id.String()) }
+
+func (i treeInfo) Mode() fs.FileMode {
+	if i.entry.mode.IsDir() {
+		return i.entry.mode | 0o555
+	}
+	return i.entry.mode | 0o444
+}
+
+func (i treeInfo) Size() int64 {
+	if !i.entry.mode.IsRegular() {
+		return 0
+	}
+	return i.fs.objects.size(i.entry.id)
+}
+
+type openFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openDir struct {
+	info    fs.FileInfo
+	name    string
+	entries []fs.DirEntry
+}
+
+func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *openDir) Close() error               { return nil }
+
+func (d *openDir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a folder")}
+}
+
+// ReadDir implements fs.ReadDirFile.
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n > 0 && len(d.entries) == 0 {
+		return nil, io.EOF
+	}
+	if n <= 0 || n > len(d.entries) {
+		n = len(d.entries)
+	}
+	list := d.entries[:n:n]
+	d.entries = d.entries[n:]
+	return list, nil
+}
+
+// describePath says what is wrong with a path that a Ref names, or nil if it is a folder or a file.
+func describePath(fsys fs.FS, repo, name string) *Error {
+	if !fs.ValidPath(name) {
+		return problem(RulePathNotFound, "the path %q leads out of %s", name, repo)
+	}
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e := problem(RulePathNotFound, "%s has no path %q", repo, name)
+		return e.hint(nearestPath(fsys, name))
+	case err != nil:
+		return problem(RuleInvalidRepository, "%s cannot be read: %s", repo, oneLine(err.Error()))
+	case info.Mode()&fs.ModeSymlink != 0:
+		return problem(RulePathNotFound, "%q in %s is a symbolic link, which is not followed", name, repo)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return problem(RulePathNotFound, "%q in %s is a submodule or no regular file", name, repo)
+	}
+	return nil
+}
+
+// nearestPath suggests a name for the first part of a path that is not there.
+func nearestPath(fsys fs.FS, name string) string {
+	dir := "."
+	for part := range strings.SplitSeq(name, "/") {
+		next := path.Join(dir, part)
+		if _, err := fs.Stat(fsys, next); err == nil {
+			dir = next
+			continue
+		}
+		list, err := fs.ReadDir(fsys, dir)
+		if err != nil {
+			return ""
+		}
+		var names []string
+		for _, entry := range list {
+			if entry.IsDir() || isManifest(entry.Name()) {
+				names = append(names, path.Join(dir, entry.Name()))
+			}
+		}
+		return diag.DidYouMean(next, names)
+	}
+	return ""
+}

@@ -1,0 +1,287 @@
+package gitops
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// rawTree writes a tree object from "mode name" lines, all with the same id.
+func rawTree(entries ...string) []byte {
+	var b bytes.Buffer
+	for _, entry := range entries {
+		id := blobID("x")
+		b.WriteString(entry + "\x00")
+		b.Write(id[:])
+	}
+	return b.Bytes()
+}
+
+func TestS4TreeNames(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		entries []string
+		want    string
+	}{
+		{"dot dot", []string{"100644 .."}, `the name ".."`},
+		{"dot", []string{"40000 ."}, `the name "."`},
+		{"empty", []string{"100644 "}, `the name ""`},
+		{"slash", []string{"100644 a/b"}, `the name "a/b"`},
+		{"absolute", []string{"100644 /etc/passwd"}, `the name "/etc/passwd"`},
+		{"climbing", []string{"100644 ../../x"}, `the name "../../x"`},
+		{"git", []string{"40000 .git"}, `the name ".git"`},
+		{"git in capitals", []string{"40000 .GIT"}, `the name ".GIT"`},
+		{"duplicate", []string{"100644 a", "100644 a"}, `two entries "a"`},
+		{"file and folder", []string{"100644 a", "100644 b", "40000 a"}, `two entries "a"`},
+		{"setuid", []string{"104755 a"}, `the mode "104755"`},
+		{"device", []string{"60000 a"}, `the mode "60000"`},
+		{"no mode", []string{" a"}, `the mode ""`},
+		{"escape sequence", []string{"100644 \x1b[31m/"}, `the name "[31m/"`},
+	} {
+		_, err := parseTree(rawTree(tc.entries...))
+		assert.ErrorContains(t, err, tc.want, tc.name)
+	}
+	_, err := parseTree(rawTree("100644 a")[:15])
+	assert.ErrorContains(t, err, "cut off")
+	_, err = parseTree([]byte("100644"))
+	assert.ErrorContains(t, err, "cut off")
+}
+
+func TestTreeEntries(t *testing.T) {
+	t.Parallel()
+	entries, err := parseTree(rawTree("100644 a.b", "40000 a", "100755 run", "100664 old", "120000 link", "160000 sub", "040000 z", "100644 \xff"))
+	require.NoError(t, err)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.name+" "+e.mode.String())
+	}
+	assert.Equal(t, []string{
+		"a d---------", "a.b ----------", "link L---------", "old ----------", "run ----------",
+		"sub ?---------", "z d---------", "\xff ?---------",
+	}, got)
+}
+
+// hostileRepo writes a repository with a tree that git would refuse to make.
+func hostileRepo(t *testing.T, name string) string {
+	t.Helper()
+	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	blob := git(t, dir, "rev-parse", "main:a.yaml")
+	file := filepath.Join(t.TempDir(), "tree")
+	id := plumbing.NewHash(blob)
+	require.NoError(t, os.WriteFile(file, append([]byte("100644 "+name+"\x00"), id[:]...), 0o600))
+	tree := git(t, dir, "hash-object", "-t", "tree", "-w", "--literally", file)
+	commit := git(t, dir, "commit-tree", "-m", "evil", tree)
+	git(t, dir, "update-ref", "refs/heads/main", commit)
+	return dir
+}
+
+func TestS4HostileTreeIsRefused(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	local := hostileRepo(t, "../evil.yaml")
+	require.NoError(t, os.Rename(local, server.Dir("evil")))
+	for _, repo := range []string{server.Dir("evil"), server.URL + "/evil.git"} {
+		d := readError(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"})
+		assert.Equal(t, RuleInvalidRepository, d.Rule)
+		assert.Contains(t, d.Message, `it holds a tree entry with the name "../evil.yaml"`)
+	}
+}
+
+// odd has what is listed and never followed.
+func odd() gitopstest.Commit {
+	return gitopstest.Commit{
+		Files: gitopstest.Files{"a.yaml": "a: 1\n", "dir/b.yaml": "b: 2\n", "secret": "s\n"},
+		Links: map[string]string{
+			"etc.yaml": "/etc/hostname", "up.yaml": "../../secret", "inside.yaml": "a.yaml",
+			"dirlink": "dir", "loop.yaml": "loop.yaml",
+		},
+		Submodules: map[string]string{"sub": strings.Repeat("1", 40)},
+	}
+}
+
+// oddFolder is odd as a plain folder.
+func oddFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, odd().Files)
+	for name, target := range odd().Links {
+		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
+	}
+	write(t, dir, gitopstest.Files{"sub/.git": "gitdir: ../.git/modules/sub\n", "sub/c.yaml": "c: 3\n"})
+	return dir
+}
+
+func TestS4LinksAndSubmodulesAreListedAndNotFollowed(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("odd", odd())
+	for name, repo := range map[string]string{"http": url, "bare": server.Dir("odd"), "folder": oddFolder(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t, Options{})
+			fsys := readOne(t, r, model.Ref{Repo: repo, Branch: "main"}).FS
+			list, err := fs.ReadDir(fsys, ".")
+			require.NoError(t, err)
+			got := map[string]fs.FileMode{}
+			for _, entry := range list {
+				got[entry.Name()] = entry.Type()
+			}
+			assert.Equal(t, map[string]fs.FileMode{
+				"a.yaml": 0, "dir": fs.ModeDir, "secret": 0, "etc.yaml": fs.ModeSymlink, "up.yaml": fs.ModeSymlink,
+				"inside.yaml": fs.ModeSymlink, "dirlink": fs.ModeSymlink, "loop.yaml": fs.ModeSymlink, "sub": fs.ModeIrregular,
+			}, got)
+			for _, link := range []string{"etc.yaml", "up.yaml", "inside.yaml", "dirlink", "loop.yaml"} {
+				_, err := fs.ReadFile(fsys, link)
+				assert.ErrorIs(t, err, errSymlink, link)
+			}
+			_, err = fs.ReadFile(fsys, "sub")
+			require.ErrorIs(t, err, errIrregular)
+			for _, beyond := range []string{"dirlink/b.yaml", "sub/c.yaml", "a.yaml/x", ".git", "sub/.git"} {
+				_, err := fs.Stat(fsys, beyond)
+				assert.ErrorIs(t, err, fs.ErrNotExist, beyond)
+			}
+			for _, invalid := range []string{"../x", "/etc/hostname", "dir/../a.yaml", "dir/", ""} {
+				_, err := fsys.Open(invalid)
+				assert.ErrorIs(t, err, fs.ErrInvalid, invalid)
+			}
+			for _, path := range []string{"etc.yaml", "dirlink", "sub"} {
+				d := readError(t, r, model.Ref{Repo: repo, Branch: "main", Path: path, At: diag.Place{}})
+				assert.Equal(t, RulePathNotFound, d.Rule)
+				assert.Regexp(t, "which is not followed|is a submodule", d.Message)
+			}
+			assert.Equal(t, RulePathNotFound, readError(t, r, model.Ref{Repo: repo, Branch: "main", Path: "dir/../../x"}).Rule)
+		})
+	}
+}
+
+func TestFileSystemsBehave(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	files := gitopstest.Files{"a.yaml": "a: 1\n", "a/b/c.yaml": "c\n", "a/d.txt": "d\n", "a.b": "x", "empty": ""}
+	url, _ := server.Add("repo", gitopstest.Commit{Files: files})
+	folder := t.TempDir()
+	write(t, folder, files)
+	for _, repo := range []string{url, server.Dir("repo"), folder} {
+		fsys := readOne(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"}).FS
+		var names []string
+		for name := range files {
+			names = append(names, name)
+		}
+		require.NoError(t, Prefetch(t.Context(), fsys, names))
+		require.NoError(t, fstest.TestFS(fsys, names...), repo)
+	}
+}
+
+func TestObjectIDs(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("out", gitopstest.Commit{Files: gitopstest.Files{"a/x.yaml": "x\n", "b/y.yaml": "y\n"}, Time: 1234567890})
+	source := readOne(t, newReader(t, Options{}), model.Ref{Repo: url, Branch: "main", Path: "not/there/yet", Role: model.Output})
+	require.Len(t, server.Requests(), 2, "no file of the output is fetched to begin with")
+
+	info, err := fs.Stat(source.FS, "a/x.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, ObjectID(blobID("x\n").String()), info.Sys())
+	assert.EqualValues(t, 1234567890, info.ModTime().Unix())
+	sub, err := fs.Sub(source.FS, "b")
+	require.NoError(t, err)
+	require.NoError(t, Prefetch(t.Context(), sub, []string{"y.yaml"}))
+	require.NoError(t, Prefetch(t.Context(), source.FS, []string{"a/x.yaml", "b/y.yaml", "a"}))
+	assert.Len(t, server.Requests(), 4)
+	assert.Equal(t, "y\n", content(t, sub, "y.yaml"))
+	assert.Equal(t, "x\n", content(t, source.FS, "a/x.yaml"))
+	assert.Len(t, server.Requests(), 4)
+	require.NoError(t, Prefetch(t.Context(), fstest.MapFS{}, []string{"x"}))
+}
+
+func TestTooLargeFile(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("big", gitopstest.Commit{Files: gitopstest.Files{"big.yaml": strings.Repeat("x", 5000), "a.yaml": "a\n"}})
+	server.Add("full", gitopstest.Commit{Files: gitopstest.Files{"big.yaml": strings.Repeat("x", 5000), "a.yaml": "a\n"}})
+	server.Configure("full", "uploadpack.allowFilter", "false")
+	for _, repo := range []string{url, server.Dir("big"), server.URL + "/full"} {
+		r := newReader(t, Options{Limits: Limits{Object: 4096}})
+		source := readOne(t, r, model.Ref{Repo: repo, Branch: "main"})
+		assert.Equal(t, "a\n", content(t, source.FS, "a.yaml"))
+		_, err := fs.ReadFile(source.FS, "big.yaml")
+		var tooLarge *TooLargeError
+		require.ErrorAs(t, err, &tooLarge, repo)
+		assert.Equal(t, TooLargeError{Size: 5000, Limit: 4096}, *tooLarge)
+		assert.EqualError(t, err, "read big.yaml: 5000 bytes, larger than 4 KiB")
+		info, err := fs.Stat(source.FS, "big.yaml")
+		require.NoError(t, err)
+		assert.EqualValues(t, 5000, info.Size())
+	}
+}
+
+// TestTreeBomb reads a tree of 30 objects that stands for 10^30 files.
+func TestTreeBomb(t *testing.T) {
+	t.Parallel()
+	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	tree := git(t, dir, "rev-parse", "main^{tree}")
+	for range 30 {
+		var list strings.Builder
+		for i := range 10 {
+			list.WriteString("040000 tree " + tree + "\td" + string(rune('0'+i)) + "\n")
+		}
+		file := filepath.Join(t.TempDir(), "list")
+		require.NoError(t, os.WriteFile(file, []byte(list.String()), 0o600))
+		tree = mktree(t, dir, list.String())
+	}
+	git(t, dir, "update-ref", "refs/heads/main", git(t, dir, "commit-tree", "-m", "bomb", tree))
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, RuleInvalidRepository, d.Rule)
+	assert.Contains(t, d.Message, "more than 1000000 files and folders")
+}
+
+func mktree(t *testing.T, dir, list string) string {
+	t.Helper()
+	var raw bytes.Buffer
+	for line := range strings.Lines(list) {
+		head, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		id := plumbing.NewHash(head[len(head)-40:])
+		raw.WriteString("40000 " + name + "\x00")
+		raw.Write(id[:])
+	}
+	file := filepath.Join(t.TempDir(), "tree")
+	require.NoError(t, os.WriteFile(file, raw.Bytes(), 0o600))
+	return git(t, dir, "hash-object", "-t", "tree", "-w", file)
+}
+
+func TestNeededFiles(t *testing.T) {
+	t.Parallel()
+	fsys := fstest.MapFS{}
+	for _, name := range []string{
+		"a.yaml", "a.yml", "a.json", "a.YAML", ".hidden.yaml", ".sourceignore", "x/.sourceignore", "x/b.yaml", "x/y/c.yml",
+		"x/.github/d.yaml", "x/.environments/e.yaml", ".environments/dev.yaml", "other/f.yaml",
+	} {
+		fsys[name] = &fstest.MapFile{Data: []byte("x")}
+	}
+	for root, want := range map[string][]string{
+		".": {
+			".environments/dev.yaml", ".hidden.yaml", ".sourceignore", "a.yaml", "a.yml", "other/f.yaml",
+			"x/.environments/e.yaml", "x/.sourceignore", "x/b.yaml", "x/y/c.yml",
+		},
+		"x/y":      {"x/.sourceignore", ".sourceignore", "x/y/c.yml"},
+		"x/b.yaml": {"x/.sourceignore", ".sourceignore", "x/b.yaml"},
+		"a.json":   {".sourceignore", "a.json"},
+	} {
+		got, err := neededFiles(fsys, root)
+		require.NoError(t, err)
+		assert.ElementsMatch(t, want, got, root)
+	}
+}

@@ -1,0 +1,215 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Fleet is the model of one environment. It is read-only; its lists are in order of name.
+type Fleet struct {
+	Environment *Environment
+	// Environments are the names of all environments of the control plane.
+	Environments []string
+
+	BaseRepos     []*BaseRepo
+	GitOpsRepos   []*GitOpsRepo
+	ClusterTypes  []*ClusterType
+	Targets       []*DeploymentTarget
+	Policies      []*SchedulingPolicy
+	Templates     []*Template
+	ConfigSchemas []*ConfigSchema
+	ConfigMaps    []*ConfigMap
+	Registrations []*WorkloadRegistration
+
+	// PromotedCommit is the commit of the BaseRepo "main"; empty if it names none.
+	PromotedCommit string
+	// Incomplete says that errors kept something from being read: what is not here may still exist,
+	// so nothing may be concluded from its absence.
+	Incomplete bool
+	// Sources are the repositories that were read, each with the commit that the run used.
+	Sources []*Source
+}
+
+// Template returns the template with the name, or nil.
+func (f *Fleet) Template(name string) *Template {
+	i, found := slices.BinarySearchFunc(f.Templates, name, func(t *Template, name string) int { return cmp.Compare(t.Name.Value, name) })
+	if !found {
+		return nil
+	}
+	return f.Templates[i]
+}
+
+// NewFleet puts the objects of all sources of an environment together. names are those of all
+// environments of the control plane.
+func NewFleet(environment *Environment, names []string, parts []*Objects) (*Fleet, diag.List) {
+	var diags diag.List
+	f := &Fleet{Environment: environment, Environments: names}
+	var workloads []*Workload
+	for _, part := range parts {
+		f.Sources = append(f.Sources, part.Source)
+		f.Incomplete = f.Incomplete || part.Incomplete
+		f.BaseRepos = append(f.BaseRepos, part.BaseRepos...)
+		f.GitOpsRepos = append(f.GitOpsRepos, part.GitOpsRepos...)
+		f.ClusterTypes = append(f.ClusterTypes, part.ClusterTypes...)
+		f.Targets = append(f.Targets, part.DeploymentTargets...)
+		f.Policies = append(f.Policies, part.Policies...)
+		f.Templates = append(f.Templates, part.Templates...)
+		f.ConfigSchemas = append(f.ConfigSchemas, part.ConfigSchemas...)
+		f.ConfigMaps = append(f.ConfigMaps, part.ConfigMaps...)
+		f.Registrations = append(f.Registrations, part.Registrations...)
+		workloads = append(workloads, part.Workloads...)
+		part.checkNotEmpty(&diags)
+	}
+	noticeOthers(parts, &diags)
+	workloads = uniqueObjects(workloads, func(w *Workload) *Object { return &w.Object }, &diags)
+	f.checkEnvironments(workloads, &diags)
+	f.addTargets(workloads, &diags)
+	f.BaseRepos = uniqueObjects(f.BaseRepos, func(b *BaseRepo) *Object { return &b.Object }, &diags)
+	f.GitOpsRepos = uniqueObjects(f.GitOpsRepos, func(g *GitOpsRepo) *Object { return &g.Object }, &diags)
+	f.ClusterTypes = uniqueObjects(f.ClusterTypes, func(c *ClusterType) *Object { return &c.Object }, &diags)
+	f.Policies = uniqueObjects(f.Policies, func(s *SchedulingPolicy) *Object { return &s.Object }, &diags)
+	f.Templates = uniqueObjects(f.Templates, func(t *Template) *Object { return &t.Object }, &diags)
+	f.ConfigSchemas = uniqueObjects(f.ConfigSchemas, func(c *ConfigSchema) *Object { return &c.Object }, &diags)
+	f.ConfigMaps = uniqueObjects(f.ConfigMaps, func(c *ConfigMap) *Object { return &c.Object }, &diags)
+	f.Registrations = uniqueObjects(f.Registrations, func(r *WorkloadRegistration) *Object { return &r.Object }, &diags)
+	for _, base := range f.BaseRepos {
+		if base.Name.Value == MainBase {
+			f.PromotedCommit = base.Commit.Value
+		}
+	}
+	return f, diags
+}
+
+// MainBase is the name of the BaseRepo that is promoted.
+const MainBase = "main"
+
+// unique sorts objects by name and reports those that have the same name. Which of them is kept
+// does not depend on the order they came in.
+func unique[T any](objects []T, object func(T) *Object, report func(first, second T)) []T {
+	slices.SortStableFunc(objects, func(a, b T) int {
+		x, y := object(a), object(b)
+		return cmp.Or(cmp.Compare(x.Name.Value, y.Name.Value), x.Name.At.Compare(y.Name.At))
+	})
+	kept := objects[:0]
+	for _, candidate := range objects {
+		name := object(candidate).Name.Value
+		if name == "" {
+			continue // reported as missing
+		}
+		if last := len(kept) - 1; last >= 0 && object(kept[last]).Name.Value == name {
+			report(kept[last], candidate)
+			continue
+		}
+		kept = append(kept, candidate)
+	}
+	return kept
+}
+
+// uniqueObjects is unique for objects of one kind, which must not share a name.
+func uniqueObjects[T any](objects []T, object func(T) *Object, diags *diag.List) []T {
+	return unique(objects, object, func(first, second T) { duplicate(object(first), object(second), diags) })
+}
+
+func duplicate(first, second *Object, diags *diag.List) {
+	message := fmt.Sprintf("%s %q is defined twice", second.Kind, second.Name.Value)
+	hint := "rename one of them"
+	if second.Source.Ref.Role == Tenant || first.Source.Ref.Role == Tenant {
+		message = fmt.Sprintf("%s %q of %s is taken already by %s", second.Kind, second.Name.Value, owner(second), owner(first))
+	}
+	diags.Error("duplicate-object", second.Name.At, message, diag.See(first.Name.At, "first defined here"), diag.Hint(hint))
+}
+
+// owner names who brought an object in.
+func owner(o *Object) string {
+	if o.Source.Ref.Subject != "" && o.Source.Ref.Role == Tenant {
+		return o.Source.Ref.Subject
+	}
+	return "the control plane"
+}
+
+// addTargets unfolds the workloads and reports full names that two targets share, as workload "a"
+// with target "b-c" and workload "a-b" with target "c" do.
+func (f *Fleet) addTargets(workloads []*Workload, diags *diag.List) {
+	environment := f.Environment.Name.Value
+	targets := make([]*DeploymentTarget, 0, len(f.Targets))
+	for _, t := range f.Targets {
+		if t.Environment.Value == "" || t.Environment.Value == environment {
+			targets = append(targets, t)
+		}
+	}
+	for _, w := range workloads {
+		targets = append(targets, unfold(w, environment)...)
+	}
+	f.Targets = unique(targets, func(t *DeploymentTarget) *Object { return &t.Object }, func(first, second *DeploymentTarget) {
+		diags.Error("target-collision", second.Name.At, fmt.Sprintf("deployment target %q of %s collides with that of %s",
+			second.Name.Value, second.describeOwner(), first.describeOwner()),
+			diag.See(first.Name.At, "first defined here"), diag.Hint("rename one of the targets"))
+	})
+}
+
+func (t *DeploymentTarget) describeOwner() string {
+	if t.Workload == "" {
+		return "the control plane"
+	}
+	return fmt.Sprintf("workload %q", t.Workload)
+}
+
+// checkEnvironments warns of targets whose environment does not exist: they are never deployed.
+func (f *Fleet) checkEnvironments(workloads []*Workload, diags *diag.List) {
+	for _, w := range workloads {
+		for _, spec := range w.DeploymentTargets {
+			if name := spec.Environment.Value; name != "" && !slices.Contains(f.Environments, name) {
+				diags.Warning("unknown-environment", spec.Environment.At,
+					fmt.Sprintf("deployment target %q is for environment %q, which does not exist", spec.Name.Value, name),
+					diag.Hint(diag.DidYouMean(name, f.Environments)))
+			}
+		}
+	}
+}
+
+func (o *Objects) checkNotEmpty(diags *diag.List) {
+	if o.Source.Ref.Role == Tenant && len(o.Workloads) == 0 && !o.Incomplete {
+		diags.Warning("no-workload", o.Source.subjectPlace(),
+			fmt.Sprintf("%s has no Workload below %q", o.Source.Repo, o.Source.Ref.Path))
+	}
+}
+
+// noticeOthers says in one notice what was skipped.
+func noticeOthers(parts []*Objects, diags *diag.List) {
+	total, byKind := 0, map[string]int{}
+	for _, part := range parts {
+		for kind, n := range part.Others {
+			byKind[kind] += n
+			total += n
+		}
+	}
+	if total == 0 {
+		return
+	}
+	var list []string
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		list = append(list, fmt.Sprintf("%s (%d)", kind, byKind[kind]))
+	}
+	diags.Notice("other-kinds", diag.Place{}, fmt.Sprintf("skipped %s of other API groups: %s",
+		plural(total, "document"), strings.Join(list, ", ")))
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// UniqueEnvironments returns the environments of a control plane in order of name, and reports those
+// that have the same name.
+func UniqueEnvironments(objects *Objects) ([]*Environment, diag.List) {
+	var diags diag.List
+	environments := uniqueObjects(objects.Environments, func(e *Environment) *Object { return &e.Object }, &diags)
+	return environments, diags
+}

@@ -1,0 +1,33 @@
+package model
+
+// Limits bound what one source may hold, so that no input can exhaust the machine. The zero value
+// of a field means no limit.
+type Limits struct {
+	FileBytes   int64 // one file
+	SourceBytes int64 // all files that are read from one source
+	Files       int   // files that are read from one source
+	Documents   int   // YAML documents in one file
+	Nesting     int   // depth of maps and lists within each other
+	Targets     int   // deployment targets in one source
+	Aliases     bool  // whether YAML aliases are allowed at all
+	Nodes       int   // YAML nodes of one document after its aliases are expanded
+}
+
+const mib = 1 << 20
+
+// TenantLimits are the limits for application repositories, unless set otherwise.
+func TenantLimits() Limits {
+	return Limits{
+		FileBytes: mib, SourceBytes: 16 * mib, Files: 1000, Documents: 1000,
+		Nesting: 64, Targets: 1000, Nodes: 200_000,
+	}
+}
+
+// PlatformLimits are the limits for the platform team's own repositories: generous, but enough to
+// stop a file that is there by accident.
+func PlatformLimits() Limits {
+	return Limits{
+		FileBytes: 16 * mib, SourceBytes: 512 * mib, Files: 100_000, Documents: 50_000,
+		Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 4_000_000,
+	}
+}

@@ -1,0 +1,75 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Keys of labels that kalypso gives a meaning of its own.
+const (
+	WorkloadLabel         = "workload"
+	WorkspaceLabel        = "workspace"
+	ClusterTypeLabel      = "cluster-type"
+	DeploymentTargetLabel = "deployment-target"
+	PlatformConfigLabel   = "platform-config"
+	// FluxLabelPrefix begins the labels that Flux puts on what it applied.
+	FluxLabelPrefix = "kustomize.toolkit.fluxcd.io/"
+)
+
+// checkDNSLabel reports a name that is no DNS label: such names become path segments, parts of
+// namespaces and label values.
+func checkDNSLabel(what string, name Text, diags *diag.List) {
+	if name.Value == "" || len(validation.IsDNS1123Label(name.Value)) == 0 {
+		return // an empty name is reported as missing
+	}
+	if len(name.Value) > validation.DNS1123LabelMaxLength {
+		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q is %d characters long, %d at most are allowed",
+			what, name.Value, len(name.Value), validation.DNS1123LabelMaxLength))
+		return
+	}
+	diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q is not a DNS label", what, name.Value),
+		diag.Hint("use lower-case letters, digits and '-', with a letter or digit at both ends"))
+}
+
+// checkName reports a name that cannot be shown or compared safely. Names of templates, configs
+// and policies need not satisfy Kubernetes.
+func checkName(what string, name Text, diags *diag.List) {
+	if i := strings.IndexFunc(name.Value, isControl); i >= 0 {
+		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q holds a control character", what, name.Value))
+	}
+}
+
+// checkLabels reports labels that Kubernetes would not accept.
+func checkLabels(severity diag.Severity, labels map[string]Text, diags *diag.List) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		label := labels[key]
+		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+			report(severity, diags, label.At, fmt.Sprintf("label key %q is not valid: %s", key, WithoutRegex(problems[0])))
+		}
+		if problems := validation.IsValidLabelValue(label.Value); len(problems) > 0 {
+			report(severity, diags, label.At, fmt.Sprintf("value %q of label %q is not valid: %s", label.Value, key, WithoutRegex(problems[0])))
+		}
+	}
+}
+
+// WithoutRegex shortens what Kubernetes' validation says to what people need: the examples and the
+// regular expression at its end go.
+func WithoutRegex(problem string) string {
+	short, _, _ := strings.Cut(problem, " (e.g. ")
+	return short
+}
+
+func report(severity diag.Severity, diags *diag.List, at diag.Place, message string) {
+	const rule = "invalid-label"
+	if severity == diag.Error {
+		diags.Error(rule, at, message)
+		return
+	}
+	diags.Warning(rule, at, message)
+}

@@ -1,0 +1,59 @@
+package model
+
+import (
+	"io/fs"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Role says what a repository is read for, and with it how far it is trusted.
+type Role int
+
+const (
+	// Main is the control plane's base branch, read for its Environments alone.
+	Main Role = iota
+	// Platform is the branch of an environment.
+	Platform
+	// Base is common data that a BaseRepo names.
+	Base
+	// Tenant is an application repository: only Workloads are read, and within limits.
+	Tenant
+	// Output is the platform GitOps repository: what is published already.
+	Output
+)
+
+// Ref names what is to be read: one path of one repository at one branch or commit.
+type Ref struct {
+	// Repo is the URL or local path as it was written, without blanks around it.
+	Repo string
+	// Branch is the branch to read, and the one that Commit is said to be on.
+	Branch string
+	// Commit is the exact commit to read; empty for the tip of Branch.
+	Commit string
+	// Path is the folder or file that is read, slash-separated; "." is the whole repository.
+	Path string
+	Role Role
+	// WorkTree reads the files of a local clone's work tree as they are, whatever Branch says.
+	WorkTree bool
+	// At is the value that asked for it; zero if the command line did.
+	At diag.Place
+	// Subject names what asked, for messages: `WorkloadRegistration "hello"`, `flag --control-plane`.
+	Subject string
+}
+
+// Source is a repository that has been read, at one exact commit.
+type Source struct {
+	Ref Ref
+	// Repo is the repository in its normal form: the name used in places and messages.
+	Repo string
+	// Commit is what was read; empty for a plain folder.
+	Commit string
+	// FS holds the tree from the root of the repository. Symbolic links and submodules are listed
+	// with the types fs.ModeSymlink and fs.ModeIrregular and cannot be opened.
+	FS fs.FS
+}
+
+// File returns the file at path for use in places.
+func (s *Source) File(path string) *diag.File {
+	return &diag.File{Repo: s.Repo, Branch: s.Ref.Branch, Path: path}
+}

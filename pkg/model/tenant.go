@@ -1,0 +1,84 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// checkTenant reports what a workload of an application repository may not do: every string in it
+// is data, never a template, a path outside, or somebody else's name.
+func checkTenant(w *Workload, diags *diag.List) {
+	checkDNSLabel("workload name", w.Name, diags)
+	checkTenantLabels(w, w.Labels, diags)
+	for i := range w.DeploymentTargets {
+		target := &w.DeploymentTargets[i]
+		checkTenantLabels(w, target.Labels, diags)
+		checkInert("environment", target.Environment, diags)
+		for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
+			value := target.Manifests[key]
+			checkInert("a key of manifests", Text{key, value.At}, diags)
+			checkInert("manifests."+key, value, diags)
+		}
+		if p, ok := target.Manifests["path"]; ok && escapes(p.Value) {
+			diags.Error("tenant-path", p.At, fmt.Sprintf("manifests.path %q points outside its repository", p.Value),
+				diag.Hint("remove the .. segments"))
+		}
+	}
+}
+
+// checkTenantLabels refuses labels that Kubernetes would not accept, and those that would make the
+// workload look like somebody else's.
+func checkTenantLabels(w *Workload, labels map[string]Text, diags *diag.List) {
+	checkLabels(diag.Error, labels, diags)
+	reserved := map[string]string{WorkloadLabel: w.Name.Value}
+	if w.Registration != nil {
+		reserved[WorkspaceLabel] = w.Registration.Workspace.Value
+	}
+	for _, key := range slices.Sorted(maps.Keys(reserved)) {
+		label, given := labels[key]
+		if !given || label.Value == reserved[key] {
+			continue
+		}
+		options := []diag.Option{diag.Hint("remove it: the label is set by kalypso")}
+		if key == WorkspaceLabel {
+			options = append(options, diag.See(w.Registration.Workspace.At, "the registration sets the workspace here"))
+		}
+		diags.Error("reserved-label", label.At, fmt.Sprintf("label %q is %q, but this workload's %s is %q",
+			key, label.Value, key, reserved[key]), options...)
+	}
+}
+
+// checkInert refuses a string that could be more than one plain value where a template prints it.
+func checkInert(what string, text Text, diags *diag.List) {
+	switch {
+	case strings.Contains(text.Value, "{{"):
+		diags.Error("tenant-template", text.At, what+` holds "{{": values from application repositories are never templates`)
+	case strings.ContainsFunc(text.Value, isControl):
+		diags.Error("tenant-control-character", text.At, what+" holds a line break or another control character")
+	}
+}
+
+// isControl tells control characters, line breaks of every kind, and characters that change the
+// order in which text is shown.
+func isControl(r rune) bool {
+	switch {
+	case unicode.IsControl(r):
+		return true
+	case r == '\u2028', r == '\u2029', r == '\ufeff':
+		return true
+	case r == '\u061c', r == '\u200e', r == '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return true
+	}
+	return false
+}
+
+func escapes(p string) bool {
+	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	return p == ".." || strings.HasPrefix(p, "../") || strings.HasPrefix(p, "/..")
+}

@@ -1,0 +1,92 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// collect reports what the assignments came to, each problem once however many files have it.
+func (r *renderer) collect(outputs []output, diags *diag.List) {
+	c := &collector{published: r.options.Published, groups: map[groupKey]*group{}}
+	for i := range outputs {
+		for _, f := range outputs[i].violations {
+			c.add(diag.Error, f)
+		}
+		for _, f := range outputs[i].problems {
+			c.add(c.severity(f, outputs[i].files), f)
+		}
+	}
+	for _, g := range c.order {
+		*diags = append(*diags, g.diagnostic())
+	}
+	r.collisions(outputs, diags)
+}
+
+// collector groups problems that differ only in the file.
+type collector struct {
+	published func(path string, content []byte) bool
+	groups    map[groupKey]*group
+	order     []*group
+}
+
+type groupKey struct {
+	severity      diag.Severity
+	rule, message string
+	file          diag.File
+	line, column  int
+}
+
+type group struct {
+	fileProblem
+	severity diag.Severity
+	files    int
+}
+
+func (c *collector) add(severity diag.Severity, f fileProblem) {
+	key := groupKey{severity: severity, rule: f.rule, message: f.message, line: f.at.Line, column: f.at.Column}
+	if f.at.File != nil {
+		key.file = *f.at.File
+	}
+	g, ok := c.groups[key]
+	if !ok {
+		g = &group{fileProblem: f, severity: severity}
+		c.groups[key] = g
+		c.order = append(c.order, g)
+	}
+	g.files++
+}
+
+// severity makes a warning of a flaw in a file that is published already as it is.
+func (c *collector) severity(f fileProblem, files []File) diag.Severity {
+	if !f.lasting || c.published == nil {
+		return diag.Error
+	}
+	for _, file := range files {
+		if file.Path == f.path && c.published(file.Path, file.Content) {
+			return diag.Warning
+		}
+	}
+	return diag.Error
+}
+
+func (g *group) diagnostic() diag.Diagnostic {
+	where := g.path
+	if g.line > 0 {
+		where += fmt.Sprintf(" line %d", g.line)
+	}
+	if g.files > 1 {
+		where += fmt.Sprintf(" and %d more", g.files-1)
+	}
+	d := diag.Diagnostic{
+		Severity: g.severity, Rule: g.rule, At: g.at,
+		Message: fmt.Sprintf("%s (in %s)", g.message, where), Hint: g.hint,
+	}
+	if g.severity == diag.Warning {
+		d.Hint = "the published file is the same, so this does not stop the run"
+	}
+	if g.related != nil {
+		d.Related = append(d.Related, *g.related)
+	}
+	return d
+}

@@ -1,0 +1,150 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// condition is one label of a ConfigMap or ConfigSchema: what the cluster type or the deployment
+// target must have for it to apply.
+type condition struct {
+	key, value string
+	at         diag.Place
+}
+
+// conditions returns the labels that select, in order of key. Flux's own labels and platform-config
+// say nothing about what a config applies to.
+func conditions(labels map[string]model.Text) []condition {
+	var all []condition
+	for key, value := range labels {
+		if key == model.PlatformConfigLabel || strings.HasPrefix(key, model.FluxLabelPrefix) {
+			continue
+		}
+		all = append(all, condition{key, value.Value, value.At})
+	}
+	slices.SortFunc(all, func(a, b condition) int { return strings.Compare(a.key, b.key) })
+	return all
+}
+
+// holdsOnClusterType reports whether the cluster type alone decides the condition, and how.
+func (c condition) holdsOnClusterType(clusterType *model.ClusterType) (holds, decided bool) {
+	switch c.key {
+	case model.ClusterTypeLabel:
+		return clusterType.Name.Value == c.value, true
+	case model.DeploymentTargetLabel, model.WorkloadLabel:
+		return false, false
+	}
+	// A label that is not there counts as empty, as it did for the operator.
+	holds = clusterType.Labels[c.key].Value == c.value
+	return holds, holds
+}
+
+// holdsOnTarget reports whether the deployment target has what the condition wants.
+func (c condition) holdsOnTarget(target *model.DeploymentTarget) bool {
+	switch c.key {
+	case model.DeploymentTargetLabel:
+		return target.Name.Value == c.value
+	case model.WorkloadLabel:
+		return target.Workload == c.value
+	}
+	return target.Labels[c.key].Value == c.value
+}
+
+// choice finds out which of a list of labelled things apply to an assignment. It looks at a cluster
+// type once, and at a target only for the things that its labels could select, so that a thing
+// that applies nowhere costs next to nothing.
+type choice struct {
+	conditions [][]condition
+	byType     map[*model.ClusterType]*typeChoice
+}
+
+// typeChoice is a choice with the cluster type settled.
+type typeChoice struct {
+	// always apply to every target.
+	always []int
+	// byLabel apply to targets that have the label, if their other conditions hold too.
+	byLabel map[atom][]candidate
+	// unlabelled must be tried on every target: all their open conditions are for a missing label.
+	unlabelled []candidate
+}
+
+type atom struct{ key, value string }
+
+type candidate struct {
+	position int
+	open     []condition
+}
+
+func newChoice(conditions [][]condition, clusterTypes []*model.ClusterType) *choice {
+	c := &choice{conditions: conditions, byType: make(map[*model.ClusterType]*typeChoice, len(clusterTypes))}
+	for _, clusterType := range clusterTypes {
+		c.byType[clusterType] = c.settle(clusterType)
+	}
+	return c
+}
+
+func (c *choice) settle(clusterType *model.ClusterType) *typeChoice {
+	settled := &typeChoice{byLabel: map[atom][]candidate{}}
+	for position, conditions := range c.conditions {
+		open, possible := openConditions(conditions, clusterType)
+		if possible {
+			settled.add(candidate{position, open})
+		}
+	}
+	return settled
+}
+
+// openConditions returns the conditions that only a target can meet.
+func openConditions(conditions []condition, clusterType *model.ClusterType) (open []condition, possible bool) {
+	for _, condition := range conditions {
+		holds, decided := condition.holdsOnClusterType(clusterType)
+		switch {
+		case !decided:
+			open = append(open, condition)
+		case !holds:
+			return nil, false
+		}
+	}
+	return open, true
+}
+
+func (t *typeChoice) add(c candidate) {
+	if len(c.open) == 0 {
+		t.always = append(t.always, c.position)
+		return
+	}
+	for _, condition := range c.open {
+		if condition.value != "" {
+			key := atom{condition.key, condition.value}
+			t.byLabel[key] = append(t.byLabel[key], c)
+			return
+		}
+	}
+	t.unlabelled = append(t.unlabelled, c)
+}
+
+// of returns the positions of what applies to an assignment, in order.
+func (c *choice) of(clusterType *model.ClusterType, target *model.DeploymentTarget) []int {
+	settled := c.byType[clusterType]
+	chosen := slices.Clone(settled.always)
+	try := func(candidates []candidate) {
+		for _, candidate := range candidates {
+			if !slices.ContainsFunc(candidate.open, func(c condition) bool { return !c.holdsOnTarget(target) }) {
+				chosen = append(chosen, candidate.position)
+			}
+		}
+	}
+	try(settled.byLabel[atom{model.DeploymentTargetLabel, target.Name.Value}])
+	try(settled.byLabel[atom{model.WorkloadLabel, target.Workload}])
+	for key, value := range target.Labels {
+		if key != model.WorkloadLabel && key != model.DeploymentTargetLabel {
+			try(settled.byLabel[atom{key, value.Value}])
+		}
+	}
+	try(settled.unlabelled)
+	slices.Sort(chosen)
+	return chosen
+}

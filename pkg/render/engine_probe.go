@@ -1,0 +1,165 @@
+package render
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// text/template prints "<no value>" for a map key that is not there and for null. Its option
+// missingkey=error cannot tell which: it also fails on `default` and `if`, and not on `index`. So the
+// text is parsed once more with a probe at the end of every pipeline that prints.
+
+// probe is a printing action that may have no value to print.
+type probe struct {
+	expression   string
+	line, column int
+	// path are the fields and keys that lead from the probe's base to the value; empty if the value
+	// is computed.
+	path []string
+}
+
+// probeFunction is the hidden function that probes call. Templates cannot name it.
+const probeFunction = "kalypsoProbe"
+
+// compileProbes is compileProgram with probes.
+func compileProbes(text string) (*program, []*ExecError) {
+	p, problems := parseProgram(text)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for _, tree := range p.trees {
+		walkNodes(tree.Root, func(node parse.Node) {
+			action, ok := node.(*parse.ActionNode)
+			if ok && len(action.Pipe.Decl) == 0 {
+				p.addProbe(action, text)
+			}
+		})
+	}
+	p.instrument()
+	return p, nil
+}
+
+func (p *program) addProbe(action *parse.ActionNode, text string) {
+	base, path := lookedUp(action.Pipe)
+	line, column := position(text, action.Pipe.Position())
+	number := len(p.probes)
+	p.probes = append(p.probes, probe{
+		expression: action.Pipe.String(), line: line, column: column, path: path,
+	})
+	index := &parse.NumberNode{
+		NodeType: parse.NodeNumber, Pos: action.Pipe.Pos,
+		IsInt: true, Int64: int64(number), Text: fmt.Sprint(number),
+	}
+	action.Pipe.Cmds = append(action.Pipe.Cmds, hiddenCall(action.Pipe, probeFunction, index, base))
+	p.functions[probeFunction] = &function{name: probeFunction, with: func(r *run) any {
+		return func(index int, base, value any) any {
+			if value == nil {
+				r.missing = append(r.missing, p.probes[index].problem(base))
+			}
+			return value
+		}
+	}}
+}
+
+// lookedUp returns the value in which a pipeline looks something up, and the path that it follows.
+// For a pipeline that does anything else the path is empty.
+func lookedUp(pipe *parse.PipeNode) (base parse.Node, path []string) {
+	dot := &parse.DotNode{NodeType: parse.NodeDot, Pos: pipe.Pos}
+	if len(pipe.Cmds) != 1 {
+		return dot, nil
+	}
+	switch arguments := pipe.Cmds[0].Args; first := arguments[0].(type) {
+	case *parse.FieldNode:
+		return dot, first.Ident
+	case *parse.VariableNode:
+		return variable(first), first.Ident[1:]
+	case *parse.IdentifierNode:
+		if len(arguments) != 3 || first.Ident != "index" {
+			return dot, nil
+		}
+		key, isText := arguments[2].(*parse.StringNode)
+		if !isText {
+			return dot, nil
+		}
+		switch container := arguments[1].(type) {
+		case *parse.FieldNode:
+			return dot, append(slices.Clone(container.Ident), key.Text)
+		case *parse.VariableNode:
+			return variable(container), append(slices.Clone(container.Ident[1:]), key.Text)
+		}
+	}
+	return dot, nil
+}
+
+// variable is the variable itself, without the fields that follow it.
+func variable(n *parse.VariableNode) parse.Node {
+	return &parse.VariableNode{NodeType: parse.NodeVariable, Pos: n.Pos, Ident: n.Ident[:1]}
+}
+
+// problem says what is missing, with the nearest key that is there.
+func (p probe) problem(base any) *ExecError {
+	hint := diag.DidYouMean(firstMissing(reflect.ValueOf(base), p.path))
+	if hint == "" {
+		hint = missingHint
+	}
+	return &ExecError{
+		Rule:    ruleNoValue,
+		Message: fmt.Sprintf("%s has no value", excerpt(p.expression)),
+		Hint:    hint,
+		Line:    p.line,
+		Column:  p.column,
+	}
+}
+
+// firstMissing follows a path and returns the first step of it that leads nowhere, with the keys that
+// are there instead.
+func firstMissing(value reflect.Value, path []string) (name string, candidates []string) {
+	for _, step := range path {
+		value = concrete(value)
+		switch value.Kind() {
+		case reflect.Struct:
+			if value = value.FieldByName(step); !value.IsValid() {
+				return "", nil
+			}
+		case reflect.Map:
+			next := mapValue(value, step)
+			if !next.IsValid() {
+				return step, textKeys(value)
+			}
+			value = next
+		default:
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
+func concrete(value reflect.Value) reflect.Value {
+	for value.Kind() == reflect.Interface || value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	return value
+}
+
+func mapValue(m reflect.Value, key string) reflect.Value {
+	if !reflect.TypeOf(key).AssignableTo(m.Type().Key()) {
+		return reflect.Value{}
+	}
+	return m.MapIndex(reflect.ValueOf(key))
+}
+
+// textKeys returns the keys of a map that are strings, sorted.
+func textKeys(m reflect.Value) []string {
+	var keys []string
+	for _, key := range m.MapKeys() {
+		if key = concrete(key); key.Kind() == reflect.String {
+			keys = append(keys, key.String())
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,285 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// rootName is the name that text/template knows the text of a template by. It is in all its error
+// messages and must be nothing that people would call a template of theirs.
+const rootName = "(text)"
+
+// program is a parsed text, checked and prepared so that its work can be counted. It is never
+// written to after compileProgram.
+type program struct {
+	// trees are the text itself, under rootName, and the templates that it defines.
+	trees map[string]*parse.Tree
+	// functions are those that the text calls, by name.
+	functions map[string]*function
+	marks     marks
+	// probes are the printing actions, if the program was made to find "<no value>".
+	probes []probe
+}
+
+// compileProgram parses a text, checks its functions and puts a mark at the head of every loop.
+func compileProgram(text string) (*program, []*ExecError) {
+	p, problems := parseProgram(text)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	p.instrument()
+	return p, nil
+}
+
+// parseProgram parses a text and checks its functions.
+func parseProgram(text string) (*program, []*ExecError) {
+	p := &program{trees: make(map[string]*parse.Tree), functions: make(map[string]*function)}
+	tree := parse.New(rootName)
+	// Functions are checked below: all of them at once, each with its place.
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", p.trees); err != nil {
+		return nil, []*ExecError{syntaxError(err)}
+	}
+	var problems []*ExecError
+	for _, tree := range p.trees {
+		problems = append(problems, p.checkFunctions(tree, text)...)
+	}
+	slices.SortFunc(problems, func(a, b *ExecError) int { return a.compare(b) })
+	return p, problems
+}
+
+// checkFunctions collects the functions that a tree calls and refuses those that it may not. On the
+// way it puts right where errors will point to.
+func (p *program) checkFunctions(tree *parse.Tree, text string) []*ExecError {
+	var problems []*ExecError
+	refuse := func(node parse.Node, problem *ExecError) {
+		problem.Line, problem.Column = position(text, node.Position())
+		problems = append(problems, problem)
+	}
+	walkNodes(tree.Root, func(node parse.Node) {
+		switch node := node.(type) {
+		case *parse.FieldNode:
+			node.Pos = chainStart(text, node.Pos, "."+node.Ident[0])
+		case *parse.VariableNode:
+			node.Pos = chainStart(text, node.Pos, node.Ident[0])
+		case *parse.IdentifierNode:
+			f, problem := lookUpFunction(node.Ident)
+			if problem != nil {
+				refuse(node, problem)
+			} else if f != nil {
+				p.functions[node.Ident] = f
+			}
+		case *parse.ActionNode:
+			if problem := discardedMerge(node.Pipe); problem != nil {
+				refuse(node, problem)
+			}
+		}
+	})
+	return problems
+}
+
+// chainStart returns where a chain such as .Labels.app begins: package parse says where its second
+// link does.
+func chainStart(text string, offset parse.Pos, first string) parse.Pos {
+	if before := text[:offset]; strings.HasSuffix(before, first) && strings.HasPrefix(text[offset:], ".") {
+		return offset - parse.Pos(len(first))
+	}
+	return offset
+}
+
+// position turns an offset into a line and column, counted from 1.
+func position(text string, offset parse.Pos) (line, column int) {
+	before := text[:min(int(offset), len(text))]
+	return 1 + strings.Count(before, "\n"), len(before) - strings.LastIndex(before, "\n")
+}
+
+// syntaxMessage is "template: (text):LINE: MESSAGE".
+var syntaxMessage = regexp.MustCompile(`(?s)^template: ` + regexp.QuoteMeta(rootName) + `:(\d+): (?:template: )?(.*)$`)
+
+func syntaxError(err error) *ExecError {
+	match := syntaxMessage.FindStringSubmatch(err.Error())
+	if match == nil {
+		return &ExecError{Rule: ruleSyntax, Message: excerpt(err.Error())}
+	}
+	line, _ := strconv.Atoi(match[1])
+	message := match[2]
+	// An action that is never closed is noticed at the end of its line or later.
+	if before, start, ok := strings.Cut(message, " started at "+rootName+":"); ok {
+		message = before
+		line, _ = strconv.Atoi(start)
+	}
+	return &ExecError{Rule: ruleSyntax, Message: excerpt(message), Hint: syntaxHint(message), Line: line}
+}
+
+// syntaxHint helps with the mistakes that people make most.
+func syntaxHint(message string) string {
+	switch {
+	case strings.Contains(message, "bad character U+002D"):
+		return `a name with "-" in it is read by {{ index .Labels "the-name" }}`
+	case strings.Contains(message, "unclosed action"):
+		return `every "{{" needs its "}}"`
+	case strings.Contains(message, "unexpected EOF"):
+		return "every if, range, with, define and block needs its {{ end }}"
+	case strings.Contains(message, "undefined variable"):
+		return `a variable is defined by {{ $name := … }} before it is used, and only until the next {{ end }}`
+	default:
+		return ""
+	}
+}
+
+// marks tells the empty texts that instrument puts into the trees, by the address of their first
+// byte. text/template writes them like any other text, which is how the writer of a run comes to
+// count loops that call nothing and print nothing.
+type marks map[*byte]mark
+
+type mark struct {
+	kind markKind
+	line int
+	// name is the template that is entered.
+	name string
+}
+
+type markKind int
+
+const (
+	loopMark markKind = iota
+	enterMark
+	leaveMark
+)
+
+// find returns the mark that an empty text is.
+func (m marks) find(p []byte) (mark, bool) {
+	if cap(p) == 0 {
+		return mark{}, false
+	}
+	found, ok := m[&p[:1][0]]
+	return found, ok
+}
+
+func (m marks) add(node parse.Node, mark mark) *parse.TextNode {
+	text := make([]byte, 0, 1)
+	m[&text[:1][0]] = mark
+	return &parse.TextNode{NodeType: parse.NodeText, Pos: node.Position(), Text: text}
+}
+
+// instrument puts marks at the head of every loop and around every template, and has every value
+// that is looped over checked.
+func (p *program) instrument() {
+	p.marks = make(marks)
+	for name, tree := range p.trees {
+		walkNodes(tree.Root, func(node parse.Node) {
+			loop, ok := node.(*parse.RangeNode)
+			if !ok {
+				return
+			}
+			head := p.marks.add(loop, mark{kind: loopMark, line: loop.Line})
+			loop.List.Nodes = slices.Insert(loop.List.Nodes, 0, parse.Node(head))
+			loop.Pipe.Cmds = append(loop.Pipe.Cmds, hiddenCall(loop.Pipe, rangeFunction))
+			p.functions[rangeFunction] = rangeCheck
+		})
+		body := tree.Root
+		enter := p.marks.add(body, mark{kind: enterMark, name: name})
+		leave := p.marks.add(body, mark{kind: leaveMark})
+		body.Nodes = append(append([]parse.Node{enter}, body.Nodes...), leave)
+	}
+}
+
+// hiddenCall makes a call of a function that no template can name, to follow in a pipeline.
+func hiddenCall(at parse.Node, name string, arguments ...parse.Node) *parse.CommandNode {
+	function := parse.NewIdentifier(name).SetPos(at.Position())
+	return &parse.CommandNode{
+		NodeType: parse.NodeCommand,
+		Pos:      at.Position(),
+		Args:     append([]parse.Node{function}, arguments...),
+	}
+}
+
+// link makes the program executable: its functions count what they do in the run.
+func (p *program) link(r *run) func(data any) error {
+	bound := make(template.FuncMap, len(p.functions))
+	for name, f := range p.functions {
+		bound[name] = f.bind(r)
+	}
+	root := template.New(rootName).Funcs(bound)
+	for name, tree := range p.trees {
+		// It cannot fail: the name is new and the tree was parsed.
+		_, _ = root.AddParseTree(name, tree)
+	}
+	return func(data any) error {
+		r.program = p
+		err := root.Execute(r, data)
+		var problem *ExecError
+		if err == nil || (errors.As(err, &problem) && problem == err) {
+			return err
+		}
+		return p.readError(err, data)
+	}
+}
+
+// defined returns the names of the templates that the text defines, sorted.
+func (p *program) defined() []string {
+	var names []string
+	for name := range p.trees {
+		if name != rootName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// walkNodes calls visit for a node and everything below it.
+func walkNodes(node parse.Node, visit func(parse.Node)) {
+	each := func(nodes []parse.Node) {
+		for _, n := range nodes {
+			walkNodes(n, visit)
+		}
+	}
+	branch := func(b *parse.BranchNode) {
+		walkNodes(b.Pipe, visit)
+		walkNodes(b.List, visit)
+		if b.ElseList != nil {
+			walkNodes(b.ElseList, visit)
+		}
+	}
+	visit(node)
+	switch node := node.(type) {
+	case *parse.ListNode:
+		each(node.Nodes)
+	case *parse.ActionNode:
+		walkNodes(node.Pipe, visit)
+	case *parse.PipeNode:
+		for _, command := range node.Cmds {
+			each(command.Args)
+		}
+	case *parse.ChainNode:
+		walkNodes(node.Node, visit)
+	case *parse.IfNode:
+		branch(&node.BranchNode)
+	case *parse.RangeNode:
+		branch(&node.BranchNode)
+	case *parse.WithNode:
+		branch(&node.BranchNode)
+	case *parse.TemplateNode:
+		if node.Pipe != nil {
+			walkNodes(node.Pipe, visit)
+		}
+	}
+}
+
+// String names the mark for messages.
+func (m mark) String() string {
+	if m.kind == loopMark {
+		return fmt.Sprintf("the range in line %d", m.line)
+	}
+	if m.name == rootName {
+		return "the template"
+	}
+	return fmt.Sprintf("template %q", m.name)
+}

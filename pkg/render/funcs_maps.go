@@ -1,0 +1,98 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"text/template/parse"
+)
+
+// mapFunctions are sprig's functions on maps.
+func mapFunctions(known map[string]any) []function {
+	functions := []function{
+		{name: "dig", free: true},
+		{name: "get", free: true},
+		{name: "hasKey", free: true},
+		{name: "keys", implementation: sortedKeys},
+		{name: "values", implementation: valuesByKey, builds: true},
+	}
+	for _, name := range []string{"dict", "omit", "pick", "pluck"} {
+		functions = append(functions, function{name: name, builds: true})
+	}
+	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
+		functions = append(functions, function{name: name})
+	}
+	copyOf := known["mustDeepCopy"].(func(any) (any, error)) //nolint:errcheck,forcetypeassert // a test calls it
+	for name, sprigs := range map[string]string{
+		"merge": "mustMerge", "mustMerge": "mustMerge",
+		"mergeOverwrite": "mustMergeOverwrite", "mustMergeOverwrite": "mustMergeOverwrite",
+	} {
+		merge := known[sprigs].(func(map[string]any, ...map[string]any) (any, error)) //nolint:errcheck,forcetypeassert // a test calls it
+		functions = append(functions, function{name: name, implementation: mergingCopies(merge, copyOf)})
+	}
+	return functions
+}
+
+// sortedKeys returns the keys of the maps in order, one map after the other.
+func sortedKeys(all ...map[string]any) []string {
+	keys := []string{}
+	for _, m := range all {
+		keys = append(keys, slices.Sorted(maps.Keys(m))...)
+	}
+	return keys
+}
+
+// valuesByKey returns the values of a map in the order of its keys.
+func valuesByKey(m map[string]any) []any {
+	values := make([]any, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		values = append(values, m[key])
+	}
+	return values
+}
+
+// mergingCopies keeps a merge from writing into its arguments: sprig's writes into the first and puts
+// pieces of the others into it.
+func mergingCopies(
+	merge func(map[string]any, ...map[string]any) (any, error), copyOf func(any) (any, error),
+) func(map[string]any, ...map[string]any) (any, error) {
+	copied := func(m map[string]any) (map[string]any, error) {
+		if m == nil {
+			return map[string]any{}, nil
+		}
+		c, err := copyOf(m)
+		if err != nil {
+			return nil, err
+		}
+		return c.(map[string]any), nil //nolint:errcheck,forcetypeassert // a copy has the type of what was copied
+	}
+	return func(into map[string]any, from ...map[string]any) (any, error) {
+		target, err := copied(into)
+		if err != nil {
+			return nil, err
+		}
+		sources := make([]map[string]any, len(from))
+		for i := range from {
+			if sources[i], err = copied(from[i]); err != nil {
+				return nil, err
+			}
+		}
+		return merge(target, sources...)
+	}
+}
+
+// discardedMerge refuses `{{ $_ := merge $a $b }}`, which elsewhere is written for what it does to $a.
+func discardedMerge(pipe *parse.PipeNode) *ExecError {
+	if len(pipe.Decl) != 1 || pipe.Decl[0].Ident[0] != "$_" {
+		return nil
+	}
+	last := pipe.Cmds[len(pipe.Cmds)-1].Args[0]
+	function, ok := last.(*parse.IdentifierNode)
+	if !ok || !slices.Contains([]string{"merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}, function.Ident) {
+		return nil
+	}
+	return &ExecError{
+		Rule:    ruleForbiddenFunction,
+		Message: "the result of " + function.Ident + " is not used, and it does not write into its arguments here",
+		Hint:    "assign the result: {{ $merged := " + function.Ident + " … }}",
+	}
+}

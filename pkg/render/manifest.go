@@ -1,0 +1,101 @@
+package render
+
+import (
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// compiledTemplate is a model.Template whose texts are parsed, once for all assignments.
+type compiledTemplate struct {
+	*model.Template
+	manifests []manifest
+	// unusable says that the template has errors, which are reported.
+	unusable bool
+}
+
+// manifest renders one entry of a template. The result is empty if there is nothing to write.
+type manifest interface {
+	render(data any, run *execution) (string, bool)
+}
+
+func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
+	var diags diag.List
+	compiled := &compiledTemplate{Template: template, unusable: template.Broken}
+	for _, written := range template.Manifests {
+		if written.Object != nil {
+			compiled.manifests = append(compiled.manifests, objectManifest{compileValue(template.Name.Value, written.Object, &diags)})
+			continue
+		}
+		compiled.manifests = append(compiled.manifests, textManifest{compileText(template.Name.Value, written.Text, &diags)})
+	}
+	compiled.unusable = compiled.unusable || diags.HasErrors()
+	return compiled, diags
+}
+
+// render returns the documents of all manifests as one file. Empty results are left out.
+func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
+	ok := true
+	var b strings.Builder
+	for _, m := range t.manifests {
+		text, rendered := m.render(data, run)
+		if !rendered {
+			ok = false
+			continue
+		}
+		if text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			if !strings.HasSuffix(b.String(), "\n") {
+				b.WriteByte('\n')
+			}
+			b.WriteString("---\n")
+		}
+		b.WriteString(text)
+	}
+	return b.String(), ok
+}
+
+// text is a string of a template: parsed if there is something to evaluate, else as it is.
+type text struct {
+	block    model.Block
+	template *Template
+}
+
+func compileText(name string, block model.Block, diags *diag.List) text {
+	if !strings.Contains(block.Value, "{{") {
+		return text{block: block}
+	}
+	template, problems := ParseTemplate(name, block)
+	diags.Add(problems)
+	return text{block, template}
+}
+
+func (t text) render(data any, run *execution) (string, bool) {
+	if t.template == nil {
+		return t.block.Value, true
+	}
+	return run.execute(t.template, data)
+}
+
+type textManifest struct{ text }
+
+// objectManifest is a manifest in the object form: every string in it, but no key, is a template.
+type objectManifest struct{ root value }
+
+func (m objectManifest) render(data any, run *execution) (string, bool) {
+	object, ok := m.root.render(data, run)
+	if !ok {
+		return "", false
+	}
+	out, err := yaml.Marshal(object)
+	if err != nil {
+		run.fail("invalid-output", m.root.at(), "the object cannot be written as YAML: "+err.Error())
+		return "", false
+	}
+	return string(out), true
+}

@@ -1,0 +1,134 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// clusterTemplates are the templates that a cluster type names.
+type clusterTemplates struct {
+	reconciler, namespace *compiledTemplate
+	// config is nil if the config type is built in.
+	config *compiledTemplate
+	// builtin is configMapType or envFileType if config is nil.
+	builtin string
+	labels  map[string]string
+	missing bool
+}
+
+// unusable says that not all files can be rendered, for reasons that are reported.
+func (t *clusterTemplates) unusable() bool {
+	return t.missing || t.reconciler.unusable || t.namespace.unusable || t.config != nil && t.config.unusable
+}
+
+// resolver finds templates by name and compiles each once.
+type resolver struct {
+	fleet    *model.Fleet
+	compiled map[*model.Template]*compiledTemplate
+	diags    *diag.List
+}
+
+// resolveTemplates finds the templates of every cluster type. What is wrong is an error if an
+// assignment needs it (used), else a warning.
+func resolveTemplates(fleet *model.Fleet, used map[*model.ClusterType]bool, diags *diag.List) map[*model.ClusterType]*clusterTemplates {
+	r := &resolver{fleet, map[*model.Template]*compiledTemplate{}, diags}
+	needed := map[*model.Template]bool{}
+	resolved := make(map[*model.ClusterType]*clusterTemplates, len(fleet.ClusterTypes))
+	for _, clusterType := range fleet.ClusterTypes {
+		resolved[clusterType] = r.resolve(clusterType, used[clusterType], needed)
+	}
+	for _, template := range fleet.Templates {
+		r.compile(template, needed[template])
+	}
+	for _, templates := range resolved {
+		templates.link(r.compiled)
+	}
+	return resolved
+}
+
+func (r *resolver) compile(template *model.Template, needed bool) {
+	compiled, diags := compileTemplate(template)
+	r.compiled[template] = compiled
+	for _, d := range diags {
+		if !needed && d.Severity == diag.Error {
+			d.Severity = diag.Warning
+		}
+		*r.diags = append(*r.diags, d)
+	}
+}
+
+// link replaces the templates found by their compiled forms.
+func (t *clusterTemplates) link(compiled map[*model.Template]*compiledTemplate) {
+	for _, template := range []**compiledTemplate{&t.reconciler, &t.namespace, &t.config} {
+		if *template != nil {
+			*template = compiled[(*template).Template]
+		}
+	}
+}
+
+func (r *resolver) resolve(c *model.ClusterType, used bool, needed map[*model.Template]bool) *clusterTemplates {
+	t := &clusterTemplates{labels: plainTexts(c.Labels)}
+	find := func(name model.Text, field, kind string) *compiledTemplate {
+		template := r.find(c, name, field, kind, used)
+		if template == nil {
+			t.missing = true
+			return nil
+		}
+		needed[template] = needed[template] || used
+		return &compiledTemplate{Template: template}
+	}
+	t.reconciler = find(c.Reconciler, "reconciler", model.ReconcilerTemplate)
+	t.namespace = find(c.NamespaceService, "namespaceService", model.NamespaceTemplate)
+	switch name := c.ConfigType.Value; {
+	case name == "":
+		t.builtin = configMapType
+	case (name == configMapType || name == envFileType) && r.fleet.Template(name) == nil:
+		t.builtin = name
+	default:
+		t.config = find(c.ConfigType, "configType", model.ConfigTemplate)
+	}
+	return t
+}
+
+// find returns the template with a name if it is of the right type.
+func (r *resolver) find(c *model.ClusterType, name model.Text, field, kind string, used bool) *model.Template {
+	if name.Value == "" {
+		return nil // reported as missing
+	}
+	template := r.fleet.Template(name.Value)
+	if template != nil && (template.Type.Value == kind || template.Broken) {
+		return template
+	}
+	report := r.diags.Warning
+	if used {
+		report = r.diags.Error
+	}
+	if template != nil {
+		report("wrong-template-type", name.At, fmt.Sprintf("%s of ClusterType %q names Template %q, which is of type %q and not %q",
+			field, c.Name.Value, name.Value, template.Type.Value, kind),
+			diag.See(template.Type.At, "its type is set here"), r.suggest(name.Value, kind))
+		return nil
+	}
+	if r.fleet.Incomplete {
+		return nil // it may be in what could not be read
+	}
+	report("unknown-template", name.At, fmt.Sprintf("%s of ClusterType %q names Template %q, which does not exist",
+		field, c.Name.Value, name.Value), r.suggest(name.Value, kind))
+	return nil
+}
+
+// suggest names the nearest template of the right type.
+func (r *resolver) suggest(name, kind string) diag.Option {
+	var names []string
+	for _, template := range r.fleet.Templates {
+		if template.Type.Value == kind {
+			names = append(names, template.Name.Value)
+		}
+	}
+	if kind == model.ConfigTemplate {
+		names = append(names, configMapType, envFileType)
+	}
+	return diag.Hint(diag.DidYouMean(name, names))
+}

@@ -1,0 +1,214 @@
+package render
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// objectID is what Kubernetes knows an object by.
+type objectID struct{ group, kind, namespace, name string }
+
+// String returns "Namespace dev" or "GitRepository flux-system/hello".
+func (id objectID) String() string {
+	if id.namespace == "" {
+		return id.kind + " " + id.name
+	}
+	return id.kind + " " + id.namespace + "/" + id.name
+}
+
+// objectSum is an object with a digest of what it says.
+type objectSum struct {
+	objectID
+	sum [sha256.Size]byte
+}
+
+// flaw is what is wrong with rendered YAML.
+type flaw struct {
+	rule, message string
+	// line counts from 1 in the file; 0 if it is not known.
+	line int
+	// lasting says that a file in which nothing changes may keep it: it may have been out there
+	// for years.
+	lasting bool
+}
+
+// verify reads rendered YAML as a stranger would: it must parse, without duplicate keys, and every
+// document that claims an apiVersion must be a proper object.
+func verify(content string) ([]objectSum, []flaw) {
+	roots, err := parseDocuments(content)
+	if err != nil {
+		return nil, []flaw{*err}
+	}
+	var objects []objectSum
+	var flaws []flaw
+	for _, root := range roots {
+		flaws = append(flaws, duplicateKeys(root)...)
+		object, wrong := readObject(root)
+		flaws = append(flaws, wrong...)
+		if object != nil {
+			objects = append(objects, *object)
+		}
+	}
+	return objects, flaws
+}
+
+// parseDocuments returns the documents that are not empty.
+func parseDocuments(content string) (roots []*yaml.Node, failure *flaw) {
+	defer func() {
+		if r := recover(); r != nil { // the library's parser has panicked on odd input before
+			failure = &flaw{rule: "invalid-output", message: fmt.Sprintf("not valid YAML: %v", r)}
+		}
+	}()
+	decoder := yaml.NewDecoder(strings.NewReader(content))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return roots, nil
+		}
+		if err != nil {
+			line, message := splitYAMLError(err)
+			return nil, &flaw{rule: "invalid-output", message: "not valid YAML: " + message, line: line}
+		}
+		if len(document.Content) > 0 && document.Content[0].ShortTag() != "!!null" {
+			roots = append(roots, document.Content[0])
+		}
+	}
+}
+
+// splitYAMLError separates the line from the library's message ("yaml: line 3: …").
+func splitYAMLError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	var rest string
+	if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
+		_, rest, _ = strings.Cut(message, ":")
+		message = strings.TrimSpace(rest)
+	}
+	return line, message
+}
+
+func duplicateKeys(n *yaml.Node) []flaw {
+	var flaws []flaw
+	if n.Kind == yaml.MappingNode {
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind == yaml.ScalarNode && seen[key.Value] && key.Value != "<<" {
+				flaws = append(flaws, flaw{"duplicate-output-key", fmt.Sprintf("key %q is there twice", key.Value), key.Line, true})
+			}
+			seen[key.Value] = true
+		}
+	}
+	for _, child := range n.Content {
+		flaws = append(flaws, duplicateKeys(child)...)
+	}
+	return flaws
+}
+
+// lookup returns the value of a key in a mapping, or nil.
+func lookup(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// readObject checks a document that claims an apiVersion. Others, playbooks for instance, are fine.
+func readObject(root *yaml.Node) (*objectSum, []flaw) {
+	apiVersion := lookup(root, "apiVersion")
+	if apiVersion == nil {
+		return nil, nil
+	}
+	metadata := lookup(root, "metadata")
+	group, _, found := strings.Cut(scalar(apiVersion), "/")
+	if !found {
+		group = ""
+	}
+	id := objectID{group, scalar(lookup(root, "kind")), scalar(lookup(metadata, "namespace")), scalar(lookup(metadata, "name"))}
+	flaws := checkIdentity(id, root.Line)
+	if id.kind == "" || id.name == "" {
+		return nil, flaws
+	}
+	return &objectSum{id, digest(root)}, flaws
+}
+
+func checkIdentity(id objectID, line int) []flaw {
+	var flaws []flaw
+	add := func(format string, args ...any) {
+		flaws = append(flaws, flaw{"invalid-output-name", fmt.Sprintf(format, args...), line, true})
+	}
+	if id.kind == "" {
+		add("the document has an apiVersion but no kind")
+	}
+	switch {
+	case id.name == "":
+		add("%s has no metadata.name", orDocument(id.kind))
+	case id.kind == "Namespace" && id.group == "":
+		for _, problem := range validation.IsDNS1123Label(id.name) {
+			add("Namespace name %q (%d characters) is not valid: %s", id.name, len(id.name), model.WithoutRegex(problem))
+		}
+	default:
+		for _, problem := range nameProblems(id) {
+			add("%s name %q is not valid: %s", orDocument(id.kind), id.name, model.WithoutRegex(problem))
+		}
+	}
+	if id.namespace != "" {
+		for _, problem := range validation.IsDNS1123Label(id.namespace) {
+			add("metadata.namespace %q (%d characters) is not valid: %s", id.namespace, len(id.namespace), model.WithoutRegex(problem))
+		}
+	}
+	return flaws
+}
+
+func orDocument(kind string) string {
+	if kind == "" {
+		return "the document"
+	}
+	return kind
+}
+
+// nameProblems applies the rule that Kubernetes has for most kinds; names of RBAC objects may hold
+// anything that is one path segment.
+func nameProblems(id objectID) []string {
+	if id.group != "rbac.authorization.k8s.io" {
+		return validation.IsDNS1123Subdomain(id.name)
+	}
+	if id.name == "." || id.name == ".." || strings.ContainsAny(id.name, "/%") {
+		return []string{"it must be one path segment"}
+	}
+	return nil
+}
+
+// digest sums up what a node says, whatever its layout.
+func digest(n *yaml.Node) [sha256.Size]byte {
+	h := sha256.New()
+	var write func(n *yaml.Node)
+	write = func(n *yaml.Node) {
+		fmt.Fprintf(h, "%d %s %d %q ", n.Kind, n.ShortTag(), len(n.Content), n.Value)
+		for _, child := range n.Content {
+			write(child)
+		}
+	}
+	write(n)
+	return [sha256.Size]byte(h.Sum(nil))
+}

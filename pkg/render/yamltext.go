@@ -1,0 +1,63 @@
+package render
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// yamlText is the template function toYaml: YAML four spaces deep, as go-yaml v3 writes it, without
+// the last newline.
+func yamlText(v any) (string, error) {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(string(text), "\n"), nil
+}
+
+// stringifiedYAML is the template function stringify: like toYaml, but every map or list below the
+// top becomes the YAML text of it, because a ConfigMap holds nothing but texts.
+func stringifiedYAML(v any) (string, error) {
+	switch value := v.(type) {
+	case map[string]any:
+		return stringifiedMap(value)
+	case map[any]any:
+		return stringifiedMap(value)
+	case []any:
+		texts := make([]any, len(value))
+		for i, item := range value {
+			text, err := nestedText(item)
+			if err != nil {
+				return "", err
+			}
+			texts[i] = text
+		}
+		return yamlText(texts)
+	default:
+		return yamlText(v)
+	}
+}
+
+func stringifiedMap[K comparable](m map[K]any) (string, error) {
+	texts := make(map[K]any, len(m))
+	for key, value := range m {
+		text, err := nestedText(value)
+		if err != nil {
+			return "", err
+		}
+		texts[key] = text
+	}
+	return yamlText(texts)
+}
+
+// nestedText returns the YAML text of a map or list, and any other value as it is.
+func nestedText(v any) (any, error) {
+	switch reflect.ValueOf(v).Kind() {
+	case reflect.Map, reflect.Slice, reflect.Array:
+		return yamlText(v)
+	default:
+		return v, nil
+	}
+}

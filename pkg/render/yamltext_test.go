@@ -1,0 +1,82 @@
+package render
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestYAMLText(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		value any
+		want  string
+	}{
+		{"empty map", map[string]any{}, "{}"},
+		{"empty list", []any{}, "[]"},
+		{"null", nil, "null"},
+		{"text", "a", "a"},
+		{"four spaces deep", map[string]any{"a": map[string]any{"b": map[string]any{"c": 1}}}, "a:\n    b:\n        c: 1"},
+		{"a list is indented under its key", map[string]any{"a": []any{"x", map[string]any{"k": 1, "l": 2}}}, "a:\n    - x\n    - k: 1\n      l: 2"},
+		{"natural order of keys", map[string]any{"a10": 1, "a9": 2, "B": 3, "b": 4}, "B: 3\na9: 2\na10: 1\nb: 4"},
+		{"keys that are no texts", map[any]any{true: 1, 2: "b", "c": nil}, "true: 1\n2: b\nc: null"},
+		{"words that need quotes", map[string]any{"a": "yes", "b": "5", "c": "null", "d": "1:30", "e": "2020-01-01", "f": ""},
+			"a: \"yes\"\nb: \"5\"\nc: \"null\"\nd: \"1:30\"\ne: \"2020-01-01\"\nf: \"\""},
+		{"lines", map[string]any{"a": "x\ny\n", "b": "x\ny", "c": "x\n\n"}, "a: |\n    x\n    y\nb: |-\n    x\n    y\nc: |+\n    x\n"},
+		{"floats in shortest form", []any{1.5, 1e21, 100000.0, 0.1}, "- 1.5\n- 1e+21\n- 100000\n- 0.1"},
+		{"only one newline goes", "x\n\n", "|+\n    x\n"},
+		{"a template in a value", map[string]any{"a": "{{ .b }}"}, "a: '{{ .b }}'"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := yamlText(test.value)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestYAMLTextReportsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	d := map[string]any{"f": func() {}}
+	_, _, err := mustParse(t, `{{ toYaml .f }}`).Execute(d, Bounds{})
+	require.Error(t, err)
+	assert.Equal(t, "toYaml: cannot marshal type: func()", err.Error())
+}
+
+func TestStringifiedYAML(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		value any
+		want  string
+	}{
+		{"values stay", map[string]any{"a": "x", "b": 5, "c": true, "d": "5", "e": nil}, "a: x\nb: 5\nc: true\nd: \"5\"\ne: null"},
+		{"a list becomes text", map[string]any{"a": []any{"x", "y"}}, "a: |-\n    - x\n    - \"y\""},
+		{"a map becomes text", map[string]any{"a": map[string]any{"b": []any{1}}}, "a: |-\n    b:\n        - 1"},
+		{"a loose map becomes text", map[string]any{"a": map[any]any{1: 2}}, `a: '1: 2'`},
+		{"empty ones", map[string]any{"a": map[string]any{}, "b": []any{}}, "a: '{}'\nb: '[]'"},
+		{"texts of a list", []any{"a", []any{1}, map[string]any{"k": 1}}, "- a\n- '- 1'\n- 'k: 1'"},
+		{"a loose map at the top", map[any]any{"a": []any{1}}, "a: '- 1'"},
+		{"labels", map[string]string{"a": "b"}, "a: b"},
+		{"a text", "a", "a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := stringifiedYAML(test.value)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestUnquote(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "a": "a", ` "a" `: "a", `'a'`: "a", `"'a'"`: "a", `'"a"'`: `"a"`, `""a""`: "a", `" a "`: " a ", "\t'a'\n": "a", `a"b`: `a"b`,
+	} {
+		assert.Equal(t, want, unquote(text), "unquote of %q", text)
+	}
+}

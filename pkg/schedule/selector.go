@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// requirement is one condition of a selector, ready to be looked up.
+type requirement struct {
+	key      string
+	operator selection.Operator
+	values   []string
+	at       diag.Place
+}
+
+// String writes the requirement as kubectl does: "edge=true", "size in (large,small)", "!edge".
+func (r requirement) String() string {
+	parsed, err := labels.NewRequirement(r.key, r.operator, r.values)
+	if err != nil {
+		return r.key
+	}
+	return parsed.String()
+}
+
+// selector is the conjunction of its requirements; an empty one matches everything.
+type selector []requirement
+
+// operators are the operators that a LabelSelector may use.
+var operators = map[string]selection.Operator{
+	"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
+}
+
+// compile checks a selector by Kubernetes' own rules and orders its requirements by key.
+func compile(written model.Selector, diags *diag.List) selector {
+	var s selector
+	for key, value := range written.MatchLabels {
+		s.add(requirement{key, selection.Equals, []string{value.Value}, value.At}, diags)
+	}
+	for _, expression := range written.MatchExpressions {
+		operator, known := operators[expression.Operator.Value]
+		if !known {
+			if expression.Operator.Value != "" { // else reported as missing
+				diags.Error("invalid-selector", expression.Operator.At, fmt.Sprintf("unknown operator %q", expression.Operator.Value),
+					diag.Hint(diag.DidYouMean(expression.Operator.Value, []string{"In", "NotIn", "Exists", "DoesNotExist"})))
+			}
+			continue
+		}
+		values := make([]string, len(expression.Values))
+		for i, value := range expression.Values {
+			values[i] = value.Value
+		}
+		s.add(requirement{expression.Key.Value, operator, values, expression.At}, diags)
+	}
+	slices.SortStableFunc(s, func(a, b requirement) int { return a.at.Compare(b.at) })
+	return s
+}
+
+func (s *selector) add(r requirement, diags *diag.List) {
+	if r.key == "" {
+		return // reported as missing
+	}
+	if _, err := labels.NewRequirement(r.key, r.operator, r.values); err != nil {
+		diags.Error("invalid-selector", r.at, "invalid selector: "+selectorProblem(r, err))
+		return
+	}
+	*s = append(*s, r)
+}
+
+// selectorProblem says in our words what Kubernetes' library found.
+func selectorProblem(r requirement, err error) string {
+	switch {
+	case (r.operator == selection.In || r.operator == selection.NotIn) && len(r.values) == 0:
+		return fmt.Sprintf("operator %s needs values for key %q", operatorName(r.operator), r.key)
+	case (r.operator == selection.Exists || r.operator == selection.DoesNotExist) && len(r.values) > 0:
+		return fmt.Sprintf("operator %s takes no values for key %q", operatorName(r.operator), r.key)
+	}
+	var aggregate utilerrors.Aggregate
+	if errors.As(err, &aggregate) && len(aggregate.Errors()) > 0 {
+		err = aggregate.Errors()[0]
+	}
+	var fieldError *field.Error
+	if errors.As(err, &fieldError) {
+		return fmt.Sprintf("%q: %s", fmt.Sprint(fieldError.BadValue), model.WithoutRegex(fieldError.Detail))
+	}
+	return err.Error()
+}
+
+// operatorName returns an operator as a LabelSelector writes it.
+func operatorName(operator selection.Operator) string {
+	for name, known := range operators {
+		if known == operator {
+			return name
+		}
+	}
+	return string(operator)
+}
