@@ -73,7 +73,6 @@ registers, schedules deployment targets on cluster types, and renders the manife
 Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return fromEnvironment(cmd.Flags(), e.env)

@@ -78,15 +78,16 @@ func setDefault[T int | int64 | time.Duration](value *T, to T) {
 // Reader reads repositories. It reads each repository and ref once and keeps what it read: a branch
 // that moves meanwhile stays what it was. It is safe for use by several goroutines.
 type Reader struct {
-	rules    []replacement
-	worktree bool
-	env      func(string) string
-	limits   Limits
-	keys     *keyring
-	net      *network
-	locals   memo[string, local]
-	remotes  memo[remoteKey, *remote]
-	changes  memo[changeKey, []string]
+	// rules are all replacements, exact those without a `*`.
+	rules, exact []replacement
+	worktree     bool
+	env          func(string) string
+	limits       Limits
+	keys         *keyring
+	net          *network
+	locals       memo[string, local]
+	remotes      memo[remoteKey, *remote]
+	changes      memo[changeKey, []string]
 
 	mu sync.Mutex
 	// standIns are the paths that stand for repositories, by normal name.
@@ -110,6 +111,7 @@ func NewReader(opts Options) (*Reader, error) {
 	limits := opts.Limits.orDefaults()
 	return &Reader{
 		rules:    rules,
+		exact:    slices.DeleteFunc(slices.Clone(rules), replacement.wild),
 		worktree: opts.Worktree,
 		env:      env,
 		limits:   limits,
@@ -142,8 +144,9 @@ func (r *Reader) IsLocal(repo string) bool {
 }
 
 // StandFor makes a path of this machine stand for a repository, as a control plane given as a path
-// does for the URL that its Environments name. Replacements go first. name is in normal form; path
-// must come from the command line. It changes what is read afterwards.
+// does for the URL that its Environments name. A replacement of exactly this name goes first; one with
+// a `*` does not, as it says less. name is in normal form; path must come from the command line. It
+// changes what is read afterwards.
 func (r *Reader) StandFor(name, path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,13 +158,16 @@ func (r *Reader) StandFor(name, path string) {
 
 // replaced returns what is read instead of a repository.
 func (r *Reader) replaced(name string) (target string, ok bool) {
-	if target, ok = replace(r.rules, name); ok {
+	if target, ok = replace(r.exact, name); ok {
 		return target, true
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	target, ok = r.standIns[name]
-	return target, ok
+	r.mu.Unlock()
+	if ok {
+		return target, true
+	}
+	return replace(r.rules, name)
 }
 
 // Read reads all refs side by side. The i-th source is that of refs[i], or nil if it could not be

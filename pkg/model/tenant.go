@@ -57,7 +57,7 @@ func checkTenantLabels(w *Workload, labels map[string]Text, diags *diag.List) {
 // checkInert refuses a string that could be more than one plain value where a template prints it.
 func checkInert(what string, text Text, diags *diag.List) {
 	switch {
-	case strings.Contains(text.Value, "{{"):
+	case strings.Contains(text.Value, "{{"), strings.HasSuffix(text.Value, "{"): // two values may meet
 		diags.Error("tenant-template", text.At, what+` holds "{{": values from application repositories are never templates`)
 	case strings.ContainsFunc(text.Value, isControl):
 		diags.Error("tenant-control-character", text.At, what+" holds a line break or another control character")

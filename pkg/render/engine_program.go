@@ -1,7 +1,6 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -213,12 +212,10 @@ func (p *program) link(r *run) func(data any) error {
 	}
 	return func(data any) error {
 		r.program = p
-		err := root.Execute(r, data)
-		var problem *ExecError
-		if err == nil || (errors.As(err, &problem) && problem == err) {
-			return err
+		if err := root.Execute(r, data); err != nil {
+			return p.readError(err, data)
 		}
-		return p.readError(err, data)
+		return nil
 	}
 }
 

@@ -192,6 +192,11 @@ func expensive() []struct {
 		{"format on long text", `{"properties":{"A":{"allOf":[{"format":"uri"},{"format":"regex"},{"format":"email"},{"format":"hostname"},{"format":"ipv6"},{"format":"uri-template"}]}}}`, long, "must be"},
 		{"long number", `{"properties":{"A":{"maximum":5,"multipleOf":3}}}`, map[string]any{"A": "1." + strings.Repeat("0", 1<<20)}, "multiple of 3"},
 		{"everything unknown", `{"properties":{"KEY":{}},"additionalProperties":false}`, manyKeys, "is not allowed"},
+		{
+			"suggestions", `{"properties":{` + repeated(400, ",", func(i int) string { return fmt.Sprintf(`"KEI_%d":{}`, i) }) +
+				`},"additionalProperties":false,"required":[` + repeated(5000, ",", func(i int) string { return fmt.Sprintf(`"KEZ_%d"`, i) }) + `]}`,
+			manyKeys, `required key "KEZ_0" is missing`,
+		},
 		{"everything missing", `{"required":[` + repeated(10_000, ",", func(i int) string { return fmt.Sprintf(`"KEYS_%d"`, i) }) + `]}`, manyKeys, "is missing"},
 	}
 }
@@ -217,7 +222,7 @@ func TestSchemaNeverFallsOver(t *testing.T) {
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			t.Logf("%v to compile, %v in all, %d MB", compiled, took, (after.TotalAlloc-before.TotalAlloc)>>20)
-			assert.Less(t, took, 2*time.Second)
+			assert.Less(t, took, schemaSlowdown*2*time.Second)
 			assert.Less(t, after.HeapSys-min(before.HeapSys, after.HeapSys), uint64(200<<20))
 			if test.want != "" {
 				require.NotEmpty(t, messages)

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"kalypso": main})
+}
+
+// TestScript runs the sessions in testdata/script against the real binary, real repositories and
+// real git servers.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	fleets, err := filepath.Abs("../../testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TESTDATA", fleets)
+			env.Setenv("FLEET", filepath.Join(fleets, "fleets", "harvest", "in"))
+			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":     exits,
+			"cmptree":   cmptree,
+			"copyfleet": copyFleet,
+			"gitrepo":   gitRepo,
+			"gitserver": gitServer,
+			"regexsub":  regexSub,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARGUMENTS… runs a program that must end with the code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmptree A B compares two folders.
+func cmptree(ts *testscript.TestScript, neg bool, args []string) {
+	files := func(dir string) map[string]string {
+		found, err := gitopstest.FromFS(os.DirFS(ts.MkAbs(dir)))
+		ts.Check(err)
+		if len(found) == 0 {
+			ts.Fatalf("%s is empty", dir)
+		}
+		return found
+	}
+	a, b := files(args[0]), files(args[1])
+	var differences []string
+	for path, content := range a {
+		if other, ok := b[path]; !ok || other != content {
+			differences = append(differences, path)
+		}
+	}
+	for path := range b {
+		if _, ok := a[path]; !ok {
+			differences = append(differences, path)
+		}
+	}
+	if neg == (len(differences) == 0) {
+		ts.Fatalf("%s and %s: %d differences: %s", args[0], args[1], len(differences), strings.Join(differences, " "))
+	}
+}
+
+// copyFleet FROM TO copies a fleet to where it can be changed.
+func copyFleet(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.CopyFS(ts.MkAbs(args[1]), os.DirFS(ts.MkAbs(args[0]))))
+}
+
+// gitRepo NAME.git BRANCH=FOLDER… makes a bare repository, or adds commits to one, and sets
+// $COMMIT_<branch> to the id of each branch's last commit.
+func gitRepo(ts *testscript.TestScript, _ bool, args []string) {
+	var commits []gitopstest.Commit
+	for _, arg := range args[1:] {
+		branch, folder, _ := strings.Cut(arg, "=")
+		files, err := gitopstest.FromFS(os.DirFS(ts.MkAbs(folder)))
+		ts.Check(err)
+		commits = append(commits, gitopstest.Commit{Branch: branch, Files: files})
+	}
+	dir := ts.MkAbs(args[0])
+	make := gitopstest.Bare
+	if _, err := os.Stat(dir); err == nil {
+		make = gitopstest.Add
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		ts.Check(err)
+	}
+	ids, err := make(dir, commits...)
+	ts.Check(err)
+	for i, commit := range commits {
+		ts.Setenv("COMMIT_"+commit.Branch, ids[i])
+	}
+}
+
+// gitServer FOLDER serves the bare repositories in a folder over http, and sets $SERVER. With
+// --password=SECRET only who knows it may read.
+func gitServer(ts *testscript.TestScript, _ bool, args []string) {
+	handler, err := gitopstest.Handler(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(args) > 1 {
+		handler = gitopstest.BasicAuth(strings.TrimPrefix(args[1], "--password="), handler)
+	}
+	server := httptest.NewServer(handler)
+	ts.Defer(server.Close)
+	ts.Setenv("SERVER", server.URL)
+}
+
+// regexSub PATTERN REPLACEMENT FILE changes a file.
+func regexSub(ts *testscript.TestScript, _ bool, args []string) {
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	path := ts.MkAbs(args[2])
+	before := ts.ReadFile(path)
+	after := pattern.ReplaceAllString(before, args[1])
+	if before == after {
+		ts.Fatalf("%s: nothing matches %s", args[2], args[0])
+	}
+	ts.Check(os.WriteFile(path, []byte(after), 0o644))
+}

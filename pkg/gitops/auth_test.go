@@ -1,0 +1,321 @@
+package gitops
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+func environment(pairs ...string) func(string) string {
+	values := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+func authority(t *testing.T, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	require.NoError(t, err)
+	return u.Host
+}
+
+func withPassword(password string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return gitopstest.BasicAuth(password, next) }
+}
+
+func TestTokensByRole(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t, withPassword("right-token"))
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	env := map[string]string{
+		"role": "KALYPSO_SOURCE_TOKEN", "github": "GITHUB_TOKEN", "gh": "GH_TOKEN",
+	}
+	for name, variable := range env {
+		r := newReader(t, Options{Env: environment(variable, "right-token", "GITHUB_SERVER_URL", server.URL)})
+		readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
+		assert.NotEmpty(t, name)
+	}
+	for role, variable := range map[model.Role]string{
+		model.Main: envControlPlane, model.Platform: envControlPlane, model.Base: envControlPlane,
+		model.Tenant: envSource, model.Output: envGitOps,
+	} {
+		readOne(t, newReader(t, Options{Env: environment(variable, "right-token")}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		d := readError(t, newReader(t, Options{Env: environment(variable, "wrong-token")}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		assert.Equal(t, RuleAccessDenied, d.Rule)
+		assert.Contains(t, d.Message, "the one from "+variable+" was sent")
+		assert.NotContains(t, d.Message+d.Hint, "wrong-token")
+	}
+}
+
+func TestOneRepositoryWithTwoTokens(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t, withPassword("right-token"))
+	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Env: environment(envControlPlane, "right-token", envSource, "wrong-token")})
+	sources, list := r.Read(t.Context(), []model.Ref{
+		{Repo: repo, Branch: "main", Role: model.Tenant}, {Repo: repo, Branch: "main", Role: model.Base},
+	})
+	assert.Nil(t, sources[0])
+	require.NotNil(t, sources[1], "%+v", list)
+	assert.Equal(t, ids[0], sources[1].Commit)
+}
+
+func TestNetrc(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t, withPassword("netrc-secret"))
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	file := filepath.Join(t.TempDir(), "netrc")
+	require.NoError(t, os.WriteFile(file, []byte("# mine\nmachine example.com login a password b\nmachine 127.0.0.1\n  login me\n  password netrc-secret\n"), 0o600))
+	readOne(t, newReader(t, Options{Env: environment("NETRC", file)}), model.Ref{Repo: repo, Branch: "main"})
+
+	home := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".netrc"), []byte("machine 127.0.0.1 login me password wrong-secret"), 0o600))
+	d := readError(t, newReader(t, Options{Env: environment("HOME", home)}), model.Ref{Repo: repo, Branch: "main"})
+	assert.Contains(t, d.Message, "the one from netrc was sent")
+}
+
+func TestParseNetrc(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []netrcEntry{{"a.example", "u", "p"}, {"b.example", "", "q"}}, parseNetrc(`
+machine A.example login u password p account x
+macdef init
+machine evil.example password stolen
+
+machine b.example password q
+machine c.example login nobody
+default login anonymous password everywhere
+`))
+	assert.Empty(t, parseNetrc("machine"))
+	assert.Empty(t, parseNetrc("password x login y"))
+}
+
+func TestCredentialHelperIsAskedOnlyWhenNeeded(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t, withPassword("helper-secret"))
+	open := gitopstest.NewServer(t)
+	private, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	public, _ := open.Add("repo", gitopstest.Commit{Files: shop()})
+	var mu sync.Mutex
+	var asked []string
+	helper := func(_ context.Context, scheme, host, path, user string) (string, string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, fmt.Sprint(scheme, " ", host, " ", path, " ", user))
+		return "me", "helper-secret", nil
+	}
+	r := newReader(t, Options{Helper: helper})
+	readOne(t, r, model.Ref{Repo: public, Branch: "main"})
+	assert.Empty(t, asked)
+	readOne(t, r, model.Ref{Repo: private, Branch: "main"})
+	assert.Equal(t, []string{"http " + authority(t, private) + " /repo.git "}, asked)
+	assert.Empty(t, server.Requests()[0].Authorization)
+	for _, request := range open.Requests() {
+		assert.Empty(t, request.Authorization)
+	}
+}
+
+func TestGitCredential(t *testing.T) {
+	home := t.TempDir()
+	config := filepath.Join(home, "config")
+	require.NoError(t, os.WriteFile(config, []byte("[credential]\n\thelper = \"!f() { test \\\"$1\\\" = get && echo username=me && echo password=from-helper; }; f\"\n"), 0o600))
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	name, password, err := GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+	require.NoError(t, err)
+	assert.Equal(t, "me", name)
+	assert.Equal(t, "from-helper", password)
+
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	name, password, err = GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+	require.NoError(t, err)
+	assert.Empty(t, name+password, "nobody is asked, and nobody answers")
+
+	_, _, err = GitCredential(t.Context(), "https", "example.com\nhost=evil.example", "/x", "")
+	require.Error(t, err)
+}
+
+// TestS11TokensStayWithTheirHost reads from two hosts with a secret for each and looks at what the
+// other one sees.
+func TestS11TokensStayWithTheirHost(t *testing.T) {
+	t.Parallel()
+	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
+	a, _ := ours.Add("repo", gitopstest.Commit{Files: shop()})
+	b, _ := theirs.Add("repo", gitopstest.Commit{Files: shop()})
+	env := environment(envControlPlane, "token-control", envSource, "token-source", envGitOps, "token-output",
+		envGitHub, "token-github", "GITHUB_SERVER_URL", ours.URL)
+	r := newReader(t, Options{Env: env})
+	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
+	_, list := r.Read(t.Context(), []model.Ref{
+		{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Base}, {Repo: a, Branch: "main", Role: model.Output},
+	})
+	require.Empty(t, list)
+	_, err := r.Tip(t.Context(), model.Ref{Repo: b, Branch: "main", Role: model.Output})
+	require.NoError(t, err)
+
+	seen := map[string]bool{}
+	for _, request := range ours.Requests() {
+		_, secret, _ := (&http.Request{Header: http.Header{"Authorization": {request.Authorization}}}).BasicAuth()
+		seen[secret] = true
+	}
+	assert.Equal(t, map[string]bool{"token-control": true, "token-source": true, "token-output": true}, seen)
+	require.NotEmpty(t, theirs.Requests())
+	for _, request := range theirs.Requests() {
+		assert.Empty(t, request.Authorization, "the other host sees nothing")
+	}
+}
+
+func TestS11AmbiguousTokenIsNotSent(t *testing.T) {
+	t.Parallel()
+	one, two := gitopstest.NewServer(t, withPassword("x")), gitopstest.NewServer(t, withPassword("x"))
+	a, _ := one.Add("repo", gitopstest.Commit{Files: shop()})
+	b, _ := two.Add("repo", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Env: environment(envSource, "token-source")})
+	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
+	require.Len(t, list, 2)
+	assert.Contains(t, list[0].Hint, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, a)+": a token goes to one host only")
+	for _, request := range append(one.Requests(), two.Requests()...) {
+		assert.Empty(t, request.Authorization)
+	}
+}
+
+func TestS11Redirects(t *testing.T) {
+	t.Parallel()
+	target := gitopstest.NewServer(t)
+	moved, _ := target.Add("repo", gitopstest.Commit{Files: shop()})
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		redirect := gitopstest.NewServer(t, func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, target.URL+r.URL.Path+"?"+r.URL.RawQuery, code)
+			})
+		})
+		before := len(target.Requests())
+		ref := model.Ref{Repo: redirect.URL + "/repo.git", Branch: "main", Role: model.Tenant}
+		d := readError(t, newReader(t, Options{Env: environment(envSource, "token-source")}), ref)
+		assert.Equal(t, RuleRefusedURL, d.Rule)
+		assert.Contains(t, d.Message, "it redirects to "+target.URL+", which is not followed: the credential is for "+authority(t, redirect.URL)+" only")
+		assert.Len(t, target.Requests(), before, "the other host is not even asked")
+
+		source := readOne(t, newReader(t, Options{}), ref)
+		assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"), "without a credential a redirect is followed")
+	}
+	for _, request := range target.Requests() {
+		assert.Empty(t, request.Authorization)
+	}
+	assert.NotEmpty(t, moved)
+}
+
+func TestS11RedirectOnTheSameHost(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t, withPassword("token-source"), func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if rest, found := strings.CutPrefix(r.URL.Path, "/old/"); found {
+				http.Redirect(w, r, "/"+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	server.Add("repo", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Env: environment(envSource, "token-source")})
+	source := readOne(t, r, model.Ref{Repo: server.URL + "/old/repo.git", Branch: "main", Role: model.Tenant})
+	assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"))
+}
+
+func TestS11RedirectsThatAreNeverFollowed(t *testing.T) {
+	t.Parallel()
+	for name, location := range map[string]string{
+		"not encrypted": "http://example.com/repo.git/info/refs?service=git-upload-pack",
+		"file":          "file:///etc/passwd",
+		"user":          "https://user:pass@example.com/repo.git/info/refs?service=git-upload-pack",
+		"loop":          "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			to := location
+			if to == "" {
+				to = r.URL.String()
+			}
+			http.Redirect(w, r, to, http.StatusFound)
+		}))
+		d := readError(t, newReader(t, Options{}), model.Ref{Repo: server.URL + "/repo", Branch: "main"})
+		assert.Equal(t, RuleRefusedURL, d.Rule, name)
+		assert.NotContains(t, d.Message, "pass@", name)
+		server.Close()
+	}
+}
+
+func TestS11HostsThatLookAlike(t *testing.T) {
+	t.Parallel()
+	k := newKeyring(environment(envGitHub, "token-github"), nil)
+	for name, want := range map[string]bool{
+		"https://github.com/a/b": true, "https://GITHUB.com:443/a/b": true, "https://github.com./a/b": true,
+		"https://github.com:8443/a/b": false, "https://gist.github.com/a/b": false, "https://github.com.evil.example/a": false,
+		"https://evilgithub.com/a": false, "https://xn--gthub-n4a.com/a": false, "http://github.com/a/b": false,
+	} {
+		a, err := parseAddress(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, want, k.known(model.Tenant, a) != nil, name)
+	}
+}
+
+func TestS12SecretsAreScrubbed(t *testing.T) {
+	t.Parallel()
+	const token = "s3cr3t/+token&with=odd chars"
+	basic := base64.StdEncoding.EncodeToString([]byte(tokenUser + ":" + token))
+	echoes := map[string]string{
+		"raw": token, "query": url.QueryEscape(token), "path": url.PathEscape(token),
+		"base64": base64.StdEncoding.EncodeToString([]byte(token)), "base64url": base64.URLEncoding.EncodeToString([]byte(token)),
+		"base64 shifted once": base64.StdEncoding.EncodeToString([]byte("x" + token)), "base64 shifted twice": base64.StdEncoding.EncodeToString([]byte("xy" + token + "z")),
+		"header": basic, "URL": "https://me:" + "hunter2" + "@example.com/x",
+	}
+	for name, echo := range echoes {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "you sent <"+echo+"> to us", http.StatusForbidden)
+		}))
+		r := newReader(t, Options{Env: environment(envSource, token)})
+		d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
+		said := d.Message + d.Hint
+		assert.Contains(t, said, mask, name)
+		for _, bad := range []string{token, url.QueryEscape(token), url.PathEscape(token), "hunter2", basic, base64.StdEncoding.EncodeToString([]byte(token))[:20]} {
+			assert.NotContains(t, said, bad, name)
+		}
+		assert.NotContains(t, r.Scrub("a text with "+echo), echo, name)
+		server.Close()
+	}
+}
+
+func TestS12CredentialsDoNotPrint(t *testing.T) {
+	t.Parallel()
+	c := credential{user: "me", password: "hunter2", origin: "netrc"}
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", &c)} {
+		assert.NotContains(t, text, "hunter2")
+	}
+}
+
+func TestS12ErrorsFromStrangersAreOneSafeLine(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "::error::x\n\x1b[31mred\x1b[0m\u202e"+strings.Repeat("long ", 10_000), http.StatusForbidden)
+	}))
+	defer server.Close()
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: server.URL + "/x", Branch: "main", Subject: "flag"})
+	assert.NotContains(t, d.Message, "\x1b")
+	assert.NotContains(t, d.Message, "\u202e")
+	assert.Less(t, len(d.Message), 500)
+}

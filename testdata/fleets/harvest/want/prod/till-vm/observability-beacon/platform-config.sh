@@ -1,0 +1,12 @@
+# observability-beacon on till-vm: written by Harvest, changes made here are lost.
+export BANNER="[ Oatwick Grocers ]"
+export COMPANY_NAME="Oatwick Grocers"
+export ENVIRONMENT="prod"
+export LOG_LEVEL="warn"
+export RECEIPT_PRINTER="ESC/POS"
+export REQUEST_TIMEOUT="30"
+export RETRY_LIMIT="3"
+export STATUS_PAGE="https://status.oatwick.example"
+export SUPPORT_EMAIL="platform@oatwick.example"
+export SUPPORT_PHONE="0800 100 4455"
+export HARVEST_TARGET="observability-beacon"
