@@ -26,7 +26,7 @@ test: ## run all tests
 	$(GO) test ./...
 
 .PHONY: golden
-golden: ## rewrite the golden files, then show what changed
+golden: ## rewrite golden files and generated docs, then show what changed
 	@hack/golden.sh
 
 .PHONY: lint

@@ -27,8 +27,10 @@ type room struct {
 	thirdParty []string // module or package paths; what is below them is allowed too
 }
 
-// house lists every package, in order: each may import only rooms above its own. A room whose name ends in "test" helps
-// tests, of any room, and only them.
+// helper tells whether the room is there for tests, of any room, and only for them. It may import what tests may.
+func (r room) helper() bool { return strings.HasSuffix(r.dir, "test") }
+
+// house lists every package, in order: each may import only rooms above its own.
 var house = []room{
 	{dir: "pkg/diag", pure: true},
 	{dir: "pkg/model", pure: true, thirdParty: []string{
@@ -101,6 +103,7 @@ func TestImportsRefused(t *testing.T) {
 		"own room in a test":      {file: "pkg/low/a_test.go", imports: module + "/pkg/low"},
 		"helper in a test":        {file: "pkg/low/a_test.go", imports: module + "/pkg/high/hightest"},
 		"helper in a program":     {"cmd/top/a.go", module + "/pkg/high/hightest", "cmd/top/a.go imports pkg/high/hightest, which is for tests only"},
+		"any module in a helper":  {file: "pkg/high/hightest/a.go", imports: "example.com/server"},
 		"helper imports its room": {file: "pkg/high/hightest/a.go", imports: module + "/pkg/high"},
 		"unknown room":            {high, module + "/pkg/utils", "pkg/high/a.go imports pkg/utils, which is not in the table"},
 		"room without a row":      {"pkg/utils/a.go", "fmt", "pkg/utils is not in the table"},
@@ -227,7 +230,7 @@ func judge(file string, imports []string, rooms []room) []string {
 	}
 	var problems []string
 	for _, name := range imports {
-		if reason := refusal(name, at, rooms, strings.HasSuffix(file, "_test.go")); reason != "" {
+		if reason := refusal(name, at, rooms, rooms[at].helper() || strings.HasSuffix(file, "_test.go")); reason != "" {
 			problems = append(problems, fmt.Sprintf("%s imports %s, which %s", file, strings.TrimPrefix(name, module+"/"), reason))
 		}
 	}
@@ -255,7 +258,7 @@ func refusalOfRoom(other, at int, rooms []room, test bool) string {
 	switch {
 	case other < 0:
 		return "is not in the table"
-	case strings.HasSuffix(rooms[other].dir, "test"):
+	case rooms[other].helper():
 		if !test {
 			return "is for tests only"
 		}

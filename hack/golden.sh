@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# golden.sh: rewrite the golden files, then show what changed, to be read before it is committed. Tests that compare
-# with a golden file write it instead when UPDATE_GOLDEN is set.
+# golden.sh: rewrite what tests compare with (golden files, generated parts of the docs), then show what changed, to be
+# read before it is committed. It runs the packages whose tests define the flag -update.
 set -euo pipefail
+compared=(':(glob)**/testdata/**' docs README.md)
 
+packages=$(git grep --untracked -l 'flag\.Bool("update"' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 status=0
-UPDATE_GOLDEN=1 go test -count=1 ./... || status=$?
+# shellcheck disable=SC2086 # one word a package
+go test -count=1 $packages -update || status=$?
 
-changed=$(git status --short --untracked-files=all -- ':(glob)**/testdata/**')
+changed=$(git status --short --untracked-files=all -- "${compared[@]}")
 if [ -z "$changed" ]; then
-  echo "golden files: no change"
+  echo "no change"
 else
-  git --no-pager diff -- ':(glob)**/testdata/**'
-  git --no-pager diff --stat -- ':(glob)**/testdata/**'
-  printf 'golden files, changed and new:\n%s\n' "$changed"
+  git --no-pager diff -- "${compared[@]}"
+  git --no-pager diff --stat -- "${compared[@]}"
+  printf 'changed and new:\n%s\n' "$changed"
 fi
 exit "$status"

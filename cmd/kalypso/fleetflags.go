@@ -33,7 +33,7 @@ func (f *fleetFlags) add(cmd *cobra.Command, e *edges) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.environments, "env", nil, "`environment` to compile (repeatable)")
 	flags.StringVar(&f.controlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
-	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that holds the Environments")
+	flags.StringVar(&f.baseBranch, "base-branch", "", "`branch` of the control plane that holds the Environments (default: its default branch, in a local path main)")
 	flags.StringVar(&f.base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
 	flags.BoolVar(&f.worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
@@ -179,6 +179,9 @@ func environmentNames(environments []*model.Environment) []string {
 
 // completeEnvironments reads the names of the environments if that needs no network.
 func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string {
+	if err := fromEnvironment(cmd.Flags(), e.env); err != nil {
+		return nil
+	}
 	reader, loader, err := f.open(e)
 	if err != nil {
 		return nil

@@ -22,6 +22,8 @@ type environmentResult struct {
 	Sources        []sourceResult     `json:"sources"`
 	Assignments    []assignmentResult `json:"assignments"`
 	Changes        []*changeResult    `json:"changes,omitempty"`
+	// Notes say what the changes do not, for example that the GitOps branch could not be read.
+	Notes []string `json:"notes,omitempty"`
 }
 
 type sourceResult struct {
@@ -107,7 +109,7 @@ func newReport(s *session) report {
 
 func newEnvironmentResult(result *result) environmentResult {
 	e := environmentResult{
-		Name: result.environment.Name.Value, Folder: result.folder, Changes: result.changes,
+		Name: result.environment.Name.Value, Folder: result.folder, Changes: result.changes, Notes: result.notes,
 		Sources: []sourceResult{}, Assignments: []assignmentResult{},
 	}
 	if result.fleet == nil {

@@ -8,6 +8,10 @@ import (
 // Nearest returns the candidate that the writer of name most likely meant, or "" if none is near:
 // at most a third of the letters may differ. Ties go to the first candidate.
 func Nearest(name string, candidates []string) string {
+	const longestName = 256 // beyond it the search would cost more than the hint is worth
+	if len(name) > longestName {
+		return ""
+	}
 	best, bestDistance := "", len(name)/3+1
 	for _, candidate := range candidates {
 		if strings.EqualFold(name, candidate) {

@@ -59,9 +59,10 @@ func Safe(text string) string {
 	return b.String()
 }
 
+// unsafeRune tells control characters, line breaks, and format characters (Cf): those change the
+// order of text or are not seen at all. An invalid byte comes as the replacement character.
 func unsafeRune(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
-		r == '\ufeff' || r >= '\u200b' && r <= '\u200d' || r == unicode.ReplacementChar
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
 // Summary counts the errors and warnings of a list: "2 errors, 1 warning". It is empty if there are

@@ -160,8 +160,10 @@ func (k *keyring) advice(role model.Role, a address) string {
 	bound := k.bound[variable]
 	k.mu.Unlock()
 	if k.env(variable) != "" && bound != a.authority() {
-		return variable + " is not sent to " + a.authority() + ": a token goes to one host only" +
-			map[bool]string{true: ", and the repositories of this role are on several", false: ", " + bound}[bound == ""] +
+		if bound == "" {
+			bound = "and the repositories of this role are on several"
+		}
+		return variable + " is not sent to " + a.authority() + ": a token goes to one host only, " + bound +
 			"; use netrc or a git credential helper"
 	}
 	if a.authority() == k.gitHubHost() {

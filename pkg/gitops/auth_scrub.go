@@ -2,7 +2,9 @@ package gitops
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"regexp"
 	"slices"
@@ -63,7 +65,14 @@ func (s *scrubber) clean(text string) string {
 	return userInURL.ReplaceAllString(text, "${1}"+mask+"@")
 }
 
-// cleanError returns an Error without the secrets. What was behind it is dropped: it may hold one.
+// cleanError returns an Error without the secrets. What was behind it is dropped, for it may hold
+// one, unless it is the end of a context.
 func (s *scrubber) cleanError(e *Error) *Error {
-	return &Error{Rule: e.Rule, Message: s.clean(e.Message), Hint: s.clean(e.Hint), err: nil}
+	cleaned := &Error{Rule: e.Rule, Message: s.clean(e.Message), Hint: s.clean(e.Hint)}
+	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(e.err, harmless) {
+			cleaned.err = harmless
+		}
+	}
+	return cleaned
 }

@@ -76,6 +76,17 @@ func TestOneRepositoryWithTwoTokens(t *testing.T) {
 	assert.Equal(t, ids[0], sources[1].Commit)
 }
 
+func TestABranchIsTheSameForBothTokens(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Env: environment(envControlPlane, "token-control", envSource, "token-source")})
+	readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Base})
+	server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"later.yaml": "x"}})
+	source := readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
+	assert.Equal(t, ids[0], source.Commit)
+}
+
 func TestNetrc(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("netrc-secret"))

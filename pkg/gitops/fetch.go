@@ -3,77 +3,18 @@ package gitops
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
-
-// Options says how repositories are read. The zero Options read with no replacements, no
-// credentials and the default limits.
-type Options struct {
-	// Replace holds the values of --replace, each "REPO=PATH", in order: the first that matches wins.
-	Replace []string
-	// Worktree reads the work tree of a clone that has the branch checked out, uncommitted changes
-	// included, instead of the branch.
-	Worktree bool
-	// Env looks up environment variables: tokens, NETRC, HOME. Nil means that none is set.
-	Env func(string) string
-	// Helper is asked for a credential when a server wants one and none is known; see
-	// GitCredential. Nil asks nobody.
-	Helper CredentialHelper
-	// Transport sends the http requests. Nil means one like http.DefaultTransport.
-	Transport http.RoundTripper
-	// Sleep waits between two tries of one request, or until ctx is done, whose error it then
-	// returns. Nil means by the clock.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Limits bound what is read; a field that is zero has its default.
-	Limits Limits
-}
-
-// Limits bound what repositories may make of themselves, and how long they may take.
-type Limits struct {
-	// Object is the size in bytes beyond which a file is not loaded; 64 MiB by default.
-	Object int64
-	// Total is the sum in bytes of all that one answer of a server inflates to; 2 GiB by default.
-	Total int64
-	// Objects is how many objects one answer may have; 5,000,000 by default.
-	Objects int
-	// Parallel is how many requests are under way at once; 8 by default.
-	Parallel int
-	// Stall is how long a server may be silent; a minute by default.
-	Stall time.Duration
-	// Request is how long one request may take in all; 15 minutes by default.
-	Request time.Duration
-}
-
-func (l Limits) orDefaults() Limits {
-	setDefault(&l.Object, 64<<20)
-	setDefault(&l.Total, 2<<30)
-	setDefault(&l.Objects, 5_000_000)
-	setDefault(&l.Parallel, 8)
-	setDefault(&l.Stall, time.Minute)
-	setDefault(&l.Request, 15*time.Minute)
-	return l
-}
-
-func setDefault[T int | int64 | time.Duration](value *T, to T) {
-	if *value == 0 {
-		*value = to
-	}
-}
 
 // Reader reads repositories. It reads each repository and ref once and keeps what it read: a branch
 // that moves meanwhile stays what it was. It is safe for use by several goroutines.
@@ -90,6 +31,8 @@ type Reader struct {
 	changes      memo[changeKey, []string]
 
 	mu sync.Mutex
+	// forms are how each repository on a server is reached, by normal name: as it was named first.
+	forms map[string]address
 	// standIns are the paths that stand for repositories, by normal name.
 	standIns map[string]string
 	// pins are the branches that were resolved; they stay so.
@@ -177,7 +120,7 @@ func (r *Reader) replaced(name string) (target string, ok bool) {
 // A ref whose place is zero was given on the command line and may be a path of this machine; one
 // that a YAML object names may not, unless a replacement says so.
 func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, diag.List) {
-	r.bindTokens(refs)
+	r.prepare(refs)
 	sources := make([]*model.Source, len(refs))
 	lists := make([]diag.List, len(refs))
 	var wait sync.WaitGroup
@@ -198,7 +141,7 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
 // plain folder. The ref's Commit is not looked at. The error is an *Error.
 func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
-	r.bindTokens([]model.Ref{ref})
+	r.prepare([]model.Ref{ref})
 	ref.Commit = ""
 	at, err := r.locate(ref)
 	if err != nil {
@@ -285,18 +228,35 @@ func refused(name string, err error) *Error {
 		hint("write https://host/owner/name, or read it from somewhere else with --replace")
 }
 
-// bindTokens decides which hosts may see the tokens, before anything is sent.
-func (r *Reader) bindTokens(refs []model.Ref) {
+// prepare decides, before anything is sent and in the order of the refs, how each repository is
+// reached and which hosts may see the tokens.
+func (r *Reader) prepare(refs []model.Ref) {
 	hosts := map[string][]string{}
 	for _, ref := range refs {
 		at, err := r.locate(ref)
-		if err != nil || at.address.local() || at.address.scheme == "ssh" {
+		if err != nil || at.address.local() {
 			continue
 		}
-		variable := roleVariable(ref.Role)
-		hosts[variable] = append(hosts[variable], at.address.authority())
+		if a := r.form(at); a.scheme != "ssh" {
+			variable := roleVariable(ref.Role)
+			hosts[variable] = append(hosts[variable], a.authority())
+		}
 	}
 	r.keys.bind(hosts)
+}
+
+// form is how a repository on a server is reached: by ssh or https, as it was named first.
+func (r *Reader) form(at location) address {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a, ok := r.forms[at.read]; ok {
+		return a
+	}
+	if r.forms == nil {
+		r.forms = map[string]address{}
+	}
+	r.forms[at.read] = at.address
+	return at.address
 }
 
 // read reads one ref. Notices go to the list; the error is the caller's to report.
@@ -306,15 +266,12 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 		return nil, err
 	}
 	ref.Path = cleanPath(ref.Path)
-	if ref.Commit != "" && !plumbing.IsHash(ref.Commit) {
-		return nil, problem(RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", oneLine(ref.Commit))
-	}
 	source := &model.Source{Ref: ref, Repo: at.name}
 	if at.address.local() {
 		err = r.readLocal(ctx, at, source, list)
 	} else if ref.WorkTree {
 		err = noWorkTree(at.String())
-	} else {
+	} else if err = checkCommit(ref.Commit); err == nil {
 		err = r.readRemote(ctx, at, source)
 	}
 	if err != nil {
@@ -323,68 +280,17 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	return source, nil
 }
 
+// checkCommit refuses what cannot be the id of a commit. A plain folder takes anything at its word.
+func checkCommit(commit string) error {
+	if commit == "" || plumbing.IsHash(commit) {
+		return nil
+	}
+	return problem(RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", oneLine(commit))
+}
+
 // cleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
 func cleanPath(name string) string {
 	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))
-}
-
-// openAt opens a local repository or folder, once.
-func (r *Reader) openAt(ctx context.Context, at location) (local, error) {
-	file := at.address.path
-	if rest, found := strings.CutPrefix(file, "~/"); found && r.env("HOME") != "" {
-		file = filepath.Join(r.env("HOME"), rest)
-	}
-	file, err := filepath.Abs(file)
-	if err != nil {
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
-	}
-	return r.locals.do(ctx, file, func() (local, error) {
-		opened, err := openLocal(at.read, file, r.limits.Object)
-		switch {
-		case err != nil:
-		case opened.repo != nil:
-			r.keepOpen(opened.repo)
-		default:
-			r.keepOpen(opened.folder)
-		}
-		return opened, err
-	})
-}
-
-// keepOpen leaves something to be closed by Close.
-func (r *Reader) keepOpen(c io.Closer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.open = append(r.open, c)
-}
-
-func (r *Reader) readLocal(ctx context.Context, at location, source *model.Source, list *diag.List) error {
-	opened, err := r.openAt(ctx, at)
-	if err != nil {
-		return err
-	}
-	if opened.repo != nil {
-		return r.readClone(ctx, opened.repo, source, list)
-	}
-	return r.readFolder(opened.folder, at.String(), source, list)
-}
-
-// readFolder reads a plain folder.
-func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list *diag.List) error {
-	root, err := branchFolder(f, source.Ref.Branch)
-	if err != nil {
-		return problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
-	}
-	if root != f {
-		r.keepOpen(root)
-	}
-	source.FS = &folderFS{root: root}
-	if commit := source.Ref.Commit; commit != "" {
-		source.Commit = commit
-		list.Notice(RuleUncheckedCommit, source.Ref.At, about(source.Ref, fmt.Sprintf(
-			"the commit %s is taken at its word: %s is a plain folder and has no commits", commit, name)))
-	}
-	return checkPath(source, name)
 }
 
 // checkPath makes a path that is not there an error. In the GitOps repository it may be new.
@@ -406,96 +312,18 @@ func checkTree(source *model.Source, name string) ([]string, error) {
 	}
 	files, err := neededFiles(source.FS, source.Ref.Path)
 	if err != nil {
-		return nil, problem(RuleInvalidRepository, "%s is not read: it holds %s", name, oneLine(cause(err).Error()))
+		return nil, problem(RuleInvalidRepository, "%s is refused: %s", name, oneLine(cause(err).Error()))
 	}
 	return files, nil
 }
 
-// readClone reads a bare repository or a clone.
-func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) error {
-	ref := &source.Ref
-	var branch localBranch
-	id := plumbing.NewHash(ref.Commit)
-	if ref.Commit == "" && !ref.WorkTree {
-		var err error
-		if branch, err = repo.branch(ref.Branch); err != nil {
-			return err
-		}
-		ref.Branch, id = branch.name, branch.commit
-	}
-	checkedOut := branch.name != "" && branch.remote == "" && repo.workTree != "" && repo.checkedOut() == ref.Branch
-	if ref.WorkTree && repo.workTree == "" {
-		return noWorkTree(repo.name)
-	}
-	if ref.WorkTree || checkedOut && r.worktree {
-		return r.readWorkTree(repo, source)
-	}
-	commit, err := repo.commit(id)
-	if err != nil {
-		return err
-	}
-	tree := newTreeFS(ctx, repo, commit)
-	tree.parsed = &repo.parsed
-	source.Commit, source.FS = id.String(), tree
-	if _, err := checkTree(source, repo.name); err != nil {
-		return err
-	}
-	noticeRemoteBranch(repo, branch, *ref, list)
-	if checkedOut && ref.Role != model.Output {
-		r.noticeUncommitted(ctx, repo, source, list)
-	}
-	return nil
-}
-
-func noWorkTree(name string) *Error {
-	return problem(RuleRefusedURL, "%s has no work tree: it is not a clone on this machine", name).
-		hint("give a clone with --control-plane or --replace")
-}
-
-// readWorkTree reads the files of a clone as they are. They are no commit.
-func (r *Reader) readWorkTree(repo *localRepo, source *model.Source) error {
-	root, err := os.OpenRoot(repo.workTree)
-	if err != nil {
-		return problem(RuleInvalidRepository, "%s cannot be read: %v", repo.name, cause(err))
-	}
-	r.keepOpen(root)
-	source.FS = &folderFS{root: root}
-	return checkPath(source, repo.name)
-}
-
-func noticeRemoteBranch(repo *localRepo, branch localBranch, ref model.Ref, list *diag.List) {
-	if branch.remote == "" {
-		return
-	}
-	text := fmt.Sprintf("%s has no local branch %q: refs/remotes/%s/%s is read", repo.name, branch.name, branch.remote, branch.name)
-	if len(branch.others) > 0 {
-		text += " (also in " + strings.Join(branch.others, ", ") + ")"
-	}
-	list.Notice(RuleRemoteBranch, ref.At, about(ref, text))
-}
-
-// changeKey names what is compared with a work tree.
-type changeKey struct{ workTree, path string }
-
-// noticeUncommitted says which files were not read as they are on the disk. A work tree that cannot
-// be compared is no reason to fail: it is not what is read.
-func (r *Reader) noticeUncommitted(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) {
-	key := changeKey{repo.workTree, source.Ref.Path}
-	changed, err := r.changes.do(ctx, key, func() ([]string, error) {
-		return uncommitted(repo.workTree, source.FS, source.Ref.Path)
-	})
-	if err != nil || len(changed) == 0 {
-		return
-	}
-	list.Notice(RuleUncommittedChanges, source.Ref.At,
-		about(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo.name, listed(changed))),
-		diag.Hint("--worktree reads them"))
-}
-
 // noBranch is the error for a branch that is not among those there are.
 func noBranch(repo, name string, names []string) *Error {
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		return problem(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
+	case name == "":
+		return problem(RuleBranchNotFound, "%s has no default branch; name one", repo).hint(diag.DidYouMean(name, names))
 	}
 	return problem(RuleBranchNotFound, "%s has no branch %q", repo, name).hint(diag.DidYouMean(name, names))
 }

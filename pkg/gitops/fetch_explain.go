@@ -6,8 +6,15 @@ import (
 	"net/http"
 )
 
-// explain turns the failure of a remote repository into an Error for people.
+// explain turns the failure of a remote repository into an Error for people, without secrets.
 func (m *remote) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return m.keys.secret.cleanError(m.explained(err))
+}
+
+func (m *remote) explained(err error) *Error {
 	var (
 		known     *Error
 		status    *statusError
@@ -18,8 +25,6 @@ func (m *remote) explain(err error) error {
 		said      *serverError
 	)
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &status):

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"sync"
 )
 
@@ -18,36 +17,52 @@ type call[V any] struct {
 	done  chan struct{}
 	value V
 	err   error
+	// abandoned is whether the one who did it was interrupted.
+	abandoned bool
 }
 
 func (m *memo[K, V]) do(ctx context.Context, key K, f func() (V, error)) (V, error) {
+	for {
+		c, mine := m.call(key)
+		if mine {
+			c.value, c.err = f()
+			if c.abandoned = c.err != nil && ctx.Err() != nil; c.abandoned {
+				m.forget(key)
+			}
+			close(c.done)
+			return c.value, c.err
+		}
+		select {
+		case <-c.done:
+			if !c.abandoned {
+				return c.value, c.err
+			}
+		case <-ctx.Done():
+			var zero V
+			return zero, interrupted(ctx)
+		}
+	}
+}
+
+// call returns the call for a key; it is the caller's to do if it is new.
+func (m *memo[K, V]) call(key K) (c *call[V], mine bool) {
 	m.mu.Lock()
-	c, ok := m.calls[key]
-	if !ok {
-		if m.calls == nil {
-			m.calls = map[K]*call[V]{}
-		}
-		c = &call[V]{done: make(chan struct{})}
-		m.calls[key] = c
+	defer m.mu.Unlock()
+	if c, ok := m.calls[key]; ok {
+		return c, false
 	}
-	m.mu.Unlock()
-	if !ok {
-		c.value, c.err = f()
-		if c.err != nil && errors.Is(c.err, context.Canceled) {
-			m.mu.Lock()
-			delete(m.calls, key)
-			m.mu.Unlock()
-		}
-		close(c.done)
-		return c.value, c.err
+	if m.calls == nil {
+		m.calls = map[K]*call[V]{}
 	}
-	select {
-	case <-c.done:
-		return c.value, c.err
-	case <-ctx.Done():
-		var zero V
-		return zero, interrupted(ctx)
-	}
+	c = &call[V]{done: make(chan struct{})}
+	m.calls[key] = c
+	return c, true
+}
+
+func (m *memo[K, V]) forget(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.calls, key)
 }
 
 // interrupted is the error of a read that its context ended.

@@ -169,7 +169,7 @@ func transient(err error) bool {
 		elsewhere *redirectError
 	)
 	switch {
-	case errors.As(err, &elsewhere):
+	case errors.As(err, &elsewhere), errors.Is(err, errTooLong):
 		return false
 	case errors.As(err, &dns):
 		return !dns.IsNotFound

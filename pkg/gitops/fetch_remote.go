@@ -54,6 +54,7 @@ type remoteKey struct{ name, origin string }
 
 // remote connects to a repository, once.
 func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = r.form(at)
 	known := r.keys.known(role, at.address)
 	key := remoteKey{name: at.read}
 	if known != nil {

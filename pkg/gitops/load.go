@@ -20,7 +20,8 @@ const WorktreeBase = "worktree"
 type ControlPlane struct {
 	// Repo is a URL or a local path.
 	Repo string
-	// BaseBranch holds the Environments.
+	// BaseBranch holds the Environments; empty for the default branch of the repository, or "main"
+	// if that is a local path: in a clone any branch may be checked out.
 	BaseBranch string
 	// Base is a branch or commit that is read instead of what the BaseRepo "main" names, or
 	// WorktreeBase: "what if this were promoted?". Empty for the BaseRepo as it is.
@@ -42,28 +43,48 @@ func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
 
 // Environments reads the environments of the control plane, in order of name.
 func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.List) {
-	sources, diags := l.reader.Read(ctx, []model.Ref{{
-		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
-		Role: model.Main, Subject: "the control plane",
-	}})
-	if sources[0] == nil {
+	source, diags := l.readMain(ctx)
+	if source == nil {
 		return nil, diags
 	}
-	objects, problems := model.Parse(sources[0], nil, l.controlPlane.Options)
+	objects, problems := model.Parse(source, nil, l.controlPlane.Options)
 	if name := l.standsFor(objects.Environments); name != "" {
 		// Once more, so that places name the repository as they do everywhere else.
-		sources[0].Repo = name
-		objects, problems = model.Parse(sources[0], nil, l.controlPlane.Options)
+		source.Repo = name
+		objects, problems = model.Parse(source, nil, l.controlPlane.Options)
 	}
 	diags.Add(problems)
 	environments, problems := model.UniqueEnvironments(objects)
 	diags.Add(problems)
 	if len(environments) == 0 && !diags.HasErrors() {
-		diags.Error("no-environments", diag.Place{File: sources[0].File(model.EnvironmentsFolder)},
+		diags.Error("no-environments", diag.Place{File: source.File(model.EnvironmentsFolder)},
 			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsFolder),
 			diag.Hint("an Environment says in which branch its data is; see the section on control planes in the README"))
 	}
 	return environments, diags
+}
+
+// readMain reads the base branch and notes which one that is.
+func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
+	ref := model.Ref{
+		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
+		Role: model.Main, Subject: "the control plane",
+	}
+	local := ref.Branch == "" && l.reader.IsLocal(ref.Repo)
+	if local {
+		ref.Branch = "main"
+	}
+	sources, diags := l.reader.Read(ctx, []model.Ref{ref})
+	if local && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == RuleBranchNotFound }) {
+		ref.Branch = ""
+		if again, more := l.reader.Read(ctx, []model.Ref{ref}); again[0] != nil {
+			sources, diags = again, more
+		}
+	}
+	if sources[0] != nil {
+		l.controlPlane.BaseBranch = sources[0].Ref.Branch
+	}
+	return sources[0], diags
 }
 
 // standsFor lets a control plane that was given as a path stand for the URL that its Environments

@@ -124,6 +124,9 @@ func TestWorktree(t *testing.T) {
 	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Commit: ids[0]})
 	assert.Equal(t, "main\n", content(t, source.FS, "a.yaml"), "and so is an exact commit")
 
+	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Role: model.Output})
+	assert.Equal(t, "main\n", content(t, source.FS, "a.yaml"), "and what is published")
+
 	source, _ = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", WorkTree: true})
 	assert.Equal(t, "changed\n", content(t, source.FS, "a.yaml"), "unless the ref asks for the work tree")
 }

@@ -344,3 +344,17 @@ func TestErrorsUnwrapToTheirCause(t *testing.T) {
 	e := unreachable("example.com", fmt.Errorf("dial: %w", syscall.ECONNREFUSED))
 	assert.True(t, errors.Is(e, syscall.ECONNREFUSED))
 }
+
+func TestTheFirstFormOfANameIsUsed(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, Options{})
+	r.prepare([]model.Ref{
+		{Repo: "git@github.com:acme/a.git"}, {Repo: "https://github.com/acme/a"},
+		{Repo: "https://github.com/acme/b"}, {Repo: "git@github.com:acme/b.git"},
+	})
+	for name, want := range map[string]string{"https://github.com/acme/a": "ssh", "git@github.com:acme/b": "https"} {
+		at, err := r.locate(model.Ref{Repo: name})
+		require.NoError(t, err)
+		assert.Equal(t, want, r.form(at).scheme)
+	}
+}

@@ -162,10 +162,17 @@ func parseAddress(name string) (address, error) {
 	if m := schemeForm.FindStringSubmatch(name); m != nil {
 		return parseURL(strings.ToLower(m[1]), m[2])
 	}
-	if before, _, found := strings.Cut(name, ":"); found && !driveForm.MatchString(name) && !strings.ContainsAny(before, `/\`) || strings.HasPrefix(name, "[") {
+	if isSCP(name) {
 		return parseSCP(name)
 	}
 	return address{path: name}, nil
+}
+
+// isSCP reports whether a name is host:path rather than a path, as git decides it: by a colon before
+// the first slash.
+func isSCP(name string) bool {
+	host, _, found := strings.Cut(name, ":")
+	return found && !driveForm.MatchString(name) && !strings.ContainsAny(host, `/\`)
 }
 
 // invisible matches control characters, and those that change how a name looks without being seen:

@@ -96,7 +96,7 @@ func TestS4HostileTreeIsRefused(t *testing.T) {
 	for _, repo := range []string{server.Dir("evil"), server.URL + "/evil.git"} {
 		d := readError(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"})
 		assert.Equal(t, RuleInvalidRepository, d.Rule)
-		assert.Contains(t, d.Message, `it holds a tree entry with the name "../evil.yaml"`)
+		assert.Contains(t, d.Message, `is refused: a tree entry with the name "../evil.yaml"`)
 	}
 }
 

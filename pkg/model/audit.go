@@ -11,77 +11,100 @@ import (
 // audit checks the structure of a document before anything reads it: duplicate keys, nesting,
 // aliases and what they expand to. It reports whether the document may be read.
 func audit(d *document, limits Limits, diags *diag.List) bool {
-	a := auditor{document: d, limits: limits, diags: diags, expanded: map[*yaml.Node]int{}}
-	a.nodes(d.root, 1)
+	a := auditor{document: d, limits: limits, diags: diags, anchored: map[*yaml.Node]extent{}}
+	a.measure(d.root, 0)
 	return !a.failed
+}
+
+// extent is how far a value reaches once its aliases are expanded.
+type extent struct {
+	nodes int
+	// levels is how many maps and lists lie within each other; 0 for a scalar.
+	levels int
 }
 
 type auditor struct {
 	*document
 	limits Limits
 	diags  *diag.List
-	// expanded holds how many nodes an anchored node stands for, so that the size of nested
+	// anchored holds the extent of the values that have an anchor, so that the extent of nested
 	// aliases is known without expanding them.
-	expanded map[*yaml.Node]int
+	anchored map[*yaml.Node]extent
 	failed   bool
 }
 
-func (a *auditor) fail(rule string, n *yaml.Node, message string, options ...diag.Option) int {
+func (a *auditor) fail(rule string, n *yaml.Node, message string, options ...diag.Option) extent {
 	a.diags.Error(rule, a.place(n), message, options...)
 	a.failed = true
-	return 0
+	return extent{}
 }
 
-// nodes returns how many nodes n stands for once its aliases are expanded.
-func (a *auditor) nodes(n *yaml.Node, depth int) int {
-	switch {
-	case a.failed:
-		return 0
-	case a.limits.Nesting > 0 && depth > a.limits.Nesting:
-		return a.fail("too-deep", n, fmt.Sprintf("nested more than %d levels deep", a.limits.Nesting))
-	case n.Kind == yaml.AliasNode:
-		return a.alias(n)
-	case n.Kind == yaml.MappingNode:
+// measure returns the extent of n, which lies in that many maps and lists.
+func (a *auditor) measure(n *yaml.Node, outer int) extent {
+	total := extent{nodes: 1}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return a.alias(n, outer)
+	case yaml.MappingNode:
 		a.uniqueKeys(n)
+		total.levels = 1
+	case yaml.SequenceNode:
+		total.levels = 1
 	}
-	total := 1
+	if a.tooDeep(outer + total.levels) {
+		return a.tooDeepAt(n)
+	}
 	for _, child := range n.Content {
-		total += a.nodes(child, depth+1)
-		if a.limits.Nodes > 0 && total > a.limits.Nodes {
+		inner := a.measure(child, outer+1)
+		if a.failed {
+			return total
+		}
+		total = extent{total.nodes + inner.nodes, max(total.levels, inner.levels+1)}
+		if a.limits.Nodes > 0 && total.nodes > a.limits.Nodes {
 			return a.fail("too-large", n, fmt.Sprintf("the document has more than %d values once its aliases are expanded", a.limits.Nodes))
 		}
 	}
 	if n.Anchor != "" {
-		a.expanded[n] = total
+		a.anchored[n] = total
 	}
 	return total
 }
 
-func (a *auditor) alias(n *yaml.Node) int {
+func (a *auditor) tooDeep(levels int) bool { return a.limits.Nesting > 0 && levels > a.limits.Nesting }
+
+func (a *auditor) tooDeepAt(n *yaml.Node) extent {
+	return a.fail("too-deep", n, fmt.Sprintf("nested more than %d levels deep", a.limits.Nesting))
+}
+
+func (a *auditor) alias(n *yaml.Node, outer int) extent {
 	if !a.limits.Aliases {
 		return a.fail("yaml-alias", n, fmt.Sprintf("YAML aliases such as *%s are not allowed in an application repository", n.Value),
 			diag.Hint("write the value out"))
 	}
-	size, done := a.expanded[n.Alias]
+	named, done := a.anchored[n.Alias]
 	if !done {
 		return a.fail("invalid-yaml", n, fmt.Sprintf("alias *%s stands inside the value that it names", n.Value))
 	}
-	return size
+	if a.tooDeep(outer + named.levels) {
+		return a.tooDeepAt(n)
+	}
+	return named
 }
 
 func (a *auditor) uniqueKeys(mapping *yaml.Node) {
 	seen := make(map[string]*yaml.Node, len(mapping.Content)/2)
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key := mapping.Content[i]
+		key := target(mapping.Content[i])
 		if key.Kind != yaml.ScalarNode || isMerge(key) {
 			continue
 		}
 		name, _ := keyText(key)
+		at := a.place(mapping.Content[i])
 		if first, ok := seen[name]; ok {
-			a.diags.Error("duplicate-key", a.place(key), fmt.Sprintf("key %q is given twice", key.Value),
+			a.diags.Error("duplicate-key", at, fmt.Sprintf("key %q is given twice", key.Value),
 				diag.See(a.place(first), "first given here"), diag.Hint("remove one of them"))
 			continue
 		}
-		seen[name] = key
+		seen[name] = mapping.Content[i]
 	}
 }

@@ -29,8 +29,8 @@ var (
 	placeType    = reflect.TypeFor[diag.Place]()
 )
 
-// decode fills out from n. path is where n stands in the object, such as "spec.workload".
-func (d *decoder) decode(n *yaml.Node, out reflect.Value, path string) {
+// decode fills out from n. path is where n stands in the object.
+func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
 	n = target(n)
 	switch out.Type() {
 	case textType:
@@ -66,7 +66,7 @@ func target(n *yaml.Node) *yaml.Node {
 }
 
 // text decodes a string. null is the empty string, as in Kubernetes.
-func (d *decoder) text(n *yaml.Node, path string) Text {
+func (d *decoder) text(n *yaml.Node, path *trail) Text {
 	text := Text{At: d.place(n)}
 	if n.Kind != yaml.ScalarNode {
 		d.wrongType(n, path, "a string")
@@ -103,12 +103,12 @@ func described(n *yaml.Node, value any) string {
 	return "the number " + n.Value
 }
 
-func (d *decoder) wrongTag(n *yaml.Node, path string) {
+func (d *decoder) wrongTag(n *yaml.Node, path *trail) {
 	d.diags.Error("wrong-type", d.place(n), fmt.Sprintf("%s has the tag %s, which does not fit its value", path, n.Tag),
 		diag.Hint("remove the tag"))
 }
 
-func (d *decoder) wrongType(n *yaml.Node, path, want string) {
+func (d *decoder) wrongType(n *yaml.Node, path *trail, want string) {
 	d.diags.Error("wrong-type", d.place(n), fmt.Sprintf("%s must be %s, but is %s", path, want, nodeType(n)))
 }
 
@@ -139,7 +139,7 @@ func shortened(s string) string {
 }
 
 // structure decodes a mapping into a struct.
-func (d *decoder) structure(n *yaml.Node, out reflect.Value, path string) {
+func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 	if at := out.FieldByName("At"); at.IsValid() && at.Type() == placeType {
 		at.Set(reflect.ValueOf(d.place(n)))
 	}
@@ -164,17 +164,11 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path string) {
 		if isNull(target(entry.value)) && !field.required {
 			continue
 		}
-		d.decode(entry.value, field.value, join(path, entry.name))
-		d.notEmpty(entry.value, field, join(path, entry.name))
+		at := path.key(entry.name)
+		d.decode(entry.value, field.value, at)
+		d.notEmpty(entry.value, field, at)
 	}
 	d.missing(n, known, given, path)
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // structField is a field of the struct that is being filled.
@@ -202,28 +196,28 @@ func fields(out reflect.Value) map[string]structField {
 }
 
 // unknownField reports a field that does not exist, and returns the one that was probably meant.
-func (d *decoder) unknownField(key *yaml.Node, name string, known map[string]structField, path string) string {
+func (d *decoder) unknownField(key *yaml.Node, name string, known map[string]structField, path *trail) string {
 	names := slices.Sorted(maps.Keys(known))
 	where := d.kind
-	if path != "" {
-		where += " " + path
+	if path != nil {
+		where += " " + path.String()
 	}
 	d.diags.Error("unknown-field", d.place(key), fmt.Sprintf("unknown field %q in %s", name, where),
 		diag.Hint(diag.DidYouMean(name, names)))
 	return diag.Nearest(name, names)
 }
 
-func (d *decoder) missing(n *yaml.Node, known map[string]structField, given map[string]bool, path string) {
+func (d *decoder) missing(n *yaml.Node, known map[string]structField, given map[string]bool, path *trail) {
 	for name, field := range known {
 		if field.required && !given[name] {
-			d.diags.Error("missing-field", d.place(n), fmt.Sprintf("%s %s is missing", d.kind, join(path, name)),
-				diag.Hint(fmt.Sprintf("add %s", join(path, name))))
+			d.diags.Error("missing-field", d.place(n), fmt.Sprintf("%s %s is missing", d.kind, path.key(name)),
+				diag.Hint(fmt.Sprintf("add %s", path.key(name))))
 		}
 	}
 }
 
 // notEmpty refuses an empty string or list where a value is required.
-func (d *decoder) notEmpty(n *yaml.Node, field structField, path string) {
+func (d *decoder) notEmpty(n *yaml.Node, field structField, path *trail) {
 	if !field.required {
 		return
 	}
@@ -248,7 +242,7 @@ type entry struct {
 
 // entries returns the entries of a mapping in the order of the file, with merge keys (<<) resolved:
 // what the mapping says itself wins over what it merges, an earlier merged map over a later one.
-func (d *decoder) entries(n *yaml.Node, path string) []entry {
+func (d *decoder) entries(n *yaml.Node, path *trail) []entry {
 	var own, merged []entry
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := target(n.Content[i]), n.Content[i+1]
@@ -258,7 +252,7 @@ func (d *decoder) entries(n *yaml.Node, path string) []entry {
 		}
 		name, ok := keyText(key)
 		if key.Kind != yaml.ScalarNode || !ok {
-			d.diags.Error("wrong-type", d.place(key), fmt.Sprintf("a key in %s must be a string", orObject(path)))
+			d.diags.Error("wrong-type", d.place(key), fmt.Sprintf("a key in %s must be a string", path.orObject()))
 			continue
 		}
 		own = append(own, entry{name, key, value})
@@ -279,34 +273,27 @@ func (d *decoder) entries(n *yaml.Node, path string) []entry {
 	return own
 }
 
-func orObject(path string) string {
-	if path == "" {
-		return "the object"
-	}
-	return path
-}
-
-func (d *decoder) merged(n *yaml.Node, path string) []entry {
+func (d *decoder) merged(n *yaml.Node, path *trail) []entry {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return d.entries(n, path)
 	case yaml.SequenceNode:
 		var all []entry
-		for _, item := range n.Content {
+		for i, item := range n.Content {
 			if item = target(item); item.Kind == yaml.MappingNode {
 				all = append(all, d.entries(item, path)...)
 				continue
 			}
-			d.wrongType(item, path+".<<", "a map")
+			d.wrongType(item, path.key("<<").item(i), "a map")
 		}
 		return all
 	}
-	d.wrongType(n, join(path, "<<"), "a map or a list of maps")
+	d.wrongType(n, path.key("<<"), "a map or a list of maps")
 	return nil
 }
 
 // textMap decodes a mapping of strings.
-func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path string) {
+func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
 	if isNull(n) {
 		return
 	}
@@ -317,12 +304,12 @@ func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path string) {
 	entries := d.entries(n, path)
 	texts := make(map[string]Text, len(entries))
 	for _, e := range entries {
-		texts[e.name] = d.text(target(e.value), join(path, e.name))
+		texts[e.name] = d.text(target(e.value), path.key(e.name))
 	}
 	out.Set(reflect.ValueOf(texts))
 }
 
-func (d *decoder) list(n *yaml.Node, out reflect.Value, path string) {
+func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 	if isNull(n) {
 		return
 	}
@@ -332,7 +319,7 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path string) {
 	}
 	items := reflect.MakeSlice(out.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
-		d.decode(item, items.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		d.decode(item, items.Index(i), path.item(i))
 	}
 	out.Set(items)
 }

@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
@@ -55,7 +53,7 @@ type configMapBody struct {
 // fill decodes the document into body.
 func (p *parser) fill(body any) {
 	d := &decoder{document: p.document, diags: p.diags, kind: p.kind}
-	d.decode(p.root, reflect.ValueOf(body).Elem(), "")
+	d.decode(p.root, reflect.ValueOf(body).Elem(), nil)
 }
 
 func (p *parser) object(meta objectMeta) Object {
@@ -73,7 +71,7 @@ func decodeSpec[S any](p *parser) (Object, S) {
 }
 
 // done marks an object as broken if an error in it was reported.
-func (p *parser) done(o *Object) { o.Broken = p.diags.Count(diag.Error) > p.errorsBefore }
+func (p *parser) done(o *Object) { o.Broken = p.diags.HasErrors() }
 
 // normal fills in defaults and removes the blanks around what people paste.
 func (l Location) normal() Location {
@@ -206,11 +204,11 @@ func (p *parser) configSchema() func(*Objects) {
 }
 
 // configMap decodes the core kind. The seeds' example has no apiVersion, so that is accepted.
-func (p *parser) configMap(apiVersion *yaml.Node) func(*Objects) {
+func (p *parser) configMap(apiVersion string) func(*Objects) {
 	if p.source.Ref.Role == Tenant || p.source.Ref.Role == Main {
 		return func(o *Objects) { o.Others["ConfigMap"]++ }
 	}
-	if apiVersion == nil {
+	if apiVersion == "" {
 		p.diags.Notice("no-api-version", p.place(p.root), "ConfigMap has no apiVersion: v1 is assumed", diag.Hint("add apiVersion: v1"))
 	}
 	var body configMapBody

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,42 +18,31 @@ import (
 
 // document is one YAML document of a file. The nodes' lines count from the top of the file.
 type document struct {
-	file *diag.File
-	root *yaml.Node
-	// lines are the lines of the whole file, for what a node does not tell (see Block).
-	lines []string
+	file    *diag.File
+	root    *yaml.Node
+	content *fileText
 }
 
 func (d *document) place(n *yaml.Node) diag.Place {
 	return diag.Place{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// separator ends a document. It takes the line break before it along: this is how kustomize, and
-// with it every fleet that the operator ran, splits files, and it decides whether a literal block
-// at the end of a document has a final newline.
-// https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/kio/byteio_reader.go
-var separator = regexp.MustCompile(`\n---[^\n]*\n`)
-
 // documents splits a file into its documents. Empty ones are left out.
 func documents(file *diag.File, content []byte, limits Limits) ([]document, diag.List) {
-	var diags diag.List
-	text, ok := readableText(file, content, &diags)
-	if !ok {
-		return nil, diags
+	r := &documentReader{file: file, limit: limits.Documents}
+	text, ok := readableText(file, content, &r.diags)
+	if !ok || !r.checkSeparators(text) {
+		return nil, r.diags
 	}
-	lines := strings.Split(text, "\n")
-	var docs []document
-	for _, chunk := range split(text) {
-		for _, root := range parseChunk(file, chunk, limits.Documents-len(docs), &diags) {
-			docs = append(docs, document{file: file, root: root, lines: lines})
-		}
-		if limits.Documents > 0 && len(docs) > limits.Documents {
-			diags.Error("too-many-documents", diag.Place{File: file},
-				fmt.Sprintf("the file holds more than %d documents", limits.Documents))
-			return nil, diags
+	r.content = &fileText{text: text}
+	for c := range split(text) {
+		if !r.read(c) {
+			r.diags.Error("too-many-documents", diag.Place{File: file},
+				fmt.Sprintf("the file holds more than %d documents", r.limit))
+			return nil, r.diags
 		}
 	}
-	return docs, diags
+	return r.docs, r.diags
 }
 
 // readableText checks the encoding and removes what editors on other systems leave behind: a byte
@@ -83,60 +73,99 @@ func invalidAt(content []byte) int {
 	return len(content)
 }
 
+// placeAt is the place of a byte. Columns count characters, as those of YAML nodes do.
 func placeAt(file *diag.File, content []byte, offset int) diag.Place {
 	before := content[:offset]
-	return diag.Place{
-		File: file, Line: 1 + bytes.Count(before, []byte("\n")), Column: offset - bytes.LastIndexByte(before, '\n'),
-	}
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return diag.Place{File: file, Line: 1 + bytes.Count(before, []byte("\n")), Column: 1 + utf8.RuneCount(line)}
 }
 
-// chunk is the text between two separators and how many lines stand before it.
+// chunk is the text between two separators.
 type chunk struct {
-	text       string
+	text string
+	// lineOffset is how many lines of the file stand before it.
 	lineOffset int
+	// separator is the line that ends the chunk; empty for the last one.
+	separator string
 }
 
-func split(text string) []chunk {
-	var chunks []chunk
-	line, start := 0, 0
-	for start <= len(text) {
-		// The separator needs a line break before it, which may be the end of the one before.
-		found := separator.FindStringIndex(text[start:])
-		if found == nil {
-			return append(chunks, chunk{text[start:], line})
+// split yields the chunks of a file: kustomize, and with it every fleet that the operator ran, takes
+// any line but the first that begins with --- and ends in a line break for a separator.
+// https://github.com/kubernetes-sigs/kustomize/blob/master/kyaml/kio/byteio_reader.go
+func split(text string) iter.Seq[chunk] {
+	return func(yield func(chunk) bool) {
+		line := 0
+		for {
+			end := strings.Index(text, "\n---") + 1
+			length := strings.IndexByte(text[end:], '\n') + 1
+			if end == 0 || length == 0 {
+				yield(chunk{text: text, lineOffset: line})
+				return
+			}
+			if !yield(chunk{text[:end], line, text[end : end+length]}) {
+				return
+			}
+			line += strings.Count(text[:end], "\n") + 1
+			text = text[end+length:]
 		}
-		end, next := start+found[0], start+found[1]
-		chunks = append(chunks, chunk{text[start:end], line})
-		line += strings.Count(text[start:next], "\n")
-		start = next
 	}
-	return chunks
 }
 
-// parseChunk parses what is almost always one document ("..." or a leading "---" may still
-// separate some), at most limit of them and one more.
-func parseChunk(file *diag.File, c chunk, limit int, diags *diag.List) []*yaml.Node {
-	if strings.TrimSpace(c.text) == "" {
-		return nil
+// checkSeparators refuses text behind a separator, as kustomize does: it would be lost. One error
+// is enough, since a file with lines such as ---- has many.
+func (r *documentReader) checkSeparators(text string) bool {
+	for c := range split(text) {
+		rest := strings.TrimSpace(strings.TrimPrefix(c.separator, "---"))
+		if rest != "" && rest[0] != '#' {
+			line := c.lineOffset + strings.Count(c.text, "\n") + 1
+			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line, Column: 1},
+				fmt.Sprintf("invalid YAML: the line begins with the document separator ---, which %s may not follow", shortened(rest)),
+				diag.Hint("a separator stands alone; put the text on the next line, or indent the line if it is not meant as a separator"))
+			return false
+		}
 	}
-	var roots []*yaml.Node
+	return true
+}
+
+// documentReader reads the documents of one file.
+type documentReader struct {
+	file    *diag.File
+	content *fileText
+	// limit is how many documents there may be, seen how many there were. Empty ones count if they
+	// have at least a comment: reading them takes time too.
+	limit, seen int
+	docs        []document
+	diags       diag.List
+}
+
+// read parses a chunk, which is almost always one document ("..." or a leading "---" may still
+// separate some). It returns false once there are too many documents.
+func (r *documentReader) read(c chunk) bool {
+	if strings.TrimSpace(c.text) == "" {
+		return true
+	}
+	lines := newLineMap(c)
 	decoder := yaml.NewDecoder(strings.NewReader(c.text))
-	for limit < 0 || len(roots) <= limit {
+	for n := 0; ; n++ {
 		var node yaml.Node
 		err := decodeNode(decoder, &node)
-		if errors.Is(err, io.EOF) {
-			break
+		if n > 0 && errors.Is(err, io.EOF) {
+			return true
 		}
-		if err != nil {
-			diags.Error("invalid-yaml", yamlErrorPlace(file, c, err), "invalid YAML: "+yamlErrorText(err))
-			break
+		if r.seen++; r.limit > 0 && r.seen > r.limit {
+			return false
 		}
-		if len(node.Content) == 1 && !isNull(node.Content[0]) {
-			shift(node.Content[0], c.lineOffset)
-			roots = append(roots, node.Content[0])
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil:
+			r.diags.Error("invalid-yaml", yamlErrorPlace(r.file, lines, err), "invalid YAML: "+yamlErrorText(err))
+			return true
+		case len(node.Content) == 1 && !isNull(node.Content[0]):
+			lines.move(node.Content[0])
+			r.docs = append(r.docs, document{file: r.file, root: node.Content[0], content: r.content})
 		}
 	}
-	return roots
 }
 
 // decodeNode keeps a panic of the YAML library, of which there have been some, from ending the run.
@@ -149,32 +178,26 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	return decoder.Decode(node)
 }
 
+// isNull tells an empty value.
 func isNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
-}
-
-// shift moves the lines of a node and all below it. Aliases point to nodes that are moved where
-// they stand.
-func shift(n *yaml.Node, lines int) {
-	if lines == 0 {
-		return
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" {
+		return false
 	}
-	n.Line += lines
-	for _, child := range n.Content {
-		shift(child, lines)
-	}
+	value, ok := resolve(n)
+	return ok && value == nil
 }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s+)?line (\d+): `)
 
 // yamlErrorPlace reads the line from the library's message. A scanner error has none if it is in
 // the first line.
-func yamlErrorPlace(file *diag.File, c chunk, err error) diag.Place {
+func yamlErrorPlace(file *diag.File, lines lineMap, err error) diag.Place {
 	line := 1
 	if match := yamlLine.FindStringSubmatch(err.Error()); match != nil {
 		line, _ = strconv.Atoi(match[1])
 	}
-	return diag.Place{File: file, Line: line + c.lineOffset}
+	line, _ = lines.find(line, 1)
+	return diag.Place{File: file, Line: line}
 }
 
 func yamlErrorText(err error) string {

@@ -35,11 +35,21 @@ type walker struct {
 	source              *Source
 	limits              Limits
 	ignoreKustomization bool
+	// root is the path that is read.
+	root string
 	// ignored is false below EnvironmentsFolder, which .sourceignore usually excludes.
-	ignored  bool
+	ignored bool
+	// patterns are those in force, general ones first; scopes says which folder brought which.
 	patterns []gitignore.Pattern
+	scopes   []scope
 	diags    *diag.List
 	found    []string
+}
+
+// scope is a folder with an ignore file, and how many patterns were in force outside it.
+type scope struct {
+	folder  string
+	outside int
 }
 
 // files returns the paths of the YAML files below the source's path, in order.
@@ -47,21 +57,29 @@ func files(source *Source, limits Limits, ignoreKustomization bool) ([]string, d
 	var diags diag.List
 	w := &walker{
 		source: source, limits: limits, ignoreKustomization: ignoreKustomization,
-		ignored: source.Ref.Role != Main, diags: &diags,
+		root: cleanPath(source.Ref.Path), ignored: source.Ref.Role != Main, diags: &diags,
 	}
-	root := cleanPath(source.Ref.Path)
 	if source.Ref.Role == Main {
-		root = path.Join(root, EnvironmentsFolder)
-		if _, err := fs.Stat(source.FS, root); errors.Is(err, fs.ErrNotExist) {
+		w.root = path.Join(w.root, EnvironmentsFolder)
+	}
+	info, err := fs.Stat(source.FS, w.root)
+	switch {
+	case source.Ref.Role == Main && errors.Is(err, fs.ErrNotExist):
+		return nil, diags
+	case err == nil && info.Mode().IsRegular():
+		if w.kustomization(w.root) {
 			return nil, diags
 		}
+		return []string{w.root}, diags
+	case err == nil && !info.IsDir():
+		diags.Error("unreadable", w.at(w.root), "this is neither a folder nor a file: symbolic links and submodules are not followed")
+		return nil, diags
 	}
-	if info, err := fs.Stat(source.FS, root); err == nil && info.Mode().IsRegular() {
-		return []string{root}, diags
+	if !w.inherit() {
+		return nil, diags
 	}
-	w.inherit(root)
-	if err := fs.WalkDir(source.FS, root, w.visit); err != nil && !errors.Is(err, fs.SkipAll) {
-		diags.Error("unreadable", diag.Place{File: source.File(root)}, "the folder cannot be read: "+err.Error())
+	if err := fs.WalkDir(source.FS, w.root, w.visit); err != nil && !errors.Is(err, fs.SkipAll) {
+		diags.Error("unreadable", w.at(w.root), "the folder cannot be read: "+err.Error())
 	}
 	return w.found, diags
 }
@@ -76,15 +94,18 @@ func cleanPath(p string) string {
 }
 
 // inherit reads the .sourceignore files between the root of the repository and the folder read.
-func (w *walker) inherit(root string) {
+func (w *walker) inherit() bool {
 	for _, pattern := range fluxExclusions {
 		w.patterns = append(w.patterns, gitignore.ParsePattern(pattern, nil))
 	}
 	folder := "."
-	for _, name := range segments(root) {
-		w.readIgnoreFile(folder)
+	for _, name := range segments(w.root) {
+		if !w.readIgnoreFile(folder) {
+			return false
+		}
 		folder = path.Join(folder, name)
 	}
+	return true
 }
 
 func segments(p string) []string {
@@ -94,16 +115,49 @@ func segments(p string) []string {
 	return strings.Split(p, "/")
 }
 
-func (w *walker) readIgnoreFile(folder string) {
-	content, err := fs.ReadFile(w.source.FS, path.Join(folder, ignoreFile))
-	if err != nil {
-		return
+// Bounds on what is matched against every file: a real .sourceignore has a few dozen short lines.
+const (
+	mostPatterns   = 1000
+	longestPattern = 1000
+)
+
+// readIgnoreFile adds the patterns of a folder. It returns false if the patterns cannot be known, so
+// that nothing should be read.
+func (w *walker) readIgnoreFile(folder string) bool {
+	p := path.Join(folder, ignoreFile)
+	if _, err := fs.Stat(w.source.FS, p); !w.ignored || errors.Is(err, fs.ErrNotExist) {
+		return true
 	}
+	content, ok := readFile(w.source, p, w.limits, w.diags)
+	if !ok {
+		return false
+	}
+	w.scopes = append(w.scopes, scope{folder, len(w.patterns)})
+	number := 0
 	for line := range strings.Lines(string(content)) {
+		number++
 		line = strings.TrimRight(line, "\r\n")
-		if !strings.HasPrefix(line, "#") && strings.TrimSpace(line) != "" {
-			w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(folder)))
+		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+			continue
 		}
+		if len(w.patterns) >= mostPatterns || len(line) > longestPattern {
+			w.diags.Error("too-many-patterns", diag.Place{File: w.source.File(p), Line: number},
+				fmt.Sprintf("more than %d patterns are in force here, or this one is longer than %d bytes", mostPatterns, longestPattern))
+			return false
+		}
+		w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(folder)))
+	}
+	return true
+}
+
+// leave drops the patterns of the folders that p is not in.
+func (w *walker) leave(p string) {
+	for i := len(w.scopes) - 1; i >= 0; i-- {
+		folder := w.scopes[i].folder
+		if folder == "." || p == folder || strings.HasPrefix(p, folder+"/") {
+			return
+		}
+		w.patterns, w.scopes = w.patterns[:w.scopes[i].outside], w.scopes[:i]
 	}
 }
 
@@ -112,6 +166,7 @@ func (w *walker) excluded(p string, isDir bool) bool {
 	if !w.ignored {
 		return false
 	}
+	w.leave(p)
 	return gitignore.NewMatcher(w.patterns).Match(segments(p), isDir)
 }
 
@@ -121,36 +176,46 @@ func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	if entry.IsDir() {
-		if strings.HasPrefix(entry.Name(), ".") && p != cleanPath(w.source.Ref.Path) && entry.Name() != EnvironmentsFolder ||
-			entry.Name() == EnvironmentsFolder && w.source.Ref.Role != Main {
-			return fs.SkipDir
-		}
-		w.readIgnoreFile(p)
-		return nil
+		return w.folder(p, entry.Name())
 	}
-	if w.excluded(p, false) {
+	isLink, isSubmodule := entry.Type()&fs.ModeSymlink != 0, entry.Type()&fs.ModeIrregular != 0
+	matters := isYAML(p) || isKustomization(p) || isSubmodule || isLink && path.Ext(p) == ""
+	if !matters || w.excluded(p, isSubmodule) {
 		return nil
 	}
 	if !entry.Type().IsRegular() {
-		w.notFollowed(p, entry)
+		w.notFollowed(p, isLink)
 		return nil
 	}
 	return w.file(p)
+}
+
+// folder says whether to go into a folder, and reads its patterns.
+func (w *walker) folder(p, name string) error {
+	isEnvironments := name == EnvironmentsFolder && w.source.Ref.Role == Main
+	if p != w.root && strings.HasPrefix(name, ".") && !isEnvironments {
+		return fs.SkipDir
+	}
+	w.leave(p)
+	if !w.readIgnoreFile(p) {
+		w.found = nil
+		return fs.SkipAll
+	}
+	return nil
 }
 
 func (w *walker) at(p string) diag.Place { return diag.Place{File: w.source.File(p)} }
 
 // notFollowed reports a symbolic link or submodule in a place that is read: what it stands for is
 // not known, and unknown is not empty.
-func (w *walker) notFollowed(p string, entry fs.DirEntry) {
-	switch {
-	case entry.Type()&fs.ModeSymlink == 0:
+func (w *walker) notFollowed(p string, isLink bool) {
+	if !isLink {
 		w.diags.Warning("submodule", w.at(p), "submodules are not read",
 			diag.Hint("exclude it with .sourceignore if that is meant"))
-	case isYAML(p) || path.Ext(p) == "":
-		w.diags.Error("symlink", w.at(p), "symbolic links are not followed",
-			diag.Hint("put a copy of the file there, or exclude the link with .sourceignore"))
+		return
 	}
+	w.diags.Error("symlink", w.at(p), "symbolic links are not followed",
+		diag.Hint("put a copy of the file there, or exclude the link with .sourceignore"))
 }
 
 func isYAML(p string) bool {
@@ -158,16 +223,28 @@ func isYAML(p string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-func (w *walker) file(p string) error {
+func isKustomization(p string) bool {
 	switch path.Base(p) {
 	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		if !w.ignoreKustomization {
-			w.diags.Error("kustomization", w.at(p), "kustomize is not run, so the patches of this file would be lost",
-				diag.Hint("exclude it with .sourceignore, or give --ignore-kustomization if that is meant"))
-		}
-		return nil
+		return true
 	}
-	if !isYAML(p) {
+	return false
+}
+
+// kustomization reports whether a file is kustomize's own, which is an error unless it is meant.
+func (w *walker) kustomization(p string) bool {
+	if !isKustomization(p) {
+		return false
+	}
+	if !w.ignoreKustomization {
+		w.diags.Error("kustomization", w.at(p), "kustomize is not run, so the patches of this file would be lost",
+			diag.Hint("exclude it with .sourceignore, or give --ignore-kustomization if that is meant"))
+	}
+	return true
+}
+
+func (w *walker) file(p string) error {
+	if w.kustomization(p) {
 		return nil
 	}
 	if w.limits.Files > 0 && len(w.found) >= w.limits.Files {

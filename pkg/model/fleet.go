@@ -91,9 +91,11 @@ const MainBase = "main"
 // unique sorts objects by name and reports those that have the same name. Which of them is kept
 // does not depend on the order they came in.
 func unique[T any](objects []T, object func(T) *Object, report func(first, second T)) []T {
+	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b T) int {
 		x, y := object(a), object(b)
-		return cmp.Or(cmp.Compare(x.Name.Value, y.Name.Value), x.Name.At.Compare(y.Name.At))
+		return cmp.Or(cmp.Compare(x.Name.Value, y.Name.Value), x.Name.At.Compare(y.Name.At),
+			cmp.Compare(owner(x), owner(y))) // one file can be read for two registrations
 	})
 	kept := objects[:0]
 	for _, candidate := range objects {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/sync/errgroup"
@@ -62,30 +63,31 @@ type Objects struct {
 func Parse(source *Source, registration *WorkloadRegistration, options Options) (*Objects, diag.List) {
 	limits := options.limits(source.Ref.Role)
 	paths, diags := files(source, limits, options.IgnoreKustomization)
-	incomplete := diags.HasErrors()
+	objects := &Objects{Source: source, Registration: registration, Others: map[string]int{}, Incomplete: diags.HasErrors()}
+	s := &sourceParser{source: source, registration: registration, limits: limits}
 	parsed := make([]fileObjects, len(paths))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, p := range paths {
 		group.Go(func() error {
-			parsed[i] = parseFile(source, registration, p, limits)
+			parsed[i] = s.file(p)
 			return nil
 		})
 	}
 	_ = group.Wait() // no function returns an error
-	objects := &Objects{Source: source, Registration: registration, Others: map[string]int{}, Incomplete: incomplete}
-	var size int64
+	if s.full() {
+		// Which files were still read is a matter of chance, so none of them counts.
+		diags.Error("source-too-large", source.subjectPlace(),
+			fmt.Sprintf("the YAML files of %s below %q have more than %d bytes in all", source.Repo, source.Ref.Path, limits.SourceBytes))
+		objects.Incomplete = true
+		return objects, diags
+	}
 	for _, file := range parsed {
-		size += file.size
 		diags.Add(file.diags)
 		objects.Incomplete = objects.Incomplete || file.lost
 		for _, add := range file.add {
 			add(objects)
 		}
-	}
-	if limits.SourceBytes > 0 && size > limits.SourceBytes {
-		diags.Error("source-too-large", source.subjectPlace(),
-			fmt.Sprintf("the YAML files of %s below %q have more than %d bytes in all", source.Repo, source.Ref.Path, limits.SourceBytes))
 	}
 	objects.checkTargets(limits, &diags)
 	return objects, diags
@@ -99,49 +101,98 @@ func (o *Objects) checkTargets(limits Limits, diags *diag.List) {
 	if limits.Targets > 0 && targets > limits.Targets {
 		diags.Error("too-many-targets", o.Source.subjectPlace(),
 			fmt.Sprintf("%s has %d deployment targets, %d at most are allowed", o.Source.Repo, targets, limits.Targets))
+		o.Workloads, o.Incomplete = nil, true
 	}
+}
+
+// sourceParser parses the files of one source, several at a time.
+type sourceParser struct {
+	source       *Source
+	registration *WorkloadRegistration
+	limits       Limits
+	// size is how many bytes were read.
+	size atomic.Int64
+}
+
+// full reports whether the files read are larger in all than a source may be.
+func (s *sourceParser) full() bool {
+	return s.limits.SourceBytes > 0 && s.size.Load() > s.limits.SourceBytes
+}
+
+// file parses a file, unless the source turned out to be too large.
+func (s *sourceParser) file(p string) fileObjects {
+	var out fileObjects
+	if s.full() {
+		return out
+	}
+	content, ok := readFile(s.source, p, s.limits, &out.diags)
+	s.size.Add(int64(len(content)))
+	if !ok || s.full() {
+		out.lost = true
+		return out
+	}
+	docs, diags := documents(s.source.File(p), content, s.limits)
+	out.report(diags)
+	out.lost = diags.HasErrors()
+	for i := range docs {
+		out.document(&docs[i], s)
+	}
+	out.finish(s.source.File(p))
+	return out
 }
 
 // fileObjects is what one file holds; add puts each object into its list.
 type fileObjects struct {
 	add   []func(*Objects)
-	size  int64
 	diags diag.List
 	// lost says that errors kept a document from being read at all.
 	lost bool
+	// reported counts the diagnostics by severity, those that were left out too.
+	reported map[diag.Severity]int
 }
 
-func parseFile(source *Source, registration *WorkloadRegistration, p string, limits Limits) fileObjects {
-	var out fileObjects
-	content, ok := readFile(source, p, limits, &out.diags)
-	if !ok {
-		out.lost = true
-		return out
+// mostReported is how many diagnostics of one severity are kept for one file: a file of the size
+// that is allowed could have hundreds of thousands.
+const mostReported = 100
+
+func (f *fileObjects) report(diags diag.List) {
+	for _, d := range diags {
+		if f.reported == nil {
+			f.reported = map[diag.Severity]int{}
+		}
+		if f.reported[d.Severity]++; f.reported[d.Severity] <= mostReported {
+			f.diags = append(f.diags, d)
+		}
 	}
-	out.size = int64(len(content))
-	docs, diags := documents(source.File(p), content, limits)
-	out.diags.Add(diags)
-	out.lost = diags.HasErrors()
-	for i := range docs {
-		out.document(&docs[i], source, registration, limits)
+}
+
+// finish says how many diagnostics were left out.
+func (f *fileObjects) finish(file *diag.File) {
+	for severity, n := range f.reported {
+		if n > mostReported {
+			f.diags = append(f.diags, diag.Diagnostic{
+				Severity: severity, Rule: "too-many-problems", At: diag.Place{File: file},
+				Message: fmt.Sprintf("the file has %d more problems of this kind, which are not shown", n-mostReported),
+			})
+		}
 	}
-	return out
 }
 
 // document adds what a document holds.
-func (f *fileObjects) document(doc *document, source *Source, registration *WorkloadRegistration, limits Limits) {
-	before := f.diags.Count(diag.Error)
-	if !audit(doc, limits, &f.diags) {
+func (f *fileObjects) document(doc *document, s *sourceParser) {
+	var diags diag.List
+	defer func() { f.report(diags.Sorted()) }()
+	if !audit(doc, s.limits, &diags) {
 		f.lost = true
 		return
 	}
 	if doc.root.Kind != yaml.MappingNode {
 		return // a playbook or another list: not ours
 	}
-	p := &parser{document: doc, source: source, registration: registration, diags: &f.diags, errorsBefore: before}
+	p := &parser{document: doc, source: s.source, registration: s.registration, diags: &diags}
 	add := p.parse()
 	if add == nil {
-		f.lost = f.lost || f.diags.Count(diag.Error) > before
+		f.lost = f.lost || diags.HasErrors()
 		return
 	}
 	f.add = append(f.add, add)
@@ -150,7 +201,7 @@ func (f *fileObjects) document(doc *document, source *Source, registration *Work
 // header finds apiVersion and kind of a document without decoding the rest.
 func header(doc *document) (apiVersion, kind *yaml.Node) {
 	for i := 0; i+1 < len(doc.root.Content); i += 2 {
-		switch key := doc.root.Content[i]; key.Value {
+		switch key := target(doc.root.Content[i]); key.Value {
 		case "apiVersion":
 			apiVersion = target(doc.root.Content[i+1])
 		case "kind":
@@ -165,22 +216,21 @@ type parser struct {
 	*document
 	source       *Source
 	registration *WorkloadRegistration
-	diags        *diag.List
-	// errorsBefore is how many errors there were before this document.
-	errorsBefore int
-	kind         string
+	// diags holds what was found in this document.
+	diags *diag.List
+	kind  string
 }
 
 // parse returns how to add the object to those of its source; nil if it does not count.
 func (p *parser) parse() func(*Objects) {
 	apiVersion, kind := header(p.document)
-	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" {
+	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" || isNull(kind) {
 		p.noKind()
 		return nil
 	}
 	p.kind = kind.Value
 	group := ""
-	if apiVersion != nil {
+	if apiVersion != nil && !isNull(apiVersion) {
 		group = apiVersion.Value
 	}
 	switch {
@@ -188,12 +238,15 @@ func (p *parser) parse() func(*Objects) {
 		p.diags.Error("list", p.place(kind), `kind "List" is not read`,
 			diag.Hint("write its items as documents of their own, separated by ---"))
 		return nil
+	case apiVersion != nil && apiVersion.Kind != yaml.ScalarNode:
+		p.diags.Error("wrong-type", p.place(apiVersion), fmt.Sprintf("apiVersion must be a string, but is %s", nodeType(apiVersion)))
+		return nil
 	case p.kind == "ConfigMap" && (group == "" || group == "v1"):
-		return p.configMap(apiVersion)
+		return p.configMap(group)
 	case group == APIVersion:
 		return p.ours(kind)
 	default:
-		return p.foreign(apiVersion, kind)
+		return p.foreign(group, apiVersion, kind)
 	}
 }
 
@@ -208,21 +261,21 @@ func (p *parser) noKind() {
 
 // foreign handles a document that is not of our group at our version: usually another project's
 // object, sometimes a slip of the pen.
-func (p *parser) foreign(apiVersion, kind *yaml.Node) func(*Objects) {
+func (p *parser) foreign(group string, apiVersion, kind *yaml.Node) func(*Objects) {
 	_, isOurs := kinds[p.kind]
 	switch {
-	case apiVersion == nil || apiVersion.Value == "":
+	case group == "":
 		if isOurs {
 			p.diags.Error("missing-field", p.place(kind), fmt.Sprintf("%s has no apiVersion", p.kind),
 				diag.Hint("add apiVersion: "+APIVersion))
 			return nil
 		}
-	case strings.HasPrefix(apiVersion.Value, Group+"/"):
-		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("version %q is not known", apiVersion.Value),
+	case group == Group || strings.HasPrefix(group, Group+"/"):
+		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("version %q is not known", group),
 			diag.Hint("write "+APIVersion))
 		return nil
-	case isOurs && diag.Nearest(apiVersion.Value, []string{APIVersion}) != "":
-		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("apiVersion %q is not known", apiVersion.Value),
+	case isOurs && diag.Nearest(group, []string{APIVersion}) != "":
+		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("apiVersion %q is not known", group),
 			diag.Hint(fmt.Sprintf("did you mean %q?", APIVersion)))
 		return nil
 	}

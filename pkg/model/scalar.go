@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
@@ -53,7 +54,7 @@ func resolvePlain(text string) any {
 	if text == "" {
 		return nil
 	}
-	if !mayNotBeString(text[0]) {
+	if !mayNotBeString(text) {
 		return text
 	}
 	var value any
@@ -61,23 +62,23 @@ func resolvePlain(text string) any {
 		return text
 	}
 	switch value := value.(type) {
-	case nil, bool, int, int64, uint64, string:
-		return value
-	case float64:
+	case nil, bool, int, int64, uint64, float64:
 		return value
 	default:
 		return text
 	}
 }
 
-// mayNotBeString tells by its first byte whether YAML 1.1 could read a plain scalar as a number, a
-// boolean or null.
-func mayNotBeString(first byte) bool {
-	switch first {
-	case '+', '-', '.', '~', 'y', 'Y', 'n', 'N', 't', 'T', 'f', 'F', 'o', 'O':
-		return true
+// mayNotBeString tells cheaply whether YAML 1.1 could read a plain scalar as a number, a boolean or
+// null. Such scalars are short words or begin like a number, and hold no blanks: those that do are
+// not given to the library, which might take them for more than one value.
+func mayNotBeString(text string) bool {
+	const longestWord = len("false")
+	isWord := strings.IndexByte("yYnNtTfFoO~", text[0]) >= 0
+	if isWord && len(text) > longestWord || !isWord && strings.IndexByte("+-.0123456789", text[0]) < 0 {
+		return false
 	}
-	return first >= '0' && first <= '9'
+	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func isMerge(key *yaml.Node) bool {

@@ -78,7 +78,10 @@ func isControl(r rune) bool {
 	return false
 }
 
+// escapes reports whether a path leads out of the folder that it is relative to, be it by way of
+// Windows' separators or from the root.
 func escapes(p string) bool {
-	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
-	return p == ".." || strings.HasPrefix(p, "../") || strings.HasPrefix(p, "/..")
+	p = strings.TrimLeft(strings.ReplaceAll(p, `\`, "/"), "/")
+	p = path.Clean(p)
+	return p == ".." || strings.HasPrefix(p, "../")
 }

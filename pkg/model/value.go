@@ -1,13 +1,14 @@
 package model
 
 import (
-	"fmt"
+	"iter"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // manifest decodes one entry of a template: a text or an object.
-func (d *decoder) manifest(n *yaml.Node, path string) Manifest {
+func (d *decoder) manifest(n *yaml.Node, path *trail) Manifest {
 	m := Manifest{At: d.place(n)}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -20,40 +21,53 @@ func (d *decoder) manifest(n *yaml.Node, path string) Manifest {
 	return m
 }
 
-func (d *decoder) block(n *yaml.Node, path string) Block {
+func (d *decoder) block(n *yaml.Node, path *trail) Block {
 	block := Block{Text: d.text(n, path), Indent: -1}
-	if n.Style&yaml.LiteralStyle == 0 {
-		return block
-	}
-	// The library does not tell the indentation; the first line of the block that has text does.
-	for i := n.Line; i < len(d.lines); i++ {
-		line := d.lines[i]
-		for column := range len(line) {
-			if line[column] != ' ' {
-				block.Indent = column
-				return block
-			}
-		}
+	if n.Style&yaml.LiteralStyle != 0 {
+		block.Indent = d.indent(n)
 	}
 	return block
 }
 
+// indent returns how many columns the lines of a literal block are indented. The library does not
+// tell; the first line that has text does, less the blanks that belong to the value. It is -1 if
+// that line is not where it belongs, as with a tag on a line before the block.
+func (d *decoder) indent(n *yaml.Node) int {
+	first := firstText(strings.SplitSeq(n.Value, "\n"))
+	written := firstText(d.content.after(n.Line))
+	blanks := len(written) - len(first)
+	if first == "" || blanks < 0 || strings.Trim(written[:blanks], " ") != "" || written[blanks:] != first {
+		return -1
+	}
+	return blanks
+}
+
+// firstText returns the first line that is not blank.
+func firstText(lines iter.Seq[string]) string {
+	for line := range lines {
+		if strings.Trim(line, " ") != "" {
+			return line
+		}
+	}
+	return ""
+}
+
 // value decodes any node to what sigs.k8s.io/yaml would make of it, except that strings become
 // Blocks, which know their places.
-func (d *decoder) value(n *yaml.Node, path string) any {
+func (d *decoder) value(n *yaml.Node, path *trail) any {
 	n = target(n)
 	switch n.Kind {
 	case yaml.MappingNode:
 		entries := d.entries(n, path)
 		object := make(map[string]any, len(entries))
 		for _, e := range entries {
-			object[e.name] = d.value(e.value, join(path, e.name))
+			object[e.name] = d.value(e.value, path.key(e.name))
 		}
 		return object
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, item := range n.Content {
-			list[i] = d.value(item, fmt.Sprintf("%s[%d]", path, i))
+			list[i] = d.value(item, path.item(i))
 		}
 		return list
 	default:

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ var operators = map[string]selection.Operator{
 	"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
 }
 
-// compile checks a selector by Kubernetes' own rules and orders its requirements by key.
+// compile checks a selector by Kubernetes' own rules and orders its requirements as they are written.
 func compile(written model.Selector, diags *diag.List) selector {
 	var s selector
 	for key, value := range written.MatchLabels {
@@ -60,7 +61,8 @@ func compile(written model.Selector, diags *diag.List) selector {
 		}
 		s.add(requirement{expression.Key.Value, operator, values, expression.At}, diags)
 	}
-	slices.SortStableFunc(s, func(a, b requirement) int { return a.at.Compare(b.at) })
+	// Two labels that an alias gives the same value stand at the same place.
+	slices.SortStableFunc(s, func(a, b requirement) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key)) })
 	return s
 }
 

@@ -4,7 +4,8 @@ export COMPANY_NAME="Oatwick Grocers"
 export ENVIRONMENT="prod"
 export FEATURE_FLAGS="newBasket: false
 voiceOrders: false
-loyalty: {enabled: false}"
+loyalty: {enabled: false}
+"
 export LOGGING="format: json
 retentionDays: 90
 sinks:
@@ -34,4 +35,5 @@ export SUPPORT_EMAIL="platform@oatwick.example"
 export SUPPORT_PHONE="0800 100 4455"
 export TARGET_CELSIUS="-22"
 export TRUSTED_REGISTRIES="- registry.oatwick.example/base
-- registry.oatwick.example/mirror"
+- registry.oatwick.example/mirror
+"

@@ -3,7 +3,8 @@ export COMPANY_NAME="Oatwick Grocers"
 export ENVIRONMENT="prod"
 export FEATURE_FLAGS="newBasket: false
 voiceOrders: false
-loyalty: {enabled: false}"
+loyalty: {enabled: false}
+"
 export LOGGING="format: json
 retentionDays: 90
 sinks:
@@ -26,4 +27,5 @@ export STATUS_PAGE="https://status.oatwick.example"
 export SUPPORT_EMAIL="platform@oatwick.example"
 export SUPPORT_PHONE="0800 100 4455"
 export TRUSTED_REGISTRIES="- registry.oatwick.example/base
-- registry.oatwick.example/mirror"
+- registry.oatwick.example/mirror
+"

@@ -23,4 +23,5 @@ export STATUS_PAGE="https://status.oatwick.example"
 export SUPPORT_EMAIL="platform@oatwick.example"
 export SUPPORT_PHONE="0800 100 4455"
 export TRUSTED_REGISTRIES="- registry.oatwick.example/base
-- registry.oatwick.example/mirror"
+- registry.oatwick.example/mirror
+"

@@ -1,0 +1,158 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// openAt opens a local repository or folder, once.
+func (r *Reader) openAt(ctx context.Context, at location) (local, error) {
+	file := at.address.path
+	if rest, found := strings.CutPrefix(file, "~/"); found && r.env("HOME") != "" {
+		file = filepath.Join(r.env("HOME"), rest)
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
+	}
+	return r.locals.do(ctx, file, func() (local, error) {
+		opened, err := openLocal(at.read, file, r.limits.Object)
+		switch {
+		case err != nil:
+		case opened.repo != nil:
+			r.keepOpen(opened.repo)
+		default:
+			r.keepOpen(opened.folder)
+		}
+		return opened, err
+	})
+}
+
+// keepOpen leaves something to be closed by Close.
+func (r *Reader) keepOpen(c io.Closer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open = append(r.open, c)
+}
+
+func (r *Reader) readLocal(ctx context.Context, at location, source *model.Source, list *diag.List) error {
+	opened, err := r.openAt(ctx, at)
+	if err != nil {
+		return err
+	}
+	if opened.repo != nil {
+		if err := checkCommit(source.Ref.Commit); err != nil {
+			return err
+		}
+		return r.readClone(ctx, opened.repo, source, list)
+	}
+	return r.readFolder(opened.folder, at.String(), source, list)
+}
+
+// readFolder reads a plain folder.
+func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list *diag.List) error {
+	root, err := branchFolder(f, source.Ref.Branch)
+	if err != nil {
+		return problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
+	}
+	if root != f {
+		r.keepOpen(root)
+	}
+	source.FS = &folderFS{root: root}
+	if commit := source.Ref.Commit; commit != "" {
+		source.Commit = commit
+		list.Notice(RuleUncheckedCommit, source.Ref.At, about(source.Ref, fmt.Sprintf(
+			"the commit %s is taken at its word: %s is a plain folder and has no commits", commit, name)))
+	}
+	return checkPath(source, name)
+}
+
+// readClone reads a bare repository or a clone.
+func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) error {
+	ref := &source.Ref
+	var branch localBranch
+	id := plumbing.NewHash(ref.Commit)
+	if ref.Commit == "" && !ref.WorkTree {
+		var err error
+		if branch, err = repo.branch(ref.Branch); err != nil {
+			return err
+		}
+		ref.Branch, id = branch.name, branch.commit
+	}
+	checkedOut := branch.name != "" && branch.remote == "" && repo.workTree != "" && repo.checkedOut() == ref.Branch
+	if ref.WorkTree && repo.workTree == "" {
+		return noWorkTree(repo.name)
+	}
+	if ref.WorkTree || checkedOut && r.worktree && ref.Role != model.Output {
+		return r.readWorkTree(repo, source)
+	}
+	commit, err := repo.commit(id)
+	if err != nil {
+		return err
+	}
+	tree := newTreeFS(ctx, repo, commit)
+	tree.parsed = &repo.parsed
+	source.Commit, source.FS = id.String(), tree
+	if _, err := checkTree(source, repo.name); err != nil {
+		return err
+	}
+	noticeRemoteBranch(repo, branch, *ref, list)
+	if checkedOut && ref.Role != model.Output {
+		r.noticeUncommitted(ctx, repo, source, list)
+	}
+	return nil
+}
+
+func noWorkTree(name string) *Error {
+	return problem(RuleRefusedURL, "%s has no work tree: it is not a clone on this machine", name).
+		hint("give a clone with --control-plane or --replace")
+}
+
+// readWorkTree reads the files of a clone as they are. They are no commit.
+func (r *Reader) readWorkTree(repo *localRepo, source *model.Source) error {
+	root, err := os.OpenRoot(repo.workTree)
+	if err != nil {
+		return problem(RuleInvalidRepository, "%s cannot be read: %v", repo.name, cause(err))
+	}
+	r.keepOpen(root)
+	source.FS = &folderFS{root: root}
+	return checkPath(source, repo.name)
+}
+
+func noticeRemoteBranch(repo *localRepo, branch localBranch, ref model.Ref, list *diag.List) {
+	if branch.remote == "" {
+		return
+	}
+	text := fmt.Sprintf("%s has no local branch %q: refs/remotes/%s/%s is read", repo.name, branch.name, branch.remote, branch.name)
+	if len(branch.others) > 0 {
+		text += " (also in " + strings.Join(branch.others, ", ") + ")"
+	}
+	list.Notice(RuleRemoteBranch, ref.At, about(ref, text))
+}
+
+// changeKey names what is compared with a work tree.
+type changeKey struct{ workTree, path string }
+
+// noticeUncommitted says which files were not read as they are on the disk. A work tree that cannot
+// be compared is no reason to fail: it is not what is read.
+func (r *Reader) noticeUncommitted(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) {
+	key := changeKey{repo.workTree, source.Ref.Path}
+	changed, err := r.changes.do(ctx, key, func() ([]string, error) {
+		return uncommitted(repo.workTree, source.FS, source.Ref.Path)
+	})
+	if err != nil || len(changed) == 0 {
+		return
+	}
+	list.Notice(RuleUncommittedChanges, source.Ref.At,
+		about(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo.name, listed(changed))),
+		diag.Hint("--worktree reads them"))
+}

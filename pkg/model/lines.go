@@ -1,0 +1,93 @@
+package model
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fileText is the text of a file, for what a node does not tell (see Block).
+type fileText struct {
+	text string
+	// starts holds where each line but the first begins; it is made when it is first needed.
+	starts []int
+}
+
+// after returns the lines after the one with the given number, which counts from 1.
+func (t *fileText) after(number int) iter.Seq[string] {
+	if t.starts == nil {
+		t.starts = make([]int, 0, strings.Count(t.text, "\n"))
+		for i := range len(t.text) {
+			if t.text[i] == '\n' {
+				t.starts = append(t.starts, i+1)
+			}
+		}
+	}
+	if number > len(t.starts) {
+		return func(func(string) bool) {}
+	}
+	return strings.SplitSeq(t.text[t.starts[number-1]:], "\n")
+}
+
+// unusualBreaks end a line for the YAML library, but not for what people read files with.
+const unusualBreaks = "\r\u0085\u2028\u2029"
+
+// lineMap finds the place in a file that the YAML library means by a place in a chunk.
+type lineMap struct {
+	offset int
+	// starts holds where the lines that the library counts begin; it is empty if they are just the
+	// lines of the chunk.
+	starts []lineStart
+}
+
+// lineStart is a position in a chunk: how many lines stand before it, and how many characters
+// before it in its line.
+type lineStart struct{ line, column int }
+
+func newLineMap(c chunk) lineMap {
+	m := lineMap{offset: c.lineOffset}
+	if !strings.ContainsAny(c.text, unusualBreaks) {
+		return m
+	}
+	line := 0
+	m.starts = append(m.starts, lineStart{})
+	for text := range strings.Lines(c.text) {
+		column := 0
+		for {
+			i := strings.IndexAny(text, unusualBreaks)
+			if i < 0 {
+				break
+			}
+			_, size := utf8.DecodeRuneInString(text[i:])
+			column += utf8.RuneCountInString(text[:i+size])
+			m.starts = append(m.starts, lineStart{line, column})
+			text = text[i+size:]
+		}
+		line++
+		m.starts = append(m.starts, lineStart{line, 0})
+	}
+	return m
+}
+
+// find returns the place in the file, where lines and columns count from 1.
+func (m lineMap) find(line, column int) (fileLine, fileColumn int) {
+	if len(m.starts) == 0 {
+		return line + m.offset, column
+	}
+	start := m.starts[min(line, len(m.starts))-1]
+	return start.line + m.offset + 1, start.column + column
+}
+
+// move moves a node and all below it from the chunk to the file. Aliases point to nodes that are
+// moved where they stand.
+func (m lineMap) move(n *yaml.Node) {
+	if m.offset == 0 && len(m.starts) == 0 {
+		return
+	}
+	n.Line, n.Column = m.find(n.Line, n.Column)
+	for _, child := range n.Content {
+		m.move(child)
+	}
+}
