@@ -56,6 +56,7 @@ func limits(l *model.Limits) map[string]func(int) {
 		"documents":          func(n int) { l.Documents = n },
 		"nesting":            func(n int) { l.Nesting = n },
 		"targets":            func(n int) { l.Targets = n },
+		"values":             func(n int) { l.Nodes = n },
 	}
 }
 

@@ -44,6 +44,65 @@ func writeCommand(b *bytes.Buffer, cmd *cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(description), strings.TrimSpace(cmd.UsageString()))
 }
 
+// otherRules are those that a folder of text files cannot show.
+var otherRules = map[string]string{
+	"access-denied":       "A server refuses the credentials, or has no such repository for them. The message says which were used.",
+	"base-ahead":          "The base branch has moved on since the environment was promoted. `--base` compiles what it would get.",
+	"branch-not-found":    "A repository has no such branch.",
+	"commit-not-found":    "A repository has no such commit. The hint says how an environment is promoted.",
+	"file-too-large":      "A file is larger than the limit for its repository (`--tenant-limit file-bytes=N`).",
+	"host-unreachable":    "A host does not answer: name, network, certificate or time.",
+	"invalid-repository":  "What should be a repository or folder cannot be read as one.",
+	"lfs-pointer":         "A file that would be read is a Git LFS pointer, whose content is elsewhere.",
+	"not-text":            "A YAML file is not UTF-8 text, or holds a NUL byte.",
+	"output-path":         "A file would be written where none of ours may be.",
+	"pack-refused":        "What a server sends would exhaust the machine, or is damaged.",
+	"remote-branch":       "A clone has the branch only as a remote-tracking one, which was read.",
+	"remote-failed":       "A server fails again and again, or speaks no git.",
+	"schema-too-large":    "A JSON Schema is larger, or nested deeper, than can be checked.",
+	"source-too-large":    "All files of one registration are larger than the limit (`--tenant-limit registration-bytes=N`).",
+	"submodule":           "A submodule lies where files are read: it is not followed.",
+	"symlink":             "A symbolic link lies where files are read: it is not followed.",
+	"too-large":           "A document has too many values once its aliases are expanded (`--tenant-limit values=N`).",
+	"too-many-documents":  "A file holds too many documents (`--tenant-limit documents=N`).",
+	"too-many-files":      "A registration holds too many files (`--tenant-limit files=N`).",
+	"too-many-patterns":   "The .sourceignore files of a repository hold too many lines.",
+	"too-many-targets":    "An application repository has too many deployment targets (`--tenant-limit targets=N`).",
+	"unchecked-commit":    "A plain folder stands for a repository: a commit in it is taken at its word.",
+	"uncommitted-changes": "A clone has changes that were not read. `--worktree` reads them.",
+	"unreadable":          "A file or folder cannot be read.",
+}
+
+// ruleInCode finds the rules that the stages report.
+var ruleInCode = regexp.MustCompile(`(?:\.(?:Error|Warning|Notice)|report|fail|problem|flaw\{|add)\(?\s*"([a-z]+(?:-[a-z]+)*)",|[rR]ule[A-Za-z]* *= *"([a-z-]+)"|rule: *"([a-z-]+)"`)
+
+// TestEveryRuleIsDocumented reads the code for rules that the reference does not have.
+func TestEveryRuleIsDocumented(t *testing.T) {
+	t.Parallel()
+	reference, err := os.ReadFile("../../docs/errors.md")
+	require.NoError(t, err)
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(reference)) {
+		if rule, isRule := strings.CutPrefix(line, "## "); isRule {
+			documented[strings.TrimSpace(rule)] = true
+		}
+	}
+	found := 0
+	require.NoError(t, filepath.WalkDir("../../pkg", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		for _, match := range ruleInCode.FindAllStringSubmatch(string(code), -1) {
+			rule := match[1] + match[2] + match[3]
+			found++
+			assert.True(t, documented[rule], "%s: docs/errors.md has nothing about %s", path, rule)
+		}
+		return err
+	}))
+	assert.Greater(t, found, 50, "the pattern does not find the rules any more")
+}
+
 var ruleOf = regexp.MustCompile(`: (error|warning|notice): .* \[([a-z0-9-]+)\]$|^(error|warning|notice): .* \[([a-z0-9-]+)\]$`)
 
 // TestErrorReference collects an example of each rule from the bad fleets.
@@ -52,24 +111,31 @@ func TestErrorReference(t *testing.T) {
 	examples := map[string]string{}
 	archives, err := filepath.Glob(filepath.Join(badFleets, "*.txtar"))
 	require.NoError(t, err)
-	for _, name := range archives {
-		archive, err := txtar.ParseFile(name)
-		require.NoError(t, err)
-		said, _ := findFile(archive, "want")
-		collectExamples(examples, archive, filepath.Base(name), said)
+	for _, named := range []bool{true, false} { // the best example of a rule is named after it
+		for _, name := range archives {
+			archive, err := txtar.ParseFile(name)
+			require.NoError(t, err)
+			said, _ := findFile(archive, "want")
+			collectExamples(examples, archive, filepath.Base(name), said, named)
+		}
 	}
 	var b strings.Builder
 	b.WriteString("<!-- made by make golden -->\n# Errors, warnings and notices\n\n" +
 		"Each has a rule that does not change: tools may match on it (`-o json`). The examples are from\n" +
 		"[the catalogue of bad fleets](../testdata/bad/README.md), where the whole input can be seen.\n")
+	for rule, what := range otherRules {
+		assert.NotContains(t, examples, rule, "it has an example now")
+		examples[rule] = what + "\n"
+	}
 	for _, rule := range slices.Sorted(maps.Keys(examples)) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s", rule, examples[rule])
 	}
 	assertReference(t, "errors.md", b.String())
 }
 
-// collectExamples adds the rules of one archive that have no example yet.
-func collectExamples(examples map[string]string, archive *txtar.Archive, name, said string) {
+// collectExamples adds the rules of one archive that have no example yet; named asks for those that
+// the archive is named after.
+func collectExamples(examples map[string]string, archive *txtar.Archive, name, said string, named bool) {
 	what, _, _ := strings.Cut(string(archive.Comment), "\nExpect:")
 	lines := strings.Split(said, "\n")
 	for i, line := range lines {
@@ -78,7 +144,7 @@ func collectExamples(examples map[string]string, archive *txtar.Archive, name, s
 			continue
 		}
 		rule := match[2] + match[4]
-		if _, seen := examples[rule]; seen {
+		if _, seen := examples[rule]; seen || named && !strings.HasPrefix(name, rule) {
 			continue
 		}
 		text := line

@@ -111,13 +111,13 @@ func gitRepo(ts *testscript.TestScript, _ bool, args []string) {
 		commits = append(commits, gitopstest.Commit{Branch: branch, Files: files})
 	}
 	dir := ts.MkAbs(args[0])
-	make := gitopstest.Bare
+	write := gitopstest.Bare
 	if _, err := os.Stat(dir); err == nil {
-		make = gitopstest.Add
+		write = gitopstest.Add
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		ts.Check(err)
 	}
-	ids, err := make(dir, commits...)
+	ids, err := write(dir, commits...)
 	ts.Check(err)
 	for i, commit := range commits {
 		ts.Setenv("COMMIT_"+commit.Branch, ids[i])

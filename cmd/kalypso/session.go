@@ -109,10 +109,15 @@ func (s *session) verdict() error {
 	if !s.failed() {
 		return nil
 	}
+	code := exitModel
 	for _, d := range s.diags {
-		if d.Severity == diag.Error && gitops.IsRemote(d.Rule) {
+		switch {
+		case d.Severity != diag.Error:
+		case gitops.IsRemote(d.Rule):
 			return &exitError{code: exitRemote}
+		case d.At.IsZero() && (d.Rule == gitops.RuleInvalidRepository || d.Rule == gitops.RuleRefusedURL):
+			code = exitUsage // the command line names what cannot be read
 		}
 	}
-	return &exitError{code: exitModel}
+	return &exitError{code: code}
 }

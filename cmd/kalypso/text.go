@@ -34,7 +34,7 @@ func (s *session) printText() error {
 			p.change(change, result.folder == "")
 		}
 		if result.folder != "" {
-			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, files(len(result.tree.Files)))
+			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, count(len(result.tree.Files), "file"))
 		}
 	}
 	return out.Flush()
@@ -42,18 +42,15 @@ func (s *session) printText() error {
 
 // size says how much was compiled.
 func (r *result) size() string {
-	clusterTypes := map[string]bool{}
-	for _, c := range r.fleet.ClusterTypes {
-		clusterTypes[c.Name.Value] = true
-	}
-	return fmt.Sprintf("%d targets on %d cluster types, %s", len(r.assignments), len(clusterTypes), files(len(r.tree.Files)))
+	return fmt.Sprintf("%s on %s, %s", count(len(r.assignments), "target"), count(len(r.fleet.ClusterTypes), "cluster type"),
+		count(len(r.tree.Files), "file"))
 }
 
-func files(n int) string {
+func count(n int, noun string) string {
 	if n == 1 {
-		return "1 file"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d files", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 type textPrinter struct {

@@ -12,12 +12,13 @@ func Nearest(name string, candidates []string) string {
 	if len(name) > longestName {
 		return ""
 	}
-	best, bestDistance := "", len(name)/3+1
+	letters := []rune(strings.ToLower(name))
+	best, bestDistance := "", len(letters)/3+1
 	for _, candidate := range candidates {
 		if strings.EqualFold(name, candidate) {
 			return candidate
 		}
-		if d := distance(strings.ToLower(name), strings.ToLower(candidate), bestDistance); d < bestDistance {
+		if d := distance(letters, []rune(strings.ToLower(candidate)), bestDistance); d < bestDistance {
 			best, bestDistance = candidate, d
 		}
 	}
@@ -38,7 +39,7 @@ func DidYouMean(name string, candidates []string) string {
 
 // distance is the optimal string alignment distance (insert, delete, replace, swap two
 // neighbours), or limit if it is not below limit.
-func distance(a, b string, limit int) int {
+func distance(a, b []rune, limit int) int {
 	if d := len(a) - len(b); d >= limit || -d >= limit {
 		return limit
 	}

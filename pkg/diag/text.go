@@ -16,6 +16,14 @@ func (s Style) severity(severity Severity) string {
 	return apply(styles[severity], severity.String())
 }
 
+// place returns how a line begins that speaks of a place: not at all if it is nowhere.
+func (s Style) place(at Place) string {
+	if at.IsZero() {
+		return ""
+	}
+	return apply(s.Place, Safe(at.String())) + ": "
+}
+
 func apply(style func(string) string, text string) string {
 	if style == nil {
 		return text
@@ -28,12 +36,9 @@ func apply(style func(string) string, text string) string {
 // characters but those of the style, whatever the input held.
 func Format(d Diagnostic, style Style) string {
 	var b strings.Builder
-	if !d.At.IsZero() {
-		b.WriteString(apply(style.Place, Safe(d.At.String())) + ": ")
-	}
-	fmt.Fprintf(&b, "%s: %s [%s]\n", style.severity(d.Severity), Safe(d.Message), d.Rule)
+	fmt.Fprintf(&b, "%s%s: %s [%s]\n", style.place(d.At), style.severity(d.Severity), Safe(d.Message), d.Rule)
 	for _, related := range d.Related {
-		fmt.Fprintf(&b, "    %s: %s\n", apply(style.Place, Safe(related.At.String())), Safe(related.Message))
+		fmt.Fprintf(&b, "    %s%s\n", style.place(related.At), Safe(related.Message))
 	}
 	if d.Hint != "" {
 		fmt.Fprintf(&b, "    %s %s\n", apply(style.Hint, "hint:"), Safe(d.Hint))

@@ -173,8 +173,10 @@ func TestS11TokensStayWithTheirHost(t *testing.T) {
 	r := newReader(t, Options{Env: env})
 	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
 	_, list := r.Read(t.Context(), []model.Ref{
-		{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant},
-		{Repo: b, Branch: "main", Role: model.Base}, {Repo: a, Branch: "main", Role: model.Output},
+		{Repo: a, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Base},
+		{Repo: a, Branch: "main", Role: model.Output},
 	})
 	require.Empty(t, list)
 	_, err := r.Tip(t.Context(), model.Ref{Repo: b, Branch: "main", Role: model.Output})

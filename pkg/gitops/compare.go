@@ -20,8 +20,11 @@ type Action int
 const (
 	// Unchanged is for targets alone: a Change lists no files that stay as they are.
 	Unchanged Action = iota
+	// Added is new.
 	Added
+	// Changed is there before and after.
 	Changed
+	// Removed is ours and no longer wanted.
 	Removed
 )
 
@@ -121,6 +124,9 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 func compare(before *published, tree *render.Tree) (*Change, error) {
 	change := &Change{}
 	for _, file := range tree.Files {
+		if same, known := before.sameByID(file); known && same {
+			continue
+		}
 		old, err := before.content(file.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

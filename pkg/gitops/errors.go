@@ -86,7 +86,18 @@ func report(list *diag.List, ref model.Ref, err error) {
 	if !errors.As(err, &e) {
 		e = problem(RuleInvalidRepository, "%s", oneLine(err.Error()))
 	}
-	list.Error(e.Rule, ref.At, about(ref, e.Message), diag.Hint(e.Hint))
+	list.Error(e.Rule, culprit(ref, e.Rule), about(ref, e.Message), diag.Hint(e.Hint))
+}
+
+// culprit is the value of a ref to change.
+func culprit(ref model.Ref, rule string) diag.Place {
+	part := map[string]diag.Place{
+		RuleBranchNotFound: ref.BranchAt, RuleCommitNotFound: ref.CommitAt, RulePathNotFound: ref.PathAt,
+	}[rule]
+	if part.IsZero() {
+		return ref.At
+	}
+	return part
 }
 
 // about puts the subject of ref before a message.

@@ -298,8 +298,8 @@ func checkPath(source *model.Source, name string) error {
 	if source.Ref.Role == model.Output && fs.ValidPath(source.Ref.Path) {
 		return nil
 	}
-	if err := describePath(source.FS, name, source.Ref.Path); err != nil {
-		return err
+	if wrong := describePath(source.FS, name, source.Ref.Path); wrong != nil {
+		return wrong // never a typed nil
 	}
 	return nil
 }

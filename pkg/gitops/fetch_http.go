@@ -114,7 +114,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 	}
 	response := packp.NewUploadPackResponse(request)
 	if err := response.Decode(answer.Body); err != nil {
-		answer.Body.Close()
+		_ = answer.Body.Close() // what it could say is less than what is wrong already
 		return nil, asServerError(err)
 	}
 	return response, nil

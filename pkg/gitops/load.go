@@ -59,7 +59,7 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	if len(environments) == 0 && !diags.HasErrors() {
 		diags.Error("no-environments", diag.Place{File: source.File(model.EnvironmentsFolder)},
 			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsFolder),
-			diag.Hint("an Environment says in which branch its data is; see the section on control planes in the README"))
+			diag.Hint("an Environment says in which branch its data is: docs/model.md has an example"))
 	}
 	return environments, diags
 }
@@ -145,6 +145,10 @@ func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration fun
 			l.unread = true
 			continue
 		}
+		if len(l.parts) > 0 && sameSource(source, l.parts[0].Source) {
+			objects[i] = &model.Objects{Source: source} // the environment's own data, which is read
+			continue
+		}
 		group.Go(func() error {
 			objects[i], problems[i] = model.Parse(source, registration(i), l.controlPlane.Options)
 			return nil
@@ -163,7 +167,8 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 	e := l.environment
 	objects := l.read(ctx, []model.Ref{{
 		Repo: e.ControlPlane.Repo.Value, Branch: e.ControlPlane.Branch.Value, Path: e.ControlPlane.Path.Value,
-		Role: model.Platform, At: e.ControlPlane.Repo.At, Subject: fmt.Sprintf("Environment %q", e.Name.Value),
+		Role: model.Platform, At: e.ControlPlane.Repo.At, BranchAt: e.ControlPlane.Branch.At, PathAt: e.ControlPlane.Path.At,
+		Subject: fmt.Sprintf("Environment %q", e.Name.Value),
 	}}, noRegistration)
 	if objects[0] == nil {
 		return false
@@ -184,7 +189,8 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 		}
 		ref := model.Ref{
 			Repo: base.Repo.Value, Branch: base.Branch.Value, Commit: base.Commit.Value, Path: base.Path.Value,
-			Role: model.Base, At: base.Repo.At, Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
+			Role: model.Base, At: base.Repo.At, BranchAt: base.Branch.At, CommitAt: base.Commit.At, PathAt: base.Path.At,
+			Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
 		}
 		if base.Name.Value == model.MainBase {
 			main = len(refs)
@@ -211,9 +217,7 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 		if i == main {
 			l.baseCommit = objects.Source.Commit
 		}
-		if !sameSource(objects.Source, platform.Source) {
-			l.parts = append(l.parts, objects)
-		}
+		l.parts = append(l.parts, objects)
 	}
 	l.explainPromotion()
 }
@@ -222,6 +226,7 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 func (l *fleetLoad) override(ref *model.Ref) {
 	switch base := l.controlPlane.Base; {
 	case base == "":
+		return
 	case base == WorktreeBase:
 		ref.Commit, ref.WorkTree = "", true
 	case isCommitID(base):
@@ -229,6 +234,8 @@ func (l *fleetLoad) override(ref *model.Ref) {
 	default:
 		ref.Branch, ref.Commit = base, ""
 	}
+	ref.Subject = "--base " + l.controlPlane.Base
+	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
 }
 
 func isCommitID(s string) bool {
@@ -237,7 +244,7 @@ func isCommitID(s string) bool {
 
 // howToPromote says how the base of an environment is set.
 func (l *fleetLoad) howToPromote() string {
-	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; or compile what a branch holds with --base BRANCH",
+	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; or compile another state with --base BRANCH-OR-COMMIT",
 		l.controlPlane.BaseBranch, model.MainBase, l.environment.ControlPlane.Branch.Value)
 }
 
@@ -263,6 +270,9 @@ func (l *fleetLoad) explainPromotion() {
 	for i, d := range l.diags {
 		if d.Rule == RuleCommitNotFound {
 			l.diags[i].Hint = l.howToPromote()
+		}
+		if d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && strings.Trim(l.controlPlane.Base, "0123456789abcdef") == "" {
+			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
 }
@@ -306,7 +316,8 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 		admitted = append(admitted, r)
 		refs = append(refs, model.Ref{
 			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
-			Role: model.Tenant, At: r.Workload.Repo.At, Subject: fmt.Sprintf("WorkloadRegistration %q", r.Name.Value),
+			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
+			Subject: fmt.Sprintf("WorkloadRegistration %q", r.Name.Value),
 		})
 	}
 	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {

@@ -60,39 +60,42 @@ func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change
 }
 
 // stage writes the files that are new or change into a folder beside dir.
-func stage(ctx context.Context, dir string, change *Change) (staged string, err error) {
-	staged, err = os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
+func stage(ctx context.Context, dir string, change *Change) (string, error) {
+	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(staged))
-		}
-	}()
-	if err := os.Chmod(staged, 0o755); err != nil { // MkdirTemp makes it private
-		return "", err
+	if err := writeNew(ctx, staged, change); err != nil {
+		return "", errors.Join(err, os.RemoveAll(staged))
+	}
+	return staged, nil
+}
+
+// writeNew writes what is new or changes to a folder.
+func writeNew(ctx context.Context, dir string, change *Change) error {
+	if err := os.Chmod(dir, 0o755); err != nil { // MkdirTemp makes it private
+		return err
 	}
 	made := map[string]bool{}
 	for _, file := range change.Files {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return err
 		}
 		if file.Action == Removed {
 			continue
 		}
-		name := filepath.Join(staged, filepath.FromSlash(file.Path))
+		name := filepath.Join(dir, filepath.FromSlash(file.Path))
 		if folder := filepath.Dir(name); !made[folder] {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
-				return "", err
+				return err
 			}
 			made[folder] = true
 		}
 		if err := os.WriteFile(name, file.New, 0o644); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return staged, nil
+	return nil
 }
 
 // updateFolder changes what is ours in a folder that exists.

@@ -27,7 +27,7 @@ func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 	for i, repo := range fleet.GitOpsRepos {
 		sources, diags := r.Read(ctx, []model.Ref{{
 			Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
-			Role: model.Output, At: repo.Repo.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
+			Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
 		}})
 		outputs[i] = Output{Repo: repo, Diags: diags}
 		if source := sources[0]; source != nil {

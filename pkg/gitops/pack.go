@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -326,7 +327,7 @@ func (p *packReader) keep(entry int, object packObject, id plumbing.Hash) error 
 
 // claim takes the deltas that waited for a base.
 func (p *packReader) claim(base pendingBase) []pendingDelta {
-	deltas := append(p.byID[base.id], p.byEntry[base.entry]...)
+	deltas := slices.Concat(p.byID[base.id], p.byEntry[base.entry])
 	delete(p.byID, base.id)
 	delete(p.byEntry, base.entry)
 	p.waiting -= len(deltas)

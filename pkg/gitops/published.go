@@ -156,15 +156,25 @@ func isOnlyConfig(name string, wanted map[string]bool) bool {
 	return (name == yaml || name == sh) && !wanted[yaml] && !wanted[sh]
 }
 
+// sameByID compares a file with what is published by object id, without reading that; known is
+// false if there is no such file, or it does not come from a repository.
+func (p *published) sameByID(file render.File) (same, known bool) {
+	if p.FS == nil {
+		return false, false
+	}
+	info, err := fs.Stat(p.FS, file.Path)
+	if err != nil {
+		return false, false
+	}
+	id, known := info.Sys().(ObjectID)
+	return known && string(id) == plumbing.ComputeHash(plumbing.BlobObject, file.Content).String(), known
+}
+
 // prefetch loads the old contents of what changes in one request, if they come from a repository.
 func (p *published) prefetch(ctx context.Context, tree *render.Tree) error {
 	var names []string
 	for _, file := range tree.Files {
-		info, err := fs.Stat(p.FS, file.Path)
-		if err != nil {
-			continue // new, or reported when it is read
-		}
-		if id, ok := info.Sys().(ObjectID); ok && string(id) != plumbing.ComputeHash(plumbing.BlobObject, file.Content).String() {
+		if same, known := p.sameByID(file); known && !same {
 			names = append(names, file.Path)
 		}
 	}

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -342,15 +341,17 @@ func TestDeltas(t *testing.T) {
 func TestErrorsUnwrapToTheirCause(t *testing.T) {
 	t.Parallel()
 	e := unreachable("example.com", fmt.Errorf("dial: %w", syscall.ECONNREFUSED))
-	assert.True(t, errors.Is(e, syscall.ECONNREFUSED))
+	require.ErrorIs(t, e, syscall.ECONNREFUSED)
 }
 
 func TestTheFirstFormOfANameIsUsed(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, Options{})
 	r.prepare([]model.Ref{
-		{Repo: "git@github.com:acme/a.git"}, {Repo: "https://github.com/acme/a"},
-		{Repo: "https://github.com/acme/b"}, {Repo: "git@github.com:acme/b.git"},
+		{Repo: "git@github.com:acme/a.git"},
+		{Repo: "https://github.com/acme/a"},
+		{Repo: "https://github.com/acme/b"},
+		{Repo: "git@github.com:acme/b.git"},
 	})
 	for name, want := range map[string]string{"https://github.com/acme/a": "ssh", "git@github.com:acme/b": "https"} {
 		at, err := r.locate(model.Ref{Repo: name})

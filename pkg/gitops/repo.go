@@ -99,7 +99,7 @@ func (a address) azure() string {
 }
 
 func (a address) normalPath() string {
-	return strings.TrimSuffix(path.Clean("/"+a.path), ".git")
+	return path.Clean(strings.TrimSuffix(path.Clean("/"+a.path), ".git"))
 }
 
 // url is where an http or https repository is fetched from. It never has a user in it.
@@ -245,7 +245,7 @@ func checkUser(user string) error {
 	case user == "":
 		return nil
 	case strings.Contains(user, ":"):
-		return errors.New("a password must not be in a URL; see the docs for tokens")
+		return errors.New("a password must not be in a URL: set GITHUB_TOKEN, or put it into ~/.netrc")
 	case tokenForm.MatchString(user) || !userForm.MatchString(user):
 		return errors.New("what stands before the @ is not a user name; a token must not be in a URL")
 	}

@@ -145,17 +145,17 @@ func TestS4LinksAndSubmodulesAreListedAndNotFollowed(t *testing.T) {
 			}, got)
 			for _, link := range []string{"etc.yaml", "up.yaml", "inside.yaml", "dirlink", "loop.yaml"} {
 				_, err := fs.ReadFile(fsys, link)
-				assert.ErrorIs(t, err, errSymlink, link)
+				require.ErrorIs(t, err, errSymlink, link)
 			}
 			_, err = fs.ReadFile(fsys, "sub")
 			require.ErrorIs(t, err, errIrregular)
 			for _, beyond := range []string{"dirlink/b.yaml", "sub/c.yaml", "a.yaml/x", ".git", "sub/.git"} {
 				_, err := fs.Stat(fsys, beyond)
-				assert.ErrorIs(t, err, fs.ErrNotExist, beyond)
+				require.ErrorIs(t, err, fs.ErrNotExist, beyond)
 			}
 			for _, invalid := range []string{"../x", "/etc/hostname", "dir/../a.yaml", "dir/", ""} {
 				_, err := fsys.Open(invalid)
-				assert.ErrorIs(t, err, fs.ErrInvalid, invalid)
+				require.ErrorIs(t, err, fs.ErrInvalid, invalid)
 			}
 			for _, path := range []string{"etc.yaml", "dirlink", "sub"} {
 				d := readError(t, r, model.Ref{Repo: repo, Branch: "main", Path: path, At: diag.Place{}})

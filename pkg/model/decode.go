@@ -216,20 +216,17 @@ func (d *decoder) missing(n *yaml.Node, known map[string]structField, given map[
 	}
 }
 
-// notEmpty refuses an empty string or list where a value is required.
+// notEmpty refuses null, and a blank string, where a value is required. What a struct misses, and a
+// wrong type, is reported already.
 func (d *decoder) notEmpty(n *yaml.Node, field structField, path *trail) {
-	if !field.required {
-		return
+	n = target(n)
+	empty := isNull(n) && field.value.Kind() != reflect.Struct
+	if field.value.Type() == textType && n.Kind == yaml.ScalarNode {
+		value, ok := resolve(n)
+		text, isString := value.(string)
+		empty = ok && (value == nil || isString && strings.TrimSpace(text) == "")
 	}
-	empty := isNull(target(n))
-	if field.value.Type() == textType {
-		empty = strings.TrimSpace(field.value.Interface().(Text).Value) == "" && target(n).Kind == yaml.ScalarNode
-		if value, _ := resolve(target(n)); value != nil && value != "" && empty {
-			_, isString := value.(string)
-			empty = isString // a wrong type is reported already
-		}
-	}
-	if empty {
+	if field.required && empty {
 		d.diags.Error("missing-field", d.place(n), fmt.Sprintf("%s %s must not be empty", d.kind, path))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -111,12 +110,29 @@ func split(text string) iter.Seq[chunk] {
 	}
 }
 
-// checkSeparators refuses text behind a separator, as kustomize does: it would be lost. One error
-// is enough, since a file with lines such as ---- has many.
+// head is a line before the content of a document: a comment, a blank line or a separator.
+var head = regexp.MustCompile(`^(?:---)?[ \t]*(?:[ \t]#[^\r\x{85}\x{2028}\x{2029}\n]*)?\n|^#[^\r\x{85}\x{2028}\x{2029}\n]*\n`)
+
+// withoutHead leaves out what stands before the content: the library tells the line of an error in
+// the outermost value only if that begins in the first line.
+func (c chunk) withoutHead() chunk {
+	for {
+		length := len(head.FindString(c.text))
+		if length == 0 {
+			return c
+		}
+		c.text = c.text[length:]
+		c.lineOffset++
+	}
+}
+
+// checkSeparators refuses text behind a separator, as kustomize does, or behind a line break there
+// that only YAML knows: it would be lost. One error is enough, as a file with lines such as ---- has
+// many.
 func (r *documentReader) checkSeparators(text string) bool {
 	for c := range split(text) {
 		rest := strings.TrimSpace(strings.TrimPrefix(c.separator, "---"))
-		if rest != "" && rest[0] != '#' {
+		if rest != "" && (rest[0] != '#' || strings.ContainsAny(rest, unusualBreaks)) {
 			line := c.lineOffset + strings.Count(c.text, "\n") + 1
 			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line, Column: 1},
 				fmt.Sprintf("invalid YAML: the line begins with the document separator ---, which %s may not follow", shortened(rest)),
@@ -144,6 +160,7 @@ func (r *documentReader) read(c chunk) bool {
 	if strings.TrimSpace(c.text) == "" {
 		return true
 	}
+	c = c.withoutHead()
 	lines := newLineMap(c)
 	decoder := yaml.NewDecoder(strings.NewReader(c.text))
 	for n := 0; ; n++ {
@@ -159,7 +176,8 @@ func (r *documentReader) read(c chunk) bool {
 		case errors.Is(err, io.EOF):
 			return true
 		case err != nil:
-			r.diags.Error("invalid-yaml", yamlErrorPlace(r.file, lines, err), "invalid YAML: "+yamlErrorText(err))
+			line, _ := lines.find(yamlErrorLine(c.text, err), 1)
+			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line}, "invalid YAML: "+yamlErrorText(err), yamlErrorHint(err))
 			return true
 		case len(node.Content) == 1 && !isNull(node.Content[0]):
 			lines.move(node.Content[0])
@@ -185,23 +203,4 @@ func isNull(n *yaml.Node) bool {
 	}
 	value, ok := resolve(n)
 	return ok && value == nil
-}
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s+)?line (\d+): `)
-
-// yamlErrorPlace reads the line from the library's message. A scanner error has none if it is in
-// the first line.
-func yamlErrorPlace(file *diag.File, lines lineMap, err error) diag.Place {
-	line := 1
-	if match := yamlLine.FindStringSubmatch(err.Error()); match != nil {
-		line, _ = strconv.Atoi(match[1])
-	}
-	line, _ = lines.find(line, 1)
-	return diag.Place{File: file, Line: line}
-}
-
-func yamlErrorText(err error) string {
-	text := yamlLine.ReplaceAllString(err.Error(), "")
-	text = strings.TrimPrefix(text, "yaml: ")
-	return strings.Join(strings.Fields(text), " ")
 }

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	// The rules of .gitignore, as Flux applies them: Flux uses this package too. It is the only
+	// The rules of .gitignore, as Flux applies them: Flux uses a copy of this package. It is the only
 	// part of go-git that the pure stages may see.
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 

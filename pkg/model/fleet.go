@@ -139,9 +139,13 @@ func owner(o *Object) string {
 func (f *Fleet) addTargets(workloads []*Workload, diags *diag.List) {
 	environment := f.Environment.Name.Value
 	targets := make([]*DeploymentTarget, 0, len(f.Targets))
-	for _, t := range f.Targets {
-		if t.Environment.Value == "" || t.Environment.Value == environment {
-			targets = append(targets, t)
+	for _, given := range f.Targets {
+		t := *given
+		if t.Environment.Value == "" {
+			t.Environment = Text{environment, t.Name.At}
+		}
+		if t.Environment.Value == environment {
+			targets = append(targets, &t)
 		}
 	}
 	for _, w := range workloads {

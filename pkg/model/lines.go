@@ -37,6 +37,8 @@ const unusualBreaks = "\r\u0085\u2028\u2029"
 // lineMap finds the place in a file that the YAML library means by a place in a chunk.
 type lineMap struct {
 	offset int
+	// last is the last line of the chunk that is not blank.
+	last int
 	// starts holds where the lines that the library counts begin; it is empty if they are just the
 	// lines of the chunk.
 	starts []lineStart
@@ -48,12 +50,14 @@ type lineStart struct{ line, column int }
 
 func newLineMap(c chunk) lineMap {
 	m := lineMap{offset: c.lineOffset}
+	m.last = m.offset + strings.Count(strings.TrimRight(c.text, "\n"), "\n") + 1
 	if !strings.ContainsAny(c.text, unusualBreaks) {
 		return m
 	}
 	line := 0
 	m.starts = append(m.starts, lineStart{})
 	for text := range strings.Lines(c.text) {
+		text = strings.TrimSuffix(text, "\r\n") // one line break, left over from \r\r\n
 		column := 0
 		for {
 			i := strings.IndexAny(text, unusualBreaks)
@@ -71,21 +75,22 @@ func newLineMap(c chunk) lineMap {
 	return m
 }
 
-// find returns the place in the file, where lines and columns count from 1.
+// find returns the place in the file, where lines and columns count from 1. What the library sees
+// at the end of the text, such as a value that is missing, it places in the line after it.
 func (m lineMap) find(line, column int) (fileLine, fileColumn int) {
-	if len(m.starts) == 0 {
-		return line + m.offset, column
+	if len(m.starts) > 0 {
+		start := m.starts[min(line, len(m.starts))-1]
+		line, column = start.line+1, start.column+column
 	}
-	start := m.starts[min(line, len(m.starts))-1]
-	return start.line + m.offset + 1, start.column + column
+	if line+m.offset > m.last {
+		return m.last, 1
+	}
+	return line + m.offset, column
 }
 
 // move moves a node and all below it from the chunk to the file. Aliases point to nodes that are
 // moved where they stand.
 func (m lineMap) move(n *yaml.Node) {
-	if m.offset == 0 && len(m.starts) == 0 {
-		return
-	}
 	n.Line, n.Column = m.find(n.Line, n.Column)
 	for _, child := range n.Content {
 		m.move(child)

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -11,8 +10,8 @@ import (
 
 // resolve returns what a scalar means under YAML 1.1 as Kubernetes reads it: nil, bool, int, int64,
 // uint64, float64 or string. sigs.k8s.io/yaml decides by go.yaml.in/yaml/v2, so that library is
-// asked for every scalar that could be something other than a string. ok is false for a tag that
-// has no meaning in a Kubernetes object.
+// asked for every scalar that could be a number. ok is false for a tag that has no meaning in a
+// Kubernetes object.
 func resolve(n *yaml.Node) (value any, ok bool) {
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n.Value, n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == "!!str"
@@ -51,10 +50,10 @@ func resolveTagged(n *yaml.Node) (any, bool) {
 
 // resolvePlain resolves a scalar without quotes and tag.
 func resolvePlain(text string) any {
-	if text == "" {
-		return nil
+	if value, ok := word(text); ok {
+		return value
 	}
-	if !mayNotBeString(text) {
+	if !mayBeNumber(text) {
 		return text
 	}
 	var value any
@@ -62,23 +61,32 @@ func resolvePlain(text string) any {
 		return text
 	}
 	switch value := value.(type) {
-	case nil, bool, int, int64, uint64, float64:
+	case int, int64, uint64, float64:
 		return value
 	default:
 		return text
 	}
 }
 
-// mayNotBeString tells cheaply whether YAML 1.1 could read a plain scalar as a number, a boolean or
-// null. Such scalars are short words or begin like a number, and hold no blanks: those that do are
-// not given to the library, which might take them for more than one value.
-func mayNotBeString(text string) bool {
-	const longestWord = len("false")
-	isWord := strings.IndexByte("yYnNtTfFoO~", text[0]) >= 0
-	if isWord && len(text) > longestWord || !isWord && strings.IndexByte("+-.0123456789", text[0]) < 0 {
-		return false
+// word returns what a word that means something in YAML 1.1 stands for. The library knows them too,
+// but nearly all scalars are words, and asking it about each would take most of the time.
+func word(text string) (value any, ok bool) {
+	switch text {
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
+		return false, true
+	case "", "~", "null", "Null", "NULL":
+		return nil, true
 	}
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+	return nil, false
+}
+
+// mayBeNumber tells cheaply whether YAML 1.1 could read a plain scalar as a number. One with blanks
+// in it is none, and must not be given to the library, which might take it for two values.
+func mayBeNumber(text string) bool {
+	return strings.IndexByte("+-.0123456789", text[0]) >= 0 &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func isMerge(key *yaml.Node) bool {
@@ -109,13 +117,14 @@ func keyText(key *yaml.Node) (string, bool) {
 	}
 }
 
+// floatKey writes a number as sigs.k8s.io/yaml does, which takes it for a 32-bit one.
 func floatKey(value float64) string {
-	switch s := strconv.FormatFloat(value, 'g', -1, 32); {
-	case math.IsInf(value, 1):
+	switch s := strconv.FormatFloat(value, 'g', -1, 32); s {
+	case "+Inf":
 		return ".inf"
-	case math.IsInf(value, -1):
+	case "-Inf":
 		return "-.inf"
-	case math.IsNaN(value):
+	case "NaN":
 		return ".nan"
 	default:
 		return s

@@ -35,8 +35,9 @@ type Ref struct {
 	Role Role
 	// WorkTree reads the files of a local clone's work tree as they are, whatever Branch says.
 	WorkTree bool
-	// At is the value that asked for it; zero if the command line did.
-	At diag.Place
+	// At is the value that asked for it; zero if the command line did. The others are the values of
+	// single parts, to point to if just these are wrong; zero if they were not given.
+	At, BranchAt, CommitAt, PathAt diag.Place
 	// Subject names what asked, for messages: `WorkloadRegistration "hello"`, `flag --control-plane`.
 	Subject string
 }

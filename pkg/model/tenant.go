@@ -47,11 +47,18 @@ func checkTenantLabels(w *Workload, labels map[string]Text, diags *diag.List) {
 		}
 		options := []diag.Option{diag.Hint("remove it: the label is set by kalypso")}
 		if key == WorkspaceLabel {
-			options = append(options, diag.See(w.Registration.Workspace.At, "the registration sets the workspace here"))
+			options = append(options, seeWorkspace(w.Registration))
 		}
 		diags.Error("reserved-label", label.At, fmt.Sprintf("label %q is %q, but this workload's %s is %q",
 			key, label.Value, key, reserved[key]), options...)
 	}
+}
+
+func seeWorkspace(r *WorkloadRegistration) diag.Option {
+	if r.Workspace.At.IsZero() {
+		return diag.See(r.At, "the registration sets no workspace")
+	}
+	return diag.See(r.Workspace.At, "the registration sets the workspace here")
 }
 
 // checkInert refuses a string that could be more than one plain value where a template prints it.

@@ -47,18 +47,22 @@ var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
 // builtinEnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
-// gets back exactly the values. The error is a keyErrors if keys are no names for a shell.
+// gets back exactly the values. The error is a shellErrors for what a shell cannot hold.
 func builtinEnvFile(values *Values) (string, error) {
 	var b strings.Builder
-	var wrong keyErrors
+	var wrong shellErrors
 	for _, key := range slices.Sorted(maps.Keys(values.Data)) {
 		if !shellName.MatchString(key) {
-			wrong = append(wrong, key)
+			wrong = append(wrong, shellError{key, fmt.Sprintf("config key %q is no name that a shell variable may have", key)})
 			continue
 		}
 		text, err := values.text(key)
 		if err != nil {
 			return "", err
+		}
+		if strings.Contains(text, "\x00") {
+			wrong = append(wrong, shellError{key, fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", key)})
+			continue
 		}
 		fmt.Fprintf(&b, "export %s=\"%s\"\n", key, shellEscapes.Replace(text))
 	}
@@ -68,11 +72,17 @@ func builtinEnvFile(values *Values) (string, error) {
 	return b.String(), nil
 }
 
-// keyErrors are config keys that cannot be names of shell variables.
-type keyErrors []string
+// shellErrors are config keys and values that cannot be those of shell variables.
+type shellErrors []shellError
 
-func (e keyErrors) Error() string {
-	return "no names that shell variables may have: " + strings.Join(e, ", ")
+type shellError struct{ key, message string }
+
+func (e shellErrors) Error() string {
+	var messages []string
+	for _, wrong := range e {
+		messages = append(messages, wrong.message)
+	}
+	return strings.Join(messages, "; ")
 }
 
 // text returns a value as a string. An object that a single config sets is the text that was

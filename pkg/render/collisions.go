@@ -2,7 +2,8 @@ package render
 
 import (
 	"fmt"
-	"slices"
+	"maps"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -15,41 +16,74 @@ type occurrence struct {
 	*schedule.Assignment
 }
 
-// collisions reports objects that two targets render on one cluster type: on the cluster, the one
+// collider finds objects that two targets render on one cluster type: on the cluster, the one
 // applied last would win. What the templates write for every target alike may be there many times,
 // as long as it is the same.
+type collider struct {
+	*renderer
+	diags *diag.List
+	// common are objects that the templates are known to write for every target alike.
+	common map[audience]map[objectSum]bool
+}
+
+// audience is a set of targets that differ in nothing but what their applications say.
+type audience struct {
+	clusterType *model.ClusterType
+	values      *Values
+	workspace   string
+}
+
 func (r *renderer) collisions(outputs []output, diags *diag.List) {
-	var clusterType *model.ClusterType
-	var first map[objectID]occurrence
-	for i := range outputs {
-		if len(outputs[i].files) == 0 {
-			continue
-		}
-		a := outputs[i].files[0].Assignment
-		if a.ClusterType != clusterType {
-			clusterType, first = a.ClusterType, map[objectID]occurrence{}
-		}
-		for _, object := range outputs[i].objects {
-			before, ok := first[object.objectID]
-			if !ok {
-				first[object.objectID] = occurrence{object, a}
-				continue
-			}
-			if before.Assignment != a {
-				r.collision(before, occurrence{object, a}, diags)
-			}
+	c := &collider{r, diags, map[audience]map[objectSum]bool{}}
+	for _, group := range byClusterType(outputs) {
+		first := map[objectID]occurrence{}
+		for _, o := range group {
+			c.add(o, first)
 		}
 	}
 }
 
-func (r *renderer) collision(first, second occurrence, diags *diag.List) {
+// byClusterType groups the outputs that have files, in order.
+func byClusterType(outputs []output) [][]*output {
+	var groups [][]*output
+	positions := map[*model.ClusterType]int{}
+	for i := range outputs {
+		if len(outputs[i].files) == 0 {
+			continue
+		}
+		clusterType := outputs[i].files[0].Assignment.ClusterType
+		position, ok := positions[clusterType]
+		if !ok {
+			position = len(groups)
+			positions[clusterType], groups = position, append(groups, nil)
+		}
+		groups[position] = append(groups[position], &outputs[i])
+	}
+	return groups
+}
+
+// add compares the objects of an assignment with the first of each that there was.
+func (c *collider) add(o *output, first map[objectID]occurrence) {
+	for _, object := range o.objects {
+		this := occurrence{object, o.files[0].Assignment}
+		before, ok := first[object.objectID]
+		switch {
+		case !ok:
+			first[object.objectID] = this
+		case before.Assignment != this.Assignment:
+			c.collision(before, this)
+		}
+	}
+}
+
+func (c *collider) collision(first, second occurrence) {
 	same := first.sum == second.sum
-	if same && r.alike(second) {
+	if same && c.alike(second) {
 		return
 	}
-	report := diags.Error
+	report := c.diags.Error
 	if first.Target.Registration == second.Target.Registration {
-		report = diags.Warning // nobody but the application's own team is hurt
+		report = c.diags.Warning // nobody but the application's own team is hurt
 	}
 	content := "with different content"
 	if same {
@@ -62,31 +96,52 @@ func (r *renderer) collision(first, second occurrence, diags *diag.List) {
 }
 
 // alike reports whether the templates write an object for every target alike: it is rendered once
-// more for a target that does not exist, and must be there again.
-func (r *renderer) alike(o occurrence) bool {
-	nobody := *o.Target
-	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"
-	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: o.ClusterType},
-		r.targets[o.Target].anonymous(), r.clusterTypes[o.ClusterType].labels, r.configurator.Configure(o.ClusterType, o.Target))
-	run := &execution{bounds: r.options.Bounds}
-	for _, file := range run.files(o.Assignment, r.clusterTypes[o.ClusterType], facts, r.configurator.Configure(o.ClusterType, o.Target)) {
-		objects, _ := verify(string(file.Content))
-		if slices.Contains(objects, o.objectSum) {
-			return true
+// more for a target that does not exist, and must be there again. That target keeps the labels that
+// the name cannot come from, because templates ask for them.
+func (c *collider) alike(o occurrence) bool {
+	values := c.configurator.Configure(o.ClusterType, o.Target)
+	group := audience{o.ClusterType, values, o.Target.Workspace}
+	if c.common[group] == nil {
+		c.common[group] = map[objectSum]bool{}
+	}
+	if !c.common[group][o.objectSum] {
+		for _, object := range c.forNobody(o, values) {
+			c.common[group][object] = true
 		}
 	}
-	return false
+	return c.common[group][o.objectSum]
 }
 
-// anonymous returns the data with every string of the application replaced.
-func (t *targetData) anonymous() *targetData {
-	return &targetData{labels: replaced(t.labels), manifests: replaced(t.manifests)}
-}
-
-func replaced(texts map[string]string) map[string]string {
-	out := make(map[string]string, len(texts))
-	for key := range texts {
-		out[key] = "kalypso0nothing"
+func (c *collider) forNobody(o occurrence, values *Values) []objectSum {
+	nobody := *o.Target
+	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"
+	templates := c.clusterTypes[o.ClusterType]
+	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: o.ClusterType},
+		c.targets[o.Target].anonymous(o.objectID), templates.labels, values)
+	run := &execution{bounds: c.options.Bounds}
+	var all []objectSum
+	for _, file := range run.files(o.Assignment, templates, facts, values) {
+		if file.yaml {
+			objects, _ := verify(string(file.Content))
+			all = append(all, objects...)
+		}
 	}
-	return out
+	return all
+}
+
+// anonymous returns the data without the strings of the application, but for labels that have no
+// part in the name of an object.
+func (t *targetData) anonymous(id objectID) *targetData {
+	const nothing = "kalypso0nothing"
+	anonymous := &targetData{labels: maps.Clone(t.labels), manifests: maps.Clone(t.manifests)}
+	name := strings.ToLower(id.namespace + " " + id.name)
+	for key, value := range anonymous.labels {
+		if key == model.WorkloadLabel || value != "" && strings.Contains(name, strings.ToLower(value)) {
+			anonymous.labels[key] = nothing
+		}
+	}
+	for key := range anonymous.manifests {
+		anonymous.manifests[key] = nothing
+	}
+	return anonymous
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -46,14 +47,32 @@ type configError string
 
 func (e configError) Error() string { return string(e) }
 
-// objectOr returns a map or list in its normal form, and text for anything else.
+// objectOr returns a map or list in its normal form, and text for anything else. A map with NaN for
+// a key cannot be looked up, nor written the same way twice, so it stays text.
 func objectOr(value any, text string) any {
 	switch value.(type) {
 	case map[any]any, []any:
+		if hasNaNKey(value) {
+			return text
+		}
 		return normal(value)
 	default:
 		return text
 	}
+}
+
+func hasNaNKey(value any) bool {
+	switch value := value.(type) {
+	case []any:
+		return slices.ContainsFunc(value, hasNaNKey)
+	case map[any]any:
+		for key, item := range value {
+			if key != key || hasNaNKey(item) { //nolint:gocritic,staticcheck // nothing but NaN differs from itself
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // normal gives maps whose keys are all strings the type map[string]any, which template functions

@@ -25,14 +25,12 @@ type data struct {
 // targetData is what all assignments of a deployment target share.
 type targetData struct {
 	labels, manifests map[string]string
-	// placeholders are the manifests with placeholders for strings that are not inert, originals
-	// what these stand for; both nil if every string is.
-	placeholders, originals map[string]string
+	disguises         disguises
 }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {
 	t := &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
-	t.placeholders, t.originals = placeholders(target, t.manifests)
+	t.disguises = newDisguises(target, t.manifests)
 	return t
 }
 

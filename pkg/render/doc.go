@@ -6,8 +6,8 @@
 // The way through the package: values.go finds the platform configuration of an assignment
 // (conditions.go: what applies; merge.go: how values are laid over each other), schema.go checks
 // it, engine.go runs the templates within bounds, manifest.go and builtin.go make documents of the
-// results, verify.go and taint.go read them once more as a stranger would, tree.go puts them in
-// their places.
+// results, verify.go reads them once more as a stranger would, taint.go proves that no tenant's
+// string became more than a value, tree.go puts them in their places.
 //
 // The package is pure: same fleet and assignments, same bytes, with any parallelism.
 package render

@@ -160,7 +160,8 @@ func (r *run) rerender(text string, data any) (string, error) {
 }
 
 func cycleError(text string) *ExecError {
-	piece := text[strings.Index(text, actionStart):]
+	_, piece, _ := strings.Cut(text, actionStart)
+	piece = actionStart + piece
 	if end := strings.Index(piece, "}}"); end >= 0 {
 		piece = piece[:end+2]
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -17,6 +16,9 @@ type execution struct {
 	path string
 	// failed says that a file could not be rendered at all.
 	failed bool
+	// actions are those that were found in rendered text, if countsActions is set.
+	actions       []int
+	countsActions bool
 }
 
 // renderedFile is a file with what is needed to check it.
@@ -83,17 +85,20 @@ func (x *execution) configError(err error, path string, a *schedule.Assignment, 
 		return
 	}
 	x.path, x.failed = path, true
-	var wrong keyErrors
+	var wrong shellErrors
 	if !errors.As(err, &wrong) {
 		x.fail("invalid-output", a.ClusterType.ConfigType.At, err.Error())
 	}
-	for _, key := range wrong {
-		x.fail("config-key", values.place([]string{key}), fmt.Sprintf("config key %q is no name that a shell variable may have", key))
+	for _, one := range wrong {
+		x.fail("config-key", values.place([]string{one.key}), one.message)
 	}
 }
 
 // execute runs one template. Missing values do not stop it; other errors do.
 func (x *execution) execute(t *Template, facts any) (string, bool) {
+	if x.countsActions {
+		x.actions = append(x.actions, t.actions(facts, x.bounds)...)
+	}
 	text, missing, err := t.Execute(facts, x.bounds)
 	for _, m := range missing {
 		x.add(t.Diagnose(diag.Error, m), true)

@@ -168,7 +168,7 @@ func (r *run) call(f *function, value reflect.Value, in []reflect.Value) (reflec
 		out = value.Call(in)
 	}
 	if len(out) == 2 && !out[1].IsNil() {
-		return reflect.Value{}, out[1].Interface().(error) //nolint:errcheck,forcetypeassert // text/template allows no other second result
+		return reflect.Value{}, out[1].Interface().(error) // text/template allows no other second result
 	}
 	return out[0], r.payResult(f, out[0])
 }

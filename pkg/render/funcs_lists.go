@@ -48,10 +48,10 @@ func mixedKeys(m map[any]any) bool {
 
 // listFunctions are sprig's functions on lists. None of them writes into the list that it gets.
 func listFunctions(known map[string]any) []function {
-	texts := known["toStrings"].(func(any) []string)               //nolint:errcheck,forcetypeassert // a test calls it
-	textOf := known["toString"].(func(any) string)                 //nolint:errcheck,forcetypeassert // a test calls it
-	chunks := known["mustChunk"].(func(int, any) ([][]any, error)) //nolint:errcheck,forcetypeassert // a test calls it
-	slice := known["mustSlice"].(func(any, ...any) (any, error))   //nolint:errcheck,forcetypeassert // a test calls it
+	texts := known["toStrings"].(func(any) []string)               // a test calls it
+	textOf := known["toString"].(func(any) string)                 // a test calls it
+	chunks := known["mustChunk"].(func(int, any) ([][]any, error)) // a test calls it
+	slice := known["mustSlice"].(func(any, ...any) (any, error))   // a test calls it
 	chunked := func(size int, list any) ([][]any, error) {
 		if size < 1 {
 			return nil, fmt.Errorf("a chunk of %d items holds nothing", size)

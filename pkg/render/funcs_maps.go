@@ -21,12 +21,12 @@ func mapFunctions(known map[string]any) []function {
 	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
 		functions = append(functions, function{name: name})
 	}
-	copyOf := known["mustDeepCopy"].(func(any) (any, error)) //nolint:errcheck,forcetypeassert // a test calls it
+	copyOf := known["mustDeepCopy"].(func(any) (any, error)) // a test calls it
 	for name, sprigs := range map[string]string{
 		"merge": "mustMerge", "mustMerge": "mustMerge",
 		"mergeOverwrite": "mustMergeOverwrite", "mustMergeOverwrite": "mustMergeOverwrite",
 	} {
-		merge := known[sprigs].(func(map[string]any, ...map[string]any) (any, error)) //nolint:errcheck,forcetypeassert // a test calls it
+		merge := known[sprigs].(func(map[string]any, ...map[string]any) (any, error)) // a test calls it
 		functions = append(functions, function{name: name, implementation: mergingCopies(merge, copyOf)})
 	}
 	return functions
@@ -63,7 +63,7 @@ func mergingCopies(
 		if err != nil {
 			return nil, err
 		}
-		return c.(map[string]any), nil //nolint:errcheck,forcetypeassert // a copy has the type of what was copied
+		return c.(map[string]any), nil // a copy has the type of what was copied
 	}
 	return func(into map[string]any, from ...map[string]any) (any, error) {
 		target, err := copied(into)

@@ -25,8 +25,13 @@ func operatorArguments() []any {
 	return []any{
 		"", "a", "b,a", "Hello World", " \t\"x'\n", "äöü", "7", "010", "0x1f", "5.5", "-3", "true", "YQ==", "a+", "1.2.3", "~1.2",
 		"http://u:p@h:1/p?q#f", 0, 1, 2, 3, -1, int64(70), 2.5, -0.5, 1e18, uint8(9), true, false, nil,
-		[]any{}, []any{"b", "a", 1, nil, "a"}, []string{"b", "a"}, []int{3, 1, 2},
-		map[string]any{}, map[string]any{"a": 1, "b": map[string]any{"c": "d"}}, map[string]any{"b": map[string]any{"e": 2}, "scheme": "x"},
+		[]any{},
+		[]any{"b", "a", 1, nil, "a"},
+		[]string{"b", "a"},
+		[]int{3, 1, 2},
+		map[string]any{},
+		map[string]any{"a": 1, "b": map[string]any{"c": "d"}},
+		map[string]any{"b": map[string]any{"e": 2}, "scheme": "x"},
 		map[string]string{"k": "v"},
 	}
 }

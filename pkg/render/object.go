@@ -1,10 +1,11 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"maps"
 	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // value is a node of an object manifest.

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"bytes"
-	"fmt"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -110,8 +108,9 @@ func (r *renderer) assignment(a *schedule.Assignment) output {
 	run := &execution{bounds: r.options.Bounds}
 	files := run.files(a, templates, facts, values)
 	out.problems = run.problems
-	if !run.failed && target.placeholders != nil {
-		out.problems = append(out.problems, r.taint(a, templates, facts, values, files)...)
+	if !run.failed {
+		rendering := rendering{a, templates, facts, values, r.options.Bounds, files}
+		out.problems = append(out.problems, rendering.taint(target.disguises)...)
 	}
 	for _, file := range files {
 		if !file.yaml {
@@ -127,40 +126,4 @@ func (r *renderer) assignment(a *schedule.Assignment) output {
 		out.files = append(out.files, file.File)
 	}
 	return out
-}
-
-// taint renders the files once more with placeholders for the tenant's strings, and reports the
-// files that do not come out the same.
-func (r *renderer) taint(a *schedule.Assignment, templates *clusterTemplates, facts data, values *Values, files []renderedFile) []fileProblem {
-	target := r.targets[a.Target]
-	run := &execution{bounds: r.options.Bounds}
-	expected := run.files(a, templates, facts.withManifests(target.placeholders), values)
-	var problems []fileProblem
-	for i, file := range files {
-		if len(expected) == len(files) && file.sameBut(expected[i], target.originals) {
-			continue
-		}
-		key := taintedKeys(a.Target)[0]
-		problems = append(problems, fileProblem{
-			path: file.Path,
-			flaw: flaw{rule: "tenant-value", message: fmt.Sprintf(
-				"the value %q of manifests.%s does not come out as one plain value", a.Target.Manifests[key].Value, key)},
-			at:      a.Target.Manifests[key].At,
-			related: &diag.Related{At: file.template, Message: "it is printed by this template"},
-			hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
-		})
-	}
-	return problems
-}
-
-// sameBut reports whether a file differs from the one with placeholders in nothing but the values
-// these stand for. What a shell would make of a value cannot be known, so there it must not occur.
-func (f renderedFile) sameBut(expected renderedFile, originals map[string]string) bool {
-	if f.Path != expected.Path {
-		return false
-	}
-	if !f.yaml {
-		return bytes.Equal(f.Content, expected.Content)
-	}
-	return sameButFor(string(f.Content), string(expected.Content), originals)
 }

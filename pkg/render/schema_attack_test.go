@@ -156,28 +156,33 @@ func expensive() []struct {
 		{
 			"doubling by $dynamicRef", `{` + draft2020 + `"$dynamicAnchor":"n","properties":{"a":{"anyOf":[{"$dynamicRef":"#n"},{"$dynamicRef":"#n"}]}},
 				"patternProperties":{"^a":{"$dynamicRef":"#n"}},"additionalProperties":false}`,
-			map[string]any{"a": nestedValue(150)}, "too much to check",
+			map[string]any{"a": nestedValue(150)},
+			"too much to check",
 		},
 		{
 			"doubling by $recursiveRef", `{` + draft2019 + `"$recursiveAnchor":true,"properties":{"a":{"oneOf":[{"$recursiveRef":"#"},{"$recursiveRef":"#"}]}}}`,
-			map[string]any{"a": nestedValue(150)}, "too much to check",
+			map[string]any{"a": nestedValue(150)},
+			"too much to check",
 		},
 		{
 			"$recursiveRef from the side", `{` + draft2019 + `"properties":{"A":{"$ref":"tree#/$defs/x"}},"$defs":{"tree":{"$id":"tree","$recursiveAnchor":true,
 				"$defs":{"x":{"properties":{"a":{"allOf":[{"$recursiveRef":"#"},{"$recursiveRef":"#"}]}}}}}}}`,
-			map[string]any{"A": nestedValue(150)}, "leads into the middle",
+			map[string]any{"A": nestedValue(150)},
+			"leads into the middle",
 		},
 		{"deep but honest", `{"properties":{"A":{"$ref":"#/definitions/n"}},"definitions":{"n":{"properties":{"a":{"$ref":"#/definitions/n"}},"type":"object"}}}`, map[string]any{"A": nestedValue(150)}, "must be an object"},
 		{
 			"deep chains", `{"definitions":{` + repeated(190, ",", func(i int) string { return fmt.Sprintf(`"c%d":{"$ref":"#/definitions/c%d"}`, i, i+1) }) +
 				`,"c190":{"properties":{"a":{"$ref":"#/definitions/c0"}},"type":"object"}},"properties":{"A":{"$ref":"#/definitions/c0"}}}`,
-			map[string]any{"A": nestedValue(190)}, "must be an object",
+			map[string]any{"A": nestedValue(190)},
+			"must be an object",
 		},
 		{
 			"deep chains with $dynamicRef", `{` + draft2020 + `"$defs":{"leaf":{"$dynamicAnchor":"leaf"},"m":{"allOf":[` + repeated(1000, ",", func(int) string { return `{"$dynamicRef":"#leaf"}` }) + `]},` +
 				repeated(100, ",", func(i int) string { return fmt.Sprintf(`"c%d":{"$ref":"#/$defs/c%d"}`, i, i+1) }) +
 				`,"c100":{"$ref":"#/$defs/m","properties":{"a":{"$ref":"#/$defs/c0"}}}},"properties":{"A":{"$ref":"#/$defs/c0"}}}`,
-			map[string]any{"A": nestedValue(190)}, "too much to check: the schema needs more than",
+			map[string]any{"A": nestedValue(190)},
+			"too much to check: the schema needs more than",
 		},
 		{"huge length", `{"maxLength":1e30}`, nil, "maxLength 1e30 is too large"},
 		{"many required", `{"items":{},"additionalProperties":{"required":[` + repeated(19_000, ",", func(i int) string { return fmt.Sprintf(`"r%d"`, i) }) + `]}}`, map[string]any{"A": map[string]any{"x": 1}, "B": map[string]any{"x": 1}}, ""},
@@ -221,8 +226,8 @@ func TestSchemaNeverFallsOver(t *testing.T) {
 			}
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
+			// No limit on the time, which says as much about the machine: one that hangs ends the tests.
 			t.Logf("%v to compile, %v in all, %d MB", compiled, took, (after.TotalAlloc-before.TotalAlloc)>>20)
-			assert.Less(t, took, schemaSlowdown*2*time.Second)
 			assert.Less(t, after.HeapSys-min(before.HeapSys, after.HeapSys), uint64(200<<20))
 			if test.want != "" {
 				require.NotEmpty(t, messages)

@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -35,7 +34,6 @@ func FuzzSchema(f *testing.F) {
 		if len(valuesText) > 1<<16 || json.Unmarshal([]byte(valuesText), &values) != nil {
 			values = map[string]any{"A": valuesText, "B": map[any]any{1: valuesText, true: []any{valuesText, nil}}}
 		}
-		start := time.Now()
 		schema, problems := CompileSchema(text, place)
 		_, again := CompileSchema(text, place)
 		assert.Equal(t, problems, again)
@@ -51,7 +49,6 @@ func FuzzSchema(f *testing.F) {
 				assertOneLine(t, v.Message)
 			}
 		}
-		assert.Less(t, time.Since(start), schemaSlowdown*10*time.Second)
 	})
 }
 

@@ -37,30 +37,36 @@ func TestSchemaViolations(t *testing.T) {
 		{"valid", regions, map[string]any{"REGION": "east-us"}, []string{}},
 		{"missing", regions, nil, []string{`: required key "REGION" is missing [/required]`}},
 		{
-			"misspelt", regions, map[string]any{"REGOIN": "east-us"},
+			"misspelt", regions,
+			map[string]any{"REGOIN": "east-us"},
 			[]string{
 				`: required key "REGION" is missing, but there is "REGOIN" [/required]`,
 				`REGOIN: key "REGOIN" is not allowed; did you mean "REGION"? [/additionalProperties]`,
 			},
 		},
 		{
-			"enum", regions, map[string]any{"REGION": "est-us"},
+			"enum", regions,
+			map[string]any{"REGION": "est-us"},
 			[]string{`REGION: must be one of "east-us", "west-us", "north-eu", but is "est-us"; did you mean "east-us"? [/properties/REGION/enum]`},
 		},
 		{
-			"const", `{"properties":{"A":{"const":"a"}}}`, map[string]any{"A": "b"},
+			"const", `{"properties":{"A":{"const":"a"}}}`,
+			map[string]any{"A": "b"},
 			[]string{`A: must be "a", but is "b" [/properties/A/const]`},
 		},
 		{
-			"type", `{"properties":{"A":{"type":["object","null"]}}}`, map[string]any{"A": "x\ny"},
+			"type", `{"properties":{"A":{"type":["object","null"]}}}`,
+			map[string]any{"A": "x\ny"},
 			[]string{`A: must be null or an object, but is the string "x\ny" [/properties/A/type]`},
 		},
 		{
-			"text that reads as a number", `{"properties":{"A":{"type":"string"}}}`, map[string]any{"A": "8080"},
+			"text that reads as a number", `{"properties":{"A":{"type":"string"}}}`,
+			map[string]any{"A": "8080"},
 			[]string{`A: must be a string, but "8080" counts as a number [/properties/A/type]`},
 		},
 		{
-			"boolean text", `{"properties":{"A":{"type":"boolean"}}}`, map[string]any{"A": "true"},
+			"boolean text", `{"properties":{"A":{"type":"boolean"}}}`,
+			map[string]any{"A": "true"},
 			[]string{`A: must be a boolean, but is the string "true": a top-level value is never a boolean [/properties/A/type]`},
 		},
 		{
@@ -79,7 +85,8 @@ func TestSchemaViolations(t *testing.T) {
 			[]string{`A: must be at least 1, but is 0 [/definitions/port/minimum]`},
 		},
 		{
-			"key with a slash", `{"properties":{"a/b%":{"minimum":1.5}}}`, map[string]any{"a/b%": "1.25"},
+			"key with a slash", `{"properties":{"a/b%":{"minimum":1.5}}}`,
+			map[string]any{"a/b%": "1.25"},
 			[]string{`a/b%: must be at least 1.5, but is 1.25 [/properties/a~1b%/minimum]`},
 		},
 		{
@@ -91,11 +98,13 @@ func TestSchemaViolations(t *testing.T) {
 			},
 		},
 		{
-			"multiple", `{"properties":{"A":{"multipleOf":0.1}}}`, map[string]any{"A": "0.25"},
+			"multiple", `{"properties":{"A":{"multipleOf":0.1}}}`,
+			map[string]any{"A": "0.25"},
 			[]string{`A: must be a multiple of 0.1, but is 0.25 [/properties/A/multipleOf]`},
 		},
 		{
-			"lengths", `{"properties":{"A":{"minLength":2},"B":{"maxLength":1}}}`, map[string]any{"A": "ü", "B": "äö"},
+			"lengths", `{"properties":{"A":{"minLength":2},"B":{"maxLength":1}}}`,
+			map[string]any{"A": "ü", "B": "äö"},
 			[]string{
 				`A: must have at least 2 characters, but has 1 [/properties/A/minLength]`,
 				`B: must have at most 1 character, but has 2 [/properties/B/maxLength]`,
@@ -134,7 +143,8 @@ func TestSchemaViolations(t *testing.T) {
 			},
 		},
 		{
-			"pattern", `{"properties":{"A":{"pattern":"^[a-z]+$"}}}`, map[string]any{"A": "ABC"},
+			"pattern", `{"properties":{"A":{"pattern":"^[a-z]+$"}}}`,
+			map[string]any{"A": "ABC"},
 			[]string{`A: must match the pattern "^[a-z]+$", but is "ABC" [/properties/A/pattern]`},
 		},
 		{
@@ -146,14 +156,16 @@ func TestSchemaViolations(t *testing.T) {
 			},
 		},
 		{
-			"dependencies", `{"dependencies":{"A":["B","C"]}}`, map[string]any{"A": "x"},
+			"dependencies", `{"dependencies":{"A":["B","C"]}}`,
+			map[string]any{"A": "x"},
 			[]string{
 				`: required key "B" is missing: it must be there because "A" is [/dependencies/A]`,
 				`: required key "C" is missing: it must be there because "A" is [/dependencies/A]`,
 			},
 		},
 		{
-			"dependent required", `{"$schema":"https://json-schema.org/draft/2019-09/schema","dependentRequired":{"A":["B"]}}`, map[string]any{"A": "x"},
+			"dependent required", `{"$schema":"https://json-schema.org/draft/2019-09/schema","dependentRequired":{"A":["B"]}}`,
+			map[string]any{"A": "x"},
 			[]string{`: required key "B" is missing: it must be there because "A" is [/dependentRequired/A]`},
 		},
 		{
@@ -162,7 +174,8 @@ func TestSchemaViolations(t *testing.T) {
 			[]string{`A.X1: the key itself must match the pattern "^[a-z]+$", but is "X1" [/properties/A/propertyNames/pattern]`},
 		},
 		{
-			"false", `{"properties":{"A":false,"B":{"items":false}}}`, map[string]any{"A": "x", "B": []any{1}},
+			"false", `{"properties":{"A":false,"B":{"items":false}}}`,
+			map[string]any{"A": "x", "B": []any{1}},
 			[]string{`A: key "A" is not allowed [/properties/A]`, `B.0: item is not allowed [/properties/B/items]`},
 		},
 		{"false at the top", `false`, nil, []string{`: is not allowed here []`}},
@@ -178,7 +191,8 @@ func TestSchemaViolations(t *testing.T) {
 			},
 		},
 		{
-			"not together", `{"not":{"required":["A","B"]}}`, map[string]any{"A": "x", "B": "y"},
+			"not together", `{"not":{"required":["A","B"]}}`,
+			map[string]any{"A": "x", "B": "y"},
 			[]string{`: keys "A", "B" must not be there together [/not]`},
 		},
 		{
@@ -236,11 +250,13 @@ func TestSchemaAlternatives(t *testing.T) {
 			[]string{`A: must have at least 3 characters, but has 1 [/properties/A/anyOf/1/minLength]`},
 		},
 		{
-			"the one of the right kind", kinds, map[string]any{"kind": "net", "speed": 0},
+			"the one of the right kind", kinds,
+			map[string]any{"kind": "net", "speed": 0},
 			[]string{`A.speed: must be at least 1, but is 0 [/definitions/net/properties/speed/minimum]`},
 		},
 		{
-			"no kind fits", kinds, map[string]any{"kind": "nut", "speed": 0},
+			"no kind fits", kinds,
+			map[string]any{"kind": "nut", "speed": 0},
 			[]string{`A.kind: must be one of "disk", "net", but is "nut"; did you mean "net"? [/properties/A/oneOf]`},
 		},
 		{

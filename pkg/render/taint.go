@@ -2,120 +2,153 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
-	"go.yaml.in/yaml/v3"
-
-	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
-// anything else (inert). For the rest it is proven: the files are rendered once more with
-// placeholders that are inert, and may differ from the real ones in nothing but these values.
+// anything else. For the rest it is proven: the files are rendered once more in a disguise, with
+// placeholders for these strings, and may differ from the real ones in nothing but these values.
 
-// inert matches strings that are one plain scalar wherever a template prints them, quoted or not:
-// they have no character with a meaning in YAML, and do not begin like a document marker.
-var inert = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*$|^\.{1,2}(?:/(?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*)?$`)
-
-// shellInert matches strings that a POSIX shell takes as they are.
-var shellInert = regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`)
-
-// isInert reports whether a string needs no proof. One that YAML would read as a number, a boolean
-// or null does: without quotes it would not come out as the string that it is.
-func isInert(text string) bool {
-	return text == "" || inert.MatchString(text) && shellInert.MatchString(text) && tag(text) == "!!str"
+// rendering is an assignment with all that its files are rendered from.
+type rendering struct {
+	*schedule.Assignment
+	templates *clusterTemplates
+	facts     data
+	values    *Values
+	bounds    Bounds
+	// files are what came out.
+	files []renderedFile
 }
 
-// tag returns what YAML 1.1 reads a plain scalar as, as far as that matters here.
-func tag(text string) string {
-	var value any
-	if err := yamlv2.Unmarshal([]byte(text), &value); err != nil {
-		return "!!str"
+// taint reports the files in which a string of the application is more than one plain value.
+func (g *rendering) taint(d disguises) []fileProblem {
+	wild := d.wild
+	if g.templates.decode() {
+		wild = d.all
 	}
-	if _, isString := value.(string); isString {
-		return "!!str"
+	if problems := g.prove(wild, g.sameStructure); len(problems) > 0 {
+		return problems
 	}
-	return fmt.Sprintf("%T", value)
+	return g.prove(d.typed, g.sameTypes)
 }
 
-// placeholders returns the target's manifests with every string that is not inert replaced, and
-// which placeholder stands for which string; none if there is nothing to prove.
-func placeholders(target *model.DeploymentTarget, manifests map[string]string) (replaced, originals map[string]string) {
-	if target.Registration == nil {
-		return nil, nil // the control plane's own
+// prove reports the files that are not the same in a disguise.
+func (g *rendering) prove(d *disguise, same func(*disguise) map[string]bool) []fileProblem {
+	if d == nil {
+		return nil
 	}
-	for _, key := range slices.Sorted(maps.Keys(manifests)) {
-		text := manifests[key]
-		if isInert(text) {
-			continue
-		}
-		if replaced == nil {
-			replaced, originals = maps.Clone(manifests), map[string]string{}
-		}
-		placeholder := fmt.Sprintf("kalypso0placeholder%dz", len(originals))
-		replaced[key], originals[placeholder] = placeholder, text
-	}
-	return replaced, originals
-}
-
-// taintedKeys names the manifests that are not inert, for messages.
-func taintedKeys(target *model.DeploymentTarget) []string {
-	var keys []string
-	for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
-		if !isInert(target.Manifests[key].Value) {
-			keys = append(keys, key)
+	var problems []fileProblem
+	proven := same(d)
+	for _, file := range g.files {
+		if !proven[file.Path] {
+			problems = append(problems, g.tainted(file, g.blame(file, d, same)))
 		}
 	}
-	return keys
+	return problems
 }
 
-// sameButFor reports whether rendered YAML differs from the one with placeholders in nothing but the
-// values that these stand for.
-func sameButFor(rendered, withPlaceholders string, originals map[string]string) bool {
-	if rendered == withPlaceholders {
-		return true
-	}
-	a, errA := parseDocuments(rendered)
-	b, errB := parseDocuments(withPlaceholders)
-	if errA != nil || errB != nil {
-		return false
-	}
-	var pairs []string
-	for _, placeholder := range slices.Sorted(maps.Keys(originals)) {
-		pairs = append(pairs, placeholder, originals[placeholder])
-	}
-	restore := strings.NewReplacer(pairs...)
-	return slices.EqualFunc(a, b, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
-}
-
-// sameNode compares structure and values. A value that a function made of the placeholder, so that
-// it cannot be found again, may differ as long as it is still one value.
-func sameNode(rendered, expected *yaml.Node, restore *strings.Replacer) bool {
-	if rendered.Kind != expected.Kind || rendered.Anchor != expected.Anchor {
-		return false
-	}
-	if rendered.Kind == yaml.ScalarNode {
-		restored := restore.Replace(expected.Value)
-		if restored == expected.Value {
-			return explicitTag(rendered) == explicitTag(expected)
+// blame returns the key of the manifests that keeps a file from being proven: the first if it is not
+// the fault of one alone.
+func (g *rendering) blame(file renderedFile, d *disguise, same func(*disguise) map[string]bool) string {
+	if len(d.keys) > 1 {
+		for _, key := range d.keys {
+			if !same(d.only(key))[file.Path] {
+				return key
+			}
 		}
-		return rendered.Value == restored && (quoted(rendered) || tag(rendered.Value) == "!!str")
 	}
-	return slices.EqualFunc(rendered.Content, expected.Content, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
+	return d.keys[0]
 }
 
-func quoted(n *yaml.Node) bool {
-	const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-	return n.Style&quotes != 0
+func (g *rendering) tainted(file renderedFile, key string) fileProblem {
+	value := g.Target.Manifests[key]
+	return fileProblem{
+		path: file.Path,
+		flaw: flaw{rule: "tenant-value", message: fmt.Sprintf(
+			"the value %q of manifests.%s does not come out as one plain value", value.Value, key)},
+		at:      value.At,
+		related: &diag.Related{At: file.template, Message: "it is printed by this template"},
+		hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
+	}
 }
 
-func explicitTag(n *yaml.Node) string {
-	if n.Style&yaml.TaggedStyle != 0 {
-		return n.Tag
+// sameStructure returns the files that differ in nothing but the values that were replaced.
+func (g *rendering) sameStructure(d *disguise) map[string]bool {
+	proven := make(map[string]bool, len(g.files))
+	_, want := g.render(g.facts.Manifests)
+	files, actions := g.render(d.manifests)
+	if len(files) != len(g.files) || !slices.Equal(actions, want) {
+		return proven // a file more or less, or a function that made a template of a string
 	}
-	return ""
+	for _, file := range g.files {
+		disguised, _ := find(files, file.Path)
+		if file.yaml {
+			proven[file.Path] = d.sameYAML(string(file.Content), string(disguised.Content))
+		} else {
+			proven[file.Path] = d.sameShell(string(file.Content), string(disguised.Content))
+		}
+	}
+	return proven
 }
+
+// sameTypes returns the files in which numbers, booleans and null come out as the strings that they
+// are. They cannot change the structure by themselves, so where it is another one the template asked
+// for the value.
+func (g *rendering) sameTypes(d *disguise) map[string]bool {
+	files, _ := g.render(d.manifests)
+	proven := make(map[string]bool, len(g.files))
+	for _, file := range g.files {
+		disguised, ok := find(files, file.Path)
+		content, other := string(file.Content), string(disguised.Content)
+		proven[file.Path] = !ok || !file.yaml || !sameShape(content, other) || d.sameYAML(content, other)
+	}
+	return proven
+}
+
+// render renders the files with other manifests. It also returns how many actions there were in what
+// was rendered again.
+func (g *rendering) render(manifests map[string]string) (files []renderedFile, actions []int) {
+	run := &execution{bounds: g.bounds, countsActions: true}
+	files = run.files(g.Assignment, g.templates, g.facts.withManifests(manifests), g.values)
+	return files, run.actions
+}
+
+func find(files []renderedFile, path string) (renderedFile, bool) {
+	i := slices.IndexFunc(files, func(f renderedFile) bool { return f.Path == path })
+	if i < 0 {
+		return renderedFile{}, false
+	}
+	return files[i], true
+}
+
+// actions returns how many actions there are in the text that a template renders, for each time that
+// it is rendered again.
+func (t *Template) actions(data any, bounds Bounds) []int {
+	if t.program == nil {
+		return nil
+	}
+	machine := newMachine(t.program)
+	machine.run.reset(bounds)
+	var counts []int
+	text, err := machine.run.collect(machine.execute, data)
+	for err == nil && strings.Contains(text, actionStart) && len(counts) < maxRerenderings {
+		counts = append(counts, strings.Count(text, actionStart))
+		text, err = machine.run.rerender(text, data)
+	}
+	return counts
+}
+
+// decoders are the functions that make any text out of one that is inert, and manifestFields the
+// fields that hold an application's strings.
+var (
+	decoders       = regexp.MustCompile(`\bb(?:64|32)dec\b`)
+	manifestFields = regexp.MustCompile(`\.(?:Manifests|Repo|Branch|Path)\b`)
+)
+
+// decodes reports whether a template may decode an application's string.
+func decodes(text string) bool { return decoders.MatchString(text) && manifestFields.MatchString(text) }

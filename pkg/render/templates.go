@@ -23,6 +23,11 @@ func (t *clusterTemplates) unusable() bool {
 	return t.missing || t.reconciler.unusable || t.namespace.unusable || t.config != nil && t.config.unusable
 }
 
+// decode reports whether one of the templates may decode a string of the application.
+func (t *clusterTemplates) decode() bool {
+	return t.reconciler.decodes || t.namespace.decodes || t.config != nil && t.config.decodes
+}
+
 // resolver finds templates by name and compiles each once.
 type resolver struct {
 	fleet    *model.Fleet

@@ -74,7 +74,10 @@ func (t *Tree) check() error {
 			return err
 		}
 		folded := strings.ToLower(file.Path)
-		if other, ok := seen[folded]; ok {
+		switch other, ok := seen[folded]; {
+		case other == file.Path:
+			return fmt.Errorf("output path %q is there twice", other)
+		case ok:
 			return fmt.Errorf("output paths %q and %q differ only by case", other, file.Path)
 		}
 		seen[folded] = file.Path

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -101,7 +102,10 @@ func duplicateKeys(n *yaml.Node) []flaw {
 		seen := make(map[string]bool, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			if key.Kind == yaml.ScalarNode && seen[key.Value] && key.Value != "<<" {
+			if key.Kind != yaml.ScalarNode {
+				continue
+			}
+			if seen[key.Value] && key.Value != "<<" {
 				flaws = append(flaws, flaw{"duplicate-output-key", fmt.Sprintf("key %q is there twice", key.Value), key.Line, true})
 			}
 			seen[key.Value] = true
@@ -145,11 +149,22 @@ func readObject(root *yaml.Node) (*objectSum, []flaw) {
 		group = ""
 	}
 	id := objectID{group, scalar(lookup(root, "kind")), scalar(lookup(metadata, "namespace")), scalar(lookup(metadata, "name"))}
-	flaws := checkIdentity(id, root.Line)
+	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata))
 	if id.kind == "" || id.name == "" {
 		return nil, flaws
 	}
 	return &objectSum{id, digest(root)}, flaws
+}
+
+// textFlaws reports names that Kubernetes would not read as strings.
+func textFlaws(metadata *yaml.Node) []flaw {
+	var flaws []flaw
+	for _, key := range []string{"name", "namespace"} {
+		if n := lookup(metadata, key); scalar(n) != "" && !isText(n) {
+			flaws = append(flaws, flaw{"invalid-output-name", fmt.Sprintf("metadata.%s %s is not a string to YAML: put it in quotes", key, n.Value), n.Line, true})
+		}
+	}
+	return flaws
 }
 
 func checkIdentity(id objectID, line int) []flaw {

@@ -22,8 +22,11 @@ func TestYAMLText(t *testing.T) {
 		{"a list is indented under its key", map[string]any{"a": []any{"x", map[string]any{"k": 1, "l": 2}}}, "a:\n    - x\n    - k: 1\n      l: 2"},
 		{"natural order of keys", map[string]any{"a10": 1, "a9": 2, "B": 3, "b": 4}, "B: 3\na9: 2\na10: 1\nb: 4"},
 		{"keys that are no texts", map[any]any{true: 1, 2: "b", "c": nil}, "true: 1\n2: b\nc: null"},
-		{"words that need quotes", map[string]any{"a": "yes", "b": "5", "c": "null", "d": "1:30", "e": "2020-01-01", "f": ""},
-			"a: \"yes\"\nb: \"5\"\nc: \"null\"\nd: \"1:30\"\ne: \"2020-01-01\"\nf: \"\""},
+		{
+			"words that need quotes",
+			map[string]any{"a": "yes", "b": "5", "c": "null", "d": "1:30", "e": "2020-01-01", "f": ""},
+			"a: \"yes\"\nb: \"5\"\nc: \"null\"\nd: \"1:30\"\ne: \"2020-01-01\"\nf: \"\"",
+		},
 		{"lines", map[string]any{"a": "x\ny\n", "b": "x\ny", "c": "x\n\n"}, "a: |\n    x\n    y\nb: |-\n    x\n    y\nc: |+\n    x\n"},
 		{"floats in shortest form", []any{1.5, 1e21, 100000.0, 0.1}, "- 1.5\n- 1e+21\n- 100000\n- 0.1"},
 		{"only one newline goes", "x\n\n", "|+\n    x\n"},

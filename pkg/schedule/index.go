@@ -114,13 +114,13 @@ func (x *index) apply(r requirement, found set) {
 			x.drop(found, x.byValue[label{r.key, value}])
 		}
 	default:
-		any := newSet(x.size)
+		either := newSet(x.size)
 		for _, value := range r.values {
 			if s := x.byValue[label{r.key, value}]; s != nil {
-				any.union(s)
+				either.union(s)
 			}
 		}
-		found.intersect(any)
+		found.intersect(either)
 	}
 }
 

@@ -73,7 +73,7 @@ func Add(dir string, commits ...Commit) ([]string, error) {
 		return nil, nil
 	}
 	marks := filepath.Join(dir, "test-marks")
-	defer os.Remove(marks)
+	defer os.Remove(marks) //nolint:errcheck // the folder goes with the test
 	var stream bytes.Buffer
 	seen := map[string]bool{}
 	for i, c := range commits {

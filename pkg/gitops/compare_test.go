@@ -1,0 +1,151 @@
+package gitops
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// tree makes a rendered tree of paths and contents, "path=content".
+func tree(files ...string) *render.Tree {
+	t := &render.Tree{}
+	for _, file := range files {
+		path, content, _ := strings.Cut(file, "=")
+		f := render.File{Path: path, Content: []byte(content)}
+		if strings.Count(path, "/") == 2 && !strings.HasPrefix(path, ".") {
+			f.Assignment = &schedule.Assignment{}
+		}
+		t.Files = append(t.Files, f)
+	}
+	return t
+}
+
+// published makes what is out there from the same notation.
+func publishedFiles(files ...string) fstest.MapFS {
+	old := fstest.MapFS{}
+	for _, file := range files {
+		path, content, _ := strings.Cut(file, "=")
+		old[path] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return old
+}
+
+const readme = "README.md=" + render.Readme
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	target := []string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"}
+	tests := map[string]struct {
+		old, new []string
+		plan     string
+		files    string
+	}{
+		"nothing published": {
+			nil, target, "1 target on 1 cluster type: +1 ~0 -0 =0",
+			"+edge/README.md +edge/a/namespace.yaml +edge/a/reconciler.yaml",
+		},
+		"no difference": {target, target, "1 target on 1 cluster type: +0 ~0 -0 =1", ""},
+		"a changed file": {
+			target, []string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=other"},
+			"1 target on 1 cluster type: +0 ~1 -0 =0", "~edge/a/reconciler.yaml",
+		},
+		"a target goes": {
+			append(target, "edge/b/namespace.yaml=n", "edge/b/reconciler.yaml=r", "edge/b/notes/x.md=x"), target,
+			"2 targets on 1 cluster type: +0 ~0 -1 =1", "-edge/b/namespace.yaml -edge/b/notes/x.md -edge/b/reconciler.yaml",
+		},
+		"a cluster type goes, but not what people put there": {
+			append(target, "gone/"+readme, "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r", "gone/notes.md=x", "gone/docs/x.md=x"), target,
+			"2 targets on 2 cluster types: +0 ~0 -1 =1", "-gone/README.md -gone/b/namespace.yaml -gone/b/reconciler.yaml",
+		},
+		"folders of people stay": {
+			append(target, "docs/x.md=x", "docs/README.md=ours?", "LICENSE=x", ".github/workflows/x.yaml=x"), target,
+			"1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"a README with one line more is not ours to remove": {
+			append(target, "gone/README.md="+render.Readme+"\n", "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r"), target,
+			"1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"a folder without namespace.yaml is no target": {
+			append(target, "edge/c/reconciler.yaml=r"), target, "1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"leftovers alone are no change": {
+			append(target, "edge/a/config.yaml=old", "edge/a/deep/x=old"), target, "1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"leftovers go with a real change": {
+			append(target, "edge/a/config.yaml=old"), []string{"edge/" + readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=r"},
+			"1 target on 1 cluster type: +0 ~1 -0 =0", "-edge/a/config.yaml ~edge/a/namespace.yaml",
+		},
+		"the last configuration value goes": {
+			append(target, "edge/a/platform-config.yaml=c"), target,
+			"1 target on 1 cluster type: +0 ~1 -0 =0", "-edge/a/platform-config.yaml",
+		},
+		"a configuration of another type is a leftover": {
+			append(target, "edge/a/platform-config.sh=c", "edge/a/platform-config.yaml=old"), append(target, "edge/a/platform-config.sh=c"),
+			"1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"a README that differs is written anew": {
+			[]string{"edge/README.md=" + render.Readme + "\n", "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"}, target,
+			"1 target on 1 cluster type: +1 ~0 -0 =0", "~edge/README.md",
+		},
+		"the tracking file is never removed": {
+			append(target, render.TrackingFile+"=abc"), target, "1 target on 1 cluster type: +0 ~0 -0 =1", "",
+		},
+		"the tracking file alone changes no target": {
+			append(target, render.TrackingFile+"=abc"), append(target, render.TrackingFile+"=def"),
+			"1 target on 1 cluster type: +0 ~0 -0 =1", "~" + render.TrackingFile,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var old fs.FS
+			if test.old != nil {
+				old = publishedFiles(test.old...)
+			}
+			change, err := Compare(t.Context(), old, tree(test.new...))
+			require.NoError(t, err)
+			var files []string
+			for _, f := range change.Files {
+				files = append(files, f.Action.Sign()+f.Path)
+			}
+			assert.Equal(t, test.plan, change.Plan())
+			assert.Equal(t, test.files, strings.Join(files, " "))
+		})
+	}
+}
+
+// TestCompareFetchesOnlyWhatChanged reads a GitOps branch from a server: the contents of what stays
+// as it is are never asked for.
+func TestCompareFetchesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{
+		"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r",
+	}})
+	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
+	require.NoError(t, err)
+	outputs := reader.ReadOutputs(t.Context(), &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
+		Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "."},
+	}}}})
+	require.Len(t, outputs, 1)
+	require.NotNil(t, outputs[0].Tree, outputs[0].Diags)
+	before := len(server.Requests())
+	change, err := Compare(t.Context(), outputs[0].Tree, tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"))
+	require.NoError(t, err)
+	assert.True(t, change.Empty())
+	assert.Len(t, server.Requests(), before, "what is the same is known by its id")
+	change, err = Compare(t.Context(), outputs[0].Tree, tree("edge/"+readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=other"))
+	require.NoError(t, err)
+	assert.Equal(t, "n", string(change.Files[0].Old))
+	assert.Len(t, server.Requests(), before+1, "what changes is fetched at once")
+	assert.NotEmpty(t, outputs[0].Commit)
+}

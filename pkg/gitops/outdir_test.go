@@ -1,0 +1,152 @@
+package gitops
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+func folderFiles(t *testing.T, dir string) gitopstest.Files {
+	t.Helper()
+	files, err := gitopstest.FromFS(os.DirFS(dir))
+	require.NoError(t, err)
+	return files
+}
+
+func writeFiles(t *testing.T, dir string, files gitopstest.Files) {
+	t.Helper()
+	for path, content := range files {
+		name := filepath.Join(dir, path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+}
+
+// assertNothingBeside makes sure that no staging folder is left.
+func assertNothingBeside(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+}
+
+var oneTarget = tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
+
+func TestWriteFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	change, err := WriteFolder(t.Context(), dir, oneTarget)
+	require.NoError(t, err)
+	assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan())
+	want := gitopstest.Files{"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r"}
+	assert.Equal(t, want, folderFiles(t, dir))
+
+	writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x"})
+	change, err = WriteFolder(t.Context(), dir, tree("core/"+readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
+	require.NoError(t, err)
+	assert.Equal(t, "2 targets on 2 cluster types: +1 ~0 -1 =0", change.Plan())
+	assert.Equal(t, gitopstest.Files{
+		"core/README.md": render.Readme, "core/b/namespace.yaml": "n", "core/b/reconciler.yaml": "r",
+		"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x",
+	}, folderFiles(t, dir))
+	assert.NoDirExists(t, filepath.Join(dir, "edge", "a"))
+	assertNothingBeside(t, dir)
+}
+
+func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		files gitopstest.Files
+		want  string
+	}{
+		"a folder of people":         {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge is there already and was not written by kalypso"},
+		"a file for a folder":        {gitopstest.Files{"edge": "mine"}, "edge is there already and is no plain folder"},
+		"a folder for a file":        {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml is there already and is no plain file"},
+		"a README of somebody else":  {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge is there already"},
+		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a is there already and is no plain folder"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			writeFiles(t, dir, test.files)
+			_, err := WriteFolder(t.Context(), dir, oneTarget)
+			require.ErrorContains(t, err, test.want)
+			assert.Equal(t, test.files, folderFiles(t, dir))
+			assertNothingBeside(t, dir)
+		})
+	}
+}
+
+// TestS4OutputFolderLinks makes sure that nothing is written through a link that leads out.
+func TestS4OutputFolderLinks(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := filepath.Join(t.TempDir(), "out"), t.TempDir()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "edge")))
+	_, err := WriteFolder(t.Context(), dir, oneTarget)
+	require.ErrorContains(t, err, "edge is there already and is no plain folder")
+	assert.Empty(t, folderFiles(t, elsewhere))
+}
+
+func TestWriteFolderIsAFile(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	require.NoError(t, os.WriteFile(dir, nil, 0o644))
+	_, err := WriteFolder(t.Context(), dir, oneTarget)
+	require.ErrorContains(t, err, "is a file")
+}
+
+func TestWriteFolderCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, exists := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "out")
+		if exists {
+			writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x"})
+		}
+		_, err := WriteFolder(ctx, dir, oneTarget)
+		require.ErrorIs(t, err, context.Canceled)
+		if exists {
+			assert.Equal(t, gitopstest.Files{"docs/x.md": "x"}, folderFiles(t, dir))
+			assertNothingBeside(t, dir)
+		} else {
+			assert.NoDirExists(t, dir)
+		}
+	}
+}
+
+// TestSwapMovesBack lets every single move fail in turn: the folder must be as it was.
+func TestSwapMovesBack(t *testing.T) {
+	t.Parallel()
+	change := &Change{Files: []FileChange{
+		{Path: "core/b/reconciler.yaml", Action: Added},
+		{Path: "edge/a/namespace.yaml", Action: Changed},
+		{Path: "edge/a/reconciler.yaml", Action: Removed},
+		{Path: "edge/c/reconciler.yaml", Action: Added},
+	}}
+	staged := gitopstest.Files{"core/b/reconciler.yaml": "new", "edge/a/namespace.yaml": "new", "edge/c/reconciler.yaml": "new"}
+	before := gitopstest.Files{"edge/a/namespace.yaml": "old", "edge/a/reconciler.yaml": "old", "docs/x.md": "x"}
+	for missing := range staged {
+		parent := t.TempDir()
+		dir, stage := filepath.Join(parent, "out"), filepath.Join(parent, "stage")
+		writeFiles(t, dir, before)
+		writeFiles(t, stage, staged)
+		require.NoError(t, os.Remove(filepath.Join(stage, missing)))
+		require.Error(t, swap(dir, stage, change), missing)
+		assert.Equal(t, before, folderFiles(t, dir), missing)
+	}
+	dir := t.TempDir()
+	stage := t.TempDir()
+	writeFiles(t, stage, staged)
+	require.Error(t, swap(dir, stage, change), "what is to be replaced is not there")
+	assert.Empty(t, folderFiles(t, dir))
+}

@@ -1,0 +1,123 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	yamlv2 "go.yaml.in/yaml/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// inert matches strings that are one plain scalar wherever a template prints them, quoted or not:
+// they have no character with a meaning in YAML, and do not begin like a document marker.
+var inert = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*$|^\.{1,2}(?:/(?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*)?$`)
+
+// shellInert matches strings that a POSIX shell takes as they are.
+var shellInert = regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`)
+
+// isWild reports whether a string could change the structure of a file that it is printed in.
+func isWild(text string) bool { return text != "" && !inert.MatchString(text) }
+
+// isTyped reports whether YAML would read a string that is not wild as a number, a boolean or null:
+// without quotes it would not come out as the string that it is.
+func isTyped(text string) bool { return text != "" && !isWild(text) && !readsAsText(text) }
+
+// readsAsText reports whether a plain scalar is a string under YAML 1.1, as Kubernetes reads it, and
+// under YAML 1.2. Dates are strings to Kubernetes.
+func readsAsText(text string) bool {
+	switch (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() {
+	case "!!str", "!!timestamp":
+	default:
+		return false
+	}
+	var value any
+	if err := yamlv2.Unmarshal([]byte(text), &value); err != nil {
+		return true
+	}
+	_, isString := value.(string)
+	return isString
+}
+
+// suspicion says what must be proven of an entry of the manifests.
+type suspicion func(key, text string) (keyIsSuspect, textIsSuspect bool)
+
+func suspectWild(key, text string) (bool, bool) { return isWild(key), isWild(text) }
+
+func suspectTyped(_, text string) (bool, bool) { return false, isTyped(text) }
+
+func suspectAll(key, text string) (bool, bool) { return isWild(key), text != "" }
+
+// disguise is a target's manifests with placeholders for the strings that are suspect.
+type disguise struct {
+	real, manifests map[string]string
+	suspect         suspicion
+	// originals tells what each placeholder stands for.
+	originals map[string]string
+	// keys are those of the entries in which something is replaced, in order.
+	keys []string
+}
+
+// newDisguise returns nil if nothing is suspect.
+func newDisguise(manifests map[string]string, suspect suspicion) *disguise {
+	d := &disguise{real: manifests, manifests: make(map[string]string, len(manifests)), suspect: suspect, originals: map[string]string{}}
+	for _, key := range slices.Sorted(maps.Keys(manifests)) {
+		name, text := key, manifests[key]
+		keyIsSuspect, textIsSuspect := suspect(key, text)
+		if keyIsSuspect {
+			name = d.placeholder(name)
+		}
+		if textIsSuspect {
+			text = d.placeholder(text)
+		}
+		d.manifests[name] = text
+		if keyIsSuspect || textIsSuspect {
+			d.keys = append(d.keys, key)
+		}
+	}
+	if len(d.keys) == 0 {
+		return nil
+	}
+	return d
+}
+
+// only returns the disguise of one entry alone.
+func (d *disguise) only(key string) *disguise {
+	return newDisguise(d.real, func(k, text string) (bool, bool) {
+		keyIsSuspect, textIsSuspect := d.suspect(k, text)
+		return keyIsSuspect && k == key, textIsSuspect && k == key
+	})
+}
+
+func (d *disguise) placeholder(original string) string {
+	placeholder := fmt.Sprintf("kalypso0placeholder%dz", len(d.originals))
+	d.originals[placeholder] = original
+	return placeholder
+}
+
+// restorer puts those of the strings back that are wanted.
+func (d *disguise) restorer(wanted func(original string) bool) *strings.Replacer {
+	var pairs []string
+	for _, placeholder := range slices.Sorted(maps.Keys(d.originals)) {
+		if original := d.originals[placeholder]; wanted(original) {
+			pairs = append(pairs, placeholder, original)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func anyText(string) bool { return true }
+
+// disguises are those of a deployment target, nil where nothing needs one.
+type disguises struct{ wild, typed, all *disguise }
+
+func newDisguises(target *model.DeploymentTarget, manifests map[string]string) disguises {
+	if target.Registration == nil {
+		return disguises{} // the control plane's own
+	}
+	return disguises{newDisguise(manifests, suspectWild), newDisguise(manifests, suspectTyped), newDisguise(manifests, suspectAll)}
+}

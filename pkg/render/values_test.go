@@ -1,0 +1,349 @@
+package render
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// store is a fleet of two cluster types and two targets, for configs to apply to.
+func store(documents ...string) fleetTexts {
+	return platform(append(documents,
+		clusterType("edge", `site: store, region: west, both: cluster`), clusterType("cloud", "site: azure"),
+		target("cart-web", "workload: cart, workspace: shop, tier: web, region: east, both: target"),
+		target("ledger-api", "workload: ledger, workspace: bank"))...)
+}
+
+// configure returns the values of every pair of a fleet by "cluster type/target".
+func configure(t testing.TB, texts fleetTexts) (map[string]*Values, []string) {
+	t.Helper()
+	fleet := texts.read(t)
+	c, diags := NewConfigurator(fleet)
+	all := map[string]*Values{}
+	for _, clusterType := range fleet.ClusterTypes {
+		for _, target := range fleet.Targets {
+			all[clusterType.Name.Value+"/"+target.Name.Value] = c.Configure(clusterType, target)
+		}
+	}
+	return all, problems(diags)
+}
+
+// having returns the pairs that have a value for the key, in order.
+func having(all map[string]*Values, key string) string {
+	var pairs []string
+	for _, pair := range []string{"cloud/cart-web", "cloud/ledger-api", "edge/cart-web", "edge/ledger-api"} {
+		if _, ok := all[pair].Data[key]; ok {
+			pairs = append(pairs, pair)
+		}
+	}
+	return strings.Join(pairs, " ")
+}
+
+func TestConfigApplies(t *testing.T) {
+	t.Parallel()
+	const all, none = "cloud/cart-web cloud/ledger-api edge/cart-web edge/ledger-api", ""
+	tests := []struct{ labels, want string }{
+		{``, all},
+		{`kustomize.toolkit.fluxcd.io/name: cp, kustomize.toolkit.fluxcd.io/namespace: flux-system`, all},
+		{`cluster-type: edge`, "edge/cart-web edge/ledger-api"},
+		{`cluster-type: ""`, none},
+		{`deployment-target: cart-web`, "cloud/cart-web edge/cart-web"},
+		{`deployment-target: web`, none},
+		{`workload: ledger`, "cloud/ledger-api edge/ledger-api"},
+		{`workspace: bank`, "cloud/ledger-api edge/ledger-api"},
+		{`site: store`, "edge/cart-web edge/ledger-api"},
+		{`tier: web`, "cloud/cart-web edge/cart-web"},
+		{`site: azure, tier: web`, "cloud/cart-web"},
+		{`cluster-type: edge, workload: ledger, region: west`, "edge/ledger-api"},
+		// The cluster type or else the target.
+		{`region: west`, "edge/cart-web edge/ledger-api"},
+		{`region: east`, "cloud/cart-web edge/cart-web"},
+		{`both: cluster`, "edge/cart-web edge/ledger-api"},
+		{`both: target`, "cloud/cart-web edge/cart-web"},
+		{`region: north`, none},
+		{`colour: red`, none},
+		// A label with an empty value matches what lacks it.
+		{`colour: ""`, all},
+		{`site: ""`, all},
+		{`region: ""`, "cloud/cart-web cloud/ledger-api edge/ledger-api"},
+		{`both: "", cluster-type: edge`, "edge/ledger-api"},
+		{`tier: "", cluster-type: edge`, "edge/cart-web edge/ledger-api"},
+		{`workload: ""`, none},
+	}
+	for _, test := range tests {
+		t.Run(test.labels, func(t *testing.T) {
+			t.Parallel()
+			values, _ := configure(t, store(config("c", test.labels, "{K: v}")))
+			assert.Equal(t, test.want, having(values, "K"))
+		})
+	}
+}
+
+func TestConfigNeedsItsLabel(t *testing.T) {
+	t.Parallel()
+	for labels, want := range map[string]bool{
+		``: false, `platform-config: "false"`: false, `platform-config: "True"`: false, `platform-config: ""`: false,
+		`platform-config: "true "`: false, `platform-config: "true"`: true,
+	} {
+		values, _ := configure(t, store(configMap("c", labels, "{K: v}")))
+		assert.Equal(t, want, having(values, "K") != "", labels)
+	}
+}
+
+// The name alone decides which value wins, byte by byte.
+func TestConfigOrder(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ winner, loser string }{
+		{"b", "a"}, {"c-9", "c-10"}, {"a", "Z"}, {"a.b", "a-b"}, {"ab", "a"}, {"é", "z"},
+	}
+	for _, test := range tests {
+		values, _ := configure(t, store(config(test.winner, "", "{K: winner}"), config(test.loser, "cluster-type: edge, workload: cart", "{K: loser}")))
+		assert.Equal(t, "winner", values["edge/cart-web"].Data["K"], "%s over %s", test.winner, test.loser)
+	}
+}
+
+func TestConfigData(t *testing.T) {
+	t.Parallel()
+	values, _ := configure(t, store(
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {platform-config: \"true\"}}\nbinaryData: {BINARY: aGk=}\ndata:\n  NOTHING: null\n  EMPTY: ''\n  QUOTED: \"'5'\"\n  LIST: |\n    - a\n",
+		config("b", "", "{LIST: '[b]', QUOTED: '6'}"), config("none", "", "{}"),
+	))
+	assert.Equal(t, map[string]any{"NOTHING": "", "EMPTY": "", "QUOTED": "6", "LIST": []any{"a", "b"}}, values["edge/cart-web"].Data)
+}
+
+func TestConfigDuplicateKeyInValue(t *testing.T) {
+	t.Parallel()
+	_, problems := configure(t, store(config("a", "", "{K: '{a: 1, a: 2}'}")))
+	assert.Equal(t, []string{`cp:a.yaml:4:11: warning: the value of "K" has a key twice: the last one counts [duplicate-key]`}, problems)
+}
+
+func TestAzureAppConfig(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		documents []string
+		want      map[string]string
+	}{
+		{"no label", []string{configMap("azure-app-config", "", "{K: v}")}, map[string]string{
+			"cloud/cart-web": "v", "cloud/ledger-api": "v", "edge/cart-web": "v", "edge/ledger-api": "v",
+		}},
+		{"a label", []string{configMap("azure-app-config-dev", "", "{site.store.K: v}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
+		{"labels", []string{configMap("azure-app-configuration", "", "{cluster-type.edge.workload.cart.K: v, deployment-target.ledger-api.cluster-type.cloud.K: w}")}, map[string]string{
+			"edge/cart-web": "v", "cloud/ledger-api": "w",
+		}},
+		{"an empty value", []string{configMap("azure-app-config", "", "{region..K: v}")}, map[string]string{
+			"cloud/cart-web": "v", "cloud/ledger-api": "v", "edge/ledger-api": "v",
+		}},
+		{"one label twice", []string{configMap("azure-app-config", "", "{region.west.region.east.K: v}")}, map[string]string{"edge/cart-web": "v"}},
+		{"after all others", []string{configMap("azure-app-config", "", "{site.store.K: v}"), config("z", "site: store", "{K: z}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
+		{"the longest key last", []string{
+			configMap("azure-app-config-a", "", "{workload.cart.site.store.K: long}"), configMap("azure-app-config-b", "", "{site.store.K: short}"),
+		}, map[string]string{"edge/cart-web": "long", "edge/ledger-api": "short"}},
+		{"then by key", []string{
+			configMap("azure-app-config-a", "", "{tier.web.K: t}"), configMap("azure-app-config-b", "", "{both.cluster.K: b, site.store.K: s}"),
+		}, map[string]string{"edge/cart-web": "b", "edge/ledger-api": "b", "cloud/cart-web": "t"}},
+		{"equally long keys", []string{configMap("azure-app-config", "", "{site.store.K: s, tier.webby.K: other, cite.store.K: other, site.azure.K: a}")}, map[string]string{
+			"edge/cart-web": "s", "edge/ledger-api": "s", "cloud/cart-web": "a", "cloud/ledger-api": "a",
+		}},
+		{"then by map", []string{configMap("azure-app-config-b", "", "{tier.web.K: b}"), configMap("azure-app-config-a", "", "{tier.web.K: a}")}, map[string]string{
+			"cloud/cart-web": "b", "edge/cart-web": "b",
+		}},
+		{"its labels do not matter", []string{configMap("azure-app-config", "site: azure", "{site.store.K: v}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
+		{"another name", []string{configMap("my-azure-app-config", "", "{K: v}")}, map[string]string{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			values, _ := configure(t, store(test.documents...))
+			got := map[string]string{}
+			for pair, v := range values {
+				if value, ok := v.Data["K"]; ok {
+					got[pair] = fmt.Sprint(value)
+				}
+			}
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
+// A map of Azure's that is a platform config too applies both ways.
+func TestAzureAppConfigBothWays(t *testing.T) {
+	t.Parallel()
+	values, problems := configure(t, store(configMap("azure-app-config", `platform-config: "true", cluster-type: edge`, "{site.azure.K: v, L: '[a]'}")))
+	assert.Empty(t, problems)
+	assert.Equal(t, map[string]any{"site.azure.K": "v", "L": []any{"a", "a"}}, values["edge/cart-web"].Data)
+	assert.Equal(t, map[string]any{"K": "v", "L": []any{"a"}}, values["cloud/cart-web"].Data)
+}
+
+func TestAzureAppConfigKeys(t *testing.T) {
+	t.Parallel()
+	for key, good := range map[string]bool{
+		"K": true, "a.b.K": true, "a..K": true, "a.b.c.d.K": true,
+		"a.K": false, "a.b.c.K": false, "a.b.": false, ".b.K": false, "a.b..d.K": false, ".": false, "..": false,
+	} {
+		_, problems := configure(t, store(configMap("azure-app-config", "", fmt.Sprintf("{%q: v}", key))))
+		problem := fmt.Sprintf("cp:a.yaml:4:%d: error: key %q is not of the form label.value.label.value.KEY [azure-key]", 12+len(key), key)
+		assert.Equal(t, !good, len(problems) > 0 && problems[0] == problem, "%s: %v", key, problems)
+	}
+}
+
+// Every value knows where it comes from and what it was laid over.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	values, _ := configure(t, store(
+		config("b", "", "\n  K: second\n  ONLY: x"), config("a", "", "{K: first}"),
+		configMap("azure-app-config", "", "{K: third, site.store.K: last}"),
+	))
+	origins := func(pair, key string) []string {
+		var lines []string
+		for _, o := range values[pair].Origins[key] {
+			lines = append(lines, fmt.Sprintf("%s at %s: %s", o.Config.Name, o.At, o.Text))
+		}
+		return lines
+	}
+	assert.Equal(t, []string{"a at cp:a.yaml:11:11: first", "b at cp:a.yaml:5:6: second", "azure-app-config at cp:a.yaml:16:11: third"}, origins("cloud/cart-web", "K"))
+	assert.Equal(t, []string{
+		"a at cp:a.yaml:11:11: first", "b at cp:a.yaml:5:6: second",
+		"azure-app-config at cp:a.yaml:16:11: third", "azure-app-config at cp:a.yaml:16:32: last",
+	}, origins("edge/cart-web", "K"))
+	assert.Equal(t, []string{"b at cp:a.yaml:6:9: x"}, origins("edge/cart-web", "ONLY"))
+	assert.Empty(t, origins("edge/cart-web", "site.store.K"))
+	for pair, v := range values {
+		assert.Len(t, v.Origins, len(v.Data), pair)
+	}
+}
+
+// Assignments to which the same configs apply share the work.
+func TestValuesAreShared(t *testing.T) {
+	t.Parallel()
+	values, _ := configure(t, store(config("a", "", "{K: v}"), config("b", "cluster-type: edge", "{K: w}"), config("c", "colour: red", "{K: x}")))
+	assert.Same(t, values["edge/cart-web"], values["edge/ledger-api"])
+	assert.Same(t, values["cloud/cart-web"], values["cloud/ledger-api"])
+	assert.NotSame(t, values["edge/cart-web"], values["cloud/cart-web"])
+}
+
+func TestNoticeUnused(t *testing.T) {
+	t.Parallel()
+	unused := func(documents ...string) string {
+		fleet := store(documents...).read(t)
+		c, _ := NewConfigurator(fleet)
+		for _, target := range fleet.Targets {
+			c.Configure(fleet.ClusterTypes[0], target) // cloud
+		}
+		return reported(c.NoticeUnused())
+	}
+	assert.Empty(t, unused())
+	assert.Empty(t, unused(config("a", "", "{}"), configMap("no-config", "", "{}")))
+	assert.Equal(t, "notice: 2 of 3 platform configs apply to no assignment: a, c [config-unused]\n",
+		unused(config("c", "cluster-type: edge", "{}"), config("b", "cluster-type: cloud", "{}"), config("a", "site: store", "{}")))
+	assert.Empty(t, unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a, cluster-type.cloud.A: a}")))
+	assert.Equal(t, "notice: 1 of 1 platform configs apply to no assignment: azure-app-config [config-unused]\n",
+		unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a}")))
+	var many []string
+	for i := range 7 {
+		many = append(many, config(fmt.Sprintf("c%d", i), "cluster-type: edge", "{}"))
+	}
+	assert.Equal(t, "notice: 7 of 7 platform configs apply to no assignment: c0, c1, c2, c3, c4 and 2 more [config-unused]\n", unused(many...))
+}
+
+func TestUnknownLabelValues(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		document string
+		want     []string
+	}{
+		{config("c", "site: store, tier: web, cluster-type: edge, workload: cart, deployment-target: cart-web, workspace: shop", "{}"), []string{}},
+		{config("c", `colour: ""`, "{}"), []string{}},
+		{config("c", "kustomize.toolkit.fluxcd.io/name: x", "{}"), []string{}},
+		{configMap("c", "site: stoer", "{}"), []string{}},
+		{config("c", "site: stoer", "{}"), []string{`cp:a.yaml:3:63: warning: ConfigMap "c" asks for site=stoer, which nothing in the environment has [unknown-label-value]`}},
+		{config("c", "cluster-type: cart-web", "{}"), []string{`cp:a.yaml:3:71: warning: ConfigMap "c" asks for cluster-type=cart-web, which nothing in the environment has [unknown-label-value]`}},
+		{configMap("azure-app-config", "site: stoer", "{deployment-target.web.K: v}"), []string{`cp:a.yaml:4:33: warning: ConfigMap "azure-app-config" asks for deployment-target=web, which nothing in the environment has [unknown-label-value]`}},
+	}
+	for _, test := range tests {
+		_, problems := configure(t, store(test.document))
+		assert.Equal(t, test.want, problems)
+	}
+	fleet := store(config("c", "site: stoer", "{}")).read(t)
+	_, diags := NewConfigurator(fleet)
+	require.Len(t, diags, 1)
+	assert.Equal(t, `did you mean "store"?`, diags[0].Hint)
+	fleet.Incomplete = true // what could not be read may have it
+	_, diags = NewConfigurator(fleet)
+	assert.Empty(t, diags)
+}
+
+// appliesNaively is fact 12 word by word.
+func appliesNaively(conditions []condition, clusterType *model.ClusterType, target *model.DeploymentTarget) bool {
+	for _, c := range conditions {
+		holds := clusterType.Labels[c.key].Value == c.value || target.Labels[c.key].Value == c.value
+		switch c.key {
+		case "cluster-type":
+			holds = clusterType.Name.Value == c.value
+		case "deployment-target":
+			holds = target.Name.Value == c.value
+		case "workload":
+			holds = target.Workload == c.value
+		}
+		if !holds {
+			return false
+		}
+	}
+	return true
+}
+
+// The index finds what the definition says, for any labels.
+func TestChoiceAgreesWithTheDefinition(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(6, 6))
+	keys := []string{"cluster-type", "deployment-target", "workload", "workspace", "a", "b", "c"}
+	values := []string{"", "x", "y", "z"}
+	randomTexts := func() map[string]model.Text {
+		texts := map[string]model.Text{}
+		for _, key := range keys {
+			if random.IntN(2) == 0 {
+				texts[key] = model.Text{Value: values[random.IntN(len(values))]}
+			}
+		}
+		return texts
+	}
+	name := func() model.Text { return model.Text{Value: values[1+random.IntN(3)]} }
+	applied := 0
+	for range 400 {
+		var all [][]condition
+		for range 30 {
+			var labels []condition
+			for range random.IntN(4) {
+				labels = append(labels, condition{key: keys[random.IntN(len(keys))], value: values[random.IntN(len(values))]})
+			}
+			all = append(all, labels)
+		}
+		var clusterTypes []*model.ClusterType
+		for range 3 {
+			clusterTypes = append(clusterTypes, &model.ClusterType{Object: model.Object{Name: name(), Labels: randomTexts()}})
+		}
+		index := newChoice(all, clusterTypes)
+		for range 5 {
+			target := &model.DeploymentTarget{Object: model.Object{Name: name(), Labels: randomTexts()}, Workload: name().Value}
+			for _, clusterType := range clusterTypes {
+				var want []int
+				for i, conditions := range all {
+					if appliesNaively(conditions, clusterType, target) {
+						want = append(want, i)
+					}
+				}
+				got := index.of(clusterType, target)
+				require.True(t, len(want) == 0 && len(got) == 0 || reflect.DeepEqual(want, got), "%v, not %v", got, want)
+				applied += len(got)
+			}
+		}
+	}
+	assert.Greater(t, applied, 10_000)
+}
