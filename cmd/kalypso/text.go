@@ -18,26 +18,40 @@ func (s *session) printText() error {
 	out := bufio.NewWriter(s.stdout)
 	p := textPrinter{out, newPalette(s.colourful(s.flags.color, s.stdoutTerminal))}
 	for i, result := range s.results {
-		if len(s.results) > 1 {
-			if i > 0 && len(result.changes) > 0 {
-				fmt.Fprintln(out)
-			}
-			fmt.Fprintf(out, "%s: ", result.environment.Name.Value)
+		if i > 0 && len(result.changes) > 0 {
+			fmt.Fprintln(out)
 		}
 		for _, note := range result.notes {
 			fmt.Fprintf(s.stderr, "%s: %s\n", result.environment.Name.Value, diag.Safe(note))
 		}
-		if len(result.changes) == 0 {
-			fmt.Fprintln(out, result.size())
-		}
-		for _, change := range result.changes {
-			p.change(change, result.folder == "")
-		}
+		p.result(result, len(s.results) > 1)
 		if result.folder != "" {
 			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, count(len(result.tree.Files), "file"))
 		}
 	}
 	return out.Flush()
+}
+
+// result writes one environment; named says that there are others to tell it from.
+func (p textPrinter) result(r *result, named bool) {
+	name := ""
+	if named {
+		name = r.environment.Name.Value + ": "
+	}
+	if len(r.changes) == 0 {
+		fmt.Fprintln(p, name+r.size())
+	}
+	for i, change := range r.changes {
+		if i > 0 {
+			fmt.Fprintln(p)
+		}
+		if len(r.changes) > 1 {
+			fmt.Fprintf(p, "%sGitOpsRepo %s: ", name, change.GitOpsRepo)
+		} else {
+			fmt.Fprint(p, name)
+		}
+		p.change(change, r.folder == "")
+	}
 }
 
 // size says how much was compiled.

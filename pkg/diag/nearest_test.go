@@ -64,9 +64,17 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0},
-		{"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "ab", 1}, {"abc", "abcd", 1},
-		{"kitten", "sitting", 3}, {"ca", "abc", 3}, {"abcdef", "badcfe", 3},
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"abc", "abc", 0},
+		{"abc", "abd", 1},
+		{"abc", "acb", 1},
+		{"abc", "ab", 1},
+		{"abc", "abcd", 1},
+		{"kitten", "sitting", 3},
+		{"ca", "abc", 3},
+		{"abcdef", "badcfe", 3},
 	} {
 		assert.Equal(t, c.want, distance([]rune(c.a), []rune(c.b), 100), "%q to %q", c.a, c.b)
 		assert.Equal(t, c.want, distance([]rune(c.b), []rune(c.a), 100), "it is the same both ways")

@@ -23,18 +23,24 @@ func TestFormat(t *testing.T) {
 		{"only a message", Diagnostic{Rule: "r", Message: "m"}, Style{}, "notice: m [r]\n"},
 		{"a place", Diagnostic{Severity: Warning, Rule: "r", At: at, Message: "m"}, Style{}, "github.com/acme/shop@dev:a.yaml:3:5: warning: m [r]\n"},
 		{
-			"all", Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}, {Place{}, "of the run"}}}, Style{},
+			"all",
+			Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}, {Place{}, "of the run"}}},
+			Style{},
 			"github.com/acme/shop@dev:a.yaml:3:5: error: m [r]\n" +
 				"    github.com/acme/shop@dev:a.yaml:3:5: first\n" +
 				"    of the run\n" +
 				"    hint: h\n",
 		},
 		{
-			"styles", Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}}}, Style{Error: bold, Place: bold, Hint: bold},
+			"styles",
+			Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}}},
+			Style{Error: bold, Place: bold, Hint: bold},
 			"<github.com/acme/shop@dev:a.yaml:3:5>: <error>: m [r]\n    <github.com/acme/shop@dev:a.yaml:3:5>: first\n    <hint:> h\n",
 		},
 		{
-			"hostile text", Diagnostic{Error, "r", Place{File: &File{Path: "a\x1b[2J\n.yaml"}}, "m\n::error::x", "h\r", []Related{{at, "\u202e"}}}, Style{},
+			"hostile text",
+			Diagnostic{Error, "r", Place{File: &File{Path: "a\x1b[2J\n.yaml"}}, "m\n::error::x", "h\r", []Related{{at, "\u202e"}}},
+			Style{},
 			`a\x1b[2J\n.yaml: error: m\n::error::x [r]` + "\n    github.com/acme/shop@dev:a.yaml:3:5: \\u202e\n    hint: h\\r\n",
 		},
 	} {

@@ -55,7 +55,8 @@ func TestCompare(t *testing.T) {
 		},
 		"no difference": {target, target, "1 target on 1 cluster type: +0 ~0 -0 =1", ""},
 		"a changed file": {
-			target, []string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=other"},
+			target,
+			[]string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=other"},
 			"1 target on 1 cluster type: +0 ~1 -0 =0", "~edge/a/reconciler.yaml",
 		},
 		"a target goes": {
@@ -81,7 +82,8 @@ func TestCompare(t *testing.T) {
 			append(target, "edge/a/config.yaml=old", "edge/a/deep/x=old"), target, "1 target on 1 cluster type: +0 ~0 -0 =1", "",
 		},
 		"leftovers go with a real change": {
-			append(target, "edge/a/config.yaml=old"), []string{"edge/" + readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=r"},
+			append(target, "edge/a/config.yaml=old"),
+			[]string{"edge/" + readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=r"},
 			"1 target on 1 cluster type: +0 ~1 -0 =0", "-edge/a/config.yaml ~edge/a/namespace.yaml",
 		},
 		"the last configuration value goes": {
@@ -93,7 +95,8 @@ func TestCompare(t *testing.T) {
 			"1 target on 1 cluster type: +0 ~0 -0 =1", "",
 		},
 		"a README that differs is written anew": {
-			[]string{"edge/README.md=" + render.Readme + "\n", "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"}, target,
+			[]string{"edge/README.md=" + render.Readme + "\n", "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"},
+			target,
 			"1 target on 1 cluster type: +1 ~0 -0 =0", "~edge/README.md",
 		},
 		"the tracking file is never removed": {

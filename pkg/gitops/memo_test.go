@@ -19,7 +19,7 @@ func TestMemoDoesThingsOnce(t *testing.T) {
 	for range 50 {
 		wait.Go(func() {
 			got, err := m.do(t.Context(), "a", func() (int64, error) { return calls.Add(1), nil })
-			assert.NoError(t, err)
+			require.NoError(t, err)
 			assert.EqualValues(t, 1, got)
 		})
 	}
@@ -46,7 +46,7 @@ func TestMemoForgetsWhatWasInterrupted(t *testing.T) {
 	second := make(chan int)
 	go func() {
 		got, err := m.do(t.Context(), "a", func() (int, error) { return 7, nil })
-		assert.NoError(t, err)
+		require.NoError(t, err)
 		second <- got
 	}()
 	cancel()

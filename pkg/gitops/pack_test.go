@@ -238,7 +238,7 @@ func TestPackBombs(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), name)
 		if tc.want != "" {
-			assert.ErrorContains(t, err, tc.want, name)
+			require.ErrorContains(t, err, tc.want, name)
 			continue
 		}
 		if assert.NoError(t, err, name) {

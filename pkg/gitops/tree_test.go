@@ -52,7 +52,7 @@ func TestS4TreeNames(t *testing.T) {
 		{"escape sequence", []string{"100644 \x1b[31m/"}, `the name "[31m/"`},
 	} {
 		_, err := parseTree(rawTree(tc.entries...))
-		assert.ErrorContains(t, err, tc.want, tc.name)
+		require.ErrorContains(t, err, tc.want, tc.name)
 	}
 	_, err := parseTree(rawTree("100644 a")[:15])
 	assert.ErrorContains(t, err, "cut off")

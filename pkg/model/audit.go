@@ -101,6 +101,10 @@ func (a *auditor) uniqueKeys(mapping *yaml.Node) {
 		name, _ := keyText(key)
 		at := a.place(mapping.Content[i])
 		if first, ok := seen[name]; ok {
+			if full(a.diags) {
+				a.failed = true
+				return
+			}
 			a.diags.Error("duplicate-key", at, fmt.Sprintf("key %q is given twice", key.Value),
 				diag.See(a.place(first), "first given here"), diag.Hint("remove one of them"))
 			continue

@@ -154,6 +154,9 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 	}
 	given := map[string]bool{}
 	for _, entry := range d.entries(n, path) {
+		if full(d.diags) {
+			return
+		}
 		field, ok := known[entry.name]
 		if !ok {
 			// What was meant is not missing as well.
@@ -242,6 +245,9 @@ type entry struct {
 func (d *decoder) entries(n *yaml.Node, path *trail) []entry {
 	var own, merged []entry
 	for i := 0; i+1 < len(n.Content); i += 2 {
+		if full(d.diags) {
+			return own
+		}
 		key, value := target(n.Content[i]), n.Content[i+1]
 		if isMerge(key) {
 			merged = append(merged, d.merged(target(value), path)...)
@@ -301,6 +307,9 @@ func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
 	entries := d.entries(n, path)
 	texts := make(map[string]Text, len(entries))
 	for _, e := range entries {
+		if full(d.diags) {
+			break
+		}
 		texts[e.name] = d.text(target(e.value), path.key(e.name))
 	}
 	out.Set(reflect.ValueOf(texts))
@@ -316,6 +325,9 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 	}
 	items := reflect.MakeSlice(out.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
+		if full(d.diags) {
+			break
+		}
 		d.decode(item, items.Index(i), path.item(i))
 	}
 	out.Set(items)

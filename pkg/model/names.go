@@ -48,6 +48,9 @@ func checkName(what string, name Text, diags *diag.List) {
 // checkLabels reports labels that Kubernetes would not accept.
 func checkLabels(severity diag.Severity, labels map[string]Text, diags *diag.List) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if full(diags) {
+			return
+		}
 		label := labels[key]
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			report(severity, diags, label.At, fmt.Sprintf("label key %q is not valid: %s", key, WithoutRegex(problems[0])))

@@ -148,7 +148,7 @@ type fileObjects struct {
 	// lost says that errors kept a document from being read at all.
 	lost bool
 	// reported counts the diagnostics by severity, those that were left out too.
-	reported map[diag.Severity]int
+	reported [diag.Error + 1]int
 }
 
 // mostReported is how many diagnostics of one severity are kept for one file: a file of the size
@@ -157,26 +157,26 @@ const mostReported = 100
 
 func (f *fileObjects) report(diags diag.List) {
 	for _, d := range diags {
-		if f.reported == nil {
-			f.reported = map[diag.Severity]int{}
-		}
 		if f.reported[d.Severity]++; f.reported[d.Severity] <= mostReported {
 			f.diags = append(f.diags, d)
 		}
 	}
 }
 
-// finish says how many diagnostics were left out.
+// finish says if diagnostics were left out.
 func (f *fileObjects) finish(file *diag.File) {
 	for severity, n := range f.reported {
 		if n > mostReported {
 			f.diags = append(f.diags, diag.Diagnostic{
-				Severity: severity, Rule: "too-many-problems", At: diag.Place{File: file},
-				Message: fmt.Sprintf("the file has %d more problems of this kind, which are not shown", n-mostReported),
+				Severity: diag.Severity(severity), Rule: "too-many-problems", At: diag.Place{File: file},
+				Message: fmt.Sprintf("the file has more problems than these, of which %d are shown", mostReported),
 			})
 		}
 	}
 }
+
+// full reports whether a document has so many diagnostics that looking for more is a waste.
+func full(diags *diag.List) bool { return len(*diags) > 3*mostReported }
 
 // document adds what a document holds.
 func (f *fileObjects) document(doc *document, s *sourceParser) {

@@ -82,11 +82,12 @@ func word(text string) (value any, ok bool) {
 	return nil, false
 }
 
-// mayBeNumber tells cheaply whether YAML 1.1 could read a plain scalar as a number. One with blanks
-// in it is none, and must not be given to the library, which might take it for two values.
+// mayBeNumber tells cheaply whether YAML 1.1 could read a plain scalar as a number: it begins like
+// one and holds nothing else. Others must not be given to the library, which might take a scalar
+// with blanks in it for two values.
 func mayBeNumber(text string) bool {
-	return strings.IndexByte("+-.0123456789", text[0]) >= 0 &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+	const first, all = "+-.0123456789", "+-.0123456789_abcdefABCDEFxXoOiInN" // decimal, hexadecimal, .inf, .nan
+	return strings.IndexByte(first, text[0]) >= 0 && strings.Trim(text, all) == ""
 }
 
 func isMerge(key *yaml.Node) bool {

@@ -21,6 +21,9 @@ func checkTenant(w *Workload, diags *diag.List) {
 		checkTenantLabels(w, target.Labels, diags)
 		checkInert("environment", target.Environment, diags)
 		for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
+			if full(diags) {
+				return
+			}
 			value := target.Manifests[key]
 			checkInert("a key of manifests", Text{key, value.At}, diags)
 			checkInert("manifests."+key, value, diags)

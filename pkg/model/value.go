@@ -67,6 +67,9 @@ func (d *decoder) value(n *yaml.Node, path *trail) any {
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, item := range n.Content {
+			if full(d.diags) {
+				break
+			}
 			list[i] = d.value(item, path.item(i))
 		}
 		return list

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,15 +86,21 @@ func (e shellErrors) Error() string {
 	return strings.Join(messages, "; ")
 }
 
-// text returns a value as a string. An object that a single config sets is the text that was
-// written, as the operator had it; a merged one is written anew.
+// text returns a value as a string. An object that the last config sets by itself is the text that
+// was written, as the operator had it; one that others have a part in is written anew.
 func (v *Values) text(key string) (string, error) {
 	value := v.Data[key]
 	if text, ok := value.(string); ok {
 		return text, nil
 	}
-	if origins := v.Origins[key]; len(origins) == 1 {
-		return origins[0].Text, nil
+	if origins := v.Origins[key]; len(origins) > 0 {
+		last := origins[len(origins)-1].Text
+		if len(origins) == 1 {
+			return last, nil
+		}
+		if alone, _ := parseConfigValue(last); reflect.DeepEqual(alone, value) {
+			return last, nil
+		}
 	}
 	return yamlText(value)
 }

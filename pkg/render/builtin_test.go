@@ -20,8 +20,8 @@ func builtIn(configType string, configs ...string) fleetTexts {
 func TestBuiltInConfigMap(t *testing.T) {
 	t.Parallel()
 	configs := []string{
-		config("a", "", "\n  TEXT: text\n  NUMBER: '5'\n  QUOTED: \"'5'\"\n  LINES: |\n    one\n    two\n  MAP: '{b: 1, a: [x]}'\n  MERGED: '{b: 1, a: [x]}'"),
-		config("b", "", "{MERGED: 'a: [z]'}"),
+		config("a", "", "\n  TEXT: text\n  NUMBER: '5'\n  QUOTED: \"'5'\"\n  LINES: |\n    one\n    two\n  MAP: '{b: 1, a: [x]}'\n  MERGED: '{b: 1, a: [x]}'\n  REPLACED: '[x]'"),
+		config("b", "", "{MERGED: 'a: [z]', REPLACED: '{b: 1, a: 2}'}"),
 	}
 	const want = `apiVersion: v1
 data:
@@ -36,6 +36,7 @@ data:
     b: 1
   NUMBER: "5"
   QUOTED: "5"
+  REPLACED: '{b: 1, a: 2}'
   TEXT: text
 kind: ConfigMap
 metadata:
@@ -108,7 +109,7 @@ func TestEnvFileInAShell(t *testing.T) {
 	require.NoError(t, err)
 	for i, text := range texts {
 		name := "V" + strings.Repeat("I", i)
-		out, err := exec.Command(shell, "-c", content+`printf '%s.' "$`+name+`"`).Output() //nolint:gosec // that is the point
+		out, err := exec.Command(shell, "-c", content+`printf '%s.' "$`+name+`"`).Output()
 		require.NoError(t, err)
 		assert.Equal(t, text+".", string(out))
 	}

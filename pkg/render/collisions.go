@@ -77,17 +77,22 @@ func (c *collider) add(o *output, first map[objectID]occurrence) {
 }
 
 func (c *collider) collision(first, second occurrence) {
-	same := first.sum == second.sum
-	if same && c.alike(second) {
-		return
+	content := "with different content"
+	if first.sum == second.sum {
+		common := c.commonObjects(second)
+		if common[second.objectSum] {
+			return
+		}
+		content = "by a name that comes from the application"
+		for object := range common {
+			if object.objectID == second.objectID {
+				content = "with content that comes from the application"
+			}
+		}
 	}
 	report := c.diags.Error
 	if first.Target.Registration == second.Target.Registration {
 		report = c.diags.Warning // nobody but the application's own team is hurt
-	}
-	content := "with different content"
-	if same {
-		content = "by a name that comes from the application"
 	}
 	report("object-collision", second.Target.Name.At, fmt.Sprintf("deployment targets %q and %q both render %s on cluster type %q, %s",
 		first.Target.Name.Value, second.Target.Name.Value, second.objectID, second.ClusterType.Name.Value, content),
@@ -95,10 +100,10 @@ func (c *collider) collision(first, second occurrence) {
 		diag.Hint("make the name in the template depend on .DeploymentTargetName or .Namespace"))
 }
 
-// alike reports whether the templates write an object for every target alike: it is rendered once
-// more for a target that does not exist, and must be there again. That target keeps the labels that
-// the name cannot come from, because templates ask for them.
-func (c *collider) alike(o occurrence) bool {
+// commonObjects returns objects that the templates write for every target alike: an object is
+// rendered once more for a target that does not exist, and is common if it is there again. That target
+// keeps the labels that the name cannot come from, because templates ask for them.
+func (c *collider) commonObjects(o occurrence) map[objectSum]bool {
 	values := c.configurator.Configure(o.ClusterType, o.Target)
 	group := audience{o.ClusterType, values, o.Target.Workspace}
 	if c.common[group] == nil {
@@ -109,7 +114,7 @@ func (c *collider) alike(o occurrence) bool {
 			c.common[group][object] = true
 		}
 	}
-	return c.common[group][o.objectSum]
+	return c.common[group]
 }
 
 func (c *collider) forNobody(o occurrence, values *Values) []objectSum {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func hasNaNKey(value any) bool {
 		return slices.ContainsFunc(value, hasNaNKey)
 	case map[any]any:
 		for key, item := range value {
-			if key != key || hasNaNKey(item) { //nolint:gocritic,staticcheck // nothing but NaN differs from itself
+			if number, ok := key.(float64); ok && math.IsNaN(number) || hasNaNKey(item) {
 				return true
 			}
 		}

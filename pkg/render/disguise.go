@@ -30,6 +30,9 @@ func isTyped(text string) bool { return text != "" && !isWild(text) && !readsAsT
 // readsAsText reports whether a plain scalar is a string under YAML 1.1, as Kubernetes reads it, and
 // under YAML 1.2. Dates are strings to Kubernetes.
 func readsAsText(text string) bool {
+	if text != "" && isLetter(text[0]) && !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
+		return true // none of the words that mean something begins so
+	}
 	switch (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() {
 	case "!!str", "!!timestamp":
 	default:
@@ -43,6 +46,8 @@ func readsAsText(text string) bool {
 	return isString
 }
 
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
 // suspicion says what must be proven of an entry of the manifests.
 type suspicion func(key, text string) (keyIsSuspect, textIsSuspect bool)
 
@@ -54,43 +59,51 @@ func suspectAll(key, text string) (bool, bool) { return isWild(key), text != "" 
 
 // disguise is a target's manifests with placeholders for the strings that are suspect.
 type disguise struct {
-	real, manifests map[string]string
-	suspect         suspicion
+	manifests map[string]string
 	// originals tells what each placeholder stands for.
 	originals map[string]string
-	// keys are those of the entries in which something is replaced, in order.
-	keys []string
+	// entries are those of the manifests in which something is replaced, in order of key.
+	entries []disguisedEntry
 }
+
+// disguisedEntry is an entry of the manifests as it is, and in disguise.
+type disguisedEntry struct{ key, text, disguisedKey, disguisedText string }
 
 // newDisguise returns nil if nothing is suspect.
 func newDisguise(manifests map[string]string, suspect suspicion) *disguise {
-	d := &disguise{real: manifests, manifests: make(map[string]string, len(manifests)), suspect: suspect, originals: map[string]string{}}
+	d := &disguise{manifests: make(map[string]string, len(manifests)), originals: map[string]string{}}
 	for _, key := range slices.Sorted(maps.Keys(manifests)) {
-		name, text := key, manifests[key]
-		keyIsSuspect, textIsSuspect := suspect(key, text)
+		e := disguisedEntry{key, manifests[key], key, manifests[key]}
+		keyIsSuspect, textIsSuspect := suspect(e.key, e.text)
 		if keyIsSuspect {
-			name = d.placeholder(name)
+			e.disguisedKey = d.placeholder(e.key)
 		}
 		if textIsSuspect {
-			text = d.placeholder(text)
+			e.disguisedText = d.placeholder(e.text)
 		}
-		d.manifests[name] = text
+		d.manifests[e.disguisedKey] = e.disguisedText
 		if keyIsSuspect || textIsSuspect {
-			d.keys = append(d.keys, key)
+			d.entries = append(d.entries, e)
 		}
 	}
-	if len(d.keys) == 0 {
+	if len(d.entries) == 0 {
 		return nil
 	}
 	return d
 }
 
-// only returns the disguise of one entry alone.
-func (d *disguise) only(key string) *disguise {
-	return newDisguise(d.real, func(k, text string) (bool, bool) {
-		keyIsSuspect, textIsSuspect := d.suspect(k, text)
-		return keyIsSuspect && k == key, textIsSuspect && k == key
-	})
+// reveal returns the manifests with one entry as it is, and the disguise that hides no other.
+func (d *disguise) reveal(e disguisedEntry) (map[string]string, *disguise) {
+	revealed := maps.Clone(d.manifests)
+	delete(revealed, e.disguisedKey)
+	revealed[e.key] = e.text
+	hidden := &disguise{manifests: d.manifests, originals: map[string]string{}, entries: []disguisedEntry{e}}
+	for _, placeholder := range []string{e.disguisedKey, e.disguisedText} {
+		if original, ok := d.originals[placeholder]; ok {
+			hidden.originals[placeholder] = original
+		}
+	}
+	return revealed, hidden
 }
 
 func (d *disguise) placeholder(original string) string {

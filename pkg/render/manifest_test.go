@@ -15,7 +15,7 @@ import (
 
 // flowTemplate is a template whose manifests are exactly these strings.
 func flowTemplate(name, kind, contentType string, manifests ...string) string {
-	quoted, _ := json.Marshal(manifests) //nolint:errchkjson // strings
+	quoted, _ := json.Marshal(manifests)
 	return object("Template", name, "", fmt.Sprintf("spec: {type: %s, contentType: %s, manifests: %s}", kind, contentType, quoted))
 }
 

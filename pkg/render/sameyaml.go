@@ -22,8 +22,8 @@ func (d *disguise) sameYAML(rendered, disguised string) bool {
 	if rendered == disguised {
 		return true
 	}
-	a, errA := parseDocuments(rendered)
-	b, errB := parseDocuments(disguised)
+	a, errA := allDocuments(rendered)
+	b, errB := allDocuments(disguised)
 	if errA != nil || errB != nil {
 		return false
 	}
@@ -41,8 +41,8 @@ func (d *disguise) sameYAML(rendered, disguised string) bool {
 
 // sameShape reports whether two texts of YAML differ in scalars alone.
 func sameShape(one, other string) bool {
-	a, errA := parseDocuments(one)
-	b, errB := parseDocuments(other)
+	a, errA := allDocuments(one)
+	b, errB := allDocuments(other)
 	if errA != nil || errB != nil {
 		return errA != nil && errB != nil
 	}

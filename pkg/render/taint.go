@@ -31,19 +31,22 @@ func (g *rendering) taint(d disguises) []fileProblem {
 	if g.templates.decode() {
 		wild = d.all
 	}
-	if problems := g.prove(wild, g.sameStructure); len(problems) > 0 {
+	if problems := g.prove(wild, (*rendering).sameStructure); len(problems) > 0 {
 		return problems
 	}
-	return g.prove(d.typed, g.sameTypes)
+	return g.prove(d.typed, (*rendering).sameTypes)
 }
 
-// prove reports the files that are not the same in a disguise.
-func (g *rendering) prove(d *disguise, same func(*disguise) map[string]bool) []fileProblem {
+// proof returns the paths of the files that are the same in a disguise.
+type proof func(*rendering, *disguise) map[string]bool
+
+// prove reports the files for which there is no proof.
+func (g *rendering) prove(d *disguise, same proof) []fileProblem {
 	if d == nil {
 		return nil
 	}
 	var problems []fileProblem
-	proven := same(d)
+	proven := same(g, d)
 	for _, file := range g.files {
 		if !proven[file.Path] {
 			problems = append(problems, g.tainted(file, g.blame(file, d, same)))
@@ -54,15 +57,19 @@ func (g *rendering) prove(d *disguise, same func(*disguise) map[string]bool) []f
 
 // blame returns the key of the manifests that keeps a file from being proven: the first if it is not
 // the fault of one alone.
-func (g *rendering) blame(file renderedFile, d *disguise, same func(*disguise) map[string]bool) string {
-	if len(d.keys) > 1 {
-		for _, key := range d.keys {
-			if !same(d.only(key))[file.Path] {
-				return key
+func (g *rendering) blame(file renderedFile, d *disguise, same proof) string {
+	if len(d.entries) > 1 {
+		for _, entry := range d.entries {
+			manifests, hidden := d.reveal(entry)
+			revealed := *g
+			revealed.facts = g.facts.withManifests(manifests)
+			revealed.files, _ = g.render(manifests)
+			if !same(&revealed, hidden)[file.Path] {
+				return entry.key
 			}
 		}
 	}
-	return d.keys[0]
+	return d.entries[0].key
 }
 
 func (g *rendering) tainted(file renderedFile, key string) fileProblem {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,12 @@ func verify(content string) ([]objectSum, []flaw) {
 }
 
 // parseDocuments returns the documents that are not empty.
-func parseDocuments(content string) (roots []*yaml.Node, failure *flaw) {
+func parseDocuments(content string) ([]*yaml.Node, *flaw) {
+	roots, failure := allDocuments(content)
+	return slices.DeleteFunc(roots, func(root *yaml.Node) bool { return root.ShortTag() == "!!null" }), failure
+}
+
+func allDocuments(content string) (roots []*yaml.Node, failure *flaw) {
 	defer func() {
 		if r := recover(); r != nil { // the library's parser has panicked on odd input before
 			failure = &flaw{rule: "invalid-output", message: fmt.Sprintf("not valid YAML: %v", r)}
@@ -79,7 +85,7 @@ func parseDocuments(content string) (roots []*yaml.Node, failure *flaw) {
 			line, message := splitYAMLError(err)
 			return nil, &flaw{rule: "invalid-output", message: "not valid YAML: " + message, line: line}
 		}
-		if len(document.Content) > 0 && document.Content[0].ShortTag() != "!!null" {
+		if len(document.Content) > 0 {
 			roots = append(roots, document.Content[0])
 		}
 	}
@@ -215,15 +221,16 @@ func nameProblems(id objectID) []string {
 }
 
 // digest sums up what a node says, whatever its layout.
-func digest(n *yaml.Node) [sha256.Size]byte {
-	h := sha256.New()
-	var write func(n *yaml.Node)
-	write = func(n *yaml.Node) {
-		fmt.Fprintf(h, "%d %s %d %q ", n.Kind, n.ShortTag(), len(n.Content), n.Value)
-		for _, child := range n.Content {
-			write(child)
-		}
+func digest(n *yaml.Node) [sha256.Size]byte { return sha256.Sum256(appendNode(nil, n)) }
+
+// appendNode writes every part with its length before it, so that no two nodes are written alike.
+func appendNode(b []byte, n *yaml.Node) []byte {
+	for _, text := range []string{n.ShortTag(), n.Value} {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
 	}
-	write(n)
-	return [sha256.Size]byte(h.Sum(nil))
+	b = binary.AppendUvarint(append(b, byte(n.Kind)), uint64(len(n.Content)))
+	for _, child := range n.Content {
+		b = appendNode(b, child)
+	}
+	return b
 }

@@ -1,0 +1,461 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	yamlv2 "go.yaml.in/yaml/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// printings are ways in which a platform's template may print a string of an application.
+func printings() []string {
+	const x = "{{ .Manifests.x }}"
+	return []string{
+		"a: " + x + "\nb: after\n",
+		"a: \"" + x + "\"\nb: after\n",
+		"a: '" + x + "'\nb: after\n",
+		"a: {{ .Manifests.x | quote }}\nb: after\n",
+		"a: {{ .Manifests.x | squote }}\nb: after\n",
+		"a: {{ .Manifests.x | toYaml }}\nb: after\n",
+		"a: {{ .Manifests.x | toJson }}\nb: after\n",
+		"a: pre-" + x + "-post\n",
+		"a: \"pre " + x + " post\"\n",
+		"a: https://" + x + "/path\n",
+		"a: before " + x + " after\n",
+		"a: [one, " + x + ", two]\n",
+		"a: [" + x + "]\nb: after\n",
+		"a: [\"" + x + "\", two]\n",
+		"a: {b: " + x + ", c: d}\n",
+		"a: {b: '" + x + "'}\n",
+		"a: { " + x + ": v, c: d}\n",
+		"- " + x + "\n- b\n",
+		"- - " + x + "\n  - b\n",
+		"a: |\n  first\n  " + x + "\n  last\nb: c\n",
+		"a: |\n  " + x + "\n  last\nb: c\n",
+		"a: >\n  first\n  " + x + "\n  last\nb: c\n",
+		"a: |-\n  " + x + "\n",
+		"a: first\n  " + x + "\nb: c\n",
+		"a: \"first\n  " + x + "\n  last\"\nb: c\n",
+		"a: 1 # " + x + "\nb: 2\n",
+		"# " + x + "\na: 1\n",
+		"a: 1\n#" + x + "\nb: 2\n",
+		x + ": v\nb: w\n",
+		x + ":\n  c: d\nb: w\n",
+		"\"" + x + "\": v\nb: w\n",
+		"? " + x + "\n: v\n",
+		"a:\n  b: " + x + "\n  c: d\ne: f\n",
+		"a: &anchor " + x + "\nb: *anchor\n",
+		"a: !!str " + x + "\nb: c\n",
+		"a: !local " + x + "\n",
+		x + "\n",
+		"a: 1\n---\n" + x + "\n---\nb: 2\n",
+		"a: " + x + "\nb: \"" + x + "\"\nc: '" + x + "'\n",
+		"a: {{ .ConfigData.NESTED }}\nb: c\n",
+		"a: {{ .ConfigData.QUOTED }}\nb: c\n",
+		"{{ .Manifests | toYaml }}\n",
+		"{{ toYaml .Manifests | indent 2 }}\n",
+		"{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}",
+		"a: {{ .Manifests.x | default \"main\" }}\nb: c\n",
+		"a: {{ if .Manifests.x }}" + x + "{{ else }}none{{ end }}\nb: c\n",
+		"a: {{ printf \"%s-%s\" .Environment .Manifests.x }}\n",
+		"a: {{ .Manifests.x | trim | quote }}\n",
+		"a: {{ list .Manifests.x \"b\" | join \",\" }}\n",
+	}
+}
+
+const nestedConfig = `{NESTED: "{{ .Manifests.x }}", QUOTED: "{{ .Manifests.x | quote }}"}`
+
+// press is a platform with a template for reconcilers, and a tenant with the workload cart-web.
+type press struct{ platform *model.Objects }
+
+func newPress(t testing.TB, template, contentType string) press {
+	t.Helper()
+	objects, diags := parseRepo("cp", model.Platform, []string{
+		flowTemplate("flux", "reconciler", contentType, template), textTemplate("default", "namespace", namespaceText),
+		clusterType("edge", ""), everywhere(), registration("shop", "retail"), config("a", "", nestedConfig),
+	}, nil)
+	require.False(t, diags.HasErrors(), reported(diags))
+	return press{objects}
+}
+
+// print returns what the template makes of the tenant's workload, and the diagnostics of all stages.
+func (p press) print(workload string) (string, diag.List) {
+	objects, diags := parseRepo("shop", model.Tenant, []string{workload}, p.platform.Registrations[0])
+	environment := &model.Environment{Object: model.Object{Name: model.Text{Value: "dev"}}}
+	fleet, more := model.NewFleet(environment, []string{"dev"}, []*model.Objects{p.platform, objects})
+	diags.Add(more)
+	if diags.HasErrors() {
+		return "", diags
+	}
+	tree, more := renderFleet(fleet, Options{})
+	diags.Add(more)
+	for _, file := range tree.Files {
+		if strings.HasSuffix(file.Path, ReconcilerFile) {
+			return string(file.Content), diags
+		}
+	}
+	return "", diags
+}
+
+// manifests prints a workload with these manifests; ok is false if it is refused.
+func (p press) manifests(manifests map[string]string) (content string, ok bool) {
+	content, diags := p.print(withManifests(manifests))
+	return content, !diags.HasErrors()
+}
+
+func withManifests(manifests map[string]string) string {
+	quoted, _ := json.Marshal(manifests)
+	return workload("cart", "", "name: web, manifests: "+string(quoted))
+}
+
+// value prints a workload with one manifest, x.
+func (p press) value(x string) (content string, ok bool) {
+	return p.manifests(map[string]string{"x": x})
+}
+
+const benign = "benign0value"
+
+// oracle knows what a template makes of a harmless string, and so of any, without knowing how
+// kalypso proves it.
+type oracle struct {
+	press
+	template string
+	expected map[string][]any
+}
+
+func newOracle(t testing.TB, template string) *oracle {
+	t.Helper()
+	o := &oracle{newPress(t, template, "yaml"), template, map[string][]any{}}
+	content, ok := o.value(benign)
+	require.True(t, ok, "the template is wrong: %s", template)
+	for name, read := range readers() {
+		if documents, err := read(content); err == nil { // else this reader does not know what the template writes
+			o.expected[name] = documents
+		}
+	}
+	return o
+}
+
+// requireUntainted checks that a string either is refused or comes out as exactly one string wherever
+// a harmless one does, and changes nothing else.
+func (o *oracle) requireUntainted(t *testing.T, x string) {
+	t.Helper()
+	content, ok := o.value(x)
+	if !ok || x == "" { // without a string at all the template's own defaults apply
+		return
+	}
+	for name, expected := range o.expected {
+		got, err := readers()[name](content)
+		require.NoError(t, err, "%s cannot read %q", name, content)
+		require.Equal(t, replacedIn(expected, x), any(got), "%s reads %q", name, content)
+	}
+}
+
+// readers are the parsers that GitOps tools use. Dates are strings to all of them.
+func readers() map[string]func(string) ([]any, error) {
+	return map[string]func(string) ([]any, error){
+		"YAML 1.1": func(text string) ([]any, error) {
+			decoder := yamlv2.NewDecoder(strings.NewReader(text))
+			return readAll(func() (document any, err error) { return document, decoder.Decode(&document) })
+		},
+		"YAML 1.2": func(text string) ([]any, error) {
+			decoder := yaml.NewDecoder(strings.NewReader(text))
+			return readAll(func() (any, error) {
+				var document yaml.Node
+				if err := decoder.Decode(&document); err != nil {
+					return nil, err
+				}
+				withoutDates(&document)
+				var value any
+				return value, document.Decode(&value)
+			})
+		},
+	}
+}
+
+func readAll(next func() (any, error)) (documents []any, err error) {
+	for {
+		switch document, err := next(); {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return nil, err
+		default:
+			documents = append(documents, normal(document))
+		}
+	}
+}
+
+func withoutDates(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, child := range n.Content {
+		withoutDates(child)
+	}
+}
+
+func replacedIn(value any, x string) any {
+	switch value := value.(type) {
+	case string:
+		return strings.ReplaceAll(value, benign, x)
+	case []any:
+		items := make([]any, len(value))
+		for i := range value {
+			items[i] = replacedIn(value[i], x)
+		}
+		return items
+	case map[string]any:
+		items := map[string]any{}
+		for key, item := range value {
+			items[strings.ReplaceAll(key, benign, x)] = replacedIn(item, x)
+		}
+		return items
+	default:
+		return value
+	}
+}
+
+// hostileTexts are what a tenant may try.
+func hostileTexts() []string {
+	return []string{
+		"", " ", "a", "main", "./path", "../up", ".", "..", "...", "---", "--- a", "-", "- a", "-a", "a:", "a: b", "a:b", ":a", ": a", ":",
+		"https://example.com/r.git", "git@example.com:r.git", "https://u:p@h:1/p?q=1#f", "~", "~user", "null", "Null", "true", "off", "y", "No",
+		"5", "0123", "1_000", "0x1f", "0o17", "0b1", "1e3", ".5", "-.inf", ".nan", "+1", "1:30", "2024-01-01", "12345678901234567890",
+		"#", "# c", "a #b", "a# b", "&a", "&a b", "*a", "*anchor", "!", "!!str", "!!int 5", "!local", "|", ">", "|-", "%TAG", "@a", "`a`",
+		`"`, `'`, `""`, `''`, `a"b`, `a'b`, `a''b`, `\`, `\n`, `\x41`, `\"`, `a\/b`, `", b: "c`, `', b: 'c`, `"}, {"`, `"] #`, "'] #",
+		"{", "}", "[", "]", "{}", "[]", "{a: b}", "[a]", "a, b", ",", "a]", "a}", "], [", "}, x: {", "?", "? a", "?a", "<<", "<<: *a", "=", "$HOME", "$(id)", "`id`",
+		"a b", " a", "a ", "  a  ", "é", "日本", "😀", "a\u00a0b", "\u00a0", "\u200b", "{ {", "{%", "}}", "<no value>", "kalypso0placeholder0z", "kalypso0placeholder1z x",
+		"%7B%7B", "e3sgLkVudmlyb25tZW50IH19", "benign0value", "a=b", "a+b", "100%", "(a)", "a;b", "a|b", "a&b", "a>b", "*", "\\u007b",
+	}
+}
+
+// TestS3: whatever a tenant writes into its manifests, it comes out as one string or is refused.
+func TestS3(t *testing.T) {
+	t.Parallel()
+	for _, template := range printings() {
+		t.Run(template, func(t *testing.T) {
+			t.Parallel()
+			o := newOracle(t, template)
+			for _, x := range hostileTexts() {
+				o.requireUntainted(t, x)
+			}
+		})
+	}
+}
+
+// A proof that refuses everything proves nothing: these are fine.
+func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ template, x, want string }{
+		{"a: {{ .Manifests.x }}\n", "https://example.com/r.git", "a: https://example.com/r.git\n"},
+		{"a: {{ .Manifests.x }}\n", "git@example.com:team/r.git", "a: git@example.com:team/r.git\n"},
+		{"a: {{ .Manifests.x }}\n", "./a/b-c_d", "a: ./a/b-c_d\n"},
+		{"a: {{ .Manifests.x }}\n", "two words", "a: two words\n"},
+		{"a: {{ .Manifests.x }}\n", "~user/é", "a: ~user/é\n"},
+		{"a: {{ .Manifests.x }}\n", "2024-01-01", "a: 2024-01-01\n"},
+		{"a: {{ .Manifests.x }}\n", "", "a: \n"},
+		{"a: \"{{ .Manifests.x }}\"\n", "0123", "a: \"0123\"\n"},
+		{"a: '{{ .Manifests.x }}'\n", `a "b" # c`, "a: 'a \"b\" # c'\n"},
+		{"a: !!str {{ .Manifests.x }}\n", "0123", "a: !!str 0123\n"},
+		{"a: {{ .Manifests.x | quote }}\n", `", b: 'c' \ #`, `a: "\", b: 'c' \\ #"` + "\n"},
+		{"a: |\n  {{ .Manifests.x }}\n", "- a: &b [c", "a: |\n  - a: &b [c\n"},
+		{"a: {{ .Manifests.x | quote }} # {{ .Manifests.x }}\n", "a: b #", "a: \"a: b #\" # a: b #\n"},
+		{"a: {{ .Manifests.x | upper | quote }}\n", "a: b", "a: \"A: B\"\n"},
+		{"a: {{ .Manifests.x | sha256sum | trunc 8 | quote }}\n", "a: b", "a: \"75cd1899\"\n"},
+		{"a: {{ len .Manifests.x }}\n", "a: b", "a: 4\n"},
+		{"a: {{ default \"main\" .Manifests.nothing }}\nb: {{ .Manifests.x | quote }}\n", "a: b", "a: main\nb: \"a: b\"\n"},
+		// The template asks for the value.
+		{"a: {{ eq .Manifests.x \"true\" }}\n", "true", "a: true\n"},
+		{"{{ if eq .Manifests.x \"1\" }}a: one\n---\n{{ end }}b: c\n", "1", "a: one\n---\nb: c\n"},
+		{"a: {{ if eq .Manifests.x \"on\" }}./on{{ else }}./off{{ end }}\n", "on", "a: ./on\n"},
+		{"a: {{ atoi .Manifests.x | add 1 }}\n", "8080", "a: 8081\n"},
+	}
+	for _, test := range tests {
+		content, ok := newPress(t, test.template, "yaml").value(test.x)
+		assert.True(t, ok, "%s with %q", test.template, test.x)
+		assert.Equal(t, test.want, content)
+	}
+}
+
+func TestTaintMessages(t *testing.T) {
+	t.Parallel()
+	x := func(text string) map[string]string { return map[string]string{"x": text} }
+	ax := func(a, x string) map[string]string { return map[string]string{"a": a, "x": x} }
+	tests := []struct {
+		name, template string
+		manifests      map[string]string
+		want           string
+	}{
+		{"structure", "a: {{ .Manifests.x }}\n", x("b: c"), `the value "b: c" of manifests.x`},
+		{"a number", "a: {{ .Manifests.x }}\n", x("0123"), `the value "0123" of manifests.x`},
+		{"a boolean", "a: {{ .Manifests.x }}\n", x("yes"), `the value "yes" of manifests.x`},
+		{"the one at fault", "a: {{ .Manifests.a | quote }}\nx: {{ .Manifests.x }}\n", ax("b: c", "d: e"), `the value "d: e" of manifests.x`},
+		{"both of them", "a: \"{{ .Manifests.a }}\"\nx: {{ .Manifests.x }}\n", ax(`"`, ": "), `the value "\"" of manifests.a`},
+		{"none alone", "a: {{ .Manifests.a }}{{ .Manifests.x }}b\n", ax("c:", " d"), `the value "c:" of manifests.a`},
+		{"a key", "{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value }}\n{{ end }}", map[string]string{"a: b, c": "d"}, `the value "d" of manifests.a: b, c`},
+		{"a merge key", "{{ .Manifests.x }}: {b: c}\nd: e\n", x("<<"), `the value "<<" of manifests.x`},
+		{"a decoded text", "a: {{ .Manifests.x | b64dec }}\n", x("YTogYg=="), `the value "YTogYg==" of manifests.x`},
+		{"a number after a function", "a: {{ .Manifests.x | trimPrefix \"(\" }}\n", x("(5"), `the value "(5" of manifests.x`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := newPress(t, test.template, "yaml").print(withManifests(test.manifests))
+			require.True(t, diags.HasErrors())
+			found := ""
+			for _, d := range diags {
+				if d.Rule == "tenant-value" {
+					found = diag.Format(d, diag.Style{})
+				}
+			}
+			assert.Regexp(t, `^shop:a.yaml:6:\d+: error: `, found)
+			assert.Contains(t, found, test.want+" does not come out as one plain value (in edge/cart-web/reconciler.yaml) [tenant-value]\n"+
+				"    cp:a.yaml:3:18: it is printed by this template\n"+
+				"    hint: use a value without special characters, or print it with {{ … | quote }} in the template\n")
+		})
+	}
+}
+
+// What a shell makes of a string cannot be known, so it must be one that means nothing to a shell.
+func TestTaintInShellFiles(t *testing.T) {
+	t.Parallel()
+	for _, template := range []string{
+		"x={{ .Manifests.x }}\n", "x=\"{{ .Manifests.x }}\"\n", "x='{{ .Manifests.x }}'\n", "echo {{ .Manifests.x }} > $HOME/log\n",
+		"cat <<EOF\n{{ .Manifests.x }}\nEOF\n", "# {{ .Manifests.x }}\n", "x={{ .Manifests.x | squote }}\n", "x={{ .Manifests.x | quote }}\n",
+	} {
+		p := newPress(t, template, "sh")
+		for _, x := range hostileTexts() {
+			content, ok := p.value(x)
+			harmless := regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`).MatchString(x)
+			if harmless {
+				assert.True(t, ok, "%q in %q", x, template)
+			} else if ok {
+				assert.NotContains(t, content, x, "in %q", template)
+			}
+		}
+	}
+}
+
+// A control plane's own targets are trusted: their values may be anything that YAML can be.
+func TestTaintIsForTenants(t *testing.T) {
+	t.Parallel()
+	files := platform(
+		flowTemplate("flux", "reconciler", "yaml", "a: {{ .Manifests.x }}\n"), textTemplate("default", "namespace", namespaceText), clusterType("edge", ""), everywhere(),
+		object("DeploymentTarget", "cart-web", "", `spec: {environment: dev, manifests: {x: "{b: [c]}"}}`),
+	).files(t)
+	assert.Equal(t, "a: {b: [c]}\n", files["edge/cart-web/reconciler.yaml"])
+}
+
+// Names and labels are bound by Kubernetes' rules: whatever they are, no structure can come of them.
+func TestS3NamesAndLabels(t *testing.T) {
+	t.Parallel()
+	const template = "a: {{ .Labels.x }}\nb: [{{ .Labels.x }}, {{ .Workload }}]\n\"{{ .Labels.x }}\": {{ .DeploymentTargetName }}\n# {{ .Labels.x }}\n{{ range $k, $v := .Labels }}{{ $k }}: {{ $v }}\n{{ end }}"
+	p := newPress(t, template, "yaml")
+	structure := func(name, label string) string {
+		key, value := fmt.Sprintf("%q", "example.com/"+label), fmt.Sprintf("%q", label)
+		content, diags := p.print(workload(name, "x: "+value+", "+key+`: "1"`, "name: web, manifests: {repo: r}"))
+		if diags.HasErrors() {
+			return "refused"
+		}
+		roots, failure := parseDocuments(content)
+		require.Nil(t, failure)
+		require.Len(t, roots, 1)
+		return outline(roots[0])
+	}
+	want := structure("cart", "benign")
+	require.NotEqual(t, "refused", want)
+	for _, text := range hostileTexts() {
+		assert.Contains(t, []string{want, "refused"}, structure("cart", text), text)
+		assert.Contains(t, []string{want, "refused"}, structure(text, "benign"), text)
+	}
+}
+
+func outline(n *yaml.Node) string {
+	var b strings.Builder
+	fmt.Fprint(&b, n.Kind)
+	for _, child := range n.Content {
+		b.WriteString("(" + outline(child) + ")")
+	}
+	return b.String()
+}
+
+// TestS2: what a tenant writes is never evaluated, neither at once nor by way of a function or a
+// second rendering.
+func TestS2(t *testing.T) {
+	t.Parallel()
+	payloads := []string{
+		"{{ .Environment }}", "{{ env \"HOME\" }}", "a{{", "}}{{", "{{/* */}}", "{{- .Environment -}}", "{", "x{",
+		// These are no templates until a function has had them.
+		"{ { .Environment } }", "{/{ .Environment }/}", "e3sgLkVudmlyb25tZW50IH19", "%7B%7B .Environment %7D%7D", `\u007b\u007b .Environment \u007d\u007d`,
+		"({ .Environment })", "}} .Environment {{",
+	}
+	templates := append(printings(),
+		"a: {{ .Manifests.x | nospace }}\n", "a: {{ .Manifests.x | nospace | quote }}\n", "a: {{ .Manifests.x | replace \"/\" \"\" | quote }}\n",
+		"a: {{ .Manifests.x | b64dec | quote }}\n", "a: {{ $y := .Manifests.x }}{{ $y | b64dec }}\n", "a: {{ (urlParse .Manifests.x).path | quote }}\n",
+		"a: {{ printf \"\\\"%s\\\"\" .Manifests.x | fromJson }}\n", "a: {{ .Manifests.x | replace \"(\" \"{\" | quote }}\n",
+		"a: {{ printf \"{%s}\" .Manifests.x | quote }}\n", "a: {{ .ConfigData.NESTED | replace \"/\" \"\" }}\n",
+	)
+	for _, template := range templates {
+		p := newPress(t, template, "yaml")
+		for _, payload := range payloads {
+			content, ok := p.value(payload)
+			if ok {
+				assert.NotRegexp(t, `\bdev\b`, strings.ReplaceAll(content, "dev-", ""), "%s with %q", template, payload)
+			}
+		}
+	}
+}
+
+// FuzzTaint: whatever a tenant writes, wherever a template prints it, it comes out as exactly one
+// string to every reader and changes nothing else, or is refused.
+func FuzzTaint(f *testing.F) {
+	var oracles []*oracle
+	for _, template := range printings() {
+		oracles = append(oracles, newOracle(f, template))
+	}
+	for i, x := range hostileTexts() {
+		f.Add(uint8(i), x)
+	}
+	f.Fuzz(func(t *testing.T, template uint8, x string) {
+		x = strings.ToValidUTF8(x, "?") // nothing else gets past the model
+		oracles[int(template)%len(oracles)].requireUntainted(t, x)
+	})
+}
+
+// FuzzTaintInKeys: the keys of manifests are a tenant's too.
+func FuzzTaintInKeys(f *testing.F) {
+	for _, x := range hostileTexts() {
+		f.Add(x)
+	}
+	p := newPress(f, "{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "yaml")
+	f.Fuzz(func(t *testing.T, key string) {
+		key = strings.ToValidUTF8(key, "?")
+		content, ok := p.manifests(map[string]string{key: "value"})
+		if !ok {
+			return
+		}
+		for name, read := range readers() {
+			got, err := read(content)
+			require.NoError(t, err, name)
+			require.Len(t, got, 1)
+			entries, isMap := got[0].(map[string]any)
+			if isMap { // a number or boolean for a key stays one
+				require.Equal(t, map[string]any{key: "value"}, entries, name)
+			} else {
+				require.Len(t, got[0], 1)
+			}
+		}
+	})
+}
