@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -97,12 +98,11 @@ type fleetTexts struct {
 
 func platform(documents ...string) fleetTexts { return fleetTexts{platform: documents} }
 
-// app adds an application repository that is registered already.
+// app adds or replaces the repository of a registration.
 func (f fleetTexts) app(registration string, documents ...string) fleetTexts {
-	apps := map[string][]string{registration: documents}
-	for name, documents := range f.apps {
-		apps[name] = documents
-	}
+	apps := map[string][]string{}
+	maps.Copy(apps, f.apps)
+	apps[registration] = documents
 	return fleetTexts{f.platform, apps}
 }
 

@@ -138,11 +138,11 @@ func filesOfOthers(tree *Tree, registration string) map[string]string {
 func TestNonInterference(t *testing.T) {
 	t.Parallel()
 	changes := 0
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		texts := generate(smallFleet(), seed)
 		before, diags := texts.render(t)
 		require.False(t, diags.HasErrors())
-		for i := range 8 {
+		for i := range 6 {
 			g := &generator{rand.New(rand.NewPCG(seed, uint64(i)))}
 			name := g.pick("app-0-0", "app-0-1", "app-0-0-target", "app-1-1", "other", "app-0")
 			changed := texts.app("tenant-0", g.workload(name, g.IntN(4)), strings.ReplaceAll(g.workload("new", 2), "tier: web", g.pick("region: west", "tier: db", "deployment-target: app-1-0")))
@@ -158,7 +158,7 @@ func TestNonInterference(t *testing.T) {
 			require.Equal(t, filesOfOthers(before, "tenant-0"), filesOfOthers(after, "tenant-0"))
 		}
 	}
-	assert.Greater(t, changes, 10)
+	assert.Greater(t, changes, 5)
 }
 
 // FuzzNonInterference: the same, for any bytes in a tenant's repository.

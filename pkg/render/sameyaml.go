@@ -1,12 +1,9 @@
 package render
 
 import (
-	"errors"
-	"io"
 	"slices"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -17,7 +14,7 @@ func (d *disguise) sameShell(rendered, disguised string) bool {
 }
 
 // sameYAML reports whether rendered YAML differs from the one with placeholders in nothing but the
-// values that these stand for, to a reader of YAML 1.2 and to Kubernetes.
+// values that these stand for.
 func (d *disguise) sameYAML(rendered, disguised string) bool {
 	if rendered == disguised {
 		return true
@@ -28,15 +25,7 @@ func (d *disguise) sameYAML(rendered, disguised string) bool {
 		return false
 	}
 	restore := d.restorer(anyText)
-	if !slices.EqualFunc(a, b, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) }) {
-		return false
-	}
-	expected, err := kubernetesValues(disguised)
-	if err != nil {
-		return true // Kubernetes cannot read what the template makes anyway
-	}
-	values, err := kubernetesValues(rendered)
-	return err == nil && slices.EqualFunc(values, expected, func(a, b any) bool { return sameContent(a, b, restore) })
+	return slices.EqualFunc(a, b, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
 }
 
 // sameShape reports whether two texts of YAML differ in scalars alone.
@@ -90,58 +79,4 @@ func explicitTag(n *yaml.Node) string {
 		return n.ShortTag()
 	}
 	return ""
-}
-
-// kubernetesValues returns the documents as sigs.k8s.io/yaml understands them: its parser is this
-// one, and it does not agree with that of YAML 1.2 on every plain scalar.
-func kubernetesValues(content string) (values []any, err error) {
-	defer func() {
-		if recover() != nil {
-			err = errNotYAML
-		}
-	}()
-	decoder := yamlv2.NewDecoder(strings.NewReader(content))
-	for {
-		var value any
-		switch err := decoder.Decode(&value); {
-		case errors.Is(err, io.EOF):
-			return values, nil
-		case err != nil:
-			return nil, err
-		}
-		values = append(values, value)
-	}
-}
-
-func sameContent(rendered, expected any, restore *strings.Replacer) bool {
-	switch expected := expected.(type) {
-	case map[any]any:
-		rendered, ok := rendered.(map[any]any)
-		if !ok || len(rendered) != len(expected) {
-			return false
-		}
-		for key, value := range expected {
-			if text, ok := key.(string); ok {
-				key = restore.Replace(text)
-			}
-			found, ok := rendered[key]
-			if !ok || !sameContent(found, value, restore) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		rendered, ok := rendered.([]any)
-		return ok && slices.EqualFunc(rendered, expected, func(a, b any) bool { return sameContent(a, b, restore) })
-	case string:
-		text, ok := rendered.(string)
-		restored := restore.Replace(expected)
-		return ok && (restored == expected || restored == text)
-	default:
-		switch rendered.(type) {
-		case map[any]any, []any:
-			return false
-		}
-		return true // sameNode has compared it
-	}
 }
