@@ -21,7 +21,7 @@ if [ -z "$targets" ]; then
 fi
 while read -r package target; do
   echo "fuzz $package $target"
-  if ! go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package" </dev/null 2>&1 | tee "$log"; then
+  if ! go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 2s "$package" </dev/null 2>&1 | tee "$log"; then
     only_late || exit 1
     echo "no failing input: the time was up while a worker was busy (go.dev/issue/75804)"
   fi

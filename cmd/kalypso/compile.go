@@ -27,12 +27,11 @@ type compiler struct {
 	loader *gitops.Loader
 	// names are those of all environments.
 	names []string
-	// folders are where output is written; what is in them counts as published.
-	folders []fs.FS
 }
 
-// compile goes through all stages, so that one run reports what is wrong in any of them.
-func (c *compiler) compile(ctx context.Context, environment *model.Environment) *compiled {
+// compile goes through all stages, so that one run reports what is wrong in any of them. folder is
+// where the output is written, if anywhere: what is in it counts as published.
+func (c *compiler) compile(ctx context.Context, environment *model.Environment, folder fs.FS) *compiled {
 	out := &compiled{environment: environment}
 	out.fleet, out.diags = c.loader.Fleet(ctx, environment, c.names)
 	if out.fleet == nil {
@@ -41,18 +40,20 @@ func (c *compiler) compile(ctx context.Context, environment *model.Environment) 
 	var diags diag.List
 	out.assignments, diags = schedule.Assign(out.fleet)
 	out.diags.Add(diags)
-	out.tree, diags = render.Render(out.fleet, out.assignments, render.Options{Published: c.published(ctx, out.fleet)})
+	out.tree, diags = render.Render(out.fleet, out.assignments, render.Options{
+		Published: c.published(ctx, out.fleet, folder), Stop: func() bool { return ctx.Err() != nil },
+	})
 	out.diags.Add(diags)
 	return out
 }
 
 // published tells what is out there already. The GitOps repositories are read when it is first
 // asked, which is seldom: only about files that have flaws.
-func (c *compiler) published(ctx context.Context, fleet *model.Fleet) func(string, []byte) bool {
+func (c *compiler) published(ctx context.Context, fleet *model.Fleet, folder fs.FS) func(string, []byte) bool {
 	var outputs []gitops.Output
 	asked := false
 	return func(path string, content []byte) bool {
-		for _, folder := range c.folders {
+		if folder != nil {
 			if old, err := fs.ReadFile(folder, path); err == nil && bytes.Equal(old, content) {
 				return true
 			}

@@ -16,7 +16,7 @@ type edges struct {
 	// stdout is for results, stderr for everything else.
 	stdout, stderr io.Writer
 	env            func(string) string
-	// terminal tells for stdout and stderr whether a person is looking.
+	// stdoutTerminal and stderrTerminal tell whether a person is looking.
 	stdoutTerminal, stderrTerminal bool
 	// workingDir is the folder that the command was started in.
 	workingDir func() (string, error)

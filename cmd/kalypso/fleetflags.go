@@ -145,7 +145,7 @@ func (f *fleetFlags) choose(e *edges, environments []*model.Environment, all boo
 	names := environmentNames(environments)
 	if len(f.environments) > 0 {
 		var chosen []*model.Environment
-		for _, name := range f.environments {
+		for _, name := range strings.Split(strings.Join(f.environments, ","), ",") {
 			i := slices.Index(names, name)
 			if i < 0 {
 				return nil, usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, names))

@@ -2,16 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
+
+// ruleOutputFolder is the rule of what keeps an output folder from being written.
+const ruleOutputFolder = "output-folder"
 
 // renderOptions are the flags of kalypso render.
 type renderOptions struct {
@@ -45,7 +49,10 @@ folder; with several environments, to a folder for each below it.`,
 }
 
 func (o *renderOptions) check() error {
-	if o.dryRun == (o.outputDir != "") {
+	switch {
+	case o.dryRun && o.outputDir != "":
+		return usageError("--dry-run changes nothing, --output-dir writes a folder: give one of them")
+	case !o.dryRun && o.outputDir == "":
 		return usageError("say what to do with the result: either --dry-run or --output-dir FOLDER")
 	}
 	return o.fleetFlags.check()
@@ -61,19 +68,24 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	}
 	defer session.close()
 	for _, environment := range session.environments {
-		session.compile(ctx, environment, opts.folders(session, environment.Name.Value))
+		session.compile(ctx, environment, opts.published(session, environment.Name.Value))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if opts.outputDir != "" && !session.failed() {
+		for _, result := range session.results {
+			session.checkFolder(result, opts.folder(session, result.environment.Name.Value))
+		}
 	}
 	if session.failed() {
 		return session.finish("nothing was written")
 	}
 	for _, result := range session.results {
 		if opts.dryRun {
-			err = session.dryRun(ctx, result)
+			session.dryRun(ctx, result)
 		} else {
-			err = session.write(ctx, result, opts.folder(session, result.environment.Name.Value))
-		}
-		if err != nil {
-			return err
+			session.write(ctx, result, opts.folder(session, result.environment.Name.Value))
 		}
 	}
 	if err := session.finish(""); err != nil {
@@ -93,48 +105,56 @@ func (o *renderOptions) folder(s *session, environment string) string {
 	return o.outputDir
 }
 
-// folders returns the output folder as it is now, if there is one.
-func (o *renderOptions) folders(s *session, environment string) []fs.FS {
+// published returns what is in the output folder now; nil if there is none.
+func (o *renderOptions) published(s *session, environment string) fs.FS {
 	if o.outputDir == "" {
 		return nil
 	}
-	return []fs.FS{os.DirFS(o.folder(s, environment))}
+	return os.DirFS(o.folder(s, environment))
 }
 
 // dryRun compares an environment with each of its GitOps branches.
-func (s *session) dryRun(ctx context.Context, result *result) error {
+func (s *session) dryRun(ctx context.Context, result *result) {
 	outputs := s.reader.ReadOutputs(ctx, result.fleet)
 	if len(outputs) == 0 {
 		result.notes = append(result.notes, "the environment has no GitOpsRepo: everything is listed as added")
-		return s.compare(ctx, result, gitops.Output{})
+		outputs = []gitops.Output{{}}
 	}
 	for _, output := range outputs {
-		if output.Tree == nil {
+		if output.Tree == nil && output.Repo != nil {
 			result.notes = append(result.notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
 		}
-		if err := s.compare(ctx, result, output); err != nil {
-			return err
+		change, err := gitops.Compare(ctx, output.Tree, result.tree)
+		if err != nil {
+			s.diags.Error(gitops.RuleRemoteFailed, output.Repo.Path.At, s.reader.Scrub(err.Error()))
+			continue
 		}
+		result.changes = append(result.changes, newChangeResult(change, output))
 	}
-	return nil
 }
 
-func (s *session) compare(ctx context.Context, result *result, output gitops.Output) error {
-	change, err := gitops.Compare(ctx, output.Tree, result.tree)
-	if err != nil {
-		return &exitError{exitRemote, errors.New(s.reader.Scrub(err.Error()))}
-	}
-	result.changes = append(result.changes, newChangeResult(change, output))
-	return nil
+// checkFolder reports what keeps an environment from being written to a folder, before anything is
+// written anywhere.
+func (s *session) checkFolder(result *result, folder string) {
+	s.reportFolder(result, gitops.CheckFolder(folder, result.tree))
 }
 
 // write writes an environment to its folder.
-func (s *session) write(ctx context.Context, result *result, folder string) error {
+func (s *session) write(ctx context.Context, result *result, folder string) {
 	change, err := gitops.WriteFolder(ctx, folder, result.tree)
 	if err != nil {
-		return &exitError{exitModel, fmt.Errorf("write %s: %w", folder, err)}
+		s.reportFolder(result, err)
+		return
 	}
 	result.changes = append(result.changes, newChangeResult(change, gitops.Output{}))
 	result.folder = folder
-	return nil
+}
+
+func (s *session) reportFolder(result *result, err error) {
+	if err == nil {
+		return
+	}
+	for line := range strings.Lines(err.Error()) { // several are joined
+		s.diags.Error(ruleOutputFolder, diag.Place{}, result.environment.Name.Value+" cannot be written: "+strings.TrimSuffix(line, "\n"))
+	}
 }

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, e *edges) int {
 	case err == nil:
 		return exitDone
 	case ctx.Err() != nil:
-		fmt.Fprintln(e.stderr, "kalypso: interrupted, nothing was changed")
+		fmt.Fprintln(e.stderr, "kalypso: interrupted")
 		return exitInterrupted
 	case errors.As(err, &exit):
 		if exit.err != nil {

@@ -58,10 +58,9 @@ func (s *session) close() {
 	_ = s.reader.Close() // nothing was written through it
 }
 
-func (s *session) compile(ctx context.Context, environment *model.Environment, folders []fs.FS) {
-	c := *s.compiler
-	c.folders = folders
-	compiled := c.compile(ctx, environment)
+// compile compiles an environment; see compiler.compile.
+func (s *session) compile(ctx context.Context, environment *model.Environment, folder fs.FS) {
+	compiled := s.compiler.compile(ctx, environment, folder)
 	for _, d := range compiled.diags {
 		if d.At.IsZero() && len(s.environments) > 1 {
 			d.Message = environment.Name.Value + ": " + d.Message
@@ -85,14 +84,14 @@ func (s *session) finish(without string) error {
 	s.diags = s.diags.Sorted()
 	if s.flags.format != formatText {
 		if err := printStructured(s.stdout, s.flags.format, newReport(s)); err != nil {
-			return err
+			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
 		return s.verdict()
 	}
 	printDiagnostics(s.stderr, s.diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
 	if !s.failed() {
 		if err := s.printText(); err != nil {
-			return err
+			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
 	}
 	if summary := s.diags.Summary(); summary != "" {

@@ -137,7 +137,11 @@ func (p textPrinter) file(f gitops.FileChange) {
 }
 
 func (p textPrinter) diffLine(line string) string {
-	safe := strings.ReplaceAll(diag.Safe(strings.ReplaceAll(line, "\t", "\x00")), `\x00`, "\t")
+	pieces := strings.Split(line, "\t") // tabs are harmless, and part of what is compared
+	for i, piece := range pieces {
+		pieces[i] = diag.Safe(piece)
+	}
+	safe := strings.Join(pieces, "\t")
 	switch {
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
 		return p.heading(safe)

@@ -34,5 +34,8 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, nil)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return session.finish("")
 }

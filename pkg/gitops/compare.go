@@ -157,7 +157,7 @@ func compare(before *published, tree *render.Tree) (*Change, error) {
 func (c *Change) addTargets(before *published, tree *render.Tree) {
 	files := map[string][]FileChange{}
 	for _, f := range c.Files {
-		files[path.Dir(f.Path)] = append(files[path.Dir(f.Path)], f)
+		files[targetFolder(f.Path)] = append(files[targetFolder(f.Path)], f)
 	}
 	clusterTypes, after := map[string]bool{}, map[string]bool{}
 	for _, file := range tree.Files {
@@ -194,7 +194,7 @@ func (c *Change) addTargets(before *published, tree *render.Tree) {
 func targetChange(folder string, action Action, files []FileChange) TargetChange {
 	t := TargetChange{ClusterType: path.Dir(folder), Target: path.Base(folder), Action: action}
 	for _, f := range files {
-		t.Files = append(t.Files, path.Base(f.Path))
+		t.Files = append(t.Files, strings.TrimPrefix(f.Path, folder+"/"))
 	}
 	return t
 }

@@ -113,7 +113,8 @@ func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, name
 	run.readBases(ctx)
 	run.readTenants(ctx)
 	fleet, diags := model.NewFleet(environment, names, run.parts)
-	fleet.Incomplete = fleet.Incomplete || run.unread
+	fleet.Incomplete = fleet.Incomplete || run.unread || run.baseUnread
+	fleet.PlatformIncomplete = fleet.PlatformIncomplete || run.baseUnread
 	run.diags.Add(diags)
 	if l.controlPlane.Base != "" {
 		fleet.PromotedCommit = run.baseCommit
@@ -126,8 +127,8 @@ type fleetLoad struct {
 	*Loader
 	environment *model.Environment
 	parts       []*model.Objects
-	// unread says that a source is missing.
-	unread bool
+	// unread says that a source is missing, baseUnread that common data is.
+	unread, baseUnread bool
 	// baseCommit is the commit of the BaseRepo "main" that was read.
 	baseCommit string
 	diags      diag.List
@@ -184,7 +185,7 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 	main := -1
 	for _, base := range platform.BaseRepos {
 		if base.Broken {
-			l.unread = true
+			l.baseUnread = true
 			continue
 		}
 		ref := model.Ref{
@@ -212,6 +213,7 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 	}
 	for i, objects := range l.read(ctx, refs, noRegistration) {
 		if objects == nil {
+			l.baseUnread = true
 			continue
 		}
 		if i == main {
@@ -219,7 +221,9 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 		}
 		l.parts = append(l.parts, objects)
 	}
-	l.explainPromotion()
+	if main >= 0 {
+		l.explainPromotion(refs[main].Subject)
+	}
 }
 
 // override reads the base that the command line names instead of the pinned one.
@@ -239,18 +243,19 @@ func (l *fleetLoad) override(ref *model.Ref) {
 }
 
 func isCommitID(s string) bool {
-	return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == ""
+	return len(s) == 40 && isHex(s)
 }
 
 // howToPromote says how the base of an environment is set.
 func (l *fleetLoad) howToPromote() string {
-	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; or compile another state with --base BRANCH-OR-COMMIT",
+	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; "+
+		"or compile another state with --base BRANCH-OR-COMMIT",
 		l.controlPlane.BaseBranch, model.MainBase, l.environment.ControlPlane.Branch.Value)
 }
 
 // neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken.
 func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
-	l.unread = true
+	l.baseUnread = true
 	hint := l.howToPromote()
 	for _, base := range bases {
 		if base.Name.Value == model.MainBase {
@@ -265,17 +270,20 @@ func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 		diag.Hint(hint))
 }
 
-// explainPromotion adds to a commit that does not exist what to do about it.
-func (l *fleetLoad) explainPromotion() {
+// explainPromotion adds what to do about a base that cannot be read; subject is what asked for it.
+func (l *fleetLoad) explainPromotion(subject string) {
 	for i, d := range l.diags {
-		if d.Rule == RuleCommitNotFound {
+		switch {
+		case !strings.HasPrefix(d.Message, subject+": "):
+		case d.Rule == RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
-		}
-		if d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && strings.Trim(l.controlPlane.Base, "0123456789abcdef") == "" {
+		case d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && isHex(l.controlPlane.Base):
 			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
 }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // noticeAhead says when the base branch has moved on since the environment was promoted.
 func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {
@@ -284,7 +292,7 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 	}
 	ref.Commit = ""
 	tip, err := l.reader.Tip(ctx, ref)
-	if err != nil || tip == "" || tip == base.Commit.Value {
+	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
 		return // that the commit itself can be read is all that is needed
 	}
 	l.diags.Notice("base-ahead", base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",

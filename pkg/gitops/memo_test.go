@@ -46,7 +46,9 @@ func TestMemoForgetsWhatWasInterrupted(t *testing.T) {
 	second := make(chan int)
 	go func() {
 		got, err := m.do(t.Context(), "a", func() (int, error) { return 7, nil })
-		require.NoError(t, err)
+		if err != nil {
+			got = -1
+		}
 		second <- got
 	}()
 	cancel()

@@ -40,6 +40,27 @@ func WriteFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, e
 	return updateFolder(ctx, dir, tree)
 }
 
+// CheckFolder finds out whether WriteFolder may write the tree to dir, as far as that can be known
+// before: nothing of somebody else's may stand in its places.
+func CheckFolder(dir string, tree *render.Tree) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file", dir)
+	}
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written through it
+	return checkNotForeign(&folderFS{root: root}, tree)
+}
+
 // writeNewFolder stages the whole folder and renames it.
 func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
 	change, err := Compare(ctx, nil, tree)
@@ -60,8 +81,18 @@ func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change
 }
 
 // stage writes the files that are new or change into a folder beside dir.
+//
+// Where nothing can be moved from there, because dir is a mount point or the folder around it is not
+// ours, it is a hidden folder in dir.
 func stage(ctx context.Context, dir string, change *Change) (string, error) {
 	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
+	if err == nil && !movable(staged, dir) {
+		err = os.RemoveAll(staged)
+		staged = ""
+	}
+	if staged == "" {
+		staged, err = os.MkdirTemp(dir, ".kalypso-*")
+	}
 	if err != nil {
 		return "", err
 	}
@@ -69,6 +100,22 @@ func stage(ctx context.Context, dir string, change *Change) (string, error) {
 		return "", errors.Join(err, os.RemoveAll(staged))
 	}
 	return staged, nil
+}
+
+// movable reports whether files can be renamed from one folder into another, which may not exist.
+func movable(from, to string) bool {
+	if _, err := os.Stat(to); err != nil {
+		return true
+	}
+	probe, err := os.MkdirTemp(from, "probe-*")
+	if err != nil {
+		return false
+	}
+	moved := filepath.Join(to, "."+filepath.Base(from))
+	if err := os.Rename(probe, moved); err != nil {
+		return false
+	}
+	return os.Remove(moved) == nil
 }
 
 // writeNew writes what is new or changes to a folder.
@@ -137,11 +184,34 @@ func checkNotForeign(old fs.FS, tree *render.Tree) error {
 			}
 		}
 		errs = append(errs, mustBe(old, file.Path, 0))
-		if folder, isReadme := strings.CutSuffix(file.Path, "/"+render.ReadmeFile); isReadme {
-			errs = append(errs, checkClusterFolder(old, folder))
+		switch folder, name := path.Split(file.Path); name {
+		case render.ReadmeFile:
+			errs = append(errs, checkClusterFolder(old, path.Clean(folder)))
+		case render.ReconcilerFile:
+			errs = append(errs, checkTargetFolder(old, path.Clean(folder)))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkTargetFolder refuses a folder named like a deployment target that holds something else: what
+// is ours later may go as a leftover.
+func checkTargetFolder(old fs.FS, folder string) error {
+	entries, err := fs.ReadDir(old, folder)
+	if err != nil {
+		return nil //nolint:nilerr // it is new, or mustBe has reported what it is
+	}
+	if isTarget(entries) {
+		return nil
+	}
+	for _, entry := range entries {
+		switch entry.Name() {
+		case render.ReconcilerFile, render.NamespaceFile, render.ConfigFileYAML, render.ConfigFileSh:
+		default:
+			return fmt.Errorf("the folder %s is there already and holds %s, which was not written by kalypso: move it away", folder, entry.Name())
+		}
+	}
+	return nil
 }
 
 func mustBe(old fs.FS, name string, want fs.FileMode) error {
@@ -190,6 +260,7 @@ func swap(dir, staged string, change *Change) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, moveBack(done))
+			removeEmptyFolders(dir, change, Added)
 		}
 	}()
 	do := func(from, to string) error {
@@ -215,7 +286,7 @@ func swap(dir, staged string, change *Change) (err error) {
 			}
 		}
 	}
-	removeEmptyFolders(dir, change)
+	removeEmptyFolders(dir, change, Removed)
 	return nil
 }
 
@@ -229,10 +300,10 @@ func moveBack(done []move) error {
 	return errors.Join(errs...)
 }
 
-// removeEmptyFolders removes the folders that have nothing left in them.
-func removeEmptyFolders(dir string, change *Change) {
+// removeEmptyFolders removes the folders of files with an action that have nothing in them.
+func removeEmptyFolders(dir string, change *Change, action Action) {
 	for _, file := range slices.Backward(change.Files) {
-		if file.Action != Removed {
+		if file.Action != action {
 			continue
 		}
 		for folder := path.Dir(file.Path); folder != "."; folder = path.Dir(folder) {

@@ -66,10 +66,18 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 		files gitopstest.Files
 		want  string
 	}{
-		"a folder of people":         {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge is there already and was not written by kalypso"},
-		"a file for a folder":        {gitopstest.Files{"edge": "mine"}, "edge is there already and is no plain folder"},
-		"a folder for a file":        {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml is there already and is no plain file"},
-		"a README of somebody else":  {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge is there already"},
+		"a folder of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge is there already and was not written by kalypso"},
+		"a file for a folder":       {gitopstest.Files{"edge": "mine"}, "edge is there already and is no plain folder"},
+		"a folder for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml is there already and is no plain file"},
+		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge is there already"},
+		"a target's folder with something else": {
+			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/docs/runbook.md": "mine"},
+			"the folder edge/a is there already and holds docs",
+		},
+		"a target's folder half written": {
+			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/reconciler.yaml": "mine", "edge/a/notes.md": "mine"},
+			"the folder edge/a is there already and holds notes.md",
+		},
 		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a is there already and is no plain folder"},
 	}
 	for name, test := range tests {
@@ -77,6 +85,7 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "out")
 			writeFiles(t, dir, test.files)
+			require.ErrorContains(t, CheckFolder(dir, oneTarget), test.want)
 			_, err := WriteFolder(t.Context(), dir, oneTarget)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, test.files, folderFiles(t, dir))

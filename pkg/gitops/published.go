@@ -96,16 +96,21 @@ func (p *published) isReadme(name string) (bool, error) {
 	return string(content) == render.Readme, err
 }
 
+// isTarget reports whether a folder with these entries is that of a deployment target.
+func isTarget(entries []fs.DirEntry) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
+	}
+	return has(render.ReconcilerFile) && has(render.NamespaceFile)
+}
+
 // target notes a folder that holds reconciler.yaml and namespace.yaml.
 func (p *published) target(folder string) error {
 	entries, err := fs.ReadDir(p.FS, folder)
 	if err != nil {
 		return err
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
-	}
-	if !has(render.ReconcilerFile) || !has(render.NamespaceFile) {
+	if !isTarget(entries) {
 		return nil
 	}
 	p.targets[folder] = true
@@ -130,7 +135,7 @@ func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
 		}
 	}
 	for _, name := range p.files {
-		folder := p.folder(name)
+		folder := targetFolder(name)
 		switch {
 		case wanted[name]:
 		case !wanted[folder] || isOnlyConfig(name, wanted):
@@ -142,9 +147,12 @@ func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
 	return gone, stale
 }
 
-// folder returns the target's folder that a file is in, at whatever depth.
-func (p *published) folder(name string) string {
+// targetFolder returns the target's folder that a file is in, at whatever depth.
+func targetFolder(name string) string {
 	parts := strings.SplitN(name, "/", 3)
+	if len(parts) < 3 {
+		return "" // a README.md
+	}
 	return parts[0] + "/" + parts[1]
 }
 

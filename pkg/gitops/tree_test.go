@@ -55,9 +55,9 @@ func TestS4TreeNames(t *testing.T) {
 		require.ErrorContains(t, err, tc.want, tc.name)
 	}
 	_, err := parseTree(rawTree("100644 a")[:15])
-	assert.ErrorContains(t, err, "cut off")
+	require.ErrorContains(t, err, "cut off")
 	_, err = parseTree([]byte("100644"))
-	assert.ErrorContains(t, err, "cut off")
+	require.ErrorContains(t, err, "cut off")
 }
 
 func TestTreeEntries(t *testing.T) {
@@ -221,7 +221,7 @@ func TestTooLargeFile(t *testing.T) {
 		var tooLarge *TooLargeError
 		require.ErrorAs(t, err, &tooLarge, repo)
 		assert.Equal(t, TooLargeError{Size: 5000, Limit: 4096}, *tooLarge)
-		assert.EqualError(t, err, "read big.yaml: 5000 bytes, larger than 4 KiB")
+		require.EqualError(t, err, "read big.yaml: 5000 bytes, larger than 4 KiB")
 		info, err := fs.Stat(source.FS, "big.yaml")
 		require.NoError(t, err)
 		assert.EqualValues(t, 5000, info.Size())

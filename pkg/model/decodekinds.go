@@ -105,6 +105,7 @@ func (p *parser) gitOpsRepo() func(*Objects) {
 	object, spec := decodeSpec[gitOpsRepoSpec](p)
 	checkName("GitOpsRepo name", object.Name, p.diags)
 	g := &GitOpsRepo{Object: object, Location: spec.Location.normal()}
+	checkOutputFolder(g.Path, p.diags)
 	p.done(&g.Object)
 	return func(o *Objects) { o.GitOpsRepos = append(o.GitOpsRepos, g) }
 }

@@ -31,6 +31,8 @@ type Fleet struct {
 	// Incomplete says that errors kept something from being read: what is not here may still exist,
 	// so nothing may be concluded from its absence.
 	Incomplete bool
+	// PlatformIncomplete says the same of the platform team's own repositories.
+	PlatformIncomplete bool
 	// Sources are the repositories that were read, each with the commit that the run used.
 	Sources []*Source
 }
@@ -53,6 +55,7 @@ func NewFleet(environment *Environment, names []string, parts []*Objects) (*Flee
 	for _, part := range parts {
 		f.Sources = append(f.Sources, part.Source)
 		f.Incomplete = f.Incomplete || part.Incomplete
+		f.PlatformIncomplete = f.PlatformIncomplete || part.Incomplete && part.Source.Ref.Role != Tenant
 		f.BaseRepos = append(f.BaseRepos, part.BaseRepos...)
 		f.GitOpsRepos = append(f.GitOpsRepos, part.GitOpsRepos...)
 		f.ClusterTypes = append(f.ClusterTypes, part.ClusterTypes...)

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -35,6 +36,16 @@ func checkDNSLabel(what string, name Text, diags *diag.List) {
 	}
 	diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q is not a DNS label", what, name.Value),
 		diag.Hint("use lower-case letters, digits and '-', with a letter or digit at both ends"))
+}
+
+// checkOutputFolder reports a folder for the output that is none, or that must stay as it is.
+func checkOutputFolder(folder Text, diags *diag.List) {
+	for _, name := range strings.Split(path.Clean(strings.TrimLeft(folder.Value, "/")), "/") {
+		if strings.HasPrefix(name, ".") && name != "." || strings.ContainsFunc(name, isControl) {
+			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q: nothing is written outside the repository or to a folder that begins with a dot", folder.Value))
+			return
+		}
+	}
 }
 
 // checkName reports a name that cannot be shown or compared safely. Names of templates, configs

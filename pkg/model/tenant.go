@@ -1,12 +1,16 @@
 package model
 
 import (
+	"bytes"
+	"encoding/base32"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -39,6 +43,9 @@ func checkTenant(w *Workload, diags *diag.List) {
 // workload look like somebody else's.
 func checkTenantLabels(w *Workload, labels map[string]Text, diags *diag.List) {
 	checkLabels(diag.Error, labels, diags)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		checkHidden(key, labels[key], diags)
+	}
 	reserved := map[string]string{WorkloadLabel: w.Name.Value}
 	if w.Registration != nil {
 		reserved[WorkspaceLabel] = w.Registration.Workspace.Value
@@ -67,10 +74,39 @@ func seeWorkspace(r *WorkloadRegistration) diag.Option {
 // checkInert refuses a string that could be more than one plain value where a template prints it.
 func checkInert(what string, text Text, diags *diag.List) {
 	switch {
-	case strings.Contains(text.Value, "{{"), strings.HasSuffix(text.Value, "{"): // two values may meet
+	case strings.Contains(text.Value, "{{"):
 		diags.Error("tenant-template", text.At, what+` holds "{{": values from application repositories are never templates`)
+	case strings.HasSuffix(text.Value, "{"): // two values may meet
+		diags.Error("tenant-template", text.At, what+` ends in "{": with what a template prints next it could become a template`)
 	case strings.ContainsFunc(text.Value, isControl):
 		diags.Error("tenant-control-character", text.At, what+" holds a line break or another control character")
+	}
+}
+
+// Decoded returns what a template could decode a string to, as far as that is text at all. Most words
+// are no base64, or that of bytes that are no text.
+func Decoded(text string) []string {
+	var decoded []string
+	for _, decode := range []func(string) ([]byte, error){base64.StdEncoding.DecodeString, base32.StdEncoding.DecodeString} {
+		content, err := decode(text)
+		if err == nil && utf8.Valid(content) && !bytes.ContainsFunc(content, isBinary) {
+			decoded = append(decoded, string(content))
+		}
+	}
+	return decoded
+}
+
+// isBinary tells control characters that do not occur in text.
+func isBinary(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' }
+
+// checkHidden refuses a label that a template could decode to more than one value. What else a label
+// holds is harmless by Kubernetes' rules. A word of a few letters may decode to a line break by chance.
+func checkHidden(key string, label Text, diags *diag.List) {
+	const chance = 6
+	for _, decoded := range Decoded(label.Value) {
+		if strings.Contains(decoded, "{{") || len(decoded) >= chance && strings.ContainsAny(decoded, "\r\n") {
+			diags.Error("tenant-template", label.At, fmt.Sprintf("label %q holds an encoded template or line break", key))
+		}
 	}
 }
 

@@ -20,8 +20,13 @@ var inert = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9.
 // shellInert matches strings that a POSIX shell takes as they are.
 var shellInert = regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`)
 
-// isWild reports whether a string could change the structure of a file that it is printed in.
-func isWild(text string) bool { return text != "" && !inert.MatchString(text) }
+// isWild reports whether a string could change the structure of a file that it is printed in, as it
+// is or after a template has decoded it.
+func isWild(text string) bool {
+	return text != "" && (!inert.MatchString(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool {
+		return !inert.MatchString(decoded)
+	}))
+}
 
 // isTyped reports whether YAML would read a string that is not wild as a number, a boolean or null:
 // without quotes it would not come out as the string that it is.
@@ -54,8 +59,6 @@ type suspicion func(key, text string) (keyIsSuspect, textIsSuspect bool)
 func suspectWild(key, text string) (bool, bool) { return isWild(key), isWild(text) }
 
 func suspectTyped(_, text string) (bool, bool) { return false, isTyped(text) }
-
-func suspectAll(key, text string) (bool, bool) { return isWild(key), text != "" }
 
 // disguise is a target's manifests with placeholders for the strings that are suspect.
 type disguise struct {
@@ -126,11 +129,11 @@ func (d *disguise) restorer(wanted func(original string) bool) *strings.Replacer
 func anyText(string) bool { return true }
 
 // disguises are those of a deployment target, nil where nothing needs one.
-type disguises struct{ wild, typed, all *disguise }
+type disguises struct{ wild, typed *disguise }
 
 func newDisguises(target *model.DeploymentTarget, manifests map[string]string) disguises {
 	if target.Registration == nil {
 		return disguises{} // the control plane's own
 	}
-	return disguises{newDisguise(manifests, suspectWild), newDisguise(manifests, suspectTyped), newDisguise(manifests, suspectAll)}
+	return disguises{newDisguise(manifests, suspectWild), newDisguise(manifests, suspectTyped)}
 }

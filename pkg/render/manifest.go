@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -16,8 +15,6 @@ type compiledTemplate struct {
 	manifests []manifest
 	// unusable says that the template has errors, which are reported.
 	unusable bool
-	// decodes says that the template may decode a string of the application.
-	decodes bool
 }
 
 // manifest renders one entry of a template. The result is empty if there is nothing to write.
@@ -31,10 +28,8 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 	for _, written := range template.Manifests {
 		if written.Object != nil {
 			compiled.manifests = append(compiled.manifests, objectManifest{compileValue(template.Name.Value, written.Object, &diags)})
-			compiled.decodes = compiled.decodes || decodes(fmt.Sprint(written.Object))
 			continue
 		}
-		compiled.decodes = compiled.decodes || decodes(written.Text.Value)
 		compiled.manifests = append(compiled.manifests, textManifest{compileText(template.Name.Value, written.Text, &diags)})
 	}
 	compiled.unusable = compiled.unusable || diags.HasErrors()

@@ -16,6 +16,8 @@ type Options struct {
 	// is not known. A file that does not change may keep flaws that a new one may not have. It is
 	// asked only about files that have flaws.
 	Published func(path string, content []byte) bool
+	// Stop reports whether to give up; nil means never. The tree is not complete then.
+	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds Bounds
 }
@@ -30,6 +32,9 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 	const batch = 64
 	for start := 0; start < len(assignments); start += batch {
 		group.Go(func() error {
+			if options.Stop != nil && options.Stop() {
+				return nil
+			}
 			for i := start; i < min(start+batch, len(assignments)); i++ {
 				outputs[i] = r.assignment(&assignments[i])
 			}
@@ -38,7 +43,9 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 	}
 	_ = group.Wait() // no function returns an error
 	r.collect(outputs, &diags)
-	diags.Add(r.configurator.NoticeUnused())
+	if !fleet.Incomplete {
+		diags.Add(r.configurator.NoticeUnused())
+	}
 	tree, err := newTree(fleet, outputs)
 	if err != nil {
 		diags.Error("output-path", diag.Place{}, err.Error())

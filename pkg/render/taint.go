@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,14 +26,14 @@ type rendering struct {
 
 // taint reports the files in which a string of the application is more than one plain value.
 func (g *rendering) taint(d disguises) []fileProblem {
-	wild := d.wild
-	if g.templates.decode() {
-		wild = d.all
-	}
-	if problems := g.prove(wild, (*rendering).sameStructure); len(problems) > 0 {
+	if problems := g.prove(d.wild, (*rendering).sameStructure); len(problems) > 0 {
 		return problems
 	}
-	return g.prove(d.typed, (*rendering).sameTypes)
+	problems := g.prove(d.typed, (*rendering).sameTypes)
+	for i := range problems {
+		problems[i].lasting = true // it does no harm where it has been out there for long
+	}
+	return problems
 }
 
 // proof returns the paths of the files that are the same in a disguise.
@@ -149,13 +148,3 @@ func (t *Template) actions(data any, bounds Bounds) []int {
 	}
 	return counts
 }
-
-// decoders are the functions that make any text out of one that is inert, and manifestFields the
-// fields that hold an application's strings.
-var (
-	decoders       = regexp.MustCompile(`\bb(?:64|32)dec\b`)
-	manifestFields = regexp.MustCompile(`\.(?:Manifests|Repo|Branch|Path)\b`)
-)
-
-// decodes reports whether a template may decode an application's string.
-func decodes(text string) bool { return decoders.MatchString(text) && manifestFields.MatchString(text) }

@@ -23,11 +23,6 @@ func (t *clusterTemplates) unusable() bool {
 	return t.missing || t.reconciler.unusable || t.namespace.unusable || t.config != nil && t.config.unusable
 }
 
-// decode reports whether one of the templates may decode a string of the application.
-func (t *clusterTemplates) decode() bool {
-	return t.reconciler.decodes || t.namespace.decodes || t.config != nil && t.config.decodes
-}
-
 // resolver finds templates by name and compiles each once.
 type resolver struct {
 	fleet    *model.Fleet
@@ -116,7 +111,7 @@ func (r *resolver) find(c *model.ClusterType, name model.Text, field, kind strin
 			diag.See(template.Type.At, "its type is set here"), r.suggest(name.Value, kind))
 		return nil
 	}
-	if r.fleet.Incomplete {
+	if r.fleet.PlatformIncomplete {
 		return nil // it may be in what could not be read
 	}
 	report("unknown-template", name.At, fmt.Sprintf("%s of ClusterType %q names Template %q, which does not exist",

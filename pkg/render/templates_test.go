@@ -96,7 +96,7 @@ func TestTemplateErrorsNobodyNeeds(t *testing.T) {
 func TestTemplatesOfAnIncompleteFleet(t *testing.T) {
 	t.Parallel()
 	fleet := resolvable("{reconciler: elsewhere, namespaceService: default}", true).read(t)
-	fleet.Incomplete = true
+	fleet.Incomplete, fleet.PlatformIncomplete = true, true
 	_, diags := renderFleet(fleet, Options{})
 	assert.Empty(t, reported(diags))
 }

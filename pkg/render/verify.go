@@ -53,11 +53,27 @@ func verify(content string) ([]objectSum, []flaw) {
 	var flaws []flaw
 	for _, root := range roots {
 		flaws = append(flaws, duplicateKeys(root)...)
-		object, wrong := readObject(root)
-		flaws = append(flaws, wrong...)
-		if object != nil {
-			objects = append(objects, *object)
+		found, wrong := readObjects(root)
+		objects, flaws = append(objects, found...), append(flaws, wrong...)
+	}
+	return objects, flaws
+}
+
+// readObjects reads a document, and the items of one that is a List: kubectl applies each of them.
+func readObjects(root *yaml.Node) ([]objectSum, []flaw) {
+	items := lookup(root, "items")
+	if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(scalar(lookup(root, "kind")), "List") {
+		object, flaws := readObject(root)
+		if object == nil {
+			return nil, flaws
 		}
+		return []objectSum{*object}, flaws
+	}
+	var objects []objectSum
+	var flaws []flaw
+	for _, item := range items.Content {
+		found, wrong := readObjects(item)
+		objects, flaws = append(objects, found...), append(flaws, wrong...)
 	}
 	return objects, flaws
 }
@@ -155,6 +171,9 @@ func readObject(root *yaml.Node) (*objectSum, []flaw) {
 		group = ""
 	}
 	id := objectID{group, scalar(lookup(root, "kind")), scalar(lookup(metadata, "namespace")), scalar(lookup(metadata, "name"))}
+	if id.kind == "Namespace" && id.group == "" {
+		id.namespace = "" // it is in none, whatever is written
+	}
 	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata))
 	if id.kind == "" || id.name == "" {
 		return nil, flaws
