@@ -72,6 +72,7 @@ var otherRules = map[string]string{
 	"too-many-targets":    "An application repository has too many deployment targets (`--tenant-limit targets=N`).",
 	"unchecked-commit":    "A plain folder stands for a repository: a commit in it is taken at its word.",
 	"uncommitted-changes": "A clone has changes that were not read. `--worktree` reads them.",
+	"whole-folder":        "A plain folder stands for a repository and has a folder for `main`, but none for the branch that is asked for.",
 	"unreadable":          "A file or folder cannot be read.",
 }
 

@@ -26,7 +26,7 @@ func (s *session) printText() error {
 		}
 		p.result(result, len(s.results) > 1)
 		if result.folder != "" {
-			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, count(len(result.tree.Files), "file"))
+			fmt.Fprintf(s.stderr, "%s is in %s (%s)\n", result.environment.Name.Value, result.folder, diag.Plural(len(result.tree.Files), "file"))
 		}
 	}
 	return out.Flush()
@@ -56,15 +56,8 @@ func (p textPrinter) result(r *result, named bool) {
 
 // size says how much was compiled.
 func (r *result) size() string {
-	return fmt.Sprintf("%s on %s, %s", count(len(r.assignments), "target"), count(len(r.fleet.ClusterTypes), "cluster type"),
-		count(len(r.tree.Files), "file"))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s on %s, %s", diag.Plural(len(r.assignments), "target"), diag.Plural(len(r.fleet.ClusterTypes), "cluster type"),
+		diag.Plural(len(r.tree.Files), "file"))
 }
 
 type textPrinter struct {

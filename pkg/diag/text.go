@@ -75,13 +75,17 @@ func unsafeRune(r rune) bool {
 func (l List) Summary() string {
 	var parts []string
 	for _, severity := range []Severity{Error, Warning} {
-		switch n := l.Count(severity); n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+severity.String())
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, severity))
+		if n := l.Count(severity); n > 0 {
+			parts = append(parts, Plural(n, severity.String()))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Plural writes a number with its noun: "1 file", "2 files".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -92,15 +93,8 @@ func (c *Change) CountFiles(action Action) int {
 
 // Plan is the change in one line, the same wherever it is shown.
 func (c *Change) Plan() string {
-	return fmt.Sprintf("%s on %s: +%d ~%d -%d =%d", count(len(c.Targets), "target"), count(c.ClusterTypes, "cluster type"),
+	return fmt.Sprintf("%s on %s: +%d ~%d -%d =%d", diag.Plural(len(c.Targets), "target"), diag.Plural(c.ClusterTypes, "cluster type"),
 		c.Count(Added), c.Count(Changed), c.Count(Removed), c.Count(Unchanged))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Compare finds what must change for the published files to become those of the tree. old is nil if

@@ -42,6 +42,9 @@ const (
 	RuleRemoteBranch = "remote-branch"
 	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
 	RuleUncheckedCommit = "unchecked-commit"
+	// RuleWholeFolder is the notice that a plain folder was read as a branch that it has no
+	// sub-folder for, although it has some for others.
+	RuleWholeFolder = "whole-folder"
 )
 
 // IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,

@@ -66,6 +66,10 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 	}
 	if root != f {
 		r.keepOpen(root)
+	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
+		list.Notice(RuleWholeFolder, culprit(source.Ref, RuleBranchNotFound), about(source.Ref, fmt.Sprintf(
+			"%s has a folder \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
+			diag.Hint("make a folder for the branch, or mend its name"))
 	}
 	source.FS = &folderFS{root: root}
 	if commit := source.Ref.Commit; commit != "" {

@@ -122,11 +122,10 @@ func uniqueObjects[T any](objects []T, object func(T) *Object, diags *diag.List)
 
 func duplicate(first, second *Object, diags *diag.List) {
 	message := fmt.Sprintf("%s %q is defined twice", second.Kind, second.Name.Value)
-	hint := "rename one of them"
 	if second.Source.Ref.Role == Tenant || first.Source.Ref.Role == Tenant {
 		message = fmt.Sprintf("%s %q of %s is taken already by %s", second.Kind, second.Name.Value, owner(second), owner(first))
 	}
-	diags.Error("duplicate-object", second.Name.At, message, diag.See(first.Name.At, "first defined here"), diag.Hint(hint))
+	diags.Error("duplicate-object", second.Name.At, message, diag.See(first.Name.At, "first defined here"), diag.Hint("rename one of them"))
 }
 
 // owner names who brought an object in.
@@ -205,14 +204,7 @@ func noticeOthers(parts []*Objects, diags *diag.List) {
 		list = append(list, fmt.Sprintf("%s (%d)", kind, byKind[kind]))
 	}
 	diags.Notice("other-kinds", diag.Place{}, fmt.Sprintf("skipped %s of other API groups: %s",
-		plural(total, "document"), strings.Join(list, ", ")))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+		diag.Plural(total, "document"), strings.Join(list, ", ")))
 }
 
 // UniqueEnvironments returns the environments of a control plane in order of name, and reports those

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -127,7 +129,7 @@ func noneOf(failure *jsonschema.ValidationError, keyword string, groups [][]find
 	if len(groups) > shownAlternatives {
 		reasons = append(reasons, fmt.Sprintf("and %d more", len(groups)-shownAlternatives))
 	}
-	message := fmt.Sprintf("matches none of the %s", countText(len(failure.Causes), "alternative"))
+	message := fmt.Sprintf("matches none of the %s", diag.Plural(len(failure.Causes), "alternative"))
 	if len(failure.Causes) == 1 {
 		message = "does not match the only alternative"
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
@@ -43,7 +45,7 @@ func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
 // sizeText explains failures about counts.
 func sizeText(failure jsonschema.ErrorKind) (keyword, message string) {
 	limit := func(keyword, bound string, want int, noun string, got int) (string, string) {
-		return keyword, fmt.Sprintf("must have at %s %s, but has %d", bound, countText(want, noun), got)
+		return keyword, fmt.Sprintf("must have at %s %s, but has %d", bound, diag.Plural(want, noun), got)
 	}
 	switch k := failure.(type) {
 	case *kind.MinLength:
@@ -59,15 +61,15 @@ func sizeText(failure jsonschema.ErrorKind) (keyword, message string) {
 	case *kind.MaxProperties:
 		return limit("maxProperties", "most", k.Want, "key", k.Got)
 	case *kind.AdditionalItems:
-		return "additionalItems", fmt.Sprintf("has %s too many", countText(k.Count, "item"))
+		return "additionalItems", fmt.Sprintf("has %s too many", diag.Plural(k.Count, "item"))
 	case *kind.UniqueItems:
 		return "uniqueItems", fmt.Sprintf("must not hold an item twice, but items %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Contains:
 		return "contains", "must have an item matching \"contains\", but none does"
 	case *kind.MinContains:
-		return "minContains", fmt.Sprintf("must have at least %s matching \"contains\", but has %d", countText(k.Want, "item"), len(k.Got))
+		return "minContains", fmt.Sprintf("must have at least %s matching \"contains\", but has %d", diag.Plural(k.Want, "item"), len(k.Got))
 	case *kind.MaxContains:
-		return "maxContains", fmt.Sprintf("must have at most %s matching \"contains\", but has %d", countText(k.Want, "item"), len(k.Got))
+		return "maxContains", fmt.Sprintf("must have at most %s matching \"contains\", but has %d", diag.Plural(k.Want, "item"), len(k.Got))
 	}
 	return "", ""
 }

@@ -56,9 +56,9 @@ func showValue(value any) string {
 	case string:
 		return quoteShort(value)
 	case map[string]any:
-		return showWhole(value, "an object with "+countText(len(value), "key"))
+		return showWhole(value, "an object with "+diag.Plural(len(value), "key"))
 	case []any:
-		return showWhole(value, "a list of "+countText(len(value), "item"))
+		return showWhole(value, "a list of "+diag.Plural(len(value), "item"))
 	default:
 		return shorten(fmt.Sprint(value), shownLength)
 	}
@@ -130,14 +130,6 @@ func describeType(name string) string {
 	default:
 		return "a " + name
 	}
-}
-
-// countText writes a count with its noun.
-func countText(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // joinOr joins texts as in "a, b or c".

@@ -113,7 +113,7 @@ func (x *index) apply(r requirement, found set) {
 		for _, value := range r.values {
 			x.drop(found, x.byValue[label{r.key, value}])
 		}
-	default:
+	case selection.In, selection.Equals:
 		either := newSet(x.size)
 		for _, value := range r.values {
 			if s := x.byValue[label{r.key, value}]; s != nil {

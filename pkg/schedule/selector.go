@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -51,7 +52,7 @@ func compile(written model.Selector, diags *diag.List) selector {
 		if !known {
 			if expression.Operator.Value != "" { // else reported as missing
 				diags.Error("invalid-selector", expression.Operator.At, fmt.Sprintf("unknown operator %q", expression.Operator.Value),
-					diag.Hint(diag.DidYouMean(expression.Operator.Value, []string{"In", "NotIn", "Exists", "DoesNotExist"})))
+					diag.Hint(diag.DidYouMean(expression.Operator.Value, slices.Sorted(maps.Keys(operators)))))
 			}
 			continue
 		}
