@@ -68,7 +68,7 @@ func TestInvalidSelectors(t *testing.T) {
 	}{
 		{
 			"unknown operator", `{matchExpressions: [{key: a, operator: Like, values: [x]}]}`,
-			`7:49: error: unknown operator "Like" [invalid-selector]` + "\n    hint: one of In, NotIn, Exists, DoesNotExist\n",
+			`7:49: error: unknown operator "Like" [invalid-selector]` + "\n    hint: one of DoesNotExist, Exists, In, NotIn\n",
 		},
 		{
 			"misspelt operator", `{matchExpressions: [{key: a, operator: notIn, values: [x]}]}`,
@@ -76,7 +76,7 @@ func TestInvalidSelectors(t *testing.T) {
 		},
 		{
 			"kubectl's operator", `{matchExpressions: [{key: a, operator: "=", values: [x]}]}`,
-			`7:49: error: unknown operator "=" [invalid-selector]` + "\n    hint: one of In, NotIn, Exists, DoesNotExist\n",
+			`7:49: error: unknown operator "=" [invalid-selector]` + "\n    hint: one of DoesNotExist, Exists, In, NotIn\n",
 		},
 		{
 			"In without values", `{matchExpressions: [{key: a, operator: In}]}`,
@@ -113,7 +113,7 @@ func TestInvalidSelectors(t *testing.T) {
 		{
 			"all at once", `{matchLabels: {a: "x y"}, matchExpressions: [{key: a, operator: Like}, {key: b, operator: In}]}`,
 			`7:28: error: invalid selector: "x y": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character [invalid-selector]` + "\n" +
-				`7:74: error: unknown operator "Like" [invalid-selector]` + "\n    hint: one of In, NotIn, Exists, DoesNotExist\n" +
+				`7:74: error: unknown operator "Like" [invalid-selector]` + "\n    hint: one of DoesNotExist, Exists, In, NotIn\n" +
 				`7:81: error: invalid selector: operator In needs values for key "b" [invalid-selector]` + "\n",
 		},
 	}
