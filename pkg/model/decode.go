@@ -295,6 +295,15 @@ func (d *decoder) merged(n *yaml.Node, path *trail) []entry {
 	return nil
 }
 
+// unquotedKey warns of a key that YAML reads as something other than the text that is written, as
+// Kubernetes does: the label n becomes "false".
+func (d *decoder) unquotedKey(e entry) {
+	if value, _ := resolve(e.key); e.name != e.key.Value && value != nil {
+		d.diags.Warning("unquoted-key", d.place(e.key), fmt.Sprintf("YAML reads the key %s as %q", e.key.Value, e.name),
+			diag.Hint(fmt.Sprintf("put it in quotes: %q", e.key.Value)))
+	}
+}
+
 // textMap decodes a mapping of strings.
 func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
 	if isNull(n) {
@@ -310,6 +319,7 @@ func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
 		if full(d.diags) {
 			break
 		}
+		d.unquotedKey(e)
 		texts[e.name] = d.text(target(e.value), path.key(e.name))
 	}
 	out.Set(reflect.ValueOf(texts))

@@ -143,12 +143,14 @@ func TestStrictDecoding(t *testing.T) {
 		}},
 
 		// duplicates
-		{"key twice", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: '1'\n  y: '1'\n  x: '2'\n", []string{
+		{"key twice", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: '1'\n  z: '1'\n  x: '2'\n", []string{
 			`repo:f.yaml:7:3: error: key "x" is given twice [duplicate-key] remove one of them`,
 		}},
 		{"key twice, written differently", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {yes: a, 'true': b, 1: c, 0x1: d}\n", []string{
+			`repo:f.yaml:4:8: warning: YAML reads the key yes as "true" [unquoted-key] put it in quotes: "yes"`,
 			`repo:f.yaml:4:16: error: key "true" is given twice [duplicate-key] remove one of them`,
 			`repo:f.yaml:4:33: error: key "0x1" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:4:33: warning: YAML reads the key 0x1 as "1" [unquoted-key] put it in quotes: "0x1"`,
 		}},
 		{"key twice, by an alias", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: &n a}\ndata: {a: x, *n : z}\n", []string{
 			`repo:f.yaml:4:14: error: key "a" is given twice [duplicate-key] remove one of them`,
@@ -207,7 +209,7 @@ func TestNulls(t *testing.T) {
 		"b.yaml": api + "kind: SchedulingPolicy\nmetadata: {name: p}\nspec:\n  deploymentTargetSelector:\n    workspace:\n    labelSelector:\n  clusterTypeSelector: ~\n",
 		"c.yaml": api + "kind: SchedulingPolicy\nmetadata: {name: q}\nspec:\n",
 		"d.yaml": api + "kind: SchedulingPolicy\nmetadata: {name: r}\n",
-		"e.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {a: }}\ndata: {x: , y: ~, z: ''}\n",
+		"e.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, labels: {a: }}\ndata: {x: , w: ~, z: ''}\n",
 		"f.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\ndata:\n",
 		"g.yaml": api + "kind: BaseRepo\nmetadata: {name: main}\nspec: {repo: https://h/r, branch: main, commit: , path: }\n",
 	})
