@@ -64,7 +64,8 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	return environments, diags
 }
 
-// readMain reads the base branch and notes which one that is.
+// readMain reads the base branch, and keeps its name if it was not given: Fleet needs it for --base and
+// for messages.
 func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	ref := model.Ref{
 		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
@@ -180,37 +181,7 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 
 // readBases reads the common data that the environment sees.
 func (l *fleetLoad) readBases(ctx context.Context) {
-	platform := l.parts[0]
-	var refs []model.Ref
-	main := -1
-	for _, base := range platform.BaseRepos {
-		if base.Broken {
-			l.baseUnread = true
-			continue
-		}
-		ref := model.Ref{
-			Repo: base.Repo.Value, Branch: base.Branch.Value, Commit: base.Commit.Value, Path: base.Path.Value,
-			Role: model.Base, At: base.Repo.At, BranchAt: base.Branch.At, CommitAt: base.Commit.At, PathAt: base.Path.At,
-			Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
-		}
-		if base.Name.Value == model.MainBase {
-			main = len(refs)
-			l.noticeAhead(ctx, base, ref)
-			l.override(&ref)
-		}
-		refs = append(refs, ref)
-	}
-	if main < 0 && l.controlPlane.Base != "" {
-		ref := model.Ref{
-			Repo: l.environment.ControlPlane.Repo.Value, Branch: l.controlPlane.BaseBranch, Path: ".",
-			Role: model.Base, At: l.environment.ControlPlane.Repo.At, Subject: "flag --base",
-		}
-		l.override(&ref)
-		main, refs = len(refs), append(refs, ref)
-	}
-	if main < 0 {
-		l.neverPromoted(platform.BaseRepos)
-	}
+	refs, main := l.baseRefs(ctx)
 	for i, objects := range l.read(ctx, refs, noRegistration) {
 		if objects == nil {
 			l.baseUnread = true
@@ -223,6 +194,45 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 	}
 	if main >= 0 {
 		l.explainPromotion(refs[main].Subject)
+	}
+}
+
+// baseRefs returns what the BaseRepos name, and which of it is the promoted base; -1 if none is.
+func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
+	main = -1
+	for _, base := range l.parts[0].BaseRepos {
+		if base.Broken {
+			l.baseUnread = true
+			continue
+		}
+		ref := baseRef(base)
+		if base.Name.Value == model.MainBase {
+			main = len(refs)
+			l.noticeAhead(ctx, base, ref)
+			l.override(&ref)
+		}
+		refs = append(refs, ref)
+	}
+	switch {
+	case main >= 0:
+	case l.controlPlane.Base != "":
+		ref := model.Ref{
+			Repo: l.environment.ControlPlane.Repo.Value, Branch: l.controlPlane.BaseBranch, Path: ".",
+			Role: model.Base, At: l.environment.ControlPlane.Repo.At,
+		}
+		l.override(&ref)
+		main, refs = len(refs), append(refs, ref)
+	default:
+		l.neverPromoted(l.parts[0].BaseRepos)
+	}
+	return refs, main
+}
+
+func baseRef(base *model.BaseRepo) model.Ref {
+	return model.Ref{
+		Repo: base.Repo.Value, Branch: base.Branch.Value, Commit: base.Commit.Value, Path: base.Path.Value,
+		Role: model.Base, At: base.Repo.At, BranchAt: base.Branch.At, CommitAt: base.Commit.At, PathAt: base.Path.At,
+		Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
 	}
 }
 

@@ -51,35 +51,25 @@ func (f *Fleet) Template(name string) *Template {
 func NewFleet(environment *Environment, names []string, parts []*Objects) (*Fleet, diag.List) {
 	var diags diag.List
 	f := &Fleet{Environment: environment, Environments: names}
-	var workloads []*Workload
 	for _, part := range parts {
 		f.Sources = append(f.Sources, part.Source)
 		f.Incomplete = f.Incomplete || part.Incomplete
 		f.PlatformIncomplete = f.PlatformIncomplete || part.Incomplete && part.Source.Ref.Role != Tenant
-		f.BaseRepos = append(f.BaseRepos, part.BaseRepos...)
-		f.GitOpsRepos = append(f.GitOpsRepos, part.GitOpsRepos...)
-		f.ClusterTypes = append(f.ClusterTypes, part.ClusterTypes...)
 		f.Targets = append(f.Targets, part.DeploymentTargets...)
-		f.Policies = append(f.Policies, part.Policies...)
-		f.Templates = append(f.Templates, part.Templates...)
-		f.ConfigSchemas = append(f.ConfigSchemas, part.ConfigSchemas...)
-		f.ConfigMaps = append(f.ConfigMaps, part.ConfigMaps...)
-		f.Registrations = append(f.Registrations, part.Registrations...)
-		workloads = append(workloads, part.Workloads...)
 		part.checkNotEmpty(&diags)
 	}
 	noticeOthers(parts, &diags)
-	workloads = uniqueObjects(workloads, func(w *Workload) *Object { return &w.Object }, &diags)
+	workloads := gather(parts, func(o *Objects) []*Workload { return o.Workloads }, &diags)
 	f.checkEnvironments(workloads, &diags)
 	f.addTargets(workloads, &diags)
-	f.BaseRepos = uniqueObjects(f.BaseRepos, func(b *BaseRepo) *Object { return &b.Object }, &diags)
-	f.GitOpsRepos = uniqueObjects(f.GitOpsRepos, func(g *GitOpsRepo) *Object { return &g.Object }, &diags)
-	f.ClusterTypes = uniqueObjects(f.ClusterTypes, func(c *ClusterType) *Object { return &c.Object }, &diags)
-	f.Policies = uniqueObjects(f.Policies, func(s *SchedulingPolicy) *Object { return &s.Object }, &diags)
-	f.Templates = uniqueObjects(f.Templates, func(t *Template) *Object { return &t.Object }, &diags)
-	f.ConfigSchemas = uniqueObjects(f.ConfigSchemas, func(c *ConfigSchema) *Object { return &c.Object }, &diags)
-	f.ConfigMaps = uniqueObjects(f.ConfigMaps, func(c *ConfigMap) *Object { return &c.Object }, &diags)
-	f.Registrations = uniqueObjects(f.Registrations, func(r *WorkloadRegistration) *Object { return &r.Object }, &diags)
+	f.BaseRepos = gather(parts, func(o *Objects) []*BaseRepo { return o.BaseRepos }, &diags)
+	f.GitOpsRepos = gather(parts, func(o *Objects) []*GitOpsRepo { return o.GitOpsRepos }, &diags)
+	f.ClusterTypes = gather(parts, func(o *Objects) []*ClusterType { return o.ClusterTypes }, &diags)
+	f.Policies = gather(parts, func(o *Objects) []*SchedulingPolicy { return o.Policies }, &diags)
+	f.Templates = gather(parts, func(o *Objects) []*Template { return o.Templates }, &diags)
+	f.ConfigSchemas = gather(parts, func(o *Objects) []*ConfigSchema { return o.ConfigSchemas }, &diags)
+	f.ConfigMaps = gather(parts, func(o *Objects) []*ConfigMap { return o.ConfigMaps }, &diags)
+	f.Registrations = gather(parts, func(o *Objects) []*WorkloadRegistration { return o.Registrations }, &diags)
 	for _, base := range f.BaseRepos {
 		if base.Name.Value == MainBase {
 			f.PromotedCommit = base.Commit.Value
@@ -93,20 +83,20 @@ const MainBase = "main"
 
 // unique sorts objects by name and reports those that have the same name. Which of them is kept
 // does not depend on the order they came in.
-func unique[T any](objects []T, object func(T) *Object, report func(first, second T)) []T {
+func unique[T kindred](objects []T, report func(first, second T)) []T {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b T) int {
-		x, y := object(a), object(b)
+		x, y := a.object(), b.object()
 		return cmp.Or(cmp.Compare(x.Name.Value, y.Name.Value), x.Name.At.Compare(y.Name.At),
 			cmp.Compare(owner(x), owner(y))) // one file can be read for two registrations
 	})
 	kept := objects[:0]
 	for _, candidate := range objects {
-		name := object(candidate).Name.Value
+		name := candidate.object().Name.Value
 		if name == "" {
 			continue // reported as missing
 		}
-		if last := len(kept) - 1; last >= 0 && object(kept[last]).Name.Value == name {
+		if last := len(kept) - 1; last >= 0 && kept[last].object().Name.Value == name {
 			report(kept[last], candidate)
 			continue
 		}
@@ -115,9 +105,13 @@ func unique[T any](objects []T, object func(T) *Object, report func(first, secon
 	return kept
 }
 
-// uniqueObjects is unique for objects of one kind, which must not share a name.
-func uniqueObjects[T any](objects []T, object func(T) *Object, diags *diag.List) []T {
-	return unique(objects, object, func(first, second T) { duplicate(object(first), object(second), diags) })
+// gather returns the objects of one kind of all sources, in order of name. They must not share one.
+func gather[T kindred](parts []*Objects, list func(*Objects) []T, diags *diag.List) []T {
+	var all []T
+	for _, part := range parts {
+		all = append(all, list(part)...)
+	}
+	return unique(all, func(first, second T) { duplicate(first.object(), second.object(), diags) })
 }
 
 func duplicate(first, second *Object, diags *diag.List) {
@@ -153,7 +147,7 @@ func (f *Fleet) addTargets(workloads []*Workload, diags *diag.List) {
 	for _, w := range workloads {
 		targets = append(targets, unfold(w, environment)...)
 	}
-	f.Targets = unique(targets, func(t *DeploymentTarget) *Object { return &t.Object }, func(first, second *DeploymentTarget) {
+	f.Targets = unique(targets, func(first, second *DeploymentTarget) {
 		diags.Error("target-collision", second.Name.At, fmt.Sprintf("deployment target %q of %s collides with that of %s",
 			second.Name.Value, second.describeOwner(), first.describeOwner()),
 			diag.See(first.Name.At, "first defined here"), diag.Hint("rename one of the targets"))
@@ -211,6 +205,6 @@ func noticeOthers(parts []*Objects, diags *diag.List) {
 // that have the same name.
 func UniqueEnvironments(objects *Objects) ([]*Environment, diag.List) {
 	var diags diag.List
-	environments := uniqueObjects(objects.Environments, func(e *Environment) *Object { return &e.Object }, &diags)
+	environments := gather([]*Objects{objects}, func(o *Objects) []*Environment { return o.Environments }, &diags)
 	return environments, diags
 }

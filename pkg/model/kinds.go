@@ -34,6 +34,12 @@ type Object struct {
 	Broken bool
 }
 
+// object makes every kind that embeds Object one.
+func (o *Object) object() *Object { return o }
+
+// kindred is any of the kinds.
+type kindred interface{ object() *Object }
+
 // objectMeta is Kubernetes' ObjectMeta; what the model does not use is accepted as it comes.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/
 type objectMeta struct {
