@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -27,7 +28,7 @@ func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 		targets, clusterTypes := s.targets.find(p.targets), s.clusterTypes.find(p.clusterTypes)
 		s.narrow(targets, p)
 		if !fleet.Incomplete {
-			warnNoMatch(p, targets, clusterTypes, &diags)
+			s.warnNoMatch(p, targets, clusterTypes, &diags)
 		}
 		for _, c := range clusterTypes.members() {
 			for _, t := range targets.members() {
@@ -98,7 +99,12 @@ func (s *scheduler) assignments(reasons map[pair][]*model.SchedulingPolicy) []As
 
 // warnNoMatch says which side of a policy is empty: rollouts are partial all the time, so it is
 // never an error.
-func warnNoMatch(p policy, targets, clusterTypes set, diags *diag.List) {
+func (s *scheduler) warnNoMatch(p policy, targets, clusterTypes set, diags *diag.List) {
+	if w := p.Workspace; w.Value != "" && s.byWorkspace[w.Value] == nil {
+		diags.Warning("no-match", w.At, fmt.Sprintf("SchedulingPolicy %q is for workspace %q, which has no deployment target here", p.Name.Value, w.Value),
+			diag.Hint(diag.DidYouMean(w.Value, slices.Sorted(maps.Keys(s.byWorkspace)))))
+		return
+	}
 	switch {
 	case targets.empty() && clusterTypes.empty():
 		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no deployment target and no cluster type", p.Name.Value))

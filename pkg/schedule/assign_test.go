@@ -96,7 +96,10 @@ func TestAssignWarnsOfPoliciesThatMatchNothing(t *testing.T) {
 		{"{" + targets + "}", `3:18: warning: SchedulingPolicy "p" selects no deployment target [no-match]` + "\n"},
 		{"{" + clusterTypes + "}", `3:18: warning: SchedulingPolicy "p" selects no cluster type [no-match]` + "\n"},
 		{"{" + targets + ", " + clusterTypes + "}", `3:18: warning: SchedulingPolicy "p" selects no deployment target and no cluster type [no-match]` + "\n"},
-		{"{deploymentTargetSelector: {workspace: bank}}", `3:18: warning: SchedulingPolicy "p" selects no deployment target [no-match]` + "\n"},
+		{
+			"{deploymentTargetSelector: {workspace: bank}}",
+			`4:46: warning: SchedulingPolicy "p" is for workspace "bank", which has no deployment target here [no-match]` + "\n    hint: one of shop\n",
+		},
 		{"{deploymentTargetSelector: {workspace: shop}}", ""},
 	}
 	for _, test := range tests {
