@@ -55,6 +55,7 @@ var otherRules = map[string]string{
 	"invalid-repository":  "What should be a repository or folder cannot be read as one.",
 	"lfs-pointer":         "A file that would be read is a Git LFS pointer, whose content is elsewhere.",
 	"not-text":            "A YAML file is not UTF-8 text, or holds a NUL byte.",
+	"other-branch":        "The work tree of a clone holds another branch than the one that is asked for.",
 	"output-folder":       "The folder of `--output-dir` cannot be written, or holds something that is not kalypso's.",
 	"output-path":         "A file would be written where none of ours may be.",
 	"pack-refused":        "What a server sends would exhaust the machine, or is damaged.",

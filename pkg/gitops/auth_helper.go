@@ -8,7 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 )
+
+// helperPatience is how long a credential helper may take.
+const helperPatience = 30 * time.Second
 
 // GitCredential asks git's credential helpers, through `git credential fill`, as the user has
 // configured them. It never asks a person: no prompt, no window. Where git is not installed, or no
@@ -22,11 +26,14 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	if err != nil {
 		return "", "", err
 	}
+	ctx, cancel := context.WithTimeout(ctx, helperPatience)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, git,
 		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
 	cmd.Env = append(os.Environ(),
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 	cmd.Stdin = strings.NewReader(question)
+	cmd.WaitDelay = time.Second // a helper that hangs is a child of git, and keeps its output open
 	answer, err := cmd.Output()
 	if err != nil {
 		return "", "", ctx.Err()

@@ -42,6 +42,8 @@ const (
 	RuleRemoteBranch = "remote-branch"
 	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
 	RuleUncheckedCommit = "unchecked-commit"
+	// RuleOtherBranch is the notice that a work tree does not hold the branch that is asked for.
+	RuleOtherBranch = "other-branch"
 	// RuleWholeFolder is the notice that a plain folder was read as a branch that it has no
 	// sub-folder for, although it has some for others.
 	RuleWholeFolder = "whole-folder"

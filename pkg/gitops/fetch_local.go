@@ -96,6 +96,7 @@ func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.S
 	if ref.WorkTree && repo.workTree == "" {
 		return noWorkTree(repo.name)
 	}
+	noticeWorkTree(repo, *ref, r.worktree, list)
 	if ref.WorkTree || checkedOut && r.worktree && ref.Role != model.Output {
 		return r.readWorkTree(repo, source)
 	}
@@ -114,6 +115,18 @@ func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.S
 		r.noticeUncommitted(ctx, repo, source, list)
 	}
 	return nil
+}
+
+// noticeWorkTree says what is in a work tree that is read, or why it is not.
+func noticeWorkTree(repo *localRepo, ref model.Ref, wanted bool, list *diag.List) {
+	has := repo.checkedOut()
+	switch {
+	case repo.workTree == "" || ref.Role == model.Output:
+	case ref.WorkTree && has != ref.Branch && has != "":
+		list.Notice(RuleOtherBranch, ref.At, about(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo.name, has, ref.Branch)))
+	case wanted && !ref.WorkTree && has == "":
+		list.Notice(RuleOtherBranch, ref.At, about(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo.name)))
+	}
 }
 
 func noWorkTree(name string) *Error {

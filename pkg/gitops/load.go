@@ -13,6 +13,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
+// ruleBaseAhead is the notice that the base branch has moved on.
+const ruleBaseAhead = "base-ahead"
+
 // WorktreeBase as ControlPlane.Base reads the base from the work tree of the control plane.
 const WorktreeBase = "worktree"
 
@@ -91,7 +94,7 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 // standsFor lets a control plane that was given as a path stand for the URL that its Environments
 // name, and returns that URL. If they name several, the path stands for the first.
 func (l *Loader) standsFor(environments []*model.Environment) string {
-	if !l.reader.IsLocal(l.controlPlane.Repo) {
+	if !IsLocal(l.controlPlane.Repo) {
 		return ""
 	}
 	for _, e := range environments {
@@ -176,7 +179,18 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 		return false
 	}
 	l.parts = append(l.parts, objects[0])
+	l.checkOutputs(objects[0].GitOpsRepos)
 	return true
+}
+
+// checkOutputs refuses GitOps repositories that could never be read, before anything is.
+func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
+	for _, repo := range repos {
+		ref := outputRef(repo)
+		if _, err := l.reader.locate(ref); err != nil && !repo.Broken {
+			report(&l.diags, ref, l.reader.clean(err))
+		}
+	}
 }
 
 // readBases reads the common data that the environment sees.
@@ -244,7 +258,7 @@ func (l *fleetLoad) override(ref *model.Ref) {
 	case base == WorktreeBase:
 		ref.Commit, ref.WorkTree = "", true
 	case isCommitID(base):
-		ref.Commit = base
+		ref.Commit = strings.ToLower(base)
 	default:
 		ref.Branch, ref.Commit = base, ""
 	}
@@ -282,18 +296,23 @@ func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 
 // explainPromotion adds what to do about a base that cannot be read; subject is what asked for it.
 func (l *fleetLoad) explainPromotion(subject string) {
+	notThere := false
 	for i, d := range l.diags {
 		switch {
 		case !strings.HasPrefix(d.Message, subject+": "):
 		case d.Rule == RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
+			notThere = true
 		case d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && isHex(l.controlPlane.Base):
 			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
+	if notThere { // then nothing is ahead of it
+		l.diags = slices.DeleteFunc(l.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleBaseAhead })
+	}
 }
 
-func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+func isHex(s string) bool { return strings.Trim(strings.ToLower(s), "0123456789abcdef") == "" }
 
 // noticeAhead says when the base branch has moved on since the environment was promoted.
 func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {
@@ -305,7 +324,7 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
 		return // that the commit itself can be read is all that is needed
 	}
-	l.diags.Notice("base-ahead", base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
+	l.diags.Notice(ruleBaseAhead, base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
 		ref.Branch, tip, base.Commit.Value), diag.Hint("--base "+ref.Branch+" compiles what it would get"))
 }
 

@@ -116,6 +116,10 @@ func TestLoadFailures(t *testing.T) {
 			},
 			`b.yaml:6:11: error: WorkloadRegistration "b" registers the same place as "a" [duplicate-registration]`,
 		},
+		"a GitOps repository that is refused": {
+			gitopstest.Files{"base.yaml": baseFile("main", ""), "gitops.yaml": loadHeader + "GitOpsRepo\nmetadata: {name: dev}\nspec: {repo: 'http://example.com/x', branch: dev}\n"},
+			`gitops.yaml:4:14: error: GitOpsRepo "dev": the repository "http://example.com/x" is refused`,
+		},
 		"a URL that is refused": {
 			gitopstest.Files{"base.yaml": baseFile("main", ""), "app.yaml": registrationFile("app", "file:///etc", "main", ".")},
 			`app.yaml:6:11: error: WorkloadRegistration "app": the repository "file:///etc" is refused`,
@@ -131,7 +135,9 @@ func TestLoadFailures(t *testing.T) {
 			require.NoError(t, err)
 			fleet, diags := loadFleet(t, ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
 			assert.Contains(t, lines(diags), test.want)
-			assert.True(t, fleet.Incomplete, "nothing may be concluded from what is missing")
+			if !strings.HasPrefix(name, "a GitOps") {
+				assert.True(t, fleet.Incomplete, "nothing may be concluded from what is missing")
+			}
 		})
 	}
 }
@@ -187,4 +193,40 @@ func TestLoadReadsEachRepositoryOnce(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{"/control-plane.git/info/refs": 1, "/app.git/info/refs": 1}, refs)
+}
+
+// TestOutputBelowAPath reads a GitOps branch on which the folder of the output is not there yet.
+func TestOutputBelowAPath(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "gitops.git")
+	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"README.md": "x", "file": "x"}})
+	require.NoError(t, err)
+	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + dir}})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
+	for path, want := range map[string]string{"clusters/all": "", "file": "is no folder"} {
+		outputs := reader.ReadOutputs(t.Context(), &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
+			Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: path},
+		}}}})
+		change, err := Compare(t.Context(), outputs[0].Tree, oneTarget)
+		if want != "" {
+			require.ErrorContains(t, err, want, path)
+			continue
+		}
+		require.NoError(t, err, path)
+		assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan())
+	}
+}
+
+// TestLoadReplacesTheControlPlane reads all branches of a control plane that is given by its URL from
+// where a wildcard says.
+func TestLoadReplacesTheControlPlane(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := gitopstest.Bare(filepath.Join(dir, "control-plane.git"),
+		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev"), "x.yaml": ""}},
+		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": baseFile("main", "")}})
+	require.NoError(t, err)
+	_, diags := loadFleet(t, ControlPlane{Repo: "https://github.com/acme/control-plane"}, "https://github.com/acme/*="+dir+"/*.git")
+	assert.Empty(t, lines(diags))
 }

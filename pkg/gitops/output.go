@@ -25,10 +25,7 @@ type Output struct {
 func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 	outputs := make([]Output, len(fleet.GitOpsRepos))
 	for i, repo := range fleet.GitOpsRepos {
-		sources, diags := r.Read(ctx, []model.Ref{{
-			Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
-			Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
-		}})
+		sources, diags := r.Read(ctx, []model.Ref{outputRef(repo)})
 		outputs[i] = Output{Repo: repo, Diags: diags}
 		if source := sources[0]; source != nil {
 			outputs[i].Commit = source.Commit
@@ -38,14 +35,28 @@ func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 	return outputs
 }
 
+func outputRef(repo *model.GitOpsRepo) model.Ref {
+	return model.Ref{
+		Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
+		Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
+	}
+}
+
 // below returns a folder of a tree. One that does not exist yet is empty.
 func below(tree fs.FS, folder string) fs.FS {
 	if folder == "." {
 		return tree
 	}
+	info, err := fs.Stat(tree, folder)
+	if err == nil && !info.IsDir() {
+		err = errors.New("the path of the GitOpsRepo is no folder")
+	}
+	if err != nil {
+		return brokenFS{err}
+	}
 	sub, err := fs.Sub(tree, folder)
 	if err != nil {
-		return brokenFS{errors.New("the path of the GitOpsRepo leaves the repository")}
+		return brokenFS{err}
 	}
 	return sub
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	// The rules of .gitignore, as Flux applies them: Flux uses a copy of this package. It is the only
 	// part of go-git that the pure stages may see.
@@ -209,6 +210,10 @@ func (w *walker) at(p string) diag.Place { return diag.Place{File: w.source.File
 // notFollowed reports a symbolic link or submodule in a place that is read: what it stands for is
 // not known, and unknown is not empty.
 func (w *walker) notFollowed(p string, isLink bool) {
+	if strings.ContainsRune(p, utf8.RuneError) { // io/fs has no way to name it
+		w.diags.Error("unreadable", w.at(p), "the name of the file is not valid UTF-8", diag.Hint("rename it"))
+		return
+	}
 	if !isLink {
 		w.diags.Warning("submodule", w.at(p), "submodules are not read",
 			diag.Hint("exclude it with .sourceignore if that is meant"))
