@@ -26,12 +26,20 @@ func builtinConfigMap(namespace string, values *Values) (string, error) {
 		return "", nil
 	}
 	data := make(map[string]string, len(values.Data))
-	for key := range values.Data {
+	var wrong keyErrors
+	for _, key := range slices.Sorted(maps.Keys(values.Data)) {
+		if len(key) > maxConfigMapKey {
+			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), maxConfigMapKey)})
+			continue
+		}
 		text, err := values.text(key)
 		if err != nil {
 			return "", err
 		}
 		data[key] = text
+	}
+	if len(wrong) > 0 {
+		return "", wrong
 	}
 	out, err := yaml.Marshal(map[string]any{
 		"apiVersion": "v1",
@@ -42,19 +50,23 @@ func builtinConfigMap(namespace string, values *Values) (string, error) {
 	return string(out), err
 }
 
+// maxConfigMapKey is how long a key of a ConfigMap may be; longer ones would not be read as keys by
+// every YAML parser either.
+const maxConfigMapKey = 253
+
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // shellEscapes are the characters that mean something between double quotes in a POSIX shell.
 var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
 // builtinEnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
-// gets back exactly the values. The error is a shellErrors for what a shell cannot hold.
+// gets back exactly the values. The error is a keyErrors for what a shell cannot hold.
 func builtinEnvFile(values *Values) (string, error) {
 	var b strings.Builder
-	var wrong shellErrors
+	var wrong keyErrors
 	for _, key := range slices.Sorted(maps.Keys(values.Data)) {
 		if !shellName.MatchString(key) {
-			wrong = append(wrong, shellError{key, fmt.Sprintf("config key %q is no name that a shell variable may have", key)})
+			wrong = append(wrong, keyError{key, fmt.Sprintf("config key %q is no name that a shell variable may have", key)})
 			continue
 		}
 		text, err := values.text(key)
@@ -62,7 +74,7 @@ func builtinEnvFile(values *Values) (string, error) {
 			return "", err
 		}
 		if strings.Contains(text, "\x00") {
-			wrong = append(wrong, shellError{key, fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", key)})
+			wrong = append(wrong, keyError{key, fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", key)})
 			continue
 		}
 		fmt.Fprintf(&b, "export %s=\"%s\"\n", key, shellEscapes.Replace(text))
@@ -73,12 +85,12 @@ func builtinEnvFile(values *Values) (string, error) {
 	return b.String(), nil
 }
 
-// shellErrors are config keys and values that cannot be those of shell variables.
-type shellErrors []shellError
+// keyErrors are config keys that a built-in form cannot have, or cannot have with their values.
+type keyErrors []keyError
 
-type shellError struct{ key, message string }
+type keyError struct{ key, message string }
 
-func (e shellErrors) Error() string {
+func (e keyErrors) Error() string {
 	var messages []string
 	for _, wrong := range e {
 		messages = append(messages, wrong.message)

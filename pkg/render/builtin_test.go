@@ -180,12 +180,17 @@ func FuzzBuiltInConfigMap(f *testing.F) {
 		f.Add("KEY", text)
 	}
 	f.Add("a: b", "- x")
+	f.Add(strings.Repeat("K", 1200), "x")
 	f.Fuzz(func(t *testing.T, key, text string) {
 		readable, err := json.Marshal([]string{key, text})
 		require.NoError(t, err)
 		var valid []string
 		require.NoError(t, json.Unmarshal(readable, &valid)) // without invalid UTF-8, as all that is read
 		content, err := builtinConfigMap("ns", &Values{Data: map[string]any{valid[0]: valid[1]}})
+		if len(valid[0]) > maxConfigMapKey {
+			require.ErrorContains(t, err, "Kubernetes allows 253")
+			return
+		}
 		if strings.ContainsFunc(valid[0]+valid[1], notInYAML) {
 			return // sigs.k8s.io/yaml says so itself, or escapes them
 		}

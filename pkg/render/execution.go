@@ -85,7 +85,7 @@ func (x *execution) configError(err error, path string, a *schedule.Assignment, 
 		return
 	}
 	x.path, x.failed = path, true
-	var wrong shellErrors
+	var wrong keyErrors
 	if !errors.As(err, &wrong) {
 		x.fail("invalid-output", a.ClusterType.ConfigType.At, err.Error())
 	}
