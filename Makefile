@@ -3,6 +3,7 @@
 GO       ?= go
 FUZZTIME ?= 10s
 BENCH    ?= .
+SIZES    ?= 1k,10k,100k,112500
 
 # Tools are pinned in a module of their own, so that none of them decides a version of ours.
 TOOL := $(GO) tool -modfile=tools/go.mod
@@ -11,7 +12,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./kalypso
@@ -43,7 +44,12 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 	@hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## run the benchmarks that match BENCH (all)
+bench: ## compile large fleets of SIZES (1k,10k,100k,112500), beside tar
+	$(GO) test -run '^$$' -bench Compile -benchmem ./cmd/kalypso
+	$(GO) run ./hack/bench -sizes '$(SIZES)'
+
+.PHONY: microbench
+microbench: ## run the benchmarks that match BENCH (all)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: vuln

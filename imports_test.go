@@ -27,6 +27,9 @@ type room struct {
 	thirdParty []string // module or package paths; what is below them is allowed too
 }
 
+// workshop tells whether the room is a program that only serves work on kalypso itself. It may import what tests may.
+func (r room) workshop() bool { return strings.HasPrefix(r.dir, "hack/") }
+
 // helper tells whether the room is there for tests, of any room, and only for them. It may import what tests may.
 func (r room) helper() bool { return strings.HasSuffix(r.dir, "test") }
 
@@ -69,6 +72,7 @@ var house = []room{
 		"github.com/spf13/pflag",
 		"sigs.k8s.io/yaml",
 	}},
+	{dir: "hack/bench"},
 }
 
 // machine is what pure rooms may not import: files, network, processes, chance. Below these paths too.
@@ -93,6 +97,7 @@ func TestImportsRefused(t *testing.T) {
 		{dir: "pkg/high", thirdParty: []string{"example.com/git/v5"}},
 		{dir: "pkg/high/hightest"},
 		{dir: "cmd/top"},
+		{dir: "hack/tool"},
 	}
 	const low, high = "pkg/low/a.go", "pkg/high/a.go"
 	for name, test := range map[string]struct {
@@ -104,6 +109,8 @@ func TestImportsRefused(t *testing.T) {
 		"own room in a test":      {file: "pkg/low/a_test.go", imports: module + "/pkg/low"},
 		"helper in a test":        {file: "pkg/low/a_test.go", imports: module + "/pkg/high/hightest"},
 		"helper in a program":     {"cmd/top/a.go", module + "/pkg/high/hightest", "cmd/top/a.go imports pkg/high/hightest, which is for tests only"},
+		"helper in the workshop":  {file: "hack/tool/a.go", imports: module + "/pkg/high/hightest"},
+		"workshop in a program":   {"cmd/top/a.go", module + "/hack/tool", "cmd/top/a.go imports hack/tool, which comes later"},
 		"any module in a helper":  {file: "pkg/high/hightest/a.go", imports: "example.com/server"},
 		"helper imports its room": {file: "pkg/high/hightest/a.go", imports: module + "/pkg/high"},
 		"unknown room":            {high, module + "/pkg/utils", "pkg/high/a.go imports pkg/utils, which is not in the table"},
@@ -133,6 +140,7 @@ func TestImportsRefused(t *testing.T) {
 				"pkg/high/doc.go":          {Data: []byte("package high")},
 				"pkg/high/hightest/doc.go": {Data: []byte("package hightest")},
 				"cmd/top/main.go":          {Data: []byte("package main")},
+				"hack/tool/main.go":        {Data: []byte("package main")},
 				".hidden/ignore.go":        {Data: []byte("not Go")},
 				test.file:                  {Data: fmt.Appendf(nil, "package p\nimport %q", test.imports)},
 			}
@@ -231,7 +239,7 @@ func judge(file string, imports []string, rooms []room) []string {
 	}
 	var problems []string
 	for _, name := range imports {
-		if reason := refusal(name, at, rooms, rooms[at].helper() || strings.HasSuffix(file, "_test.go")); reason != "" {
+		if reason := refusal(name, at, rooms, rooms[at].helper() || rooms[at].workshop() || strings.HasSuffix(file, "_test.go")); reason != "" {
 			problems = append(problems, fmt.Sprintf("%s imports %s, which %s", file, strings.TrimPrefix(name, module+"/"), reason))
 		}
 	}

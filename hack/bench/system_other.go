@@ -1,0 +1,9 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+func settle() {}
+
+func peak(*os.ProcessState) int64 { return 0 }
