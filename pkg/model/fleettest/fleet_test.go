@@ -49,6 +49,10 @@ func TestLargest(t *testing.T) {
 	assert.Len(t, fleet.ConfigMaps, 1000)
 	assert.Len(t, fleet.Registrations, 25)
 	assert.InDelta(t, 3000, files, 100)
+	assignments, diags := schedule.Assign(fleet)
+	assert.Len(t, assignments, 112_500)
+	assert.Empty(t, problems(diags))
+	assertQuarters(t, assignments, size)
 }
 
 func TestGenerateIsRepeatable(t *testing.T) {
