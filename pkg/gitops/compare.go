@@ -124,11 +124,11 @@ func compare(before *published, tree *render.Tree) (*Change, error) {
 		old, err := before.content(file.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content})
+			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content.Bytes()})
 		case err != nil:
 			return nil, fmt.Errorf("read published %s: %w", file.Path, err)
-		case !bytes.Equal(old, file.Content):
-			change.Files = append(change.Files, FileChange{file.Path, Changed, old, file.Content})
+		case !bytes.Equal(old, file.Content.Bytes()):
+			change.Files = append(change.Files, FileChange{file.Path, Changed, old, file.Content.Bytes()})
 		}
 	}
 	gone, stale := before.unwanted(tree)

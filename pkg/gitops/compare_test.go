@@ -20,7 +20,7 @@ func tree(files ...string) *render.Tree {
 	t := &render.Tree{}
 	for _, file := range files {
 		path, content, _ := strings.Cut(file, "=")
-		f := render.File{Path: path, Content: []byte(content)}
+		f := render.File{Path: path, Content: render.NewText(content)}
 		if strings.Count(path, "/") == 2 && !strings.HasPrefix(path, ".") {
 			f.Assignment = &schedule.Assignment{}
 		}

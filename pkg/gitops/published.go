@@ -175,7 +175,7 @@ func (p *published) sameByID(file render.File) (same, known bool) {
 		return false, false
 	}
 	id, known := info.Sys().(ObjectID)
-	return known && string(id) == plumbing.ComputeHash(plumbing.BlobObject, file.Content).String(), known
+	return known && string(id) == plumbing.ComputeHash(plumbing.BlobObject, file.Content.Bytes()).String(), known
 }
 
 // prefetch loads the old contents of what changes in one request, if they come from a repository.

@@ -2,10 +2,8 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -20,19 +18,48 @@ const (
 	envFileType   = "envFile"
 )
 
+// builtinForm is the configuration in one of the built-in forms.
+type builtinForm struct {
+	file string
+	yaml bool
+	// render is the reference; compose does the same in pieces, if it can.
+	render  func(namespace string, values *Values) (string, error)
+	compose func(*composition) bool
+}
+
+var builtinForms = map[string]builtinForm{
+	configMapType: {ConfigFileYAML, true, builtinConfigMap, composeConfigMap},
+	envFileType: {ConfigFileSh, false, func(_ string, values *Values) (string, error) { return builtinEnvFile(values) }, func(c *composition) bool {
+		return c.addEntries(form{writer: inEnvFile})
+	}},
+}
+
+// composeConfigMap writes what builtinConfigMap does. The keys of the object are in the order of the
+// alphabet, so the namespace comes last.
+func composeConfigMap(c *composition) bool {
+	namespace := c.facts.Namespace
+	return kindOf(namespace) == plainHole && isLetter(namespace[0]) && readsAsText(namespace) &&
+		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
+		c.addEntries(form{writer: inConfigMap}) &&
+		c.add(piece{text: "\nkind: ConfigMap\nmetadata:\n  name: " + model.PlatformConfigLabel + "\n  namespace: "}) &&
+		c.add(piece{kind: plainHole, text: namespace}) &&
+		c.add(piece{text: "\n"})
+}
+
 // builtinConfigMap returns the standard ConfigMap, or nothing if there are no values.
 func builtinConfigMap(namespace string, values *Values) (string, error) {
-	if len(values.Data) == 0 {
+	if len(values.settings) == 0 {
 		return "", nil
 	}
-	data := make(map[string]string, len(values.Data))
+	data := make(map[string]string, len(values.settings))
 	var wrong keyErrors
-	for _, key := range slices.Sorted(maps.Keys(values.Data)) {
+	for _, s := range values.settings {
+		key := s.key.name
 		if len(key) > maxConfigMapKey {
 			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), maxConfigMapKey)})
 			continue
 		}
-		text, err := values.text(key)
+		text, err := s.text()
 		if err != nil {
 			return "", err
 		}
@@ -64,20 +91,15 @@ var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\
 func builtinEnvFile(values *Values) (string, error) {
 	var b strings.Builder
 	var wrong keyErrors
-	for _, key := range slices.Sorted(maps.Keys(values.Data)) {
-		if !shellName.MatchString(key) {
-			wrong = append(wrong, keyError{key, fmt.Sprintf("config key %q is no name that a shell variable may have", key)})
-			continue
-		}
-		text, err := values.text(key)
+	for _, s := range values.settings {
+		line, problem, err := s.envFileLine()
 		if err != nil {
 			return "", err
 		}
-		if strings.Contains(text, "\x00") {
-			wrong = append(wrong, keyError{key, fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", key)})
-			continue
+		if problem != "" {
+			wrong = append(wrong, keyError{s.key.name, problem})
 		}
-		fmt.Fprintf(&b, "export %s=\"%s\"\n", key, shellEscapes.Replace(text))
+		b.WriteString(line)
 	}
 	if len(wrong) > 0 {
 		return "", wrong
@@ -98,21 +120,14 @@ func (e keyErrors) Error() string {
 	return strings.Join(messages, "; ")
 }
 
-// text returns a value as a string. An object that the last config sets by itself is the text that
+// text returns the value as a string. An object that the last config sets by itself is the text that
 // was written, as the operator had it; one that others have a part in is written anew.
-func (v *Values) text(key string) (string, error) {
-	value := v.Data[key]
-	if text, ok := value.(string); ok {
+func (s *setting) text() (string, error) {
+	if text, ok := s.value.(string); ok {
 		return text, nil
 	}
-	if origins := v.Origins[key]; len(origins) > 0 {
-		last := origins[len(origins)-1].Text
-		if len(origins) == 1 {
-			return last, nil
-		}
-		if alone, _ := parseConfigValue(last); reflect.DeepEqual(alone, value) {
-			return last, nil
-		}
+	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last.value, s.value) {
+		return s.last.origin.Text, nil
 	}
-	return yamlText(value)
+	return yamlText(s.value)
 }

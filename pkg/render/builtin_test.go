@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,10 +91,25 @@ func hardTexts() []string {
 }
 
 func shellTexts(texts []string) *Values {
-	values := &Values{Data: map[string]any{}}
+	data := map[string]any{}
 	for i, text := range texts {
-		values.Data["V"+strings.Repeat("I", i)] = text
+		data["V"+strings.Repeat("I", i)] = text
 	}
+	return valuesOf(data)
+}
+
+// valuesOf returns the values that one config makes alone.
+func valuesOf(data map[string]any) *Values {
+	var entries []*configEntry
+	for key, value := range data {
+		entries = append(entries, &configEntry{name: key, value: value})
+	}
+	newConfigKeys([]layer{{entries: entries}})
+	values := &Values{}
+	for _, entry := range entries {
+		values.settings = append(values.settings, entry.alone)
+	}
+	slices.SortFunc(values.settings, func(a, b *setting) int { return a.key.byName - b.key.byName })
 	return values
 }
 
@@ -159,9 +175,10 @@ func FuzzEnvFile(f *testing.F) {
 	}
 	f.Add("a b", "x", "w")
 	f.Fuzz(func(t *testing.T, key, first, second string) {
-		values := &Values{Data: map[string]any{key: first, "ZZ": second}}
+		data := map[string]any{key: first, "ZZ": second}
+		values := valuesOf(data)
 		want := map[string]string{"ZZ": second}
-		want[key] = values.Data[key].(string)
+		want[key] = data[key].(string)
 		content, err := builtinEnvFile(values)
 		wrong := !shellName.MatchString(key) || strings.Contains(first+second, "\x00")
 		if key == "ZZ" {
@@ -186,7 +203,7 @@ func FuzzBuiltInConfigMap(f *testing.F) {
 		require.NoError(t, err)
 		var valid []string
 		require.NoError(t, json.Unmarshal(readable, &valid)) // without invalid UTF-8, as all that is read
-		content, err := builtinConfigMap("ns", &Values{Data: map[string]any{valid[0]: valid[1]}})
+		content, err := builtinConfigMap("ns", valuesOf(map[string]any{valid[0]: valid[1]}))
 		if len(valid[0]) > maxConfigMapKey {
 			require.ErrorContains(t, err, "Kubernetes allows 253")
 			return

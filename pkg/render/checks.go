@@ -17,9 +17,18 @@ type schemaChecks struct {
 	choice   *choice
 	targets  map[*model.DeploymentTarget][]placedSchema
 
-	mu        sync.Mutex
-	instances map[*Values]*Instance
-	checked   map[checkKey][]Violation
+	mu sync.Mutex
+	// passed remembers for each schema what was checked of the keys that it looks at.
+	passed map[*Schema]*passedValues
+	// checked remembers what whole configurations have come to, the last maxShared of them.
+	checked map[checkKey][]Violation
+}
+
+// passedValues is a tree of settings, a level for each key that a schema looks at.
+type passedValues struct {
+	next   map[*setting]*passedValues
+	known  bool
+	passes bool
 }
 
 // placedSchema is a schema with what to call it. The schema is nil if it does not compile.
@@ -37,8 +46,8 @@ type checkKey struct {
 func newSchemaChecks(fleet *model.Fleet) (*schemaChecks, diag.List) {
 	var diags diag.List
 	c := &schemaChecks{
-		targets:   map[*model.DeploymentTarget][]placedSchema{},
-		instances: map[*Values]*Instance{}, checked: map[checkKey][]Violation{},
+		targets: map[*model.DeploymentTarget][]placedSchema{},
+		passed:  map[*Schema]*passedValues{}, checked: map[checkKey][]Violation{},
 	}
 	texts := map[model.Text]*Schema{} // a workload's schemas are those of all its targets
 	compile := func(text model.Text) *Schema {
@@ -60,7 +69,7 @@ func newSchemaChecks(fleet *model.Fleet) (*schemaChecks, diag.List) {
 		}
 		c.platform = append(c.platform, placed)
 	}
-	c.choice = newChoice(all, fleet.ClusterTypes)
+	c.choice = newChoice(all)
 	for _, target := range fleet.Targets {
 		for _, text := range target.ConfigSchemas {
 			c.targets[target] = append(c.targets[target], placedSchema{
@@ -81,6 +90,14 @@ func (c *schemaChecks) check(a *schedule.Assignment, values *Values) []fileProbl
 		problems = append(problems, c.against(schema, a, values)...)
 	}
 	return problems
+}
+
+// expire forgets what was checked, and with it the settings.
+func (c *schemaChecks) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.passed)
+	clear(c.checked)
 }
 
 func (c *schemaChecks) against(schema placedSchema, a *schedule.Assignment, values *Values) []fileProblem {
@@ -115,20 +132,81 @@ func keywordSuffix(keyword string) string {
 }
 
 func (c *schemaChecks) violations(schema *Schema, values *Values) []Violation {
+	if schema.local && c.passes(schema, values) {
+		return nil
+	}
+	key := checkKey{schema, values}
+	c.mu.Lock()
+	found, ok := c.checked[key]
+	c.mu.Unlock()
+	if ok {
+		return found
+	}
+	found = schema.CheckInstance(NewInstance(values.Data()))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := checkKey{schema, values}
-	found, ok := c.checked[key]
-	if !ok {
-		instance := c.instances[values]
-		if instance == nil {
-			instance = NewInstance(values.Data)
-			c.instances[values] = instance
-		}
-		found = schema.CheckInstance(instance)
-		c.checked[key] = found
+	if len(c.checked) >= maxShared {
+		clear(c.checked)
 	}
+	c.checked[key] = found
 	return found
+}
+
+// passes reports whether the values pass a schema that looks at some keys alone. What fails is checked
+// as a whole, to say why.
+func (c *schemaChecks) passes(schema *Schema, values *Values) bool {
+	if !values.expressible() {
+		return false
+	}
+	chosen := make([]*setting, 0, len(schema.keys))
+	present := 0
+	for _, key := range schema.keys {
+		s := values.setting(key)
+		if s != nil {
+			s, present = s.representative(), present+1
+		}
+		chosen = append(chosen, s)
+	}
+	if schema.closed && present < len(values.settings) {
+		return false
+	}
+	c.mu.Lock()
+	passed := c.passed[schema]
+	if passed == nil {
+		passed = &passedValues{}
+		c.passed[schema] = passed
+	}
+	for _, s := range chosen {
+		passed = passed.of(s)
+	}
+	known, passes := passed.known, passed.passes
+	c.mu.Unlock()
+	if known {
+		return passes
+	}
+	data := make(map[string]any, len(chosen))
+	for _, s := range chosen {
+		if s != nil {
+			data[s.key.name] = s.value
+		}
+	}
+	passes = len(schema.CheckInstance(NewInstance(data))) == 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	passed.known, passed.passes = true, passes
+	return passes
+}
+
+func (p *passedValues) of(s *setting) *passedValues {
+	next := p.next[s]
+	if next == nil {
+		if p.next == nil {
+			p.next = map[*setting]*passedValues{}
+		}
+		next = &passedValues{}
+		p.next[s] = next
+	}
+	return next
 }
 
 // place returns where the value was set that a path leads to; zero if it is not set.
@@ -136,7 +214,7 @@ func (v *Values) place(path []string) diag.Place {
 	if len(path) == 0 {
 		return diag.Place{}
 	}
-	origins := v.Origins[path[0]]
+	origins := v.Origins(path[0])
 	if len(origins) == 0 {
 		return diag.Place{}
 	}

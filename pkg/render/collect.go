@@ -8,7 +8,7 @@ import (
 
 // collect reports what the assignments came to, each problem once however many files have it.
 func (r *renderer) collect(outputs []output, diags *diag.List) {
-	c := &collector{published: r.options.Published, groups: map[groupKey]*group{}}
+	c := &collector{published: r.options.Published, groups: map[groupKey]*problemGroup{}}
 	for i := range outputs {
 		for _, f := range outputs[i].violations {
 			c.add(diag.Error, f)
@@ -20,14 +20,13 @@ func (r *renderer) collect(outputs []output, diags *diag.List) {
 	for _, g := range c.order {
 		*diags = append(*diags, g.diagnostic())
 	}
-	r.collisions(outputs, diags)
 }
 
 // collector groups problems that differ only in the file.
 type collector struct {
 	published func(path string, content []byte) bool
-	groups    map[groupKey]*group
-	order     []*group
+	groups    map[groupKey]*problemGroup
+	order     []*problemGroup
 }
 
 type groupKey struct {
@@ -37,7 +36,7 @@ type groupKey struct {
 	line, column  int
 }
 
-type group struct {
+type problemGroup struct {
 	fileProblem
 	severity diag.Severity
 	files    int
@@ -50,7 +49,7 @@ func (c *collector) add(severity diag.Severity, f fileProblem) {
 	}
 	g, ok := c.groups[key]
 	if !ok {
-		g = &group{fileProblem: f, severity: severity}
+		g = &problemGroup{fileProblem: f, severity: severity}
 		c.groups[key] = g
 		c.order = append(c.order, g)
 	}
@@ -63,14 +62,14 @@ func (c *collector) severity(f fileProblem, files []File) diag.Severity {
 		return diag.Error
 	}
 	for _, file := range files {
-		if file.Path == f.path && c.published(file.Path, file.Content) {
+		if file.Path == f.path && c.published(file.Path, file.Content.Bytes()) {
 			return diag.Warning
 		}
 	}
 	return diag.Error
 }
 
-func (g *group) diagnostic() diag.Diagnostic {
+func (g *problemGroup) diagnostic() diag.Diagnostic {
 	where := g.path
 	if g.line > 0 {
 		where += fmt.Sprintf(" line %d", g.line)

@@ -10,10 +10,40 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// occurrence is an object with the assignment that renders it.
+// occurrence is an object with the output that it is in.
 type occurrence struct {
-	objectSum
-	*schedule.Assignment
+	*output
+	number int
+}
+
+func (o occurrence) object() *namedObject { return &o.objects[o.number] }
+
+func (o occurrence) assignment() *schedule.Assignment { return o.files[0].Assignment }
+
+// statement is an object and what it says.
+type statement struct {
+	objectID
+	sum digestSum
+}
+
+// statement reads the files of an output if it has to.
+func (o occurrence) statement() statement {
+	if o.object().sum == nil {
+		o.objects = objectsIn(o.files)
+	}
+	return statement{o.object().objectID, *o.object().sum}
+}
+
+// objectsIn returns the objects in files.
+func objectsIn(files []File) []namedObject {
+	var all []namedObject
+	for _, file := range files {
+		if file.yaml {
+			objects, _ := verify(file.Content.String())
+			all = append(all, objects...)
+		}
+	}
+	return all
 }
 
 // collider finds objects that two targets render on one cluster type: on the cluster, the one
@@ -23,7 +53,7 @@ type collider struct {
 	*renderer
 	diags *diag.List
 	// common are objects that the templates are known to write for every target alike.
-	common map[audience]map[objectSum]bool
+	common map[audience]map[statement]bool
 }
 
 // audience is a set of targets that differ in nothing but what their applications say.
@@ -33,59 +63,46 @@ type audience struct {
 	workspace   string
 }
 
-func (r *renderer) collisions(outputs []output, diags *diag.List) {
-	c := &collider{r, diags, map[audience]map[objectSum]bool{}}
-	for _, group := range byClusterType(outputs) {
-		first := map[objectID]occurrence{}
-		for _, o := range group {
-			c.add(o, first)
-		}
+// collisions reports those of the assignments of a cluster type, and forgets what is in their files.
+func (r *renderer) collisions(positions []int, outputs []output) diag.List {
+	var diags diag.List
+	c := &collider{r, &diags, map[audience]map[statement]bool{}}
+	first := make(map[objectID]occurrence, len(positions))
+	for _, i := range positions {
+		c.add(&outputs[i], first)
 	}
-}
-
-// byClusterType groups the outputs that have files, in order.
-func byClusterType(outputs []output) [][]*output {
-	var groups [][]*output
-	positions := map[*model.ClusterType]int{}
-	for i := range outputs {
-		if len(outputs[i].files) == 0 {
-			continue
-		}
-		clusterType := outputs[i].files[0].Assignment.ClusterType
-		position, ok := positions[clusterType]
-		if !ok {
-			position = len(groups)
-			positions[clusterType], groups = position, append(groups, nil)
-		}
-		groups[position] = append(groups[position], &outputs[i])
+	for _, i := range positions {
+		outputs[i].objects = nil
 	}
-	return groups
+	return diags
 }
 
 // add compares the objects of an assignment with the first of each that there was.
 func (c *collider) add(o *output, first map[objectID]occurrence) {
-	for _, object := range o.objects {
-		this := occurrence{object, o.files[0].Assignment}
-		before, ok := first[object.objectID]
+	for i := range o.objects {
+		this := occurrence{o, i}
+		before, ok := first[this.object().objectID]
 		switch {
 		case !ok:
-			first[object.objectID] = this
-		case before.Assignment != this.Assignment:
+			first[this.object().objectID] = this
+		case before.assignment() != this.assignment():
 			c.collision(before, this)
 		}
 	}
 }
 
-func (c *collider) collision(first, second occurrence) {
+func (c *collider) collision(one, two occurrence) {
+	first, second := one.assignment(), two.assignment()
+	id := two.object().objectID
 	content := "with different content"
-	if first.sum == second.sum {
-		common := c.commonObjects(second)
-		if common[second.objectSum] {
+	if one.statement() == two.statement() {
+		common := c.commonObjects(two)
+		if common[two.statement()] {
 			return
 		}
 		content = "by a name that comes from the application"
 		for object := range common {
-			if object.objectID == second.objectID {
+			if object.objectID == id {
 				content = "with content that comes from the application"
 			}
 		}
@@ -95,7 +112,7 @@ func (c *collider) collision(first, second occurrence) {
 		report = c.diags.Warning // nobody but the application's own team is hurt
 	}
 	report("object-collision", second.Target.Name.At, fmt.Sprintf("deployment targets %q and %q both render %s on cluster type %q, %s",
-		first.Target.Name.Value, second.Target.Name.Value, second.objectID, second.ClusterType.Name.Value, content),
+		first.Target.Name.Value, second.Target.Name.Value, id, second.ClusterType.Name.Value, content),
 		diag.See(first.Target.Name.At, "the other one"),
 		diag.Hint("make the name in the template depend on .DeploymentTargetName or .Namespace"))
 }
@@ -103,35 +120,34 @@ func (c *collider) collision(first, second occurrence) {
 // commonObjects returns objects that the templates write for every target alike: an object is
 // rendered once more for a target that does not exist, and is common if it is there again. That target
 // keeps the labels that the name cannot come from, because templates ask for them.
-func (c *collider) commonObjects(o occurrence) map[objectSum]bool {
-	values := c.configurator.Configure(o.ClusterType, o.Target)
-	group := audience{o.ClusterType, values, o.Target.Workspace}
+func (c *collider) commonObjects(o occurrence) map[statement]bool {
+	a := o.assignment()
+	values := c.configurator.Configure(a.ClusterType, a.Target)
+	group := audience{a.ClusterType, values, a.Target.Workspace}
 	if c.common[group] == nil {
-		c.common[group] = map[objectSum]bool{}
+		c.common[group] = map[statement]bool{}
 	}
-	if !c.common[group][o.objectSum] {
+	if !c.common[group][o.statement()] {
 		for _, object := range c.forNobody(o, values) {
-			c.common[group][object] = true
+			c.common[group][statement{object.objectID, *object.sum}] = true
 		}
 	}
 	return c.common[group]
 }
 
-func (c *collider) forNobody(o occurrence, values *Values) []objectSum {
-	nobody := *o.Target
+func (c *collider) forNobody(o occurrence, values *Values) []namedObject {
+	a := o.assignment()
+	nobody := *a.Target
 	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"
-	templates := c.clusterTypes[o.ClusterType]
-	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: o.ClusterType},
-		c.targets[o.Target].anonymous(o.objectID), templates.labels, values)
+	templates := c.clusterTypes[a.ClusterType]
+	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: a.ClusterType},
+		c.targets[a.Target].anonymous(o.object().objectID), templates.labels)
 	run := &execution{bounds: c.options.Bounds}
-	var all []objectSum
-	for _, file := range run.files(o.Assignment, templates, facts, values) {
-		if file.yaml {
-			objects, _ := verify(string(file.Content))
-			all = append(all, objects...)
-		}
+	var files []File
+	for _, file := range run.files(&subject{a, templates, facts, values}) {
+		files = append(files, file.File)
 	}
-	return all
+	return objectsIn(files)
 }
 
 // anonymous returns the data without the strings of the application, but for labels that have no

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -58,7 +59,9 @@ func (c condition) holdsOnTarget(target *model.DeploymentTarget) bool {
 // that applies nowhere costs next to nothing.
 type choice struct {
 	conditions [][]condition
-	byType     map[*model.ClusterType]*typeChoice
+
+	mu     sync.Mutex
+	byType map[*model.ClusterType]*typeChoice
 }
 
 // typeChoice is a choice with the cluster type settled.
@@ -78,12 +81,27 @@ type candidate struct {
 	open     []condition
 }
 
-func newChoice(conditions [][]condition, clusterTypes []*model.ClusterType) *choice {
-	c := &choice{conditions: conditions, byType: make(map[*model.ClusterType]*typeChoice, len(clusterTypes))}
-	for _, clusterType := range clusterTypes {
-		c.byType[clusterType] = c.settle(clusterType)
+func newChoice(conditions [][]condition) *choice {
+	return &choice{conditions: conditions, byType: map[*model.ClusterType]*typeChoice{}}
+}
+
+// on returns the choice for a cluster type.
+func (c *choice) on(clusterType *model.ClusterType) *typeChoice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	settled := c.byType[clusterType]
+	if settled == nil {
+		settled = c.settle(clusterType)
+		c.byType[clusterType] = settled
 	}
-	return c
+	return settled
+}
+
+// forget frees what was found out of a cluster type.
+func (c *choice) forget(clusterType *model.ClusterType) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byType, clusterType)
 }
 
 func (c *choice) settle(clusterType *model.ClusterType) *typeChoice {
@@ -99,13 +117,22 @@ func (c *choice) settle(clusterType *model.ClusterType) *typeChoice {
 
 // openConditions returns the conditions that only a target can meet.
 func openConditions(conditions []condition, clusterType *model.ClusterType) (open []condition, possible bool) {
+	decided := 0
 	for _, condition := range conditions {
-		holds, decided := condition.holdsOnClusterType(clusterType)
-		switch {
-		case !decided:
-			open = append(open, condition)
-		case !holds:
+		holds, isDecided := condition.holdsOnClusterType(clusterType)
+		if isDecided && !holds {
 			return nil, false
+		}
+		if isDecided {
+			decided++
+		}
+	}
+	if decided == 0 || decided == len(conditions) {
+		return conditions[decided:], true // most are so: there is nothing to copy
+	}
+	for _, condition := range conditions {
+		if _, isDecided := condition.holdsOnClusterType(clusterType); !isDecided {
+			open = append(open, condition)
 		}
 	}
 	return open, true
@@ -128,7 +155,7 @@ func (t *typeChoice) add(c candidate) {
 
 // of returns the positions of what applies to an assignment, in order.
 func (c *choice) of(clusterType *model.ClusterType, target *model.DeploymentTarget) []int {
-	settled := c.byType[clusterType]
+	settled := c.on(clusterType)
 	chosen := slices.Clone(settled.always)
 	try := func(candidates []candidate) {
 		for _, candidate := range candidates {

@@ -26,11 +26,20 @@ type data struct {
 type targetData struct {
 	labels, manifests map[string]string
 	disguises         disguises
+	// typed are the texts that would not be read as strings without quotes.
+	typed map[string]bool
+	memo  memo
 }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {
 	t := &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
 	t.disguises = newDisguises(target, t.manifests)
+	if t.disguises.typed != nil || t.disguises.wild != nil {
+		t.typed = map[string]bool{}
+		for _, text := range t.manifests {
+			t.typed[text] = text != "" && !readsAsText(text)
+		}
+	}
 	return t
 }
 
@@ -42,7 +51,8 @@ func plainTexts(texts map[string]model.Text) map[string]string {
 	return plain
 }
 
-func newData(a *schedule.Assignment, target *targetData, clusterTypeLabels map[string]string, values *Values) data {
+// newData returns the data of an assignment, but for the configuration.
+func newData(a *schedule.Assignment, target *targetData, clusterTypeLabels map[string]string) data {
 	environment := a.Target.Environment.Value
 	d := data{
 		DeploymentTargetName: a.Target.Name.Value,
@@ -53,7 +63,6 @@ func newData(a *schedule.Assignment, target *targetData, clusterTypeLabels map[s
 		ClusterType:          a.ClusterType.Name.Value,
 		Labels:               target.labels,
 		ClusterTypeLabels:    clusterTypeLabels,
-		ConfigData:           values.Data,
 	}
 	return d.withManifests(target.manifests)
 }

@@ -35,8 +35,8 @@ func isTyped(text string) bool { return text != "" && !isWild(text) && !readsAsT
 // readsAsText reports whether a plain scalar is a string under YAML 1.1, as Kubernetes reads it, and
 // under YAML 1.2. Dates are strings to Kubernetes.
 func readsAsText(text string) bool {
-	if text != "" && isLetter(text[0]) && !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
-		return true // none of the words that mean something begins so
+	if text != "" && isLetter(text[0]) && (len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0]))) {
+		return true // none of the words that mean something begins so, or is so long
 	}
 	switch (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() {
 	case "!!str", "!!timestamp":

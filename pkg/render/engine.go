@@ -17,6 +17,8 @@ type Template struct {
 	block model.Block
 	// program is nil for a text without actions, which is its own result.
 	program *program
+	// plan renders the text in pieces; nil if that cannot be done.
+	plan *plan
 	// probed is the same text made to report what prints "<no value>".
 	probed func() *program
 	// idle holds machines that have nothing to do.
@@ -61,6 +63,7 @@ func ParseTemplate(name string, block model.Block) (*Template, diag.List) {
 		return nil, list
 	}
 	t.program = parsed
+	t.plan = newPlan(parsed)
 	t.probed = sync.OnceValue(func() *program {
 		probed, _ := compileProbes(block.Value) // it was parsed a moment ago
 		return probed

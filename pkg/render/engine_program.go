@@ -22,6 +22,9 @@ type program struct {
 	// functions are those that the text calls, by name.
 	functions map[string]*function
 	marks     marks
+	// texts are the texts between the actions, by the address of their first byte, by which the writer
+	// of a run tells them from what is printed.
+	texts map[*byte]string
 	// probes are the printing actions, if the program was made to find "<no value>".
 	probes []probe
 }
@@ -170,9 +173,12 @@ func (m marks) add(node parse.Node, mark mark) *parse.TextNode {
 // instrument puts marks at the head of every loop and around every template, and has every value
 // that is looped over checked.
 func (p *program) instrument() {
-	p.marks = make(marks)
+	p.marks, p.texts = make(marks), make(map[*byte]string)
 	for name, tree := range p.trees {
 		walkNodes(tree.Root, func(node parse.Node) {
+			if text, ok := node.(*parse.TextNode); ok && len(text.Text) > 0 {
+				p.texts[&text.Text[0]] = string(text.Text)
+			}
 			loop, ok := node.(*parse.RangeNode)
 			if !ok {
 				return
@@ -201,15 +207,7 @@ func hiddenCall(at parse.Node, name string, arguments ...parse.Node) *parse.Comm
 
 // link makes the program executable: its functions count what they do in the run.
 func (p *program) link(r *run) func(data any) error {
-	bound := make(template.FuncMap, len(p.functions))
-	for name, f := range p.functions {
-		bound[name] = f.bind(r)
-	}
-	root := template.New(rootName).Funcs(bound)
-	for name, tree := range p.trees {
-		// It cannot fail: the name is new and the tree was parsed.
-		_, _ = root.AddParseTree(name, tree)
-	}
+	root := p.linkTemplates(r).Lookup(rootName)
 	return func(data any) error {
 		r.program = p
 		if err := root.Execute(r, data); err != nil {
@@ -217,6 +215,20 @@ func (p *program) link(r *run) func(data any) error {
 		}
 		return nil
 	}
+}
+
+// linkTemplates makes all templates of the program executable.
+func (p *program) linkTemplates(r *run) *template.Template {
+	bound := make(template.FuncMap, len(p.functions))
+	for name, f := range p.functions {
+		bound[name] = f.bind(r)
+	}
+	all := template.New(rootName).Funcs(bound)
+	for name, tree := range p.trees {
+		// It cannot fail: the name is new and the tree was parsed.
+		_, _ = all.AddParseTree(name, tree)
+	}
+	return all
 }
 
 // defined returns the names of the templates that the text defines, sorted.

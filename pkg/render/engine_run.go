@@ -1,6 +1,9 @@
 package render
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // run is the state of one execution. text/template knows it as the writer of the output, the
 // functions of the template as what they report their work to.
@@ -9,6 +12,8 @@ type run struct {
 	// program is what is executed now; a rendered text that is rendered again has its own.
 	program *program
 	output  []byte
+	// into takes the output in pieces instead, if it is not nil.
+	into *rope
 	// depth is how many templates have been entered and not left.
 	depth int
 	regex regexCache
@@ -53,11 +58,30 @@ func (r *run) Write(p []byte) (int, error) {
 		}
 		return 0, r.pass(mark)
 	}
+	if r.into != nil {
+		return len(p), r.addPiece(p)
+	}
 	if len(p) > r.bounds.Bytes-len(r.output) {
 		return 0, outputTooLarge(r.bounds)
 	}
 	r.output = append(r.output, p...)
 	return len(p), nil
+}
+
+// errUnsure ends an execution in pieces.
+var errUnsure = errors.New("not to be rendered in pieces")
+
+func (r *run) addPiece(p []byte) error {
+	text, ok := r.program.texts[&p[0]]
+	if ok && len(text) == len(p) {
+		ok = r.into.add(piece{text: text})
+	} else {
+		ok = r.into.addHole(string(p))
+	}
+	if !ok || r.into.size > r.bounds.Bytes {
+		return errUnsure
+	}
+	return nil
 }
 
 // pass counts a mark.

@@ -10,7 +10,9 @@ import (
 
 // execution renders the files of one assignment and gathers what goes wrong.
 type execution struct {
-	bounds   Bounds
+	bounds Bounds
+	// composer renders in pieces what can be; nil renders everything in the usual way.
+	composer *composer
 	problems []fileProblem
 	// path is the file that is being rendered.
 	path string
@@ -24,73 +26,91 @@ type execution struct {
 // renderedFile is a file with what is needed to check it.
 type renderedFile struct {
 	File
-	// yaml says that the content must be YAML.
-	yaml bool
 	// template is where the template stands that made the file.
 	template diag.Place
+	// verified says that the file is known to be right, and objects are all that are in it.
+	verified bool
+	objects  []namedObject
+	// untainted says that strings of the application are known to come out as one plain value each.
+	untainted bool
+}
+
+// subject is what the files of an assignment are rendered from.
+type subject struct {
+	*schedule.Assignment
+	templates *clusterTemplates
+	facts     data
+	values    *Values
 }
 
 // files renders all files of an assignment.
-func (x *execution) files(a *schedule.Assignment, templates *clusterTemplates, facts data, values *Values) []renderedFile {
-	folder := a.ClusterType.Name.Value + "/" + a.Target.Name.Value + "/"
-	files := []renderedFile{
-		x.file(a, templates.reconciler, folder+ReconcilerFile, facts),
-		x.file(a, templates.namespace, folder+NamespaceFile, facts),
-	}
-	config := x.config(a, templates, folder, facts, values)
-	if len(config.Content) > 0 {
+func (x *execution) files(s *subject) []renderedFile {
+	folder := s.ClusterType.Name.Value + "/" + s.Target.Name.Value + "/"
+	files := make([]renderedFile, 0, maxFiles)
+	files = append(files,
+		x.file(s, s.templates.reconciler, folder+ReconcilerFile),
+		x.file(s, s.templates.namespace, folder+NamespaceFile))
+	if config, ok := x.config(s, folder); ok {
 		files = append(files, config)
 	}
 	return files
 }
 
-func (x *execution) file(a *schedule.Assignment, template *compiledTemplate, path string, facts data) renderedFile {
+func (x *execution) file(s *subject, template *compiledTemplate, path string) renderedFile {
 	x.path = path
-	content, ok := template.render(&facts, x)
-	x.failed = x.failed || !ok
-	return renderedFile{
-		File:     File{Path: path, Content: []byte(content), Assignment: a},
-		yaml:     template.ContentType != model.ContentSh,
+	file := renderedFile{
+		File:     File{Path: path, Assignment: s.Assignment, yaml: template.ContentType != model.ContentSh},
 		template: template.Name.At,
 	}
-}
-
-// config renders the platform configuration, by a template or in one of the built-in forms.
-func (x *execution) config(a *schedule.Assignment, templates *clusterTemplates, folder string, facts data, values *Values) renderedFile {
-	if templates.config != nil {
-		path := folder + ConfigFileYAML
-		if templates.config.ContentType == model.ContentSh {
-			path = folder + ConfigFileSh
-		}
-		return x.file(a, templates.config, path, facts)
+	if x.composer.compose(s, &file, template.compose) {
+		return file
 	}
-	file := renderedFile{template: a.ClusterType.Name.At}
-	var content string
-	var err error
-	if templates.builtin == envFileType {
-		file.Path = folder + ConfigFileSh
-		content, err = builtinEnvFile(values)
-	} else {
-		file.Path, file.yaml = folder+ConfigFileYAML, true
-		content, err = builtinConfigMap(facts.Namespace, values)
-	}
-	file.Content, file.Assignment = []byte(content), a
-	x.configError(err, file.Path, a, values)
+	s.facts.ConfigData = s.values.Data()
+	content, ok := template.render(&s.facts, x)
+	x.failed = x.failed || !ok
+	file.Content = NewText(content)
 	return file
 }
 
+// config renders the platform configuration, by a template or in one of the built-in forms. There is
+// no file if it is empty.
+func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
+	if template := s.templates.config; template != nil {
+		path := folder + ConfigFileYAML
+		if template.ContentType == model.ContentSh {
+			path = folder + ConfigFileSh
+		}
+		file := x.file(s, template, path)
+		return file, !file.Content.isEmpty()
+	}
+	if len(s.values.settings) == 0 {
+		return renderedFile{}, false
+	}
+	file := renderedFile{template: s.ClusterType.Name.At}
+	file.Assignment = s.Assignment
+	form := builtinForms[s.templates.builtin]
+	file.Path, file.yaml = folder+form.file, form.yaml
+	if x.composer.compose(s, &file, form.compose) {
+		return file, true
+	}
+	content, err := form.render(s.facts.Namespace, s.values)
+	file.Content = NewText(content)
+	x.configError(err, file.Path, s)
+	return file, content != ""
+}
+
 // configError reports what keeps a built-in form of the configuration from being written.
-func (x *execution) configError(err error, path string, a *schedule.Assignment, values *Values) {
+func (x *execution) configError(err error, path string, s *subject) {
 	if err == nil {
 		return
 	}
 	x.path, x.failed = path, true
 	var wrong keyErrors
 	if !errors.As(err, &wrong) {
-		x.fail("invalid-output", a.ClusterType.ConfigType.At, err.Error())
+		x.fail("invalid-output", s.ClusterType.ConfigType.At, err.Error())
 	}
 	for _, one := range wrong {
-		x.fail("config-key", values.place([]string{one.key}), one.message)
+		x.fail("config-key", s.values.place([]string{one.key}), one.message)
 	}
 }
 

@@ -162,7 +162,7 @@ func (f fleetTexts) files(t testing.TB) map[string]string {
 func contents(tree *Tree) map[string]string {
 	files := make(map[string]string, len(tree.Files))
 	for _, file := range tree.Files {
-		files[file.Path] = string(file.Content)
+		files[file.Path] = file.Content.String()
 	}
 	return files
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -20,6 +21,8 @@ type compiledTemplate struct {
 // manifest renders one entry of a template. The result is empty if there is nothing to write.
 type manifest interface {
 	render(data any, run *execution) (string, bool)
+	// compose renders in pieces, if it can.
+	compose(c *composition) bool
 }
 
 func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
@@ -27,7 +30,7 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 	compiled := &compiledTemplate{Template: template, unusable: template.Broken}
 	for _, written := range template.Manifests {
 		if written.Object != nil {
-			compiled.manifests = append(compiled.manifests, objectManifest{compileValue(template.Name.Value, written.Object, &diags)})
+			compiled.manifests = append(compiled.manifests, newObjectManifest(compileValue(template.Name.Value, written.Object, &diags)))
 			continue
 		}
 		compiled.manifests = append(compiled.manifests, textManifest{compileText(template.Name.Value, written.Text, &diags)})
@@ -60,6 +63,31 @@ func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
 	return b.String(), ok
 }
 
+// compose is render in pieces. It fails if it cannot be sure of them.
+func (t *compiledTemplate) compose(c *composition) bool {
+	for _, m := range t.manifests {
+		first, size, last := len(c.pieces), c.size, c.last
+		c.last = 0
+		if !m.compose(c) {
+			return false
+		}
+		switch {
+		case c.size == size:
+			c.last = last
+			continue
+		case size == 0:
+			continue
+		}
+		separator := "---\n"
+		if last != '\n' {
+			separator = "\n---\n"
+		}
+		c.pieces = slices.Insert(c.pieces, first, piece{text: separator})
+		c.size += len(separator)
+	}
+	return true
+}
+
 // text is a string of a template: parsed if there is something to evaluate, else as it is.
 type text struct {
 	block    model.Block
@@ -84,10 +112,31 @@ func (t text) render(data any, run *execution) (string, bool) {
 
 type textManifest struct{ text }
 
-// objectManifest is a manifest in the object form: every string in it, but no key, is a template.
-type objectManifest struct{ root value }
+func (m textManifest) compose(c *composition) bool {
+	if m.template == nil {
+		return c.add(piece{text: m.block.Value})
+	}
+	return m.template.plan != nil && m.template.plan.compose(c)
+}
 
-func (m objectManifest) render(data any, run *execution) (string, bool) {
+// objectManifest is a manifest in the object form: every string in it, but no key, is a template.
+type objectManifest struct {
+	root value
+	// templates are those of its strings, in order.
+	templates []*Template
+	layouts   layouts
+}
+
+func newObjectManifest(root value) *objectManifest {
+	m := &objectManifest{root: root}
+	root.fill(func(t *Template) string {
+		m.templates = append(m.templates, t)
+		return ""
+	})
+	return m
+}
+
+func (m *objectManifest) render(data any, run *execution) (string, bool) {
 	object, ok := m.root.render(data, run)
 	if !ok {
 		return "", false

@@ -33,6 +33,21 @@ func merge(earlier, later any) any {
 	return later
 }
 
+// merges reports whether merge would make something new of two values.
+func merges(earlier, later any) bool {
+	switch later.(type) {
+	case map[string]any, map[any]any:
+		switch earlier.(type) {
+		case map[string]any, map[any]any:
+			return true
+		}
+	case []any:
+		_, both := earlier.([]any)
+		return both
+	}
+	return false
+}
+
 func mergeMaps[K comparable](earlier, later map[K]any) map[K]any {
 	merged := maps.Clone(earlier)
 	if merged == nil {

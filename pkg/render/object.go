@@ -12,6 +12,8 @@ import (
 type value interface {
 	// render returns the value with all templates in it evaluated.
 	render(data any, run *execution) (any, bool)
+	// fill returns the value with what text gives for each template in it, in order.
+	fill(text func(*Template) string) any
 	// at is a place in the value, to point to.
 	at() diag.Place
 }
@@ -53,6 +55,14 @@ func (m objectValue) render(data any, run *execution) (any, bool) {
 	return object, ok
 }
 
+func (m objectValue) fill(text func(*Template) string) any {
+	object := make(map[string]any, len(m))
+	for _, f := range m {
+		object[f.key] = f.value.fill(text)
+	}
+	return object
+}
+
 func (m objectValue) at() diag.Place {
 	for _, f := range m {
 		if at := f.value.at(); !at.IsZero() {
@@ -73,6 +83,14 @@ func (l sequenceValue) render(data any, run *execution) (any, bool) {
 	return list, ok
 }
 
+func (l sequenceValue) fill(text func(*Template) string) any {
+	list := make([]any, len(l))
+	for i, item := range l {
+		list[i] = item.fill(text)
+	}
+	return list
+}
+
 func (l sequenceValue) at() diag.Place {
 	for _, item := range l {
 		if at := item.at(); !at.IsZero() {
@@ -86,10 +104,19 @@ type textValue struct{ text }
 
 func (t textValue) render(data any, run *execution) (any, bool) { return t.text.render(data, run) }
 
+func (t textValue) fill(text func(*Template) string) any {
+	if t.template == nil {
+		return t.block.Value
+	}
+	return text(t.template)
+}
+
 func (t textValue) at() diag.Place { return t.block.At }
 
 type constant struct{ value any }
 
 func (c constant) render(any, *execution) (any, bool) { return c.value, true }
+
+func (c constant) fill(func(*Template) string) any { return c.value }
 
 func (c constant) at() diag.Place { return diag.Place{} }

@@ -2,6 +2,9 @@ package render
 
 import (
 	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -27,30 +30,94 @@ type Options struct {
 func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*Tree, diag.List) {
 	r, diags := newRenderer(fleet, assignments, options)
 	outputs := make([]output, len(assignments))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	const batch = 64
-	for start := 0; start < len(assignments); start += batch {
-		group.Go(func() error {
-			if options.Stop != nil && options.Stop() {
+	places := newPlaces(fleet, assignments)
+	groups := byClusterType(assignments)
+	var done atomic.Int32
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for _, g := range groups {
+		for start := 0; start < len(g.positions); start += batch {
+			part := g.positions[start:min(start+batch, len(g.positions))]
+			work.Go(func() error {
+				r.batch(part, assignments, outputs, places)
+				if g.open.Add(-1) == 0 {
+					g.diags = r.collisions(g.positions, outputs)
+					r.forget(g.clusterType)
+					if done.Add(1)%expiry == 0 {
+						r.configurator.Expire()
+						r.schemas.expire()
+					}
+				}
 				return nil
-			}
-			for i := start; i < min(start+batch, len(assignments)); i++ {
-				outputs[i] = r.assignment(&assignments[i])
-			}
-			return nil
-		})
+			})
+		}
 	}
-	_ = group.Wait() // no function returns an error
+	_ = work.Wait() // no function returns an error
 	r.collect(outputs, &diags)
+	for _, g := range groups {
+		diags.Add(g.diags)
+	}
 	if !fleet.Incomplete {
 		diags.Add(r.configurator.NoticeUnused())
 	}
-	tree, err := newTree(fleet, outputs)
+	tree, err := places.tree()
 	if err != nil {
 		diags.Error("output-path", diag.Place{}, err.Error())
 	}
 	return tree, diags
+}
+
+// batch is how many assignments one goroutine takes at a time.
+const batch = 64
+
+// expiry is after how many cluster types the configuration forgets what is no longer used.
+const expiry = 16
+
+// maxFiles is how many files an assignment has at most.
+const maxFiles = 3
+
+// group is all assignments of a cluster type. Objects may collide only within one.
+type group struct {
+	clusterType *model.ClusterType
+	positions   []int
+	// open counts the batches that are not rendered yet.
+	open  atomic.Int32
+	diags diag.List
+}
+
+func byClusterType(assignments []schedule.Assignment) []*group {
+	var groups []*group
+	known := map[*model.ClusterType]*group{}
+	for i := range assignments {
+		g := known[assignments[i].ClusterType]
+		if g == nil {
+			g = &group{clusterType: assignments[i].ClusterType}
+			known[assignments[i].ClusterType], groups = g, append(groups, g)
+		}
+		if len(g.positions)%batch == 0 {
+			g.open.Add(1)
+		}
+		g.positions = append(g.positions, i)
+	}
+	return groups
+}
+
+// forget frees what was found out of a cluster type when its assignments are rendered.
+func (r *renderer) forget(clusterType *model.ClusterType) {
+	r.configurator.choice.forget(clusterType)
+	r.schemas.choice.forget(clusterType)
+}
+
+// batch renders some of the assignments into their places.
+func (r *renderer) batch(positions []int, assignments []schedule.Assignment, outputs []output, places *places) {
+	if r.options.Stop != nil && r.options.Stop() {
+		return
+	}
+	composer := r.composers.Get().(*composer) //nolint:errcheck // the pool makes nothing else
+	defer r.composers.Put(composer)
+	for _, i := range positions {
+		outputs[i] = r.assignment(&assignments[i], composer, places.of(i))
+	}
 }
 
 // renderer holds what all assignments share.
@@ -60,6 +127,7 @@ type renderer struct {
 	schemas      *schemaChecks
 	clusterTypes map[*model.ClusterType]*clusterTemplates
 	targets      map[*model.DeploymentTarget]*targetData
+	composers    sync.Pool
 }
 
 func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*renderer, diag.List) {
@@ -74,6 +142,8 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	for i := range assignments {
 		used[assignments[i].ClusterType] = true
 	}
+	shapes := newFileShapes()
+	r.composers.New = func() any { return newComposer(shapes, options.Bounds) }
 	r.clusterTypes = resolveTemplates(fleet, used, &diags)
 	for _, target := range fleet.Targets {
 		r.targets[target] = newTargetData(target)
@@ -86,7 +156,7 @@ type output struct {
 	files    []File
 	problems []fileProblem
 	// objects are the Kubernetes objects in the files.
-	objects []objectSum
+	objects []namedObject
 	// violations are what the configuration does against its schemas.
 	violations []fileProblem
 }
@@ -101,8 +171,8 @@ type fileProblem struct {
 	hint    string
 }
 
-// assignment renders the files of one assignment.
-func (r *renderer) assignment(a *schedule.Assignment) output {
+// assignment renders the files of one assignment into space.
+func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space []File) output {
 	var out output
 	templates := r.clusterTypes[a.ClusterType]
 	values := r.configurator.Configure(a.ClusterType, a.Target)
@@ -111,26 +181,27 @@ func (r *renderer) assignment(a *schedule.Assignment) output {
 		return out // reported already
 	}
 	target := r.targets[a.Target]
-	facts := newData(a, target, templates.labels, values)
-	run := &execution{bounds: r.options.Bounds}
-	files := run.files(a, templates, facts, values)
+	composer.typed, composer.ofTarget, composer.ofClusterType = target.typed, &target.memo, &templates.memo
+	subject := &subject{a, templates, newData(a, target, templates.labels), values}
+	run := &execution{bounds: r.options.Bounds, composer: composer}
+	files := run.files(subject)
 	out.problems = run.problems
-	if !run.failed {
-		rendering := rendering{a, templates, facts, values, r.options.Bounds, files}
+	if !run.failed && slices.ContainsFunc(files, func(f renderedFile) bool { return !f.untainted }) {
+		rendering := rendering{subject, r.options.Bounds, files}
 		out.problems = append(out.problems, rendering.taint(target.disguises)...)
 	}
-	for _, file := range files {
-		if !file.yaml {
-			continue
-		}
-		objects, flaws := verify(string(file.Content))
-		out.objects = append(out.objects, objects...)
-		for _, flaw := range flaws {
-			out.problems = append(out.problems, fileProblem{path: file.Path, flaw: flaw, at: file.template})
-		}
-	}
+	slices.SortFunc(files, func(a, b renderedFile) int { return byPath(a.File, b.File) })
+	out.files = space
 	for _, file := range files {
 		out.files = append(out.files, file.File)
+		if file.yaml && !file.verified {
+			var flaws []flaw
+			file.objects, flaws = verify(file.Content.String())
+			for _, flaw := range flaws {
+				out.problems = append(out.problems, fileProblem{path: file.Path, flaw: flaw, at: file.template})
+			}
+		}
+		out.objects = append(out.objects, file.objects...)
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func TestGeneratedFleets(t *testing.T) {
 		assert.Greater(t, len(assignments), 10, "seed %d", seed)
 		for _, file := range tree.Files {
 			if strings.HasSuffix(file.Path, ".yaml") {
-				for document := range strings.SplitSeq(string(file.Content), "\n---\n") {
+				for document := range strings.SplitSeq(file.Content.String(), "\n---\n") {
 					var object map[string]any
 					require.NoError(t, yaml.UnmarshalStrict([]byte(document), &object), file.Path)
 				}
@@ -127,7 +127,7 @@ func filesOfOthers(tree *Tree, registration string) map[string]string {
 	files := map[string]string{}
 	for _, file := range tree.Files {
 		if file.Assignment == nil || file.Assignment.Target.Registration.Name.Value != registration {
-			files[file.Path] = string(file.Content)
+			files[file.Path] = file.Content.String()
 		}
 	}
 	return files

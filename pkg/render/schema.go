@@ -45,6 +45,9 @@ const schemaURL = "kalypso:///schema"
 type Schema struct {
 	root *jsonschema.Schema
 	plan *schemaPlan
+	// keys are all that the schema looks at, if it is local; closed says that there may be no others.
+	keys          []string
+	local, closed bool
 }
 
 // Violation is one way in which values break a schema.
@@ -96,7 +99,9 @@ func compileSchema(text string, problems *schemaProblems) *Schema {
 	if plan == nil {
 		return nil
 	}
-	return &Schema{root: root, plan: plan}
+	schema := &Schema{root: root, plan: plan}
+	schema.keys, schema.closed, schema.local = localKeys(root)
+	return schema
 }
 
 // Check validates consolidated configuration values and returns what is wrong with them: sorted,

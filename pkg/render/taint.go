@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
@@ -15,11 +14,8 @@ import (
 
 // rendering is an assignment with all that its files are rendered from.
 type rendering struct {
-	*schedule.Assignment
-	templates *clusterTemplates
-	facts     data
-	values    *Values
-	bounds    Bounds
+	*subject
+	bounds Bounds
 	// files are what came out.
 	files []renderedFile
 }
@@ -60,8 +56,7 @@ func (g *rendering) blame(file renderedFile, d *disguise, same proof) string {
 	if len(d.entries) > 1 {
 		for _, entry := range d.entries {
 			manifests, hidden := d.reveal(entry)
-			revealed := *g
-			revealed.facts = g.facts.withManifests(manifests)
+			revealed := rendering{g.with(manifests), g.bounds, nil}
 			revealed.files, _ = g.render(manifests)
 			if !same(&revealed, hidden)[file.Path] {
 				return entry.key
@@ -94,9 +89,9 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 	for _, file := range g.files {
 		disguised, _ := find(files, file.Path)
 		if file.yaml {
-			proven[file.Path] = d.sameYAML(string(file.Content), string(disguised.Content))
+			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String())
 		} else {
-			proven[file.Path] = d.sameShell(string(file.Content), string(disguised.Content))
+			proven[file.Path] = d.sameShell(file.Content.String(), disguised.Content.String())
 		}
 	}
 	return proven
@@ -110,7 +105,7 @@ func (g *rendering) sameTypes(d *disguise) map[string]bool {
 	proven := make(map[string]bool, len(g.files))
 	for _, file := range g.files {
 		disguised, ok := find(files, file.Path)
-		content, other := string(file.Content), string(disguised.Content)
+		content, other := file.Content.String(), disguised.Content.String()
 		proven[file.Path] = !ok || !file.yaml || !sameShape(content, other) || d.sameYAML(content, other)
 	}
 	return proven
@@ -120,8 +115,15 @@ func (g *rendering) sameTypes(d *disguise) map[string]bool {
 // was rendered again.
 func (g *rendering) render(manifests map[string]string) (files []renderedFile, actions []int) {
 	run := &execution{bounds: g.bounds, countsActions: true}
-	files = run.files(g.Assignment, g.templates, g.facts.withManifests(manifests), g.values)
+	files = run.files(g.with(manifests))
 	return files, run.actions
+}
+
+// with returns the subject with other manifests.
+func (s *subject) with(manifests map[string]string) *subject {
+	other := *s
+	other.facts = s.facts.withManifests(manifests)
+	return &other
 }
 
 func find(files []renderedFile, path string) (renderedFile, bool) {

@@ -102,7 +102,7 @@ func (p press) print(workload string) (string, diag.List) {
 	diags.Add(more)
 	for _, file := range tree.Files {
 		if strings.HasSuffix(file.Path, ReconcilerFile) {
-			return string(file.Content), diags
+			return file.Content.String(), diags
 		}
 	}
 	return "", diags

@@ -15,6 +15,7 @@ type clusterTemplates struct {
 	// builtin is configMapType or envFileType if config is nil.
 	builtin string
 	labels  map[string]string
+	memo    memo
 	missing bool
 }
 

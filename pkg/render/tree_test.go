@@ -29,7 +29,7 @@ func TestTree(t *testing.T) {
 		}
 		content, found := tree.ReadFile(file.Path)
 		assert.True(t, found)
-		assert.Equal(t, file.Content, content)
+		assert.Equal(t, file.Content.Bytes(), content)
 	}
 	assert.Equal(t, []string{
 		".github/tracking/Promoted_Commit_Id",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -17,13 +18,47 @@ import (
 const azurePrefix = "azure-app-config"
 
 // Values is the consolidated platform configuration of an assignment. Assignments to which the same
-// configs apply share one Values, so it is read-only.
+// configs apply may share one Values, so it is read-only. It is safe for concurrent use.
 type Values struct {
-	// Data holds strings, and maps and lists for values that are objects.
-	Data map[string]any
-	// Origins tells for each key where it was set, in the order in which the values were laid over
-	// each other: the last one decided, or was merged in last.
-	Origins map[string][]Origin
+	// settings are in order of key.
+	settings []*setting
+
+	once sync.Once
+	data map[string]any
+}
+
+// Data returns the values by key: strings, and maps and lists for values that are objects.
+func (v *Values) Data() map[string]any {
+	v.once.Do(func() {
+		v.data = make(map[string]any, len(v.settings))
+		for _, s := range v.settings {
+			v.data[s.key.name] = s.value
+		}
+	})
+	return v.data
+}
+
+// Origins tells where a value was set, in the order in which the values were laid over each other: the
+// last one decided, or was merged in last.
+func (v *Values) Origins(key string) []Origin {
+	if s := v.setting(key); s != nil {
+		return s.origins()
+	}
+	return nil
+}
+
+// setting returns the setting of a key, nil if there is none.
+func (v *Values) setting(key string) *setting {
+	i, found := slices.BinarySearchFunc(v.settings, key, func(s *setting, key string) int { return strings.Compare(s.key.name, key) })
+	if !found {
+		return nil
+	}
+	return v.settings[i]
+}
+
+// expressible reports whether JSON can express all values.
+func (v *Values) expressible() bool {
+	return !slices.ContainsFunc(v.settings, func(s *setting) bool { return !s.expressible() })
 }
 
 // Origin is a config value as it was written.
@@ -38,13 +73,17 @@ type Origin struct {
 type layer struct {
 	config     *model.ConfigMap
 	conditions []condition
-	entries    []configEntry
+	entries    []*configEntry
 }
 
 type configEntry struct {
-	key    string
+	name   string
 	value  any
 	origin Origin
+
+	// key and alone, the setting that the entry makes alone, are set by newConfigKeys.
+	key   *configKey
+	alone *setting
 }
 
 // layers returns the platform configuration of a fleet in the order in which it is laid over each
@@ -69,21 +108,21 @@ func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 	return append(all, azure...)
 }
 
-func entries(config *model.ConfigMap, diags *diag.List) []configEntry {
-	all := make([]configEntry, 0, len(config.Data))
+func entries(config *model.ConfigMap, diags *diag.List) []*configEntry {
+	all := make([]*configEntry, 0, len(config.Data))
 	for key, text := range config.Data {
 		all = append(all, newEntry(config, key, text, diags))
 	}
-	slices.SortFunc(all, func(a, b configEntry) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(all, func(a, b *configEntry) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
-func newEntry(config *model.ConfigMap, key string, text model.Text, diags *diag.List) configEntry {
+func newEntry(config *model.ConfigMap, key string, text model.Text, diags *diag.List) *configEntry {
 	value, duplicateKey := parseConfigValue(text.Value)
 	if duplicateKey {
 		diags.Warning("duplicate-key", text.At, fmt.Sprintf("the value of %q has a key twice: the last one counts", key))
 	}
-	return configEntry{key, value, Origin{config, text.At, text.Value}}
+	return &configEntry{name: key, value: value, origin: Origin{config, text.At, text.Value}}
 }
 
 // azureKey is the key of the one entry as Azure App Configuration has it.
@@ -92,7 +131,7 @@ func (l layer) azureKey() string {
 	for _, c := range l.conditions {
 		b.WriteString(c.key + "." + c.value + ".")
 	}
-	return b.String() + l.entries[0].key
+	return b.String() + l.entries[0].name
 }
 
 // azureLayers reads keys such as "region.west.size.large.KEY".
@@ -109,7 +148,7 @@ func azureLayers(config *model.ConfigMap, diags *diag.List) []layer {
 		for i := 0; i < last; i += 2 {
 			conditions = append(conditions, condition{parts[i], parts[i+1], text.At})
 		}
-		all = append(all, layer{config, conditions, []configEntry{newEntry(config, parts[last], text, diags)}})
+		all = append(all, layer{config, conditions, []*configEntry{newEntry(config, parts[last], text, diags)}})
 	}
 	return all
 }
@@ -128,12 +167,23 @@ func emptyLabel(pairs []string) bool {
 type Configurator struct {
 	layers []layer
 	choice *choice
+	keys   []*configKey
+	// applied tells for each layer whether anything uses it.
+	applied []atomic.Bool
+	// slots holds idle lists with a place for each of the keys, all nil.
+	slots sync.Pool
 
-	mu     sync.Mutex
+	// period counts the calls of Expire.
+	period atomic.Int32
+
+	mu sync.Mutex
+	// shared are Values by the positions of their layers.
 	shared map[string]*Values
-	// applied counts for each layer whether anything uses it.
-	applied []bool
 }
+
+// maxShared is how many Values are kept to be shared. Assignments come in order of cluster type, so
+// those that share are near each other; a fleet in which none do would only fill the memory.
+const maxShared = 4096
 
 // NewConfigurator reads the platform configuration of a fleet.
 func NewConfigurator(fleet *model.Fleet) (*Configurator, diag.List) {
@@ -143,8 +193,10 @@ func NewConfigurator(fleet *model.Fleet) (*Configurator, diag.List) {
 	for i, layer := range c.layers {
 		all[i] = layer.conditions
 	}
-	c.choice = newChoice(all, fleet.ClusterTypes)
-	c.applied = make([]bool, len(c.layers))
+	c.choice = newChoice(all)
+	c.keys = newConfigKeys(c.layers)
+	c.applied = make([]atomic.Bool, len(c.layers))
+	c.slots.New = func() any { return make([]*setting, len(c.keys)) }
 	if !fleet.Incomplete {
 		warnUnknownLabels(c.layers, fleet, &diags)
 	}
@@ -156,13 +208,36 @@ func (c *Configurator) Configure(clusterType *model.ClusterType, target *model.D
 	chosen := c.choice.of(clusterType, target)
 	key := positionsKey(chosen)
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	values, ok := c.shared[key]
-	if !ok {
-		values = c.combine(chosen)
-		c.shared[key] = values
+	c.mu.Unlock()
+	if ok {
+		return values
 	}
+	values = c.combine(chosen)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other, ok := c.shared[key]; ok {
+		return other
+	}
+	if len(c.shared) >= maxShared {
+		clear(c.shared)
+	}
+	c.shared[key] = values
 	return values
+}
+
+// Expire forgets what was not used since the last but one call. What is asked for again is made again.
+// It is called from time to time: the settings of a cluster type are not needed when that is done.
+func (c *Configurator) Expire() {
+	c.mu.Lock()
+	clear(c.shared)
+	c.mu.Unlock()
+	since := c.period.Add(1) - 1
+	for _, layer := range c.layers {
+		for _, entry := range layer.entries {
+			entry.alone.expire(since)
+		}
+	}
 }
 
 // positionsKey identifies a list of positions.
@@ -174,19 +249,30 @@ func positionsKey(positions []int) string {
 	return string(key)
 }
 
+// combine lays the chosen layers over each other.
 func (c *Configurator) combine(chosen []int) *Values {
-	values := &Values{Data: map[string]any{}, Origins: map[string][]Origin{}}
+	slots, _ := c.slots.Get().([]*setting)
+	period := c.period.Load()
+	var used []int
 	for _, position := range chosen {
-		c.applied[position] = true
+		c.applied[position].Store(true)
 		for _, entry := range c.layers[position].entries {
-			value := entry.value
-			if before, ok := values.Data[entry.key]; ok {
-				value = merge(before, value)
+			number := entry.key.byName
+			if before := slots[number]; before != nil {
+				slots[number] = before.with(entry)
+				slots[number].used.Store(period)
+				continue
 			}
-			values.Data[entry.key] = value
-			values.Origins[entry.key] = append(values.Origins[entry.key], entry.origin)
+			slots[number] = entry.alone
+			used = append(used, number)
 		}
 	}
+	slices.Sort(used)
+	values := &Values{settings: make([]*setting, len(used))}
+	for i, number := range used {
+		values.settings[i], slots[number] = slots[number], nil
+	}
+	c.slots.Put(slots) //nolint:staticcheck // a slice header is less than what it saves
 	return values
 }
 
@@ -197,7 +283,7 @@ func (c *Configurator) NoticeUnused() diag.List {
 	used, seen := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{}
 	for i, layer := range c.layers {
 		seen[layer.config] = true
-		used[layer.config] = used[layer.config] || c.applied[i]
+		used[layer.config] = used[layer.config] || c.applied[i].Load()
 	}
 	var names []string
 	for config := range seen {

@@ -39,7 +39,7 @@ func configure(t testing.TB, texts fleetTexts) (map[string]*Values, []string) {
 func having(all map[string]*Values, key string) string {
 	var pairs []string
 	for _, pair := range []string{"cloud/cart-web", "cloud/ledger-api", "edge/cart-web", "edge/ledger-api"} {
-		if _, ok := all[pair].Data[key]; ok {
+		if _, ok := all[pair].Data()[key]; ok {
 			pairs = append(pairs, pair)
 		}
 	}
@@ -105,7 +105,7 @@ func TestConfigOrder(t *testing.T) {
 	}
 	for _, test := range tests {
 		values, _ := configure(t, store(config(test.winner, "", "{K: winner}"), config(test.loser, "cluster-type: edge, workload: cart", "{K: loser}")))
-		assert.Equal(t, "winner", values["edge/cart-web"].Data["K"], "%s over %s", test.winner, test.loser)
+		assert.Equal(t, "winner", values["edge/cart-web"].Data()["K"], "%s over %s", test.winner, test.loser)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestConfigData(t *testing.T) {
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {platform-config: \"true\"}}\nbinaryData: {BINARY: aGk=}\ndata:\n  NOTHING: null\n  EMPTY: ''\n  QUOTED: \"'5'\"\n  LIST: |\n    - a\n",
 		config("b", "", "{LIST: '[b]', QUOTED: '6'}"), config("none", "", "{}"),
 	))
-	assert.Equal(t, map[string]any{"NOTHING": "", "EMPTY": "", "QUOTED": "6", "LIST": []any{"a", "b"}}, values["edge/cart-web"].Data)
+	assert.Equal(t, map[string]any{"NOTHING": "", "EMPTY": "", "QUOTED": "6", "LIST": []any{"a", "b"}}, values["edge/cart-web"].Data())
 }
 
 func TestConfigDuplicateKeyInValue(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAzureAppConfig(t *testing.T) {
 			values, _ := configure(t, store(test.documents...))
 			got := map[string]string{}
 			for pair, v := range values {
-				if value, ok := v.Data["K"]; ok {
+				if value, ok := v.Data()["K"]; ok {
 					got[pair] = fmt.Sprint(value)
 				}
 			}
@@ -178,8 +178,8 @@ func TestAzureAppConfigBothWays(t *testing.T) {
 	t.Parallel()
 	values, problems := configure(t, store(configMap("azure-app-config", `platform-config: "true", cluster-type: edge`, "{site.azure.K: v, L: '[a]'}")))
 	assert.Empty(t, problems)
-	assert.Equal(t, map[string]any{"site.azure.K": "v", "L": []any{"a", "a"}}, values["edge/cart-web"].Data)
-	assert.Equal(t, map[string]any{"K": "v", "L": []any{"a"}}, values["cloud/cart-web"].Data)
+	assert.Equal(t, map[string]any{"site.azure.K": "v", "L": []any{"a", "a"}}, values["edge/cart-web"].Data())
+	assert.Equal(t, map[string]any{"K": "v", "L": []any{"a"}}, values["cloud/cart-web"].Data())
 }
 
 func TestAzureAppConfigKeys(t *testing.T) {
@@ -203,7 +203,7 @@ func TestOrigins(t *testing.T) {
 	))
 	origins := func(pair, key string) []string {
 		var lines []string
-		for _, o := range values[pair].Origins[key] {
+		for _, o := range values[pair].Origins(key) {
 			lines = append(lines, fmt.Sprintf("%s at %s: %s", o.Config.Name, o.At, o.Text))
 		}
 		return lines
@@ -216,7 +216,9 @@ func TestOrigins(t *testing.T) {
 	assert.Equal(t, []string{"b at cp:a.yaml:6:9: x"}, origins("edge/cart-web", "ONLY"))
 	assert.Empty(t, origins("edge/cart-web", "site.store.K"))
 	for pair, v := range values {
-		assert.Len(t, v.Origins, len(v.Data), pair)
+		for key := range v.Data() {
+			assert.NotEmpty(t, v.Origins(key), pair)
+		}
 	}
 }
 
@@ -329,7 +331,7 @@ func TestChoiceAgreesWithTheDefinition(t *testing.T) {
 		for range 3 {
 			clusterTypes = append(clusterTypes, &model.ClusterType{Object: model.Object{Name: name(), Labels: randomTexts()}})
 		}
-		index := newChoice(all, clusterTypes)
+		index := newChoice(all)
 		for range 5 {
 			target := &model.DeploymentTarget{Object: model.Object{Name: name(), Labels: randomTexts()}, Workload: name().Value}
 			for _, clusterType := range clusterTypes {

@@ -26,10 +26,18 @@ func (id objectID) String() string {
 	return id.kind + " " + id.namespace + "/" + id.name
 }
 
-// objectSum is an object with a digest of what it says.
-type objectSum struct {
+// isNamespace reports whether the object is a Namespace of Kubernetes.
+func (id objectID) isNamespace() bool { return id.kind == "Namespace" && id.group == "" }
+
+// digestSum sums up what an object says, whatever its layout.
+type digestSum [sha256.Size]byte
+
+// namedObject is an object in a file.
+type namedObject struct {
 	objectID
-	sum [sha256.Size]byte
+	// sum is nil if it has not been computed: files are not read again as long as no two have an
+	// object with the same name.
+	sum *digestSum
 }
 
 // flaw is what is wrong with rendered YAML.
@@ -44,12 +52,12 @@ type flaw struct {
 
 // verify reads rendered YAML as a stranger would: it must parse, without duplicate keys, and every
 // document that claims an apiVersion must be a proper object.
-func verify(content string) ([]objectSum, []flaw) {
+func verify(content string) ([]namedObject, []flaw) {
 	roots, err := parseDocuments(content)
 	if err != nil {
 		return nil, []flaw{*err}
 	}
-	var objects []objectSum
+	var objects []namedObject
 	var flaws []flaw
 	for _, root := range roots {
 		flaws = append(flaws, duplicateKeys(root)...)
@@ -60,16 +68,16 @@ func verify(content string) ([]objectSum, []flaw) {
 }
 
 // readObjects reads a document, and the items of one that is a List: kubectl applies each of them.
-func readObjects(root *yaml.Node) ([]objectSum, []flaw) {
+func readObjects(root *yaml.Node) ([]namedObject, []flaw) {
 	items := lookup(root, "items")
 	if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(scalar(lookup(root, "kind")), "List") {
-		object, flaws := readObject(root)
-		if object == nil {
+		found, flaws := readObject(root)
+		if found == nil {
 			return nil, flaws
 		}
-		return []objectSum{*object}, flaws
+		return []namedObject{*found}, flaws
 	}
-	var objects []objectSum
+	var objects []namedObject
 	var flaws []flaw
 	for _, item := range items.Content {
 		found, wrong := readObjects(item)
@@ -160,7 +168,7 @@ func scalar(n *yaml.Node) string {
 }
 
 // readObject checks a document that claims an apiVersion. Others, playbooks for instance, are fine.
-func readObject(root *yaml.Node) (*objectSum, []flaw) {
+func readObject(root *yaml.Node) (*namedObject, []flaw) {
 	apiVersion := lookup(root, "apiVersion")
 	if apiVersion == nil {
 		return nil, nil
@@ -171,14 +179,15 @@ func readObject(root *yaml.Node) (*objectSum, []flaw) {
 		group = ""
 	}
 	id := objectID{group, scalar(lookup(root, "kind")), scalar(lookup(metadata, "namespace")), scalar(lookup(metadata, "name"))}
-	if id.kind == "Namespace" && id.group == "" {
+	if id.isNamespace() {
 		id.namespace = "" // it is in none, whatever is written
 	}
 	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata))
 	if id.kind == "" || id.name == "" {
 		return nil, flaws
 	}
-	return &objectSum{id, digest(root)}, flaws
+	sum := digest(root)
+	return &namedObject{id, &sum}, flaws
 }
 
 // textFlaws reports names that Kubernetes would not read as strings.
@@ -203,7 +212,7 @@ func checkIdentity(id objectID, line int) []flaw {
 	switch {
 	case id.name == "":
 		add("%s has no metadata.name", orDocument(id.kind))
-	case id.kind == "Namespace" && id.group == "":
+	case id.isNamespace():
 		for _, problem := range validation.IsDNS1123Label(id.name) {
 			add("Namespace name %q (%d characters) is not valid: %s", id.name, len(id.name), model.WithoutRegex(problem))
 		}
@@ -239,8 +248,7 @@ func nameProblems(id objectID) []string {
 	return nil
 }
 
-// digest sums up what a node says, whatever its layout.
-func digest(n *yaml.Node) [sha256.Size]byte { return sha256.Sum256(appendNode(nil, n)) }
+func digest(n *yaml.Node) digestSum { return sha256.Sum256(appendNode(nil, n)) }
 
 // appendNode writes every part with its length before it, so that no two nodes are written alike.
 func appendNode(b []byte, n *yaml.Node) []byte {

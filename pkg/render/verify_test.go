@@ -99,9 +99,9 @@ func TestVerifyFindsObjects(t *testing.T) {
 // Layout does not make two objects different; content does.
 func TestObjectSums(t *testing.T) {
 	t.Parallel()
-	sum := func(spec string) objectSum {
+	sum := func(spec string) digestSum {
 		objects, _ := verify("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + spec)
-		return objects[0]
+		return *objects[0].sum
 	}
 	assert.Equal(t, sum("data: {a: b, c: [1, 2]}"), sum("# comment\ndata:\n  a: \"b\"\n  c:\n  - 1\n  - 2\n"))
 	for _, other := range []string{"data: {a: b, c: [2, 1]}", "data: {a: b, c: [1, '2']}", "data: {a: b, c: [[1, 2]]}", "data: {a: {b: c}, d: [1, 2]}", "", "data: {a: bc, '': [1, 2]}"} {

@@ -3,18 +3,16 @@ package render
 import (
 	"reflect"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // yamlText is the template function toYaml: YAML four spaces deep, as go-yaml v3 writes it, without
 // the last newline.
 func yamlText(v any) (string, error) {
-	text, err := yaml.Marshal(v)
-	if err != nil {
-		return "", err
+	if text, ok := appendPlainYAML(nil, v); ok {
+		return string(text), nil
 	}
-	return strings.TrimSuffix(string(text), "\n"), nil
+	text, err := yamlV3.marshal(v)
+	return strings.TrimSuffix(text, "\n"), err
 }
 
 // stringifiedYAML is the template function stringify: like toYaml, but every map or list below the

@@ -1,0 +1,58 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// newConfigKeys numbers all keys that the layers set, and gives every entry its key.
+func newConfigKeys(layers []layer) []*configKey {
+	byName := map[string]*configKey{}
+	for _, layer := range layers {
+		for _, entry := range layer.entries {
+			if byName[entry.name] == nil {
+				byName[entry.name] = &configKey{name: entry.name}
+			}
+			entry.key = byName[entry.name]
+			entry.alone = newSetting(entry)
+		}
+	}
+	keys := make([]*configKey, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		byName[name].byName = len(keys)
+		keys = append(keys, byName[name])
+	}
+	for i, n := range writtenOrder(keys, yaml.Marshal) {
+		keys[n].byYAML = i
+	}
+	for i, n := range writtenOrder(keys, func(v any) ([]byte, error) { return sigsyaml.Marshal(v) }) {
+		keys[n].byJSON = i
+	}
+	return keys
+}
+
+// writtenOrder asks a YAML library for the order in which it writes keys: it is neither that of bytes
+// nor described anywhere ("a2" comes before "a10"). It returns positions in keys.
+func writtenOrder(keys []*configKey, marshal func(any) ([]byte, error)) []int {
+	values := make(map[string]string, len(keys))
+	for i, key := range keys {
+		values[key.name] = fmt.Sprint(i)
+	}
+	order := make([]int, 0, len(keys))
+	text, _ := marshal(values) // a map of strings can always be written
+	var read yaml.Node
+	if yaml.Unmarshal(text, &read) == nil && len(read.Content) == 1 {
+		for i := 1; i < len(read.Content[0].Content); i += 2 {
+			var n int
+			if _, err := fmt.Sscan(strings.TrimSpace(read.Content[0].Content[i].Value), &n); err == nil && n < len(keys) {
+				order = append(order, n)
+			}
+		}
+	}
+	return order
+}

@@ -1,0 +1,254 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// form is a way to write a setting as an entry of a map, the same for every map that it is in.
+type form struct {
+	writer formWriter
+	// indent is by how much a template indents the lines.
+	indent int
+	// body is what a template makes of each setting, for inRange.
+	body *rangeBody
+}
+
+type formWriter int
+
+const (
+	// inConfigMap is an entry of the data of the built-in ConfigMap.
+	inConfigMap formWriter = iota
+	// inEnvFile is a line of the built-in env file.
+	inEnvFile
+	// inYAML and inStringified are entries of what the functions toYaml and stringify make.
+	inYAML
+	inStringified
+	// inRange is what the body of a range over the configuration makes of an entry.
+	inRange
+)
+
+// fragment is a setting in one form.
+type fragment struct {
+	form form
+	key  string
+	// text is what is written. It begins with a line break (leading) or ends with one.
+	text    string
+	leading bool
+	// usable is false if the whole map has to be written at once.
+	usable bool
+	// nested makes the text, if it holds actions; nil otherwise.
+	nested *plan
+	// entry says that in YAML the text is one entry of a block mapping, and complete in itself; indent
+	// is where its key begins.
+	entry  bool
+	indent int
+}
+
+func newFragment(s *setting, f form) *fragment {
+	fragment := &fragment{form: f, key: s.key.name, leading: true}
+	text, ok := f.write(s)
+	if !ok {
+		return fragment
+	}
+	fragment.usable = true
+	switch {
+	case f.writer == inEnvFile:
+		fragment.text, fragment.leading = text, false
+		return fragment
+	case f.writer != inRange:
+		fragment.text = "\n" + indentLines(text, f.indent)
+	default:
+		fragment.text = text
+		fragment.leading = !strings.HasSuffix(text, "\n")
+	}
+	if f.writer != inConfigMap {
+		fragment.usable = !strings.Contains(text, noValue) && fragment.resolve()
+	}
+	fragment.indent, fragment.entry = blockEntry(fragment.lines(), fragment.key)
+	return fragment
+}
+
+// lines returns the text without the line break around it.
+func (f *fragment) lines() string {
+	if f.leading {
+		return strings.TrimPrefix(f.text, "\n")
+	}
+	return strings.TrimSuffix(f.text, "\n")
+}
+
+// resolve prepares the actions in the text, if there are any. It fails if these could have to do with
+// what stands around the text.
+func (f *fragment) resolve() bool {
+	if !strings.Contains(f.text, actionStart) {
+		return true
+	}
+	first, last := strings.Index(f.text, actionStart), strings.LastIndex(f.text, "}}")
+	trimsBefore := strings.HasPrefix(f.text[first:], "{{-") && strings.TrimSpace(f.text[:first]) == ""
+	trimsAfter := last > 0 && f.text[last-1] == '-' && strings.TrimSpace(f.text[last+2:]) == ""
+	if trimsBefore || trimsAfter {
+		return false
+	}
+	program, problems := compileProgram(f.text)
+	if len(problems) > 0 || len(program.trees) != 1 {
+		return false
+	}
+	f.nested = newPlan(program)
+	return f.nested != nil
+}
+
+// write returns the setting as text, without the line break at its end; ok is false if it cannot be
+// written by itself.
+func (f form) write(s *setting) (text string, ok bool) {
+	switch f.writer {
+	case inConfigMap:
+		return s.configMapEntry()
+	case inEnvFile:
+		line, problem, err := s.envFileLine()
+		return line, problem == "" && err == nil
+	case inYAML:
+		return yamlEntry(s.key.name, s.value)
+	case inStringified:
+		value, err := nestedText(s.value)
+		if err != nil {
+			return "", false
+		}
+		return yamlEntry(s.key.name, value)
+	default:
+		return f.body.render(s)
+	}
+}
+
+// yamlEntry writes an entry of a map as toYaml does.
+func yamlEntry(key string, value any) (text string, ok bool) {
+	if isPlainText(key) {
+		if text, ok := appendValue([]byte(key+":"), value, mapIndent); ok {
+			return string(text), true
+		}
+	}
+	return alone(key, value, yamlV3.marshal)
+}
+
+func (s *setting) configMapEntry() (text string, ok bool) {
+	value, err := s.text()
+	if err != nil || len(s.key.name) > maxConfigMapKey || !utf8.ValidString(value) {
+		return "", false
+	}
+	return alone(s.key.name, value, inData)
+}
+
+// inData writes a map as sigs.k8s.io/yaml writes the data of an object, but without the detour over
+// JSON. How long lines get depends on their depth.
+func inData(v any) (string, error) {
+	text, err := yamlV2.marshal(map[string]any{"data": v})
+	return strings.TrimPrefix(text, "data:\n"), err
+}
+
+// alone writes a map with one entry, if that is written just so in larger maps.
+func alone(key string, value any, marshal func(any) (string, error)) (text string, ok bool) {
+	text, err := marshal(map[string]any{key: value})
+	if err != nil {
+		return "", false
+	}
+	if !strings.Contains(text, "|+") && !strings.Contains(text, ">+") && utf8.ValidString(text) {
+		return strings.TrimSuffix(text, "\n"), true
+	}
+	// The libraries end a document after a text that keeps its line breaks in a way of its own.
+	const before, after = "!", "zzzzzzzz"
+	both, err := marshal(map[string]any{before: "x", key: value, after: "x"})
+	if err != nil || key == before || key == after || !strings.Contains(both, "\n"+text) {
+		return "", false
+	}
+	return strings.TrimSuffix(text, "\n"), true
+}
+
+// indentLines is sprig's function indent.
+func indentLines(text string, by int) string {
+	pad := strings.Repeat(" ", by)
+	return pad + strings.ReplaceAll(text, "\n", "\n"+pad)
+}
+
+// blockEntry reports whether lines of YAML are exactly one entry of a block mapping with that key, and
+// stay what they are whatever entries stand around them.
+func blockEntry(lines, key string) (indent int, ok bool) {
+	indent = len(lines) - len(strings.TrimLeft(lines, " "))
+	if isSimpleEntry(lines, key, indent) {
+		return indent, true
+	}
+	for i, line := range strings.Split(lines, "\n") {
+		content := strings.TrimLeft(line, " ")
+		if i > 0 && content != "" && len(line)-len(content) <= indent {
+			return 0, false
+		}
+	}
+	roots, flaw := allDocuments(lines + "\n")
+	if flaw != nil || len(roots) != 1 {
+		return 0, false
+	}
+	root := roots[0]
+	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 || len(root.Content) != 2 || root.Column != indent+1 ||
+		root.Content[0].Value != key || root.Content[0].Line != 1 || hasReferences(root) || len(duplicateKeys(root)) > 0 {
+		return 0, false
+	}
+	return indent, true
+}
+
+// isSimpleEntry is blockEntry for the entries that are most frequent, without reading YAML: a text
+// that needs no quotes or has nothing special between them, or a block of printable lines.
+func isSimpleEntry(lines, key string, indent int) bool {
+	rest, ok := strings.CutPrefix(lines[indent:], key+": ")
+	if !ok || kindOf(key) != plainHole || strings.Contains(key, ":") {
+		return false
+	}
+	first, block, isBlock := strings.Cut(rest, "\n")
+	if !isBlock {
+		quoted, isQuoted := strings.CutPrefix(strings.TrimSuffix(rest, "'"), "'")
+		return kindOf(rest) == plainHole || kindOf(rest) == quotedHole ||
+			isQuoted && len(rest) > 1 && isPrintable(quoted) && !strings.Contains(quoted, "'")
+	}
+	if first != "|" && first != "|-" {
+		return false
+	}
+	depth := len(block) - len(strings.TrimLeft(block, " "))
+	if depth <= indent {
+		return false
+	}
+	for line := range strings.SplitSeq(block, "\n") {
+		content, deepEnough := strings.CutPrefix(line, block[:depth])
+		if line != "" && (!deepEnough || !isVisible(content)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasReferences reports whether there is an anchor or an alias.
+func hasReferences(n *yaml.Node) bool {
+	if n.Anchor != "" || n.Kind == yaml.AliasNode {
+		return true
+	}
+	for _, child := range n.Content {
+		if hasReferences(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// envFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
+func (s *setting) envFileLine() (line, problem string, err error) {
+	if !shellName.MatchString(s.key.name) {
+		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.key.name), nil
+	}
+	text, err := s.text()
+	if err != nil {
+		return "", "", err
+	}
+	if strings.Contains(text, "\x00") {
+		return "", fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", s.key.name), nil
+	}
+	return fmt.Sprintf("export %s=\"%s\"\n", s.key.name, shellEscapes.Replace(text)), "", nil
+}

@@ -1,0 +1,98 @@
+package render
+
+import (
+	"sync"
+	"text/template/parse"
+)
+
+// plan renders the text of a template piece by piece. It renders nothing that it is not sure of, and
+// then gives the same as Template.Execute, which is the reference; a text for which there is no plan,
+// or of which something goes wrong, is left to that.
+type plan struct {
+	program *program
+	steps   []step
+	// parts are what text/template executes: nodes with the declarations before them.
+	parts []*parse.Tree
+	// readsManifests says that a part reads the manifests, so that it is not known what becomes of them.
+	readsManifests bool
+	// idle holds machines that have nothing to do.
+	idle sync.Pool
+}
+
+// step adds to the composition. It fails if the text has to be rendered in the usual way.
+type step interface {
+	add(c *composition) bool
+}
+
+// composition is a file of an assignment in the making.
+type composition struct {
+	rope
+	bounds Bounds
+	facts  *data
+	values *Values
+	// yaml says that the file must be YAML.
+	yaml bool
+	// typed holds the texts of the manifests that would not be read as strings.
+	typed map[string]bool
+	// ofTarget and ofClusterType keep what depends on these alone.
+	ofTarget, ofClusterType *memo
+	// strings, starts, holes and key are scratch space of object manifests: the strings of an object,
+	// where each begins, where the holes are, and the shapes.
+	strings       rope
+	starts, holes []int
+	key           []byte
+	// blocks counts how often the whole configuration was written.
+	blocks int
+	// printsManifests says that there are holes with values of the manifests, readsManifests that these
+	// had a part in anything else.
+	printsManifests, readsManifests bool
+}
+
+// newPlan makes the plan of a program, or nil.
+func newPlan(p *program) *plan {
+	made := &plan{program: p}
+	var declarations []parse.Node
+	var declared reads
+	nodes := p.trees[rootName].Root.Nodes
+	for _, node := range nodes[1 : len(nodes)-1] { // without the marks
+		text, isText := node.(*parse.TextNode)
+		if isText {
+			made.steps = append(made.steps, constantStep(text.Text))
+			continue
+		}
+		reads, ok := readsOf(node)
+		if !ok {
+			return nil
+		}
+		action, isAction := node.(*parse.ActionNode)
+		if isAction && len(action.Pipe.Decl) > 0 {
+			declarations, declared = append(declarations, node), declared.and(reads)
+			continue
+		}
+		next := made.directStep(node, len(declarations) > 0)
+		if next == nil {
+			reads = reads.and(declared)
+			next = made.newPart(append(declarations[:len(declarations):len(declarations)], node), reads)
+			made.readsManifests = made.readsManifests || reads.manifests
+		}
+		made.steps = append(made.steps, next)
+	}
+	return made
+}
+
+// compose adds what the template renders.
+func (p *plan) compose(c *composition) bool {
+	c.readsManifests = c.readsManifests || p.readsManifests
+	start := c.size
+	for _, step := range p.steps {
+		if !step.add(c) {
+			return false
+		}
+	}
+	return c.size-start <= c.bounds.orDefault().Bytes
+}
+
+// constantStep is text of the template.
+type constantStep string
+
+func (s constantStep) add(c *composition) bool { return c.rope.add(piece{text: string(s)}) }

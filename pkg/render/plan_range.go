@@ -1,0 +1,62 @@
+package render
+
+import "text/template/parse"
+
+// rangeStep is a range over the configuration whose body looks at nothing but the entry.
+type rangeStep struct{ body *rangeBody }
+
+func (s rangeStep) add(c *composition) bool { return c.addEntries(form{writer: inRange, body: s.body}) }
+
+// rangeBody is the body of a range over the configuration: a plan of one part, which ranges over the
+// map that it is given.
+type rangeBody struct{ plan *plan }
+
+// newRangeStep returns nil if the range is over anything else, or its body looks further.
+func (p *plan) newRangeStep(node *parse.RangeNode) step {
+	const withCheck = 2 // every range passes its value through rangeCheck
+	if len(node.Pipe.Cmds) != withCheck || len(node.Pipe.Cmds[0].Args) != 1 || !isConfigData(node.Pipe.Cmds[0].Args[0]) || !isSelfContained(node) {
+		return nil
+	}
+	dot := &parse.CommandNode{
+		NodeType: parse.NodeCommand, Pos: node.Pos,
+		Args: []parse.Node{&parse.DotNode{NodeType: parse.NodeDot, Pos: node.Pos}},
+	}
+	pipe, loop := *node.Pipe, *node
+	pipe.Cmds = []*parse.CommandNode{dot, node.Pipe.Cmds[1]}
+	loop.Pipe = &pipe
+	body := &plan{program: p.program}
+	body.newPart([]parse.Node{&loop}, reads{})
+	return rangeStep{&rangeBody{body}}
+}
+
+// isSelfContained reports whether what a loop does with an entry depends on that alone.
+func isSelfContained(loop *parse.RangeNode) bool {
+	known := map[string]bool{}
+	good := true
+	walkNodes(loop, func(node parse.Node) {
+		switch node := node.(type) {
+		case *parse.PipeNode:
+			for _, variable := range node.Decl {
+				known[variable.Ident[0]] = true
+			}
+		case *parse.BreakNode, *parse.ContinueNode:
+			good = false
+		}
+	})
+	walkNodes(loop.List, func(node parse.Node) {
+		if variable, ok := node.(*parse.VariableNode); ok && !known[variable.Ident[0]] {
+			good = false
+		}
+	})
+	return good
+}
+
+// render returns what the body makes of a setting.
+func (b *rangeBody) render(s *setting) (text string, ok bool) {
+	machine := b.plan.machine()
+	defer b.plan.idle.Put(machine)
+	machine.run.reset(Bounds{})
+	machine.run.into = nil
+	text, err := machine.run.collect(func(data any) error { return machine.parts[0].Execute(machine.run, data) }, map[string]any{s.key.name: s.value})
+	return text, err == nil
+}

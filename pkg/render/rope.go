@@ -1,0 +1,196 @@
+package render
+
+import "strings"
+
+// Most of what is rendered is the same in thousands of files: the text of the template and what is
+// written of the configuration. So rendered text is kept in pieces, of which only the holes differ
+// from file to file, and what is known of one file is known of all that differ in their holes alone.
+
+// pieceKind tells what is known of a piece of rendered text.
+type pieceKind byte
+
+const (
+	// constant is text that nothing is known of.
+	constantPiece pieceKind = iota
+	// plainHole is a text that is part of one scalar wherever it stands; see inert.
+	plainHole
+	// pathHole is the same, but begins with "./" or "../".
+	pathHole
+	// typedHole is a plainHole that alone would not be read as a string.
+	typedHole
+	// quotedHole is printable text in double quotes, without a quote or backslash in it.
+	quotedHole
+	// wildHole is printable text without a double quote or backslash in it.
+	wildHole
+	// entryPiece is a fragment.
+	entryPiece
+)
+
+type piece struct {
+	kind pieceKind
+	// trimmed says that a fragment is written without the line break that it begins with.
+	trimmed bool
+	text    string
+	// fragment is that of an entryPiece.
+	fragment *fragment
+	// together is how many pieces, of which this is the first, are the same in many files, and whole
+	// what they are together: that is kept instead of their holes. It is 0 for all others.
+	together int
+	whole    string
+}
+
+// rope is text in pieces, in the making.
+type rope struct {
+	pieces []piece
+	size   int
+	last   byte
+}
+
+func (r *rope) reset() { r.pieces, r.size, r.last = r.pieces[:0], 0, 0 }
+
+// add appends a piece. It fails if that makes an action, which would have to be rendered again.
+func (r *rope) add(p piece) bool {
+	if p.text == "" {
+		return true
+	}
+	if r.last == '{' && p.text[0] == '{' {
+		return false
+	}
+	r.pieces = append(r.pieces, p)
+	r.size, r.last = r.size+len(p.text), p.text[len(p.text)-1]
+	return true
+}
+
+// keepTogether marks pieces that are the same in many files.
+func keepTogether(pieces []piece) {
+	holes := 0
+	for _, p := range pieces {
+		if p.kind != constantPiece {
+			holes++
+		}
+	}
+	if holes > 1 {
+		pieces[0].together, pieces[0].whole = len(pieces), (&rope{pieces: pieces}).String()
+	}
+}
+
+// addAll appends pieces that were added to another rope.
+func (r *rope) addAll(pieces []piece) bool {
+	for _, p := range pieces {
+		if !r.add(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// addHole appends a text that was printed.
+func (r *rope) addHole(text string) bool {
+	return isQuiet(text) && r.add(piece{kind: kindOf(text), text: text})
+}
+
+// isQuiet reports whether nothing has to be done about a text: it is no template, and no value is
+// missing.
+func isQuiet(text string) bool {
+	return !strings.Contains(text, actionStart) && !strings.Contains(text, noValue)
+}
+
+func (r *rope) String() string {
+	var b strings.Builder
+	b.Grow(r.size)
+	for _, p := range r.pieces {
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// maxHole keeps holes so short that no line with them gets too long to be a key.
+const maxHole = 300
+
+// kindOf tells what a printed text is. It is quick, and what it does not know for sure is constant.
+func kindOf(text string) pieceKind {
+	if text == "" || len(text) > maxHole {
+		return constantPiece
+	}
+	switch first := text[0]; {
+	case first == '"':
+		if len(text) > 2 && text[len(text)-1] == '"' && isPrintable(text[1:len(text)-1]) {
+			return quotedHole
+		}
+		return constantPiece
+	case first == '.':
+		if after, ok := strings.CutPrefix(strings.TrimPrefix(text, "."), "./"); ok && isInertTail(after) {
+			return pathHole
+		}
+		if after, ok := strings.CutPrefix(text, "./"); ok && isInertTail(after) {
+			return pathHole
+		}
+		return constantPiece
+	case characters[first]&inertFirst != 0 && isInertTail(text[1:]):
+		return plainHole
+	default:
+		return constantPiece
+	}
+}
+
+// The classes of characters.
+const (
+	// inertFirst may begin an inert text, inertInside may follow.
+	inertFirst = 1 << iota
+	inertInside
+	// printable is ASCII that means nothing between double quotes.
+	printable
+)
+
+// characters holds the classes of each.
+var characters = func() (table [256]byte) {
+	for c := range table {
+		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if letterOrDigit || c == '_' || c == '/' {
+			table[c] |= inertFirst
+		}
+		if letterOrDigit || strings.IndexByte("._/@+=-", byte(c)) >= 0 {
+			table[c] |= inertInside
+		}
+		if ' ' <= c && c <= '~' && c != '"' && c != '\\' {
+			table[c] |= printable
+		}
+	}
+	return table
+}()
+
+// isInertTail reports whether a text may follow the first character of an inert one: a colon must
+// have something behind it, or it would make a key.
+func isInertTail(text string) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] == ':' {
+			i++
+			if i == len(text) {
+				return false
+			}
+		}
+		if characters[text[i]]&inertInside == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isVisible reports whether a text is ASCII without control characters.
+func isVisible(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func isPrintable(text string) bool {
+	for i := range len(text) {
+		if characters[text[i]]&printable == 0 {
+			return false
+		}
+	}
+	return true
+}

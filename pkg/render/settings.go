@@ -1,0 +1,130 @@
+package render
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// setting is a key of the configuration with a value: what one config says, or what several say that
+// are laid over each other. Assignments share settings, as most keys have few different values in a
+// fleet, however many combinations of configs there are.
+type setting struct {
+	key   *configKey
+	value any
+	// last is the entry that was laid on top, before the setting below it; nil if it is alone.
+	last   *configEntry
+	before *setting
+	// like is the setting that the last entry makes alone, if the value is simply that; else nil.
+	like *setting
+
+	// used is the period in which the setting was last asked for; see Configurator.Expire.
+	used atomic.Int32
+
+	mu sync.Mutex
+	// later are the settings that come of laying one more entry over this one.
+	later map[*configEntry]*setting
+	// sum is what the setting has in the hash of the configuration.
+	sum              uint64
+	hashed, hashable bool
+	// odd says that JSON cannot express the value, once that is examined.
+	examined, odd bool
+	// fragments are the forms in which it was written so far.
+	fragments []*fragment
+}
+
+// configKey is one of the keys that the configs of a fleet set.
+type configKey struct {
+	name string
+	// byName is its position among all of them in the order of bytes.
+	byName int
+	// byYAML and byJSON are its positions when go-yaml v3 and sigs.k8s.io/yaml write them.
+	byYAML, byJSON int
+}
+
+// newSetting is a setting that one entry makes alone.
+func newSetting(entry *configEntry) *setting {
+	return &setting{key: entry.key, value: entry.value, last: entry}
+}
+
+// with returns the setting with one more entry laid over it.
+func (s *setting) with(entry *configEntry) *setting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if merged, ok := s.later[entry]; ok {
+		return merged
+	}
+	merged := &setting{key: s.key, value: entry.value, last: entry, before: s}
+	if merges(s.value, entry.value) {
+		merged.value = merge(s.value, entry.value)
+	} else {
+		merged.like = entry.alone
+	}
+	if s.later == nil {
+		s.later = map[*configEntry]*setting{}
+	}
+	s.later[entry] = merged
+	return merged
+}
+
+// origins tells where the setting comes from, the last that decided at the end.
+func (s *setting) origins() []Origin {
+	if s == nil {
+		return nil
+	}
+	return append(s.before.origins(), s.last.origin)
+}
+
+// expire forgets the settings over this one that were not used since a period.
+func (s *setting) expire(since int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for entry, later := range s.later {
+		if later.used.Load() < since {
+			delete(s.later, entry)
+			continue
+		}
+		later.expire(since)
+	}
+}
+
+// representative returns the same setting for all that have simply the value of one entry.
+func (s *setting) representative() *setting {
+	if s.like != nil {
+		return s.like
+	}
+	return s
+}
+
+// expressible reports whether JSON, and with it a schema, can express the value.
+func (s *setting) expressible() bool {
+	if s.like != nil {
+		return s.like.expressible()
+	}
+	if _, isText := s.value.(string); isText {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.examined {
+		s.examined = true
+		s.odd = len(NewInstance(map[string]any{s.key.name: s.value}).faults) > 0
+	}
+	return !s.odd
+}
+
+// fragment returns the setting written in a form; it is written once.
+func (s *setting) fragment(f form) *fragment {
+	if s.like != nil {
+		return s.like.fragment(f)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, known := range s.fragments {
+		if known.form == f {
+			return known
+		}
+	}
+	written := newFragment(s, f)
+	s.fragments = append(s.fragments, written)
+	return written
+}
