@@ -147,23 +147,25 @@ func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	if err != nil {
 		return "", r.clean(err)
 	}
+	tip, err := r.tip(ctx, at, ref)
+	return tip, r.clean(at.explain(err))
+}
+
+func (r *Reader) tip(ctx context.Context, at location, ref model.Ref) (string, error) {
 	if !at.address.local() {
 		tip, _, err := r.remoteTip(ctx, at, ref)
 		if err != nil {
-			return "", r.clean(err)
+			return "", err
 		}
 		return tip.String(), nil
 	}
 	opened, err := r.openAt(ctx, at)
-	if err != nil {
-		return "", r.clean(err)
-	}
-	if opened.folder != nil {
-		return "", nil
+	if err != nil || opened.folder != nil {
+		return "", err
 	}
 	branch, err := opened.repo.branch(ref.Branch)
 	if err != nil {
-		return "", r.clean(err)
+		return "", err
 	}
 	return branch.commit.String(), nil
 }
@@ -193,6 +195,15 @@ func (l location) String() string {
 		return l.name
 	}
 	return l.name + " (read from " + l.read + ")"
+}
+
+// explain names the location in the error of a read that was interrupted.
+func (l location) explain(err error) error {
+	var stopped interruptedError
+	if errors.As(err, &stopped) {
+		return stopped.explain(l)
+	}
+	return err
 }
 
 // locate applies the replacements and says where a ref is read, or why it must not be.
@@ -267,15 +278,20 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	}
 	ref.Path = cleanPath(ref.Path)
 	source := &model.Source{Ref: ref, Repo: at.name}
-	if at.address.local() {
+	switch {
+	case ctx.Err() != nil:
+		err = interrupted(ctx)
+	case at.address.local():
 		err = r.readLocal(ctx, at, source, list)
-	} else if ref.WorkTree {
+	case ref.WorkTree:
 		err = noWorkTree(at.String())
-	} else if err = checkCommit(ref.Commit); err == nil {
-		err = r.readRemote(ctx, at, source)
+	default:
+		if err = checkCommit(ref.Commit); err == nil {
+			err = r.readRemote(ctx, at, source)
+		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, at.explain(err)
 	}
 	return source, nil
 }

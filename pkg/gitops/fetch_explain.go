@@ -17,6 +17,7 @@ func (m *remote) explain(err error) error {
 func (m *remote) explained(err error) *Error {
 	var (
 		known     *Error
+		stopped   interruptedError
 		status    *statusError
 		elsewhere *redirectError
 		ssh       *sshError
@@ -27,6 +28,8 @@ func (m *remote) explained(err error) *Error {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &stopped):
+		return stopped.explain(m.at)
 	case errors.As(err, &status):
 		return m.explainStatus(status)
 	case errors.As(err, &elsewhere):

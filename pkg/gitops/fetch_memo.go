@@ -65,7 +65,20 @@ func (m *memo[K, V]) forget(key K) {
 	delete(m.calls, key)
 }
 
-// interrupted is the error of a read that its context ended.
-func interrupted(ctx context.Context) *Error {
-	return problem(RuleRemoteFailed, "reading was interrupted: %v", context.Cause(ctx)).because(ctx.Err())
+// interruptedError is a read that its context ended. Who knows which repository it was of makes an
+// Error of it.
+type interruptedError struct {
+	// cause is why the context ended, err that it did.
+	cause, err error
+}
+
+func interrupted(ctx context.Context) error {
+	return interruptedError{context.Cause(ctx), ctx.Err()}
+}
+
+func (e interruptedError) Error() string { return "interrupted: " + e.cause.Error() }
+func (e interruptedError) Unwrap() error { return e.err }
+
+func (e interruptedError) explain(at location) *Error {
+	return problem(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.cause).because(e.err)
 }
