@@ -34,6 +34,10 @@ type localRepo struct {
 	refs     *filesystem.Storage
 	limit    int64
 
+	// pinning guards pins: the branches that were resolved, which stay so.
+	pinning sync.Mutex
+	pins    map[string]localBranch
+
 	// mu guards stores, which are not safe for use at the same time.
 	mu sync.Mutex
 	// stores are the repository's own objects and then those of its alternates.
@@ -243,9 +247,27 @@ func (r *localRepo) checkedOut() string {
 	return head.Target().Short()
 }
 
-// branch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, with origin before others. An
-// empty name is the branch that is checked out.
+// branch resolves a branch, once: what moves it meanwhile is not seen.
 func (r *localRepo) branch(name string) (localBranch, error) {
+	r.pinning.Lock()
+	defer r.pinning.Unlock()
+	if pinned, ok := r.pins[name]; ok {
+		return pinned, nil
+	}
+	found, err := r.findBranch(name)
+	if err != nil {
+		return localBranch{}, err
+	}
+	if r.pins == nil {
+		r.pins = map[string]localBranch{}
+	}
+	r.pins[name], r.pins[found.name] = found, found
+	return found, nil
+}
+
+// findBranch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, with origin before others. An
+// empty name is the branch that is checked out.
+func (r *localRepo) findBranch(name string) (localBranch, error) {
 	if name == "" {
 		if name = r.checkedOut(); name == "" {
 			return localBranch{}, problem(RuleBranchNotFound, "%s has no branch checked out; name one", r.name)

@@ -263,3 +263,38 @@ func TestTipOfClone(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, RuleBranchNotFound, e.Rule)
 }
+
+// TestR19LocalBranchesStay: a branch that moves while a run goes on stays what it was.
+func TestR19LocalBranchesStay(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "shop.git")
+	before, err := gitopstest.Bare(dir, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "before\n"}})
+	require.NoError(t, err)
+	r := newReader(t, Options{})
+	readOne(t, r, model.Ref{Repo: dir, Branch: "main"})
+	after, err := gitopstest.Add(dir, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "after\n"}})
+	require.NoError(t, err)
+
+	again := readOne(t, r, model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, before[0], again.Commit)
+	assert.Equal(t, "before\n", content(t, again.FS, "a.yaml"))
+	tip, err := r.Tip(t.Context(), model.Ref{Repo: dir, Branch: "main"})
+	require.NoError(t, err)
+	assert.Equal(t, before[0], tip)
+	next := readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, after[0], next.Commit)
+}
+
+// TestR1BranchFolderThatCannotBeRead: what stands for a branch in a plain folder cannot be looked at,
+// so it is not known whether the whole folder does.
+func TestR1BranchFolderThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("a"), 0o644))
+	require.NoError(t, os.Symlink("dev", filepath.Join(dir, "dev")))
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "dev"})
+	assert.Equal(t, RuleInvalidRepository, d.Rule)
+	assert.Contains(t, d.Message, dir)
+	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "stage"})
+	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "a.yaml/stage"})
+}
