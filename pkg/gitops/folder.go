@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // folderFS is a folder of this machine as a file system that behaves as treeFS does: symbolic links
@@ -45,20 +46,23 @@ func (f *folderFS) lstat(op, name string) (fs.FileInfo, error) {
 		if info, err = f.root.Lstat(dir); err != nil {
 			return fail(cause(err))
 		}
-		info = f.asSubmodule(dir, info)
+		if info, err = f.asSubmodule(dir, info); err != nil {
+			return fail(cause(err))
+		}
 	}
 	return info, nil
 }
 
 // asSubmodule gives a folder that is a clone of its own the type that it would have in git.
-func (f *folderFS) asSubmodule(name string, info fs.FileInfo) fs.FileInfo {
+func (f *folderFS) asSubmodule(name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if !info.IsDir() {
-		return info
+		return info, nil
 	}
-	if _, err := f.root.Lstat(path.Join(name, gitDir)); err != nil {
-		return info
+	_, err := f.root.Lstat(path.Join(name, gitDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, nil
 	}
-	return submodule{info}
+	return submodule{info}, err
 }
 
 // Open implements fs.FS.
@@ -121,10 +125,13 @@ func (f *folderFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since it was listed
 		}
+		if err == nil {
+			info, err = f.asSubmodule(full, info)
+		}
 		if err != nil {
 			return nil, &fs.PathError{Op: "readdir", Path: full, Err: cause(err)}
 		}
-		list = append(list, fs.FileInfoToDirEntry(f.asSubmodule(full, info)))
+		list = append(list, fs.FileInfoToDirEntry(info))
 	}
 	return list, nil
 }
@@ -160,8 +167,12 @@ func branchFolder(root *os.Root, branch string) (*os.Root, error) {
 	if branch == "" || branch == "." || !fs.ValidPath(branch) {
 		return root, nil
 	}
-	if info, err := root.Stat(branch); err != nil || !info.IsDir() {
+	info, err := root.Stat(branch)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
 		return root, nil
+	case err != nil: // then it is not known whether there is one
+		return nil, err
 	}
 	return root.OpenRoot(branch)
 }

@@ -81,9 +81,13 @@ func openLocal(name, file string, limit int64) (local, error) {
 // findRepo returns the repository that a folder is (a bare one) or has (a clone); dir is empty if it
 // is a plain folder.
 func findRepo(file string) (dir, workTree string, err error) {
-	if _, err := os.Lstat(filepath.Join(file, gitDir)); err == nil {
+	_, err = os.Lstat(filepath.Join(file, gitDir))
+	if err == nil {
 		dir, err := dotGit(file)
 		return dir, file, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", "", cause(err)
 	}
 	if isGitDir(file) {
 		return file, "", nil
@@ -276,6 +280,9 @@ func (r *localRepo) findBranch(name string) (localBranch, error) {
 	ref, err := storer.ResolveReference(r.refs, plumbing.NewBranchReferenceName(name))
 	if err == nil {
 		return localBranch{name: name, commit: ref.Hash()}, nil
+	}
+	if !errors.Is(err, plumbing.ErrReferenceNotFound) {
+		return localBranch{}, invalidLocal(r.name, err)
 	}
 	remotes, names, err := r.remoteBranches(name)
 	if err != nil {

@@ -197,12 +197,13 @@ func checkNotForeign(old fs.FS, tree *render.Tree) error {
 // checkTargetFolder refuses a folder named like a deployment target that holds something else: what
 // is ours later may go as a leftover.
 func checkTargetFolder(old fs.FS, folder string) error {
-	entries, err := fs.ReadDir(old, folder)
-	if err != nil {
+	info, err := fs.Stat(old, folder)
+	if err != nil || !info.IsDir() {
 		return nil //nolint:nilerr // it is new, or mustBe has reported what it is
 	}
-	if isTarget(entries) {
-		return nil
+	entries, err := fs.ReadDir(old, folder)
+	if err != nil || isTarget(entries) {
+		return err
 	}
 	for _, entry := range entries {
 		switch entry.Name() {
