@@ -67,17 +67,45 @@ func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	made, err := makeFolders(filepath.Dir(dir))
+	if err != nil {
 		return nil, err
 	}
 	staged, err := stage(ctx, dir, change)
 	if err != nil {
+		removeMade(made)
 		return nil, err
 	}
 	if err := os.Rename(staged, dir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(staged))
+		err = errors.Join(err, os.RemoveAll(staged))
+		removeMade(made)
+		return nil, err
 	}
 	return change, nil
+}
+
+// makeFolders makes a folder and those around it, and returns the ones that were not there, the
+// innermost first.
+func makeFolders(dir string) (made []string, err error) {
+	for folder := dir; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, folder)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		removeMade(made)
+		return nil, err
+	}
+	return made, nil
+}
+
+// removeMade removes folders that were made for nothing. One that somebody else has come to use, or
+// that was never made, is none of our business.
+func removeMade(folders []string) {
+	for _, folder := range folders {
+		_ = os.Remove(folder)
+	}
 }
 
 // stage writes the files that are new or change into a folder beside dir.
@@ -87,11 +115,17 @@ func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change
 func stage(ctx context.Context, dir string, change *Change) (string, error) {
 	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
 	if err == nil && !movable(staged, dir) {
-		err = os.RemoveAll(staged)
+		if err := os.RemoveAll(staged); err != nil {
+			return "", err
+		}
 		staged = ""
 	}
 	if staged == "" {
+		beside := err
 		staged, err = os.MkdirTemp(dir, ".kalypso-*")
+		if errors.Is(err, fs.ErrNotExist) && beside != nil {
+			err = beside // dir is yet to be made, so that is why it cannot be
+		}
 	}
 	if err != nil {
 		return "", err

@@ -113,6 +113,20 @@ func TestWriteFolderIsAFile(t *testing.T) {
 	require.ErrorContains(t, err, "is a file")
 }
 
+// TestWriteFolderTakesBackTheFoldersAround makes sure that not even an empty folder is left of what
+// was not written.
+func TestWriteFolderTakesBackTheFoldersAround(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	_, err := WriteFolder(t.Context(), filepath.Join(parent, "a", "b", "out"), tree("edge/"+readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
+	require.Error(t, err, "a file cannot be a folder too")
+	assert.NoDirExists(t, filepath.Join(parent, "a"))
+
+	_, err = WriteFolder(t.Context(), filepath.Join(parent, "a", "b", "out"), oneTarget)
+	require.NoError(t, err)
+	assertNothingBeside(t, filepath.Join(parent, "a", "b", "out"))
+}
+
 func TestWriteFolderCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
