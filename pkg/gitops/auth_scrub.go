@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io/fs"
 	"net/url"
 	"regexp"
 	"slices"
@@ -66,10 +67,10 @@ func (s *scrubber) clean(text string) string {
 }
 
 // cleanError returns an Error without the secrets. What was behind it is dropped, for it may hold
-// one, unless it is the end of a context.
+// one, unless it is the end of a context, or that something is not there.
 func (s *scrubber) cleanError(e *Error) *Error {
 	cleaned := &Error{Rule: e.Rule, Message: s.clean(e.Message), Hint: s.clean(e.Hint)}
-	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded} {
+	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded, fs.ErrNotExist} {
 		if errors.Is(e.err, harmless) {
 			cleaned.err = harmless
 		}

@@ -57,7 +57,7 @@ func openLocal(name, file string, limit int64) (local, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return local{}, problem(RuleInvalidRepository, "%s: there is no such folder", name)
+		return local{}, problem(RuleInvalidRepository, "%s: there is no such folder", name).because(fs.ErrNotExist)
 	case err != nil:
 		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
 	case !info.IsDir():

@@ -16,23 +16,46 @@ type Output struct {
 	// Tree is the folder of the output at the tip of the branch; nil if it cannot be read, for the
 	// reasons in Diags.
 	Tree fs.FS
+	// New says that Tree is nil because there is nothing to read yet: no such branch, or no such
+	// folder on this machine. Otherwise what is published is not known.
+	New bool
 	// Commit is the tip; empty for a plain folder.
 	Commit string
 	Diags  diag.List
 }
 
-// ReadOutputs reads the GitOps branches of a fleet, side by side.
+// ReadOutputs reads the GitOps branches of a fleet.
 func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 	outputs := make([]Output, len(fleet.GitOpsRepos))
 	for i, repo := range fleet.GitOpsRepos {
-		sources, diags := r.Read(ctx, []model.Ref{outputRef(repo)})
-		outputs[i] = Output{Repo: repo, Diags: diags}
-		if source := sources[0]; source != nil {
-			outputs[i].Commit = source.Commit
-			outputs[i].Tree = below(source.FS, cleanPath(repo.Path.Value))
-		}
+		outputs[i] = r.readOutput(ctx, repo)
 	}
 	return outputs
+}
+
+func (r *Reader) readOutput(ctx context.Context, repo *model.GitOpsRepo) Output {
+	output := Output{Repo: repo}
+	ref := outputRef(repo)
+	r.prepare([]model.Ref{ref})
+	source, err := r.read(ctx, ref, &output.Diags)
+	if err != nil {
+		err = r.clean(err)
+		report(&output.Diags, ref, err)
+		output.New = isNew(err)
+		return output
+	}
+	output.Commit = source.Commit
+	output.Tree = below(source.FS, cleanPath(repo.Path.Value))
+	return output
+}
+
+// isNew tells what is not there from what cannot be read.
+func isNew(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	return e.Rule == RuleBranchNotFound || e.Rule == RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
 }
 
 func outputRef(repo *model.GitOpsRepo) model.Ref {
