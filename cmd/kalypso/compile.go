@@ -29,46 +29,72 @@ type compiler struct {
 	names []string
 }
 
-// compile goes through all stages, so that one run reports what is wrong in any of them. folder is
-// where the output is written, if anywhere: what is in it counts as published.
-func (c *compiler) compile(ctx context.Context, environment *model.Environment, folder fs.FS) *compiled {
+// read reads an environment.
+func (c *compiler) read(ctx context.Context, environment *model.Environment) *compiled {
 	out := &compiled{environment: environment}
 	out.fleet, out.diags = c.loader.Fleet(ctx, environment, c.names)
-	if out.fleet == nil {
-		return out
-	}
-	var diags diag.List
-	out.assignments, diags = schedule.Assign(out.fleet)
-	out.diags.Add(diags)
-	out.tree, diags = render.Render(out.fleet, out.assignments, render.Options{
-		Published: c.published(ctx, out.fleet, folder), Stop: func() bool { return ctx.Err() != nil },
-	})
-	out.diags.Add(diags)
 	return out
+}
+
+// render goes through the other stages, so that one run reports what is wrong in any of them. folder
+// is where the output is written, if anywhere: what is in it counts as published.
+func (c *compiler) render(ctx context.Context, out *compiled, folder fs.FS) {
+	assignments, diags := schedule.Assign(out.fleet)
+	out.assignments = assignments
+	out.diags.Add(diags)
+	published := &published{reader: c.reader, fleet: out.fleet, folder: folder}
+	tree, diags := render.Render(out.fleet, assignments, render.Options{
+		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
+		Stop:      func() bool { return ctx.Err() != nil },
+	})
+	if ctx.Err() != nil {
+		return // what half of an environment looks like says nothing about it
+	}
+	out.tree = tree
+	out.diags.Add(diags)
+	out.diags.Add(published.unknown())
 }
 
 // published tells what is out there already. The GitOps repositories are read when it is first
 // asked, which is seldom: only about files that have flaws.
-func (c *compiler) published(ctx context.Context, fleet *model.Fleet, folder fs.FS) func(string, []byte) bool {
-	var outputs []gitops.Output
-	asked := false
-	return func(path string, content []byte) bool {
-		if folder != nil {
-			if old, err := fs.ReadFile(folder, path); err == nil && bytes.Equal(old, content) {
-				return true
-			}
+type published struct {
+	reader *gitops.Reader
+	fleet  *model.Fleet
+	// folder is the output folder; nil if there is none.
+	folder  fs.FS
+	asked   bool
+	outputs []gitops.Output
+}
+
+// holds reports whether a file is published with this content, everywhere.
+func (p *published) holds(ctx context.Context, path string, content []byte) bool {
+	if p.folder != nil {
+		if old, err := fs.ReadFile(p.folder, path); err == nil && bytes.Equal(old, content) {
+			return true
 		}
-		if !asked {
-			outputs, asked = c.reader.ReadOutputs(ctx, fleet), true
-		}
-		for _, output := range outputs {
-			if output.Tree == nil {
-				return false
-			}
-			if old, err := fs.ReadFile(output.Tree, path); err != nil || !bytes.Equal(old, content) {
-				return false
-			}
-		}
-		return len(outputs) > 0
 	}
+	if !p.asked {
+		p.outputs, p.asked = p.reader.ReadOutputs(ctx, p.fleet), true
+	}
+	for _, output := range p.outputs {
+		if output.Tree == nil {
+			return false
+		}
+		if old, err := fs.ReadFile(output.Tree, path); err != nil || !bytes.Equal(old, content) {
+			return false
+		}
+	}
+	return len(p.outputs) > 0
+}
+
+// unknown returns why it could not be known what is published. Flaws that are out there already were
+// taken for new ones then.
+func (p *published) unknown() diag.List {
+	var diags diag.List
+	for _, output := range p.outputs {
+		if output.Tree == nil && !output.New {
+			diags.Add(output.Diags)
+		}
+	}
+	return diags
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ type fleetFlags struct {
 	worktree            bool
 	ignoreKustomization bool
 	tenantLimits        []string
+	timeout             time.Duration
 	color               string
 	format              string
 }
@@ -39,6 +41,7 @@ func (f *fleetFlags) add(cmd *cobra.Command, e *edges) {
 	flags.BoolVar(&f.worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
 	flags.BoolVar(&f.ignoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
 	flags.StringArrayVar(&f.tenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 	flags.StringVar(&f.color, "color", "auto", "colour the output: `when` is auto, always or never")
 	addOutputFlag(cmd, &f.format)
 	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -93,6 +96,9 @@ func (f *fleetFlags) options() (model.Options, error) {
 func (f *fleetFlags) check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, f.color) {
 		return usageError("--color %s: write auto, always or never", f.color)
+	}
+	if f.timeout < 0 {
+		return usageError("--timeout %v: write a duration such as 90s or 10m, or 0 for no limit", f.timeout)
 	}
 	return checkFormat(f.format)
 }

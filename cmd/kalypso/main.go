@@ -5,14 +5,10 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the run at once.
-	context.AfterFunc(ctx, stop)
+	ctx, stop := untilSignal(context.Background())
 	code := run(ctx, os.Args[1:], system())
 	stop()
 	os.Exit(code)

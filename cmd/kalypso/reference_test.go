@@ -24,7 +24,7 @@ func TestCommandReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("<!-- made by make golden -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
-		"flag that repeats are separated by line breaks or commas there.\n")
+		"flag that repeats are separated by line breaks or commas there.\n\n```text\n" + exitCodes + "```\n")
 	root := newRoot(&edges{stdout: &b, stderr: &b, env: func(string) string { return "" }, workingDir: os.Getwd})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -65,6 +65,7 @@ var otherRules = map[string]string{
 	"source-too-large":    "All files of one registration are larger than the limit (`--tenant-limit registration-bytes=N`).",
 	"submodule":           "A submodule lies where files are read: it is not followed.",
 	"symlink":             "A symbolic link lies where files are read: it is not followed.",
+	"time-is-up":          "The run took longer than `--timeout` gives it. The message says what it was about; errors beside it name the repositories that had not answered.",
 	"too-large":           "A document has too many values once its aliases are expanded (`--tenant-limit values=N`).",
 	"too-many-documents":  "A file holds too many documents (`--tenant-limit documents=N`).",
 	"too-many-files":      "A registration holds too many files (`--tenant-limit files=N`).",

@@ -62,6 +62,8 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
+	ctx, cancel := opts.limited(ctx)
+	defer cancel()
 	session, err := opts.start(ctx, e, false)
 	if err != nil {
 		return err
@@ -70,8 +72,8 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, opts.published(session, environment.Name.Value))
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return session.stopped(ctx)
 	}
 	if opts.outputDir != "" && !session.failed() {
 		for _, result := range session.results {
@@ -88,7 +90,10 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 			session.write(ctx, result, opts.folder(session, result.environment.Name.Value))
 		}
 	}
-	if err := session.finish(""); err != nil {
+	if ctx.Err() != nil && session.unfinished() {
+		return session.stopped(ctx)
+	}
+	if err := session.finish(session.leftUndone()); err != nil {
 		return err
 	}
 	if opts.exitCode && session.changed() {
@@ -141,7 +146,14 @@ func (s *session) checkFolder(result *result, folder string) {
 
 // write writes an environment to its folder.
 func (s *session) write(ctx context.Context, result *result, folder string) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.doing = "writing " + result.environment.Name.Value
 	change, err := gitops.WriteFolder(ctx, folder, result.tree)
+	if err != nil && ctx.Err() != nil {
+		return // stopped, and says so
+	}
 	if err != nil {
 		s.reportFolder(result, err)
 		return

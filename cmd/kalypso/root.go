@@ -10,15 +10,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The exit codes, as the README lists them.
+// The exit codes, as exitCodes has them.
 const (
-	exitDone        = 0
-	exitModel       = 1
-	exitUsage       = 2
-	exitRemote      = 3
-	exitChanges     = 4
-	exitInterrupted = 130
+	exitDone    = 0
+	exitModel   = 1
+	exitUsage   = 2
+	exitRemote  = 3
+	exitChanges = 4
+	exitTimeUp  = 5
+	// exitSignal and the number of a signal is the code of a run that the signal ended.
+	exitSignal = 128
 )
+
+// exitCodes explains them to people.
+const exitCodes = `Exit codes:
+    0  done, or nothing to do
+    1  the model or the rendering is at fault
+    2  wrong usage
+    3  a remote failed: network, permission, rate limit
+    4  with --exit-code: there are changes
+    5  time is up (--timeout)
+  130  interrupted (SIGINT)
+  143  terminated (SIGTERM)
+`
 
 // exitError is an error with the code that the process ends with.
 type exitError struct {
@@ -51,7 +65,7 @@ func run(ctx context.Context, args []string, e *edges) int {
 		return exitDone
 	case ctx.Err() != nil:
 		fmt.Fprintln(e.stderr, "kalypso: interrupted")
-		return exitInterrupted
+		return interruptedCode(context.Cause(ctx))
 	case errors.As(err, &exit):
 		if exit.err != nil {
 			fmt.Fprintf(e.stderr, "kalypso: %v\n", exit.err)
@@ -70,7 +84,9 @@ func newRoot(e *edges) *cobra.Command {
 		Long: `kalypso reads a control plane repository and the application repositories that it
 registers, schedules deployment targets on cluster types, and renders the manifests of each.
 
-Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.`,
+Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.
+
+` + exitCodes,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

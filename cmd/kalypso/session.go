@@ -20,6 +20,8 @@ type session struct {
 	environments []*model.Environment
 	results      []*result
 	diags        diag.List
+	// doing is what the run is about, for when it is stopped.
+	doing string
 }
 
 // result is what came of one environment.
@@ -38,9 +40,13 @@ func (f *fleetFlags) start(ctx context.Context, e *edges, all bool) (*session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &session{edges: e, flags: f, reader: reader}
+	s := &session{edges: e, flags: f, reader: reader, doing: "reading the control plane"}
 	environments, diags := loader.Environments(ctx)
 	s.diags = diags
+	if ctx.Err() != nil {
+		defer s.close()
+		return nil, s.stopped(ctx)
+	}
 	if diags.HasErrors() {
 		defer s.close()
 		return nil, s.finish("nothing was compiled")
@@ -58,9 +64,18 @@ func (s *session) close() {
 	_ = s.reader.Close() // nothing was written through it
 }
 
-// compile compiles an environment; see compiler.compile.
+// compile compiles an environment, unless the run has been stopped. folder is where the output is
+// written, if anywhere: what is in it counts as published.
 func (s *session) compile(ctx context.Context, environment *model.Environment, folder fs.FS) {
-	compiled := s.compiler.compile(ctx, environment, folder)
+	if ctx.Err() != nil {
+		return
+	}
+	s.doing = "reading " + environment.Name.Value
+	compiled := s.compiler.read(ctx, environment)
+	if compiled.fleet != nil && ctx.Err() == nil {
+		s.doing = "rendering " + environment.Name.Value
+		s.compiler.render(ctx, compiled, folder)
+	}
 	for _, d := range compiled.diags {
 		if d.At.IsZero() && len(s.environments) > 1 {
 			d.Message = environment.Name.Value + ": " + d.Message
@@ -103,10 +118,13 @@ func (s *session) finish(without string) error {
 	return s.verdict()
 }
 
-// verdict is the exit code: remote failures are not the model's fault, and hide what else is wrong.
+// verdict is the exit code. That time is up explains the rest; remote failures are not the model's fault, and hide what else is wrong.
 func (s *session) verdict() error {
 	if !s.failed() {
 		return nil
+	}
+	if slices.ContainsFunc(s.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleTimeUp }) {
+		return &exitError{code: exitTimeUp}
 	}
 	code := exitModel
 	for _, d := range s.diags {

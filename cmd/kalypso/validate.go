@@ -26,6 +26,8 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
+	ctx, cancel := opts.limited(ctx)
+	defer cancel()
 	session, err := opts.start(ctx, e, true)
 	if err != nil {
 		return err
@@ -34,8 +36,8 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, nil)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return session.stopped(ctx)
 	}
 	return session.finish("")
 }

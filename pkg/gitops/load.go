@@ -146,7 +146,7 @@ func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration fun
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, source := range sources {
-		if source == nil {
+		if source == nil || ctx.Err() != nil {
 			l.unread = true
 			continue
 		}
