@@ -120,14 +120,23 @@ func (o *renderOptions) published(s *session, environment string) fs.FS {
 
 // dryRun compares an environment with each of its GitOps branches.
 func (s *session) dryRun(ctx context.Context, result *result) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.doing = "comparing " + result.environment.Name.Value + " with what is published"
 	outputs := s.reader.ReadOutputs(ctx, result.fleet)
 	if len(outputs) == 0 {
 		result.notes = append(result.notes, "the environment has no GitOpsRepo: everything is listed as added")
 		outputs = []gitops.Output{{}}
 	}
 	for _, output := range outputs {
-		if output.Tree == nil && output.Repo != nil {
+		switch {
+		case output.Tree != nil || output.Repo == nil:
+		case output.New:
 			result.notes = append(result.notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
+		default: // what is published is not known, and that is not nothing
+			s.diags.Add(output.Diags)
+			continue
 		}
 		change, err := gitops.Compare(ctx, output.Tree, result.tree)
 		if err != nil {
