@@ -332,6 +332,9 @@ func sameSource(a, b *model.Source) bool {
 	return a.Repo == b.Repo && a.Commit == b.Commit && a.Ref.Branch == b.Ref.Branch && cleanPath(a.Ref.Path) == cleanPath(b.Ref.Path)
 }
 
+// registrationSubject begins what is said of an application repository.
+const registrationSubject = "WorkloadRegistration "
+
 // place identifies what a registration points to.
 type place struct{ repo, branch, path string }
 
@@ -354,12 +357,23 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 		refs = append(refs, model.Ref{
 			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
 			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
-			Subject: fmt.Sprintf("WorkloadRegistration %q", r.Name.Value),
+			Subject: registrationSubject + fmt.Sprintf("%q", r.Name.Value),
 		})
 	}
 	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {
 		if objects != nil {
 			l.parts = append(l.parts, objects)
+		}
+	}
+	l.explainGone()
+}
+
+// explainGone adds what to do about an application repository that is gone on purpose. What runs of
+// it is not removed before somebody says so.
+func (l *fleetLoad) explainGone() {
+	for i, d := range l.diags {
+		if d.Rule == RuleAccessDenied && strings.HasPrefix(d.Message, registrationSubject) {
+			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository is gone for good, remove the WorkloadRegistration, and its deployment targets go", "; ")
 		}
 	}
 }
