@@ -110,7 +110,7 @@ func (s *session) finish(without string) error {
 		}
 	}
 	if summary := s.diags.Summary(); summary != "" {
-		if without != "" {
+		if s.failed() && without != "" {
 			summary += ": " + without
 		}
 		fmt.Fprintln(s.stderr, summary)
