@@ -3,11 +3,13 @@ package kalypso_test
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,6 +162,51 @@ func TestImportsTableHasNoEmptyRoom(t *testing.T) {
 	problems, err := check(fstest.MapFS{}, []room{{dir: "pkg/gone"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"pkg/gone is in the table but has no Go files"}, problems)
+}
+
+// clock is what package time tells of the machine: when and where it is.
+var clock = []string{
+	"After", "AfterFunc", "Local", "LoadLocation", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until",
+}
+
+// TestR18PureRoomsHaveNoClock: what the core makes of its input cannot depend on when or where it runs. That it has no
+// chance, environment or network is in the table of imports.
+func TestR18PureRoomsHaveNoClock(t *testing.T) {
+	t.Parallel()
+	looked := 0
+	for _, r := range house {
+		if !r.pure {
+			continue
+		}
+		files, err := filepath.Glob(r.dir + "/*.go")
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			looked++
+			assert.Empty(t, uses(t, file, "time", clock), file)
+		}
+	}
+	assert.Greater(t, looked, 50)
+	assert.NotEmpty(t, uses(t, "pkg/gitops/fetch_net.go", "time", clock), "what it looks for is found where it is")
+}
+
+// uses returns which of some names of a package a file uses.
+func uses(t *testing.T, file, pkg string, names []string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var found []string
+	ast.Inspect(parsed, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(names, selector.Sel.Name) {
+			if x, ok := selector.X.(*ast.Ident); ok && x.Name == pkg {
+				found = append(found, pkg+"."+selector.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // check reads the imports of all Go files below root and returns a line for each that rooms does not allow.
