@@ -277,9 +277,13 @@ func (l *fleetLoad) howToPromote() string {
 		l.controlPlane.BaseBranch, model.MainBase, l.environment.ControlPlane.Branch.Value)
 }
 
-// neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken.
+// neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken, or
+// it may be in what could not be read.
 func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 	l.baseUnread = true
+	if l.parts[0].Incomplete {
+		return
+	}
 	hint := l.howToPromote()
 	for _, base := range bases {
 		if base.Name.Value == model.MainBase {

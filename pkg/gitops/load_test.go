@@ -142,6 +142,21 @@ func TestLoadFailures(t *testing.T) {
 	}
 }
 
+// TestR1NothingIsConcludedFromAFileThatIsLost: the BaseRepo may be in it, so it is not said that there
+// is none.
+func TestR1NothingIsConcludedFromAFileThatIsLost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := gitopstest.Bare(filepath.Join(dir, "control-plane.git"),
+		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev")}},
+		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": "a: [\n"}})
+	require.NoError(t, err)
+	fleet, diags := loadFleet(t, ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
+	assert.Contains(t, lines(diags), "github.com/acme/control-plane@dev:base.yaml:1: error: invalid YAML")
+	assert.NotContains(t, lines(diags), "not-promoted")
+	assert.True(t, fleet.Incomplete)
+}
+
 // TestLoadSharedBranch lets an environment and its base be the same folder at the same commit: what
 // is there counts once.
 func TestLoadSharedBranch(t *testing.T) {
