@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // assertNoCrash makes sure that a run ended with words for people.
@@ -265,4 +267,25 @@ func TestR24FileDescriptors(t *testing.T) {
 	}
 	assert.Positive(t, complete)
 	assert.Positive(t, failed)
+}
+
+// TestR24LooseObjects: a clone whose objects are files of their own needs no descriptor for each of
+// them.
+func TestR24LooseObjects(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	clone := filepath.Join(t.TempDir(), "app-1")
+	require.NoError(t, gitopstest.Clone(filepath.Join(root, "app-1.git"), clone))
+	for i := range 200 {
+		name := filepath.Join(clone, fmt.Sprintf("extra-%d.yaml", i))
+		require.NoError(t, os.WriteFile(name, fmt.Appendf(nil, "number: %d\n", i), 0o644))
+	}
+	for _, args := range [][]string{{"add", "."}, {"commit", "--quiet", "-m", "more"}} {
+		_, err := gitopstest.Git(clone, args...)
+		require.NoError(t, err)
+	}
+	cmd := program(t, acmeArgs(root, map[string]string{"app-1": clone}, "validate"))
+	inShell("ulimit -n 64")(cmd)
+	got := finish(t, cmd)
+	assert.Equal(t, exitDone, got.code, got.stderr)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
@@ -41,8 +42,34 @@ type localRepo struct {
 	// mu guards stores, which are not safe for use at the same time.
 	mu sync.Mutex
 	// stores are the repository's own objects and then those of its alternates.
-	stores []*filesystem.ObjectStorage
+	stores []objectStore
 	parsed treeCache
+}
+
+// objectStore is a folder of objects.
+type objectStore struct {
+	*filesystem.ObjectStorage
+	files *dotgit.DotGit
+}
+
+// size returns the size of an object. For a loose one go-git's EncodedObjectSize leaves the file open,
+// so that a clone with many of them runs out of descriptors.
+func (s objectStore) size(id plumbing.Hash) (int64, error) {
+	file, err := s.files.Object(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.EncodedObjectSize(id) // it is in a pack, or nowhere
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	reader, err := objfile.NewReader(file)
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Close()
+	_, size, err := reader.Header()
+	return size, err
 }
 
 // local is what is at a path of this machine: one of the two is set.
@@ -197,7 +224,7 @@ const maxAlternates = 5
 func (r *localRepo) addObjects(dir string, depth int) error {
 	options := filesystem.Options{KeepDescriptors: true}
 	files := dotgit.New(osfs.New(filepath.Dir(dir)))
-	r.stores = append(r.stores, filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options))
+	r.stores = append(r.stores, objectStore{filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options), files})
 	file, err := os.Open(filepath.Join(dir, "info", "alternates"))
 	if errors.Is(err, fs.ErrNotExist) || depth >= maxAlternates {
 		return nil
@@ -358,7 +385,7 @@ func (r *localRepo) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, store := range r.stores {
-		size, err := store.EncodedObjectSize(id)
+		size, err := store.size(id)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			continue
 		}
@@ -407,7 +434,7 @@ func (r *localRepo) size(id plumbing.Hash) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, store := range r.stores {
-		if size, err := store.EncodedObjectSize(id); err == nil {
+		if size, err := store.size(id); err == nil {
 			return size
 		}
 	}
