@@ -85,6 +85,8 @@ func (m *remote) connect(ctx context.Context, known *credential) error {
 		if asked := m.keys.ask(ctx, a); asked != nil {
 			m.wire = newHTTPWire(m.net.transport, a, asked)
 			err = m.advertise(ctx)
+		} else if ctx.Err() != nil { // whether there is a credential is not known
+			err = interrupted(ctx)
 		}
 	}
 	return m.explain(err)

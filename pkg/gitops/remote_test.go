@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -283,6 +284,24 @@ func TestCancel(t *testing.T) {
 	for _, d := range list {
 		assert.Contains(t, d.Message, "reading "+name+" was interrupted", "whoever waits knows what for")
 	}
+}
+
+// TestR26SilentHelper: time is up while a credential helper thinks. That does not mean that there is
+// no credential, and less that there is no such repository.
+func TestR26SilentHelper(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer server.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r := newReader(t, Options{Helper: func(ctx context.Context, _, _, _, _ string) (string, string, error) {
+		cancel(errors.New("time is up"))
+		<-ctx.Done()
+		return "", "", ctx.Err()
+	}})
+	_, list := r.Read(ctx, []model.Ref{{Repo: server.URL + "/x", Branch: "main"}})
+	require.Len(t, list, 1)
+	assert.Equal(t, RuleRemoteFailed, list[0].Rule)
+	assert.Contains(t, list[0].Message, "/x was interrupted: time is up")
 }
 
 func TestLaterFileIsFetchedWithinTheContext(t *testing.T) {
