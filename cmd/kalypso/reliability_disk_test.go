@@ -80,6 +80,23 @@ func TestR24DiskFull(t *testing.T) {
 	}
 }
 
+// TestR24SecondEnvironment: there is room for one environment, not for two.
+func TestR24SecondEnvironment(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "size=10m,nr_inodes=130")
+	out := filepath.Join(disk, "out")
+	cmd := renderHarvest(t, harvest, out)
+	cmd.Args = append(cmd.Args, "--env", "prod")
+	got := finish(t, cmd)
+	assertNoCrash(t, got, "two environments")
+	assert.Contains(t, got.stderr, "prod cannot be written: ")
+	assert.Contains(t, got.stderr, ": only dev was written")
+	assertSameFiles(t, readTree(t, filepath.Join(harvest, "want", "dev")), readTree(t, out+"/dev"))
+	entries, err := os.ReadDir(out)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "nothing is left of the other")
+}
+
 // fillUp leaves room for a few files.
 func fillUp(t *testing.T, dir string) {
 	t.Helper()

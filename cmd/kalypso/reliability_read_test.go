@@ -193,6 +193,28 @@ func TestR1ValidateFailsToo(t *testing.T) {
 	assert.Empty(t, got.stdout)
 }
 
+// TestR1WhatIsPublishedIsUnknown: a flaw is a warning in a file that is published as it is, and an error
+// in a new one. If it cannot be known which, the run says why.
+func TestR1WhatIsPublishedIsUnknown(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	files := acmeMain()
+	files["templates.yaml"] = strings.Replace(files["templates.yaml"], "data: {branch:", "data: {unknown: '{{ .Labels.nothing }}', branch:", 1)
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+
+	out := filepath.Join(t.TempDir(), "out")
+	url := serve(t, root, 1, answers(http.StatusForbidden))
+	got := kalypso(t, acmeArgs(root, map[string]string{"gitops": url + "/gitops.git"}, "render", "--output-dir", out)...)
+	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "[no-value]")
+	assert.Contains(t, got.stderr, `error: GitOpsRepo "dev": `+acme("gitops")+" ")
+	assert.NoDirExists(t, out)
+
+	got = kalypso(t, acmeArgs(root, nil, "render", "--output-dir", out)...)
+	assert.Equal(t, exitModel, got.code, "it is known now that it is not published")
+	assert.NotContains(t, got.stderr, "GitOpsRepo")
+}
+
 // TestR2GoneIsDecidedByPeople: an application repository that is gone is an error that says how to
 // drop it on purpose. Then, and only then, its targets go.
 func TestR2GoneIsDecidedByPeople(t *testing.T) {
