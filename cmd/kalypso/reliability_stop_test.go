@@ -179,8 +179,11 @@ func TestR25SecondSignal(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ended is looked at below
+	}()
 	signals := 0
 	for running := true; running; {
 		signals++
