@@ -216,7 +216,22 @@ func (p *parser) configMap(apiVersion string) func(*Objects) {
 	p.fill(&body)
 	c := &ConfigMap{Object: p.object(body.Metadata), Data: body.Data}
 	checkName("ConfigMap name", c.Name, p.diags)
+	checkSize(c, p.diags)
 	checkLabels(diag.Warning, c.Labels, p.diags)
 	p.done(&c.Object)
 	return func(o *Objects) { o.ConfigMaps = append(o.ConfigMaps, c) }
+}
+
+// mostConfigBytes is what the keys and values of a ConfigMap may have in all, in Kubernetes as here.
+// https://kubernetes.io/docs/concepts/configuration/configmap/
+const mostConfigBytes = mib
+
+func checkSize(c *ConfigMap, diags *diag.List) {
+	size := 0
+	for key, value := range c.Data {
+		size += len(key) + len(value.Value)
+	}
+	if size > mostConfigBytes {
+		diags.Error("too-large", c.Name.At, fmt.Sprintf("ConfigMap %q holds %d bytes, Kubernetes allows %d", c.Name.Value, size, mostConfigBytes))
+	}
 }

@@ -26,22 +26,24 @@ func (d *document) place(n *yaml.Node) diag.Place {
 	return diag.Place{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// documents splits a file into its documents. Empty ones are left out.
-func documents(file *diag.File, content []byte, limits Limits) ([]document, diag.List) {
-	r := &documentReader{file: file, limit: limits.Documents}
+// documents passes on the documents of a file, one after the other: the nodes of a document take much
+// more memory than its text, so that those of a large file must not be held all at once. Empty
+// documents are left out.
+func documents(file *diag.File, content []byte, limits Limits, each func(*document)) diag.List {
+	r := &documentReader{file: file, limits: limits, each: each}
 	text, ok := readableText(file, content, &r.diags)
 	if !ok || !r.checkSeparators(text) {
-		return nil, r.diags
+		return r.diags
 	}
 	r.content = &fileText{text: text}
 	for c := range split(text) {
 		if !r.read(c) {
 			r.diags.Error("too-many-documents", diag.Place{File: file},
-				fmt.Sprintf("the file holds more than %d documents", r.limit))
-			return nil, r.diags
+				fmt.Sprintf("the file holds more than %d documents", limits.Documents))
+			break
 		}
 	}
-	return r.docs, r.diags
+	return r.diags
 }
 
 // readableText checks the encoding and removes what editors on other systems leave behind: a byte
@@ -147,11 +149,12 @@ func (r *documentReader) checkSeparators(text string) bool {
 type documentReader struct {
 	file    *diag.File
 	content *fileText
-	// limit is how many documents there may be, seen how many there were. Empty ones count if they
-	// have at least a comment: reading them takes time too.
-	limit, seen int
-	docs        []document
-	diags       diag.List
+	limits  Limits
+	// seen is how many documents there were. Empty ones count if they have at least a comment: reading
+	// them takes time too.
+	seen  int
+	each  func(*document)
+	diags diag.List
 }
 
 // read parses a chunk, which is almost always one document ("..." or a leading "---" may still
@@ -161,6 +164,10 @@ func (r *documentReader) read(c chunk) bool {
 		return true
 	}
 	c = c.withoutHead()
+	if !r.checkCost(c) {
+		r.seen++
+		return true
+	}
 	lines := newLineMap(c)
 	decoder := yaml.NewDecoder(strings.NewReader(c.text))
 	for n := 0; ; n++ {
@@ -169,7 +176,7 @@ func (r *documentReader) read(c chunk) bool {
 		if n > 0 && errors.Is(err, io.EOF) {
 			return true
 		}
-		if r.seen++; r.limit > 0 && r.seen > r.limit {
+		if r.seen++; r.limits.Documents > 0 && r.seen > r.limits.Documents {
 			return false
 		}
 		switch {
@@ -181,7 +188,7 @@ func (r *documentReader) read(c chunk) bool {
 			return true
 		case len(node.Content) == 1 && !isNull(node.Content[0]):
 			lines.move(node.Content[0])
-			r.docs = append(r.docs, document{file: r.file, root: node.Content[0], content: r.content})
+			r.each(&document{file: r.file, root: node.Content[0], content: r.content})
 		}
 	}
 }

@@ -24,10 +24,12 @@ func TenantLimits() Limits {
 }
 
 // PlatformLimits are the limits for the platform team's own repositories: generous, but enough to
-// stop a file that is there by accident.
+// stop a file that is there by accident. A generated file with ten thousand objects is well below them,
+// and an object that Kubernetes could hold (1.5 MiB) as well. Reading as much as they allow in one file
+// takes two seconds and 200 MB.
 func PlatformLimits() Limits {
 	return Limits{
-		FileBytes: 16 * mib, SourceBytes: 512 * mib, Files: 100_000, Documents: 50_000,
-		Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 4_000_000,
+		FileBytes: 4 * mib, SourceBytes: 512 * mib, Files: 100_000, Documents: 50_000,
+		Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 400_000,
 	}
 }

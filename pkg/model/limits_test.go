@@ -23,7 +23,7 @@ func TestS8DefaultLimits(t *testing.T) {
 		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Documents: 1000, Nesting: 64, Targets: 1000, Nodes: 200_000,
 	}, TenantLimits())
 	assert.Equal(t, Limits{
-		FileBytes: 16 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 4_000_000,
+		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 400_000,
 	}, PlatformLimits())
 	options := DefaultOptions()
 	for role, want := range map[Role]Limits{Tenant: TenantLimits(), Main: PlatformLimits(), Base: PlatformLimits(), Platform: PlatformLimits()} {
@@ -96,8 +96,12 @@ func TestS8Limits(t *testing.T) {
 			},
 			{
 				"targets", func(size int) tree {
-					half := size / 2
-					return tree{"a.yaml": workloadOf("a", half), "sub/b.yaml": workloadOf("b", size-half)}
+					files, each := tree{}, (size-1)/4
+					for i := range 4 {
+						files[fmt.Sprintf("sub%d/f.yaml", i)] = workloadOf(fmt.Sprintf("w%d", i), each)
+					}
+					files["rest.yaml"] = workloadOf("rest", size-4*each)
+					return files
 				}, limits.Targets,
 				[]string{fmt.Sprintf("repo: error: repo has %d deployment targets, %d at most are allowed [too-many-targets]", limits.Targets+1, limits.Targets)},
 			},
@@ -300,14 +304,15 @@ func TestS8Bombs(t *testing.T) {
 		{"aliases that nest", chain, []string{"yaml-alias"}, []string{"too-deep"}},
 		{"10,000 brackets", strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), []string{"too-deep"}, []string{"too-deep"}},
 		{"10,000 open brackets", strings.Repeat("[", 10_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
-		{"500,000 open brackets", strings.Repeat("[", 500_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
-		{"500,000 open braces", strings.Repeat("{a: ", 125_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
+		{"500,000 open brackets", strings.Repeat("[", 500_000), []string{"too-large"}, []string{"too-large"}},
+		{"200,000 open braces", strings.Repeat("{a: ", 200_000), []string{"too-large"}, []string{"too-large"}},
 		{"10,000 dashes", strings.Repeat("- ", 10_000) + "a", []string{"too-deep"}, []string{"too-deep"}},
-		{"500,000 question marks", strings.Repeat("? ", 500_000) + "a", []string{"invalid-yaml"}, []string{"invalid-yaml"}},
-		{"a million documents", strings.Repeat("a\n---\n", 1_000_000), []string{"file-too-large"}, []string{"too-many-documents"}},
-		{"a million empty documents", strings.Repeat("\n---\n", 1_000_000), []string{"file-too-large"}, nil},
-		{"a million documents of a comment", strings.Repeat("#\n---\n", 1_000_000), []string{"file-too-large"}, nil},
-		{"a million null documents", strings.Repeat("~\n---\n", 1_000_000), []string{"file-too-large"}, []string{"too-many-documents"}},
+		{"500,000 question marks", strings.Repeat("? ", 500_000) + "a", []string{"too-large"}, []string{"too-large"}},
+		{"a million documents", strings.Repeat("a\n---\n", 1_000_000), []string{"file-too-large"}, []string{"file-too-large"}},
+		{"hundreds of thousands of documents", strings.Repeat("a\n---\n", 600_000), []string{"file-too-large"}, []string{"too-many-documents"}},
+		{"a million empty documents", strings.Repeat("---\n", 1_000_000), []string{"file-too-large"}, nil},
+		{"documents of a comment", strings.Repeat("#\n---\n", 600_000), []string{"file-too-large"}, []string{"too-many-documents"}},
+		{"null documents", strings.Repeat("~\n---\n", 600_000), []string{"file-too-large"}, []string{"too-many-documents"}},
 		{"a million bad separators", strings.Repeat("a\n----\n", 140_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"a million lines", strings.Repeat("\n", 1_000_000) + "a: |\n\n x\n", []string{"no-kind"}, []string{"no-kind"}},
 		{"a large scalar", "a: " + strings.Repeat("x", 1_000_000), []string{"no-kind"}, []string{"no-kind"}},
@@ -323,7 +328,9 @@ func TestS8Bombs(t *testing.T) {
 		{"90,000 duplicate keys", strings.Repeat("a: b\n", 90_000), nil, nil},
 		{"90,000 unknown fields", api + "kind: Workload\nmetadata: {name: a}\nspec:\n" + manyFields(90_000), nil, nil},
 		{"90,000 bad labels", api + "kind: Workload\nspec: {deploymentTargets: []}\nmetadata:\n  name: a\n  labels:\n" + manyFields(90_000), nil, nil},
-		{"200,000 items", "[" + strings.Repeat("a,", 500_000) + "]", []string{"too-large"}, []string{}},
+		{"500,000 items", "[" + strings.Repeat("a,", 500_000) + "]", []string{"too-large"}, []string{"too-large"}},
+		{"as many items as the platform may have", "[" + strings.Repeat("a,", 399_998) + "]", []string{"too-large"}, []string{}},
+		{"as many keys of a flow mapping", "{" + strings.Repeat("a,", 199_998) + "}", nil, nil},
 		{"anchors without number", manyAnchors(70_000), []string{"no-kind"}, []string{"no-kind"}},
 		{"comments without number", strings.Repeat("# x\n", 250_000) + "a: b # c\n", []string{"no-kind"}, []string{"no-kind"}},
 		{"a comment behind each value", strings.Repeat("- a # c\n", 90_000), []string{}, []string{}},
@@ -336,6 +343,10 @@ func TestS8Bombs(t *testing.T) {
 		{"not UTF-8", strings.Repeat("\xff", 1_000_000), []string{"not-text"}, []string{"not-text"}},
 		{"byte order marks", strings.Repeat("\ufeff", 300_000), nil, nil},
 		{"directives", strings.Repeat("%TAG ! tag:x,2024:\n", 50_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
+		{"tags that grow", "%TAG ! " + strings.Repeat("x", 500_000) + "\n--- [" + strings.Repeat("!a b,", 80_000) + "]", []string{"invalid-yaml"}, []string{"invalid-yaml"}},
+		{"tags that grow, behind a document", "a\r...\r%TAG ! " + strings.Repeat("x", 500_000) + "\r--- [" + strings.Repeat("!a b,", 80_000) + "]", []string{"invalid-yaml"}, []string{"invalid-yaml"}},
+		{"directives, each another", repeatedly(60_000, "%%TAG !%d! x\n") + "--- a", []string{"invalid-yaml"}, []string{"invalid-yaml"}},
+		{"an alias of a long name", "a: *" + strings.Repeat("x", 1_000_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"tags", "a: " + strings.Repeat("!x ", 300_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"50 MB", strings.Repeat("a: b\n", 10<<20), []string{"file-too-large"}, []string{"file-too-large"}},
 	} {
@@ -360,6 +371,15 @@ func manyFields(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "    %d!: x\n", i)
+	}
+	return b.String()
+}
+
+// repeatedly formats the numbers from 0 to n-1, one after the other.
+func repeatedly(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
 	}
 	return b.String()
 }

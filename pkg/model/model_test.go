@@ -92,7 +92,12 @@ func noProblem(t *testing.T, diags diag.List) {
 
 // testDocuments reads the documents of a text without limits.
 func testDocuments(content string) ([]document, diag.List) {
-	return documents(&diag.File{Path: "f.yaml"}, []byte(content), Limits{Aliases: true})
+	return readDocuments(content, Limits{Aliases: true})
+}
+
+func readDocuments(content string, limits Limits) (docs []document, diags diag.List) {
+	diags = documents(&diag.File{Path: "f.yaml"}, []byte(content), limits, func(d *document) { docs = append(docs, *d) })
+	return docs, diags
 }
 
 // decoded is what the generic decoder makes of a document, with strings as strings.

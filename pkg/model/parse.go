@@ -131,12 +131,9 @@ func (s *sourceParser) file(p string) fileObjects {
 		out.lost = true
 		return out
 	}
-	docs, diags := documents(s.source.File(p), content, s.limits)
+	diags := documents(s.source.File(p), content, s.limits, func(doc *document) { out.document(doc, s) })
 	out.report(diags)
-	out.lost = diags.HasErrors()
-	for i := range docs {
-		out.document(&docs[i], s)
-	}
+	out.lost = out.lost || diags.HasErrors()
 	out.finish(s.source.File(p))
 	return out
 }
@@ -155,9 +152,20 @@ type fileObjects struct {
 // that is allowed could have hundreds of thousands.
 const mostReported = 100
 
+// longestMessage is how many bytes of a message are kept: it may quote a name of any length.
+const longestMessage = 1000
+
+func cut(message string) string {
+	if len(message) <= longestMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:longestMessage], "") + "…"
+}
+
 func (f *fileObjects) report(diags diag.List) {
 	for _, d := range diags {
 		if f.reported[d.Severity]++; f.reported[d.Severity] <= mostReported {
+			d.Message, d.Hint = cut(d.Message), cut(d.Hint)
 			f.diags = append(f.diags, d)
 		}
 	}

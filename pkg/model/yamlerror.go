@@ -21,7 +21,7 @@ var (
 // none if it is the first.
 func yamlErrorLine(text string, err error) int {
 	message := err.Error()
-	if match := yamlUnknownAnchor.FindStringSubmatch(message); match != nil {
+	if match := yamlUnknownAnchor.FindStringSubmatch(message); match != nil && len(match[1]) <= longestMessage {
 		return aliasLine(text, match[1])
 	}
 	match := yamlLine.FindStringSubmatch(message)
