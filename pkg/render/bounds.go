@@ -17,7 +17,7 @@ const (
 // the same input gives the same answer on every machine. A zero field stands for its default.
 type Bounds struct {
 	// Steps is how much may be done: the body of a range or a named template costs one step each time
-	// it is entered, a function one for every 64 bytes that it reads or makes.
+	// it is entered, a function one when it is called and one for every 64 bytes that it reads or makes.
 	Steps int
 	// Bytes is how large the output may become, and any one value that a function makes.
 	Bytes int
@@ -99,7 +99,10 @@ func (m *meter) spend(steps int) error {
 	return nil
 }
 
-// handle counts the bytes that a function reads or makes.
+// enter counts the call of a function and the bytes that it reads.
+func (m *meter) enter(bytes int) error { return m.spend(1 + bytes/bytesPerStep) }
+
+// handle counts more bytes that a function reads or makes.
 func (m *meter) handle(bytes int) error { return m.spend(bytes / bytesPerStep) }
 
 // admit fails if a function is about to make, or has made, more than the bound.

@@ -20,8 +20,8 @@ type function struct {
 	implementation any
 	// with makes the implementation for one run, if it needs that.
 	with func(*run) any
-	// free functions do the same small work whatever they get. All others pay for the size of their
-	// arguments and result.
+	// free functions do the same small work whatever they get, but for texts among their arguments, which
+	// they may read or copy. All others pay for the size of all their arguments and of their result.
 	free bool
 	// builds marks functions that put their arguments into a map or list without copying what is in
 	// them. Such a value can be far larger in print than in memory, so it is weighed when it is made.
@@ -41,8 +41,7 @@ type function struct {
 // builtins are the functions of text/template that are used as they are. They make nothing.
 var builtins = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{
-		"and": true, "call": true, "eq": true, "ge": true, "gt": true, "index": true, "le": true,
-		"len": true, "lt": true, "ne": true, "not": true, "or": true,
+		"and": true, "call": true, "len": true, "not": true, "or": true,
 	}
 })
 
@@ -53,7 +52,7 @@ func newCatalogue() map[string]*function {
 	known := sprig.TxtFuncMap()
 	all := make(map[string]*function)
 	for _, group := range [][]function{
-		ownFunctions(), printFunctions(), textFunctions(), numberFunctions(), listFunctions(known),
+		ownFunctions(), lookFunctions(), printFunctions(), textFunctions(), numberFunctions(), listFunctions(known),
 		mapFunctions(known), choiceFunctions(), jsonFunctions(), regexFunctions(),
 	} {
 		for _, f := range group {
@@ -78,10 +77,28 @@ func named(names ...string) []function {
 
 func ownFunctions() []function {
 	return []function{
-		{name: "toYaml", implementation: yamlText},
-		{name: "stringify", implementation: stringifiedYAML},
-		{name: "hash", implementation: hashText},
+		{name: "toYaml", implementation: yamlText, works: writingYAML},
+		{name: "stringify", implementation: stringifiedYAML, works: writingYAML},
+		{name: "hash", implementation: hashText, works: timesOver(2)},
 		{name: "unquote", implementation: unquote},
+	}
+}
+
+// writingYAML is the work of setting up the YAML library, and of what it does with each value, which
+// grows with the depth that the value lies in.
+func writingYAML(a arguments) int {
+	return plus(8*bytesPerStep, times(a.weights[0], 4+a.depths[0]/4))
+}
+
+// timesOver makes the work of functions that go over all they get so many more times than once, or do
+// so much more with it than reading.
+func timesOver(n int) func(arguments) int {
+	return func(a arguments) int {
+		sum := 0
+		for _, w := range a.weights {
+			sum = plus(sum, times(n, w))
+		}
+		return sum
 	}
 }
 
@@ -144,11 +161,15 @@ func (f *function) bind(r *run) any {
 		value = reflect.ValueOf(f.with(r))
 		typ = counted(value.Type())
 	}
-	if f.free {
+	if f.free && f.with != nil {
 		return value.Interface()
 	}
+	call := r.call
+	if f.free {
+		call = r.callFree
+	}
 	return reflect.MakeFunc(typ, func(in []reflect.Value) []reflect.Value {
-		result, err := r.call(f, value, in)
+		result, err := call(f, value, in)
 		if err != nil {
 			return []reflect.Value{reflect.Zero(typ.Out(0)), reflect.ValueOf(&err).Elem()}
 		}
@@ -161,6 +182,31 @@ func (r *run) call(f *function, value reflect.Value, in []reflect.Value) (reflec
 	if err := r.payArguments(f, in, value.Type().IsVariadic()); err != nil {
 		return reflect.Value{}, err
 	}
+	result, err := called(value, in)
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	return result, r.payResult(f, result)
+}
+
+// callFree calls a function that pays for nothing but the texts among its arguments.
+func (r *run) callFree(_ *function, value reflect.Value, in []reflect.Value) (reflect.Value, error) {
+	bytes := 0
+	for _, argument := range in {
+		bytes += textLength(held(argument))
+		if argument.Kind() == reflect.Slice && value.Type().IsVariadic() {
+			for i := range argument.Len() {
+				bytes += textLength(held(argument.Index(i)))
+			}
+		}
+	}
+	if err := r.enter(bytes); err != nil {
+		return reflect.Value{}, err
+	}
+	return called(value, in)
+}
+
+func called(value reflect.Value, in []reflect.Value) (reflect.Value, error) {
 	var out []reflect.Value
 	if value.Type().IsVariadic() {
 		out = value.CallSlice(in)
@@ -170,7 +216,7 @@ func (r *run) call(f *function, value reflect.Value, in []reflect.Value) (reflec
 	if len(out) == 2 && !out[1].IsNil() {
 		return reflect.Value{}, out[1].Interface().(error) // text/template allows no other second result
 	}
-	return out[0], r.payResult(f, out[0])
+	return out[0], nil
 }
 
 func (r *run) payArguments(f *function, in []reflect.Value, variadic bool) error {
@@ -181,7 +227,7 @@ func (r *run) payArguments(f *function, in []reflect.Value, variadic bool) error
 			return fmt.Errorf("a %T cannot be held by a list or map", argument.Interface())
 		}
 		w := r.weighArgument(argument)
-		given.weights[i] = w.bytes
+		given.weights[i], given.depths[i] = w.bytes, w.depth
 		bytes = plus(bytes, w.bytes)
 		if f.builds && w.depth > 0 {
 			r.remember(argument.Interface(), w)
@@ -193,7 +239,7 @@ func (r *run) payArguments(f *function, in []reflect.Value, variadic bool) error
 	if f.works != nil {
 		bytes = plus(bytes, f.works(given))
 	}
-	if err := r.handle(bytes); err != nil || f.makes == nil {
+	if err := r.enter(bytes); err != nil || f.makes == nil {
 		return err
 	}
 	return r.admit(f.name, f.makes(given))
@@ -230,8 +276,11 @@ func (r *run) payResult(f *function, result reflect.Value) error {
 	if w.depth > 0 {
 		r.remember(result.Interface(), w)
 	}
-	return r.handle(times(r.visited-visited, nodeWeight))
+	return r.handle(plus(buildingWork, times(r.visited-visited, nodeWeight)))
 }
+
+// buildingWork is that of making a map or list, and of remembering its weight.
+const buildingWork = 4 * bytesPerStep
 
 func (r *run) weighArgument(v reflect.Value) weight {
 	if v.Kind() == reflect.String {
@@ -246,20 +295,26 @@ func (r *run) weighArgument(v reflect.Value) weight {
 // arguments are what a function was called with, the variadic ones one by one.
 type arguments struct {
 	values []reflect.Value
-	// weights says how large each of them is.
-	weights []int
+	// weights says how large each of them is, depths how deep maps and lists nest in it.
+	weights, depths []int
 }
 
 func flatten(in []reflect.Value, variadic bool) arguments {
 	if !variadic {
-		return arguments{values: in, weights: make([]int, len(in))}
+		return weighed(in)
 	}
 	last := in[len(in)-1]
 	all := append(make([]reflect.Value, 0, len(in)-1+last.Len()), in[:len(in)-1]...)
 	for i := range last.Len() {
 		all = append(all, last.Index(i))
 	}
-	return arguments{values: all, weights: make([]int, len(all))}
+	return weighed(all)
+}
+
+// weighed makes room for the weights of values.
+func weighed(values []reflect.Value) arguments {
+	room := make([]int, 2*len(values))
+	return arguments{values: values, weights: room[:len(values)], depths: room[len(values):]}
 }
 
 // text returns a string argument, "" for anything else.

@@ -19,7 +19,7 @@ func mapFunctions(known map[string]any) []function {
 		functions = append(functions, function{name: name, builds: true})
 	}
 	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
-		functions = append(functions, function{name: name})
+		functions = append(functions, function{name: name, works: timesOver(1)})
 	}
 	copyOf := known["mustDeepCopy"].(func(any) (any, error)) // a test calls it
 	for name, sprigs := range map[string]string{
@@ -27,7 +27,7 @@ func mapFunctions(known map[string]any) []function {
 		"mergeOverwrite": "mustMergeOverwrite", "mustMergeOverwrite": "mustMergeOverwrite",
 	} {
 		merge := known[sprigs].(func(map[string]any, ...map[string]any) (any, error)) // a test calls it
-		functions = append(functions, function{name: name, implementation: mergingCopies(merge, copyOf)})
+		functions = append(functions, function{name: name, implementation: mergingCopies(merge, copyOf), works: timesOver(1)})
 	}
 	return functions
 }

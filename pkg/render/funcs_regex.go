@@ -14,17 +14,20 @@ func regexFunctions() []function {
 		{name: "mustRegexMatch", with: regexMatches(false)},
 		{name: "regexFind", with: regexFinds},
 		{name: "mustRegexFind", with: regexFinds},
-		{name: "regexFindAll", with: regexFindsAll},
-		{name: "mustRegexFindAll", with: regexFindsAll},
+		{name: "regexFindAll", with: regexFindsAll, works: onEveryByte},
+		{name: "mustRegexFindAll", with: regexFindsAll, works: onEveryByte},
 		{name: "regexReplaceAll", with: regexReplaces("regexReplaceAll")},
 		{name: "mustRegexReplaceAll", with: regexReplaces("mustRegexReplaceAll")},
 		{name: "regexReplaceAllLiteral", with: regexReplacesLiterally("regexReplaceAllLiteral")},
 		{name: "mustRegexReplaceAllLiteral", with: regexReplacesLiterally("mustRegexReplaceAllLiteral")},
-		{name: "regexSplit", with: regexSplits},
-		{name: "mustRegexSplit", with: regexSplits},
+		{name: "regexSplit", with: regexSplits, works: onEveryByte},
+		{name: "mustRegexSplit", with: regexSplits, works: onEveryByte},
 		{name: "regexQuoteMeta"},
 	}
 }
+
+// onEveryByte is the work of going on from each match, of which a text may have as many as bytes.
+func onEveryByte(a arguments) int { return times(len(a.text(1)), bytesPerStep/8) }
 
 // regexCache keeps compiled expressions, which are written once in a template and used each time.
 type regexCache map[string]compiledRegex
