@@ -9,6 +9,7 @@ type Limits struct {
 	Documents   int   // YAML documents in one file
 	Nesting     int   // depth of maps and lists within each other
 	Targets     int   // deployment targets in one source
+	Schemas     int   // JSON Schemas of the workloads in one source
 	Aliases     bool  // whether YAML aliases are allowed at all
 	Nodes       int   // YAML nodes of one document after its aliases are expanded
 }
@@ -19,7 +20,7 @@ const mib = 1 << 20
 func TenantLimits() Limits {
 	return Limits{
 		FileBytes: mib, SourceBytes: 16 * mib, Files: 1000, Documents: 1000,
-		Nesting: 64, Targets: 1000, Nodes: 200_000,
+		Nesting: 64, Targets: 1000, Schemas: 1000, Nodes: 200_000,
 	}
 }
 
@@ -30,6 +31,6 @@ func TenantLimits() Limits {
 func PlatformLimits() Limits {
 	return Limits{
 		FileBytes: 4 * mib, SourceBytes: 512 * mib, Files: 100_000, Documents: 50_000,
-		Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 400_000,
+		Nesting: 200, Targets: 100_000, Schemas: 10_000, Aliases: true, Nodes: 400_000,
 	}
 }

@@ -20,10 +20,10 @@ import (
 func TestS8DefaultLimits(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, Limits{
-		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Documents: 1000, Nesting: 64, Targets: 1000, Nodes: 200_000,
+		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Documents: 1000, Nesting: 64, Targets: 1000, Schemas: 1000, Nodes: 200_000,
 	}, TenantLimits())
 	assert.Equal(t, Limits{
-		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Aliases: true, Nodes: 400_000,
+		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Schemas: 10_000, Aliases: true, Nodes: 400_000,
 	}, PlatformLimits())
 	options := DefaultOptions()
 	for role, want := range map[Role]Limits{Tenant: TenantLimits(), Main: PlatformLimits(), Base: PlatformLimits(), Platform: PlatformLimits()} {
@@ -104,6 +104,13 @@ func TestS8Limits(t *testing.T) {
 					return files
 				}, limits.Targets,
 				[]string{fmt.Sprintf("repo: error: repo has %d deployment targets, %d at most are allowed [too-many-targets]", limits.Targets+1, limits.Targets)},
+			},
+			{
+				"schemas", func(size int) tree {
+					return tree{"a.yaml": strings.Replace(workloadOf("a", 1), "manifests: {}", "manifests: {}, configSchemas: ["+strings.Repeat("'',", size-1)+"]", 1) +
+						"  configSchemas: ['']\n"}
+				}, limits.Schemas,
+				[]string{fmt.Sprintf("repo: error: repo has %d schemas, %d at most are allowed [too-large]", limits.Schemas+1, limits.Schemas)},
 			},
 		} {
 			t.Run(limits.name+"/"+c.name, func(t *testing.T) {

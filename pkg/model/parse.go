@@ -94,9 +94,18 @@ func Parse(source *Source, registration *WorkloadRegistration, options Options) 
 }
 
 func (o *Objects) checkTargets(limits Limits, diags *diag.List) {
-	targets := 0
+	targets, schemas := 0, 0
 	for _, w := range o.Workloads {
 		targets += len(w.DeploymentTargets)
+		schemas += len(w.ConfigSchemas)
+		for i := range w.DeploymentTargets {
+			schemas += len(w.DeploymentTargets[i].ConfigSchemas)
+		}
+	}
+	if limits.Schemas > 0 && schemas > limits.Schemas {
+		diags.Error("too-large", o.Source.subjectPlace(),
+			fmt.Sprintf("%s has %d schemas, %d at most are allowed", o.Source.Repo, schemas, limits.Schemas))
+		o.Workloads, o.Incomplete = nil, true
 	}
 	if limits.Targets > 0 && targets > limits.Targets {
 		diags.Error("too-many-targets", o.Source.subjectPlace(),
