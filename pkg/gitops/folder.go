@@ -2,18 +2,25 @@ package gitops
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
 // folderFS is a folder of this machine as a file system that behaves as treeFS does: symbolic links
 // are listed and never followed, nested clones are submodules, and .git is not there. It cannot be
 // left, whatever is in it.
-type folderFS struct{ root *os.Root }
+type folderFS struct {
+	root *os.Root
+	// plain holds the folders that were found to be just that, so that a deep one is not looked at from
+	// the top again for every file in it.
+	plain sync.Map
+}
 
 var (
 	_ fs.ReadDirFS = (*folderFS)(nil)
@@ -37,8 +44,11 @@ func (f *folderFS) lstat(op, name string) (fs.FileInfo, error) {
 	if name == "." {
 		return renamed{info, "."}, nil
 	}
-	dir := "."
-	for part := range strings.SplitSeq(name, "/") {
+	if strings.Count(name, "/") > maxDepth {
+		return fail(fmt.Errorf("folders nested more than %d deep", maxDepth))
+	}
+	dir, rest := f.known(name)
+	for part := range strings.SplitSeq(rest, "/") {
 		if !info.IsDir() || strings.EqualFold(part, gitDir) {
 			return fail(fs.ErrNotExist)
 		}
@@ -49,8 +59,20 @@ func (f *folderFS) lstat(op, name string) (fs.FileInfo, error) {
 		if info, err = f.asSubmodule(dir, info); err != nil {
 			return fail(cause(err))
 		}
+		if info.IsDir() {
+			f.plain.Store(dir, true)
+		}
 	}
 	return info, nil
+}
+
+// known splits a path after the folder that holds its last part, if that is known to be a plain one.
+func (f *folderFS) known(name string) (dir, rest string) {
+	dir, rest = path.Split(name)
+	if _, ok := f.plain.Load(path.Clean(dir)); ok {
+		return path.Clean(dir), rest
+	}
+	return ".", name
 }
 
 // asSubmodule gives a folder that is a clone of its own the type that it would have in git.

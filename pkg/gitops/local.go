@@ -395,6 +395,9 @@ func (r *localRepo) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, 
 		if size > r.limit {
 			return nil, &TooLargeError{Size: size, Limit: r.limit}
 		}
+		if kind == plumbing.TreeObject && size > maxTreeBytes {
+			return nil, tooManyInFolder(size)
+		}
 		object, err := store.EncodedObject(kind, id)
 		if err != nil {
 			return nil, err

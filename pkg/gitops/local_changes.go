@@ -32,14 +32,15 @@ func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	isPresent, isCommitted := setOf(present), setOf(committed)
 	var changed []string
 	for _, name := range committed {
-		if !slices.Contains(present, name) || !sameText(work, commit, name) {
+		if !isPresent[name] || !sameText(work, commit, name) {
 			changed = append(changed, name)
 		}
 	}
 	for _, name := range present {
-		if !slices.Contains(committed, name) && !ignored(work, workTree, name) {
+		if !isCommitted[name] && !ignored(work, workTree, name) {
 			changed = append(changed, name)
 		}
 	}
@@ -47,14 +48,37 @@ func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) 
 	return changed, nil
 }
 
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// mostCompared is the size beyond which files are not read to be compared: no such file is read for
+// objects either.
+const mostCompared = 16 << 20
+
 // sameText compares a file in two trees. Line ends do not count: git converts them on the way.
 func sameText(a, b fs.FS, name string) bool {
+	if sizeA, sizeB := sizeOf(a, name), sizeOf(b, name); max(sizeA, sizeB) > mostCompared {
+		return sizeA == sizeB
+	}
 	x, errX := fs.ReadFile(a, name)
 	y, errY := fs.ReadFile(b, name)
 	if errX != nil || errY != nil {
 		return false
 	}
 	return bytes.Equal(x, y) || bytes.Equal(unixLines(x), unixLines(y))
+}
+
+func sizeOf(fsys fs.FS, name string) int64 {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }

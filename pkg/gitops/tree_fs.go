@@ -77,6 +77,13 @@ func newTreeFS(ctx context.Context, objects objects, commit commitObject) *treeF
 	return &treeFS{ctx: ctx, objects: objects, root: commit.tree, when: commit.when, parsed: &treeCache{}}
 }
 
+// maxTreeBytes bounds the list of one folder. That of half a million files is as large.
+const maxTreeBytes = 16 << 20
+
+func tooManyInFolder(size int64) error {
+	return fmt.Errorf("a folder whose list has %s, more than %s", byteSize(size), byteSize(maxTreeBytes))
+}
+
 // treeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
 type treeCache struct {
 	mu    sync.Mutex
@@ -93,6 +100,9 @@ func (c *treeCache) entries(source objects, id plumbing.Hash) ([]treeEntry, erro
 	data, err := source.tree(id)
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > maxTreeBytes {
+		return nil, tooManyInFolder(int64(len(data)))
 	}
 	if entries, err = parseTree(data); err != nil {
 		return nil, err

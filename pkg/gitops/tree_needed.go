@@ -13,7 +13,7 @@ const (
 	// other many times over can stand for more files than there are atoms.
 	maxWalk = 1_000_000
 	// maxDepth bounds how deep folders are nested.
-	maxDepth = 256
+	maxDepth = 64
 )
 
 const (

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -284,4 +285,66 @@ func TestNeededFiles(t *testing.T) {
 		require.NoError(t, err)
 		assert.ElementsMatch(t, want, got, root)
 	}
+}
+
+// A folder with a list that is too long is refused before it is read.
+func TestS8FolderWithAMillionFiles(t *testing.T) {
+	t.Parallel()
+	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	blob := plumbing.NewHash(git(t, dir, "rev-parse", "main:a.yaml"))
+	var raw bytes.Buffer
+	for i := range 1_000_000 {
+		fmt.Fprintf(&raw, "100644 f%06d.yaml\x00", i)
+		raw.Write(blob[:])
+	}
+	file := filepath.Join(t.TempDir(), "tree")
+	require.NoError(t, os.WriteFile(file, raw.Bytes(), 0o600))
+	tree := git(t, dir, "hash-object", "-t", "tree", "-w", file)
+	git(t, dir, "update-ref", "refs/heads/main", git(t, dir, "commit-tree", "-m", "many", tree))
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, RuleInvalidRepository, d.Rule)
+	assert.Contains(t, d.Message, "a folder whose list has")
+}
+
+// Folders far within each other are refused, in a plain folder as in a repository.
+func TestS8DeepFolders(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("d/", maxDepth+2)
+	dir := t.TempDir()
+	write(t, dir, gitopstest.Files{deep + "a.yaml": "a: 1\n"})
+	source := readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	_, err := fs.Stat(source.FS, deep+"a.yaml")
+	require.ErrorContains(t, err, "nested more than 64 deep")
+
+	repo, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{deep + "a.yaml": "a: 1\n"}})
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"})
+	assert.Contains(t, d.Message, "nested more than 64 deep")
+}
+
+// unreadFS has files of a size, and fails the test if one is read.
+type unreadFS struct {
+	t    *testing.T
+	size int64
+}
+
+func (f unreadFS) Open(name string) (fs.File, error) {
+	f.t.Error("the file is read")
+	return nil, fs.ErrNotExist
+}
+
+func (f unreadFS) Stat(string) (fs.FileInfo, error) { return unreadInfo{size: f.size}, nil }
+
+type unreadInfo struct {
+	fs.FileInfo
+	size int64
+}
+
+func (i unreadInfo) Size() int64 { return i.size }
+
+// A large file of a work tree is not read to find out whether it was changed.
+func TestS8LargeFilesAreNotCompared(t *testing.T) {
+	t.Parallel()
+	large := unreadFS{t, mostCompared + 1}
+	assert.True(t, sameText(large, large, "big.yaml"))
+	assert.False(t, sameText(large, unreadFS{t, mostCompared + 2}, "big.yaml"))
 }
