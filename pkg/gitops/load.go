@@ -352,7 +352,12 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 	var refs []model.Ref
 	var admitted []*model.WorkloadRegistration
 	seen := map[place]*model.WorkloadRegistration{}
+	ofRepo := map[string]int{}
 	for _, r := range registrations {
+		if ofRepo[r.Workload.Repo.Value]++; l.registeredTooOften(r, ofRepo[r.Workload.Repo.Value]) {
+			l.unread = true
+			continue
+		}
 		if r.Broken || l.registeredTwice(r, seen) {
 			l.unread = true
 			continue
@@ -380,6 +385,20 @@ func (l *fleetLoad) explainGone() {
 			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository is gone for good, remove the WorkloadRegistration, and its deployment targets go", "; ")
 		}
 	}
+}
+
+// mostRegistrations is how often one repository may be registered: each registration is read by itself.
+const mostRegistrations = 1000
+
+// registeredTooOften reports, once, a repository that has more registrations than may be. It is the
+// n-th.
+func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) bool {
+	if n == mostRegistrations+1 {
+		l.diags.Error("duplicate-registration", r.Workload.Repo.At,
+			fmt.Sprintf("%s is registered more than %d times", r.Workload.Repo.Value, mostRegistrations),
+			diag.Hint("register a folder that holds several workloads once"))
+	}
+	return n > mostRegistrations
 }
 
 // registeredTwice reports a place that another registration has already: its workloads would all be
