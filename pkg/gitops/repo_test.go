@@ -1,6 +1,8 @@
 package gitops
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -262,5 +264,53 @@ func FuzzNormalURL(f *testing.F) {
 		again, err := NormalURL(normal)
 		require.NoError(t, err, "%q from %q", normal, name)
 		require.Equal(t, normal, again)
+	})
+}
+
+// Whatever --replace says, a name that it replaces is never read from outside the folder that the
+// command line names, and never by a form that is refused.
+func FuzzReplace(f *testing.F) {
+	for _, file := range []string{"../../testdata/fleets/harvest/in/replace.txt", "../../testdata/seeds/in/replace.txt"} {
+		list, err := os.ReadFile(file)
+		require.NoError(f, err)
+		for rule := range strings.Lines(string(list)) {
+			repo, _, _ := strings.Cut(rule, "=")
+			f.Add(strings.TrimSpace(rule), repo+".git")
+			f.Add("https://github.com/*=./checkouts/*", repo)
+		}
+	}
+	for _, rule := range []string{
+		"https://github.com/acme/*=../checkouts/*", "git@github.com:acme/shop=../shop", "*/shop=C:\\shop", "*=https://mirror.example/*",
+		"ssh://git@h:2/x=/srv/git/x.git", "*/*=../*/*", "a=b=c", "acme/*=x*y", "https://a.example/x=-x", "x=ext::sh",
+	} {
+		f.Add(rule, "https://github.com/acme/shop")
+		f.Add(rule, "git@github.com:acme/../../etc")
+	}
+	f.Fuzz(func(t *testing.T, rule, repo string) {
+		rules, err := parseReplacements([]string{rule})
+		if err != nil {
+			require.NotContains(t, err.Error(), "\x1b")
+			return
+		}
+		name, err := NormalURL(repo)
+		if err != nil {
+			return
+		}
+		target, ok := replace(rules, name)
+		if !ok {
+			return
+		}
+		again, _ := replace(rules, name)
+		require.Equal(t, target, again)
+		_, given, _ := strings.Cut(rule, "=")
+		given = strings.TrimSpace(given)
+		if !strings.Contains(given, "*") {
+			require.Equal(t, given, target)
+			return
+		}
+		fixed, _, _ := strings.Cut(given, "*")
+		require.True(t, strings.HasPrefix(target, fixed))
+		climbing := func(text string) int { return strings.Count("/"+strings.ReplaceAll(text, `\`, "/")+"/", "/../") }
+		require.LessOrEqual(t, climbing(target), climbing(given), "a name leads out: %q", target)
 	})
 }
