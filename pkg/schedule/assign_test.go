@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -240,5 +241,36 @@ func TestExplainAgreesWithAssign(t *testing.T) {
 				require.Equal(t, reasons[[2]string{clusterType.Name.Value, target.Name.Value}], assigning)
 			}
 		}
+	}
+}
+
+// A selector with ten thousand values, or as many expressions, costs no more than reading it: values
+// are looked up, not tried one after the other for each target.
+func TestS8LargeSelectors(t *testing.T) {
+	t.Parallel()
+	many := func(format, separator string) string {
+		parts := make([]string, 10_000)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(parts, separator)
+	}
+	documents := []string{clusterType("edge", "")}
+	for i := range 500 {
+		documents = append(documents, target(fmt.Sprintf("t%03d", i), fmt.Sprintf("number: v%d", i*100)))
+	}
+	for name, c := range map[string]struct {
+		selector string
+		want     int
+	}{
+		"values":      {"{matchExpressions: [{key: number, operator: In, values: [" + many("v%d", ", ") + "]}]}", 100},
+		"no values":   {"{matchExpressions: [{key: number, operator: NotIn, values: [" + many("v%d", ", ") + "]}]}", 400},
+		"expressions": {"{matchExpressions: [" + many("{key: number, operator: NotIn, values: [v%d]}", ", ") + "]}", 400},
+		"labels":      {"{matchLabels: {" + many("k%d: v", ", ") + "}}", 0},
+	} {
+		fleet := readFleet(t, append([]string{policy("p", "{deploymentTargetSelector: {labelSelector: "+c.selector+"}}")}, documents...)...)
+		assignments, diags := schedule.Assign(fleet)
+		require.False(t, diags.HasErrors(), name)
+		assert.Len(t, assignments, c.want, name)
 	}
 }
