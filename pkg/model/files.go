@@ -119,7 +119,7 @@ func segments(p string) []string {
 // Bounds on what is matched against every file: a real .sourceignore has a few dozen short lines.
 const (
 	mostPatterns   = 1000
-	longestPattern = 1000
+	longestPattern = 250
 )
 
 // readIgnoreFile adds the patterns of a folder. It returns false if the patterns cannot be known, so

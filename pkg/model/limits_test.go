@@ -234,7 +234,7 @@ func TestS8Patterns(t *testing.T) {
 		assert.Equal(t, diags.HasErrors(), paths == nil)
 		return shown(diags)
 	}
-	const tooMany = "error: more than 1000 patterns are in force here, or this one is longer than 1000 bytes [too-many-patterns]"
+	const tooMany = "error: more than 1000 patterns are in force here, or this one is longer than 250 bytes [too-many-patterns]"
 	assert.Empty(t, read(tree{".sourceignore": strings.Repeat("a\n", room)}))
 	assert.Equal(t, []string{fmt.Sprintf("repo:.sourceignore:%d: %s", room+1, tooMany)}, read(tree{".sourceignore": strings.Repeat("a\n", room+1)}))
 	assert.Equal(t, []string{"repo:app/.sourceignore:3: " + tooMany},
