@@ -205,9 +205,10 @@ func isSimpleEntry(lines, key string, indent int) bool {
 	}
 	first, block, isBlock := strings.Cut(rest, "\n")
 	if !isBlock {
-		quoted, isQuoted := strings.CutPrefix(strings.TrimSuffix(rest, "'"), "'")
+		opened, isOpened := strings.CutPrefix(rest, "'")
+		quoted, isClosed := strings.CutSuffix(opened, "'")
 		return kindOf(rest) == plainHole || kindOf(rest) == quotedHole ||
-			isQuoted && len(rest) > 1 && isPrintable(quoted) && !strings.Contains(quoted, "'")
+			isOpened && isClosed && isPrintable(quoted) && !strings.Contains(quoted, "'")
 	}
 	if first != "|" && first != "|-" {
 		return false
