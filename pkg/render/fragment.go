@@ -35,7 +35,8 @@ const (
 type fragment struct {
 	form form
 	key  string
-	// text is what is written. It begins with a line break (leading) or ends with one.
+	// text is what is written. It ends with a line break, or is leading and begins with one, unless it is
+	// no entry.
 	text    string
 	leading bool
 	// usable is false if the whole map has to be written at once.
@@ -68,7 +69,9 @@ func newFragment(s *setting, f form) *fragment {
 	if f.writer != inConfigMap {
 		fragment.usable = !strings.Contains(text, noValue) && fragment.resolve()
 	}
-	fragment.indent, fragment.entry = blockEntry(fragment.lines(), fragment.key)
+	if !fragment.leading || strings.HasPrefix(fragment.text, "\n") {
+		fragment.indent, fragment.entry = blockEntry(fragment.lines(), fragment.key)
+	}
 	return fragment
 }
 
