@@ -53,6 +53,7 @@ func newPlan(p *program) *plan {
 	made := &plan{program: p}
 	var declarations []parse.Node
 	var declared reads
+	executed := 0 // declarations that a part executes
 	nodes := p.trees[rootName].Root.Nodes
 	for _, node := range nodes[1 : len(nodes)-1] { // without the marks
 		text, isText := node.(*parse.TextNode)
@@ -74,8 +75,13 @@ func newPlan(p *program) *plan {
 			reads = reads.and(declared)
 			next = made.newPart(append(declarations[:len(declarations):len(declarations)], node), reads)
 			made.readsManifests = made.readsManifests || reads.manifests
+			executed = len(declarations)
 		}
 		made.steps = append(made.steps, next)
+	}
+	if executed < len(declarations) { // nothing uses them, but they may fail
+		made.steps = append(made.steps, made.newPart(declarations, declared))
+		made.readsManifests = made.readsManifests || declared.manifests
 	}
 	return made
 }
