@@ -74,7 +74,7 @@ type proofRun struct {
 // fill writes the file with placeholders.
 func (f *shapeProof) fill(r *rope, fixed []bool) string {
 	var b strings.Builder
-	before := byte('\n')
+	before, first := byte('\n'), byte(0)
 	for i, p := range r.pieces {
 		if i > 0 {
 			text := r.pieces[i-1].text
@@ -90,11 +90,28 @@ func (f *shapeProof) fill(r *rope, fixed []bool) string {
 			}
 			f.failed = f.failed || !endsLine(p, r.pieces[i+1:])
 		default:
+			f.failed = f.failed || p.kind == wildHole && mayBeMarker(first)
 			b.WriteString(f.addHole(p, fixed))
 		}
+		first = firstOfLine(first, p.text)
 	}
 	return b.String()
 }
+
+// firstOfLine returns the first byte of the line in which a text ends, 0 if that is empty. first is that
+// of the line in which the text begins.
+func firstOfLine(first byte, text string) byte {
+	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
+		first, text = 0, text[at+1:]
+	}
+	if first == 0 && text != "" {
+		return text[0]
+	}
+	return first
+}
+
+// mayBeMarker reports whether a line could become "---" or "...", which end a document even in quotes.
+func mayBeMarker(first byte) bool { return first == 0 || first == '-' || first == '.' }
 
 // startsLine and endsLine report whether a fragment has its lines for itself.
 func startsLine(p piece, before byte) bool {
