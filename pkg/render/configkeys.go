@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -27,17 +28,47 @@ func newConfigKeys(layers []layer) []*configKey {
 		byName[name].byName = len(keys)
 		keys = append(keys, byName[name])
 	}
+	for _, key := range keys {
+		key.byYAML, key.byJSON = unknownOrder, unknownOrder
+	}
 	for i, n := range writtenOrder(keys, yaml.Marshal) {
 		keys[n].byYAML = i
 	}
-	for i, n := range writtenOrder(keys, func(v any) ([]byte, error) { return sigsyaml.Marshal(v) }) {
-		keys[n].byJSON = i
+	if !goInCircles(keys) {
+		for i, n := range writtenOrder(keys, func(v any) ([]byte, error) { return sigsyaml.Marshal(v) }) {
+			keys[n].byJSON = i
+		}
 	}
 	return keys
 }
 
+// unknownOrder is the position of keys of which it is not known where they are written.
+const unknownOrder = -1
+
+// goInCircles reports whether the order in which sigs.k8s.io/yaml writes two keys may depend on which
+// others there are. It writes "a2" before "a10", "a10" before "a22", and "a22" before "a2b", but "a2b"
+// before "a10": where a letter follows a digit, and a digit stands in its place in another key.
+func goInCircles(keys []*configKey) bool {
+	// The beginnings of keys after which there is a letter, and all after which there is a digit.
+	letters, digits := map[string]bool{}, []string{}
+	for _, key := range keys {
+		inNumber := false
+		for i, c := range key.name {
+			switch {
+			case inNumber && unicode.IsLetter(c):
+				letters[key.name[:i]] = true
+			case inNumber && unicode.IsDigit(c):
+				digits = append(digits, key.name[:i])
+			}
+			inNumber = unicode.IsDigit(c)
+		}
+	}
+	return slices.ContainsFunc(digits, func(beginning string) bool { return letters[beginning] })
+}
+
 // writtenOrder asks a YAML library for the order in which it writes keys: it is neither that of bytes
-// nor described anywhere ("a2" comes before "a10"). It returns positions in keys.
+// nor described anywhere ("a2" comes before "a10"). It returns positions in keys, or
+// nothing if it is not to be had.
 func writtenOrder(keys []*configKey, marshal func(any) ([]byte, error)) []int {
 	values := make(map[string]string, len(keys))
 	for i, key := range keys {
@@ -53,6 +84,9 @@ func writtenOrder(keys []*configKey, marshal func(any) ([]byte, error)) []int {
 				order = append(order, n)
 			}
 		}
+	}
+	if len(order) != len(keys) {
+		return nil // it cannot write all of them
 	}
 	return order
 }

@@ -217,6 +217,9 @@ func (c *composition) addEntries(f form) bool {
 	}
 	c.blocks++
 	if order := f.order(); order != nil {
+		if order(settings[0].key) == unknownOrder {
+			return false
+		}
 		settings = slices.Clone(settings)
 		slices.SortFunc(settings, func(a, b *setting) int { return order(a.key) - order(b.key) })
 	}

@@ -37,7 +37,8 @@ type configKey struct {
 	name string
 	// byName is its position among all of them in the order of bytes.
 	byName int
-	// byYAML and byJSON are its positions when go-yaml v3 and sigs.k8s.io/yaml write them.
+	// byYAML and byJSON are its positions when go-yaml v3 and sigs.k8s.io/yaml write them, or
+	// unknownOrder.
 	byYAML, byJSON int
 }
 
