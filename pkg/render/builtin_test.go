@@ -217,8 +217,3 @@ func FuzzBuiltInConfigMap(f *testing.F) {
 		require.Equal(t, map[string]string{valid[0]: valid[1]}, read.Data)
 	})
 }
-
-// notInYAML tells characters that YAML wants escaped and JSON does not escape.
-func notInYAML(r rune) bool {
-	return r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff
-}
