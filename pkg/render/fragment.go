@@ -127,7 +127,7 @@ func (f form) write(s *setting) (text string, ok bool) {
 
 // yamlEntry writes an entry of a map as toYaml does.
 func yamlEntry(key string, value any) (text string, ok bool) {
-	if isPlainText(key) {
+	if isPlainKey(key) {
 		if text, ok := appendValue([]byte(key+":"), value, mapIndent); ok {
 			return string(text), true
 		}

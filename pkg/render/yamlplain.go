@@ -106,7 +106,13 @@ func isWord(key string) bool {
 			return false
 		}
 	}
-	return isPlainText(key)
+	return isPlainKey(key)
+}
+
+// isPlainKey is isPlainText for keys: the libraries write longer ones after a question mark.
+func isPlainKey(key string) bool {
+	const longest = 128
+	return len(key) <= longest && isPlainText(key)
 }
 
 // yamlWords are those that are no strings, to YAML 1.1 at least.

@@ -37,6 +37,8 @@ func TestPlainYAML(t *testing.T) {
 		{map[string]any{"nothing": nil}, false},
 		{map[string]any{"number": "1e3"}, false},
 		{map[string]any{"key-1": "x"}, false},
+		{map[string]any{strings.Repeat("k", 128): "x"}, true},
+		{map[string]any{strings.Repeat("k", 129): "x"}, false},
 		{"text", false},
 	}
 	for _, test := range tests {
