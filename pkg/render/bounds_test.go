@@ -15,6 +15,7 @@ import (
 func bombs() map[string]string {
 	return map[string]string{
 		"a loop that does nothing":            `{{ range 300000000 }}{{ end }}`,
+		"a loop with a long body":             "{{ range 249000 }}" + strings.Repeat("{{ $x := 1 }}", 900) + "{{ end }}",
 		"loops in loops":                      `{{ range 30000 }}{{ range 30000 }}{{ range 30000 }}{{ end }}{{ end }}{{ end }}`,
 		"a loop that continues":               `{{ range 300000000 }}{{ continue }}{{ end }}`,
 		"a loop over a function's list":       `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`,
@@ -109,6 +110,28 @@ func bombBounds() Bounds {
 	return Bounds{}
 }
 
+// text/template looks for a variable among all that there are.
+func TestS8ManyVariables(t *testing.T) {
+	t.Parallel()
+	_, problems := ParseTemplate("t", blockAt(strings.Repeat("{{ $x := 1 }}", 1000)))
+	require.Empty(t, problems)
+	_, problems = ParseTemplate("t", blockAt(strings.Repeat("{{ $x := 1 }}", 1001)))
+	require.Len(t, problems, 1)
+	require.Equal(t, "the template has more than 1000 variables (:=)", problems[0].Message)
+}
+
+// The YAML library compares each directive with all that came before.
+func TestS8DirectivesInOutput(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]bool{
+		"%TAG ! x\n--- a": true, "a\n...\n%TAG ! x\n--- a": true, "a\r%TAG": true, "\u2028%TAG": true,
+		"a: '%TAG'": false, "a: |\n  %TAG ! x\n": false, "# %TAG\n": false,
+	} {
+		_, flaws := verify(text)
+		require.Equal(t, bad, len(flaws) > 0 && flaws[0].message == "%TAG directives are not allowed", "%q: %v", text, flaws)
+	}
+}
+
 func TestBoundsAreCountedNotTimed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -126,6 +149,11 @@ func TestBoundsAreCountedNotTimed(t *testing.T) {
 			"a template is a step", `{{ define "a" }}{{ end }}{{ template "a" }}{{ template "a" }}`,
 			Bounds{Steps: 2},
 			`the template takes more than 2 steps, the last of them in template "a"`,
+		},
+		{
+			"a long body is many steps", "{{ range 9 }}" + strings.Repeat("{{ $x := 1 }}", 40) + "{{ end }}",
+			Bounds{Steps: 100},
+			"the template takes more than 100 steps, the last of them in the range in line 1",
 		},
 		{"as many bytes as there are", `12345{{ "67890" }}`, Bounds{Bytes: 10}, ""},
 		{"one byte more", `12345{{ "678901" }}`, Bounds{Bytes: 10}, "the result is larger than 10 bytes"},

@@ -41,6 +41,13 @@ func compileProgram(text string) (*program, []*ExecError) {
 
 // parseProgram parses a text and checks its functions.
 func parseProgram(text string) (*program, []*ExecError) {
+	if strings.Count(text, ":=") > maxVariables {
+		return nil, []*ExecError{{
+			Rule:    ruleTooLarge,
+			Message: fmt.Sprintf("the template has more than %d variables (:=)", maxVariables),
+			Hint:    "a variable can be set anew with =",
+		}}
+	}
 	p := &program{trees: make(map[string]*parse.Tree), functions: make(map[string]*function)}
 	tree := parse.New(rootName)
 	// Functions are checked below: all of them at once, each with its place.
@@ -55,6 +62,9 @@ func parseProgram(text string) (*program, []*ExecError) {
 	slices.SortFunc(problems, func(a, b *ExecError) int { return a.compare(b) })
 	return p, problems
 }
+
+// maxVariables is how many variables a text may have: text/template looks for one among all of them.
+const maxVariables = 1000
 
 // checkFunctions collects the functions that a tree calls and refuses those that it may not. On the
 // way it puts right where errors will point to.
@@ -143,6 +153,8 @@ type marks map[*byte]mark
 type mark struct {
 	kind markKind
 	line int
+	// steps is what it costs to pass: more for a longer body.
+	steps int
 	// name is the template that is entered.
 	name string
 }
@@ -183,16 +195,28 @@ func (p *program) instrument() {
 			if !ok {
 				return
 			}
-			head := p.marks.add(loop, mark{kind: loopMark, line: loop.Line})
+			head := p.marks.add(loop, mark{kind: loopMark, line: loop.Line, steps: bodySteps(loop.List)})
 			loop.List.Nodes = slices.Insert(loop.List.Nodes, 0, parse.Node(head))
 			loop.Pipe.Cmds = append(loop.Pipe.Cmds, hiddenCall(loop.Pipe, rangeFunction))
 			p.functions[rangeFunction] = rangeCheck
 		})
 		body := tree.Root
-		enter := p.marks.add(body, mark{kind: enterMark, name: name})
+		steps := 1 // the text itself is gone through once
+		if name != rootName {
+			steps = bodySteps(body)
+		}
+		enter := p.marks.add(body, mark{kind: enterMark, name: name, steps: steps})
 		leave := p.marks.add(body, mark{kind: leaveMark})
 		body.Nodes = append(append([]parse.Node{enter}, body.Nodes...), leave)
 	}
+}
+
+// bodySteps is what it costs to go through a body once, beside what it calls.
+func bodySteps(body *parse.ListNode) int {
+	const nodesPerStep = 4
+	nodes := 0
+	walkNodes(body, func(parse.Node) { nodes++ })
+	return 1 + nodes/nodesPerStep
 }
 
 // hiddenCall makes a call of a function that no template can name, to follow in a pipeline.

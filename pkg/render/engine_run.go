@@ -100,7 +100,7 @@ func (r *run) pass(m mark) error {
 			}
 		}
 	}
-	if r.spend(1) != nil {
+	if r.spend(m.steps) != nil {
 		return &ExecError{
 			Rule:    ruleTooLong,
 			Message: fmt.Sprintf("the template takes more than %d steps, the last of them in %s", r.bounds.Steps, m),

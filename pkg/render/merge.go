@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -75,20 +76,39 @@ func anyKeys(m map[string]any) map[any]any {
 // instead, also into one that has just been appended.
 func mergeLists(earlier, later []any) []any {
 	merged := slices.Clone(earlier)
+	byName := map[string][]int{}
+	for i, item := range merged {
+		if name, named := itemName(item); named {
+			byName[nameKey(name)] = append(byName[nameKey(name)], i)
+		}
+	}
 	for _, item := range later {
 		name, named := itemName(item)
 		found := false
-		for i, before := range merged {
-			if other, ok := itemName(before); named && ok && reflect.DeepEqual(name, other) {
-				merged[i] = merge(before, item)
-				found = true
+		if named {
+			for _, i := range byName[nameKey(name)] {
+				if other, ok := itemName(merged[i]); ok && reflect.DeepEqual(name, other) {
+					merged[i] = merge(merged[i], item)
+					found = true
+				}
 			}
 		}
 		if !found {
+			if named {
+				byName[nameKey(name)] = append(byName[nameKey(name)], len(merged))
+			}
 			merged = append(merged, item)
 		}
 	}
 	return merged
+}
+
+// nameKey is the same for names that are equal, so that only few have to be compared.
+func nameKey(name any) string {
+	if text, ok := name.(string); ok {
+		return "text " + text
+	}
+	return fmt.Sprintf("%T", name)
 }
 
 // itemName returns the name of a list item that is a map. A name that is null is none.
