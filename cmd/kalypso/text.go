@@ -120,7 +120,7 @@ func (p textPrinter) file(f gitops.FileChange) {
 	if f.Action == gitops.Removed {
 		after = "/dev/null"
 	}
-	text := string(diff.Diff(before, f.Old, after, f.New))
+	text := string(diff.Diff(before, f.Old, after, f.New.Bytes()))
 	// The first line repeats the names in a form of its own.
 	_, text, _ = strings.Cut(text, "\n")
 	fmt.Fprintln(p)

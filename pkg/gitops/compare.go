@@ -1,10 +1,8 @@
 package gitops
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -44,8 +42,9 @@ func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 type FileChange struct {
 	Path   string
 	Action Action
-	// Old and New are the contents; nil where there is none.
-	Old, New []byte
+	// Old and New are the contents; empty where there is none.
+	Old []byte
+	New render.Text
 }
 
 // TargetChange is what happens to a deployment target on a cluster type.
@@ -102,33 +101,22 @@ func (c *Change) Plan() string {
 //
 // The contents of what changes are read with one request if old comes from a repository.
 func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error) {
-	if old == nil {
-		return compare(&published{}, tree)
-	}
 	before, err := findPublished(old)
 	if err != nil {
 		return nil, err
 	}
-	if err := before.prefetch(ctx, tree); err != nil {
+	standings, err := before.standings(ctx, tree)
+	if err != nil {
 		return nil, err
 	}
-	return compare(before, tree)
-}
-
-func compare(before *published, tree *render.Tree) (*Change, error) {
 	change := &Change{}
-	for _, file := range tree.Files {
-		if same, known := before.sameByID(file); known && same {
-			continue
-		}
-		old, err := before.content(file.Path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content.Bytes()})
-		case err != nil:
-			return nil, fmt.Errorf("read published %s: %w", file.Path, err)
-		case !bytes.Equal(old, file.Content.Bytes()):
-			change.Files = append(change.Files, FileChange{file.Path, Changed, old, file.Content.Bytes()})
+	for i, file := range tree.Files {
+		switch standing := standings[i]; standing.action {
+		case Unchanged:
+		case Added:
+			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content})
+		default:
+			change.Files = append(change.Files, FileChange{file.Path, Changed, standing.old, file.Content})
 		}
 	}
 	gone, stale := before.unwanted(tree)
@@ -140,7 +128,7 @@ func compare(before *published, tree *render.Tree) (*Change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read published %s: %w", name, err)
 		}
-		change.Files = append(change.Files, FileChange{name, Removed, old, nil})
+		change.Files = append(change.Files, FileChange{name, Removed, old, render.Text{}})
 	}
 	slices.SortFunc(change.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
 	change.addTargets(before, tree)
@@ -151,7 +139,9 @@ func compare(before *published, tree *render.Tree) (*Change, error) {
 func (c *Change) addTargets(before *published, tree *render.Tree) {
 	files := map[string][]FileChange{}
 	for _, f := range c.Files {
-		files[targetFolder(f.Path)] = append(files[targetFolder(f.Path)], f)
+		if folder := targetFolder(f.Path); before.targets[folder] {
+			files[folder] = append(files[folder], f)
+		}
 	}
 	clusterTypes, after := map[string]bool{}, map[string]bool{}
 	for _, file := range tree.Files {

@@ -8,8 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -152,13 +155,24 @@ func movable(from, to string) bool {
 	return os.Remove(moved) == nil
 }
 
-// writeNew writes what is new or changes to a folder.
+// writeNew writes what is new or changes to a folder, on all cores.
 func writeNew(ctx context.Context, dir string, change *Change) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // MkdirTemp makes it private
 		return err
 	}
-	made := map[string]bool{}
-	for _, file := range change.Files {
+	const batch = 512
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for files := range slices.Chunk(change.Files, batch) {
+		work.Go(func() error { return writeBatch(ctx, dir, files) })
+	}
+	return work.Wait()
+}
+
+func writeBatch(ctx context.Context, dir string, files []FileChange) error {
+	made := ""
+	var content []byte
+	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -166,13 +180,14 @@ func writeNew(ctx context.Context, dir string, change *Change) error {
 			continue
 		}
 		name := filepath.Join(dir, filepath.FromSlash(file.Path))
-		if folder := filepath.Dir(name); !made[folder] {
+		if folder := filepath.Dir(name); folder != made {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return err
 			}
-			made[folder] = true
+			made = folder
 		}
-		if err := os.WriteFile(name, file.New, 0o644); err != nil {
+		content = file.New.Append(content[:0])
+		if err := os.WriteFile(name, content, 0o644); err != nil {
 			return err
 		}
 	}

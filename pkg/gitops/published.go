@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,16 +26,14 @@ type published struct {
 	files []string
 }
 
-func (p *published) content(name string) ([]byte, error) {
-	if p.FS == nil {
-		return nil, fs.ErrNotExist
-	}
-	return fs.ReadFile(p.FS, name)
-}
+func (p *published) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
 
 // findPublished finds out what is ours. Folders that begin with a dot are never looked at.
 func findPublished(old fs.FS) (*published, error) {
 	p := &published{FS: old, targets: map[string]bool{}}
+	if old == nil {
+		return p, nil
+	}
 	entries, err := fs.ReadDir(old, ".")
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -162,30 +159,4 @@ func isOnlyConfig(name string, wanted map[string]bool) bool {
 	folder := path.Dir(name)
 	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
 	return (name == yaml || name == sh) && !wanted[yaml] && !wanted[sh]
-}
-
-// sameByID compares a file with what is published by object id, without reading that; known is
-// false if there is no such file, or it does not come from a repository.
-func (p *published) sameByID(file render.File) (same, known bool) {
-	if p.FS == nil {
-		return false, false
-	}
-	info, err := fs.Stat(p.FS, file.Path)
-	if err != nil {
-		return false, false
-	}
-	id, known := info.Sys().(ObjectID)
-	return known && string(id) == plumbing.ComputeHash(plumbing.BlobObject, file.Content.Bytes()).String(), known
-}
-
-// prefetch loads the old contents of what changes in one request, if they come from a repository.
-func (p *published) prefetch(ctx context.Context, tree *render.Tree) error {
-	var names []string
-	for _, file := range tree.Files {
-		if same, known := p.sameByID(file); known && !same {
-			names = append(names, file.Path)
-		}
-	}
-	gone, stale := p.unwanted(tree)
-	return Prefetch(ctx, p.FS, slices.Concat(names, gone, stale))
 }
