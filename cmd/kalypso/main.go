@@ -9,6 +9,7 @@ import (
 
 func main() {
 	ctx, stop := untilSignal(context.Background())
+	go collectEarlier(ctx, os.Getenv)
 	code := run(ctx, os.Args[1:], system())
 	stop()
 	os.Exit(code)
