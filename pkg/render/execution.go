@@ -18,6 +18,8 @@ type execution struct {
 	path string
 	// failed says that a file could not be rendered at all.
 	failed bool
+	// doubtful says that a string of the application may be why a file is not there.
+	doubtful bool
 	// actions are those that were found in rendered text, if countsActions is set.
 	actions       []int
 	countsActions bool
@@ -81,6 +83,7 @@ func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
 			path = folder + ConfigFileSh
 		}
 		file := x.file(s, template, path)
+		x.doubtful = file.Content.isEmpty() && !file.untainted
 		return file, !file.Content.isEmpty()
 	}
 	if len(s.values.settings) == 0 {

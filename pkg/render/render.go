@@ -23,6 +23,8 @@ type Options struct {
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds Bounds
+	// whole renders every file in the usual way, for tests.
+	whole bool
 }
 
 // Render makes the files of all assignments, which must be those of the fleet. The tree is complete
@@ -184,9 +186,12 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 	composer.typed, composer.ofTarget, composer.ofClusterType = target.typed, &target.memo, &templates.memo
 	subject := &subject{a, templates, newData(a, target, templates.labels), values}
 	run := &execution{bounds: r.options.Bounds, composer: composer}
+	if r.options.whole {
+		run.composer = nil
+	}
 	files := run.files(subject)
 	out.problems = run.problems
-	if !run.failed && slices.ContainsFunc(files, func(f renderedFile) bool { return !f.untainted }) {
+	if !run.failed && (run.doubtful || slices.ContainsFunc(files, func(f renderedFile) bool { return !f.untainted })) {
 		rendering := rendering{subject, r.options.Bounds, files}
 		out.problems = append(out.problems, rendering.taint(target.disguises)...)
 	}

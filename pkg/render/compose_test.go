@@ -1,0 +1,217 @@
+package render
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// configured returns a Configurator of configs, which are its layers.
+func configured(configs ...map[string]string) *Configurator {
+	var diags diag.List
+	var all []layer
+	for _, data := range configs {
+		written := &model.ConfigMap{Data: map[string]model.Text{}}
+		for key, text := range data {
+			written.Data[key] = model.Text{Value: text}
+		}
+		all = append(all, layer{config: written, entries: entries(written, &diags)})
+	}
+	c := &Configurator{layers: all, keys: newConfigKeys(all), applied: make([]atomic.Bool, len(all))}
+	c.slots.New = func() any { return make([]*setting, len(c.keys)) }
+	return c
+}
+
+// layered returns the values that configs make, laid over each other as those of a fleet are.
+func layered(configs ...map[string]string) *Values {
+	positions := make([]int, len(configs))
+	for i := range positions {
+		positions[i] = i
+	}
+	return configured(configs...).combine(positions)
+}
+
+// case of what a template is rendered with.
+type composeCase struct {
+	label, manifest string
+	configs         []map[string]string
+}
+
+func (c composeCase) facts() (data, *targetData) {
+	target := &model.DeploymentTarget{
+		Registration: &model.WorkloadRegistration{},
+		Manifests:    map[string]model.Text{"x": {Value: c.manifest}, "path": {Value: "./p"}, "repo": {Value: c.manifest}},
+	}
+	target.Labels = map[string]model.Text{"app": {Value: c.label}, "tier-name": {Value: "web"}}
+	of := newTargetData(target)
+	d := data{
+		DeploymentTargetName: "web", Namespace: "dev-edge-" + c.label, Environment: "dev", Workspace: "retail", Workload: "cart", ClusterType: "edge",
+		Labels: of.labels, ClusterTypeLabels: map[string]string{"region": c.label, "size": "large"},
+	}
+	return d.withManifests(of.manifests), of
+}
+
+// requireComposed renders a file in both ways, twice so that what is kept is used, and checks whatever
+// the fast one says of it. It tells whether that said anything.
+func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, template *Template, bounds Bounds) bool {
+	t.Helper()
+	facts, of := c.facts()
+	values := layered(c.configs...)
+	var kept memo
+	for range 2 {
+		fast := newComposer(shapes, bounds)
+		fast.typed, fast.ofTarget, fast.ofClusterType = of.typed, &of.memo, &kept
+		s := &subject{facts: facts, values: values}
+		file := renderedFile{File: File{yaml: true}}
+		manifest := textManifest{text{template: template}}
+		if !fast.compose(s, &file, manifest.compose) {
+			return false
+		}
+		facts.ConfigData = values.Data()
+		want, missing, err := template.Execute(&facts, bounds)
+		require.NoError(t, err)
+		require.Empty(t, missing)
+		require.Equal(t, want, file.Content.String())
+		require.Equal(t, want == "", file.Content.isEmpty())
+		requireVerified(t, file)
+	}
+	return true
+}
+
+// requireVerified checks what a shape says of a file.
+func requireVerified(t *testing.T, file renderedFile) {
+	t.Helper()
+	if !file.verified {
+		return
+	}
+	objects, flaws := verify(file.Content.String())
+	require.Empty(t, flaws, "%q", file.Content.String())
+	require.Len(t, file.objects, len(objects), "%q", file.Content.String())
+	for i, want := range objects {
+		require.Equal(t, want.objectID, file.objects[i].objectID)
+		if file.objects[i].sum != nil {
+			require.Equal(t, *want.sum, *file.objects[i].sum)
+		}
+	}
+}
+
+// configForms are ways in which a template writes the configuration.
+func configForms() []string {
+	return []string{
+		"data:\n{{ .ConfigData | toYaml | indent 2 }}\n",
+		"data:\n{{ .ConfigData | stringify | indent 2 }}\n",
+		"data:\n  {{- toYaml .ConfigData | nindent 2 }}\n  last: x\n",
+		"data: {{ stringify .ConfigData | nindent 4 }}\nb: c\n",
+		"{{ toYaml .ConfigData }}",
+		"{{ toYaml .ConfigData }}\nb: c\n",
+		"a: {{ hash .ConfigData }}\nb: {{ .ConfigData | hash | quote }}\n",
+		"data:\n{{- range $key, $value := .ConfigData }}\n  {{ $key }}: {{ $value | quote }}\n{{- end }}\n",
+		"data:\n{{ range $key, $value := .ConfigData }}  {{ $key }}: {{ $value }}\n{{ end }}b: c\n",
+		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}{{ end }}\n",
+		"a: b\n{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}{{ end }}\n",
+		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value | toYaml | nindent 2 }}\n{{ end }}",
+		"{{ range .ConfigData }}- {{ . }}\n{{ end }}",
+		"{{ range $key, $value := .ConfigData }}- name: {{ $key }}\n  value: {{ $value | quote }}\n{{ else }}[]\n{{ end }}",
+		"a: |\n  {{ range $key, $value := .ConfigData }}{{ $key }}={{ $value }}\n  {{ end }}\nb: c\n",
+		"a:\n{{ .ConfigData | toYaml | indent 2 }}\n    # {{ .Labels.app }}\n    {{ .Workload }}\n",
+		"{{ .ConfigData | toYaml }}\n---\n{{ .ConfigData | toYaml }}\n",
+		"{{ range $key, $value := .ConfigData }}\n{{ $key }}: {{ $value }}\n{{ end }}",
+		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}\n\n{{ end }}kind: {{ .Labels.app }}\n",
+	}
+}
+
+// composeTexts are templates that read everything in all ways.
+func composeTexts() []string {
+	texts := slices.Concat(printings(), configForms(), []string{
+		fluxText, namespaceText,
+		"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ .Namespace }}\n  labels:\n{{ toYaml .Labels | indent 4 }}\n",
+		"apiVersion: v1\nkind: {{ .Labels.app }}\nmetadata: {name: {{ .Workload }}-{{ .Labels.app }}, namespace: \"{{ .Labels.app }}\"}\n",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: {{ .Labels.app }}}\n- {kind: x}\n",
+		"apiVersion: {{ .Labels.app }}\nkind: A\nmetadata:\n  name: a\n",
+		"{{ .Labels.app }}: {{ .ClusterTypeLabels.region }}\n", "{{ .Labels.app }}{{ .ClusterTypeLabels.region }}: a\nb: c\n",
+		"{{ $x := .Labels.app }}a: {{ $x }}\nb: {{ .Workload }}\n", "{{ $x := .Labels.app }}a: b\n", "{{ $x := fail \"x\" }}a: b\n",
+		"{{ $x := fail .Labels.app }}a: {{ .Workload }}\n{{ if false }}{{ $x }}{{ end }}", "{{ if false }}{{ fail \"x\" }}{{ end }}a: b",
+		"{{ with .Labels.app }}a: {{ . }}{{ $.Workload }}{{ end }}", "{{ range $key, $value := .Labels }}{{ $key }}: {{ $value }}\n{{ end }}",
+		"a: {{ index .Labels \"app\" }}\nb: {{ index .Labels \"nothing\" | quote }}\nc: {{ .Labels.nothing }}\n",
+		"a: {{ .Labels.nothing | quote }}\n", "a: {{ quote .Labels.app }}{{ quote .Workload }}\n", "a: {{ .Labels.app }}{{ quote .Workload }}\n",
+		"a: {{ .ConfigData.KEY }}\n", "a: {{ .ConfigData.nothing }}\n", "{{ define \"n\" }}{{ .Workload }}{{ end }}a: {{ template \"n\" . }}\n",
+		"a: \"x\n{{ .Manifests.x }}\n  y\"\n", "a: \"x\n\n  -{{ .Manifests.x }}\"\n", "a: &{{ .Labels.app }} b\nc: {{ .Workload }}\n",
+		"%TAG ! {{ .Labels.app }}\n---\na: b\n", "a: !{{ .Labels.app }} {{ .ClusterTypeLabels.region }}\n", "{ {{ .Labels.app }}\n", "{{{ .Labels.app }}}\n",
+		"a: \"\\{{ .Labels.app }}\"\n", "a: \"\\x{{ .Labels.app }}\"\n", "a: {{ .Labels.app }}:{{ .Workload }}\n", "- {{ .Labels.app }}:\n- -{{ .Labels.app }}\n-{{ .Workload }}: b\n",
+		"[{{ .Labels.app }}, {{ .Workload }}]: b\n", "{a:{{ .Labels.app }}, \"b\":{{ .Workload }}}\n", "a: |2\n  {{ .Labels.app }}\n   {{ .Manifests.x }}\n", "a: >-\n\n  {{ .Labels.app }}\n\n  b\n",
+	})
+	return append(texts, everyFunctionOnce())
+}
+
+func composeCases() []composeCase {
+	nested := map[string]string{
+		"KEY": "v", "NESTED": "{{ .Environment }}-{{ .Labels.app }}", "MAP": "{host: a, port: 5432, list: [x, {name: y}]}", "LIST": "[{name: a, weight: 1}]", "LINES": "one\ntwo\n",
+		"NUMBER": "5", "QUOTED": "'5'", "BLANK": "", "LONG": strings.Repeat("word ", 40), "a10": "x", "a9": "y", "B_c-d.e": "z", "KEEP": "a\n\n", "TAB": "a\tb", "TRAIL": "a ", "é": "ü",
+	}
+	over := map[string]string{"MAP": "{host: b}", "LIST": "[{name: a, weight: 2}, {name: b}]", "KEY": "w", "NESTED": "{{ .Manifests.x }}"}
+	cases := []composeCase{
+		{"shop", "main", nil},
+		{"shop", "main", []map[string]string{{"KEY": "value"}}},
+		{"5", "0123", []map[string]string{{"KEY": "a: b"}, {"KEY": "c: d"}}},
+		{"a-b.c", "two words", []map[string]string{nested}},
+		{"", "", []map[string]string{nested, over}},
+	}
+	for _, x := range hostileTexts() {
+		cases = append(cases, composeCase{x, x, []map[string]string{{"KEY": x}}}, composeCase{"shop", x, []map[string]string{{"A": "b", x: "y"}}})
+	}
+	return cases
+}
+
+// What is composed is what Execute gives, and what a shape says of it is true.
+func TestComposeIsExecute(t *testing.T) {
+	t.Parallel()
+	bounds := Bounds{Steps: 20_000, Bytes: 20_000}
+	composed, tried := 0, 0
+	for _, text := range composeTexts() {
+		template, problems := ParseTemplate("test", blockAt(text))
+		if len(problems) > 0 || template.program == nil {
+			continue
+		}
+		shapes := newFileShapes()
+		for _, c := range composeCases() {
+			tried++
+			if c.requireComposed(t, shapes, template, bounds) {
+				composed++
+			}
+		}
+	}
+	assert.Greater(t, composed, tried/4, "most is left to Execute")
+}
+
+// FuzzCompose: for any template and data, what is composed is what Execute gives without an error, and
+// what a shape that is known of one file says of another is true.
+func FuzzCompose(f *testing.F) {
+	for i, text := range slices.AppendSeq(composeTexts(), maps.Values(bombs())) {
+		x := hostileTexts()[i%len(hostileTexts())]
+		f.Add(text, "shop", "main", x, x, "KEY", "value", "a: b", "c: d")
+	}
+	f.Fuzz(func(t *testing.T, text, label, manifest, otherLabel, otherManifest, key, value, config, over string) {
+		for _, s := range []string{text, label, manifest, otherLabel, otherManifest, key, value, config, over} {
+			if strings.ToValidUTF8(s, "") != s || len(s) > 5000 {
+				return
+			}
+		}
+		template, problems := ParseTemplate("fuzz", blockAt(text))
+		if len(problems) > 0 || template.program == nil {
+			return
+		}
+		shapes, bounds := newFileShapes(), Bounds{Steps: 20_000, Bytes: 20_000}
+		one := composeCase{label, manifest, []map[string]string{{key: value, "OTHER": config}}}
+		other := composeCase{otherLabel, otherManifest, []map[string]string{{key: config, "NESTED": "{{ .Labels.app }}"}, {key: over, "MORE": value}}}
+		one.requireComposed(t, shapes, template, bounds)
+		other.requireComposed(t, shapes, template, bounds)
+	})
+}
