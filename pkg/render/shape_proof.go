@@ -95,7 +95,22 @@ func (f *shapeProof) fill(r *rope, fixed []bool) string {
 		}
 		first = firstOfLine(first, p.text)
 	}
+	f.failed = f.failed || strings.Count(b.String(), placeholderMark) != f.placeholders()
 	return b.String()
+}
+
+// placeholderMark is in all placeholders, and may be nowhere else.
+const placeholderMark = "kalypso0"
+
+// placeholders returns how many were written.
+func (f *shapeProof) placeholders() int {
+	count := 2 * len(f.runs)
+	for _, h := range f.holes {
+		if !h.fixed {
+			count++
+		}
+	}
+	return count
 }
 
 // firstOfLine returns the first byte of the line in which a text ends, 0 if that is empty. first is that
@@ -124,7 +139,7 @@ func endsLine(p piece, rest []piece) bool {
 
 func (f *shapeProof) addRun(p piece) string {
 	number := len(f.runs)
-	run := proofRun{key: fmt.Sprintf("kalypso0key%dz", number), value: fmt.Sprintf("kalypso0value%dz", number), indent: p.fragment.indent}
+	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.fragment.indent}
 	f.runs = append(f.runs, run)
 	line := strings.Repeat(" ", run.indent) + run.key + ": " + run.value
 	switch {
@@ -139,12 +154,12 @@ func (f *shapeProof) addRun(p piece) string {
 
 func (f *shapeProof) addHole(p piece, fixed []bool) string {
 	number := len(f.holes)
-	hole := proofHole{kind: p.kind, placeholder: fmt.Sprintf("kalypso0hole%dz", number), fixed: fixed != nil && fixed[number]}
+	hole := proofHole{kind: p.kind, placeholder: fmt.Sprintf(placeholderMark+"hole%dz", number), fixed: fixed != nil && fixed[number]}
 	switch p.kind {
 	case pathHole:
 		hole.placeholder = "./" + hole.placeholder
 	case wildHole:
-		hole.placeholder = "kalypso0wild " + hole.placeholder
+		hole.placeholder = "two words " + hole.placeholder
 	}
 	f.holes = append(f.holes, hole)
 	switch {
