@@ -20,6 +20,7 @@ func (c *composer) compose(s *subject, file *renderedFile, render func(*composit
 	c.reset()
 	c.facts, c.values = &s.facts, s.values
 	c.yaml, c.blocks, c.readsManifests, c.printsManifests = file.yaml, 0, false, false
+	c.steps, c.removed = 0, 0
 	if !render(&c.composition) {
 		return false
 	}

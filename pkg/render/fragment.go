@@ -39,6 +39,8 @@ type fragment struct {
 	// no entry.
 	text    string
 	leading bool
+	// steps is what it takes to write it, as Bounds counts it, or more.
+	steps int
 	// usable is false if the whole map has to be written at once.
 	usable bool
 	// nested makes the text, if it holds actions; nil otherwise.
@@ -51,10 +53,11 @@ type fragment struct {
 
 func newFragment(s *setting, f form) *fragment {
 	fragment := &fragment{form: f, key: s.key.name, leading: true}
-	text, ok := f.write(s)
+	text, steps, ok := f.write(s)
 	if !ok {
 		return fragment
 	}
+	fragment.steps = steps
 	fragment.usable = true
 	switch {
 	case f.writer == inEnvFile:
@@ -103,27 +106,34 @@ func (f *fragment) resolve() bool {
 	return f.nested != nil
 }
 
-// write returns the setting as text, without the line break at its end; ok is false if it cannot be
-// written by itself.
-func (f form) write(s *setting) (text string, ok bool) {
+// write returns the setting as text, without the line break at its end, and the steps that it takes; ok
+// is false if it cannot be written by itself.
+func (f form) write(s *setting) (text string, steps int, ok bool) {
 	switch f.writer {
 	case inConfigMap:
-		return s.configMapEntry()
+		text, ok = s.configMapEntry()
 	case inEnvFile:
 		line, problem, err := s.envFileLine()
-		return line, problem == "" && err == nil
+		text, ok = line, problem == "" && err == nil
 	case inYAML:
-		return yamlEntry(s.key.name, s.value)
+		text, ok = yamlEntry(s.key.name, s.value)
+		steps = len(text) / bytesPerEntryStep
 	case inStringified:
 		value, err := nestedText(s.value)
 		if err != nil {
-			return "", false
+			return "", 0, false
 		}
-		return yamlEntry(s.key.name, value)
+		text, ok = yamlEntry(s.key.name, value)
+		steps = len(text) / bytesPerEntryStep
 	default:
 		return f.body.render(s)
 	}
+	return text, steps, ok
 }
+
+// bytesPerEntryStep is few enough bytes for a step: toYaml and indent read and make no more of a value than a
+// few times its text.
+const bytesPerEntryStep = 8
 
 // yamlEntry writes an entry of a map as toYaml does.
 func yamlEntry(key string, value any) (text string, ok bool) {

@@ -43,6 +43,9 @@ type composition struct {
 	key           []byte
 	// blocks counts how often the whole configuration was written.
 	blocks int
+	// steps is what was done, as Bounds counts it, and removed how many bytes of actions were there before
+	// these were evaluated: they count as output.
+	steps, removed int
 	// printsManifests says that there are holes with values of the manifests, readsManifests that these
 	// had a part in anything else.
 	printsManifests, readsManifests bool
@@ -89,13 +92,14 @@ func newPlan(p *program) *plan {
 // compose adds what the template renders.
 func (p *plan) compose(c *composition) bool {
 	c.readsManifests = c.readsManifests || p.readsManifests
-	start := c.size
+	start, steps := c.size+c.removed, c.steps
 	for _, step := range p.steps {
 		if !step.add(c) {
 			return false
 		}
 	}
-	return c.size-start <= c.bounds.orDefault().Bytes
+	bounds := c.bounds.orDefault()
+	return c.size+c.removed-start <= bounds.Bytes && c.steps-steps <= bounds.Steps
 }
 
 // constantStep is text of the template.

@@ -245,6 +245,7 @@ func (f form) order() func(*configKey) int {
 }
 
 func (c *composition) addFragment(f *fragment, trimmed bool) bool {
+	c.steps += f.steps
 	if f.nested == nil {
 		text := f.text
 		if trimmed {
@@ -256,10 +257,11 @@ func (c *composition) addFragment(f *fragment, trimmed bool) bool {
 		}
 		return c.add(piece{kind: kind, trimmed: trimmed, text: text, fragment: f})
 	}
-	first := len(c.pieces)
+	first, size := len(c.pieces), c.size
 	if !f.nested.compose(c) || len(c.pieces) == first {
 		return false
 	}
+	c.removed += max(0, len(f.text)-(c.size-size))
 	if trimmed {
 		p := &c.pieces[first]
 		p.text = p.text[1:] // the line break, which is text and not of an action

@@ -26,15 +26,16 @@ func (s *partStep) add(c *composition) bool {
 	if memo == nil {
 		return s.execute(c)
 	}
-	if pieces, ok := memo.find(s); ok {
-		return c.addAll(pieces)
+	if kept, ok := memo.find(s); ok {
+		c.steps += kept.steps
+		return c.addAll(kept.pieces)
 	}
-	first := len(c.pieces)
+	first, steps := len(c.pieces), c.steps
 	if !s.execute(c) {
 		return false
 	}
 	keepTogether(c.pieces[first:])
-	memo.keep(s, slices.Clone(c.pieces[first:]))
+	memo.keep(s, keptPart{slices.Clone(c.pieces[first:]), c.steps - steps})
 	return true
 }
 
@@ -44,29 +45,37 @@ func (s *partStep) execute(c *composition) bool {
 	}
 	machine := s.plan.machine()
 	defer s.plan.idle.Put(machine)
-	return machine.execute(s.number, c.facts, &c.rope, c.bounds)
+	ok := machine.execute(s.number, c.facts, &c.rope, c.bounds)
+	c.steps += machine.run.steps
+	return ok
 }
 
 // memo keeps what parts make that look at a deployment target alone, or at a cluster type alone.
 type memo struct {
 	mu    sync.RWMutex
-	parts map[*partStep][]piece
+	parts map[*partStep]keptPart
 }
 
-func (m *memo) find(s *partStep) ([]piece, bool) {
+// keptPart is what a part makes, and in how many steps.
+type keptPart struct {
+	pieces []piece
+	steps  int
+}
+
+func (m *memo) find(s *partStep) (keptPart, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	pieces, ok := m.parts[s]
-	return pieces, ok
+	kept, ok := m.parts[s]
+	return kept, ok
 }
 
-func (m *memo) keep(s *partStep, pieces []piece) {
+func (m *memo) keep(s *partStep, part keptPart) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.parts == nil {
-		m.parts = map[*partStep][]piece{}
+		m.parts = map[*partStep]keptPart{}
 	}
-	m.parts[s] = pieces
+	m.parts[s] = part
 }
 
 // memoOf returns what is kept of the target or the cluster type; nil if a part reads of both.
@@ -109,6 +118,6 @@ func (m *planMachine) execute(part int, data any, into *rope, bounds Bounds) (ok
 		}
 	}()
 	m.run.reset(bounds)
-	m.run.depth, m.run.into = 0, into
+	m.run.depth, m.run.into = 1, into // the text itself
 	return m.parts[part].Execute(m.run, data) == nil
 }

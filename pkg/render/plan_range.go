@@ -51,12 +51,15 @@ func isSelfContained(loop *parse.RangeNode) bool {
 	return good
 }
 
-// render returns what the body makes of a setting.
-func (b *rangeBody) render(s *setting) (text string, ok bool) {
+// render returns what the body makes of a setting, and the steps that it takes.
+func (b *rangeBody) render(s *setting) (text string, steps int, ok bool) {
 	machine := b.plan.machine()
 	defer b.plan.idle.Put(machine)
 	machine.run.reset(Bounds{})
 	machine.run.into = nil
-	text, err := machine.run.collect(func(data any) error { return machine.parts[0].Execute(machine.run, data) }, map[string]any{s.key.name: s.value})
-	return text, err == nil
+	text, err := machine.run.collect(func(data any) error {
+		machine.run.depth = 1 // the text itself
+		return machine.parts[0].Execute(machine.run, data)
+	}, map[string]any{s.key.name: s.value})
+	return text, machine.run.steps, err == nil
 }
