@@ -35,7 +35,7 @@ func newConfigKeys(layers []layer) []*configKey {
 		keys[n].byYAML = i
 	}
 	if !goInCircles(keys) {
-		for i, n := range writtenOrder(keys, func(v any) ([]byte, error) { return sigsyaml.Marshal(v) }) {
+		for i, n := range writtenOrder(keys, sigsyaml.Marshal) {
 			keys[n].byJSON = i
 		}
 	}

@@ -115,7 +115,7 @@ func (r *renderer) batch(positions []int, assignments []schedule.Assignment, out
 	if r.options.Stop != nil && r.options.Stop() {
 		return
 	}
-	composer := r.composers.Get().(*composer) //nolint:errcheck // the pool makes nothing else
+	composer := r.composers.Get().(*composer)
 	defer r.composers.Put(composer)
 	for _, i := range positions {
 		outputs[i] = r.assignment(&assignments[i], composer, places.of(i))

@@ -31,37 +31,46 @@ const (
 // appendBlock appends a map or list that is not empty. started says that the place of its first line
 // is where b ends.
 func appendBlock(b []byte, v any, indent int, started bool) ([]byte, bool) {
-	ok := true
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if !isWord(key) {
-				return b, false // the library's order is another, or it puts the key in quotes
-			}
-			b = append(startLine(b, indent, started), key...)
-			if b, ok = appendValue(append(b, ':'), v[key], (indent/mapIndent+1)*mapIndent); !ok {
-				return b, false
-			}
-			started = false
-		}
-		return b, len(v) > 0
+		return appendMap(b, v, indent, started)
 	case []any:
-		for _, item := range v {
-			b = append(startLine(b, indent, started), '-')
-			if _, isMap := item.(map[string]any); isMap {
-				b, ok = appendBlock(append(b, ' '), item, indent+itemIndent, true)
-			} else {
-				b, ok = appendScalar(append(b, ' '), item)
-			}
-			if !ok {
-				return b, false
-			}
-			started = false
-		}
-		return b, len(v) > 0
+		return appendList(b, v, indent, started)
 	default:
 		return b, false
 	}
+}
+
+func appendMap(b []byte, m map[string]any, indent int, started bool) ([]byte, bool) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if !isWord(key) {
+			return b, false // the library's order is another, or it puts the key in quotes
+		}
+		b = append(startLine(b, indent, started), key...)
+		var ok bool
+		if b, ok = appendValue(append(b, ':'), m[key], (indent/mapIndent+1)*mapIndent); !ok {
+			return b, false
+		}
+		started = false
+	}
+	return b, len(m) > 0
+}
+
+func appendList(b []byte, list []any, indent int, started bool) ([]byte, bool) {
+	for _, item := range list {
+		b = append(startLine(b, indent, started), "- "...)
+		var ok bool
+		if m, isMap := item.(map[string]any); isMap {
+			b, ok = appendMap(b, m, indent+itemIndent, true)
+		} else {
+			b, ok = appendScalar(b, item)
+		}
+		if !ok {
+			return b, false
+		}
+		started = false
+	}
+	return b, len(list) > 0
 }
 
 func startLine(b []byte, indent int, started bool) []byte {

@@ -43,7 +43,7 @@ const maxDocuments = 16
 
 // marshal returns a value as YAML text that ends with a line break.
 func (w *yamlWriters) marshal(v any) (string, error) {
-	writer := w.idle.Get().(*yamlWriter) //nolint:errcheck // the pool makes nothing else
+	writer := w.idle.Get().(*yamlWriter)
 	writer.buffer.Reset()
 	if err := writer.encoder.Encode(v); err != nil {
 		return "", err // the stream is broken: the writer is not used again
@@ -51,7 +51,7 @@ func (w *yamlWriters) marshal(v any) (string, error) {
 	text := writer.buffer.String()
 	if writer.documents > 0 && !strings.HasPrefix(text, documentStart) {
 		writer.buffer.Reset()
-		fresh := w.idle.New().(*yamlWriter) //nolint:errcheck // the pool makes nothing else
+		fresh := w.idle.New().(*yamlWriter)
 		if err := fresh.encoder.Encode(v); err != nil {
 			return "", err
 		}
