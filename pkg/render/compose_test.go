@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -214,4 +215,39 @@ func FuzzCompose(f *testing.F) {
 		one.requireComposed(t, shapes, template, bounds)
 		other.requireComposed(t, shapes, template, bounds)
 	})
+}
+
+// What goes beyond the bounds as a whole does so in pieces.
+func TestBoundsOfPieces(t *testing.T) {
+	t.Parallel()
+	loop := "{{ range until 1000 }}{{ end }}"
+	calls := `{{ define "a" }}{{ if gt . 0 }}{{ template "a" (sub . 1 | int) }}{{ end }}{{ end }}{{ template "a" %d }}`
+	long := map[string]string{}
+	for i := range 30 {
+		long[fmt.Sprintf("KEY%d", i)] = "{{/*" + strings.Repeat(" ", 1000) + "*/}}"
+	}
+	for _, test := range []struct {
+		name, text string
+		config     map[string]string
+		fails      bool
+	}{
+		{"loops", strings.Repeat("a: "+loop+"\n", 15), nil, false},
+		{"more loops", strings.Repeat("a: "+loop+"\n", 25), nil, true},
+		{"loops over labels", strings.Repeat("{{ range .Labels }}"+loop+"{{ end }}\n", 12), nil, true},
+		{"loops in entries", "{{ range $key, $value := .ConfigData }}{{ $key }}: {{ range until 1000 }}{{ end }}\n{{ end }}", long, true},
+		{"loops in values", "{{ toYaml .ConfigData }}", map[string]string{"A": strings.Repeat(loop, 15), "B": strings.Repeat(loop, 10)}, true},
+		{"a long text of comments", "{{ toYaml .ConfigData }}", long, true},
+		{"deep calls", fmt.Sprintf(calls, maxCallDepth-2), nil, false},
+		{"too deep calls", fmt.Sprintf(calls, maxCallDepth-1), nil, true},
+	} {
+		template, problems := ParseTemplate("test", blockAt(test.text))
+		require.Empty(t, problems)
+		bounds := Bounds{Steps: 20_000, Bytes: 20_000}
+		c := composeCase{"shop", "main", []map[string]string{test.config}}
+		facts, _ := c.facts()
+		facts.ConfigData = layered(c.configs...).Data()
+		_, _, err := template.Execute(&facts, bounds)
+		assert.Equal(t, test.fails, err != nil, "%s: %v", test.name, err)
+		assert.Equal(t, !test.fails, c.requireComposed(t, newFileShapes(), template, bounds), test.name)
+	}
 }

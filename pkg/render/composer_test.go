@@ -79,6 +79,37 @@ func TestHostileStringsInPieces(t *testing.T) {
 	}
 }
 
+// objectStrings are templates that stand in the strings of object manifests.
+func objectStrings() []string {
+	return []string{
+		"{{ .Labels.app }}", "{{ .Manifests.x }}", "{{ .Manifests.x | quote }}", "x-{{ .Manifests.x }}", "{{ .Manifests.x }}-{{ .Labels.app }}", "a {{ .Manifests.x }} b", "{{ .Namespace }}", "{{ .Path }}",
+		"{{ .Manifests.x }}\n", "a\n{{ .Manifests.x }}\nb", "{{ hash .ConfigData }}", "a{{ hash .ConfigData }}", "{{ toYaml .ConfigData }}", "{{ toYaml .Labels }}", "{{ .Labels.app }}: {{ .Workload }}", "# {{ .Labels.app }}",
+		"{{ .ConfigData.NESTED }}", "{{ .ConfigData.KEY }}", "{{ .Labels.nothing }}", "{{ index .Labels \"nothing\" }}", "{{ range $k, $v := .ConfigData }}{{ $k }}={{ $v }},{{ end }}", "{{ .Labels.app }}" + strings.Repeat(" word", 30),
+		strings.Repeat("{{ .Manifests.x }}", 5), "t{{ .Manifests.x }}", "n{{ .Labels.app }}", "é{{ .Labels.app }}", "{{ .Labels.app }}\t", "<{{ .Labels.app }}>&", "y{{ index .Labels \"nothing\" }}", "{{ .ClusterTypeLabels.region }}",
+		"{{ .Labels.app }}{{ .Labels.app }}", "{{ if .Manifests.x }}yes{{ end }}", "kalypso0string0z{{ .Labels.app }}", "{{ define \"a\" }}{{ . }}{{ end }}{{ template \"a\" .Labels.app }}",
+	}
+}
+
+// The strings of object manifests come out the same.
+func TestObjectManifestsInPieces(t *testing.T) {
+	t.Parallel()
+	all := objectStrings()
+	for i, text := range all {
+		manifest := map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "{{ .DeploymentTargetName }}", "namespace": "{{ .Namespace }}"},
+			"data": map[string]any{"a": text, "b": []any{"x-{{ .Labels.app }}", 5, nil, true}, strings.Repeat("k", 130): "{{ .Workload }}", "c": "constant"},
+		}
+		written, err := json.Marshal(map[string]any{"type": "reconciler", "manifests": []any{manifest, map[string]any{"other": text}}})
+		require.NoError(t, err)
+		fleet, diags := platform(
+			object("Template", "flux", "", "spec: "+string(written)), textTemplate("default", "namespace", namespaceText), clusterType("edge", "region: west"),
+			everywhere(), registration("shop", "retail"), config("a", "", nestedConfig), config("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
+		).app("shop", hostileWorkload(i)).tryRead()
+		require.False(t, diags.HasErrors(), reported(diags))
+		requireSameAsWhole(t, fleet, Options{})
+	}
+}
+
 // optionalTexts are templates of files that are not always there.
 func optionalTexts() []string {
 	return []string{

@@ -1,0 +1,279 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// A sketch is YAML with marks for what is written into it: <plain>, <path>, <typed>, <quoted> and <wild>
+// are holes, <entries 2> is a run of entries, two blanks deep, that begin with a line break, <first 2>
+// one whose first entry does not, and <lines 2> one whose entries end with a line break.
+var sketchMark = regexp.MustCompile(`<(plain|path|typed|quoted|wild|entries|first|lines)(?: ([0-9]))?>`)
+
+var entryMark = regexp.MustCompile(`<(entries|first|lines)`)
+
+var holeMarks = map[string]pieceKind{"plain": plainHole, "path": pathHole, "typed": typedHole, "quoted": quotedHole, "wild": wildHole}
+
+// fits reports whether a text may be in a hole of a kind.
+func (k pieceKind) fits(text string) bool {
+	switch k {
+	case typedHole:
+		return kindOf(text) == plainHole && !readsAsText(text)
+	case wildHole:
+		return isPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
+	default:
+		return kindOf(text) == k
+	}
+}
+
+// harmless is a text for a hole that is in no other.
+func (k pieceKind) harmless(n int) string {
+	switch k {
+	case pathHole:
+		return fmt.Sprintf("./path%dx", n)
+	case typedHole:
+		return fmt.Sprintf("70%d07", n)
+	case quotedHole:
+		return fmt.Sprintf(`"quoted%dx"`, n)
+	case wildHole:
+		return fmt.Sprintf("wild%dx", n)
+	default:
+		return fmt.Sprintf("plain%dx", n)
+	}
+}
+
+// sketched is a rope with what was written into its holes.
+type sketched struct {
+	rope
+	kinds []pieceKind
+	texts []string
+}
+
+// draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
+func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
+	drawn := &sketched{}
+	c := &composition{values: values, yaml: true}
+	rest, runs := sketch, 0
+	for {
+		mark := sketchMark.FindStringSubmatchIndex(rest)
+		if mark == nil {
+			ok := c.add(piece{text: rest})
+			drawn.rope = c.rope
+			return drawn, ok
+		}
+		if !c.add(piece{text: rest[:mark[0]]}) {
+			return nil, false
+		}
+		name, indent := rest[mark[2]:mark[3]], 0
+		if mark[4] >= 0 {
+			indent = int(rest[mark[4]] - '0')
+		}
+		rest = rest[mark[1]:]
+		kind, isHole := holeMarks[name]
+		switch {
+		case isHole:
+			n := len(drawn.texts)
+			text := kind.harmless(n)
+			if len(texts) > 0 && kind.fits(texts[n%len(texts)]) {
+				text = texts[n%len(texts)]
+			}
+			drawn.kinds, drawn.texts = append(drawn.kinds, kind), append(drawn.texts, text)
+			if !c.add(piece{kind: kind, text: text}) {
+				return nil, false
+			}
+		default:
+			if runs++; runs > len(values.settings) {
+				return nil, false
+			}
+			settings := values.settings[runs-1:]
+			if entryMark.MatchString(rest) { // no entry is written twice
+				settings = settings[:1]
+			}
+			for i, s := range settings {
+				f := s.fragment(form{writer: inYAML, indent: indent})
+				if name == "lines" {
+					f = &fragment{key: f.key, text: f.lines() + "\n", usable: f.usable, entry: f.entry, indent: f.indent}
+				}
+				if !f.usable || f.nested != nil || !c.addFragment(f, name == "first" && i == 0) {
+					return nil, false
+				}
+			}
+		}
+	}
+}
+
+// requireProof checks what the shape of a sketch says of other texts in the holes.
+func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *Values, texts ...string) (verified bool) {
+	t.Helper()
+	harmless, ok := draw(sketch, values)
+	if !ok {
+		return false
+	}
+	drawn, ok := draw(sketch, values, texts...)
+	if !ok {
+		return false
+	}
+	var buffer []byte
+	for _, s := range []*sketched{harmless, drawn} {
+		placed := shapes.place(&s.rope, true, &buffer)
+		require.Equal(t, s.String(), placed.text.String())
+		requireVerified(t, renderedFile{File: File{Content: placed.text}, verified: placed.verified, objects: placed.objects})
+		verified = placed.verified
+		if s == drawn && verified {
+			requireSameNodes(t, harmless, drawn)
+		}
+	}
+	return verified
+}
+
+// requireSameNodes checks that two files differ in nothing but what is in the holes, and that the
+// strings of an application are strings.
+func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
+	t.Helper()
+	var pairs []string
+	for i, text := range harmless.texts {
+		pairs = append(pairs, text, drawn.texts[i])
+		if harmless.kinds[i] == quotedHole {
+			pairs = append(pairs, strings.Trim(text, `"`), drawn.texts[i][1:len(drawn.texts[i])-1])
+		}
+	}
+	for _, text := range harmless.texts {
+		if strings.Count(harmless.String(), text) != 1 {
+			return // the sketch says the same
+		}
+	}
+	replace := strings.NewReplacer(pairs...)
+	want, flaw := allDocuments(harmless.String())
+	require.Nil(t, flaw)
+	got, flaw := allDocuments(drawn.String())
+	require.Nil(t, flaw, "%q", drawn.String())
+	require.Len(t, got, len(want), "%q", drawn.String())
+	var same func(want, got *yaml.Node)
+	same = func(want, got *yaml.Node) {
+		message := fmt.Sprintf("%q and %q", harmless.String(), drawn.String())
+		require.Equal(t, want.Kind, got.Kind, message)
+		require.Equal(t, want.Style, got.Style, message)
+		require.Equal(t, explicitTag(want), explicitTag(got), message)
+		require.Equal(t, replace.Replace(want.Value), got.Value, message)
+		for i, kind := range harmless.kinds {
+			if (kind == typedHole || kind == wildHole) && strings.Contains(want.Value, harmless.texts[i]) {
+				require.True(t, isText(got), message)
+			}
+		}
+		require.Len(t, got.Content, len(want.Content), message)
+		for i := range want.Content {
+			same(want.Content[i], got.Content[i])
+		}
+	}
+	for i := range want {
+		same(want[i], got[i])
+	}
+}
+
+// sketches are all the places that YAML has for a value; * stands for each kind of hole.
+func sketches() []string {
+	contexts := []string{
+		"a: *\n", "a: *", "*\n", "*", "a: x*y\n", "a: x * y\n", "a: x-*\n", "a: x:*\n", "a: *:x\n", "a:*\n", "a: *:\n", "*: a\n", "*:a\n", "- *\n", "-*\n", "- -*\n", "- *: a\n", "-\n  *\n",
+		"? *\n: a\n", "? a\n: *\n", "a: [*, b]\n", "a: [*]\n", "a: {b: *}\n", "a: {*: b}\n", "a: {*}\n", "{a:*}\n", "{\"a\":*}\n", "[*: a]\n", "[a, [*]]: b\n", "a: \"*\"\n", "a: \"x * y\"\n", "a: \"x*\"\n",
+		"a: 'x * y'\n", "a: '*'\n", "\"*\": a\n", "'*': a\n", "a: \"\\*\"\n", "a: \"\\x*\"\n", "a: \"\\x4*\"\n", "a: \"\\u00*\"\n", "a: \"\\\\*\"\n", "a: \"x\n*\n  y\"\n", "a: \"x\n  *\n  y\"\n", "a: \"x\n\n  *\"\n",
+		"a: \"x\\\n  * y\"\n", "a: 'x\n*\n  y'\n", "a: 'x\n\n  *\n  y'\n", "a: x\n  *\n", "a: x\n\n  * y\nb: c\n", "a: |\n  *\n", "a: |\n  x\n  *\n  y\nb: c\n", "a: |2\n  *\n", "a: |2\n    *\n", "a: |*\n  x\n",
+		"a: >\n  *\n", "a: >-\n  x\n  *\n\n  y\n", "a: >+\n   *\n\n", "a: |\n *\n  x\n", "a: |\n    *\n  x\n", "|\n  *\n", "|\n*\n", "--- |\n  *\n", "--- *\n", "--- *\n...\n", "---\n*\n---\na: b\n", "a: b\n---\n*\n",
+		"---*\n", "a: b\n...\n*\n", "%YAML *\n--- a\n", "%TAG !a! *\n--- a\n", "a: &* b\n", "a: &x *\nb: *x\n", "a: !* b\n", "a: !!* b\n", "a: !<*> b\n", "a: !!str *\n", "a: !!binary *\n", "a: !x *\n", "a: !x [*]\n",
+		"a: b # *\n", "# *\na: b\n", "a: b\n#*\n", "#*", "a: # *\n  b: c\n", "a:\n  # *\n  - b\n", "a: b #*\nc: *\n", "a: **\n", "a: * *\n", "a: *.*\n", "a: *:*\n", "*: *\n", "a: [*,*]\n", "a: \"*\" \n", "a: \"*\"*\n",
+		"a: *\"b\"\n", "a: \"b\"*\n", "a: '*'*\n", "a: *#b\n", "a: * #b\n", "a: *, b\n", "a: [*#b]\n", "<<: *\n", "a: {<<: *}\n", "*\n*\n", "a: *\n  *\n", "\t*\n", "a:\t*\n", "a: *\t\n", "a: *\r\nb: c\n", "\ufeffa: *\n",
+		"a: .*\n", "a: ..*\n", ".*\n", "..*\n", "..*: a\n", "-*\n--*\n", "--*\n", "a: 1*\n", "a: *1\n", "a: 0x*\n", "a: -*\n", "a: ~*\n", "a: +*\n", "=*\n", "a: <*\n", "a: ?*\n", "a: %*\n", "a: @*\n", "a: `*`\n",
+		"apiVersion: v1\nkind: A\nmetadata: {name: *}\n", "apiVersion: v1\nkind: A\nmetadata: {name: x-*, namespace: *}\n", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: *\n  namespace: *\n",
+		"apiVersion: *\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: *\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {name: \"*\"}\n", "apiVersion: v1\nkind: A\nmetadata: {name: '*.*'}\n",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: *}\n", "apiVersion: v1\nkind: *List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: b}\n",
+		"apiVersion: v1\nkind: A\nmetadata: *\n", "apiVersion: a/*\nkind: A\nmetadata: {name: a}\n", "*: v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {*: a, name: a}\n",
+		"a: !* b\nc: kalypso0hole0z\n", "--- !!*\napiVersion: v1\nkind: A\nmetadata: {name: kalypso0hole0z}\n", "a: !* *\nc: kalypso0hole0z\n",
+		"apiVersion: v1\nkind: A\nmetadata:\n  name: |\n    *\n", "apiVersion: v1\nkind: A\nmetadata: {name: a}\nspec: *\n---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n", "*: a\n*: b\n", "a: {*: a, *: b}\n",
+	}
+	var all []string
+	for _, context := range contexts {
+		for mark := range holeMarks {
+			all = append(all, strings.ReplaceAll(context, "*", "<"+mark+">"))
+		}
+		all = append(all, strings.Replace(context, "*", "<plain>", 1))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// entrySketches are places for entries of the configuration.
+func entrySketches() []string {
+	return []string{
+		"<first 0>\n", "<first 0>", "<entries 0>\n", "<lines 0>", "a: b<entries 0>\n", "a: b\n<first 0>\n", "a: b\n<lines 0>c: d\n", "a:\n<first 2>\nb: c\n", "a:<entries 2>\nb: c\n", "a: <entries 4>\n",
+		"a:\n  b: c\n<first 2>\n", "a:\n<first 2>\n  b: c\n", "a:\n<first 2>\n    b: c\n", "a:\n<first 2>\n    # c\n    d\n", "a:\n<first 2>\n # <plain>\n", "a: |\n<first 2>\n", "a: |\n  x\n<first 2>\nb: c\n",
+		"a: {<first 0>}\n", "- <first 2>\n", "- a: b<entries 2>\n", "- a: b<entries 0>\n", "-<entries 2>\n", "? <first 2>\n: b\n", "a: b <first 0>\n", "a: &x<entries 2>\nb: *x\n", "a: !x<entries 2>\n", "a: !!map<entries 2>\n",
+		"a:<entries 2><entries 2>\n", "a:<entries 2><entries 4>\n", "a:<entries 2>\nb:<entries 2>\n", "---<entries 0>\n---\n<first 0>\n", "<lines 0>...\n", "<lines 0>---\na: b\n", "a: \"<entries 2>\"\n", "# a<entries 0>\n",
+		"<lines 0>apiVersion: v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata:\n  name: <plain><entries 2>\n", "apiVersion: v1\nkind: A\nmetadata: {name: <plain>}\ndata:<entries 2>\n", "KEY: a<entries 0>\n",
+		"<first 0>\n  <plain>\n", "<first 0>\n\n\n  <plain>: b\n", "<lines 0>  <plain>\n", "a:\n- <plain>\n<first 0>\n", "a:\n  <plain>: x\n<first 2>\n", "a: x<lines 0>", "a: [\n<first 2>\n]\n", "a:\n<lines 2>  <plain>: <typed>\n",
+	}
+}
+
+// fillings are texts for holes.
+func fillings() []string {
+	return slices.Concat(hostileTexts(), []string{
+		"./x", "../x", "./", "../", "./a:b", "./a:b/c", "/a", "_", "a.", "a-", "a--", "a...", "a---", "x@y", "e3", "E5", "0", "00", "1", "-1", "0x1F", "0b1", "1_0", "12:30:45", "190:20:30", "2001-12-14", "2001-12-14T21:59:43.10-05:00",
+		`"a"`, `"a b"`, `"a: b"`, `"- a"`, `"# a"`, `"---"`, `"{a}"`, `"'"`, `"%"`, `"5"`, `"null"`, `"a, b"`, `"]"`, `"*a"`, "a #b", "a: ", "x: y: z", "' #", "a ---", "--- a", "... a", "%YAML 1.1", "!!int", "a,b", "apiVersion", "kind", "name", "<<", "List", "kalypso0hole0z",
+		strings.Repeat("a", 300), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("a:b", 100), "./" + strings.Repeat("a", 298), strings.Repeat("a ", 140) + "a", `"` + strings.Repeat("a ", 140) + `"`,
+	})
+}
+
+// What is proven of a shape is true of every file of it: holes of all kinds, in all places, with
+// whatever may be in them.
+func TestShapesOfHoles(t *testing.T) {
+	t.Parallel()
+	values := layered(map[string]string{"KEY": "value"})
+	verified := 0
+	texts := fillings()
+	for i, sketch := range sketches() {
+		shapes := newFileShapes()
+		for j := i % 20; j < len(texts); j += 20 {
+			if requireProof(t, shapes, sketch, values, texts[j], texts[(i+j)%len(texts)]) {
+				verified++
+			}
+		}
+	}
+	assert.Greater(t, verified, 2000, "hardly anything is proven")
+}
+
+// The same for runs of entries.
+func TestShapesOfEntries(t *testing.T) {
+	t.Parallel()
+	verified, texts, keys := 0, hardValues(), hardKeys()
+	for offset, sketch := range entrySketches() {
+		shapes := newFileShapes()
+		for i := offset % 4; i < len(texts); i += 4 {
+			text, key := texts[i], keys[(i+offset)%len(keys)]
+			for _, config := range []map[string]string{{"KEY": text}, {key: text, "zz": text}} {
+				if requireProof(t, shapes, sketch, layered(config), text, "kind") {
+					verified++
+				}
+			}
+		}
+	}
+	assert.Greater(t, verified, 500, "hardly anything is proven")
+}
+
+// FuzzShape: the same, for any sketch, texts and entry.
+func FuzzShape(f *testing.F) {
+	texts := fillings()
+	for i, sketch := range slices.Concat(sketches(), entrySketches()) {
+		f.Add(sketch, texts[i%len(texts)], texts[(i*7)%len(texts)], hardKeys()[i%len(hardKeys())], hardValues()[i%len(hardValues())])
+	}
+	f.Fuzz(func(t *testing.T, sketch, first, second, key, text string) {
+		if s := sketch + first + second + key + text; strings.ToValidUTF8(s, "") != s || len(s) > 5000 {
+			return
+		}
+		requireProof(t, newFileShapes(), sketch, layered(map[string]string{key: text, "KEY": "value"}), first, second)
+	})
+}
