@@ -299,7 +299,7 @@ func (f *shapeProof) varies(n *yaml.Node) bool {
 
 // pattern splits the value of a scalar at its placeholders.
 func (f *shapeProof) pattern(n *yaml.Node) namePattern {
-	if n == nil || n.Kind != yaml.ScalarNode {
+	if scalar(n) == "" {
 		return namePattern{}
 	}
 	const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle

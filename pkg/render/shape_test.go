@@ -192,7 +192,7 @@ func sketches() []string {
 		"apiVersion: v1\nkind: A\nmetadata: {name: *}\n", "apiVersion: v1\nkind: A\nmetadata: {name: x-*, namespace: *}\n", "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: *\n  namespace: *\n",
 		"apiVersion: *\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: *\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {name: \"*\"}\n", "apiVersion: v1\nkind: A\nmetadata: {name: '*.*'}\n",
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: *}\n", "apiVersion: v1\nkind: *List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: b}\n",
-		"apiVersion: v1\nkind: A\nmetadata: *\n", "apiVersion: a/*\nkind: A\nmetadata: {name: a}\n", "*: v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {*: a, name: a}\n",
+		"apiVersion: v1\nkind: A\nmetadata: {name: *, namespace: !!null nothing}\n", "apiVersion: v1\nkind: A\nmetadata: *\n", "apiVersion: a/*\nkind: A\nmetadata: {name: a}\n", "*: v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {*: a, name: a}\n",
 		"a: !* b\nc: kalypso0hole0z\n", "--- !!*\napiVersion: v1\nkind: A\nmetadata: {name: kalypso0hole0z}\n", "a: !* *\nc: kalypso0hole0z\n",
 		"apiVersion: v1\nkind: A\nmetadata:\n  name: |\n    *\n", "apiVersion: v1\nkind: A\nmetadata: {name: a}\nspec: *\n---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n", "*: a\n*: b\n", "a: {*: a, *: b}\n",
 	}
