@@ -31,6 +31,9 @@ func newConfigKeys(layers []layer) []*configKey {
 	for _, key := range keys {
 		key.byYAML, key.byJSON = unknownOrder, unknownOrder
 	}
+	if slices.ContainsFunc(keys, (*configKey).hasOddNumber) {
+		return keys
+	}
 	for i, n := range writtenOrder(keys, yaml.Marshal) {
 		keys[n].byYAML = i
 	}
@@ -44,6 +47,22 @@ func newConfigKeys(layers []layer) []*configKey {
 
 // unknownOrder is the position of keys of which it is not known where they are written.
 const unknownOrder = -1
+
+// hasOddNumber reports whether there is a number in the key that the libraries cannot count: they order
+// numbers by what they amount to in 64 bits, or seem to.
+func (k *configKey) hasOddNumber() bool {
+	const longest = 18
+	digits := 0
+	for _, c := range k.name {
+		if digits++; !unicode.IsDigit(c) {
+			digits = 0
+		}
+		if digits > longest || digits > 0 && c > '9' {
+			return true
+		}
+	}
+	return false
+}
 
 // goInCircles reports whether the order in which sigs.k8s.io/yaml writes two keys may depend on which
 // others there are. It writes "a2" before "a10", "a10" before "a22", and "a22" before "a2b", but "a2b"
