@@ -176,7 +176,10 @@ func TestComposeIsExecute(t *testing.T) {
 	t.Parallel()
 	bounds := Bounds{Steps: 20_000, Bytes: 20_000}
 	composed, tried := 0, 0
-	for _, text := range composeTexts() {
+	for i, text := range composeTexts() {
+		if raceDetector && i%8 != 0 {
+			continue // it has no more to find there
+		}
 		template, problems := ParseTemplate("test", blockAt(text))
 		if len(problems) > 0 || template.program == nil {
 			continue
