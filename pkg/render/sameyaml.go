@@ -70,8 +70,13 @@ func sameScalar(rendered, expected *yaml.Node, restore *strings.Replacer) bool {
 
 // isText reports whether every reader takes a scalar for a string.
 func isText(n *yaml.Node) bool {
-	const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-	return n.Style&quotes != 0 || explicitTag(n) == "!!str" || readsAsText(n.Value)
+	return !isPlainScalar(n) || explicitTag(n) == "!!str" || readsAsText(n.Value)
+}
+
+// isPlainScalar reports whether a scalar is neither in quotes nor a block.
+func isPlainScalar(n *yaml.Node) bool {
+	const others = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	return n.Style&others == 0
 }
 
 func explicitTag(n *yaml.Node) string {

@@ -208,7 +208,6 @@ func (f *shapeProof) look(h *proofHole, n *yaml.Node, inKey bool) {
 	}
 	h.found += times
 	h.mustBeFixed = h.mustBeFixed || inKey
-	const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		f.failed = true
@@ -218,7 +217,7 @@ func (f *shapeProof) look(h *proofHole, n *yaml.Node, inKey bool) {
 		whole := n.Style&yaml.DoubleQuotedStyle != 0 && n.Value == h.placeholder
 		f.failed = f.failed || !whole && n.Style&yaml.LiteralStyle == 0
 	case h.kind == typedHole:
-		f.failed = f.failed || n.Style&quotes == 0
+		f.failed = f.failed || isPlainScalar(n)
 	}
 }
 
@@ -302,14 +301,13 @@ func (f *shapeProof) pattern(n *yaml.Node) namePattern {
 	if scalar(n) == "" {
 		return namePattern{}
 	}
-	const quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	placeholders := make([]string, len(f.holes))
 	for i, h := range f.holes {
 		if !h.fixed {
 			placeholders[i] = h.placeholder
 		}
 	}
-	return namePattern{parts: splitAt(n.Value, placeholders), text: n.Style&quotes != 0}
+	return namePattern{parts: splitAt(n.Value, placeholders), text: !isPlainScalar(n)}
 }
 
 // splitAt splits a text at placeholders; those that are empty do not count.
