@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -226,6 +227,38 @@ func fillings() []string {
 		`"a"`, `"a b"`, `"a: b"`, `"- a"`, `"# a"`, `"---"`, `"{a}"`, `"'"`, `"%"`, `"5"`, `"null"`, `"a, b"`, `"]"`, `"*a"`, "a #b", "a: ", "x: y: z", "' #", "a ---", "--- a", "... a", "%YAML 1.1", "!!int", "a,b", "apiVersion", "kind", "name", "<<", "List", "kalypso0hole0z",
 		strings.Repeat("a", 300), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("a:b", 100), "./" + strings.Repeat("a", 298), strings.Repeat("a ", 140) + "a", `"` + strings.Repeat("a ", 140) + `"`,
 	})
+}
+
+// Holes that are never looked at again hold nothing that would have to be: what a tenant writes into them
+// is not suspect, and what is in quotes is one string.
+func TestHolesAreInert(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(10, 10))
+	texts := fillings()
+	for range 20_000 {
+		const alphabet = "ab0./:-_@+= \"#{'\\,?"
+		text := make([]byte, 1+random.IntN(6))
+		for i := range text {
+			text[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		texts = append(texts, string(text), `"`+string(text)+`"`)
+	}
+	found := map[pieceKind]int{}
+	for _, text := range texts {
+		kind := kindOf(text)
+		found[kind]++
+		switch kind {
+		case plainHole, pathHole:
+			require.Regexp(t, inert, text)
+		case quotedHole:
+			var value any
+			require.NoError(t, yaml.Unmarshal([]byte(text), &value))
+			require.Equal(t, text[1:len(text)-1], value)
+		}
+	}
+	for _, kind := range []pieceKind{plainHole, pathHole, quotedHole, constantPiece} {
+		assert.Greater(t, found[kind], 20)
+	}
 }
 
 // What is proven of a shape is true of every file of it: holes of all kinds, in all places, with
