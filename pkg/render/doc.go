@@ -9,5 +9,10 @@
 // results, verify.go reads them once more as a stranger would, taint.go proves that no tenant's
 // string became more than a value, tree.go puts them in their places.
 //
+// That is the reference. Most files take a shorter way to the same end: composer.go renders in pieces
+// that files share (plan.go: the steps of a template; fragment.go: the configuration entry by entry;
+// rope.go, text.go: the pieces), and shape.go knows of files that are alike what verify.go and taint.go
+// would find.
+//
 // The package is pure: same fleet and assignments, same bytes, with any parallelism.
 package render

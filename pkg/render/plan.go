@@ -89,6 +89,24 @@ func newPlan(p *program) *plan {
 	return made
 }
 
+// directStep returns the step for an action of one of the usual forms, nil for all else.
+func (p *plan) directStep(node parse.Node, declared bool) step {
+	switch node := node.(type) {
+	case *parse.ActionNode:
+		if step := newFieldStep(node.Pipe); step != nil {
+			return step
+		}
+		return newConfigStep(node.Pipe)
+	case *parse.RangeNode:
+		if declared {
+			return nil // the body may use what was declared
+		}
+		return p.newRangeStep(node)
+	default:
+		return nil
+	}
+}
+
 // compose adds what the template renders.
 func (p *plan) compose(c *composition) bool {
 	c.readsManifests = c.readsManifests || p.readsManifests

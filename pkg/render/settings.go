@@ -3,6 +3,8 @@ package render
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/mitchellh/hashstructure"
 )
 
 // setting is a key of the configuration with a value: what one config says, or what several say that
@@ -128,4 +130,20 @@ func (s *setting) fragment(f form) *fragment {
 	written := newFragment(s, f)
 	s.fragments = append(s.fragments, written)
 	return written
+}
+
+// hash returns what the setting has in the hash of a map that holds it: hashstructure lays those of
+// all entries over each other by exclusive or.
+func (s *setting) hash() (sum uint64, ok bool) {
+	if s.like != nil {
+		return s.like.hash()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hashed {
+		s.hashed = true
+		sum, err := hashstructure.Hash(map[string]any{s.key.name: s.value}, nil)
+		s.sum, s.hashable = sum, err == nil
+	}
+	return s.sum, s.hashable
 }

@@ -1,0 +1,155 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+	"text/template/parse"
+)
+
+// configStep writes the whole configuration: toYaml .ConfigData, stringify .ConfigData or hash
+// .ConfigData, the first two with indent or nindent.
+type configStep struct {
+	form   form
+	before string
+}
+
+func newConfigStep(pipe *parse.PipeNode) step {
+	function, rest := configCall(pipe)
+	var writer formWriter
+	switch function {
+	case "toYaml":
+		writer = inYAML
+	case "stringify":
+		writer = inStringified
+	case "hash":
+		if len(rest) > 0 {
+			return nil
+		}
+		return hashStep{}
+	default:
+		return nil
+	}
+	s := &configStep{form: form{writer: writer}}
+	if len(rest) == 0 {
+		return s
+	}
+	if len(rest) > 1 || !isCall(rest[0], "indent", 1) && !isCall(rest[0], "nindent", 1) {
+		return nil
+	}
+	by, ok := rest[0].Args[1].(*parse.NumberNode)
+	if !ok || !by.IsInt || by.Int64 < 0 || by.Int64 > 40 {
+		return nil
+	}
+	s.form.indent = int(by.Int64)
+	if isCall(rest[0], "nindent", 1) {
+		s.before = "\n"
+	}
+	return s
+}
+
+// configCall returns the function that is called with .ConfigData alone, and what follows.
+func configCall(pipe *parse.PipeNode) (function string, rest []*parse.CommandNode) {
+	first := pipe.Cmds[0]
+	if len(first.Args) == 2 && isConfigData(first.Args[1]) {
+		if called, ok := first.Args[0].(*parse.IdentifierNode); ok {
+			return called.Ident, pipe.Cmds[1:]
+		}
+	}
+	if len(first.Args) == 1 && isConfigData(first.Args[0]) && len(pipe.Cmds) > 1 {
+		if called, ok := pipe.Cmds[1].Args[0].(*parse.IdentifierNode); ok && len(pipe.Cmds[1].Args) == 1 {
+			return called.Ident, pipe.Cmds[2:]
+		}
+	}
+	return "", nil
+}
+
+func isConfigData(node parse.Node) bool {
+	switch node := node.(type) {
+	case *parse.FieldNode:
+		return len(node.Ident) == 1 && node.Ident[0] == "ConfigData"
+	case *parse.VariableNode:
+		return len(node.Ident) == 2 && node.Ident[0] == "$" && node.Ident[1] == "ConfigData"
+	default:
+		return false
+	}
+}
+
+func (s *configStep) add(c *composition) bool {
+	return c.rope.add(piece{text: s.before}) && c.addEntries(s.form)
+}
+
+// addEntries writes all settings in a form.
+func (c *composition) addEntries(f form) bool {
+	settings := c.values.settings
+	if len(settings) == 0 || c.blocks > 0 {
+		return false // "{}", or keys that are there twice
+	}
+	c.blocks++
+	if order := f.order(); order != nil {
+		if order(settings[0].key) == unknownOrder {
+			return false
+		}
+		settings = slices.Clone(settings)
+		slices.SortFunc(settings, func(a, b *setting) int { return order(a.key) - order(b.key) })
+	}
+	for i, s := range settings {
+		fragment := s.fragment(f)
+		if !fragment.usable || !c.addFragment(fragment, i == 0 && fragment.leading && f.writer != inRange) {
+			return false
+		}
+	}
+	return true
+}
+
+// order is the one in which the form's writer writes keys; nil for that of bytes.
+func (f form) order() func(*configKey) int {
+	switch f.writer {
+	case inYAML, inStringified:
+		return func(k *configKey) int { return k.byYAML }
+	case inConfigMap:
+		return func(k *configKey) int { return k.byJSON }
+	default:
+		return nil
+	}
+}
+
+func (c *composition) addFragment(f *fragment, trimmed bool) bool {
+	c.steps += f.steps
+	if f.nested == nil {
+		text := f.text
+		if trimmed {
+			text = f.lines()
+		}
+		kind := entryPiece
+		if c.yaml && !f.entry {
+			kind = constantPiece // the file has to be read with it
+		}
+		return c.add(piece{kind: kind, trimmed: trimmed, text: text, fragment: f})
+	}
+	first, size := len(c.pieces), c.size
+	if !f.nested.compose(c) || len(c.pieces) == first {
+		return false
+	}
+	c.removed += max(0, len(f.text)-(c.size-size))
+	if trimmed {
+		p := &c.pieces[first]
+		p.text = p.text[1:] // the line break, which is text and not of an action
+		c.size--
+	}
+	return true
+}
+
+// hashStep prints the hash of the configuration.
+type hashStep struct{}
+
+func (hashStep) add(c *composition) bool {
+	var sum uint64
+	for _, s := range c.values.settings {
+		part, ok := s.hash()
+		if !ok {
+			return false
+		}
+		sum ^= part
+	}
+	return c.rope.addHole(strconv.FormatUint(sum, 10))
+}

@@ -1,0 +1,121 @@
+package render
+
+import (
+	"strings"
+	"text/template/parse"
+)
+
+// fieldStep prints a string of the data: .Workload, .Labels.app or index .Labels "app", as it is or
+// through quote.
+type fieldStep struct {
+	field  func(*data) string
+	values func(*data) map[string]string
+	key    string
+	// indexed says that a key that is not there is an empty string.
+	indexed   bool
+	quoted    bool
+	manifests bool
+}
+
+var textFields = map[string]func(*data) string{
+	"DeploymentTargetName": func(d *data) string { return d.DeploymentTargetName },
+	"Namespace":            func(d *data) string { return d.Namespace },
+	"Environment":          func(d *data) string { return d.Environment },
+	"Workspace":            func(d *data) string { return d.Workspace },
+	"Workload":             func(d *data) string { return d.Workload },
+	"ClusterType":          func(d *data) string { return d.ClusterType },
+	"Repo":                 func(d *data) string { return d.Repo },
+	"Branch":               func(d *data) string { return d.Branch },
+	"Path":                 func(d *data) string { return d.Path },
+}
+
+var mapFields = map[string]func(*data) map[string]string{
+	"Labels":            func(d *data) map[string]string { return d.Labels },
+	"ClusterTypeLabels": func(d *data) map[string]string { return d.ClusterTypeLabels },
+	"Manifests":         func(d *data) map[string]string { return d.Manifests },
+}
+
+func newFieldStep(pipe *parse.PipeNode) step {
+	arguments, quoted := printed(pipe)
+	path, indexed := fieldPath(arguments)
+	s := &fieldStep{indexed: indexed, quoted: quoted}
+	switch {
+	case len(path) == 1 && textFields[path[0]] != nil && !indexed:
+		s.field = textFields[path[0]]
+	case len(path) == 2 && mapFields[path[0]] != nil:
+		s.values, s.key = mapFields[path[0]], path[1]
+	default:
+		return nil
+	}
+	var r reads
+	r.field(path[0])
+	s.manifests = r.manifests
+	return s
+}
+
+// printed returns the words of the only command of a pipeline, and whether it goes through quote.
+func printed(pipe *parse.PipeNode) (arguments []parse.Node, quoted bool) {
+	switch commands := pipe.Cmds; {
+	case len(commands) == 2 && isCall(commands[1], "quote", 0):
+		return commands[0].Args, true
+	case len(commands) == 1 && isCall(commands[0], "quote", 1):
+		return commands[0].Args[1:], true
+	case len(commands) == 1:
+		return commands[0].Args, false
+	default:
+		return nil, false
+	}
+}
+
+// fieldPath returns the names in .Labels.app, and in index .Labels "app"; nil for anything else.
+func fieldPath(arguments []parse.Node) (path []string, indexed bool) {
+	switch len(arguments) {
+	case 1:
+		if field, ok := arguments[0].(*parse.FieldNode); ok {
+			return field.Ident, false
+		}
+	case 3:
+		function, isFunction := arguments[0].(*parse.IdentifierNode)
+		container, isField := arguments[1].(*parse.FieldNode)
+		key, isText := arguments[2].(*parse.StringNode)
+		if isFunction && function.Ident == "index" && isField && len(container.Ident) == 1 && isText {
+			return []string{container.Ident[0], key.Text}, true
+		}
+	}
+	return nil, false
+}
+
+// isCall reports whether a command calls a function with a number of arguments.
+func isCall(c *parse.CommandNode, name string, arguments int) bool {
+	function, ok := c.Args[0].(*parse.IdentifierNode)
+	return ok && function.Ident == name && len(c.Args) == 1+arguments
+}
+
+func (s *fieldStep) add(c *composition) bool {
+	var text string
+	if s.field != nil {
+		text = s.field(c.facts)
+	} else {
+		value, ok := s.values(c.facts)[s.key]
+		if !ok && !s.indexed {
+			return false // "<no value>", or "" in quotes
+		}
+		text = value
+	}
+	c.printsManifests = c.printsManifests || s.manifests
+	if s.quoted {
+		return isPrintable(text) && c.addHole(`"`+text+`"`)
+	}
+	switch kind := kindOf(text); {
+	case kind == quotedHole && s.manifests:
+		return false // these quotes are of the value
+	case kind == plainHole && s.manifests && c.typed[text]:
+		return c.add(piece{kind: typedHole, text: text})
+	case kind != constantPiece:
+		return c.add(piece{kind: kind, text: text})
+	case isPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
+		return c.add(piece{kind: wildHole, text: text})
+	default:
+		return (text == "" || !s.manifests) && c.addHole(text)
+	}
+}
