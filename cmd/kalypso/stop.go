@@ -42,8 +42,7 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		case got := <-signals:
 			signal.Stop(signals)
 			cancel(signalError{got})
-		case <-ctx.Done():
-			signal.Stop(signals)
+		case <-ctx.Done(): // the run is over: a signal that comes so late changes nothing
 		}
 	}()
 	return ctx, func() { cancel(nil) }
