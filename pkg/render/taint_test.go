@@ -116,7 +116,8 @@ func (p press) manifests(manifests map[string]string) (content string, ok bool) 
 
 func withManifests(manifests map[string]string) string {
 	quoted, _ := json.Marshal(manifests)
-	return workload("cart", "", "name: web, manifests: "+string(quoted))
+	written := strings.ReplaceAll(string(quoted), "\u0085", `\u0085`) // a line break to YAML, but not to JSON
+	return workload("cart", "", "name: web, manifests: "+written)
 }
 
 // value prints a workload with one manifest, x.
@@ -237,7 +238,7 @@ func hostileTexts() []string {
 		`"`, `'`, `""`, `''`, `a"b`, `a'b`, `a''b`, `\`, `\n`, `\x41`, `\"`, `a\/b`, `", b: "c`, `', b: 'c`, `"}, {"`, `"] #`, "'] #",
 		"{", "}", "[", "]", "{}", "[]", "{a: b}", "[a]", "a, b", ",", "a]", "a}", "], [", "}, x: {", "?", "? a", "?a", "<<", "<<: *a", "=", "$HOME", "$(id)", "`id`",
 		"a b", " a", "a ", "  a  ", "é", "日本", "😀", "a\u00a0b", "\u00a0", "\u200b", "{ {", "{%", "}}", "<no value>", "kalypso0placeholder0z", "kalypso0placeholder1z x",
-		"%7B%7B", "e3sgLkVudmlyb25tZW50IH19", "benign0value", "a=b", "a+b", "100%", "(a)", "a;b", "a|b", "a&b", "a>b", "*", "\\u007b",
+		"%7B%7B", "\u0085", "e3sgLkVudmlyb25tZW50IH19", "benign0value", "a=b", "a+b", "100%", "(a)", "a;b", "a|b", "a&b", "a>b", "*", "\\u007b",
 	}
 }
 
