@@ -130,13 +130,12 @@ func (s *session) dryRun(ctx context.Context, result *result) {
 		outputs = []gitops.Output{{}}
 	}
 	for _, output := range outputs {
-		switch {
-		case output.Tree != nil || output.Repo == nil:
-		case output.New:
+		if output.Tree == nil && output.Repo != nil {
 			result.notes = append(result.notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
-		default: // what is published is not known, and that is not nothing
-			s.diags.Add(output.Diags)
-			continue
+			if !output.New { // what is published is not known, and that is not nothing
+				s.diags.Add(output.Diags)
+				s.listed = true
+			}
 		}
 		change, err := gitops.Compare(ctx, output.Tree, result.tree)
 		if err != nil {

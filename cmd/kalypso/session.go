@@ -20,6 +20,8 @@ type session struct {
 	environments []*model.Environment
 	results      []*result
 	diags        diag.List
+	// listed says that the result is worth showing although there are errors.
+	listed bool
 	// doing is what the run is about, for when it is stopped.
 	doing string
 }
@@ -104,7 +106,7 @@ func (s *session) finish(without string) error {
 		return s.verdict()
 	}
 	printDiagnostics(s.stderr, s.diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
-	if !s.failed() {
+	if !s.failed() || s.listed {
 		if err := s.printText(); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
