@@ -249,8 +249,10 @@ func TestS3(t *testing.T) {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
 			o := newOracle(t, template)
-			for _, x := range hostileTexts() {
-				o.requireUntainted(t, x)
+			for i, x := range hostileTexts() {
+				if !raceDetector || i%8 == 0 { // it has no more to find there
+					o.requireUntainted(t, x)
+				}
 			}
 		})
 	}
