@@ -130,6 +130,10 @@ func (s *session) dryRun(ctx context.Context, result *result) {
 		outputs = []gitops.Output{{}}
 	}
 	for _, output := range outputs {
+		if ctx.Err() != nil { // the run says so
+			s.diags.Add(output.Diags)
+			continue
+		}
 		if output.Tree == nil && output.Repo != nil {
 			result.notes = append(result.notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
 			if !output.New { // what is published is not known, and that is not nothing
