@@ -126,8 +126,8 @@ func (s *setting) text() (string, error) {
 	if text, ok := s.value.(string); ok {
 		return text, nil
 	}
-	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last.value, s.value) {
-		return s.last.origin.Text, nil
+	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last().value, s.value) {
+		return s.last().origin.Text, nil
 	}
 	return yamlText(s.value)
 }

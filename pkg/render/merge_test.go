@@ -101,6 +101,30 @@ func TestMergeChangesNeitherArgument(t *testing.T) {
 	}
 }
 
+// Laying many values over each other at once is laying them over each other one by one, and changes none
+// of them.
+func TestMergerIsMerge(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3000) {
+		fresh := func() []any {
+			random := rand.New(rand.NewPCG(seed, 6))
+			values := make([]any, 2+random.IntN(6))
+			for i := range values {
+				values[i] = randomValue(random, 3)
+			}
+			return values
+		}
+		values := fresh()
+		all, want := merger{value: values[0]}, fresh()[0]
+		for i, value := range values[1:] {
+			all.add(value)
+			want = merge(want, fresh()[i+1])
+		}
+		require.Equal(t, want, all.value)
+		require.Equal(t, fresh(), values)
+	}
+}
+
 // FuzzMerge: whatever is merged, the later value is in the result, and neither argument changes.
 func FuzzMerge(f *testing.F) {
 	f.Add("{a: 1, b: [x]}", "{a: 2, b: [y]}")

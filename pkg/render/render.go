@@ -46,7 +46,7 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 					g.diags = r.collisions(g.positions, outputs)
 					r.forget(g.clusterType)
 					if done.Add(1)%expiry == 0 {
-						r.configurator.Expire()
+						r.configurator.expire()
 						r.schemas.expire()
 					}
 				}

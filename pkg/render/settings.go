@@ -13,13 +13,16 @@ import (
 type setting struct {
 	key   *configKey
 	value any
-	// last is the entry that was laid on top, before the setting below it; nil if it is alone.
-	last   *configEntry
-	before *setting
+	// before is the setting below, nil if this one is alone. entries were laid over it, the last of which
+	// decided; there is one unless the setting is deep.
+	before  *setting
+	entries []*configEntry
+	// depth is how many settings are below.
+	depth int
 	// like is the setting that the last entry makes alone, if the value is simply that; else nil.
 	like *setting
 
-	// used is the period in which the setting was last asked for; see Configurator.Expire.
+	// used is the period in which the setting was last asked for; see Configurator.expire.
 	used atomic.Int32
 
 	mu sync.Mutex
@@ -46,8 +49,12 @@ type configKey struct {
 
 // newSetting is a setting that one entry makes alone.
 func newSetting(entry *configEntry) *setting {
-	return &setting{key: entry.key, value: entry.value, last: entry}
+	return &setting{key: entry.key, value: entry.value, entries: []*configEntry{entry}}
 }
+
+// maxDepth is how many entries are laid over each other one by one, so that what they come to on the way
+// is shared. Where more of them meet, keeping that would fill the memory with the square of their number.
+const maxDepth = 32
 
 // with returns the setting with one more entry laid over it.
 func (s *setting) with(entry *configEntry) *setting {
@@ -56,12 +63,7 @@ func (s *setting) with(entry *configEntry) *setting {
 	if merged, ok := s.later[entry]; ok {
 		return merged
 	}
-	merged := &setting{key: s.key, value: entry.value, last: entry, before: s}
-	if merges(s.value, entry.value) {
-		merged.value = merge(s.value, entry.value)
-	} else {
-		merged.like = entry.alone
-	}
+	merged := s.withAll([]*configEntry{entry})
 	if s.later == nil {
 		s.later = map[*configEntry]*setting{}
 	}
@@ -69,12 +71,34 @@ func (s *setting) with(entry *configEntry) *setting {
 	return merged
 }
 
+// withAll returns the setting with entries laid over it, which is not shared.
+func (s *setting) withAll(entries []*configEntry) *setting {
+	merger := merger{value: s.value}
+	merged := &setting{key: s.key, before: s, entries: entries, depth: s.depth + 1}
+	for _, entry := range entries {
+		merged.like = nil
+		if !merges(merger.value, entry.value) {
+			merged.like = entry.alone
+		}
+		merger.add(entry.value)
+	}
+	merged.value = merger.value
+	return merged
+}
+
+// last is the entry that was laid on top.
+func (s *setting) last() *configEntry { return s.entries[len(s.entries)-1] }
+
 // origins tells where the setting comes from, the last that decided at the end.
 func (s *setting) origins() []Origin {
 	if s == nil {
 		return nil
 	}
-	return append(s.before.origins(), s.last.origin)
+	origins := s.before.origins()
+	for _, entry := range s.entries {
+		origins = append(origins, entry.origin)
+	}
+	return origins
 }
 
 // expire forgets the settings over this one that were not used since a period.

@@ -173,7 +173,7 @@ type Configurator struct {
 	// slots holds idle lists with a place for each of the keys, all nil.
 	slots sync.Pool
 
-	// period counts the calls of Expire.
+	// period counts the calls of expire.
 	period atomic.Int32
 
 	mu sync.Mutex
@@ -226,9 +226,9 @@ func (c *Configurator) Configure(clusterType *model.ClusterType, target *model.D
 	return values
 }
 
-// Expire forgets what was not used since the last but one call. What is asked for again is made again.
+// expire forgets what was not used since the last but one call. What is asked for again is made again.
 // It is called from time to time: the settings of a cluster type are not needed when that is done.
-func (c *Configurator) Expire() {
+func (c *Configurator) expire() {
 	c.mu.Lock()
 	clear(c.shared)
 	c.mu.Unlock()
@@ -254,18 +254,28 @@ func (c *Configurator) combine(chosen []int) *Values {
 	slots, _ := c.slots.Get().([]*setting)
 	period := c.period.Load()
 	var used []int
+	var deep map[int][]*configEntry // what is laid over settings that are deep enough
 	for _, position := range chosen {
 		c.applied[position].Store(true)
 		for _, entry := range c.layers[position].entries {
 			number := entry.key.byName
-			if before := slots[number]; before != nil {
+			switch before := slots[number]; {
+			case before == nil:
+				slots[number] = entry.alone
+				used = append(used, number)
+			case before.depth < maxDepth:
 				slots[number] = before.with(entry)
 				slots[number].used.Store(period)
-				continue
+			default:
+				if deep == nil {
+					deep = map[int][]*configEntry{}
+				}
+				deep[number] = append(deep[number], entry)
 			}
-			slots[number] = entry.alone
-			used = append(used, number)
 		}
+	}
+	for number, entries := range deep {
+		slots[number] = slots[number].withAll(entries)
 	}
 	slices.Sort(used)
 	values := &Values{settings: make([]*setting, len(used))}

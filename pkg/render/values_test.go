@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,6 +221,36 @@ func TestOrigins(t *testing.T) {
 			assert.NotEmpty(t, v.Origins(key), pair)
 		}
 	}
+}
+
+// However many configs set one key, what they come to on the way is kept for the first of them alone:
+// the memory must not grow with the square of their number.
+func TestS8ManyConfigsOfOneKey(t *testing.T) {
+	t.Parallel()
+	const many = 500
+	var documents []string
+	var want []any
+	for i := range many {
+		documents = append(documents, config(fmt.Sprintf("c%04d", i), "", fmt.Sprintf("{K: '[a%d, {name: x, k%d: v}]', S: s%d}", i, i, i)))
+		want = append(want, fmt.Sprintf("a%d", i))
+	}
+	values, _ := configure(t, store(documents...))
+	v := values["edge/cart-web"]
+	list, _ := v.Data()["K"].([]any)
+	require.Len(t, list, many+1)
+	named, _ := list[1].(map[string]any)
+	assert.Len(t, named, many+1)
+	assert.Equal(t, want, slices.Delete(list, 1, 2))
+	assert.Equal(t, "s499", v.Data()["S"])
+	require.Len(t, v.Origins("K"), many)
+	for i, origin := range v.Origins("S") {
+		require.Equal(t, fmt.Sprintf("s%d", i), origin.Text)
+	}
+	kept := 0
+	for s := v.setting("K"); s != nil; s = s.before {
+		kept++
+	}
+	assert.LessOrEqual(t, kept, maxDepth+2)
 }
 
 // Assignments to which the same configs apply share the work.
