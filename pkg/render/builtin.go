@@ -107,6 +107,21 @@ func builtinEnvFile(values *Values) (string, error) {
 	return b.String(), nil
 }
 
+// envFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
+func (s *setting) envFileLine() (line, problem string, err error) {
+	if !shellName.MatchString(s.key.name) {
+		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.key.name), nil
+	}
+	text, err := s.text()
+	if err != nil {
+		return "", "", err
+	}
+	if strings.Contains(text, "\x00") {
+		return "", fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", s.key.name), nil
+	}
+	return fmt.Sprintf("export %s=\"%s\"\n", s.key.name, shellEscapes.Replace(text)), "", nil
+}
+
 // keyErrors are config keys that a built-in form cannot have, or cannot have with their values.
 type keyErrors []keyError
 

@@ -13,19 +13,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// inert matches strings that are one plain scalar wherever a template prints them, quoted or not:
-// they have no character with a meaning in YAML, and do not begin like a document marker.
-var inert = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*$|^\.{1,2}(?:/(?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*)?$`)
-
 // shellInert matches strings that a POSIX shell takes as they are.
 var shellInert = regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`)
 
 // isWild reports whether a string could change the structure of a file that it is printed in, as it
 // is or after a template has decoded it.
 func isWild(text string) bool {
-	return text != "" && (!inert.MatchString(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool {
-		return !inert.MatchString(decoded)
-	}))
+	return text != "" && (!isInert(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool { return !isInert(decoded) }))
 }
 
 // isTyped reports whether YAML would read a string that is not wild as a number, a boolean or null:

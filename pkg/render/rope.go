@@ -10,9 +10,9 @@ import "strings"
 type pieceKind byte
 
 const (
-	// constant is text that nothing is known of.
+	// constantPiece is text that nothing is known of.
 	constantPiece pieceKind = iota
-	// plainHole is a text that is part of one scalar wherever it stands; see inert.
+	// plainHole is a text that is part of one scalar wherever it stands; see isInert.
 	plainHole
 	// pathHole is the same, but begins with "./" or "../".
 	pathHole
@@ -107,90 +107,20 @@ func (r *rope) String() string {
 // maxHole keeps holes so short that no line with them gets too long to be a key.
 const maxHole = 300
 
-// kindOf tells what a printed text is. It is quick, and what it does not know for sure is constant.
+// kindOf tells what a printed text is. It is quick, and what it does not know for sure is a constantPiece.
 func kindOf(text string) pieceKind {
-	if text == "" || len(text) > maxHole {
+	switch {
+	case text == "" || len(text) > maxHole:
 		return constantPiece
-	}
-	switch first := text[0]; {
-	case first == '"':
-		if len(text) > 2 && text[len(text)-1] == '"' && isPrintable(text[1:len(text)-1]) {
-			return quotedHole
-		}
-		return constantPiece
-	case first == '.':
-		if after, ok := strings.CutPrefix(strings.TrimPrefix(text, "."), "./"); ok && isInertTail(after) {
+	case isInert(text):
+		switch {
+		case text[0] != '.':
+			return plainHole
+		case strings.Contains(text, "/"):
 			return pathHole
 		}
-		if after, ok := strings.CutPrefix(text, "./"); ok && isInertTail(after) {
-			return pathHole
-		}
-		return constantPiece
-	case characters[first]&inertFirst != 0 && isInertTail(text[1:]):
-		return plainHole
-	default:
-		return constantPiece
+	case len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' && isPrintable(text[1:len(text)-1]):
+		return quotedHole
 	}
-}
-
-// The classes of characters.
-const (
-	// inertFirst may begin an inert text, inertInside may follow.
-	inertFirst = 1 << iota
-	inertInside
-	// printable is ASCII that means nothing between double quotes.
-	printable
-)
-
-// characters holds the classes of each.
-var characters = func() (table [256]byte) {
-	for c := range table {
-		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if letterOrDigit || c == '_' || c == '/' {
-			table[c] |= inertFirst
-		}
-		if letterOrDigit || strings.IndexByte("._/@+=-", byte(c)) >= 0 {
-			table[c] |= inertInside
-		}
-		if ' ' <= c && c <= '~' && c != '"' && c != '\\' {
-			table[c] |= printable
-		}
-	}
-	return table
-}()
-
-// isInertTail reports whether a text may follow the first character of an inert one: a colon must
-// have something behind it, or it would make a key.
-func isInertTail(text string) bool {
-	for i := 0; i < len(text); i++ {
-		if text[i] == ':' {
-			i++
-			if i == len(text) {
-				return false
-			}
-		}
-		if characters[text[i]]&inertInside == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// isVisible reports whether a text is ASCII without control characters.
-func isVisible(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-func isPrintable(text string) bool {
-	for i := range len(text) {
-		if characters[text[i]]&printable == 0 {
-			return false
-		}
-	}
-	return true
+	return constantPiece
 }
