@@ -190,19 +190,24 @@ func assertUntouched(t *testing.T, out string, before map[string]string, which s
 func assertSameFiles(t *testing.T, want, got map[string]string, which ...any) {
 	t.Helper()
 	require.NotEmpty(t, want)
-	var differences []string
-	for name, content := range want {
-		if other, ok := got[name]; !ok || other != content {
-			differences = append(differences, name)
+	assert.Empty(t, differing(want, got), which...)
+}
+
+// differing returns the names of the files that are not the same in both, sorted.
+func differing(a, b map[string]string) []string {
+	var names []string
+	for name, content := range a {
+		if other, ok := b[name]; !ok || other != content {
+			names = append(names, name)
 		}
 	}
-	for name := range got {
-		if _, ok := want[name]; !ok {
-			differences = append(differences, name)
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
 		}
 	}
-	slices.Sort(differences)
-	assert.Empty(t, differences, which...)
+	slices.Sort(names)
+	return names
 }
 
 // assertDocumented makes sure that the documentation has an exit code.

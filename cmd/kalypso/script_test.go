@@ -79,17 +79,7 @@ func cmptree(ts *testscript.TestScript, neg bool, args []string) {
 		return found
 	}
 	a, b := files(args[0]), files(args[1])
-	var differences []string
-	for path, content := range a {
-		if other, ok := b[path]; !ok || other != content {
-			differences = append(differences, path)
-		}
-	}
-	for path := range b {
-		if _, ok := a[path]; !ok {
-			differences = append(differences, path)
-		}
-	}
+	differences := differing(a, b)
 	if neg == (len(differences) == 0) {
 		ts.Fatalf("%s and %s: %d differences: %s", args[0], args[1], len(differences), strings.Join(differences, " "))
 	}
