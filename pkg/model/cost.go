@@ -12,7 +12,7 @@ import (
 // single characters, so it is quick, and it takes what stands in a text for structure, too: the limit
 // must leave room for that.
 func (r *documentReader) checkCost(c chunk) bool {
-	if at := tagDirective(c.text); at >= 0 {
+	if at := TagDirective(c.text); at >= 0 {
 		line := c.lineOffset + strings.Count(c.text[:at], "\n") + 1
 		r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line}, "invalid YAML: %TAG directives are not read",
 			diag.Hint("leave out the line, and write tags in full"))
@@ -27,10 +27,10 @@ func (r *documentReader) checkCost(c chunk) bool {
 	return true
 }
 
-// tagDirective finds a directive that makes tags from prefixes, or returns -1. The library looks
+// TagDirective finds a YAML directive that makes tags from prefixes, or returns -1. The library looks
 // through all of them for each one, and writes the prefix, be it a megabyte, into each value that uses
 // it.
-func tagDirective(text string) int {
+func TagDirective(text string) int {
 	const directive = "%TAG"
 	for start := 0; ; start += len(directive) {
 		i := strings.Index(text[start:], directive)

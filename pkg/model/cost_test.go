@@ -112,6 +112,6 @@ func TestTagDirective(t *testing.T) {
 		"": -1, "a: b": -1, "%TAG ! x\n--- a": 0, "a: '%TAG'": -1, "a\n...\n%TAG ! x": 6, "a: |\n  %TAG ! x\n": -1,
 		"a\r%TAG": 2, "\u2028%TAG": 3, "x%TAG\n%TAG": 6, "%YAML 1.1": -1,
 	} {
-		assert.Equal(t, want, tagDirective(text), "%q", text)
+		assert.Equal(t, want, TagDirective(text), "%q", text)
 	}
 }

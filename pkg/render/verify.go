@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -99,7 +98,7 @@ func allDocuments(content string) (roots []*yaml.Node, failure *flaw) {
 			failure = &flaw{rule: "invalid-output", message: fmt.Sprintf("not valid YAML: %v", r)}
 		}
 	}()
-	if strings.Contains(content, "%TAG") && tagDirective.MatchString(content) {
+	if model.TagDirective(content) >= 0 {
 		return nil, &flaw{rule: "invalid-output", message: "%TAG directives are not allowed"}
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(content))
@@ -118,9 +117,6 @@ func allDocuments(content string) (roots []*yaml.Node, failure *flaw) {
 		}
 	}
 }
-
-// tagDirective is a line of YAML that the library compares with all that came before.
-var tagDirective = regexp.MustCompile(`(?:^|[\n\r\x{85}\x{2028}\x{2029}])\x{FEFF}?%TAG`)
 
 // splitYAMLError separates the line from the library's message ("yaml: line 3: …").
 func splitYAMLError(err error) (line int, message string) {
