@@ -1,0 +1,23 @@
+package gitops
+
+import "github.com/kalypso-gitops/kalypso/pkg/model"
+
+// Provenance says what an output was compiled from and by which kalypso. It stands in the trailers of
+// the commit that publishes it, so that each line that runs somewhere can be traced.
+type Provenance struct {
+	// Version is that of kalypso, as `kalypso version` prints it.
+	Version     string
+	Environment string
+	// Origins are what was read, sorted by role, repository, branch and path.
+	Origins []Origin
+}
+
+// Origin is one path of a repository that was read, and the commit that it was read at.
+type Origin struct {
+	// Role says what it was read for: Main, Platform, Base or Tenant.
+	Role model.Role
+	// Repo is in normal form.
+	Repo, Branch, Path string
+	// Commit has 40 hexadecimal digits; it is empty for a plain folder.
+	Commit string
+}

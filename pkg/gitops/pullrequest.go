@@ -1,0 +1,123 @@
+package gitops
+
+import "context"
+
+// PullRequestState says what became of a pull request.
+type PullRequestState string
+
+// The states of pull requests.
+const (
+	PullRequestOpen   PullRequestState = "open"
+	PullRequestClosed PullRequestState = "closed"
+	PullRequestMerged PullRequestState = "merged"
+)
+
+// PullRequest is a pull request of a GitOps repository.
+type PullRequest struct {
+	Number int
+	// URL is where people look at it.
+	URL   string
+	State PullRequestState
+	Draft bool
+	Title string
+	// Body is Markdown. Ours holds a hidden marker.
+	Body string
+	// Head and Base are branches; both are of the repository itself.
+	Head, Base string
+	// HeadCommit is the tip of Head, or what it was when the pull request was closed.
+	HeadCommit string
+	Labels     []string
+}
+
+// PullRequests is what publishing needs of the forge that holds a GitOps repository. Package github
+// implements it. A method that changes something is a single writing request, repeated only where that
+// is harmless or after it was read that it is needed.
+type PullRequests interface {
+	// Open lists all open pull requests into a branch whose head is a branch of the same repository.
+	Open(ctx context.Context, base string) ([]PullRequest, error)
+	// Last returns the newest pull request from head into base that is not open, or nil.
+	Last(ctx context.Context, head, base string) (*PullRequest, error)
+	// Create opens one. If there is an open one already it returns that one as it is, with existed.
+	Create(ctx context.Context, request NewPullRequest) (created PullRequest, existed bool, err error)
+	// Edit sets the title and the body.
+	Edit(ctx context.Context, number int, title, body string) error
+	// Close closes it.
+	Close(ctx context.Context, number int) error
+	// Comment adds a comment.
+	Comment(ctx context.Context, number int, body string) error
+	// AddLabels adds labels, and makes those that the repository does not have.
+	AddLabels(ctx context.Context, number int, labels []string) error
+	// RemoveLabel takes a label off; it is fine if it is not on.
+	RemoveLabel(ctx context.Context, number int, label string) error
+	// RequestReviews asks people ("name") and teams ("owner/team") for a review.
+	RequestReviews(ctx context.Context, number int, reviewers []string) error
+	// Assign adds assignees.
+	Assign(ctx context.Context, number int, people []string) error
+	// AutoMerge merges it as soon as its requirements are met; at once if they are met, and only if its
+	// head is still the commit given. The note is for people, for example that the merge will start no
+	// workflow; it may be empty.
+	AutoMerge(ctx context.Context, number int, headCommit string) (note string, err error)
+}
+
+// NewPullRequest is a pull request that is to be opened.
+type NewPullRequest struct {
+	Head, Base  string
+	Title, Body string
+	Draft       bool
+}
+
+// AutoMerge says which pull requests merge themselves.
+type AutoMerge string
+
+// The values of --auto-merge.
+const (
+	AutoMergeNever AutoMerge = ""
+	// AutoMergeAlways is every one.
+	AutoMergeAlways AutoMerge = "always"
+	// AutoMergeNoChange is only one that changes nothing on any cluster.
+	AutoMergeNoChange AutoMerge = "no-change"
+)
+
+// Submission is what the pull request of an environment should be. The commit is on the branch already.
+type Submission struct {
+	// Environment goes into the hidden marker, by which our pull requests are known.
+	Environment string
+	Head, Base  string
+	// HeadCommit is the tip of Head, and Tree the id of its tree: a pull request that a person closed is
+	// not opened again for the same tree.
+	HeadCommit, Tree string
+	Title            string
+	// Body is Markdown without the marker, short enough that it fits with the marker.
+	Body string
+	// Promoted says that the promoted commit changes: then, and only then, the label "promoted" is on.
+	Promoted bool
+	// Idle says that no cluster changes, but for the promoted commit.
+	Idle                         bool
+	Labels, Reviewers, Assignees []string
+	Draft                        bool
+	AutoMerge                    AutoMerge
+	// Reopen opens one again although a person closed it for the same tree.
+	Reopen bool
+}
+
+// SubmissionAction says what became of a submission.
+type SubmissionAction string
+
+// What can become of a submission.
+const (
+	SubmissionCreated   SubmissionAction = "created"
+	SubmissionUpdated   SubmissionAction = "updated"
+	SubmissionUnchanged SubmissionAction = "unchanged"
+	// SubmissionDeclined is one that a person closed before, for the same tree.
+	SubmissionDeclined SubmissionAction = "declined"
+)
+
+// SubmissionResult is what became of a submission.
+type SubmissionResult struct {
+	Action      SubmissionAction
+	PullRequest PullRequest
+	// Closed are older pull requests of ours that were closed in favour of this one.
+	Closed []PullRequest
+	// Notes are for people.
+	Notes []string
+}
