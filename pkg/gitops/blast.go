@@ -1,0 +1,120 @@
+package gitops
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// Promotion returns the commit of the base repository that is promoted, before and after, and whether
+// that changes. Without a change the commits are not known and empty; before is empty too if nothing
+// was promoted yet.
+func (c *Change) Promotion() (before, after string, changes bool) {
+	i, found := slices.BinarySearchFunc(c.Files, render.TrackingFile, func(f FileChange, path string) int { return cmp.Compare(f.Path, path) })
+	if !found {
+		return "", "", false
+	}
+	return strings.TrimSpace(string(c.Files[i].Old)), strings.TrimSpace(c.Files[i].New.String()), true
+}
+
+// Idle reports whether no cluster changes: at most the promoted commit does.
+func (c *Change) Idle() bool {
+	_, _, promotes := c.Promotion()
+	return len(c.Files) == 0 || promotes && len(c.Files) == 1
+}
+
+// blast is a change summed up by cluster type.
+type blast struct {
+	actionCounts
+	// clusterTypes are those that are touched, in order of name.
+	clusterTypes []clusterTypeChange
+	// all counts the cluster types before or after.
+	all int
+}
+
+// actionCounts is how many targets have an action, by action.
+type actionCounts [Removed + 1]int
+
+func (c actionCounts) total() int { return c[Unchanged] + c.moved() }
+
+// moved counts the targets that are not as before.
+func (c actionCounts) moved() int { return c[Added] + c[Changed] + c[Removed] }
+
+// clusterTypeChange is what happens to a cluster type.
+type clusterTypeChange struct {
+	actionCounts
+	name string
+	// action is Added or Removed if that is what happens to the cluster type itself.
+	action Action
+	// targets are all that are on it, before or after, in order of name.
+	targets []TargetChange
+}
+
+func newBlast(c *Change) *blast {
+	b := &blast{all: c.ClusterTypes}
+	actions := c.clusterTypeActions()
+	for rest := c.Targets; len(rest) > 0; {
+		t := clusterTypeChange{name: rest[0].ClusterType, action: actions[rest[0].ClusterType]}
+		delete(actions, t.name)
+		n := 0
+		for ; n < len(rest) && rest[n].ClusterType == t.name; n++ {
+			t.actionCounts[rest[n].Action]++
+			b.actionCounts[rest[n].Action]++
+		}
+		t.targets, rest = rest[:n], rest[n:]
+		if t.moved() > 0 || t.action != Unchanged {
+			b.clusterTypes = append(b.clusterTypes, t)
+		}
+	}
+	for name, action := range actions {
+		b.clusterTypes = append(b.clusterTypes, clusterTypeChange{name: name, action: action})
+	}
+	slices.SortFunc(b.clusterTypes, func(a, b clusterTypeChange) int { return cmp.Compare(a.name, b.name) })
+	return b
+}
+
+// clusterTypeActions finds the cluster types that come or go: their README.md does.
+func (c *Change) clusterTypeActions() map[string]Action {
+	actions := map[string]Action{}
+	for _, f := range c.Files {
+		name, file, _ := strings.Cut(f.Path, "/")
+		if file == render.ReadmeFile && (f.Action == Added || f.Action == Removed) {
+			actions[name] = f.Action
+		}
+	}
+	return actions
+}
+
+// words says what happens: "2 targets added, 1 changed on 3 cluster types".
+func (b *blast) words() string {
+	if b.moved() > 0 {
+		return countWords(b.actionCounts, "target") + " on " + diag.Plural(len(b.clusterTypes), "cluster type")
+	}
+	var own actionCounts
+	for _, t := range b.clusterTypes {
+		own[t.action]++
+	}
+	if own.moved() > 0 {
+		return countWords(own, "cluster type") + ", no targets"
+	}
+	return "no targets change"
+}
+
+// countWords names the noun once: "2 targets added, 1 removed".
+func countWords(c actionCounts, noun string) string {
+	var parts []string
+	for _, action := range []Action{Added, Changed, Removed} {
+		switch {
+		case c[action] == 0:
+		case len(parts) == 0:
+			parts = append(parts, diag.Plural(c[action], noun)+" "+action.String())
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", c[action], action))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

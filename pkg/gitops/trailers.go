@@ -1,0 +1,221 @@
+package gitops
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// The trailers of our commits. What stands in them is escaped like a URL, so that no name of a branch
+// or a folder can end its line, mention somebody, refer to an issue or stop a workflow.
+const (
+	versionTrailer     = "Kalypso-Version"
+	environmentTrailer = "Kalypso-Environment"
+	heldTrailer        = "Kalypso-Held"
+)
+
+// originTrailers are the trailers of origins, in the order in which they are written.
+func originTrailers() []originTrailer {
+	return []originTrailer{
+		{model.Main, "Kalypso-Environments"},
+		{model.Platform, "Kalypso-Control-Plane"},
+		{model.Base, "Kalypso-Base"},
+		{model.Tenant, "Kalypso-Workload"},
+	}
+}
+
+type originTrailer struct {
+	role model.Role
+	key  string
+}
+
+// trailers writes a provenance as git's trailers, a line each. An origin is
+// "<repository>@<branch>:<path> <commit>", without the commit if it was a plain folder.
+func (p Provenance) trailers() string {
+	var b strings.Builder
+	trailer(&b, versionTrailer, escapeText(p.Version))
+	if p.Environment != "" {
+		trailer(&b, environmentTrailer, escapeText(p.Environment))
+	}
+	origins := sortedOrigins(p.Origins)
+	for _, t := range originTrailers() {
+		for _, o := range origins {
+			if o.Role == t.role {
+				trailer(&b, t.key, o.trailer())
+			}
+		}
+	}
+	return b.String()
+}
+
+func trailer(b *strings.Builder, key, value string) {
+	b.WriteString(key + ":")
+	if value != "" {
+		b.WriteString(" " + value)
+	}
+	b.WriteByte('\n')
+}
+
+func (o Origin) trailer() string {
+	value := escapeRepo(o.Repo) + "@" + escape(o.Branch, "") + ":" + escape(o.Path, ":")
+	if o.Commit != "" {
+		value += " " + escape(o.Commit, "")
+	}
+	return value
+}
+
+// escapeRepo escapes what stands before an @: only after a letter or digit that mentions nobody.
+func escapeRepo(repo string) string {
+	escaped := escape(repo, ":")
+	if last := len(escaped) - 1; last >= 0 && strings.IndexByte("-._~/+=:", escaped[last]) >= 0 {
+		return fmt.Sprintf("%s%%%02X", escaped[:last], escaped[last])
+	}
+	return escaped
+}
+
+func sortedOrigins(origins []Origin) []Origin {
+	return slices.SortedFunc(slices.Values(origins), func(a, b Origin) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
+	})
+}
+
+// escape writes everything but letters, digits, "-._~/+=" and the characters of also as a URL does.
+func escape(text, also string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		char := text[i : i+size]
+		i += size
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._~/+="+also, r) {
+			b.WriteString(char)
+			continue
+		}
+		for _, c := range []byte(char) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// escapeText is escape for a value that stands alone: blanks and parentheses within are fine.
+func escapeText(text string) string {
+	if strings.TrimSpace(text) != text {
+		return escape(text, "")
+	}
+	return escape(text, " ()")
+}
+
+// ParseTrailers returns what a commit of ours says it was compiled from. It returns false for any other
+// commit: ours is one that ends in a paragraph of trailers with Kalypso-Version among them. Only what
+// merging a pull request adds may follow: trailers such as Co-authored-by, or the title of a merge. An
+// origin that cannot be read is left out, so it counts as unknown.
+func ParseTrailers(message string) (Provenance, bool) {
+	paragraphs := paragraphsOf(message)
+	for _, paragraph := range slices.Backward(paragraphs[min(1, len(paragraphs)):]) { // the first is the subject
+		if p, ours := parseParagraph(paragraph); ours {
+			return p, true
+		}
+		if !isAddition(paragraph) {
+			break
+		}
+	}
+	return Provenance{}, false
+}
+
+func paragraphsOf(message string) [][]string {
+	var paragraphs [][]string
+	var current []string
+	for line := range strings.Lines(message + "\n\n") {
+		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case line != "":
+			current = append(current, line)
+		case len(current) > 0:
+			paragraphs, current = append(paragraphs, current), nil
+		}
+	}
+	return paragraphs
+}
+
+var (
+	trailerForm = regexp.MustCompile(`^([A-Za-z0-9-]+):(?: +(.*))?$`)
+	// additionForm is what may stand among trailers or after them without being one: what `git
+	// cherry-pick -x` adds, and what GitHub does when it squashes a branch that was updated.
+	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)$`)
+	commitForm   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// isAddition reports whether a paragraph is one that merging adds.
+func isAddition(paragraph []string) bool {
+	return !slices.ContainsFunc(paragraph, func(line string) bool {
+		return !trailerForm.MatchString(line) && !additionForm.MatchString(line)
+	})
+}
+
+func parseParagraph(paragraph []string) (Provenance, bool) {
+	var p Provenance
+	seen := map[string]int{}
+	for _, line := range paragraph {
+		parts := trailerForm.FindStringSubmatch(line)
+		if parts == nil {
+			if !additionForm.MatchString(line) {
+				return Provenance{}, false
+			}
+			continue
+		}
+		seen[parts[1]]++
+		if !p.add(parts[1], parts[2]) {
+			return Provenance{}, false
+		}
+	}
+	p.Origins = sortedOrigins(p.Origins)
+	return p, seen[versionTrailer] == 1 && seen[environmentTrailer] <= 1
+}
+
+// add takes over a trailer. It fails if the trailer is not as we write it and what it says matters.
+func (p *Provenance) add(key, value string) bool {
+	var err error
+	switch key {
+	case versionTrailer:
+		p.Version, err = url.PathUnescape(value)
+	case environmentTrailer:
+		p.Environment, err = url.PathUnescape(value)
+	default:
+		for _, t := range originTrailers() {
+			if o, ok := parseOrigin(value); ok && t.key == key {
+				o.Role = t.role
+				p.Origins = append(p.Origins, o)
+			}
+		}
+	}
+	return err == nil
+}
+
+func parseOrigin(value string) (Origin, bool) {
+	place, commit, hasCommit := strings.Cut(value, " ")
+	repo, rest, hasBranch := strings.Cut(place, "@")
+	branch, path, hasPath := strings.Cut(rest, ":")
+	if !hasBranch || !hasPath || hasCommit && !commitForm.MatchString(commit) {
+		return Origin{}, false
+	}
+	o := Origin{Commit: commit}
+	for _, part := range []struct {
+		to   *string
+		from string
+	}{{&o.Repo, repo}, {&o.Branch, branch}, {&o.Path, path}} {
+		text, err := url.PathUnescape(part.from)
+		if err != nil {
+			return Origin{}, false
+		}
+		*part.to = text
+	}
+	return o, true
+}
