@@ -97,19 +97,23 @@ type commitObject struct {
 	parents []plumbing.Hash
 	// when is the committer's date.
 	when time.Time
+	// author is the name of the author; message is as it was written.
+	author, message string
 }
 
 func parseCommit(data []byte) (commitObject, error) {
 	var c commitObject
-	for line := range bytes.Lines(data) {
+	header, message, _ := bytes.Cut(data, []byte("\n\n"))
+	c.message = string(message)
+	for line := range bytes.Lines(header) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
 		switch key {
-		case "":
-			return c, c.check()
 		case "tree":
 			c.tree = plumbing.NewHash(value)
 		case "parent":
 			c.parents = append(c.parents, plumbing.NewHash(value))
+		case "author":
+			c.author, _, _ = strings.Cut(value, " <")
 		case "committer":
 			c.when = parseDate(value)
 		}
