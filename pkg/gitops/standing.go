@@ -108,17 +108,23 @@ func idOfBlob(content []byte) ObjectID {
 
 // eachFile calls do for every file with its content, which do must not keep, on all cores.
 func eachFile(ctx context.Context, tree *render.Tree, do func(i int, content []byte) error) error {
+	text := func(i int) render.Text { return tree.Files[i].Content }
+	return eachText(ctx, len(tree.Files), text, do)
+}
+
+// eachText calls do for n texts with their contents, which do must not keep, on all cores.
+func eachText(ctx context.Context, n int, text func(i int) render.Text, do func(i int, content []byte) error) error {
 	const batch = 512
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for start := 0; start < len(tree.Files); start += batch {
+	for start := 0; start < n; start += batch {
 		work.Go(func() error {
 			var content []byte
-			for i := start; i < min(start+batch, len(tree.Files)); i++ {
+			for i := start; i < min(start+batch, n); i++ {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				content = tree.Files[i].Content.Append(content[:0])
+				content = text(i).Append(content[:0])
 				if err := do(i, content); err != nil {
 					return err
 				}

@@ -32,38 +32,50 @@ func parseTree(data []byte) ([]treeEntry, error) {
 	entries := make([]treeEntry, 0, len(data)/40)
 	text := string(data)
 	for len(text) > 0 {
-		mode, rest, foundMode := strings.Cut(text, " ")
-		name, rest, foundName := strings.Cut(rest, "\x00")
-		if !foundMode || !foundName || len(rest) < idSize {
-			return nil, errors.New("a tree that is cut off")
-		}
-		entry := treeEntry{name: name}
-		copy(entry.id[:], rest)
-		var err error
-		if entry.mode, err = parseMode(mode); err == nil {
-			err = checkTreeName(name)
-		}
+		raw, rest, err := cutEntry(text)
 		if err != nil {
 			return nil, err
 		}
-		if !utf8.ValidString(name) {
+		entry := treeEntry{name: raw.name, id: raw.id}
+		if entry.mode, err = parseMode(raw.mode); err != nil {
+			return nil, err
+		}
+		if !utf8.ValidString(entry.name) {
 			entry.mode = fs.ModeIrregular
 		}
 		entries = append(entries, entry)
-		text = rest[idSize:]
+		text = rest
 	}
-	return sortEntries(entries)
+	return sortEntries(entries, func(e treeEntry) string { return e.name })
+}
+
+// rawEntry is one name in a tree with its mode as it is written there.
+type rawEntry struct {
+	mode, name string
+	id         plumbing.Hash
+}
+
+// cutEntry reads the first entry of a tree that is not empty, and returns what follows it.
+func cutEntry(text string) (entry rawEntry, rest string, err error) {
+	mode, rest, foundMode := strings.Cut(text, " ")
+	name, rest, foundName := strings.Cut(rest, "\x00")
+	if !foundMode || !foundName || len(rest) < idSize {
+		return rawEntry{}, "", errors.New("a tree that is cut off")
+	}
+	entry = rawEntry{mode: mode, name: name}
+	copy(entry.id[:], rest)
+	return entry, rest[idSize:], checkTreeName(name)
 }
 
 // sortEntries orders by name. Git's own order takes folders as if their names ended in a slash.
-func sortEntries(entries []treeEntry) ([]treeEntry, error) {
-	byName := func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) }
+func sortEntries[E any](entries []E, name func(E) string) ([]E, error) {
+	byName := func(a, b E) int { return cmp.Compare(name(a), name(b)) }
 	if !slices.IsSortedFunc(entries, byName) {
 		slices.SortFunc(entries, byName)
 	}
 	for i := 1; i < len(entries); i++ {
-		if entries[i].name == entries[i-1].name {
-			return nil, fmt.Errorf("a tree with two entries %q", entries[i].name)
+		if name(entries[i]) == name(entries[i-1]) {
+			return nil, fmt.Errorf("a tree with two entries %q", name(entries[i]))
 		}
 	}
 	return entries, nil

@@ -1,0 +1,313 @@
+package gitops
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// treeSource is where trees come from that are there already.
+type treeSource interface {
+	// tree returns the content of a tree.
+	tree(id plumbing.Hash) ([]byte, error)
+}
+
+// treeEdit is one file that a tree gets, or loses.
+type treeEdit struct {
+	path string
+	// blob is the new content; the zero hash removes the file, which must be there.
+	blob plumbing.Hash
+}
+
+func (e treeEdit) removes() bool { return e.blob.IsZero() }
+
+// builtTree is a tree and those objects of it that may be new to the server.
+type builtTree struct {
+	id      plumbing.Hash
+	objects []newObject
+}
+
+// buildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root
+// itself, and a root of zero is an empty one. Only trees on the way to an edit are read and written: all
+// else is taken over by its id, with whatever mode it has. Removals come first, so that a file can take
+// the place of a folder that became empty. A file never takes the place of anything else.
+func buildTree(from treeSource, root plumbing.Hash, folder string, edits []treeEdit) (builtTree, error) {
+	edits, err := rootedEdits(folder, edits)
+	if err != nil {
+		return builtTree{}, err
+	}
+	w := newTreeWriter(from)
+	id, err := w.edit(root, edits, 0)
+	if err != nil {
+		return builtTree{}, err
+	}
+	if id == root && !id.IsZero() {
+		return builtTree{id: id}, nil
+	}
+	return w.built(id), nil
+}
+
+// rootedEdits returns the edits in order, with paths from the root.
+func rootedEdits(folder string, edits []treeEdit) ([]treeEdit, error) {
+	if !fs.ValidPath(folder) {
+		return nil, fmt.Errorf("the folder %q is not a relative path", folder)
+	}
+	rooted := make([]treeEdit, len(edits))
+	for i, edit := range edits {
+		if !fs.ValidPath(edit.path) || edit.path == "." {
+			return nil, fmt.Errorf("the path %q is not one of a file", edit.path)
+		}
+		rooted[i] = treeEdit{path.Join(folder, edit.path), edit.blob}
+		if err := checkNewPath(rooted[i].path); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(rooted, func(a, b treeEdit) int { return comparePaths(a.path, b.path) })
+	for i := 1; i < len(rooted); i++ {
+		if rooted[i].path == rooted[i-1].path {
+			return nil, fmt.Errorf("%s is edited twice", rooted[i].path)
+		}
+	}
+	return rooted, nil
+}
+
+// comparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.
+func comparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		default:
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// edit applies edits to a tree, all of which are in its folder: the first skip bytes of their paths say
+// where that is. The id is zero if nothing is left.
+func (w *treeWriter) edit(old plumbing.Hash, edits []treeEdit, skip int) (plumbing.Hash, error) {
+	if len(edits) == 0 {
+		return old, nil
+	}
+	entries, err := w.entries(old)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read the tree of %s: %w", path.Dir(edits[0].path[:skip]+"x"), err)
+	}
+	result := make([]rawEntry, 0, len(entries)+1)
+	for len(edits) > 0 {
+		group := firstGroup(edits, skip)
+		edits = edits[len(group.edits):]
+		at, found := slices.BinarySearchFunc(entries, group.name, func(e rawEntry, name string) int {
+			return cmp.Compare(e.name, name)
+		})
+		result = append(result, entries[:at]...)
+		entries = entries[at:]
+		var before rawEntry
+		if found {
+			before, entries = entries[0], entries[1:]
+		}
+		after, err := w.editEntry(before, group)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if after.present() {
+			result = append(result, after)
+		}
+	}
+	return w.write(append(result, entries...))
+}
+
+// editGroup is what happens to one entry of a tree.
+type editGroup struct {
+	name string
+	// path is that of the entry, from the root.
+	path  string
+	edits []treeEdit
+}
+
+// firstGroup takes the edits together that begin with the same name.
+func firstGroup(edits []treeEdit, skip int) editGroup {
+	name, _, _ := strings.Cut(edits[0].path[skip:], "/")
+	end := skip + len(name)
+	n := 1
+	for n < len(edits) && len(edits[n].path) > end && edits[n].path[end] == '/' && edits[n].path[skip:end] == name {
+		n++
+	}
+	return editGroup{name: name, path: edits[0].path[:end], edits: edits[:n]}
+}
+
+// own is the edit of the entry itself, if there is one, and below are those of what is in it.
+func (g editGroup) split() (own *treeEdit, below []treeEdit) {
+	if len(g.edits[0].path) == len(g.path) {
+		return &g.edits[0], g.edits[1:]
+	}
+	return nil, g.edits
+}
+
+// editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
+func (w *treeWriter) editEntry(entry rawEntry, group editGroup) (rawEntry, error) {
+	own, below := group.split()
+	if own != nil && own.removes() {
+		if !entry.regular() {
+			return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
+		}
+		entry = rawEntry{}
+	}
+	if len(below) > 0 {
+		if entry.present() && !entry.isTree() {
+			return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, below[0].path, entry.describe())
+		}
+		id, err := w.edit(entry.id, below, len(group.path)+1)
+		if err != nil {
+			return entry, err
+		}
+		entry = rawEntry{treeMode, group.name, id}
+	}
+	if own != nil && !own.removes() {
+		if entry.present() && !entry.regular() {
+			return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
+		}
+		entry = rawEntry{fileMode, group.name, own.blob}
+	}
+	return entry, nil
+}
+
+// The modes that we write.
+const (
+	fileMode = "100644"
+	treeMode = "40000"
+)
+
+// present reports whether there is such an entry.
+func (e rawEntry) present() bool { return !e.id.IsZero() }
+
+// isTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
+func (e rawEntry) isTree() bool { return strings.TrimPrefix(e.mode, "0") == treeMode }
+
+// regular reports whether the entry is a file.
+func (e rawEntry) regular() bool {
+	mode, err := parseMode(e.mode)
+	return err == nil && mode.IsRegular()
+}
+
+// describe says what an entry is.
+func (e rawEntry) describe() string {
+	switch mode, _ := parseMode(e.mode); {
+	case !e.present():
+		return "not there"
+	case mode.IsDir():
+		return "a folder"
+	case mode.IsRegular():
+		return "a file"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	default:
+		return "a submodule"
+	}
+}
+
+// treeWriter makes trees out of those that are there.
+type treeWriter struct {
+	from    treeSource
+	objects []newObject
+	written map[plumbing.Hash]bool
+}
+
+func newTreeWriter(from treeSource) *treeWriter {
+	return &treeWriter{from: from, written: map[plumbing.Hash]bool{}}
+}
+
+// emptyTree is the id of the tree without entries, which servers know and need not send.
+var emptyTree = objectID(plumbing.TreeObject, nil)
+
+// entries returns the entries of a tree in order of name.
+func (w *treeWriter) entries(id plumbing.Hash) ([]rawEntry, error) {
+	if id.IsZero() || id == emptyTree {
+		return nil, nil
+	}
+	data, err := w.from.tree(id)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxTreeBytes {
+		return nil, tooManyInFolder(int64(len(data)))
+	}
+	entries := make([]rawEntry, 0, len(data)/40+1)
+	for text := string(data); text != ""; {
+		entry, rest, err := cutEntry(text)
+		if err == nil && entry.id.IsZero() {
+			err = fmt.Errorf("a tree entry %q without an object", oneLine(entry.name))
+		}
+		if err == nil {
+			_, err = parseMode(entry.mode)
+		}
+		if err != nil {
+			return nil, err
+		}
+		entries, text = append(entries, entry), rest
+	}
+	return sortEntries(entries, func(e rawEntry) string { return e.name })
+}
+
+// write makes a tree of its entries and returns its id: zero if there are none.
+func (w *treeWriter) write(entries []rawEntry) (plumbing.Hash, error) {
+	if len(entries) == 0 {
+		return plumbing.ZeroHash, nil
+	}
+	if !slices.IsSortedFunc(entries, compareInTree) {
+		slices.SortFunc(entries, compareInTree)
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(e.mode) + len(e.name) + 2 + idSize
+	}
+	if size > maxTreeBytes {
+		return plumbing.ZeroHash, tooManyInFolder(int64(size))
+	}
+	data := make([]byte, 0, size)
+	for _, e := range entries {
+		data = append(data, e.mode...)
+		data = append(append(data, ' '), e.name...)
+		data = append(append(data, 0), e.id[:]...)
+	}
+	object := newRawObject(plumbing.TreeObject, data)
+	if !w.written[object.id] {
+		w.written[object.id] = true
+		w.objects = append(w.objects, object)
+	}
+	return object.id, nil
+}
+
+// compareInTree is the order of git: that of the bytes, with a slash at the end of the name of a folder.
+func compareInTree(a, b rawEntry) int {
+	n := min(len(a.name), len(b.name))
+	return cmp.Or(cmp.Compare(a.name[:n], b.name[:n]), cmp.Compare(a.byteAt(n), b.byteAt(n)))
+}
+
+func (e rawEntry) byteAt(i int) byte {
+	switch {
+	case i < len(e.name):
+		return e.name[i]
+	case e.isTree():
+		return '/'
+	default:
+		return 0
+	}
+}
+
+// built returns the result for a root. One without entries is an object too.
+func (w *treeWriter) built(root plumbing.Hash) builtTree {
+	if root.IsZero() {
+		return builtTree{emptyTree, []newObject{newRawObject(plumbing.TreeObject, nil)}}
+	}
+	return builtTree{root, w.objects}
+}

@@ -1,0 +1,455 @@
+package gitops
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// memoryTrees are trees by id.
+type memoryTrees map[plumbing.Hash][]byte
+
+func (m memoryTrees) tree(id plumbing.Hash) ([]byte, error) {
+	data, ok := m[id]
+	if !ok {
+		return nil, fmt.Errorf("no tree %s", id)
+	}
+	return data, nil
+}
+
+// add adds what was built.
+func (m memoryTrees) add(objects []newObject) {
+	for _, object := range objects {
+		m[object.id] = object.content.Append(nil)
+	}
+}
+
+// make adds the tree of "mode path" lines, whose files hold their own path, and returns its id.
+func (m memoryTrees) make(t *testing.T, lines ...string) plumbing.Hash {
+	t.Helper()
+	below := map[string][]string{}
+	var entries []rawEntry
+	for _, line := range lines {
+		mode, name, _ := strings.Cut(line, " ")
+		if dir, rest, nested := strings.Cut(name, "/"); nested {
+			below[dir] = append(below[dir], mode+" "+rest)
+			continue
+		}
+		entries = append(entries, rawEntry{mode, name, blobID(name)})
+	}
+	for dir, lines := range below {
+		entries = append(entries, rawEntry{treeMode, dir, m.make(t, lines...)})
+	}
+	w := newTreeWriter(m)
+	id, err := w.write(entries)
+	require.NoError(t, err)
+	m.add(w.objects)
+	return id
+}
+
+// list lists the files of a tree as make takes them, with their ids.
+func (m memoryTrees) list(t *testing.T, id plumbing.Hash, dir string) map[string]plumbing.Hash {
+	t.Helper()
+	files := map[string]plumbing.Hash{}
+	entries, err := newTreeWriter(m).entries(id)
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.isTree() {
+			maps.Copy(files, m.list(t, e.id, path.Join(dir, e.name)))
+		} else {
+			files[e.mode+" "+path.Join(dir, e.name)] = e.id
+		}
+	}
+	return files
+}
+
+func written(path, content string) treeEdit { return treeEdit{path, blobID(content)} }
+
+func removed(path string) treeEdit { return treeEdit{path: path} }
+
+func TestBuildTreeKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	trees := memoryTrees{}
+	root := trees.make(t, "100755 run", "100664 old", "120000 link", "160000 sub", "100644 \xff\xfe",
+		"100644 a/x", "100755 a/run", "100644 a.b/x", "100644 b/c/x", "100644 b/d")
+	before := trees.list(t, root, "")
+	untouched := before["100644 b/d"]
+
+	built, err := buildTree(trees, root, ".", []treeEdit{written("a/x", "new"), written("a/run", "new"), removed("b/c/x"), written("z/y/x", "new")})
+	require.NoError(t, err)
+	trees.add(built.objects)
+	assert.Len(t, built.objects, 5, "root, a, b, z, z/y")
+
+	want := maps.Clone(before)
+	delete(want, "100755 a/run")
+	delete(want, "100644 b/c/x")
+	for _, name := range []string{"a/x", "a/run", "z/y/x"} {
+		want["100644 "+name] = blobID("new")
+	}
+	assert.Equal(t, want, trees.list(t, built.id, ""))
+	assert.Equal(t, untouched, want["100644 b/d"])
+}
+
+func TestBuildTreeOfNothingNew(t *testing.T) {
+	t.Parallel()
+	trees := memoryTrees{}
+	root := trees.make(t, "100644 a/x", "100644 y")
+	for _, edits := range [][]treeEdit{nil, {written("a/x", "x")}} {
+		built, err := buildTree(trees, root, ".", edits)
+		require.NoError(t, err)
+		assert.Equal(t, builtTree{id: root}, built)
+	}
+	for _, none := range []plumbing.Hash{plumbing.ZeroHash, emptyTree} {
+		built, err := buildTree(trees, none, "not/there", nil)
+		require.NoError(t, err)
+		assert.Equal(t, emptyTree, built.id)
+	}
+}
+
+func TestBuildTreeEmptied(t *testing.T) {
+	t.Parallel()
+	trees := memoryTrees{}
+	root := trees.make(t, "100644 a/b/c/x")
+	built, err := buildTree(trees, root, "a/b", []treeEdit{removed("c/x")})
+	require.NoError(t, err)
+	assert.Equal(t, "4b825dc642cb6eb9a060e54bf8d69288fbee4904", built.id.String())
+	require.Len(t, built.objects, 1)
+	assert.Empty(t, built.objects[0].content.Append(nil))
+}
+
+// What goes makes room for what comes.
+func TestBuildTreeFolderAndFileTakeTurns(t *testing.T) {
+	t.Parallel()
+	trees := memoryTrees{}
+	root := trees.make(t, "100644 a", "100644 b/x", "100644 b/y")
+	built, err := buildTree(trees, root, ".", []treeEdit{
+		removed("a"), written("a/b", "new"), written("b", "new"), removed("b/x"), removed("b/y"),
+	})
+	require.NoError(t, err)
+	trees.add(built.objects)
+	assert.Equal(t, map[string]plumbing.Hash{"100644 a/b": blobID("new"), "100644 b": blobID("new")}, trees.list(t, built.id, ""))
+}
+
+func TestBuildTreeRefuses(t *testing.T) {
+	t.Parallel()
+	trees := memoryTrees{}
+	root := trees.make(t, "100644 file", "120000 link", "160000 sub", "100644 folder/x")
+	for name, tc := range map[string]struct {
+		folder string
+		edit   treeEdit
+		want   string
+	}{
+		"file for a folder":      {".", written("file/x", ""), "file is in the way of file/x: it is a file, not a folder"},
+		"link for a folder":      {".", written("link/x", ""), "link is in the way of link/x: it is a symbolic link, not a folder"},
+		"submodule for a folder": {"sub/a", written("x", ""), "sub is in the way of sub/a/x: it is a submodule, not a folder"},
+		"removed below a file":   {".", removed("file/x"), "file is in the way of file/x: it is a file, not a folder"},
+		"folder for a file":      {".", written("folder", ""), "folder cannot be written: it is a folder"},
+		"link for a file":        {".", written("link", ""), "link cannot be written: it is a symbolic link"},
+		"submodule for a file":   {".", written("sub", ""), "sub cannot be written: it is a submodule"},
+		"nothing to remove":      {".", removed("none"), "none cannot be removed: it is not there"},
+		"nothing below":          {"folder", removed("y/z"), "folder/y/z cannot be removed: it is not there"},
+		"link to remove":         {".", removed("link"), "link cannot be removed: it is a symbolic link"},
+		"folder to remove":       {".", removed("folder"), "folder cannot be removed: it is a folder"},
+		"folder climbs":          {"..", written("x", ""), `the folder ".." is not a relative path`},
+		"folder absolute":        {"/a", written("x", ""), `the folder "/a" is not a relative path`},
+		"folder empty":           {"", written("x", ""), `the folder "" is not a relative path`},
+		"path climbs":            {".", written("../x", ""), `the path "../x" is not one of a file`},
+		"path absolute":          {".", written("/x", ""), `the path "/x" is not one of a file`},
+		"path not clean":         {".", written("a//x", ""), `the path "a//x" is not one of a file`},
+		"path is the root":       {".", written(".", ""), `the path "." is not one of a file`},
+		"path not UTF-8":         {".", written("\xff", ""), `the path "\xff" is not one of a file`},
+		"git":                    {".", written("a/.GIT/config", ""), `the name ".GIT"`},
+		"git on Windows":         {".", written("git~1/x", ""), `the name "git~1"`},
+		"git as a folder":        {".git", written("x", ""), `the name ".git"`},
+		"NUL":                    {".", written("a\x00b", ""), `the name "ab"`},
+	} {
+		_, err := buildTree(trees, root, tc.folder, []treeEdit{tc.edit})
+		require.ErrorContains(t, err, tc.want, name)
+	}
+	_, err := buildTree(trees, root, ".", []treeEdit{written("a", ""), written("a", "")})
+	require.EqualError(t, err, "a is edited twice")
+	_, err = buildTree(trees, root, ".", []treeEdit{written("a", ""), written("a/b", "")})
+	require.EqualError(t, err, "a cannot be written: it is a folder")
+	_, err = buildTree(trees, root, ".", []treeEdit{written("folder", ""), removed("folder/x"), written("folder/y", "")})
+	require.EqualError(t, err, "folder cannot be written: it is a folder")
+	_, err = buildTree(trees, blobID("?"), "a/b", []treeEdit{written("x", "")})
+	require.ErrorContains(t, err, "read the tree of .: no tree")
+	broken := newRawObject(plumbing.TreeObject, []byte("100644 a"))
+	trees.add([]newObject{broken})
+	outer := trees.wrap(t, "a", broken.id)
+	_, err = buildTree(trees, outer, "a", []treeEdit{written("x", "")})
+	require.EqualError(t, err, "read the tree of a: a tree that is cut off")
+}
+
+// wrap adds a tree that holds another one.
+func (m memoryTrees) wrap(t *testing.T, name string, id plumbing.Hash) plumbing.Hash {
+	t.Helper()
+	w := newTreeWriter(m)
+	outer, err := w.write([]rawEntry{{treeMode, name, id}})
+	require.NoError(t, err)
+	m.add(w.objects)
+	return outer
+}
+
+func TestBuildTreeRefusesHostileTrees(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ data, want string }{
+		{string(rawTree("100644 a", "40000 a")), `two entries "a"`},
+		{string(rawTree("100644 ../a")), `the name "../a"`},
+		{string(rawTree("104755 a")), `the mode "104755"`},
+		{"100644 a\x00" + strings.Repeat("\x00", idSize), `"a" without an object`},
+		{strings.Repeat("x", maxTreeBytes+1), "a folder whose list has"},
+	} {
+		object := newRawObject(plumbing.TreeObject, []byte(tc.data))
+		trees := memoryTrees{}
+		trees.add([]newObject{object})
+		_, err := buildTree(trees, object.id, ".", []treeEdit{written("b", "")})
+		require.ErrorContains(t, err, tc.want)
+	}
+}
+
+// A folder that could not be read again is not written.
+func TestS8BuildTreeBoundsFolders(t *testing.T) {
+	t.Parallel()
+	edits := make([]treeEdit, 100)
+	for i := range edits {
+		edits[i] = written(fmt.Sprintf("%d-%s", i, strings.Repeat("x", maxTreeBytes/100)), "")
+	}
+	_, err := buildTree(memoryTrees{}, plumbing.ZeroHash, ".", edits)
+	require.ErrorContains(t, err, "a folder whose list has")
+}
+
+func TestDotGitNames(t *testing.T) {
+	t.Parallel()
+	dir, _ := bare(t)
+	for _, name := range []string{
+		".git", ".GIT", ".git ", ".git.", ".git . .", "git~1", "GIT~1 .", ".git:x", ".git::$INDEX_ALLOCATION", `.git\x`, `x\.git`,
+		".g\u200cit", "\ufeff.git", ".git\u206f", ".g\u202ai\u200et",
+	} {
+		require.Error(t, checkNewPath("a/"+name), name)
+		assert.False(t, gitTakes(t, dir, name), "git takes %q", name)
+	}
+	for _, name := range []string{"a", "git", ".gitignore", ".github", "..git", "git~2", "git~10", "...", ".g it", "reconciler.yaml"} {
+		require.NoError(t, checkNewPath("a/"+name), name)
+		assert.True(t, gitTakes(t, dir, name), "git does not take %q", name)
+	}
+}
+
+// gitTakes reports whether git lets a name into its index, wherever that is.
+func gitTakes(t *testing.T, dir, name string) bool {
+	t.Helper()
+	_, err := gitopstest.Git(dir, "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true",
+		"update-index", "--add", "--cacheinfo", "100644", blobID("x").String(), "a/"+name)
+	return err == nil
+}
+
+// treeState is the files of a tree with their modes and contents: path → "mode content".
+type treeState map[string]string
+
+// fits reports whether a file can be at a path.
+func (s treeState) fits(name string) bool {
+	if old, found := s[name]; found {
+		return strings.HasPrefix(old, "100")
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, found := s[dir]; found {
+			return false
+		}
+	}
+	for other := range s {
+		if strings.HasPrefix(other, name+"/") {
+			return false
+		}
+	}
+	return true
+}
+
+// randomPath makes names that sort differently as files and as folders.
+func randomPath(r *rand.Rand) string {
+	names := []string{"a", "a.b", "a-b", "a0", "ab", "b", "é", "a\"b"}
+	parts := make([]string, 1+r.IntN(3))
+	for i := range parts {
+		parts[i] = names[r.IntN(len(names))]
+	}
+	return strings.Join(parts, "/")
+}
+
+func randomState(r *rand.Rand, files int) treeState {
+	modes := []string{"100644", "100644", "100644", "100755", "120000", "160000"}
+	s := treeState{}
+	for range files {
+		name := randomPath(r)
+		if _, found := s[name]; !found && s.fits(name) {
+			s[name] = modes[r.IntN(len(modes))] + fmt.Sprintf(" %d", r.IntN(1000))
+		}
+	}
+	return s
+}
+
+// randomEdits changes the state below a folder and returns how.
+func (s treeState) randomEdits(r *rand.Rand, folder string) []treeEdit {
+	edits := map[string]treeEdit{}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		inside, found := strings.CutPrefix(path.Join("/", name), path.Join("/", folder)+"/")
+		if folder == "." {
+			inside, found = name, true
+		}
+		if found && strings.HasPrefix(s[name], "100") && r.IntN(3) == 0 {
+			edits[inside] = removed(inside)
+			delete(s, name)
+		}
+	}
+	for range r.IntN(6) {
+		inside := randomPath(r)
+		if name := path.Join(folder, inside); s.fits(name) {
+			content := fmt.Sprint(r.IntN(1000))
+			edits[inside] = written(inside, content)
+			s[name] = "100644 " + content
+		}
+	}
+	list := slices.Collect(maps.Values(edits)) // in any order
+	return list
+}
+
+// commit writes the state as a commit for git fast-import, on top of another branch if it has a name.
+func (s treeState) commit(w *bytes.Buffer, branch, parent string) {
+	fmt.Fprintf(w, "commit refs/heads/%s\ncommitter T <t@example.com> 1700000000 +0000\ndata 0\n", branch)
+	if parent != "" {
+		fmt.Fprintf(w, "from refs/heads/%s\n", parent)
+	}
+	w.WriteString("deleteall\n")
+	for name, file := range s {
+		mode, content, _ := strings.Cut(file, " ")
+		quoted := `"` + strings.ReplaceAll(name, `"`, `\"`) + `"`
+		if mode == "160000" {
+			fmt.Fprintf(w, "M 160000 %s %s\n", blobID("commit "+content), quoted)
+		} else {
+			fmt.Fprintf(w, "M %s inline %s\ndata %d\n%s\n", mode, quoted, len(content), content)
+		}
+	}
+	w.WriteString("\n")
+}
+
+// importTrees runs git fast-import in a new repository, and returns it with the trees of its branches.
+func importTrees(t *testing.T, stream *bytes.Buffer) (dir string, source treeSource, trees map[string]plumbing.Hash) {
+	t.Helper()
+	dir, _ = bare(t)
+	gitIn(t, dir, stream, "fast-import", "--quiet")
+	trees = map[string]plumbing.Hash{}
+	for line := range strings.Lines(git(t, dir, "for-each-ref", "--format=%(refname:lstrip=2) %(tree)")) {
+		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		trees[name] = plumbing.NewHash(id)
+	}
+	opened, err := openLocal(dir, dir, 1<<20)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = opened.repo.Close() })
+	return dir, opened.repo, trees
+}
+
+// gitIn runs git with an input.
+func gitIn(t *testing.T, dir string, input *bytes.Buffer, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	if input != nil {
+		cmd.Stdin = input
+	}
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "git %v: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
+
+// TestBuildTreeIsGits edits random trees, and has git make the same ones.
+func TestBuildTreeIsGits(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	const cases = 400
+	var stream bytes.Buffer
+	var folders []string
+	var edits [][]treeEdit
+	for i := range cases {
+		s := randomState(r, r.IntN(25))
+		s.commit(&stream, fmt.Sprintf("%d/old", i), "")
+		folder := "."
+		if r.IntN(2) == 0 {
+			folder = randomPath(r)
+		}
+		if folder != "." && !s.fits(folder+"/?") {
+			folder = "."
+		}
+		folders, edits = append(folders, folder), append(edits, s.randomEdits(r, folder))
+		s.commit(&stream, fmt.Sprintf("%d/new", i), "")
+	}
+	_, source, trees := importTrees(t, &stream)
+	emptied := 0
+	for i := range cases {
+		old, want := trees[fmt.Sprintf("%d/old", i)], trees[fmt.Sprintf("%d/new", i)]
+		built, err := buildTree(source, old, folders[i], edits[i])
+		require.NoError(t, err, i)
+		require.Equal(t, want, built.id, "%d: %s %v", i, folders[i], edits[i])
+		for _, object := range built.objects {
+			data := object.content.Append(nil)
+			require.Equal(t, plumbing.ComputeHash(plumbing.TreeObject, data), object.id)
+		}
+		if built.id == emptyTree {
+			emptied++
+		}
+	}
+	assert.Positive(t, emptied, "some become empty")
+}
+
+func TestChangeBlobs(t *testing.T) {
+	t.Parallel()
+	change := &Change{Files: []FileChange{
+		{Path: "a", Action: Added, New: render.NewText("new a")},
+		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
+		{Path: "c", Action: Removed, Old: []byte("c")},
+	}}
+	objects, edits, err := change.blobs(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []treeEdit{written("a", "new a"), written("b", ""), removed("c")}, edits)
+	require.Len(t, objects, 2)
+	assert.Equal(t, "new a", string(objects[0].content.Append(nil)))
+	assert.Equal(t, blobID("new a"), objects[0].id)
+	assert.Equal(t, blobID(""), objects[1].id)
+}
+
+// FuzzBuildTree reads any tree: it is refused, or what is made of it can be read.
+func FuzzBuildTree(f *testing.F) {
+	f.Add(rawTree("100644 a", "40000 b", "120000 c"), "a/x")
+	f.Add(rawTree("100644 b.c", "40000 b"), "z")
+	f.Add([]byte{}, "a")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		trees := memoryTrees{}
+		old := newRawObject(plumbing.TreeObject, data)
+		trees.add([]newObject{old})
+		built, err := buildTree(trees, old.id, ".", []treeEdit{written(name, "x")})
+		if err != nil {
+			return
+		}
+		for _, object := range built.objects {
+			entries, err := parseTree(object.content.Append(nil))
+			require.NoError(t, err)
+			require.NotEmpty(t, entries)
+		}
+		trees.add(built.objects)
+		again, err := buildTree(trees, built.id, ".", []treeEdit{written(name, "x")})
+		require.NoError(t, err)
+		require.Equal(t, built.id, again.id)
+	})
+}
