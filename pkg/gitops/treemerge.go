@@ -1,0 +1,185 @@
+package gitops
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// mergedTree is what merging gives.
+type mergedTree struct {
+	builtTree
+	// clean reports whether git would merge without a conflict, and to this tree. If it does not, there
+	// is no tree.
+	clean bool
+}
+
+// mergeTrees merges two trees by whole files, as git does where neither contents nor renames are to be
+// merged. Where git would have to look at those, or might, the result is not clean. A base of zero is
+// an empty one.
+func mergeTrees(from treeSource, base, ours, theirs plumbing.Hash) (mergedTree, error) {
+	m := treeMerge{treeWriter: newTreeWriter(from)}
+	root := func(id plumbing.Hash) rawEntry {
+		if id == emptyTree {
+			id = plumbing.ZeroHash
+		}
+		return rawEntry{mode: treeMode, id: id}
+	}
+	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
+	if err != nil {
+		return mergedTree{}, err
+	}
+	if m.conflict || m.gone && m.oneSided {
+		return mergedTree{}, nil
+	}
+	built := m.built(merged.id)
+	if merged.id == ours || merged.id == theirs {
+		built.objects = nil
+	}
+	return mergedTree{built, true}, nil
+}
+
+// treeMerge is the state of one merge.
+type treeMerge struct {
+	*treeWriter
+	conflict bool
+	// gone says that both sides removed the same file, and oneSided that one of them did something of
+	// its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
+	gone, oneSided bool
+	seen           int
+}
+
+// mergeSides are an entry in the three trees. One that is not present has no id.
+type mergeSides [3]rawEntry
+
+const (
+	mergeBase = iota
+	mergeOurs
+	mergeTheirs
+)
+
+// same reports whether an entry is one and the same on two sides.
+func (s mergeSides) same(a, b int) bool {
+	return s[a].id == s[b].id && (s[a].mode == s[b].mode || !s[a].present())
+}
+
+// merge returns what an entry becomes.
+func (m *treeMerge) merge(s mergeSides, depth int) (rawEntry, error) {
+	switch {
+	case s.same(mergeOurs, mergeTheirs):
+		var err error
+		if !m.gone && !s.same(mergeBase, mergeOurs) {
+			m.gone, err = m.removes(s[mergeBase], s[mergeOurs], depth)
+		}
+		return s[mergeOurs], err
+	case s.same(mergeBase, mergeOurs):
+		m.oneSided = true
+		return s[mergeTheirs], nil
+	case s.same(mergeBase, mergeTheirs):
+		m.oneSided = true
+		return s[mergeOurs], nil
+	case s[mergeOurs].treeOnly() && s[mergeTheirs].treeOnly() && s[mergeBase].treeOrNothing():
+		return m.mergeTree(s, depth)
+	default:
+		m.conflict = true
+		return rawEntry{}, nil
+	}
+}
+
+func (e rawEntry) treeOnly() bool { return e.present() && e.isTree() }
+
+func (e rawEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
+
+// mergeTree merges what three folders hold.
+func (m *treeMerge) mergeTree(s mergeSides, depth int) (rawEntry, error) {
+	var lists [3][]rawEntry
+	for side := range lists {
+		var err error
+		if lists[side], err = m.list(s[side].id, depth); err != nil {
+			return rawEntry{}, err
+		}
+	}
+	var result []rawEntry
+	for !m.conflict {
+		sides, found := nextSides(&lists)
+		if !found {
+			break
+		}
+		entry, err := m.merge(sides, depth+1)
+		if err != nil {
+			return rawEntry{}, err
+		}
+		if entry.present() {
+			result = append(result, entry)
+		}
+	}
+	if m.conflict {
+		return rawEntry{}, nil
+	}
+	id, err := m.write(result)
+	return rawEntry{treeMode, s[mergeOurs].name, id}, err
+}
+
+// nextSides takes the entries off that have the first name of all.
+func nextSides(lists *[3][]rawEntry) (sides mergeSides, found bool) {
+	name := ""
+	for _, list := range lists {
+		if len(list) > 0 && (!found || list[0].name < name) {
+			name, found = list[0].name, true
+		}
+	}
+	for side, list := range lists {
+		if len(list) > 0 && list[0].name == name {
+			sides[side], lists[side] = list[0], list[1:]
+		}
+	}
+	return sides, found
+}
+
+// removes reports whether a file of an entry is no longer there after.
+func (m *treeMerge) removes(before, after rawEntry, depth int) (bool, error) {
+	switch {
+	case !before.present():
+		return false, nil
+	case !before.isTree():
+		return !after.present() || after.isTree(), nil
+	case !after.present() || !after.isTree():
+		return true, nil
+	case before.id == after.id:
+		return false, nil
+	}
+	old, err := m.list(before.id, depth)
+	if err != nil {
+		return false, err
+	}
+	left, err := m.list(after.id, depth)
+	if err != nil {
+		return false, err
+	}
+	lists := [3][]rawEntry{mergeBase: old, mergeOurs: left}
+	for {
+		sides, found := nextSides(&lists)
+		if !found {
+			return false, nil
+		}
+		if removes, err := m.removes(sides[mergeBase], sides[mergeOurs], depth+1); removes || err != nil {
+			return removes, err
+		}
+	}
+}
+
+// list returns the entries of a tree. A few small trees that hold each other again and again stand for
+// any number of folders, so what is looked at is counted.
+func (m *treeMerge) list(id plumbing.Hash, depth int) ([]rawEntry, error) {
+	entries, err := m.entries(id)
+	if err != nil {
+		return nil, err
+	}
+	if m.seen += len(entries); m.seen > 3*maxWalk {
+		return nil, fmt.Errorf("more than %d files and folders to merge", maxWalk)
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("folders nested more than %d deep", maxDepth)
+	}
+	return entries, nil
+}
