@@ -61,6 +61,7 @@ var house = []room{
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
+		"github.com/hiddeco/sshsig",
 		"github.com/skeema/knownhosts",
 		"golang.org/x/crypto/ssh",
 		"golang.org/x/sync/errgroup",
