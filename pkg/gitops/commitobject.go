@@ -1,0 +1,89 @@
+package gitops
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// newCommit is a commit to be made. The same one is always the same bytes, and so the same id.
+type newCommit struct {
+	tree plumbing.Hash
+	// parents are in order; there are none for the first commit of a branch.
+	parents           []plumbing.Hash
+	author, committer identity
+	// when is written in UTC and whole seconds, for author and committer.
+	when time.Time
+	// message ends in a line break, or gets one.
+	message string
+	// key signs the commit; nil leaves it unsigned.
+	key *signingKey
+}
+
+// identity is who made a commit.
+type identity struct{ name, email string }
+
+// object returns the commit as git writes it.
+func (c newCommit) object() (newObject, error) {
+	author, err := c.author.line(c.when)
+	if err != nil {
+		return newObject{}, fmt.Errorf("the author of the commit: %w", err)
+	}
+	committer, err := c.committer.line(c.when)
+	if err != nil {
+		return newObject{}, fmt.Errorf("the committer: %w", err)
+	}
+	if strings.Contains(c.message, "\x00") {
+		return newObject{}, errors.New("the message of the commit has a NUL byte, which git does not allow")
+	}
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "tree %s\n", c.tree)
+	for _, parent := range c.parents {
+		fmt.Fprintf(&head, "parent %s\n", parent)
+	}
+	fmt.Fprintf(&head, "author %s\ncommitter %s\n", author, committer)
+	message := "\n" + strings.ToValidUTF8(c.message, "\ufffd")
+	if !strings.HasSuffix(c.message, "\n") {
+		message += "\n"
+	}
+	if c.key != nil {
+		signature, err := c.key.sign(append(bytes.Clone(head.Bytes()), message...))
+		if err != nil {
+			return newObject{}, fmt.Errorf("sign the commit: %w", err)
+		}
+		fmt.Fprintf(&head, "gpgsig %s\n", strings.ReplaceAll(strings.TrimSuffix(signature, "\n"), "\n", "\n "))
+	}
+	return newRawObject(plumbing.CommitObject, append(head.Bytes(), message...)), nil
+}
+
+// line writes who and when as commits have it. Git leaves the same characters out of names.
+func (i identity) line(when time.Time) (string, error) {
+	if when.Unix() < 0 {
+		return "", fmt.Errorf("the date %s is before 1970", when.UTC().Format(time.DateOnly))
+	}
+	name, email := cleanIdentity(i.name), cleanIdentity(i.email)
+	if name == "" {
+		return "", fmt.Errorf("nothing is left of the name %q that a commit may hold", i.name)
+	}
+	if email == "" {
+		return "", fmt.Errorf("nothing is left of the email address %q that a commit may hold", i.email)
+	}
+	return fmt.Sprintf("%s <%s> %d +0000", name, email, when.Unix()), nil
+}
+
+// cleanIdentity removes what ends a name in a commit, and at both ends what git takes for crud.
+func cleanIdentity(text string) string {
+	text = strings.TrimFunc(strings.ToValidUTF8(text, "\ufffd"), func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune(`,:;<>"\'`, r)
+	})
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("<>\n\x00", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
