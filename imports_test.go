@@ -62,6 +62,7 @@ var house = []room{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
 		"github.com/hiddeco/sshsig",
+		"github.com/klauspost/compress/zlib",
 		"github.com/skeema/knownhosts",
 		"golang.org/x/crypto/ssh",
 		"golang.org/x/sync/errgroup",
