@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+)
+
+// The runner of GitHub Actions takes orders from what a step prints, on both streams: from a line that
+// begins with "::", after blanks of any kind, and from "##[" anywhere in a line (ActionCommand.cs of
+// actions/runner). Text of tenants, of which a dry run shows a lot, must not give orders.
+
+// commandGuard passes text on so that no line of it is a command of the runner: it puts a backslash
+// before the character that would complete one. It keeps no text back. It is safe for concurrent use.
+type commandGuard struct {
+	mu sync.Mutex
+	w  io.Writer
+	// line is how far the current line has got towards "::", hashes how many "#" were the last characters.
+	line   lineState
+	hashes int
+	// begun says that the current line is not empty.
+	begun bool
+}
+
+type lineState int
+
+const (
+	lineBlank lineState = iota
+	lineColon
+	lineText
+)
+
+// guardCommands returns w behind a guard.
+func guardCommands(w io.Writer) *commandGuard { return &commandGuard{w: w} }
+
+// Write passes text on. The number of bytes that it returns is 0 or that of the text.
+func (g *commandGuard) Write(text []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := make([]byte, 0, len(text)+8)
+	for _, c := range text {
+		if g.completes(c) {
+			out = append(out, '\\')
+		}
+		out = append(out, c)
+		g.advance(c)
+	}
+	if _, err := g.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// command writes a line that is meant for the runner.
+func (g *commandGuard) command(line string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.begun {
+		line = "\n" + line
+	}
+	_, _ = io.WriteString(g.w, line+"\n") // a message that cannot be printed has nobody left to tell
+	g.line, g.hashes, g.begun = lineBlank, 0, false
+}
+
+func (g *commandGuard) completes(c byte) bool {
+	return c == ':' && g.line == lineColon || c == '[' && g.hashes >= 2
+}
+
+func (g *commandGuard) advance(c byte) {
+	g.begun = true
+	switch {
+	case c == '\n' || c == '\r':
+		g.line, g.begun = lineBlank, false
+	case g.line == lineBlank && c == ':':
+		g.line = lineColon
+	case g.line == lineBlank && (c <= ' ' || c >= 0x7f):
+		// A blank, perhaps one of Unicode, or what the runner's comparison may ignore.
+	default:
+		g.line = lineText
+	}
+	if c == '#' {
+		g.hashes++
+	} else {
+		g.hashes = 0
+	}
+}
+
+// holdsCommand tells whether the guard would change the text.
+func holdsCommand(text []byte) bool {
+	var out bytes.Buffer
+	_, _ = guardCommands(&out).Write(text) // memory takes everything
+	return out.Len() != len(text)
+}
+
+// inertJSON returns a JSON document that means the same and that the guard does not change.
+func inertJSON(document []byte) []byte {
+	return bytes.ReplaceAll(document, []byte("##["), []byte(`#\u0023[`))
+}
+
+// inertYAML returns a YAML document that means the same as the one made of result and that the guard
+// does not change: the document itself, or else JSON, which is YAML too.
+func inertYAML(document []byte, result any) ([]byte, error) {
+	if !holdsCommand(document) {
+		return document, nil
+	}
+	out, err := json.MarshalIndent(result, "", "  ")
+	return append(inertJSON(out), '\n'), err
+}
