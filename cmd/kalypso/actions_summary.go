@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// maxSummaryBytes is what the summary of a step may have in all: the runner drops one of over 1 MiB as a
+// whole.
+const maxSummaryBytes = 900 << 10
+
+// writeSummary appends the summary of a run to the file of the runner, as far as there is room.
+func writeSummary(path string, r actionsReport, here string) error {
+	room := int64(maxSummaryBytes)
+	info, err := os.Stat(path)
+	if err == nil {
+		room -= info.Size()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text := stepSummary(r, here, int(max(room, 0)))
+	if text == "" {
+		return nil
+	}
+	return appendTo(path, text)
+}
+
+const (
+	// detailsLeftOut and resultsLeftOut stand for what there was no room for.
+	detailsLeftOut = "The details are too long for this page: they are in the log.\n\n"
+	resultsLeftOut = "There is no room for the other results: they are in the log.\n\n"
+)
+
+// stepSummary is Markdown of at most room bytes: the verdict, a table of the diagnostics, and what
+// became of each environment. What does not fit is left out whole, details first, and that is said. It
+// is empty if there is no room at all. here is the repository of the workflow: places on its host are
+// links.
+func stepSummary(r actionsReport, here string, room int) string {
+	head := "## " + inertMarkdown(r.title) + "\n\n"
+	if r.verdict != "" {
+		head += inertMarkdown(r.verdict) + "\n\n"
+	}
+	if len(head) > room {
+		return ""
+	}
+	head += diagnosticsTable(r, here, (room-len(head))/2)
+	heads, complete := resultHeads(r.results, room-len(head)-len(resultsLeftOut))
+	left := room - len(head) - len(resultsLeftOut)
+	for _, h := range heads {
+		left -= len(h)
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for i, h := range heads {
+		b.WriteString(h)
+		details := strings.TrimRight(r.results[i].details, "\n") + "\n\n"
+		switch {
+		case r.results[i].details == "":
+		case len(details) <= left:
+			left -= len(details)
+			b.WriteString(details)
+		case len(detailsLeftOut) <= left:
+			left -= len(detailsLeftOut)
+			b.WriteString(detailsLeftOut)
+		}
+	}
+	if !complete && b.Len()+len(resultsLeftOut) <= room {
+		b.WriteString(resultsLeftOut)
+	}
+	return b.String()
+}
+
+// resultHeads returns the head of each result, as many as fit.
+func resultHeads(results []actionsResult, room int) (heads []string, complete bool) {
+	for _, r := range results {
+		h := resultHead(r)
+		if len(h) > room {
+			return heads, false
+		}
+		room -= len(h)
+		heads = append(heads, h)
+	}
+	return heads, true
+}
+
+// resultHead says what became of an environment in one GitOps repository.
+func resultHead(r actionsResult) string {
+	name := inertCode(r.Environment)
+	if r.GitOpsRepo != "" {
+		name += " in " + inertCode(r.GitOpsRepo)
+	}
+	facts := []string{}
+	if r.Plan.Summary != "" {
+		facts = append(facts, inertCode(r.Plan.Summary))
+	}
+	if r.PullRequest != nil {
+		facts = append(facts, pullRequestLink(*r.PullRequest))
+	} else if !r.Changed {
+		facts = append(facts, "up to date")
+	}
+	if r.Branch != "" {
+		facts = append(facts, "branch "+inertCode(r.Branch))
+	}
+	return "### " + name + "\n\n" + strings.Join(facts, " · ") + "\n\n"
+}
+
+func pullRequestLink(p actionsPullRequest) string {
+	text := fmt.Sprintf("pull request #%d", p.Number)
+	if address, ok := webAddress(p.URL); ok {
+		text = "[" + text + "](" + address + ")"
+	}
+	return strings.TrimSpace(text + " " + inertMarkdown(p.Operation))
+}
+
+// diagnosticsTable lists errors first, as many as fit.
+func diagnosticsTable(r actionsReport, here string, room int) string {
+	list := errorsFirst(r.diags)
+	if len(list) == 0 {
+		return ""
+	}
+	const head = "| | where | what |\n| --- | --- | --- |\n"
+	more := func(n int) string { return fmt.Sprintf("\n%d more are in the log.\n", n) }
+	room -= len(head) + len(more(len(list))) + 1
+	var rows strings.Builder
+	for i, d := range list {
+		row := diagnosticRow(d, r.commits, here)
+		if rows.Len()+len(row) > room {
+			if i == 0 {
+				return ""
+			}
+			return head + rows.String() + more(len(list)-i) + "\n"
+		}
+		rows.WriteString(row)
+	}
+	return head + rows.String() + "\n"
+}
+
+func errorsFirst(list diag.List) diag.List {
+	return slices.SortedStableFunc(slices.Values(list), func(a, b diag.Diagnostic) int { return cmp.Compare(b.Severity, a.Severity) })
+}
+
+func diagnosticRow(d diag.Diagnostic, commits readCommits, here string) string {
+	what := inertMarkdown(d.Message) + " " + inertCode(d.Rule)
+	for _, related := range d.Related {
+		what += "<br>" + strings.TrimSpace(placeLink(related.At, commits, here)+" "+inertMarkdown(related.Message))
+	}
+	if d.Hint != "" {
+		what += "<br>hint: " + inertMarkdown(d.Hint)
+	}
+	return fmt.Sprintf("| %s | %s | %s |\n", d.Severity, placeLink(d.At, commits, here), what)
+}
+
+// placeLink shows a place, as a link if it is on the host of the repository given.
+func placeLink(at diag.Place, commits readCommits, here string) string {
+	if at.IsZero() {
+		return ""
+	}
+	text := inertCode(at.String())
+	if address, ok := permalink(at, commits.of(at.File), here); ok {
+		return "[" + text + "](" + address + ")"
+	}
+	return text
+}
+
+// permalink returns the page that shows a place at the commit that was read, or else at its branch. Only
+// repositories on the host of here are known to have such pages.
+func permalink(at diag.Place, commit, here string) (address string, ok bool) {
+	repo, err := url.Parse(at.File.Repo)
+	if err != nil || at.File.Path == "" || repo.Host == "" || !strings.HasPrefix(repo.Scheme, "http") {
+		return "", false
+	}
+	if own, err := url.Parse(here); err != nil || own.Host != repo.Host {
+		return "", false
+	}
+	revision := commit
+	if revision == "" {
+		revision = at.File.Branch
+	}
+	if revision == "" {
+		return "", false
+	}
+	page := at.File.Repo + "/blob/" + escapePath(revision) + "/" + escapePath(at.File.Path)
+	if at.Line > 0 {
+		page += fmt.Sprintf("#L%d", at.Line)
+	}
+	return webAddress(page)
+}
+
+func escapePath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}
+
+// webAddress returns an address in a form that a link of Markdown can hold.
+func webAddress(address string) (string, bool) {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return "", false
+	}
+	return strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `\`, "%5C", "|", "%7C", " ", "%20").
+		Replace(parsed.String()), true
+}
+
+// inertMarkdown writes text so that Markdown shows it as it is: no link, no image, no HTML, no mention,
+// in one line, in a table too.
+func inertMarkdown(text string) string {
+	var b strings.Builder
+	for _, c := range diag.Safe(text) {
+		switch {
+		case c == '@':
+			b.WriteString("@\u200b") // it is not seen, and ends the mention
+		case c == '|' || c == '\\':
+			fmt.Fprintf(&b, "&#%d;", c) // tables have rules of their own for these two
+		case c < utf8.RuneSelf && unicode.In(c, unicode.Punct, unicode.Symbol):
+			b.WriteString(`\` + string(c))
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// inertCode is inertMarkdown in the type of code. Backticks would not do: a table ends them at a "|".
+func inertCode(text string) string { return "<code>" + inertMarkdown(text) + "</code>" }

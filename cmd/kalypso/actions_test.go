@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+const (
+	controlPlaneURL = "https://github.com/acme/control-plane"
+	pushedCommit    = "1111111111111111111111111111111111111111"
+	otherCommit     = "2222222222222222222222222222222222222222"
+)
+
+// actionsEnv is the environment of a step that runs for a push to dev.
+func actionsEnv(more map[string]string) func(string) string {
+	env := map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "Acme/control-plane",
+		"GITHUB_REF_TYPE": "branch", "GITHUB_REF_NAME": "dev", "GITHUB_SHA": pushedCommit, "GITHUB_WORKSPACE": "/home/runner/work/x/x",
+	}
+	for name, value := range more {
+		env[name] = value
+	}
+	return func(name string) string { return env[name] }
+}
+
+func place(repo, branch, path string, line, column int) diag.Place {
+	return diag.Place{File: &diag.File{Repo: repo, Branch: branch, Path: path}, Line: line, Column: column}
+}
+
+func TestNewWorkflow(t *testing.T) {
+	t.Parallel()
+	guard := guardCommands(&bytes.Buffer{})
+	assert.Nil(t, newWorkflow(func(string) string { return "" }, guard), "outside of Actions")
+	w := newWorkflow(actionsEnv(map[string]string{"GITHUB_OUTPUT": "/o", "GITHUB_STEP_SUMMARY": "/s"}), guard)
+	require.NotNil(t, w)
+	assert.Equal(t, &workflow{
+		checkout:   checkout{repo: "https://github.com/Acme/control-plane", branch: "dev", commit: pushedCommit, workspace: "/home/runner/work/x/x"},
+		outputFile: "/o", summaryFile: "/s", commands: guard,
+	}, w)
+	tag := newWorkflow(actionsEnv(map[string]string{"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "dev"}), guard)
+	assert.Empty(t, tag.branch, "a tag is no branch, whatever its name")
+}
+
+func TestCheckoutHolds(t *testing.T) {
+	t.Parallel()
+	here := newWorkflow(actionsEnv(nil), nil).checkout
+	for name, test := range map[string]struct {
+		at     diag.Place
+		commit string
+		want   bool
+	}{
+		"pushed branch":             {place(controlPlaneURL, "dev", "a.yaml", 1, 1), pushedCommit, true},
+		"commit not known":          {place(controlPlaneURL, "dev", "a.yaml", 1, 1), "", true},
+		"branch has moved":          {place(controlPlaneURL, "dev", "a.yaml", 1, 1), otherCommit, false},
+		"other branch":              {place(controlPlaneURL, "main", "a.yaml", 1, 1), "", false},
+		"no branch":                 {place(controlPlaneURL, "", "a.yaml", 1, 1), "", false},
+		"other repository":          {place("https://github.com/acme/app", "dev", "a.yaml", 1, 1), "", false},
+		"other host":                {place("https://ghe.acme.example/acme/control-plane", "dev", "a.yaml", 1, 1), "", false},
+		"the repository as a whole": {place(controlPlaneURL, "dev", "", 0, 0), "", false},
+		"work tree":                 {place("/home/runner/work/x/x", "", "a.yaml", 1, 1), "", true},
+		"another folder":            {place("/home/runner/work/y", "", "a.yaml", 1, 1), "", false},
+	} {
+		assert.Equal(t, test.want, here.holds(test.at.File, test.commit), name)
+	}
+	nowhere := newWorkflow(actionsEnv(map[string]string{"GITHUB_REF_NAME": "", "GITHUB_REPOSITORY": ""}), nil).checkout
+	assert.False(t, nowhere.holds(place(controlPlaneURL, "", "a.yaml", 1, 1).File, ""))
+	assert.False(t, nowhere.holds(place("", "", "a.yaml", 1, 1).File, ""))
+}
+
+func TestReadCommits(t *testing.T) {
+	t.Parallel()
+	source := func(branch, commit string) *model.Source {
+		return &model.Source{Repo: controlPlaneURL, Commit: commit, Ref: model.Ref{Branch: branch}}
+	}
+	commits := readCommits{}
+	commits.add([]*model.Source{source("dev", pushedCommit), source("main", otherCommit), source("dev", pushedCommit)})
+	commits.add([]*model.Source{source("main", pushedCommit), source("main", otherCommit)})
+	assert.Equal(t, pushedCommit, commits.of(place(controlPlaneURL, "dev", "a", 0, 0).File))
+	assert.Empty(t, commits.of(place(controlPlaneURL, "main", "a", 0, 0).File), "two commits")
+	assert.Empty(t, readCommits(nil).of(place(controlPlaneURL, "dev", "a", 0, 0).File))
+}
+
+func TestWorkflowSays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	output, summary := filepath.Join(dir, "output"), filepath.Join(dir, "summary")
+	require.NoError(t, os.WriteFile(output, []byte("earlier=1\n"), 0o600))
+	require.NoError(t, os.WriteFile(summary, []byte("earlier\n\n"), 0o600))
+	var stderr bytes.Buffer
+	w := newWorkflow(actionsEnv(map[string]string{"GITHUB_OUTPUT": output, "GITHUB_STEP_SUMMARY": summary}), guardCommands(&stderr))
+	var diags diag.List
+	diags.Error("unknown-field", place(controlPlaneURL, "dev", "cluster-type.yaml", 5, 3), `unknown field "reconcilr"`, diag.Hint(`did you mean "reconciler"?`))
+	diags.Error("unknown-field", place(controlPlaneURL, "dev", "cluster-type.yaml", 5, 3), `unknown field "reconcilr"`, diag.Hint(`did you mean "reconciler"?`))
+	require.NoError(t, w.say(actionsReport{title: "kalypso render", verdict: "1 error: nothing was published", diags: diags, results: []actionsResult{publishedDev()}}))
+
+	assert.Equal(t, `::error file=cluster-type.yaml,line=5,col=3,title=unknown-field::unknown field "reconcilr"%0Ahint: did you mean "reconciler"?`+"\n",
+		stderr.String(), "once")
+	written, err := os.ReadFile(output)
+	require.NoError(t, err)
+	assert.Equal(t, "true", parseOutputs(t, string(written))["changed"])
+	assert.Equal(t, "1", parseOutputs(t, string(written))["earlier"], "what was there stays")
+	written, err = os.ReadFile(summary)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(written), "earlier\n\n## kalypso render\n\n1 error\\: nothing was published\n\n| | where"), string(written))
+}
+
+func TestWorkflowSaysWhatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := newWorkflow(actionsEnv(map[string]string{"GITHUB_OUTPUT": dir, "GITHUB_STEP_SUMMARY": filepath.Join(dir, "no", "such")}), guardCommands(&bytes.Buffer{}))
+	err := w.say(actionsReport{title: "kalypso render"})
+	require.ErrorContains(t, err, "write the outputs of the step: ")
+	require.ErrorContains(t, err, "write the summary of the step: ")
+	require.NoError(t, newWorkflow(actionsEnv(nil), guardCommands(&bytes.Buffer{})).say(actionsReport{}), "a runner that takes neither")
+}
