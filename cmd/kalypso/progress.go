@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// progressMode says how the progress of a run is shown.
+type progressMode int
+
+const (
+	// progressOff shows nothing: nobody is looking, or wants to.
+	progressOff progressMode = iota
+	// progressLines writes a line for each phase, for the log of a job.
+	progressLines
+	// progressLive keeps one line on a terminal up to date.
+	progressLive
+)
+
+const (
+	// progressEvery is how often a live line changes at most while a phase goes on.
+	progressEvery = 100 * time.Millisecond
+	// progressWidth is the longest live line: one that wraps cannot be rewritten.
+	progressWidth = 79
+	// longWait is a wait that is worth a line in a log.
+	longWait = 5 * time.Second
+)
+
+// progressMode is live on a terminal, under the same conditions as colour, and lines in a job.
+func (e *edges) progressMode(color string) progressMode {
+	switch {
+	case e.stderrTerminal && e.colourful(color, true):
+		return progressLive
+	case e.env("CI") != "":
+		return progressLines
+	default:
+		return progressOff
+	}
+}
+
+// progress shows people what a run is doing. A nil progress shows nothing. It is safe for concurrent
+// use.
+type progress struct {
+	mu    sync.Mutex
+	w     io.Writer
+	mode  progressMode
+	now   func() time.Time
+	doing string
+	// text is what the live line should show, and shown how many columns of it are on the screen.
+	text  string
+	shown int
+	drawn time.Time
+	// broken says that another writer has left a line unfinished, which must not be written over.
+	broken bool
+}
+
+// newProgress returns progress on w, for which people look at stderr.
+func newProgress(w io.Writer, mode progressMode, now func() time.Time) *progress {
+	return &progress{w: w, mode: mode, now: now}
+}
+
+// phase begins a part of the run, for example "reading dev".
+func (p *progress) phase(doing string) {
+	p.show(func() {
+		repeated := doing == p.doing
+		p.doing = doing
+		if p.mode == progressLines && !repeated {
+			fmt.Fprintln(p.w, diag.Safe(doing))
+		}
+		p.text = doing
+		p.draw()
+	})
+}
+
+// step says how much of the phase is done: "reading dev: 31/120 repositories".
+func (p *progress) step(done, total int, of string) {
+	p.show(func() {
+		p.text = fmt.Sprintf("%s: %d/%d %s", p.doing, done, total, of)
+		if done == total || p.now().Sub(p.drawn) >= progressEvery {
+			p.draw()
+		}
+	})
+}
+
+// wait says that nothing will happen for a while, and why: "waiting 30s as GitHub asks".
+func (p *progress) wait(d time.Duration, why string) {
+	p.show(func() {
+		p.text = strings.TrimSpace(fmt.Sprintf("waiting %v %s", d.Round(time.Second), why))
+		if p.mode == progressLines && d >= longWait {
+			fmt.Fprintln(p.w, diag.Safe(p.text))
+		}
+		p.draw()
+	})
+}
+
+// done takes the live line away; the run is over, or prints its result.
+func (p *progress) done() {
+	p.show(func() {
+		p.clear()
+		p.doing, p.text = "", ""
+	})
+}
+
+func (p *progress) show(change func()) {
+	if p == nil || p.mode == progressOff {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
+// draw rewrites the live line. It needs nothing of the terminal but the carriage return.
+func (p *progress) draw() {
+	if p.mode != progressLive || p.broken {
+		return
+	}
+	line := []rune(diag.Safe(p.text))
+	if len(line) > progressWidth {
+		line = append(line[:progressWidth-1], '…')
+	}
+	fmt.Fprint(p.w, "\r"+string(line)+strings.Repeat(" ", max(0, p.shown-len(line))))
+	p.shown, p.drawn = len(line), p.now()
+}
+
+func (p *progress) clear() {
+	if p.shown > 0 {
+		fmt.Fprint(p.w, "\r"+strings.Repeat(" ", p.shown)+"\r")
+		p.shown = 0
+	}
+}
+
+// beside returns a writer to the same screen that takes the live line away before it writes.
+func (p *progress) beside(w io.Writer) io.Writer {
+	if p == nil || p.mode != progressLive {
+		return w
+	}
+	return besideProgress{p, w}
+}
+
+type besideProgress struct {
+	p *progress
+	w io.Writer
+}
+
+func (b besideProgress) Write(text []byte) (int, error) {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	b.p.clear()
+	if len(text) > 0 {
+		b.p.broken = text[len(text)-1] != '\n'
+	}
+	return b.w.Write(text)
+}
