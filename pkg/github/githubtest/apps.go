@@ -1,0 +1,4 @@
+package githubtest
+
+// App is a GitHub App.
+type App struct{}

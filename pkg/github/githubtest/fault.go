@@ -1,0 +1,191 @@
+package githubtest
+
+import (
+	"net"
+	"net/http"
+	"path"
+	"strconv"
+	"time"
+)
+
+// Fault is something that goes wrong with a request. The request is recorded all the same.
+type Fault struct {
+	kind   faultKind
+	late   bool
+	answer answer
+}
+
+type faultKind int
+
+const (
+	faultNone faultKind = iota
+	faultAnswer
+	faultReset
+	faultCut
+	faultHang
+)
+
+// HTTPError answers with a status, and a body that is a page of a proxy.
+func HTTPError(code int) Fault {
+	return Fault{kind: faultAnswer, answer: answer{status: code, body: "<html>" + http.StatusText(code) + "</html>"}}
+}
+
+// Reset resets the connection before the request is looked at. For a request that may be repeated Go's client
+// does so, once, on its own.
+func Reset() Fault { return Fault{kind: faultReset} }
+
+// LostAnswer does what is asked for, then resets the connection.
+func LostAnswer() Fault { return Reset().Late() }
+
+// CutAnswer does what is asked for, then sends the first half of the answer.
+func CutAnswer() Fault { return Fault{kind: faultCut, late: true} }
+
+// Hang does nothing until the client gives up, or the server ends.
+func Hang() Fault { return Fault{kind: faultHang} }
+
+// SecondaryRateLimit refuses as GitHub does when too much came too fast. The status is 403 or 429. Without a
+// time after which to try again there is no Retry-After.
+func SecondaryRateLimit(status int, retryAfter time.Duration) Fault {
+	no := refuse(status, "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. "+
+		"If you reach out to GitHub Support for help, please include the request ID 0000:0000:0000000:0000000:00000000.")
+	no.doc = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits"
+	f := Fault{kind: faultAnswer, answer: no.answer()}
+	if retryAfter > 0 {
+		f = f.With("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	}
+	return f
+}
+
+// PrimaryRateLimit refuses as GitHub does when all requests of the hour are used up, until reset.
+func PrimaryRateLimit(status int, reset time.Time) Fault {
+	no := refuse(status, "API rate limit exceeded for installation ID 1.")
+	no.doc = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"
+	return Fault{kind: faultAnswer, answer: no.answer()}.
+		With("X-RateLimit-Limit", "5000").
+		With("X-RateLimit-Remaining", "0").
+		With("X-RateLimit-Used", "5000").
+		With("X-RateLimit-Resource", "core").
+		With("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
+}
+
+// Late does what is asked for before things go wrong: the client cannot know.
+func (f Fault) Late() Fault {
+	f.late = true
+	return f
+}
+
+// With adds a header to the answer.
+func (f Fault) With(header, value string) Fault {
+	headers := f.answer.header.Clone()
+	if headers == nil {
+		headers = http.Header{}
+	}
+	headers.Set(header, value)
+	f.answer.header = headers
+	return f
+}
+
+// When says which requests a fault is for.
+type When func(Request) bool
+
+// Always is every request.
+func Always(Request) bool { return true }
+
+// Nth is the request of that number, from 1.
+func Nth(n int) When { return func(r Request) bool { return r.Number == n } }
+
+// NthWrite is the writing request of that number, from 1.
+func NthWrite(n int) When { return func(r Request) bool { return r.Write == n } }
+
+// On is all requests with a method, or any if it is empty, to paths that match a pattern as in package path.
+func On(method, pattern string) When {
+	return func(r Request) bool {
+		matched, err := path.Match(pattern, r.Path)
+		return err == nil && matched && (method == "" || method == r.Method)
+	}
+}
+
+// First is the first n requests of those that when names.
+func First(n int, when When) When {
+	return func(r Request) bool {
+		if n == 0 || !when(r) {
+			return false
+		}
+		n--
+		return true
+	}
+}
+
+// injected is a fault and which requests it is for.
+type injected struct {
+	fault Fault
+	when  When
+}
+
+// Inject makes a fault happen. Of several for one request the first injected one does.
+func (s *Server) Inject(fault Fault, when When) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, injected{fault, when})
+}
+
+// Heal takes all faults away.
+func (s *Server) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+func (s *Server) faultFor(r Request) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, injected := range s.faults {
+		if injected.when(r) {
+			return injected.fault
+		}
+	}
+	return Fault{}
+}
+
+// perform answers a request, or lets the fault happen.
+func (s *Server) perform(w http.ResponseWriter, r *http.Request, fault Fault, handle func() answer) {
+	var a answer
+	if fault.late || fault.kind == faultNone {
+		a = handle()
+	}
+	switch fault.kind {
+	case faultReset:
+		reset(w)
+		return
+	case faultHang:
+		select {
+		case <-r.Context().Done():
+		case <-s.closed:
+		}
+		return
+	case faultAnswer:
+		a = fault.answer
+	}
+	body, err := a.bytes()
+	if err != nil {
+		s.violate(err.Error())
+	}
+	if fault.kind == faultCut {
+		a.write(w, body, len(body)/2)
+		_ = http.NewResponseController(w).Flush() // else nothing of it arrives
+		panic(http.ErrAbortHandler) // the way to break off that package http offers
+	}
+	a.write(w, body, len(body))
+}
+
+// reset ends the connection so that the client sees a reset rather than an end.
+func reset(w http.ResponseWriter) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // else it ends in the usual way, which is as good for most tests
+	}
+	_ = connection.Close()
+}

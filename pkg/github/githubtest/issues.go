@@ -1,0 +1,223 @@
+package githubtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// listIssues lists pull requests too, as GitHub does.
+func (c *call) listIssues() (answer, error) {
+	var wanted []string
+	if labels := c.query.Get("labels"); labels != "" {
+		wanted = strings.Split(labels, ",")
+	}
+	found := []*item{}
+	for _, i := range c.repo.items {
+		has := !slices.ContainsFunc(wanted, func(label string) bool { return !i.labelled(label) })
+		by := c.query.Get("creator")
+		if has && c.inState(i) && (by == "" || strings.EqualFold(by, i.Author)) {
+			found = append(found, i)
+		}
+	}
+	c.sort(found)
+	return page(c, found, c.repo.issueJSON)
+}
+
+// issueChange are the fields of a request that makes or changes an issue.
+type issueChange struct {
+	Title, Body, State *string
+	StateReason        *string `json:"state_reason"`
+	Labels             *[]labelName
+	Assignees          *[]string
+}
+
+// labelName is a label as requests name it: by its name, or an object that has one.
+type labelName string
+
+// UnmarshalJSON reads either form.
+func (n *labelName) UnmarshalJSON(data []byte) error {
+	var named struct{ Name string }
+	if err := json.Unmarshal(data, &named); err == nil {
+		*n = labelName(named.Name)
+		return nil
+	}
+	var name string
+	err := json.Unmarshal(data, &name)
+	*n = labelName(name)
+	return err
+}
+
+func (c *call) createIssue() (answer, error) {
+	asked, err := decode[issueChange](c)
+	if err != nil {
+		return answer{}, err
+	}
+	i := &item{Pull: Pull{Issue: Issue{Author: c.login()}}}
+	if err := c.repo.change(i, asked); err != nil {
+		return answer{}, err
+	}
+	return created(c.repo.issueJSON(c.repo.add(i)))
+}
+
+// issue is the issue or pull request that the path names.
+func (c *call) issue() (*item, error) {
+	i := c.repo.find(c.number("issue_number"))
+	if i == nil {
+		return nil, notFound()
+	}
+	return i, nil
+}
+
+func (c *call) showIssue() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(c.repo.issueJSON(i))
+}
+
+func (c *call) updateIssue() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	asked, err := decode[issueChange](c)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := c.repo.change(i, asked); err != nil {
+		return answer{}, err
+	}
+	return ok(c.repo.issueJSON(i))
+}
+
+// change changes an issue, or nothing of it.
+func (r *Repo) change(i *item, asked issueChange) error {
+	title, body := i.Title, i.Body
+	assign(&title, asked.Title)
+	assign(&body, asked.Body)
+	if err := r.checkText(title, body); err != nil {
+		return err
+	}
+	if asked.Assignees != nil {
+		for _, login := range *asked.Assignees {
+			if !r.assignable(login) {
+				return invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login})
+			}
+		}
+		i.Assignees = slices.Clone(*asked.Assignees)
+	}
+	if asked.State != nil {
+		if err := r.setState(i, *asked.State, asked.StateReason); err != nil {
+			return err
+		}
+	}
+	i.Title, i.Body = title, body
+	if asked.Labels != nil {
+		i.Labels = nil
+		r.label(i, *asked.Labels)
+	}
+	r.touch(i)
+	return nil
+}
+
+func (r *Repo) setState(i *item, wanted string, reason *string) error {
+	if i.pull {
+		return r.setPullState(i, wanted)
+	}
+	switch {
+	case wanted == state(i.Open):
+		return nil
+	case wanted == "closed":
+		r.close(i)
+		i.StateReason = "completed"
+	default:
+		r.reopen(i)
+		i.StateReason = "reopened"
+	}
+	assign(&i.StateReason, reason)
+	return nil
+}
+
+// assignable tells whether somebody may be assigned: who has access.
+func (r *Repo) assignable(login string) bool { return r.options.Collaborators[login] != "" }
+
+func (c *call) addAssignees() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	asked, err := decode[struct{ Assignees []string }](c)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, login := range asked.Assignees {
+		// Those that may not be assigned are passed over without a word.
+		if c.repo.assignable(login) && !slices.Contains(i.Assignees, login) {
+			i.Assignees = append(i.Assignees, login)
+		}
+	}
+	c.repo.touch(i)
+	return created(c.repo.issueJSON(i))
+}
+
+func (c *call) listComments() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	return page(c, i.Comments, func(comment Comment) object { return c.repo.commentJSON(i, comment) })
+}
+
+func (c *call) createComment() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	asked, err := decode[struct{ Body string }](c)
+	if err != nil {
+		return answer{}, err
+	}
+	switch {
+	case strings.TrimSpace(asked.Body) == "":
+		return answer{}, invalid(fieldError{
+			Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body cannot be blank",
+		})
+	case utf8.RuneCountInString(asked.Body) > bodyLimit:
+		return answer{}, invalid(fieldError{
+			Resource: "IssueComment", Code: "unprocessable", Field: "data",
+			Message: "Body is too long (maximum is 65536 characters)",
+		})
+	}
+	comment := c.repo.comment(i, c.login(), asked.Body)
+	a, err := created(c.repo.commentJSON(i, comment))
+	a.header = http.Header{"Location": {fmt.Sprintf("%s/issues/comments/%d", c.repo.url(), comment.ID)}}
+	return a, err
+}
+
+func (r *Repo) comment(i *item, author, body string) Comment {
+	r.comments++
+	comment := Comment{ID: r.comments, Author: author, Body: body, Created: r.server.now()}
+	i.Comments = append(i.Comments, comment)
+	r.touch(i)
+	return comment
+}
+
+func (r *Repo) commentJSON(i *item, comment Comment) object {
+	kind := "issues"
+	if i.pull {
+		kind = "pull"
+	}
+	url := fmt.Sprintf("%s/issues/comments/%d", r.url(), comment.ID)
+	return object{
+		"id": comment.ID, "node_id": fmt.Sprintf("IC_%d_%d", r.id, comment.ID), "url": url,
+		"html_url":  fmt.Sprintf("%s/%s/%d#issuecomment-%d", r.web(), kind, i.Number, comment.ID),
+		"issue_url": fmt.Sprintf("%s/issues/%d", r.url(), i.Number),
+		"body":      comment.Body, "user": r.user(comment.Author), "author_association": "CONTRIBUTOR",
+		"created_at": orNull(comment.Created), "updated_at": orNull(comment.Created),
+	}
+}

@@ -1,0 +1,156 @@
+package githubtest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Issue is an issue, or what a pull request shares with issues.
+type Issue struct {
+	Number      int
+	Title, Body string
+	Open        bool
+	// StateReason is "completed", "not_planned", "reopened" or empty.
+	StateReason       string
+	Author            string
+	Labels, Assignees []string
+	Comments          []Comment
+	Created, Updated  time.Time
+	// Closed is zero while it is open.
+	Closed time.Time
+}
+
+// Comment is a comment on an issue or a pull request.
+type Comment struct {
+	ID           int
+	Author, Body string
+	Created      time.Time
+}
+
+// Pull is a pull request.
+type Pull struct {
+	Issue
+	// Head and Base are branches.
+	Head, Base string
+	// HeadCommit is the tip of Head, or was when the pull request was closed; BaseCommit likewise.
+	HeadCommit, BaseCommit string
+	Draft, Merged          bool
+	MergedAt               time.Time
+	MergedBy               string
+	// MergeCommit is what Base came to be when it was merged.
+	MergeCommit string
+	// Reviewers are people, Teams the slugs of teams.
+	Reviewers, Teams []string
+	// AutoMerge is the method by which it will be merged on its own, or empty.
+	AutoMerge string
+}
+
+// item is what the numbers of a repository count: issues and pull requests.
+type item struct {
+	Pull
+	pull           bool
+	mergeableState string // overrides what is computed
+}
+
+// add gives an item the next number.
+func (r *Repo) add(i *item) *item {
+	now := r.server.now()
+	i.Number, i.Open, i.Created, i.Updated = len(r.items)+1, true, now, now
+	r.items = append(r.items, i)
+	return i
+}
+
+// find returns an item by number, or nil.
+func (r *Repo) find(number int) *item {
+	if number < 1 || number > len(r.items) {
+		return nil
+	}
+	return r.items[number-1]
+}
+
+func (r *Repo) touch(i *item) { i.Updated = r.server.now() }
+
+func (r *Repo) close(i *item) {
+	if i.Open {
+		i.Open, i.Closed, i.AutoMerge = false, r.server.now(), ""
+		r.touch(i)
+	}
+}
+
+func (r *Repo) reopen(i *item) {
+	i.Open, i.Closed = true, time.Time{}
+	r.touch(i)
+}
+
+// clone is a copy that shares nothing.
+func (i *item) clone() Pull {
+	p := i.Pull
+	p.Issue = i.cloneIssue()
+	p.Reviewers, p.Teams = slices.Clone(p.Reviewers), slices.Clone(p.Teams)
+	return p
+}
+
+func (i *item) cloneIssue() Issue {
+	copied := i.Issue
+	copied.Labels, copied.Assignees = slices.Clone(i.Labels), slices.Clone(i.Assignees)
+	copied.Comments = slices.Clone(i.Comments)
+	return copied
+}
+
+func state(open bool) string {
+	if open {
+		return "open"
+	}
+	return "closed"
+}
+
+// orNull is a time as JSON has it, or null if it is zero.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Format(time.RFC3339)
+}
+
+// issueJSON is an item as the endpoints of issues show it.
+func (r *Repo) issueJSON(i *item) object {
+	url, web := fmt.Sprintf("%s/issues/%d", r.url(), i.Number), fmt.Sprintf("%s/issues/%d", r.web(), i.Number)
+	o := r.sharedJSON(i)
+	o["node_id"], o["url"], o["html_url"] = fmt.Sprintf("I_%d_%d", r.id, i.Number), url, web
+	o["comments"], o["labels_url"] = len(i.Comments), url+"/labels{/name}"
+	o["repository_url"], o["comments_url"], o["events_url"] = r.url(), url+"/comments", url+"/events"
+	o["state_reason"] = nil
+	if i.StateReason != "" {
+		o["state_reason"] = i.StateReason
+	}
+	if i.pull {
+		pull, web := fmt.Sprintf("%s/pulls/%d", r.url(), i.Number), fmt.Sprintf("%s/pull/%d", r.web(), i.Number)
+		o["html_url"], o["draft"] = web, i.Draft
+		o["node_id"] = i.nodeID(r)
+		o["pull_request"] = object{
+			"url": pull, "html_url": web, "diff_url": web + ".diff", "patch_url": web + ".patch",
+			"merged_at": orNull(i.MergedAt),
+		}
+	}
+	return o
+}
+
+func (i *item) nodeID(r *Repo) string { return fmt.Sprintf("PR_%d_%d", r.id, i.Number) }
+
+// sharedJSON are the fields of issues and pull requests.
+func (r *Repo) sharedJSON(i *item) object {
+	o := object{
+		"id": r.id*1_000_000 + i.Number, "number": i.Number, "title": i.Title, "state": state(i.Open), "locked": false,
+		"user": r.user(i.Author), "labels": r.labelsJSON(i.Labels), "assignees": r.users(i.Assignees), "assignee": nil,
+		"body": nil, "milestone": nil, "author_association": "CONTRIBUTOR", "active_lock_reason": nil,
+		"created_at": orNull(i.Created), "updated_at": orNull(i.Updated), "closed_at": orNull(i.Closed),
+	}
+	if i.Body != "" {
+		o["body"] = i.Body
+	}
+	if len(i.Assignees) > 0 {
+		o["assignee"] = r.user(i.Assignees[0])
+	}
+	return o
+}

@@ -1,0 +1,132 @@
+package githubtest
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Label is a label of a repository. Names are the same in any case.
+type Label struct{ Name, Color, Description string }
+
+// hexColor is a colour without "#".
+var hexColor = regexp.MustCompile(`^[0-9a-fA-F]{6}$`)
+
+func (r *Repo) findLabel(name string) int {
+	return slices.IndexFunc(r.labels, func(l Label) bool { return strings.EqualFold(l.Name, name) })
+}
+
+func (i *item) labelled(name string) bool {
+	return slices.ContainsFunc(i.Labels, func(has string) bool { return strings.EqualFold(has, name) })
+}
+
+// label puts labels on. Those that the repository does not have it gets, as from GitHub.
+func (r *Repo) label(i *item, names []labelName) {
+	for _, name := range names {
+		at := r.findLabel(string(name))
+		if at < 0 {
+			at = len(r.labels)
+			r.labels = append(r.labels, Label{Name: string(name), Color: "ededed"})
+		}
+		if !i.labelled(string(name)) {
+			i.Labels = append(i.Labels, r.labels[at].Name)
+		}
+	}
+}
+
+func (r *Repo) labelJSON(l Label) object {
+	return object{
+		"id": r.findLabel(l.Name) + 1, "node_id": fmt.Sprintf("LA_%d_%d", r.id, r.findLabel(l.Name)+1),
+		"url": r.url() + "/labels/" + url.PathEscape(l.Name), "name": l.Name, "color": l.Color,
+		"description": l.Description, "default": false,
+	}
+}
+
+func (r *Repo) labelsJSON(names []string) []object {
+	labels := make([]object, len(names))
+	for i, name := range names {
+		labels[i] = r.labelJSON(r.labels[r.findLabel(name)])
+	}
+	return labels
+}
+
+func (c *call) listLabels() (answer, error) { return page(c, c.repo.labels, c.repo.labelJSON) }
+
+func (c *call) showLabel() (answer, error) {
+	at := c.repo.findLabel(c.values["name"])
+	if at < 0 {
+		return answer{}, notFound()
+	}
+	return ok(c.repo.labelJSON(c.repo.labels[at]))
+}
+
+func (c *call) createLabel() (answer, error) {
+	l, err := decode[Label](c)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case l.Name == "":
+		return answer{}, invalid(fieldError{Resource: "Label", Code: "missing_field", Field: "name"})
+	case c.repo.findLabel(l.Name) >= 0:
+		return answer{}, invalid(fieldError{Resource: "Label", Code: "already_exists", Field: "name"})
+	case len([]rune(l.Name)) > 50:
+		return answer{}, invalid(fieldError{Resource: "Label", Code: "custom", Field: "name", Message: "name is too long (maximum is 50 characters)"})
+	case len([]rune(l.Description)) > 100:
+		return answer{}, invalid(fieldError{Resource: "Label", Code: "custom", Field: "description", Message: "description is too long (maximum is 100 characters)"})
+	}
+	if l.Color == "" {
+		l.Color = "ededed"
+	}
+	if !hexColor.MatchString(l.Color) {
+		return answer{}, invalid(fieldError{Resource: "Label", Code: "invalid", Field: "color"})
+	}
+	c.repo.labels = append(c.repo.labels, l)
+	return created(c.repo.labelJSON(l))
+}
+
+func (c *call) listIssueLabels() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	return page(c, c.repo.labelsJSON(i.Labels), func(l object) object { return l })
+}
+
+func (c *call) addIssueLabels() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	var names []labelName
+	if bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("[")) {
+		names, err = decode[[]labelName](c)
+	} else {
+		var asked struct{ Labels []labelName }
+		asked, err = decode[struct{ Labels []labelName }](c)
+		names = asked.Labels
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	c.repo.label(i, names)
+	c.repo.touch(i)
+	return ok(c.repo.labelsJSON(i.Labels))
+}
+
+func (c *call) removeIssueLabel() (answer, error) {
+	i, err := c.issue()
+	if err != nil {
+		return answer{}, err
+	}
+	if !i.labelled(c.values["name"]) {
+		no := notFound()
+		no.message = "Label does not exist"
+		return answer{}, no
+	}
+	i.Labels = slices.DeleteFunc(i.Labels, func(has string) bool { return strings.EqualFold(has, c.values["name"]) })
+	c.repo.touch(i)
+	return ok(c.repo.labelsJSON(i.Labels))
+}

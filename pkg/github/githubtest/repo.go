@@ -1,0 +1,138 @@
+package githubtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RepoOptions are how a repository is set up. The zero value is a public one without branches, where every
+// merge method is allowed.
+type RepoOptions struct {
+	// Dir is a bare git repository whose branches the repository has. If it is empty, Push sets them, and they
+	// have no content.
+	Dir string
+	// DefaultBranch is "main" if it is empty.
+	DefaultBranch     string
+	Private, Archived bool
+	// Collaborators are "read", "write" or "admin" by login.
+	Collaborators map[string]string
+	// Teams are the slugs of teams with access.
+	Teams []string
+	// Labels are there from the start.
+	Labels []string
+	// MergeMethods are "merge", "squash" and "rebase"; nil means all.
+	MergeMethods []string
+	// AllowAutoMerge lets pull requests be merged by themselves.
+	AllowAutoMerge bool
+	// RequiredChecks are contexts of statuses that must be a success before anything is merged.
+	RequiredChecks []string
+	// Rules are what GET …/rules/branches answers, by branch.
+	Rules map[string][]Rule
+	// ActionsMayNotOpenPulls keeps github-actions[bot] from opening pull requests: the default of new
+	// organisations.
+	ActionsMayNotOpenPulls bool
+	// Workflows are the file names of workflows with a workflow_dispatch trigger.
+	Workflows []string
+}
+
+// Rule is a rule of a ruleset: "update", "creation", "non_fast_forward", "required_signatures"…
+type Rule struct {
+	Type       string
+	Ruleset    int
+	Parameters map[string]any
+}
+
+// Repo is a repository of a Server. Its methods may be called while the server serves. What people do with it
+// is in methods that panic if they fail, as they are for tests.
+type Repo struct {
+	// Name is owner/name.
+	Name string
+
+	server   *Server
+	id       int
+	options  RepoOptions
+	branches branches
+	items    []*item // number is place + 1
+	labels   []Label
+	comments int
+	statuses []Status
+	events   []Dispatch
+}
+
+// AddRepo makes a repository.
+func (s *Server) AddRepo(name string, options RepoOptions) *Repo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if options.DefaultBranch == "" {
+		options.DefaultBranch = "main"
+	}
+	r := &Repo{Name: name, server: s, id: len(s.repos) + 1, options: options, branches: memory{}}
+	if options.Dir != "" {
+		r.branches = gitDir{dir: options.Dir}
+	}
+	for _, label := range options.Labels {
+		r.labels = append(r.labels, Label{Name: label, Color: "ededed"})
+	}
+	s.repos[strings.ToLower(name)] = r
+	return r
+}
+
+// Repo returns the repository of that name, or nil.
+func (s *Server) Repo(name string) *Repo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.repos[strings.ToLower(name)]
+}
+
+func (r *Repo) owner() string {
+	owner, _, _ := strings.Cut(r.Name, "/")
+	return owner
+}
+
+func (r *Repo) url() string { return r.server.URL + "/repos/" + r.Name }
+func (r *Repo) web() string { return r.server.web() + "/" + r.Name }
+
+func (r *Repo) allows(method string) bool {
+	return r.options.MergeMethods == nil || slices.Contains(r.options.MergeMethods, method)
+}
+
+func (c *call) showRepo() (answer, error) { return ok(c.repo.json()) }
+
+func (r *Repo) json() object {
+	_, name, _ := strings.Cut(r.Name, "/")
+	return object{
+		"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": name, "full_name": r.Name,
+		"owner": r.user(r.owner()), "private": r.options.Private, "archived": r.options.Archived,
+		"default_branch": r.options.DefaultBranch, "url": r.url(), "html_url": r.web(),
+		"clone_url":          r.web() + ".git",
+		"allow_merge_commit": r.allows("merge"), "allow_squash_merge": r.allows("squash"),
+		"allow_rebase_merge": r.allows("rebase"), "allow_auto_merge": r.options.AllowAutoMerge,
+	}
+}
+
+// user is somebody, or a bot.
+func (r *Repo) user(login string) object {
+	kind := "User"
+	if strings.HasSuffix(login, "[bot]") {
+		kind = "Bot"
+	}
+	return object{
+		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": r.server.web() + "/" + login,
+		"url": r.server.URL + "/users/" + login, "site_admin": false,
+	}
+}
+
+func (r *Repo) users(logins []string) []object {
+	users := make([]object, len(logins))
+	for i, login := range logins {
+		users[i] = r.user(login)
+	}
+	return users
+}
+
+// mayWrite tells whether somebody may push.
+func (r *Repo) mayWrite(login string) bool {
+	access := r.options.Collaborators[login]
+	return access == "write" || access == "admin"
+}

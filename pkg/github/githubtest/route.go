@@ -1,0 +1,103 @@
+package githubtest
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// route is an endpoint.
+type route struct {
+	method, path string
+	// needs are the permissions that a token must have, as GitHub writes them in X-Accepted-GitHub-Permissions:
+	// alternatives with a semicolon between. Empty means that the endpoint sees to it.
+	needs  string
+	handle func(*call) (answer, error)
+
+	pattern *regexp.Regexp
+	names   []string
+}
+
+const (
+	onRepo  = "/repos/{owner}/{repo}"
+	onPull  = onRepo + "/pulls/{pull_number}"
+	onIssue = onRepo + "/issues/{issue_number}"
+
+	readIssues  = "issues=read; pull_requests=read"
+	writeIssues = "issues=write; pull_requests=write"
+)
+
+// routes are the endpoints that the stand-in has.
+func routes() []route {
+	table := []route{
+		{method: "GET", path: onRepo, needs: "metadata=read", handle: (*call).showRepo},
+		{method: "GET", path: onRepo + "/pulls", needs: "pull_requests=read", handle: (*call).listPulls},
+		{method: "POST", path: onRepo + "/pulls", needs: "pull_requests=write", handle: (*call).createPull},
+		{method: "GET", path: onPull, needs: "pull_requests=read", handle: (*call).showPull},
+		{method: "PATCH", path: onPull, needs: "pull_requests=write", handle: (*call).updatePull},
+		{method: "PUT", path: onPull + "/merge", needs: "contents=write", handle: (*call).mergePull},
+		{method: "POST", path: onPull + "/requested_reviewers", needs: "pull_requests=write", handle: (*call).requestReviewers},
+		{method: "GET", path: onRepo + "/issues", needs: readIssues, handle: (*call).listIssues},
+		{method: "POST", path: onRepo + "/issues", needs: "issues=write", handle: (*call).createIssue},
+		{method: "GET", path: onIssue, needs: readIssues, handle: (*call).showIssue},
+		{method: "PATCH", path: onIssue, needs: writeIssues, handle: (*call).updateIssue},
+		{method: "GET", path: onIssue + "/comments", needs: readIssues, handle: (*call).listComments},
+		{method: "POST", path: onIssue + "/comments", needs: writeIssues, handle: (*call).createComment},
+		{method: "POST", path: onIssue + "/assignees", needs: writeIssues, handle: (*call).addAssignees},
+		{method: "GET", path: onIssue + "/labels", needs: readIssues, handle: (*call).listIssueLabels},
+		{method: "POST", path: onIssue + "/labels", needs: writeIssues, handle: (*call).addIssueLabels},
+		{method: "DELETE", path: onIssue + "/labels/{name}", needs: writeIssues, handle: (*call).removeIssueLabel},
+		{method: "GET", path: onRepo + "/labels", needs: readIssues, handle: (*call).listLabels},
+		{method: "POST", path: onRepo + "/labels", needs: writeIssues, handle: (*call).createLabel},
+		{method: "GET", path: onRepo + "/labels/{name}", needs: readIssues, handle: (*call).showLabel},
+		{method: "GET", path: onRepo + "/git/ref/{ref}", needs: "contents=read", handle: (*call).showRef},
+		{method: "GET", path: onRepo + "/branches/{branch}", needs: "contents=read", handle: (*call).showBranch},
+		{method: "GET", path: onRepo + "/rules/branches/{branch}", needs: "metadata=read", handle: (*call).listRules},
+		{method: "GET", path: onRepo + "/collaborators/{username}/permission", needs: "metadata=read", handle: (*call).showPermission},
+	}
+	for i := range table {
+		table[i].compile()
+	}
+	return table
+}
+
+// compile makes a pattern of the path. Branches and other refs may hold slashes.
+func (r *route) compile() {
+	var pattern strings.Builder
+	for part := range strings.SplitSeq(r.path[1:], "/") {
+		name, variable := strings.CutPrefix(part, "{")
+		name = strings.TrimSuffix(name, "}")
+		switch {
+		case !variable:
+			pattern.WriteString("/" + regexp.QuoteMeta(part))
+			continue
+		case name == "ref" || name == "branch":
+			pattern.WriteString("/(.+)")
+		default:
+			pattern.WriteString("/([^/]+)")
+		}
+		r.names = append(r.names, name)
+	}
+	r.pattern = regexp.MustCompile("^" + pattern.String() + "$")
+}
+
+// match returns the values of the path's variables.
+func (r *route) match(method, escapedPath string) (map[string]string, bool) {
+	found := r.pattern.FindStringSubmatch(escapedPath)
+	if method != r.method || found == nil {
+		return nil, false
+	}
+	values := map[string]string{}
+	for i, name := range r.names {
+		value, err := url.PathUnescape(found[i+1])
+		if err != nil {
+			return nil, false
+		}
+		values[name] = value
+	}
+	return values, true
+}
+
+// writes tells whether the route changes something.
+func (r *route) writes() bool { return r.method != http.MethodGet }
