@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/fatih/color"
 	"github.com/mattn/go-isatty"
@@ -20,6 +22,8 @@ type edges struct {
 	stdoutTerminal, stderrTerminal bool
 	// workingDir is the folder that the command was started in.
 	workingDir func() (string, error)
+	// sleep waits, or until ctx is done, whose error it then returns.
+	sleep func(ctx context.Context, d time.Duration) error
 }
 
 // system returns the edges of the process.
@@ -27,7 +31,19 @@ func system() *edges {
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		workingDir: os.Getwd,
+		workingDir: os.Getwd, sleep: sleep,
+	}
+}
+
+// sleep waits by the clock.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -57,8 +57,15 @@ var otherRules = map[string]string{
 	"not-text":            "A YAML file is not UTF-8 text, or holds a NUL byte.",
 	"other-branch":        "The work tree of a clone holds another branch than the one that is asked for.",
 	"output-folder":       "The folder of `--output-dir` cannot be written, or holds something that is not kalypso's.",
+	"foreign-commits":     "The deployment branch holds commits that kalypso did not make. `--force` overwrites them.",
+	"foreign-path":        "Something that kalypso did not write stands where the output is to be published.",
+	"gitops-path":         "The GitOpsRepo has a new `path`, but the output that the clusters pull lies at the root of its branch.",
+	"lost-races":          "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
+	"many-deletions":      "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",
+	"no-gitops-repo":      "The environment has no GitOpsRepo, so there is nowhere to publish it.",
 	"output-path":         "A file would be written where none of ours may be.",
 	"pack-refused":        "What a server sends would exhaust the machine, or is damaged.",
+	"push-refused":        "A server does not let kalypso write a branch. The message has the reason that it gives, the hint what can be done.",
 	"remote-branch":       "A clone has the branch only as a remote-tracking one, which was read.",
 	"remote-failed":       "A server fails again and again, or speaks no git.",
 	"schema-too-large":    "A JSON Schema is larger, or nested deeper, than can be checked.",
@@ -93,7 +100,16 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 		}
 	}
 	found := 0
-	require.NoError(t, filepath.WalkDir("../../pkg", func(path string, entry os.DirEntry, err error) error {
+	for _, room := range []string{"../../pkg", "."} {
+		found += checkRules(t, room, documented)
+	}
+	assert.Greater(t, found, 50, "the pattern does not find the rules any more")
+}
+
+// checkRules reads the code below a folder for rules that are not documented, and counts them.
+func checkRules(t *testing.T, room string, documented map[string]bool) (found int) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(room, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -105,7 +121,7 @@ func TestEveryRuleIsDocumented(t *testing.T) {
 		}
 		return err
 	}))
-	assert.Greater(t, found, 50, "the pattern does not find the rules any more")
+	return found
 }
 
 var ruleOf = regexp.MustCompile(`: (error|warning|notice): .* \[([a-z0-9-]+)\]$|^(error|warning|notice): .* \[([a-z0-9-]+)\]$`)

@@ -20,6 +20,7 @@ const ruleOutputFolder = "output-folder"
 // renderOptions are the flags of kalypso render.
 type renderOptions struct {
 	fleetFlags
+	publishFlags
 	outputDir string
 	dryRun    bool
 	exitCode  bool
@@ -29,20 +30,25 @@ func newRender(e *edges) *cobra.Command {
 	opts := &renderOptions{}
 	cmd := &cobra.Command{
 		Use:   "render",
-		Short: "Compile an environment",
+		Short: "Compile an environment and publish it",
 		Long: `Compile an environment: schedule its deployment targets on its cluster types and render
-the manifests of each.
+the manifests of each. The result is published: one commit on the branch deployment/BRANCH of
+each GitOps repository, and a pull request from there, which is updated in place. Nothing is
+published if nothing changed.
 
---dry-run shows how the result differs from the GitOps branch. --output-dir writes it to a
-folder; with several environments, to a folder for each below it.`,
-		Example: `  kalypso render --env dev --dry-run
+--dry-run shows how the result differs from the GitOps branch and publishes nothing.
+--output-dir writes it to a folder instead; with several environments, to a folder for each
+below it.`,
+		Example: `  kalypso render --env dev
+  kalypso render --env dev --dry-run
   kalypso render --env dev --control-plane ./control-plane --output-dir out
   kalypso render --env dev --dry-run --replace 'https://github.com/acme/*=../*'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRender(cmd.Context(), e, opts) },
 	}
-	opts.add(cmd, e)
-	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder`; what kalypso did not write there stays")
+	opts.fleetFlags.add(cmd, e)
+	opts.publishFlags.add(cmd)
+	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` and publish nothing; what kalypso did not write there stays")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the difference to the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	return cmd
@@ -52,8 +58,9 @@ func (o *renderOptions) check() error {
 	switch {
 	case o.dryRun && o.outputDir != "":
 		return usageError("--dry-run changes nothing, --output-dir writes a folder: give one of them")
-	case !o.dryRun && o.outputDir == "":
-		return usageError("say what to do with the result: either --dry-run or --output-dir FOLDER")
+	}
+	if err := o.publishFlags.check(); err != nil {
+		return err
 	}
 	return o.fleetFlags.check()
 }
@@ -69,6 +76,9 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 		return err
 	}
 	defer session.close()
+	if !opts.dryRun && opts.outputDir == "" {
+		return session.publish(ctx, opts)
+	}
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, opts.published(session, environment.Name.Value))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
@@ -49,8 +50,47 @@ type changeResult struct {
 	Plan       planResult     `json:"plan"`
 	Targets    []targetResult `json:"targets"`
 	Files      []fileResult   `json:"files"`
+	// Published is what became of it; missing if it was not to be published.
+	Published *publishedResult `json:"published,omitempty"`
 
 	change *gitops.Change
+}
+
+// publishedResult is what became of a change at its GitOps repository.
+type publishedResult struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	// Commit is what holds the output; Pushed says that it was pushed in this run.
+	Commit string `json:"commit,omitempty"`
+	Pushed bool   `json:"pushed"`
+	// PullRequest is missing where there is none.
+	PullRequest *pullRequestResult `json:"pullRequest,omitempty"`
+	// Closed are pull requests that this one replaces, or that have no point any more.
+	Closed []pullRequestResult `json:"closed,omitempty"`
+	Notes  []string            `json:"notes,omitempty"`
+}
+
+type pullRequestResult struct {
+	Number int    `json:"number"`
+	URL    string `json:"url"`
+	// Action is created, updated, unchanged or declined; empty for one that was closed.
+	Action gitops.SubmissionAction `json:"action,omitempty"`
+}
+
+func newPublishedResult(destination *gitops.Destination, published gitops.Published) *publishedResult {
+	r := &publishedResult{
+		Repo: destination.Name, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,
+	}
+	closed := published.Withdrawn
+	if request := published.Request; request != nil {
+		r.PullRequest = &pullRequestResult{request.PullRequest.Number, request.PullRequest.URL, request.Action}
+		r.Notes = append(r.Notes, request.Notes...)
+		closed = append(closed, request.Closed...)
+	}
+	for _, request := range closed {
+		r.Closed = append(r.Closed, pullRequestResult{Number: request.Number, URL: request.URL})
+	}
+	return r
 }
 
 // planResult counts deployment targets.
@@ -99,8 +139,8 @@ func newChangeResult(change *gitops.Change, output gitops.Output) *changeResult 
 	return r
 }
 
-func newReport(s *session) report {
-	r := report{FormatVersion: formatVersion, Environments: []environmentResult{}, Diagnostics: diagnosticResults(s.diags)}
+func newReport(s *session, diags diag.List) report {
+	r := report{FormatVersion: formatVersion, Environments: []environmentResult{}, Diagnostics: diagnosticResults(diags)}
 	for _, result := range s.results {
 		r.Environments = append(r.Environments, newEnvironmentResult(result))
 	}

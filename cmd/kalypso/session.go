@@ -19,7 +19,10 @@ type session struct {
 	compiler     *compiler
 	environments []*model.Environment
 	results      []*result
-	diags        diag.List
+	// diags are those of no environment; an environment's own are in its result.
+	diags diag.List
+	// publishedBefore is what earlier tries have published, by destination.
+	publishedBefore map[string]gitops.Published
 	// listed says that the result is worth showing although there are errors.
 	listed bool
 	// doing is what the run is about, for when it is stopped.
@@ -42,24 +45,41 @@ func (f *fleetFlags) start(ctx context.Context, e *edges, all bool) (*session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &session{edges: e, flags: f, reader: reader, doing: "reading the control plane"}
-	environments, diags := loader.Environments(ctx)
-	s.diags = diags
-	if ctx.Err() != nil {
-		defer s.close()
-		return nil, s.stopped(ctx)
-	}
-	if diags.HasErrors() {
-		defer s.close()
-		return nil, s.finish("nothing was compiled")
-	}
-	s.environments, err = f.choose(e, environments, all)
-	if err != nil {
+	s := &session{edges: e, flags: f}
+	if err := s.readControlPlane(ctx, reader, loader, all); err != nil {
 		s.close()
 		return nil, err
 	}
-	s.compiler = &compiler{reader: reader, loader: loader, names: environmentNames(environments)}
 	return s, nil
+}
+
+// reopen reads the control plane anew. What was compiled and published stays.
+func (s *session) reopen(ctx context.Context) error {
+	reader, loader, err := s.flags.open(s.edges)
+	if err != nil {
+		return err
+	}
+	s.close()
+	return s.readControlPlane(ctx, reader, loader, true)
+}
+
+// readControlPlane reads the environments and, the first time, chooses among them.
+func (s *session) readControlPlane(ctx context.Context, reader *gitops.Reader, loader *gitops.Loader, all bool) error {
+	s.reader, s.doing = reader, "reading the control plane"
+	environments, diags := loader.Environments(ctx)
+	s.diags = diags
+	if ctx.Err() != nil {
+		return s.stopped(ctx)
+	}
+	if diags.HasErrors() {
+		return s.finish("nothing was compiled")
+	}
+	s.compiler = &compiler{reader: reader, loader: loader, names: environmentNames(environments)}
+	chosen, err := s.flags.choose(s.edges, environments, all)
+	if err == nil && s.environments == nil {
+		s.environments = chosen
+	}
+	return err
 }
 
 func (s *session) close() {
@@ -78,16 +98,37 @@ func (s *session) compile(ctx context.Context, environment *model.Environment, f
 		s.doing = "rendering " + environment.Name.Value
 		s.compiler.render(ctx, compiled, folder)
 	}
-	for _, d := range compiled.diags {
-		if d.At.IsZero() && len(s.environments) > 1 {
-			d.Message = environment.Name.Value + ": " + d.Message
+	if len(s.environments) > 1 {
+		for i, d := range compiled.diags {
+			if d.At.IsZero() {
+				compiled.diags[i].Message = environment.Name.Value + ": " + d.Message
+			}
 		}
-		s.diags = append(s.diags, d)
+	}
+	again := slices.IndexFunc(s.results, func(r *result) bool { return r.environment.Name.Value == environment.Name.Value })
+	if again >= 0 {
+		s.results[again] = &result{compiled: compiled}
+		return
 	}
 	s.results = append(s.results, &result{compiled: compiled})
 }
 
-func (s *session) failed() bool { return s.diags.HasErrors() }
+// result returns what came of an environment that was compiled.
+func (s *session) result(environment *model.Environment) *result {
+	i := slices.IndexFunc(s.results, func(r *result) bool { return r.environment.Name.Value == environment.Name.Value })
+	return s.results[i]
+}
+
+// all returns the diagnostics of the run so far.
+func (s *session) all() diag.List {
+	all := slices.Clone(s.diags)
+	for _, r := range s.results {
+		all.Add(r.diags)
+	}
+	return all
+}
+
+func (s *session) failed() bool { return s.all().HasErrors() }
 
 func (s *session) changed() bool {
 	return slices.ContainsFunc(s.results, func(r *result) bool {
@@ -98,41 +139,41 @@ func (s *session) changed() bool {
 // finish prints the result and the diagnostics, and returns the error that the run ends with.
 // without says what errors kept from happening.
 func (s *session) finish(without string) error {
-	s.diags = s.diags.Sorted()
+	diags := s.all().Sorted()
 	if s.flags.format != formatText {
-		if err := printStructured(s.stdout, s.flags.format, newReport(s)); err != nil {
+		if err := printStructured(s.stdout, s.flags.format, newReport(s, diags)); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
-		return s.verdict()
+		return verdict(diags)
 	}
-	printDiagnostics(s.stderr, s.diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
+	printDiagnostics(s.stderr, diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
 	if !s.failed() || s.listed {
 		if err := s.printText(); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
 	}
-	if summary := s.diags.Summary(); summary != "" {
+	if summary := diags.Summary(); summary != "" {
 		if s.failed() && without != "" {
 			summary += ": " + without
 		}
 		fmt.Fprintln(s.stderr, summary)
 	}
-	return s.verdict()
+	return verdict(diags)
 }
 
 // verdict is the exit code. That time is up explains the rest; remote failures are not the model's fault, and hide what else is wrong.
-func (s *session) verdict() error {
-	if !s.failed() {
+func verdict(diags diag.List) error {
+	if !diags.HasErrors() {
 		return nil
 	}
-	if slices.ContainsFunc(s.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleTimeUp }) {
+	if slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == ruleTimeUp }) {
 		return &exitError{code: exitTimeUp}
 	}
 	code := exitModel
-	for _, d := range s.diags {
+	for _, d := range diags {
 		switch {
 		case d.Severity != diag.Error:
-		case gitops.IsRemote(d.Rule):
+		case gitops.IsRemote(d.Rule), d.Rule == ruleLostRaces:
 			return &exitError{code: exitRemote}
 		case d.At.IsZero() && (d.Rule == gitops.RuleInvalidRepository || d.Rule == gitops.RuleRefusedURL):
 			code = exitUsage // the command line names what cannot be read

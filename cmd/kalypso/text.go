@@ -50,7 +50,27 @@ func (p textPrinter) result(r *result, named bool) {
 		} else {
 			fmt.Fprint(p, name)
 		}
-		p.change(change, r.folder == "")
+		p.change(change, r.folder == "" && change.Published == nil)
+		p.published(change.Published)
+	}
+}
+
+// published says what became of a change.
+func (p textPrinter) published(r *publishedResult) {
+	if r == nil {
+		return
+	}
+	if r.Pushed {
+		fmt.Fprintf(p, "pushed %.12s to %s of %s\n", r.Commit, diag.Safe(r.Branch), r.Repo)
+	}
+	if request := r.PullRequest; request != nil && request.Number > 0 {
+		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.Number, request.Action, diag.Safe(request.URL))
+	}
+	for _, closed := range r.Closed {
+		fmt.Fprintf(p, "pull request #%d closed: %s\n", closed.Number, diag.Safe(closed.URL))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
 	}
 }
 

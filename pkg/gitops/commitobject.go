@@ -15,17 +15,17 @@ type newCommit struct {
 	tree plumbing.Hash
 	// parents are in order; there are none for the first commit of a branch.
 	parents           []plumbing.Hash
-	author, committer identity
+	author, committer Identity
 	// when is written in UTC and whole seconds, for author and committer.
 	when time.Time
 	// message ends in a line break, or gets one.
 	message string
 	// key signs the commit; nil leaves it unsigned.
-	key *signingKey
+	key *SigningKey
 }
 
-// identity is who made a commit.
-type identity struct{ name, email string }
+// Identity is who makes a commit.
+type Identity struct{ Name, Email string }
 
 // object returns the commit as git writes it.
 func (c newCommit) object() (newObject, error) {
@@ -61,16 +61,16 @@ func (c newCommit) object() (newObject, error) {
 }
 
 // line writes who and when as commits have it. Git leaves the same characters out of names.
-func (i identity) line(when time.Time) (string, error) {
+func (i Identity) line(when time.Time) (string, error) {
 	if when.Unix() < 0 {
 		return "", fmt.Errorf("the date %s is before 1970", when.UTC().Format(time.DateOnly))
 	}
-	name, email := cleanIdentity(i.name), cleanIdentity(i.email)
+	name, email := cleanIdentity(i.Name), cleanIdentity(i.Email)
 	if name == "" {
-		return "", fmt.Errorf("nothing is left of the name %q that a commit may hold", i.name)
+		return "", fmt.Errorf("nothing is left of the name %q that a commit may hold", i.Name)
 	}
 	if email == "" {
-		return "", fmt.Errorf("nothing is left of the email address %q that a commit may hold", i.email)
+		return "", fmt.Errorf("nothing is left of the email address %q that a commit may hold", i.Email)
 	}
 	return fmt.Sprintf("%s <%s> %d +0000", name, email, when.Unix()), nil
 }

@@ -52,7 +52,12 @@ const (
 // IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,
 // rather than of the fleet.
 func IsRemote(rule string) bool {
-	return rule == RuleAccessDenied || rule == RuleHostUnreachable || rule == RuleRemoteFailed
+	switch rule {
+	case RuleAccessDenied, RuleHostUnreachable, RuleRemoteFailed, RulePushRefused:
+		return true
+	default:
+		return false
+	}
 }
 
 // Error is a repository that could not be read.

@@ -36,8 +36,9 @@ type Reader struct {
 	// standIns are the paths that stand for repositories, by normal name.
 	standIns map[string]string
 	// pins are the branches that were resolved; they stay so.
-	pins map[pin]plumbing.Hash
-	open []io.Closer
+	pins  map[pin]plumbing.Hash
+	open  []io.Closer
+	early early
 }
 
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
@@ -174,6 +175,9 @@ func (r *Reader) tip(ctx context.Context, at location, ref model.Ref) (string, e
 func (r *Reader) clean(err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, ErrMoved) {
+		return err // it has names of branches in it, no secrets
 	}
 	var e *Error
 	if !errors.As(err, &e) {

@@ -3,7 +3,6 @@ package gitops
 import (
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // explain turns the failure of a remote repository into an Error for people, without secrets.
@@ -53,12 +52,8 @@ func (m *remote) explainStatus(status *statusError) *Error {
 	switch {
 	case transient(status):
 		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
-	case status.code == http.StatusUnauthorized, status.code == http.StatusForbidden, status.code == http.StatusNotFound:
-		shown := "no credential was sent"
-		if w, ok := m.wire.(*httpWire); ok && w.credential != nil {
-			shown = "the one from " + w.credential.origin + " was sent"
-		}
-		return m.denied(shown).hint(m.keys.advice(m.role, m.at.address)).remark(status.text)
+	case denies(status.code):
+		return m.denied(m.shown()).hint(m.keys.advice(m.role, m.at.address)).remark(status.text)
 	default:
 		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
 	}

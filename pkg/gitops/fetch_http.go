@@ -25,8 +25,13 @@ type httpWire struct {
 	credential *credential
 }
 
+// The services of git's protocol: what is asked for, and what is sent.
 const (
-	uploadPackService = "git-upload-pack"
+	uploadPackService  = "git-upload-pack"
+	receivePackService = "git-receive-pack"
+)
+
+const (
 	// userAgent begins as git's own does: some servers answer nobody else.
 	userAgent = "git/kalypso"
 	// maxAdvertisement bounds the list of references in bytes.
@@ -77,16 +82,21 @@ func sameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
-// advertise asks for the references and the capabilities of the server.
+// advertise implements wire.
 func (w *httpWire) advertise(at attempt) (*packp.AdvRefs, error) {
-	query := "/info/refs?service=" + uploadPackService
-	answer, err := w.send(at, http.MethodGet, w.base+query, nil)
+	return w.advertiseFor(at, uploadPackService)
+}
+
+// advertiseFor asks for the references and the capabilities of the server.
+func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, error) {
+	query := "/info/refs?service=" + service
+	answer, err := w.send(at, httpRequest{method: http.MethodGet, url: w.base + query})
 	if err != nil {
 		return nil, err
 	}
 	defer answer.Body.Close()
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-	if kind != "application/x-"+uploadPackService+"-advertisement" {
+	if kind != "application/x-"+service+"-advertisement" {
 		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", oneLine(kind))}
 	}
 	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
@@ -108,7 +118,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 	if err := encodeRequest(&body, request); err != nil {
 		return nil, err
 	}
-	answer, err := w.send(at, http.MethodPost, w.base+"/"+uploadPackService, &body)
+	answer, err := w.post(at, uploadPackService, &body)
 	if err != nil {
 		return nil, err
 	}
@@ -130,20 +140,26 @@ func encodeRequest(w io.Writer, request *packp.UploadPackRequest) error {
 	return pktline.NewEncoder(w).EncodeString("done\n")
 }
 
+// httpRequest is what is sent; body is nil if there is none.
+type httpRequest struct {
+	method, url, service string
+	body                 io.Reader
+}
+
+func (w *httpWire) post(at attempt, service string, body io.Reader) (*http.Response, error) {
+	return w.send(at, httpRequest{http.MethodPost, w.base + "/" + service, service, body})
+}
+
 // send sends a request and returns the answer if its status is 200.
-func (w *httpWire) send(at attempt, method, target string, body *bytes.Buffer) (*http.Response, error) {
-	var content io.Reader
-	if body != nil {
-		content = body
-	}
-	request, err := http.NewRequestWithContext(at.ctx, method, target, content)
+func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(at.ctx, r.method, r.url, r.body)
 	if err != nil {
 		return nil, &serverError{"its URL is malformed"}
 	}
 	request.Header.Set("User-Agent", userAgent)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/x-"+uploadPackService+"-request")
-		request.Header.Set("Accept", "application/x-"+uploadPackService+"-result")
+	if r.body != nil {
+		request.Header.Set("Content-Type", "application/x-"+r.service+"-request")
+		request.Header.Set("Accept", "application/x-"+r.service+"-result")
 	}
 	if w.credential != nil {
 		request.SetBasicAuth(w.credential.user, w.credential.password)

@@ -106,7 +106,7 @@ func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.S
 	}
 	tree := newTreeFS(ctx, repo, commit)
 	tree.parsed = &repo.parsed
-	source.Commit, source.FS = id.String(), tree
+	source.Commit, source.Committed, source.FS = id.String(), commit.when, tree
 	if _, err := checkTree(source, repo.name); err != nil {
 		return err
 	}

@@ -59,6 +59,23 @@ func (m *memo[K, V]) call(key K) (c *call[V], mine bool) {
 	return c, true
 }
 
+// values returns what was done so far and succeeded.
+func (m *memo[K, V]) values() []V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var values []V
+	for _, c := range m.calls {
+		select {
+		case <-c.done:
+			if c.err == nil {
+				values = append(values, c.value)
+			}
+		default:
+		}
+	}
+	return values
+}
+
 func (m *memo[K, V]) forget(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -102,13 +102,10 @@ func (m *remote) advertise(ctx context.Context) error {
 		return err
 	}
 	m.capabilities = refs.Capabilities
-	m.branches = map[string]plumbing.Hash{}
+	m.branches = branchesOf(refs)
 	m.advertised = map[plumbing.Hash]bool{}
-	for name, id := range refs.References {
+	for _, id := range refs.References {
 		m.advertised[id] = true
-		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
-			m.branches[branch] = id
-		}
 	}
 	m.standard = standardBranch(refs, m.branches)
 	_, overHTTP := m.wire.(*httpWire)
@@ -198,7 +195,7 @@ func (r *Reader) readRemote(ctx context.Context, at location, source *model.Sour
 	}
 	tree := newTreeFS(ctx, fetched{m, id}, commit)
 	tree.parsed = &m.parsed
-	source.Commit, source.FS = id.String(), tree
+	source.Commit, source.Committed, source.FS = id.String(), commit.when, tree
 	files, err := checkTree(source, at.String())
 	if err != nil {
 		return err

@@ -81,11 +81,16 @@ func (k agentKeys) ClientConfig() (*ssh.ClientConfig, error) {
 	}, nil
 }
 
-// connect opens a session. go-git cannot be interrupted meanwhile; it is left behind.
+// connect opens a session for fetching.
 func (w *sshWire) connect(ctx context.Context) (transport.UploadPackSession, error) {
+	return connectSSH(ctx, w, w.client.NewUploadPackSession)
+}
+
+// connectSSH opens a session. go-git cannot be interrupted meanwhile; it is left behind.
+func connectSSH[S io.Closer](ctx context.Context, w *sshWire, open func(*transport.Endpoint, transport.AuthMethod) (S, error)) (none S, err error) {
 	agent, err := gitssh.NewSSHAgentAuth(w.endpoint.User)
 	if err != nil {
-		return nil, &sshError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
+		return none, &sshError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
 	}
 	port := max(w.endpoint.Port, 0)
 	if port == 0 {
@@ -93,12 +98,12 @@ func (w *sshWire) connect(ctx context.Context) (transport.UploadPackSession, err
 	}
 	keys := agentKeys{agent, net.JoinHostPort(strings.Trim(w.endpoint.Host, "[]"), strconv.Itoa(port))}
 	type outcome struct {
-		session transport.UploadPackSession
+		session S
 		err     error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		session, err := w.client.NewUploadPackSession(w.endpoint, keys)
+		session, err := open(w.endpoint, keys)
 		done <- outcome{session, err}
 	}()
 	select {
@@ -110,7 +115,7 @@ func (w *sshWire) connect(ctx context.Context) (transport.UploadPackSession, err
 				_ = o.session.Close()
 			}
 		}()
-		return nil, ctx.Err()
+		return none, ctx.Err()
 	}
 }
 

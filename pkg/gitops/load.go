@@ -37,11 +37,13 @@ type ControlPlane struct {
 type Loader struct {
 	reader       *Reader
 	controlPlane ControlPlane
+	// main is the base branch of the control plane, once it is read.
+	main *model.Source
 }
 
 // NewLoader returns a Loader that reads through reader.
 func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
-	return &Loader{reader, controlPlane}
+	return &Loader{reader: reader, controlPlane: controlPlane}
 }
 
 // Environments reads the environments of the control plane, in order of name.
@@ -86,7 +88,7 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 		}
 	}
 	if sources[0] != nil {
-		l.controlPlane.BaseBranch = sources[0].Ref.Branch
+		l.controlPlane.BaseBranch, l.main = sources[0].Ref.Branch, sources[0]
 	}
 	return sources[0], diags
 }

@@ -16,6 +16,8 @@ type Output struct {
 	// Tree is the folder of the output at the tip of the branch; nil if it cannot be read, for the
 	// reasons in Diags.
 	Tree fs.FS
+	// Root is the whole tree that Tree is in.
+	Root fs.FS
 	// New says that Tree is nil because there is nothing to read yet: no such branch, or no such
 	// folder on this machine. Otherwise what is published is not known.
 	New bool
@@ -28,12 +30,13 @@ type Output struct {
 func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 	outputs := make([]Output, len(fleet.GitOpsRepos))
 	for i, repo := range fleet.GitOpsRepos {
-		outputs[i] = r.readOutput(ctx, repo)
+		outputs[i] = r.ReadOutput(ctx, repo)
 	}
 	return outputs
 }
 
-func (r *Reader) readOutput(ctx context.Context, repo *model.GitOpsRepo) Output {
+// ReadOutput reads one GitOps branch.
+func (r *Reader) ReadOutput(ctx context.Context, repo *model.GitOpsRepo) Output {
 	output := Output{Repo: repo}
 	ref := outputRef(repo)
 	r.prepare([]model.Ref{ref})
@@ -44,7 +47,7 @@ func (r *Reader) readOutput(ctx context.Context, repo *model.GitOpsRepo) Output 
 		output.New = isNew(err)
 		return output
 	}
-	output.Commit = source.Commit
+	output.Commit, output.Root = source.Commit, source.FS
 	output.Tree = below(source.FS, cleanPath(repo.Path.Value))
 	return output
 }

@@ -93,7 +93,7 @@ func TestWrittenPackIsTakenByGit(t *testing.T) {
 	require.NoError(t, err)
 	built, err := buildTree(opened.repo, parent.tree, ".", edits)
 	require.NoError(t, err)
-	who := identity{"Test", "test@example.com"}
+	who := Identity{"Test", "test@example.com"}
 	commit, err := newCommit{
 		tree: built.id, parents: []plumbing.Hash{plumbing.NewHash(ids[0])}, author: who, committer: who, when: time.Unix(1_700_000_001, 0), message: "change",
 	}.object()

@@ -12,12 +12,12 @@ import (
 // signatureNamespace is what git signs for: a signature for something else is none of a commit.
 const signatureNamespace = "git"
 
-// signingKey signs commits, always in the same way: of the kinds of SSH keys only ed25519 needs no chance.
-type signingKey struct{ signer ssh.Signer }
+// SigningKey signs commits, always in the same way: of the kinds of SSH keys only ed25519 needs no chance.
+type SigningKey struct{ signer ssh.Signer }
 
-// parseSigningKey reads a private key as ssh-keygen -t ed25519 writes it. Errors say nothing of what is
+// ParseSigningKey reads a private key as ssh-keygen -t ed25519 writes it. Errors say nothing of what is
 // in it.
-func parseSigningKey(file []byte) (*signingKey, error) {
+func ParseSigningKey(file []byte) (*SigningKey, error) {
 	if _, _, _, _, err := ssh.ParseAuthorizedKey(file); err == nil {
 		return nil, errors.New("it is a public key; the private one is needed, without .pub at the end of its name")
 	}
@@ -31,11 +31,11 @@ func parseSigningKey(file []byte) (*signingKey, error) {
 	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:
 		return nil, fmt.Errorf("it is of the type %s; signatures need ssh-ed25519 to be the same every time", signer.PublicKey().Type())
 	}
-	return &signingKey{signer}, nil
+	return &SigningKey{signer}, nil
 }
 
 // sign returns a signature in armour, as it stands in a commit, with a line break at the end.
-func (k *signingKey) sign(payload []byte) (string, error) {
+func (k *SigningKey) sign(payload []byte) (string, error) {
 	signature, err := sshsig.Sign(bytes.NewReader(payload), k.signer, sshsig.HashSHA512, signatureNamespace)
 	if err != nil {
 		return "", err
@@ -44,6 +44,6 @@ func (k *signingKey) sign(payload []byte) (string, error) {
 }
 
 // public is the key that signatures are verified with, as it stands in an allowed-signers file.
-func (k *signingKey) public() string {
+func (k *SigningKey) public() string {
 	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
 }

@@ -33,10 +33,10 @@ func privateKeyFile(t testing.TB, key crypto.PrivateKey) []byte {
 	return pem.EncodeToMemory(block)
 }
 
-func parsedKey(t testing.TB) *signingKey {
+func parsedKey(t testing.TB) *SigningKey {
 	t.Helper()
 	file, _ := testKey(t)
-	key, err := parseSigningKey(file)
+	key, err := ParseSigningKey(file)
 	require.NoError(t, err)
 	return key
 }
@@ -131,13 +131,13 @@ func TestSigningKeyRefused(t *testing.T) {
 		"it is a public key":                              ssh.MarshalAuthorizedKey(sshPublic),
 		"it is not a private key of the type ssh-ed25519": []byte("hello"),
 	} {
-		_, err := parseSigningKey(file)
+		_, err := ParseSigningKey(file)
 		require.ErrorContains(t, err, want)
 	}
-	_, err = parseSigningKey(nil)
+	_, err = ParseSigningKey(nil)
 	require.ErrorContains(t, err, "it is not a private key of the type ssh-ed25519")
 	good, _ := testKey(t)
-	_, err = parseSigningKey(good[:len(good)/2])
+	_, err = ParseSigningKey(good[:len(good)/2])
 	require.ErrorContains(t, err, "it is not a private key of the type ssh-ed25519")
 }
 
@@ -147,7 +147,7 @@ func FuzzSigningKey(f *testing.F) {
 	f.Add(file)
 	f.Add([]byte("ssh-ed25519 AAAA"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		key, err := parseSigningKey(data)
+		key, err := ParseSigningKey(data)
 		if err != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"io/fs"
+	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -49,6 +50,8 @@ type Source struct {
 	Repo string
 	// Commit is what was read; empty for a plain folder.
 	Commit string
+	// Committed is the committer's date of the commit; zero for a plain folder.
+	Committed time.Time
 	// FS holds the tree from the root of the repository. Symbolic links and submodules are listed
 	// with the types fs.ModeSymlink and fs.ModeIrregular and cannot be opened.
 	FS fs.FS

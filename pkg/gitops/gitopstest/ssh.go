@@ -114,7 +114,7 @@ func (s *SSHServer) serve(c net.Conn) {
 	}
 }
 
-var uploadPack = regexp.MustCompile(`^git-upload-pack '/?([^']+)'$`)
+var gitCommand = regexp.MustCompile(`^git-(upload-pack|receive-pack) '/?([^']+)'$`)
 
 func (s *SSHServer) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	defer channel.Close()
@@ -133,17 +133,17 @@ func (s *SSHServer) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 }
 
 func (s *SSHServer) run(line string, channel ssh.Channel) uint32 {
-	m := uploadPack.FindStringSubmatch(line)
-	if m == nil || strings.Contains(m[1], "..") {
+	m := gitCommand.FindStringSubmatch(line)
+	if m == nil || strings.Contains(m[2], "..") {
 		_, _ = io.WriteString(channel.Stderr(), "ERROR: Repository not found.\n")
 		return 1
 	}
-	dir := filepath.Join(s.root, filepath.FromSlash(m[1]))
+	dir := filepath.Join(s.root, filepath.FromSlash(m[2]))
 	if _, err := os.Stat(dir); err != nil {
 		_, _ = io.WriteString(channel.Stderr(), "ERROR: Repository not found.\n")
 		return 1
 	}
-	cmd := command("", "upload-pack", dir)
+	cmd := command("", m[1], dir)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = channel, channel, channel.Stderr()
 	var exit *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exit) {

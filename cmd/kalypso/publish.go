@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// ruleLostRaces is a run that others overtook again and again.
+const ruleLostRaces = "lost-races"
+
+// ruleNoGitOpsRepo is an environment that says nowhere where its output goes.
+const ruleNoGitOpsRepo = "no-gitops-repo"
+
+const (
+	// maxRaces is how often a run reads everything anew because it was overtaken.
+	maxRaces = 5
+	// firstRacePause is about how long it waits before that; each further pause is twice as long.
+	firstRacePause = time.Second
+)
+
+// publishing is what the command line says about publishing.
+type publishing struct {
+	branch  string
+	options gitops.PublishOptions
+	request gitops.Submission
+}
+
+// publish compiles the environments and publishes each of them. One that another run overtakes is
+// compiled again, from reading.
+func (s *session) publish(ctx context.Context, flags *renderOptions) error {
+	options, err := flags.publishOptions(s.usualAuthor())
+	if err != nil {
+		return err
+	}
+	opts := &publishing{branch: flags.branch, options: options, request: flags.request()}
+	pending := s.environments
+	for race := 1; ; race++ {
+		var lost error
+		pending, lost = s.publishAll(ctx, opts, pending)
+		if ctx.Err() != nil {
+			return s.stopped(ctx)
+		}
+		if len(pending) == 0 {
+			break
+		}
+		if race == maxRaces {
+			s.lostRaces(pending, lost)
+			break
+		}
+		pause := firstRacePause << (race - 1)
+		if err := s.sleep(ctx, pause/2+rand.N(pause)); err != nil {
+			return s.stopped(ctx)
+		}
+		if err := s.reopen(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.finish(s.leftUnpublished()); err != nil {
+		return err
+	}
+	if flags.exitCode && s.changed() {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// publishAll publishes environments, and returns those that must be read again, with the last reason.
+func (s *session) publishAll(ctx context.Context, opts *publishing, environments []*model.Environment) (again []*model.Environment, lost error) {
+	destinations := make([][]*gitops.Destination, len(environments))
+	s.doing = "reading the GitOps branches"
+	for i, environment := range environments { // all of them before anything that may be newer
+		destinations[i] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
+	}
+	for i, environment := range environments {
+		s.compile(ctx, environment, nil)
+		if ctx.Err() != nil {
+			return nil, nil
+		}
+		result := s.result(environment)
+		if result.diags.HasErrors() {
+			continue
+		}
+		if err := s.publishResult(ctx, opts, result, destinations[i]); err != nil {
+			again, lost = append(again, environment), err
+		}
+	}
+	return again, lost
+}
+
+// publishResult publishes an environment to each of its destinations. The error, if there is one, wraps
+// gitops.ErrMoved.
+func (s *session) publishResult(ctx context.Context, opts *publishing, result *result, destinations []*gitops.Destination) (lost error) {
+	if len(destinations) == 0 {
+		result.diags.Error(ruleNoGitOpsRepo, result.environment.Name.At,
+			fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", result.environment.Name.Value),
+			diag.Hint("add one to its branch, or write the output to a folder with --output-dir"))
+		return nil
+	}
+	result.changes = nil
+	for _, destination := range destinations {
+		s.doing = "publishing " + result.environment.Name.Value
+		err := s.publishTo(ctx, opts, result, destination)
+		switch {
+		case err == nil, ctx.Err() != nil:
+		case errors.Is(err, gitops.ErrMoved):
+			lost = err
+		default:
+			result.report(destination, err)
+		}
+	}
+	return lost
+}
+
+// report adds the reason why an environment could not be published somewhere.
+func (r *result) report(destination *gitops.Destination, err error) {
+	rule, hint := gitops.RuleRemoteFailed, ""
+	var known *gitops.Error
+	if errors.As(err, &known) {
+		rule, hint = known.Rule, known.Hint
+	}
+	r.diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
+}
+
+// publishTo publishes an environment to one destination.
+func (s *session) publishTo(ctx context.Context, opts *publishing, result *result, destination *gitops.Destination) error {
+	if len(destination.Diags) > 0 {
+		result.diags.Add(destination.Diags)
+		return nil
+	}
+	output := s.reader.ReadOutput(ctx, destination.Repo)
+	if output.Tree == nil && !output.New {
+		result.diags.Add(output.Diags)
+		return nil
+	}
+	change, err := gitops.Compare(ctx, output.Tree, result.tree)
+	if err != nil {
+		return err
+	}
+	publication, err := s.publication(ctx, opts, result, destination)
+	if err != nil {
+		return err
+	}
+	publication.Output, publication.Change, publication.Report.Change = output, change, change
+	published, err := publication.Publish(ctx)
+	shown := newChangeResult(change, output)
+	shown.Published = newPublishedResult(destination, s.continued(destination, published))
+	result.changes = append(result.changes, shown)
+	return err
+}
+
+// publication prepares what does not depend on the difference.
+func (s *session) publication(ctx context.Context, opts *publishing, result *result, destination *gitops.Destination) (*gitops.Publication, error) {
+	origins, newest := s.compiler.loader.Origins(result.fleet)
+	before, err := destination.LastPublished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	forge, err := s.forge(ctx, destination.Name)
+	if err != nil {
+		return nil, err
+	}
+	name := result.environment.Name.Value
+	p := &gitops.Publication{
+		Destination: destination, Newest: newest, PublishOptions: opts.options, Request: opts.request, Forge: forge,
+		Report: gitops.Report{
+			Environment: name, Before: before,
+			Now: gitops.Provenance{Version: version(), Environment: name, Origins: origins},
+		},
+	}
+	return p, nil
+}
+
+// continued adds what earlier tries of this run have done at a destination.
+func (s *session) continued(destination *gitops.Destination, published gitops.Published) gitops.Published {
+	key := destination.Name + "\n" + destination.Head
+	if before, tried := s.publishedBefore[key]; tried {
+		published = published.After(before)
+	}
+	if s.publishedBefore == nil {
+		s.publishedBefore = map[string]gitops.Published{}
+	}
+	s.publishedBefore[key] = published
+	return published
+}
+
+// lostRaces reports environments that could not be published because others always came first.
+func (s *session) lostRaces(environments []*model.Environment, lost error) {
+	for _, environment := range environments {
+		s.result(environment).diags.Error(ruleLostRaces, environment.Name.At,
+			fmt.Sprintf("Environment %q was overtaken %d times while it was compiled: %v", environment.Name.Value, maxRaces, lost),
+			diag.Hint("what is published now is somebody's newer output; run again if it is not the newest"))
+	}
+}
+
+// leftUnpublished says what was published before something went wrong.
+func (s *session) leftUnpublished() string {
+	published := slices.ContainsFunc(s.results, func(r *result) bool {
+		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil && c.Published.Pushed })
+	})
+	if published {
+		return "not everything was published"
+	}
+	return "nothing was published"
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// publishFlags are the flags about publishing.
+type publishFlags struct {
+	branch       string
+	createBranch bool
+	direct       bool
+	force        bool
+	reopen       bool
+
+	allowDeletions bool
+	author         string
+	signingKey     string
+
+	labels, reviewers, assignees []string
+	draft                        bool
+	autoMerge                    string
+}
+
+func (f *publishFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default deployment/BRANCH of the GitOpsRepo)")
+	flags.BoolVar(&f.createBranch, "create-branch", false, "make the GitOps branch if it is missing")
+	flags.BoolVar(&f.direct, "direct", false, "commit to the GitOps branch itself, without a pull request")
+	flags.BoolVar(&f.force, "force", false, "overwrite what others committed to the deployment branch")
+	flags.BoolVar(&f.allowDeletions, "allow-deletions", false, "publish although most of the published targets go")
+	flags.StringVar(&f.author, "author", "", "author of the commit: `\"NAME <EMAIL>\"` (default: the GitHub App's bot, else kalypso)")
+	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with the ssh-ed25519 key in this `file`")
+	flags.StringArrayVar(&f.labels, "label", nil, "add a `label` to the pull request (repeatable)")
+	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "ask a `person` or OWNER/TEAM to review the pull request (repeatable)")
+	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `person` (repeatable)")
+	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
+	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, or no-change for those that change no cluster")
+	flags.Lookup("auto-merge").NoOptDefVal = string(gitops.AutoMergeAlways)
+	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
+	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
+		[]string{string(gitops.AutoMergeAlways), string(gitops.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check finds wrong values.
+func (f *publishFlags) check() error {
+	switch gitops.AutoMerge(f.autoMerge) {
+	case gitops.AutoMergeNever, gitops.AutoMergeAlways, gitops.AutoMergeNoChange:
+	default:
+		return usageError("--auto-merge %s: write %s or %s", f.autoMerge, gitops.AutoMergeAlways, gitops.AutoMergeNoChange)
+	}
+	if f.direct && f.branch != "" {
+		return usageError("--direct commits to the GitOps branch, --branch names another one: give one of them")
+	}
+	if err := gitops.CheckBranch(f.branch); f.branch != "" && err != nil {
+		return usageError("--branch %q: %v", f.branch, err)
+	}
+	if f.author != "" {
+		if _, err := gitops.ParseIdentity(f.author); err != nil {
+			return usageError("--author %q: %v", f.author, err)
+		}
+	}
+	return nil
+}
+
+// publishOptions turns the flags into what publishing needs. usual is the author without --author.
+func (f *publishFlags) publishOptions(usual gitops.Identity) (gitops.PublishOptions, error) {
+	options := gitops.PublishOptions{
+		Direct: f.direct, Force: f.force, CreateBranch: f.createBranch, AllowDeletions: f.allowDeletions, Author: usual,
+	}
+	if f.author != "" {
+		var err error
+		if options.Author, err = gitops.ParseIdentity(f.author); err != nil {
+			return options, usageError("--author %q: %v", f.author, err)
+		}
+	}
+	if f.signingKey != "" {
+		pem, err := os.ReadFile(f.signingKey)
+		if err == nil {
+			options.Key, err = gitops.ParseSigningKey(pem)
+		}
+		if err != nil {
+			return options, &exitError{exitUsage, fmt.Errorf("--signing-key %s: %w", f.signingKey, err)}
+		}
+	}
+	return options, nil
+}
+
+// request is what the flags say about the pull request.
+func (f *publishFlags) request() gitops.Submission {
+	return gitops.Submission{
+		Labels: listed(f.labels), Reviewers: listed(f.reviewers), Assignees: listed(f.assignees),
+		Draft: f.draft, AutoMerge: gitops.AutoMerge(f.autoMerge), Reopen: f.reopen,
+	}
+}
+
+// listed splits the values of a flag that repeats, each of which may be a list with commas.
+func listed(values []string) []string {
+	return strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' })
+}

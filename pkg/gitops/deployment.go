@@ -1,0 +1,165 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// deployment is what the deployment branch holds before a run: nothing, or what an earlier run left.
+type deployment struct {
+	// tip is zero if there is no such branch.
+	tip plumbing.Hash
+	commitObject
+	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
+	// It is zero if that is not known.
+	base plumbing.Hash
+	// merged says that the GitOps branch has all of it.
+	merged bool
+	// ours is the newest commit of ours.
+	ours commitObject
+	// foreign are the commits on it that are somebody else's.
+	foreign []foreignCommit
+}
+
+type foreignCommit struct {
+	id              plumbing.Hash
+	author, subject string
+}
+
+// examine finds out what is on the deployment branch. tip and onto are the tips of it and of the GitOps
+// branch, whose name is branch.
+func examine(ctx context.Context, repo repository, tip, onto plumbing.Hash, branch string) (deployment, error) {
+	d := deployment{tip: tip}
+	if tip.IsZero() {
+		return d, nil
+	}
+	newest, err := repo.recent(ctx, tip, 1)
+	if err != nil {
+		return d, err
+	}
+	d.commitObject = newest[tip]
+	if isOurs(d.commitObject) && slices.Equal(d.parents, []plumbing.Hash{onto}) {
+		d.ours, d.base = d.commitObject, onto
+		return d, nil
+	}
+	beyond, err := repo.beyond(ctx, tip, branch)
+	if err != nil {
+		return d, err
+	}
+	if len(beyond) == 0 {
+		d.merged, d.base = true, tip
+		return d, nil
+	}
+	return d, d.walk(ctx, repo, beyond)
+}
+
+// walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are
+// not ours are foreign, unless they only merge the GitOps branch.
+func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGraph) error {
+	var line []plumbing.Hash // from the tip back along the first parents
+	for at := d.tip; ; {
+		commit, known := beyond[at]
+		if !known {
+			d.base = at
+			break
+		}
+		line = append(line, at)
+		if len(commit.parents) == 0 {
+			break
+		}
+		at = commit.parents[0]
+	}
+	known := map[plumbing.Hash]bool{}
+	for _, id := range slices.Backward(line) {
+		commit := beyond[id]
+		known[id] = true
+		if isOurs(commit) {
+			d.ours = commit
+			continue
+		}
+		merges, err := d.onlyMerges(ctx, repo, commit, beyond)
+		if err != nil {
+			return err
+		}
+		if !merges {
+			d.foreign = append(d.foreign, newForeign(id, commit))
+			continue
+		}
+		d.base = commit.parents[1]
+	}
+	for id, commit := range beyond {
+		if !known[id] { // another line, that was merged
+			d.foreign = append(d.foreign, newForeign(id, commit))
+		}
+	}
+	slices.SortFunc(d.foreign, func(a, b foreignCommit) int { return strings.Compare(a.id.String(), b.id.String()) })
+	return nil
+}
+
+// onlyMerges reports whether a commit merges the GitOps branch and adds nothing, as the button "Update
+// branch" does.
+func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge commitObject, beyond commitGraph) (bool, error) {
+	if len(merge.parents) != 2 || d.base.IsZero() {
+		return false, nil
+	}
+	if _, foreign := beyond[merge.parents[1]]; foreign {
+		return false, nil
+	}
+	tree, clean, err := mergeCommits(ctx, repo, d.base, merge.parents[0], merge.parents[1])
+	return clean && tree == merge.tree, err
+}
+
+// mergeCommits returns the tree that the merge of two commits has, if none of their files have both
+// changed since base.
+func mergeCommits(ctx context.Context, repo repository, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, clean bool, err error) {
+	var trees [3]plumbing.Hash
+	for i, id := range []plumbing.Hash{base, ours, theirs} {
+		commit, err := repo.commitAt(ctx, id)
+		if err != nil {
+			return plumbing.ZeroHash, false, err
+		}
+		trees[i] = commit.tree
+	}
+	merged, err := mergeTrees(repo.treesAt(ours), trees[0], trees[1], trees[2])
+	return merged.id, merged.clean, err
+}
+
+// givesAlready reports whether merging the branch as it stands into onto gives a tree.
+func (d *deployment) givesAlready(ctx context.Context, repo repository, onto, tree plumbing.Hash) (bool, error) {
+	switch {
+	case d.tip.IsZero() || d.merged || len(d.foreign) > 0 || d.base.IsZero():
+		return false, nil
+	case d.base == onto:
+		return d.tree == tree, nil
+	}
+	merged, clean, err := mergeCommits(ctx, repo, d.base, d.tip, onto)
+	return clean && merged == tree, err
+}
+
+func newForeign(id plumbing.Hash, commit commitObject) foreignCommit {
+	subject, _, _ := strings.Cut(commit.message, "\n")
+	return foreignCommit{id, oneLine(commit.author), oneLine(subject)}
+}
+
+// isOurs reports whether a commit carries our trailers.
+func isOurs(commit commitObject) bool {
+	_, ours := ParseTrailers(commit.message)
+	return ours
+}
+
+// foreignError lists the commits that a run would throw away.
+func (d *deployment) foreignError(repo, branch string) *Error {
+	var names []string
+	for _, c := range d.foreign {
+		names = append(names, fmt.Sprintf("%.12s %q by %s", c.id, c.subject, c.author))
+	}
+	return problem(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make: %s", repo, branch, listed(names)).
+		hint("merge them, move them to another branch, or let them be overwritten with --force")
+}
+
+// RuleForeignCommits is a deployment branch with commits on it that are not ours.
+const RuleForeignCommits = "foreign-commits"

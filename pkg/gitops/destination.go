@@ -1,0 +1,139 @@
+package gitops
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// repository is what publishing needs of a git repository, on a server or on this machine.
+type repository interface {
+	pushable
+	// beyond returns the commits that can be reached from tip and not from a branch.
+	beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, error)
+	// recent returns the commits from tip back, as many generations as given.
+	recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error)
+	// commitAt returns a commit whose trees can then be had from treesAt.
+	commitAt(ctx context.Context, id plumbing.Hash) (commitObject, error)
+	treesAt(id plumbing.Hash) objects
+}
+
+// Destination is a branch of a GitOps repository that is to be published to, as it was when it was
+// opened.
+type Destination struct {
+	// Repo is the object that names it.
+	Repo *model.GitOpsRepo
+	// Name is the repository in normal form: the URL of a repository on a server.
+	Name string
+	// Branch is the GitOps branch, Head the one that is pushed and that the pull request is from.
+	Branch, Head string
+	// Diags are the reasons why it could not be opened.
+	Diags diag.List
+
+	reader *Reader
+	repo   repository
+	// tips are the branches as they were; a run that is to be published was read after them.
+	tips map[string]plumbing.Hash
+}
+
+// OpenDestinations reads the tips of the GitOps branches of an environment, and of their deployment
+// branches. They must be read before anything else that is published: then a push that finds them where
+// they were cannot replace what somebody else made of something newer. head is the name of the
+// deployment branch; empty for the usual one.
+func (l *Loader) OpenDestinations(ctx context.Context, environment *model.Environment, head string) []*Destination {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if !run.readPlatform(ctx) {
+		return nil // Fleet reports why
+	}
+	var opened []*Destination
+	for _, repo := range run.parts[0].GitOpsRepos {
+		if !repo.Broken {
+			opened = append(opened, l.reader.openDestination(ctx, repo, head))
+		}
+	}
+	l.reader.markEarly()
+	return opened
+}
+
+func (r *Reader) openDestination(ctx context.Context, repo *model.GitOpsRepo, head string) *Destination {
+	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
+	if d.Head == "" {
+		d.Head = DeploymentBranch(repo)
+	}
+	ref := outputRef(repo)
+	r.prepare([]model.Ref{ref})
+	if err := d.open(ctx, ref); err != nil {
+		report(&d.Diags, ref, r.clean(err))
+	}
+	return d
+}
+
+func (d *Destination) open(ctx context.Context, ref model.Ref) error {
+	at, err := d.reader.locate(ref)
+	if err != nil {
+		return err
+	}
+	d.Name = at.name
+	if !at.address.local() {
+		m, err := d.reader.remote(ctx, at, ref.Role)
+		if err != nil {
+			return err
+		}
+		d.repo, d.tips = m, m.branches
+		return nil
+	}
+	opened, err := d.reader.openAt(ctx, at)
+	if err != nil {
+		return err
+	}
+	if opened.folder != nil {
+		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
+			hint("give a repository, such as a bare one, or write the folder with --output-dir")
+	}
+	d.repo = opened.repo
+	if d.tips, err = opened.repo.tipsNow(ctx); err != nil {
+		return err
+	}
+	opened.repo.pin(d.tips)
+	return nil
+}
+
+// DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: deployment/dev, or with
+// a path deployment/dev.clusters-eu.
+func DeploymentBranch(repo *model.GitOpsRepo) string {
+	name := "deployment/" + repo.Branch.Value
+	if folder := cleanPath(repo.Path.Value); folder != "." {
+		name += "." + strings.ReplaceAll(folder, "/", "-")
+	}
+	return name
+}
+
+// onto is the tip of the GitOps branch; zero if there is no such branch.
+func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
+
+// rulePathMoved is an output at the root of a GitOps repository that is now to be in a folder.
+const rulePathMoved = "gitops-path"
+
+// checkPath refuses to start an empty folder beside an output at the root.
+func (d *Destination) checkPath(root fs.FS) error {
+	folder := cleanPath(d.Repo.Path.Value)
+	if folder == "." || root == nil {
+		return nil
+	}
+	above, err := findPublished(root)
+	if err != nil {
+		return err
+	}
+	below, err := findPublished(below(root, folder))
+	if err != nil || len(above.targets) == 0 || len(below.clusterTypes) > 0 {
+		return err
+	}
+	return problem(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.Name,
+		diag.Plural(len(above.targets), "published target"), d.Branch, folder).
+		hint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
+}

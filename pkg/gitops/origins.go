@@ -1,0 +1,70 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Origins returns what a fleet was read from, the base branch of the control plane included, and the
+// newest committer's date among it; zero if all of it are plain folders.
+func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, newest time.Time) {
+	sources := fleet.Sources
+	if l.main != nil {
+		sources = append([]*model.Source{l.main}, sources...)
+	}
+	for _, s := range sources {
+		origins = append(origins, Origin{Role: s.Ref.Role, Repo: s.Repo, Branch: s.Ref.Branch, Path: cleanPath(s.Ref.Path), Commit: s.Commit})
+		if s.Committed.After(newest) {
+			newest = s.Committed
+		}
+	}
+	slices.SortFunc(origins, func(a, b Origin) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
+	})
+	return slices.Compact(origins), newest
+}
+
+// lookBack is how many generations of commits are looked at for the one that was published last.
+const lookBack = 50
+
+// LastPublished returns what the newest commit of ours on the GitOps branch says that it was compiled
+// from; nil if none is found: a squash or rebase merge may have dropped it.
+func (d *Destination) LastPublished(ctx context.Context) (*Provenance, error) {
+	tip := d.onto()
+	if tip.IsZero() {
+		return nil, nil
+	}
+	recent, err := d.repo.recent(ctx, tip, lookBack)
+	if err != nil {
+		return nil, d.reader.clean(err)
+	}
+	return recent.newestOfOurs(tip), nil
+}
+
+// newestOfOurs goes back from a commit, generation by generation, to the first of ours.
+func (g commitGraph) newestOfOurs(from plumbing.Hash) *Provenance {
+	seen := map[plumbing.Hash]bool{}
+	for generation := []plumbing.Hash{from}; len(generation) > 0; {
+		var next []plumbing.Hash
+		for _, id := range generation {
+			commit, known := g[id]
+			if !known || seen[id] {
+				continue
+			}
+			seen[id] = true
+			if made, ours := ParseTrailers(commit.message); ours {
+				return &made
+			}
+			next = append(next, commit.parents...)
+		}
+		generation = next
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Publication is an output on its way to a GitOps branch.
+type Publication struct {
+	*Destination
+	// Output is what was published when the destination was opened, and Change what is to become of it.
+	Output Output
+	Change *Change
+	// Report is what the commit and the pull request say.
+	Report Report
+	// Newest is the newest committer's date of all that was read. The commit bears it, or that of its
+	// parent if that is newer, so that the same input gives the same commit.
+	Newest time.Time
+	PublishOptions
+	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
+	Forge PullRequests
+	// Request is what the command line says about the pull request. The rest of it is filled in.
+	Request Submission
+}
+
+// PublishOptions are what a person decides about publishing.
+type PublishOptions struct {
+	// Direct commits to the GitOps branch itself.
+	Direct bool
+	// Force overwrites what others committed to the deployment branch.
+	Force bool
+	// CreateBranch makes the GitOps branch if it is missing.
+	CreateBranch bool
+	// AllowDeletions lets most of what is published go.
+	AllowDeletions bool
+	Author         Identity
+	// Key signs the commit; nil for no signature.
+	Key *SigningKey
+}
+
+// Published is what became of a publication.
+type Published struct {
+	// Pushed says that the commit was pushed in this run.
+	Pushed bool
+	// Branch and Commit are what holds the output now; empty if there was nothing to publish.
+	Branch, Commit string
+	// Request is the pull request; nil if there is none.
+	Request *SubmissionResult
+	// Withdrawn are pull requests that were closed as there is nothing to do any more.
+	Withdrawn []PullRequest
+	// Notes are for people.
+	Notes []string
+}
+
+// Publish brings a change to the GitOps repository. The error wraps ErrMoved if what was read is not
+// the newest any more: then nothing was published that could be wrong, and the run starts over from
+// reading. It is an Error otherwise.
+func (p *Publication) Publish(ctx context.Context) (Published, error) {
+	done, err := p.publish(ctx)
+	return done, p.reader.clean(err)
+}
+
+func (p *Publication) publish(ctx context.Context) (Published, error) {
+	if err := p.check(); err != nil {
+		return Published{}, err
+	}
+	if p.Change.Empty() {
+		return p.withdraw(ctx, "nothing is left to publish")
+	}
+	left, err := examine(ctx, p.repo, p.tips[p.Head], p.onto(), p.Branch)
+	if err != nil {
+		return Published{}, fmt.Errorf("examine the branch %q: %w", p.Head, err)
+	}
+	if len(left.foreign) > 0 && !p.Force && !p.Direct {
+		return Published{}, left.foreignError(p.Name, p.Head)
+	}
+	built, err := p.build(ctx)
+	if err != nil {
+		return Published{}, err
+	}
+	if !p.Direct {
+		already, err := left.givesAlready(ctx, p.repo, p.onto(), built.tree)
+		if err != nil {
+			return Published{}, err
+		}
+		if already {
+			return p.keep(ctx, left, built.tree)
+		}
+	}
+	return p.push(ctx, built)
+}
+
+// check finds what must keep a change from being published.
+func (p *Publication) check() error {
+	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
+		if p.onto().IsZero() {
+			return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.Name, p.Branch).
+				hint("give the repository that it was cloned from")
+		}
+		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
+	}
+	if p.onto().IsZero() && !p.CreateBranch {
+		return problem(RuleBranchNotFound, "%s has no branch %q to publish to", p.Name, p.Branch).
+			hint("--create-branch makes it, with an empty first commit")
+	}
+	if err := p.checkPath(p.Output.Root); err != nil {
+		return err
+	}
+	if !p.AllowDeletions {
+		return p.Change.checkDeletions(p.Name)
+	}
+	return nil
+}
+
+// candidate is a commit that may be pushed, with all objects that it brings.
+type candidate struct {
+	id, tree plumbing.Hash
+	// first is the empty commit that the GitOps branch begins with; zero if the branch exists.
+	first   plumbing.Hash
+	objects []newObject
+}
+
+// build makes the commit.
+func (p *Publication) build(ctx context.Context) (candidate, error) {
+	blobs, edits, err := p.Change.blobs(ctx)
+	if err != nil {
+		return candidate{}, err
+	}
+	var commit candidate
+	parent, root, when := p.onto(), plumbing.ZeroHash, p.Newest
+	var trees treeSource
+	if parent.IsZero() {
+		first, err := p.firstCommit()
+		if err != nil {
+			return candidate{}, err
+		}
+		commit.objects = first
+		commit.first = first[len(first)-1].id
+		parent = commit.first
+	} else {
+		onto, err := p.repo.commitAt(ctx, parent)
+		if err != nil {
+			return candidate{}, err
+		}
+		root, trees = onto.tree, p.repo.treesAt(parent)
+		if onto.when.After(when) {
+			when = onto.when
+		}
+	}
+	tree, err := buildTree(trees, root, cleanPath(p.Repo.Path.Value), edits)
+	if err != nil {
+		return candidate{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.Name, err).
+			hint("move away what is in its place, or give the GitOpsRepo a path of its own")
+	}
+	commit.tree = tree.id
+	object, err := p.commit(newCommit{
+		tree: tree.id, parents: []plumbing.Hash{parent}, when: when, message: CommitMessage(p.Report),
+	})
+	if err != nil {
+		return candidate{}, err
+	}
+	commit.id = object.id
+	commit.objects = append(commit.objects, object)
+	commit.objects = append(append(commit.objects, tree.objects...), blobs...)
+	return commit, nil
+}
+
+// RuleForeignPath is a place of the output in which something stands that is not ours.
+const RuleForeignPath = "foreign-path"
+
+// firstCommit is the empty commit that a new GitOps branch begins with, preceded by its tree.
+func (p *Publication) firstCommit() ([]newObject, error) {
+	tree := newRawObject(plumbing.TreeObject, nil)
+	commit, err := p.commit(newCommit{tree: tree.id, when: p.Newest, message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
+	return []newObject{tree, commit}, err
+}
+
+// commit makes a commit of the author's. Where nothing that was read has a date, it is that of the
+// first second of 1970: any other would be made up, and another one each time.
+func (p *Publication) commit(c newCommit) (newObject, error) {
+	c.author, c.committer, c.key = p.Author, p.Author, p.Key
+	if c.when.Unix() < 0 {
+		c.when = time.Unix(0, 0)
+	}
+	return c.object()
+}
+
+// push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
+func (p *Publication) push(ctx context.Context, commit candidate) (Published, error) {
+	if err := p.reader.Unmoved(ctx); err != nil {
+		return Published{}, err
+	}
+	order := p.order(commit)
+	if err := p.reader.net.push(ctx, p.repo, order); err != nil {
+		return Published{}, err
+	}
+	for _, u := range order.updates {
+		p.reader.moved(p.Destination, u)
+	}
+	done := Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}
+	if p.Direct {
+		withdrawn, err := p.withdraw(ctx, "the output was committed to "+p.Branch+" itself")
+		done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
+		return done, err
+	}
+	return p.submit(ctx, done, commit.tree)
+}
+
+// order is the push of a commit.
+func (p *Publication) order(commit candidate) pushOrder {
+	order := pushOrder{
+		pack:    func(ctx context.Context, w io.Writer) error { return writePack(ctx, w, commit.objects) },
+		unmoved: map[string]plumbing.Hash{},
+	}
+	base := refUpdate{p.Branch, p.onto(), commit.id}
+	if p.Direct {
+		order.updates = []refUpdate{base}
+		return order
+	}
+	order.updates = []refUpdate{{p.Head, p.tips[p.Head], commit.id}}
+	if commit.first.IsZero() {
+		order.unmoved[p.Branch] = p.onto()
+	} else {
+		base.new = commit.first
+		order.updates = append(order.updates, base)
+	}
+	order.options = p.mergeRequest()
+	return order
+}
+
+// keep leaves the branch as it is, as merging it gives what is wanted already.
+func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.Hash) (Published, error) {
+	if made, ok := ParseTrailers(left.ours.message); ok {
+		p.Report.Now = made // what the branch was made of
+	}
+	return p.submit(ctx, Published{Commit: left.tip.String(), Branch: p.Head}, tree)
+}
+
+// submit brings the pull request up to date.
+func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.Hash) (Published, error) {
+	if p.Forge == nil {
+		done.Notes = append(done.Notes, p.noForge())
+		return done, nil
+	}
+	request := p.Request
+	request.Environment, request.Head, request.Base = p.Report.Environment, p.Head, p.Branch
+	request.HeadCommit, request.Tree = done.Commit, tree.String()
+	request.Title, request.Body = PullRequestTitle(p.Report), PullRequestBody(p.Report, bodyLimit)
+	_, _, request.Promoted = p.Change.Promotion()
+	request.Idle = p.Change.Idle()
+	result, err := Submit(ctx, p.Forge, request)
+	done.Request = &result
+	if err != nil {
+		return done, fmt.Errorf("submit the pull request: %w", err)
+	}
+	return done, p.stillOnto(ctx, done)
+}
+
+// bodyLimit is how many bytes the body of a pull request may have; GitHub's limit is a little more.
+const bodyLimit = 64_000
+
+// stillOnto makes sure, after a push, that the GitOps branch is still where it was: what was pushed
+// lies on top of it.
+func (p *Publication) stillOnto(ctx context.Context, done Published) error {
+	if !done.Pushed {
+		return nil
+	}
+	tips, err := p.repo.tipsNow(ctx)
+	if err != nil {
+		return fmt.Errorf("read the branches after the push: %w", err)
+	}
+	if onto := p.onto(); !onto.IsZero() && tips[p.Branch] != onto {
+		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
+	}
+	return nil
+}
+
+// withdraw closes a pull request that has no point any more.
+func (p *Publication) withdraw(ctx context.Context, why string) (Published, error) {
+	if p.Forge == nil {
+		return Published{}, nil
+	}
+	closed, err := Withdraw(ctx, p.Forge, Withdrawal{Environment: p.Report.Environment, Head: p.Head, Base: p.Branch, Why: why})
+	if err != nil {
+		return Published{}, fmt.Errorf("close the pull request: %w", err)
+	}
+	return Published{Withdrawn: closed}, nil
+}
+
+// mergeRequest are the options that make GitLab open a merge request for what is pushed.
+func (p *Publication) mergeRequest() []string {
+	if p.Forge != nil || !strings.Contains(p.Name, "gitlab") {
+		return nil
+	}
+	return []string{"merge_request.create", "merge_request.target=" + p.Branch, "merge_request.title=" + PullRequestTitle(p.Report)}
+}
+
+func (p *Publication) noForge() string {
+	if p.mergeRequest() != nil {
+		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.Name, p.Head, p.Branch)
+	}
+	return fmt.Sprintf("%s is on no forge that kalypso knows: make a pull request from %s into %s", p.Name, p.Head, p.Branch)
+}
+
+// After returns what this and an earlier try of one run have done together.
+func (p Published) After(before Published) Published {
+	p.Pushed = p.Pushed || before.Pushed
+	p.Withdrawn = append(before.Withdrawn, p.Withdrawn...)
+	switch {
+	case before.Request == nil:
+	case p.Request == nil:
+		p.Request, p.Branch, p.Commit = before.Request, before.Branch, before.Commit
+	case p.Request.Action == SubmissionUnchanged || before.Request.Action == SubmissionCreated:
+		p.Request.Action = before.Request.Action
+	}
+	return p
+}
+
+// moved notes a branch that this run has moved itself.
+func (r *Reader) moved(d *Destination, u refUpdate) {
+	if local, ok := d.repo.(*localRepo); ok {
+		local.pinning.Lock()
+		defer local.pinning.Unlock()
+		if branch, pinned := local.pins[u.branch]; pinned {
+			branch.commit = u.new
+			local.pins[u.branch] = branch
+		}
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m, ok := d.repo.(*remote); ok {
+		if key := (pin{m.at.read, u.branch}); !r.pins[key].IsZero() {
+			r.pins[key] = u.new
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package gitops
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// press is a GitOps repository with the branch dev, and what publishes to it.
+type press struct {
+	t *testing.T
+	// dir is the bare repository, url how it is reached.
+	dir, url string
+	options  PublishOptions
+	path     string
+	forge    PullRequests
+	// meanwhile is called after everything was read and before it is published.
+	meanwhile func()
+	reader    Options
+}
+
+func newPress(t *testing.T, files gitopstest.Files) *press {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "gitops.git")
+	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: files})
+	require.NoError(t, err)
+	return &press{t: t, dir: dir, url: dir, path: ".", options: PublishOptions{Author: Identity{"Kalypso", "kalypso@example.com"}}}
+}
+
+func (p *press) git(args ...string) string {
+	p.t.Helper()
+	out, err := gitopstest.Git(p.dir, args...)
+	require.NoError(p.t, err)
+	return strings.TrimSpace(out)
+}
+
+// commit adds a commit to a branch as somebody else would.
+func (p *press) commit(branch string, files gitopstest.Files, message string) string {
+	p.t.Helper()
+	ids, err := gitopstest.Add(p.dir, gitopstest.Commit{Branch: branch, Files: files, Message: message})
+	require.NoError(p.t, err)
+	return ids[0]
+}
+
+// files lists what is on a branch.
+func (p *press) files(branch string) []string {
+	p.t.Helper()
+	return strings.Fields(p.git("ls-tree", "-r", "--name-only", branch))
+}
+
+// merge merges the deployment branch as a person would.
+func (p *press) merge(branch, into string) string {
+	p.t.Helper()
+	tree := strings.Fields(p.git("merge-tree", "--write-tree", into, branch))[0]
+	id := p.git("commit-tree", tree, "-p", into, "-p", branch, "-m", "Merge "+branch)
+	p.git("update-ref", "refs/heads/"+into, id)
+	return id
+}
+
+// publication reads everything that publishing a tree needs.
+func (p *press) publication(tree *render.Tree) *Publication {
+	p.t.Helper()
+	reader, err := NewReader(p.reader)
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = reader.Close() })
+	repo := &model.GitOpsRepo{}
+	repo.Name.Value, repo.Repo.Value, repo.Branch.Value, repo.Path.Value = "dev", p.url, "dev", p.path
+	ctx := p.t.Context()
+	destination := reader.openDestination(ctx, repo, "")
+	require.Empty(p.t, destination.Diags)
+	reader.markEarly()
+	output := reader.ReadOutput(ctx, repo)
+	if !output.New {
+		require.Empty(p.t, output.Diags)
+	}
+	change, err := Compare(ctx, output.Tree, tree)
+	require.NoError(p.t, err)
+	return &Publication{
+		Destination: destination, Output: output, Change: change, Newest: time.Unix(1_700_000_500, 0), PublishOptions: p.options, Forge: p.forge,
+		Report: Report{Environment: "dev", Change: change, Now: Provenance{Version: "v1", Environment: "dev"}},
+	}
+}
+
+func (p *press) try(files ...string) (Published, error) {
+	p.t.Helper()
+	publication := p.publication(tree(files...))
+	if p.meanwhile != nil {
+		p.meanwhile()
+	}
+	return publication.Publish(p.t.Context())
+}
+
+func (p *press) publish(files ...string) Published {
+	p.t.Helper()
+	published, err := p.try(files...)
+	require.NoError(p.t, err)
+	p.git("fsck", "--strict", "--no-dangling")
+	return published
+}
+
+// target are the files of a deployment target.
+func target(folder, content string) []string {
+	return []string{folder + "/namespace.yaml=kind: Namespace\n", folder + "/reconciler.yaml=" + content}
+}
+
+func twoTargets(content string) []string {
+	return append(append([]string{"edge/" + readme}, target("edge/a", content)...), target("edge/b", "b: 1\n")...)
+}
+
+// byAllWays runs a test for each way to reach a repository.
+func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
+	ways := map[string]func(t *testing.T, p *press){
+		"path": func(*testing.T, *press) {},
+		"http": func(t *testing.T, p *press) {
+			handler, err := gitopstest.Handler(filepath.Dir(p.dir))
+			require.NoError(t, err)
+			server := gitopstest.NewServer(t, func(http.Handler) http.Handler { return gitopstest.BasicAuth("secret-token", handler) })
+			p.url = server.URL + "/gitops.git"
+			p.reader.Env = func(name string) string { return map[string]string{envGitOps: "secret-token"}[name] }
+		},
+		"ssh": func(t *testing.T, p *press) {
+			server := gitopstest.NewSSHServer(t, filepath.Dir(p.dir))
+			t.Setenv("SSH_AUTH_SOCK", server.AgentSocket)
+			t.Setenv("SSH_KNOWN_HOSTS", server.KnownHosts)
+			p.url = server.URL + "/gitops.git"
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			p := newPress(t, gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"})
+			way(t, p)
+			test(t, p)
+		})
+	}
+}
+
+func TestPublish(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		first := p.publish(twoTargets("a: 1\n")...)
+		assert.True(t, first.Pushed)
+		assert.Equal(t, "deployment/dev", first.Branch)
+		assert.Equal(t, p.git("rev-parse", "deployment/dev"), first.Commit)
+		assert.Equal(t, []string{
+			"docs/notes.md", "edge/README.md", "edge/a/namespace.yaml", "edge/a/reconciler.yaml",
+			"edge/b/namespace.yaml", "edge/b/reconciler.yaml",
+		}, p.files("deployment/dev"))
+		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"))
+		assert.Equal(t, "Kalypso <kalypso@example.com> 1700000500", p.git("log", "-1", "--format=%an <%ae> %ct", "deployment/dev"))
+
+		again := p.publish(twoTargets("a: 1\n")...)
+		assert.False(t, again.Pushed, "nothing is new")
+		assert.Equal(t, first.Commit, again.Commit)
+
+		changed := p.publish(twoTargets("a: 2\n")...)
+		assert.True(t, changed.Pushed)
+		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"), "one commit on top of the GitOps branch")
+		assert.Equal(t, "a: 2", p.git("show", "deployment/dev:edge/a/reconciler.yaml"))
+
+		p.merge("deployment/dev", "dev")
+		merged := p.publish(twoTargets("a: 2\n")...)
+		assert.Empty(t, merged.Commit, "up to date")
+
+		less := p.publish(append([]string{"edge/" + readme}, target("edge/b", "b: 1\n")...)...)
+		assert.True(t, less.Pushed)
+		assert.Equal(t, []string{"docs/notes.md", "edge/README.md", "edge/b/namespace.yaml", "edge/b/reconciler.yaml"}, p.files("deployment/dev"))
+	})
+}
+
+// TestPublishSameCommit: the same input gives the same commit, whoever makes it.
+func TestPublishSameCommit(t *testing.T) {
+	t.Parallel()
+	a, b := newPress(t, gitopstest.Files{"x": "1"}), newPress(t, gitopstest.Files{"x": "1"})
+	assert.Equal(t, a.publish(twoTargets("a: 1\n")...).Commit, b.publish(twoTargets("a: 1\n")...).Commit)
+}
+
+func TestPublishDirect(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	p.options.Direct = true
+	done := p.publish(twoTargets("a: 1\n")...)
+	assert.Equal(t, "dev", done.Branch)
+	assert.Equal(t, done.Commit, p.git("rev-parse", "dev"))
+	assert.Equal(t, "dev", p.git("branch", "--format=%(refname:short)"))
+	assert.Empty(t, p.publish(twoTargets("a: 1\n")...).Commit)
+}
+
+func TestPublishNewBranch(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		p.git("update-ref", "-d", "refs/heads/dev")
+		_, err := p.try(twoTargets("a: 1\n")...)
+		require.ErrorContains(t, err, `has no branch "dev" to publish to`)
+		p.options.CreateBranch = true
+		p.publish(twoTargets("a: 1\n")...)
+		assert.Empty(t, p.files("dev"))
+		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"))
+		assert.Len(t, p.files("deployment/dev"), 5)
+	})
+}
+
+func TestPublishBelowPath(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1", "clusters/eu/keep.md": "k"})
+	p.path = "clusters/eu"
+	done := p.publish(append(twoTargets("a: 1\n"), ".github/tracking/Promoted_Commit_Id=abc")...)
+	assert.Equal(t, "deployment/dev.clusters-eu", done.Branch)
+	assert.Equal(t, []string{
+		"clusters/eu/.github/tracking/Promoted_Commit_Id", "clusters/eu/edge/README.md", "clusters/eu/edge/a/namespace.yaml",
+		"clusters/eu/edge/a/reconciler.yaml", "clusters/eu/edge/b/namespace.yaml", "clusters/eu/edge/b/reconciler.yaml",
+		"clusters/eu/keep.md", "x",
+	}, p.files(done.Branch))
+}
+
+func TestPublishPathMoved(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"edge/README.md": render.Readme, "edge/a/reconciler.yaml": "a", "edge/a/namespace.yaml": "n"})
+	p.path = "clusters"
+	_, err := p.try(twoTargets("a: 1\n")...)
+	require.ErrorContains(t, err, `1 published target at the root of branch "dev", and nothing below the path "clusters"`)
+}
+
+func TestPublishForeignCommits(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		p.publish(twoTargets("a: 1\n")...)
+		foreign := p.commit("deployment/dev", gitopstest.Files{"mine": "1"}, "A fix by hand\n\nMore.")
+		_, err := p.try(twoTargets("a: 2\n")...)
+		require.ErrorContains(t, err, foreign[:12]+` "A fix by hand" by Test`)
+		assert.Equal(t, foreign, p.git("rev-parse", "deployment/dev"))
+		p.options.Force = true
+		p.publish(twoTargets("a: 2\n")...)
+		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"))
+	})
+}
+
+// TestPublishUpdateBranch: merging the GitOps branch into ours is nobody's own work.
+func TestPublishUpdateBranch(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		p.publish(twoTargets("a: 1\n")...)
+		p.commit("dev", gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n", "docs/more.md": "more"}, "Docs")
+		updated := p.merge("dev", "deployment/dev")
+		kept := p.publish(twoTargets("a: 1\n")...)
+		assert.False(t, kept.Pushed)
+		assert.Equal(t, updated, kept.Commit)
+		p.publish(twoTargets("a: 2\n")...)
+		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"))
+		assert.Contains(t, p.files("deployment/dev"), "docs/more.md")
+	})
+}
+
+// TestPublishOntoMoved: a branch that still gives what is wanted is left alone, with its approvals.
+func TestPublishOntoMoved(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		first := p.publish(twoTargets("a: 1\n")...)
+		p.commit("dev", gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n", "docs/more.md": "more"}, "Docs")
+		kept := p.publish(twoTargets("a: 1\n")...)
+		assert.False(t, kept.Pushed)
+		assert.Equal(t, first.Commit, kept.Commit)
+	})
+}
+
+// TestPublishLeftover: what remains of a branch that was merged, in any way, is replaced.
+func TestPublishLeftover(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		p.publish(twoTargets("a: 1\n")...)
+		p.merge("deployment/dev", "dev")
+		p.publish(twoTargets("a: 2\n")...)
+		// A squash: another commit with the same content.
+		tree := p.git("rev-parse", "deployment/dev^{tree}")
+		p.git("update-ref", "refs/heads/dev", p.git("commit-tree", tree, "-p", "dev", "-m", "Squashed (#1)"))
+		done := p.publish(twoTargets("a: 3\n")...)
+		assert.True(t, done.Pushed)
+		assert.Equal(t, p.git("rev-parse", "dev"), p.git("rev-parse", "deployment/dev^"))
+	})
+}
+
+func TestPublishMoved(t *testing.T) {
+	for name, meanwhile := range map[string]func(p *press){
+		"the GitOps branch":     func(p *press) { p.commit("dev", gitopstest.Files{"x": "2"}, "x") },
+		"the deployment branch": func(p *press) { p.commit("deployment/dev", gitopstest.Files{"y": "2"}, "y") },
+		"the GitOps branch is gone": func(p *press) {
+			p.git("update-ref", "-d", "refs/heads/dev")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			byAllWays(t, func(t *testing.T, p *press) {
+				p.meanwhile = func() { meanwhile(p) }
+				_, err := p.try(twoTargets("a: 1\n")...)
+				require.ErrorIs(t, err, ErrMoved)
+				assert.NotContains(t, p.git("log", "--all", "--format=%B"), "Kalypso-Version")
+			})
+		})
+	}
+}
+
+func TestPublishManyDeletions(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	p.options.Direct = true
+	p.publish(twoTargets("a: 1\n")...)
+	_, err := p.try("edge/" + readme)
+	require.ErrorContains(t, err, "2 of the 2 targets published in")
+	require.ErrorContains(t, err, "would be removed: edge/a, edge/b")
+	p.options.AllowDeletions = true
+	assert.True(t, p.publish("edge/"+readme).Pushed)
+}
+
+func TestPublishToPlainFolder(t *testing.T) {
+	t.Parallel()
+	reader, err := NewReader(Options{})
+	require.NoError(t, err)
+	repo := &model.GitOpsRepo{}
+	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = t.TempDir(), "dev", "."
+	destination := reader.openDestination(t.Context(), repo, "")
+	require.Len(t, destination.Diags, 1)
+	assert.Contains(t, destination.Diags[0].Message, "is a plain folder")
+	assert.Contains(t, destination.Diags[0].Hint, "--output-dir")
+}
+
+// TestPublishRefused: what the server says reaches people.
+func TestPublishRefused(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		hook := "#!/bin/sh\necho 'error: GH013: Repository rule violations found for refs/heads/deployment/dev.' >&2\n" +
+			"echo '- Commits must have verified signatures.' >&2\nexit 1\n"
+		require.NoError(t, os.WriteFile(filepath.Join(p.dir, "hooks", "pre-receive"), []byte(hook), 0o755))
+		_, err := p.try(twoTargets("a: 1\n")...)
+		require.ErrorContains(t, err, "refuses the push of deployment/dev")
+		require.ErrorContains(t, err, "(Require signed commits)")
+		require.ErrorContains(t, err, "- Commits must have verified signatures.")
+		var known *Error
+		require.ErrorAs(t, err, &known)
+		assert.Equal(t, RulePushRefused, known.Rule)
+		assert.Contains(t, known.Hint, "--signing-key")
+	})
+}

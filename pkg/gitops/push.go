@@ -1,0 +1,207 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
+// start over from reading.
+var ErrMoved = errors.New("somebody else was faster")
+
+// refUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
+// second loses.
+type refUpdate struct {
+	branch string
+	// old is zero if the branch must not exist, new is where it goes.
+	old, new plumbing.Hash
+}
+
+// pushOrder is one push: all of its updates or none.
+type pushOrder struct {
+	updates []refUpdate
+	// unmoved are other branches that must still be where they were read.
+	unmoved map[string]plumbing.Hash
+	// pack writes the new objects. It is called once for each try.
+	pack func(ctx context.Context, w io.Writer) error
+	// options are told to the server, if it takes any.
+	options []string
+}
+
+// settled says what the branches of a server, as they are now, mean for a push.
+func (o pushOrder) settled(branches map[string]plumbing.Hash) (done bool, err error) {
+	done = true
+	for _, u := range o.updates {
+		switch branches[u.branch] {
+		case u.new:
+		case u.old:
+			done = false
+		default:
+			return false, fmt.Errorf("branch %q: %w", u.branch, ErrMoved)
+		}
+	}
+	for branch, id := range o.unmoved {
+		if branches[branch] != id {
+			return false, fmt.Errorf("branch %q: %w", branch, ErrMoved)
+		}
+	}
+	return done, nil
+}
+
+// request makes the request for a server that has refs; nil if there is nothing to be done any more.
+func (o pushOrder) request(at attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+	done, err := o.settled(branchesOf(refs))
+	if err != nil || done {
+		return nil, err
+	}
+	r := packp.NewReferenceUpdateRequest()
+	wanted := []capability.Capability{capability.ReportStatus, capability.Sideband64k, capability.Atomic}
+	if len(o.options) > 0 {
+		wanted = append(wanted, capability.PushOptions)
+	}
+	for _, c := range wanted {
+		if refs.Capabilities.Supports(c) {
+			_ = r.Capabilities.Set(c) // a flag without a value cannot be refused
+		}
+	}
+	for _, option := range o.options {
+		key, value, _ := strings.Cut(option, "=")
+		r.Options = append(r.Options, &packp.Option{Key: key, Value: value})
+	}
+	for _, u := range o.updates {
+		r.Commands = append(r.Commands, &packp.Command{Name: plumbing.NewBranchReferenceName(u.branch), Old: u.old, New: u.new})
+	}
+	r.Packfile = o.stream(at)
+	return r, nil
+}
+
+// stream is the pack as it is made.
+func (o pushOrder) stream(at attempt) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() { writer.CloseWithError(o.pack(at.ctx, writer)) }()
+	return liveReader{reader, at.alive}
+}
+
+// maxPushText bounds what is kept of what a server says about a push.
+const maxPushText = 8 << 10
+
+// pushText keeps what a server says about a push. It is the only place where it gives its reasons.
+type pushText struct {
+	mu    sync.Mutex
+	text  []byte
+	alive func()
+}
+
+func (t *pushText) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.alive()
+	t.text = append(t.text, b[:min(len(b), maxPushText-len(t.text))]...)
+	return len(b), nil
+}
+
+func (t *pushText) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// pushRefused is what a server answers to a push that it does not take.
+type pushRefused struct {
+	// reason is the word on the branch, text what it says beside.
+	reason, text string
+}
+
+func (e *pushRefused) Error() string { return "the server refuses the push: " + oneLine(e.reason) }
+
+// sender is a way to send objects to a git server. build makes the request when the server has said
+// what it has; if it returns none, nothing is sent.
+type sender interface {
+	receivePack(at attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
+}
+
+// pushable is a repository that can be pushed to.
+type pushable interface {
+	// sender connects for writing.
+	sender(ctx context.Context) (sender, error)
+	// tipsNow reads all branches anew.
+	tipsNow(ctx context.Context) (map[string]plumbing.Hash, error)
+	// explainPush turns the failure of a push into an Error for people.
+	explainPush(err error, order pushOrder) error
+}
+
+// push does what an order says. The error wraps ErrMoved if a branch is not where it was, and is an
+// Error otherwise. However a push ends, what became of it is found out by reading the branches: what
+// servers say differs, and an answer may be lost.
+func (n *network) push(ctx context.Context, to pushable, order pushOrder) error {
+	for try := 1; ; try++ {
+		err := n.pushOnce(ctx, to, order)
+		if err == nil || errors.Is(err, ErrMoved) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return to.explainPush(interrupted(ctx), order)
+		}
+		if branches, unread := to.tipsNow(ctx); unread == nil {
+			if done, moved := order.settled(branches); done || moved != nil {
+				return moved
+			}
+		}
+		pause, worthwhile := pauseAfter(err, try)
+		if !worthwhile || try == tries {
+			return to.explainPush(err, order)
+		}
+		if err := n.sleep(ctx, pause); err != nil {
+			return to.explainPush(interrupted(ctx), order)
+		}
+	}
+}
+
+func (n *network) pushOnce(ctx context.Context, to pushable, order pushOrder) error {
+	s, err := to.sender(ctx)
+	if err != nil {
+		return err
+	}
+	return n.once(ctx, func(at attempt) error {
+		said := &pushText{alive: at.alive}
+		pack := io.NopCloser(nil)
+		report, err := s.receivePack(at, func(refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+			request, err := order.request(at, refs)
+			if request != nil {
+				request.Progress, pack = said, request.Packfile
+			}
+			return request, err
+		})
+		_ = pack.Close() // it may not have been read to its end
+		if report == nil {
+			return err
+		}
+		return judge(report, order, said.String())
+	})
+}
+
+// judge reads the report on a push.
+func judge(report *packp.ReportStatus, order pushOrder, said string) error {
+	if report.UnpackStatus != "ok" {
+		return &pushRefused{"unpack: " + report.UnpackStatus, said}
+	}
+	taken := 0
+	for _, status := range report.CommandStatuses {
+		if err := status.Error(); err != nil {
+			return &pushRefused{status.Status, said}
+		}
+		taken++
+	}
+	if taken < len(order.updates) {
+		return &pushRefused{"it does not report on all branches", said}
+	}
+	return nil
+}
