@@ -64,6 +64,7 @@ var house = []room{
 		"github.com/hiddeco/sshsig",
 		"github.com/klauspost/compress/zlib",
 		"github.com/skeema/knownhosts",
+		"go.yaml.in/yaml/v3",
 		"golang.org/x/crypto/ssh",
 		"golang.org/x/sync/errgroup",
 	}},

@@ -148,7 +148,8 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	if err != nil {
 		return err
 	}
-	publication.Output, publication.Change, publication.Report.Change = output, change, change
+	publication.Output, publication.Tree = output, result.tree
+	publication.Change, publication.Report.Change = change, change
 	published, err := publication.Publish(ctx)
 	shown := newChangeResult(change, output)
 	shown.Published = newPublishedResult(destination, s.continued(destination, published))

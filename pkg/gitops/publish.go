@@ -8,13 +8,17 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // Publication is an output on its way to a GitOps branch.
 type Publication struct {
 	*Destination
-	// Output is what was published when the destination was opened, and Change what is to become of it.
+	// Output is what was published when the destination was opened, Tree what is to be, and Change the
+	// difference.
 	Output Output
+	Tree   *render.Tree
 	Change *Change
 	// Report is what the commit and the pull request say.
 	Report Report
@@ -71,6 +75,9 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	}
 	if p.Change.Empty() {
 		return p.withdraw(ctx, "nothing is left to publish")
+	}
+	if err := selfCheck(ctx, p.Tree, p.Change); err != nil {
+		return Published{}, err
 	}
 	left, err := examine(ctx, p.repo, p.tips[p.Head], p.onto(), p.Branch)
 	if err != nil {

@@ -86,7 +86,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	change, err := Compare(ctx, output.Tree, tree)
 	require.NoError(p.t, err)
 	return &Publication{
-		Destination: destination, Output: output, Change: change, Newest: time.Unix(1_700_000_500, 0), PublishOptions: p.options, Forge: p.forge,
+		Destination: destination, Output: output, Tree: tree, Change: change, Newest: time.Unix(1_700_000_500, 0), PublishOptions: p.options, Forge: p.forge,
 		Report: Report{Environment: "dev", Change: change, Now: Provenance{Version: "v1", Environment: "dev"}},
 	}
 }
@@ -211,7 +211,7 @@ func TestPublishBelowPath(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1", "clusters/eu/keep.md": "k"})
 	p.path = "clusters/eu"
-	done := p.publish(append(twoTargets("a: 1\n"), ".github/tracking/Promoted_Commit_Id=abc")...)
+	done := p.publish(append([]string{".github/tracking/Promoted_Commit_Id=abc"}, twoTargets("a: 1\n")...)...)
 	assert.Equal(t, "deployment/dev.clusters-eu", done.Branch)
 	assert.Equal(t, []string{
 		"clusters/eu/.github/tracking/Promoted_Commit_Id", "clusters/eu/edge/README.md", "clusters/eu/edge/a/namespace.yaml",

@@ -41,6 +41,9 @@ type File struct {
 	yaml bool
 }
 
+// IsYAML reports whether the content must be YAML.
+func (f *File) IsYAML() bool { return f.yaml }
+
 func byPath(a, b File) int { return cmp.Compare(a.Path, b.Path) }
 
 // ReadFile returns the content of the file at path, if there is one.

@@ -1,0 +1,180 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// RuleSelfCheck is an output that must not be published, whatever made it: a mistake of kalypso's own.
+const RuleSelfCheck = "self-check"
+
+// selfCheck looks at an output once more before it is published, as a stranger would who knows nothing
+// of how it was made: what is wrong here would break clusters.
+func selfCheck(ctx context.Context, tree *render.Tree, change *Change) error {
+	flaws := checkLayout(tree)
+	fresh := freshFiles(tree, change)
+	found := make([]error, len(fresh.Files))
+	err := eachFile(ctx, fresh, func(i int, content []byte) error {
+		if err := checkContent(&fresh.Files[i], content); err != nil {
+			found[i] = fmt.Errorf("%s: %w", fresh.Files[i].Path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(append(flaws, found...)...); err != nil {
+		first, _, more := strings.Cut(err.Error(), "\n")
+		if more {
+			first += fmt.Sprintf(" (and %d more)", strings.Count(err.Error(), "\n"))
+		}
+		return problem(RuleSelfCheck, "the output does not stand a last check: %s", oneLine(first)).
+			hint("this is a mistake of kalypso's: please report it with the version and what you can show")
+	}
+	return nil
+}
+
+// freshFiles returns the files of a tree that a change writes.
+func freshFiles(tree *render.Tree, change *Change) *render.Tree {
+	fresh := &render.Tree{}
+	for _, f := range change.Files {
+		at, found := slices.BinarySearchFunc(tree.Files, f.Path, func(file render.File, path string) int { return cmp.Compare(file.Path, path) })
+		if found && f.Action != Removed {
+			fresh.Files = append(fresh.Files, tree.Files[at])
+		}
+	}
+	return fresh
+}
+
+// layout is where files of the output may lie.
+var (
+	layoutOfReadme = regexp.MustCompile(`^` + dnsLabel + `/README\.md$`)
+	layoutOfTarget = regexp.MustCompile(`^` + dnsLabel + `/` + dnsLabel + `/(reconciler\.yaml|namespace\.yaml|platform-config\.(yaml|sh))$`)
+	promotedCommit = regexp.MustCompile(`^[^\s[:cntrl:]]+$`)
+)
+
+const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
+
+// checkLayout finds files where none may be, and folders that are not whole.
+func checkLayout(tree *render.Tree) []error {
+	var flaws []error
+	has := make(map[string]bool, len(tree.Files))
+	for i, file := range tree.Files {
+		if i > 0 && tree.Files[i-1].Path >= file.Path {
+			flaws = append(flaws, fmt.Errorf("%s is there twice, or out of order", file.Path))
+		}
+		has[file.Path] = true
+		if file.Path != render.TrackingFile && !layoutOfReadme.MatchString(file.Path) && !layoutOfTarget.MatchString(file.Path) {
+			flaws = append(flaws, fmt.Errorf("%s is no path of an output", file.Path))
+		}
+	}
+	for _, file := range tree.Files {
+		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile {
+			continue
+		}
+		folder := path.Dir(file.Path)
+		for _, name := range []string{folder + "/" + render.ReconcilerFile, folder + "/" + render.NamespaceFile, path.Dir(folder) + "/" + render.ReadmeFile} {
+			if !has[name] {
+				flaws = append(flaws, fmt.Errorf("%s is missing beside %s", name, file.Path))
+			}
+		}
+	}
+	return flaws
+}
+
+// checkContent says what is wrong with a file.
+func checkContent(file *render.File, content []byte) error {
+	switch {
+	case !utf8.Valid(content):
+		return errors.New("it is not UTF-8")
+	case path.Base(file.Path) == render.ReadmeFile && string(content) != render.Readme:
+		return errors.New("it is not the line by which the folder is known")
+	case file.Path == render.TrackingFile && !promotedCommit.Match(content):
+		return errors.New("it is not a commit")
+	case file.IsYAML():
+		return checkDocuments(content)
+	}
+	return nil
+}
+
+// checkDocuments parses YAML.
+func checkDocuments(content []byte) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library has panicked on odd input before
+			err = fmt.Errorf("not YAML: %v", r)
+		}
+	}()
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not YAML: %w", err)
+		}
+		if err := checkNode(&document); err != nil {
+			return err
+		}
+		if err := checkObject(&document); err != nil {
+			return err
+		}
+	}
+}
+
+// checkNode refuses keys that are there twice: readers differ about which of them counts.
+func checkNode(n *yaml.Node) error {
+	if n.Kind == yaml.MappingNode {
+		keys := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i < len(n.Content); i += 2 {
+			if key := n.Content[i]; key.Kind == yaml.ScalarNode {
+				if keys[key.Value] && key.Value != "<<" {
+					return fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+				}
+				keys[key.Value] = true
+			}
+		}
+	}
+	for _, below := range n.Content {
+		if err := checkNode(below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkObject refuses an object of Kubernetes that has no kind or no name.
+func checkObject(document *yaml.Node) error {
+	var object struct {
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string `yaml:"kind"`
+		Metadata   struct {
+			Name         string `yaml:"name"`
+			GenerateName string `yaml:"generateName"`
+		} `yaml:"metadata"`
+	}
+	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode || document.Decode(&object) != nil || object.APIVersion == "" {
+		return nil
+	}
+	switch {
+	case object.Kind == "":
+		return errors.New("an object has no kind")
+	case object.Metadata.Name == "" && !strings.HasSuffix(object.Kind, "List"):
+		return fmt.Errorf("an object of the kind %s has no name", object.Kind)
+	}
+	return nil
+}

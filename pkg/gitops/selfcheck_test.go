@@ -1,0 +1,61 @@
+package gitops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// TestR29SelfCheck: what a broken renderer could make is not published.
+func TestR29SelfCheck(t *testing.T) {
+	t.Parallel()
+	whole := func() *render.Tree {
+		return tree(".github/tracking/Promoted_Commit_Id=0123", "edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/platform-config.sh=x", "edge/a/reconciler.yaml=r")
+	}
+	require.NoError(t, selfCheck(t.Context(), whole(), &Change{}))
+	for want, breakIt := range map[string]func(tree *render.Tree){
+		"edge/a/namespace.yaml is missing beside edge/a/": func(tree *render.Tree) { tree.Files = append(tree.Files[:2:2], tree.Files[3:]...) },
+		"edge/README.md is missing beside edge/a/":        func(tree *render.Tree) { tree.Files = append(tree.Files[:1:1], tree.Files[2:]...) },
+		"is no path of an output":                         func(tree *render.Tree) { tree.Files[4].Path = "edge/a/zzz.yaml" },
+		"edge/../x is no path":                            func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
+		"is there twice, or out of order":                 func(tree *render.Tree) { tree.Files[3] = tree.Files[2] },
+		"README.md: it is not the line":                   func(tree *render.Tree) { tree.Files[1].Content = render.NewText("hello") },
+		"Promoted_Commit_Id: it is not a commit":          func(tree *render.Tree) { tree.Files[0].Content = render.NewText("a\nb") },
+		"reconciler.yaml: it is not UTF-8":                func(tree *render.Tree) { tree.Files[4].Content = render.NewText("\xff") },
+	} {
+		broken := whole()
+		breakIt(broken)
+		change := &Change{}
+		for _, f := range broken.Files {
+			change.Files = append(change.Files, FileChange{Path: f.Path, Action: Added, New: f.Content})
+		}
+		require.ErrorContains(t, selfCheck(t.Context(), broken, change), want)
+	}
+}
+
+func TestCheckDocuments(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n": "",
+		"- hosts: all\n": "",
+		"":               "",
+		"apiVersion: v1\nkind: ConfigMapList\nitems: []\n": "",
+		"apiVersion: v1\nmetadata: {name: a}\n":            "has no kind",
+		"apiVersion: v1\nkind: Namespace\n":                "kind Namespace has no name",
+		"a: 1\n---\nb: 1\nb: 2\n":                          `line 4: the key "b" is there twice`,
+		"a: {b: {c: 1, c: 2}}":                             `the key "c" is there twice`,
+		"a: [":                                             "not YAML",
+		"a: *nowhere":                                      "not YAML",
+		"base: &b {x: 1}\nderived: {<<: *b, y: 2}\n":       "",
+	} {
+		err := checkDocuments([]byte(content))
+		if want == "" {
+			assert.NoError(t, err, content)
+		} else {
+			assert.ErrorContains(t, err, want, content)
+		}
+	}
+}
