@@ -27,6 +27,8 @@ type PullRequest struct {
 	// HeadCommit is the tip of Head, or what it was when the pull request was closed.
 	HeadCommit string
 	Labels     []string
+	// AutoMerging says that it merges itself once its requirements are met.
+	AutoMerging bool
 }
 
 // PullRequests is what publishing needs of the forge that holds a GitOps repository. Package github
@@ -39,10 +41,13 @@ type PullRequests interface {
 	Last(ctx context.Context, head, base string) (*PullRequest, error)
 	// Create opens one. If there is an open one already it returns that one as it is, with existed.
 	Create(ctx context.Context, request NewPullRequest) (created PullRequest, existed bool, err error)
-	// Edit sets the title and the body.
+	// Tip returns the commit that a branch has now, as pushes left it: a pull request may show an older one
+	// for a while. A branch that is not there is ErrMoved.
+	Tip(ctx context.Context, branch string) (commit string, err error)
+	// Edit sets the title and the body. If it turns out not to be open, that is ErrMoved.
 	Edit(ctx context.Context, number int, title, body string) error
-	// Close closes it.
-	Close(ctx context.Context, number int) error
+	// Close closes it and sets its body, in one. If it turns out to be merged, that is ErrMoved.
+	Close(ctx context.Context, number int, body string) error
 	// Comment adds a comment.
 	Comment(ctx context.Context, number int, body string) error
 	// AddLabels adds labels, and makes those that the repository does not have.
@@ -54,9 +59,11 @@ type PullRequests interface {
 	// Assign adds assignees.
 	Assign(ctx context.Context, number int, people []string) error
 	// AutoMerge merges it as soon as its requirements are met; at once if they are met, and only if its
-	// head is still the commit given. The note is for people, for example that the merge will start no
-	// workflow; it may be empty.
-	AutoMerge(ctx context.Context, number int, headCommit string) (note string, err error)
+	// head is still the commit given, else that is ErrMoved. The note is for people, for example that the
+	// merge will start no workflow; it may be empty.
+	AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error)
+	// KeepOpen takes AutoMerge back; it is fine if it was not asked for.
+	KeepOpen(ctx context.Context, number int) error
 }
 
 // NewPullRequest is a pull request that is to be opened.
@@ -82,12 +89,15 @@ const (
 type Submission struct {
 	// Environment goes into the hidden marker, by which our pull requests are known.
 	Environment string
-	Head, Base  string
+	// Path is the folder of the GitOps repository that is published to; empty or "." is its root. Two
+	// folders of one branch have a pull request each.
+	Path       string
+	Head, Base string
 	// HeadCommit is the tip of Head, and Tree the id of its tree: a pull request that a person closed is
 	// not opened again for the same tree.
 	HeadCommit, Tree string
 	Title            string
-	// Body is Markdown without the marker, short enough that it fits with the marker.
+	// Body is Markdown without the marker, at most MaxSubmissionBody characters.
 	Body string
 	// Promoted says that the promoted commit changes: then, and only then, the label "promoted" is on.
 	Promoted bool
