@@ -1,0 +1,103 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// issueLabel is on every issue of ours: by it they are found.
+const issueLabel = "kalypso"
+
+// IssueReport is what an issue says about the failure of an environment.
+type IssueReport struct {
+	Environment string
+	Title       string
+	// Body is Markdown in which nothing of others is live. What does not fit is cut off at its end.
+	Body string
+}
+
+// IssueResult is what became of a report.
+type IssueResult struct {
+	// Action is SubmissionCreated, SubmissionUpdated or SubmissionUnchanged.
+	Action SubmissionAction
+	Issue  Issue
+	// Closed are other issues of ours about the same, which two runs at once can make.
+	Closed []Issue
+}
+
+// ReportIssue opens the issue about the failure of an environment, or updates the one that is open. If it says
+// the same already, nothing is written.
+func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult, error) {
+	if !environmentName.MatchString(r.Environment) {
+		return IssueResult{}, fmt.Errorf("%q is not the name of an environment", r.Environment)
+	}
+	r.Title, r.Body = cutTitle(r.Title), issueBody(r.Environment, r.Body)
+	ours, err := openIssues(ctx, issues, r.Environment)
+	if err != nil {
+		return IssueResult{}, err
+	}
+	result := IssueResult{Action: SubmissionUnchanged}
+	if len(ours) == 0 {
+		if result.Issue, err = issues.CreateIssue(ctx, r.Title, r.Body, issueLabel); err != nil {
+			return result, err
+		}
+		result.Action = SubmissionCreated
+		// Another run may have done so at the same time: the older one stays.
+		if ours, err = openIssues(ctx, issues, r.Environment); err != nil || len(ours) == 0 {
+			return result, err
+		}
+	}
+	result.Issue = ours[0]
+	if result.Issue.Title != r.Title || !sameMarkdown(result.Issue.Body, r.Body) {
+		if err := issues.EditIssue(ctx, result.Issue.Number, r.Title, r.Body); err != nil {
+			return result, err
+		}
+		result.Issue.Title, result.Issue.Body = r.Title, r.Body
+		result.Action = SubmissionUpdated
+	}
+	result.Closed, err = closeIssues(ctx, issues, ours[1:], fmt.Sprintf("Closed in favour of #%d, which says the same.", result.Issue.Number))
+	return result, err
+}
+
+// SettleIssue closes the issues about the failure of an environment, with a comment. If there is none it only reads.
+func SettleIssue(ctx context.Context, issues Issues, environment, comment string) (closed []Issue, err error) {
+	ours, err := openIssues(ctx, issues, environment)
+	if err != nil {
+		return nil, err
+	}
+	return closeIssues(ctx, issues, ours, comment)
+}
+
+func closeIssues(ctx context.Context, issues Issues, ours []Issue, comment string) (closed []Issue, err error) {
+	for _, issue := range ours {
+		if err := issues.CloseIssue(ctx, issue.Number, comment); err != nil {
+			return closed, err
+		}
+		closed = append(closed, issue)
+	}
+	return closed, nil
+}
+
+// openIssues returns the open issues about an environment, the oldest first.
+func openIssues(ctx context.Context, issues Issues, environment string) ([]Issue, error) {
+	open, err := issues.OpenIssues(ctx, issueLabel)
+	ours := slices.DeleteFunc(slices.Clone(open), func(i Issue) bool {
+		first, _, _ := strings.Cut(i.Body, "\n")
+		return strings.TrimSpace(first) != issueMarker(environment)
+	})
+	slices.SortFunc(ours, func(a, b Issue) int { return a.Number - b.Number })
+	return ours, err
+}
+
+// issueMarker is the first line of the body of an issue, which people do not see.
+func issueMarker(environment string) string {
+	return fmt.Sprintf("<!-- kalypso:v1 failures environment=%s -->", environment)
+}
+
+func issueBody(environment, text string) string {
+	head := issueMarker(environment) + "\n\n"
+	return head + cutLines(strings.TrimSpace(text), maxForgeBody-utf8.RuneCountInString(head))
+}
