@@ -69,6 +69,10 @@ var house = []room{
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/gitopstest"},
+	{dir: "pkg/github", thirdParty: []string{
+		"github.com/golang-jwt/jwt/v5",
+		"github.com/google/go-github/v53/github",
+	}},
 	{dir: "pkg/github/githubtest"},
 	{dir: "cmd/kalypso", thirdParty: []string{
 		"github.com/fatih/color",

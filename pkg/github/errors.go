@@ -1,0 +1,255 @@
+package github
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	gh "github.com/google/go-github/v53/github"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// Kind says what sort of failure an Error is.
+type Kind string
+
+// The kinds of failures. All of them are failures of the remote, not of the fleet.
+const (
+	// Denied is a token that is refused, or that lacks a permission.
+	Denied Kind = "denied"
+	// NotFound is what does not exist, or must not be known to exist by this token.
+	NotFound Kind = "not-found"
+	// RateLimited is too many requests, for longer than there is time.
+	RateLimited Kind = "rate-limited"
+	// Unavailable is a server that does not answer, or answers with a failure or nonsense, tries included.
+	Unavailable Kind = "unavailable"
+	// Invalid is a request that GitHub understands and will not do, whoever asks.
+	Invalid Kind = "invalid"
+)
+
+// Error is something that could not be done on GitHub. Those that mean that somebody else was faster are
+// gitops.ErrMoved, too.
+type Error struct {
+	Kind Kind
+	// Repository is "owner/name".
+	Repository string
+	// Act is what was tried, such as "open a pull request".
+	Act string
+	// Message is one line; no secret is in it.
+	Message string
+	// Hint says what to do; it may be empty.
+	Hint string
+	// Status is that of GitHub's answer; zero if there was none.
+	Status int
+	// Permission is what the token lacks, such as "pull requests: write"; empty if that is not it.
+	Permission string
+
+	// moved says that starting over from reading may succeed, or find that there is nothing to do.
+	moved bool
+	// maybeDone says that it may have been done all the same.
+	maybeDone bool
+	err       error
+}
+
+// Error says what was tried, where, and why it was not done.
+func (e *Error) Error() string {
+	if e.Act == "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%s in %s: %s", e.Act, e.Repository, e.Message)
+}
+
+// Unwrap returns the end of a context that was behind it, or nil.
+func (e *Error) Unwrap() error { return e.err }
+
+// Is reports whether the error is gitops.ErrMoved.
+func (e *Error) Is(target error) bool { return e.moved && target == gitops.ErrMoved }
+
+// operation is something that is done on GitHub, and the permission that it takes.
+type operation struct {
+	act  string
+	need string
+}
+
+// explain turns what came of an operation into an Error, or nil.
+func (r *Repository) explain(op operation, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := r.client.wire.classify(op, err)
+	e.Repository, e.Act = r.String(), op.act
+	return e
+}
+
+func (t *transport) classify(op operation, err error) *Error {
+	var (
+		known    *Error
+		answered *gh.ErrorResponse
+	)
+	switch {
+	case errors.As(err, &known):
+		e := *known
+		return &e
+	case errors.As(err, &answered) && answered.Response != nil:
+		return t.refusal(op, answered)
+	}
+	return &Error{
+		Kind: Unavailable, Message: t.Secrets.Line(reason(err)), Hint: hintCertificate(err),
+		maybeDone: true, err: harmlessCause(err),
+	}
+}
+
+// refusal explains an answer that is not a success.
+func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
+	e := &Error{Kind: Invalid, Status: answer.Response.StatusCode}
+	said := t.Secrets.Line(saidBy(answer))
+	e.Message = fmt.Sprintf("GitHub answers %d: %s", e.Status, said)
+	if said == "" {
+		e.Message = fmt.Sprintf("GitHub answers %d %s", e.Status, http.StatusText(e.Status))
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		e.Kind = Denied
+		e.Hint = "the token is wrong, has expired or was revoked"
+	case http.StatusForbidden:
+		t.deny(e, op, answer, said)
+	case http.StatusNotFound:
+		e.Kind = NotFound
+		if op.need != "" {
+			// GitHub hides what a token must not see, and also what it must not change.
+			e.lack(accepted(answer, op.need))
+			e.Hint = "either it does not exist, or the token must not see it: " + e.Hint
+		}
+	case http.StatusGone:
+		e.Hint = "issues are turned off in the repository's settings"
+	}
+	return e
+}
+
+// deny explains a 403, which has more reasons than a missing permission.
+func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said string) {
+	e.Kind = Denied
+	lower := strings.ToLower(said)
+	switch {
+	case strings.Contains(lower, "archived"):
+		e.Kind = Invalid
+		e.Hint = "the repository is archived, thus read-only"
+	case answer.Response.Header.Get("X-GitHub-SSO") != "", strings.Contains(lower, "saml"):
+		e.Hint = "authorize the token for the organization's single sign-on"
+	case strings.Contains(lower, "actions is not permitted to create"):
+		e.Permission = "pull requests: write"
+		e.Hint = "tick “Allow GitHub Actions to create and approve pull requests” in the settings of the repository " +
+			"or organization (Actions, General), or use a GitHub App"
+	case strings.Contains(lower, "ip allow list"):
+		e.Hint = "the organization lets in known addresses only: add that of this machine"
+	default:
+		e.lack(accepted(answer, op.need))
+	}
+}
+
+// lack says which permission is missing.
+func (e *Error) lack(permission string) {
+	e.Permission = permission
+	if permission == "" {
+		e.Hint = "the token lacks a permission"
+		return
+	}
+	e.Hint = fmt.Sprintf("the token needs the permission %q", permission)
+	if strings.Contains(permission, "members") {
+		e.Hint += ", which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams"
+	}
+}
+
+// accepted returns the permissions that GitHub would accept, in words, or those known to be needed.
+func accepted(answer *gh.ErrorResponse, need string) string {
+	header := answer.Response.Header.Get("X-Accepted-GitHub-Permissions")
+	if header == "" || len(header) > 200 {
+		return need
+	}
+	var ways []string
+	for way := range strings.SplitSeq(header, ";") {
+		var parts []string
+		for part := range strings.SplitSeq(way, ",") {
+			name, level, found := strings.Cut(strings.TrimSpace(part), "=")
+			if !found || !plain(name) || !plain(level) {
+				return need
+			}
+			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+level)
+		}
+		if way := strings.Join(parts, " and "); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return strings.Join(ways, " or ")
+}
+
+// plain tells whether a word has letters and underscores only.
+func plain(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
+
+// saidBy returns what GitHub says of an error, with what it says of the fields.
+func saidBy(answer *gh.ErrorResponse) string {
+	parts := []string{answer.Message}
+	for _, field := range answer.Errors {
+		switch {
+		case field.Message != "":
+			parts = append(parts, field.Message)
+		case field.Field != "":
+			parts = append(parts, field.Field+" is "+strings.ReplaceAll(field.Code, "_", " "))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+}
+
+// status returns the status of the answer behind an error; zero if there is none.
+func status(err error) int {
+	var answered *gh.ErrorResponse
+	if errors.As(err, &answered) && answered.Response != nil {
+		return answered.Response.StatusCode
+	}
+	return 0
+}
+
+// complains tells whether GitHub found fault with a field, in the given way.
+func complains(err error, field, code string) bool {
+	var answered *gh.ErrorResponse
+	return errors.As(err, &answered) && slices.ContainsFunc(answered.Errors, func(e gh.Error) bool {
+		return e.Field == field && e.Code == code
+	})
+}
+
+// says tells whether GitHub's message about an error has some words in it, in any case.
+func says(err error, words string) bool {
+	var answered *gh.ErrorResponse
+	return errors.As(err, &answered) && strings.Contains(strings.ToLower(saidBy(answered)), words)
+}
+
+// harmlessCause keeps of what was behind an error only the end of a context: anything else may hold a secret.
+func harmlessCause(err error) error {
+	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, harmless) {
+			return harmless
+		}
+	}
+	return nil
+}
+
+func hintLater(kind Kind) string {
+	if kind == RateLimited {
+		return "run again later; a GitHub App has a limit of its own"
+	}
+	return "run again later; www.githubstatus.com knows of outages"
+}
+
+func hintCertificate(err error) string {
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unknown) {
+		return "SSL_CERT_FILE names a file with further certificate authorities"
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	gh "github.com/google/go-github/v53/github"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+const writeIssues = "issues: write"
+
+// OpenIssues lists the open issues that bear a label and are no pull requests.
+func (r *Repository) OpenIssues(ctx context.Context, label string) ([]gitops.Issue, error) {
+	issues, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
+		return r.client.api.Issues.ListByRepo(ctx, r.owner, r.name, &gh.IssueListByRepoOptions{
+			State: "open", Labels: []string{label}, Sort: "created", Direction: "asc", ListOptions: page,
+		})
+	})
+	if err != nil {
+		return nil, r.explain(operation{act: "list the issues", need: "issues: read"}, err)
+	}
+	var found []gitops.Issue
+	for _, issue := range issues {
+		if !issue.IsPullRequest() {
+			found = append(found, issueFromGitHub(issue))
+		}
+	}
+	return found, nil
+}
+
+func issueFromGitHub(i *gh.Issue) gitops.Issue {
+	return gitops.Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: i.GetBody()}
+}
+
+// CreateIssue opens an issue with a label, which is made if it is missing.
+func (r *Repository) CreateIssue(ctx context.Context, title, body, label string) (gitops.Issue, error) {
+	if err := r.ensureLabel(ctx, label); err != nil {
+		return gitops.Issue{}, err
+	}
+	var created gitops.Issue
+	err := r.create(ctx, operation{act: "open an issue", need: writeIssues}, func() error {
+		issue, _, err := r.client.api.Issues.Create(ctx, r.owner, r.name, &gh.IssueRequest{
+			Title: ptr(title), Body: ptr(body), Labels: &[]string{label},
+		})
+		if err == nil {
+			created = issueFromGitHub(issue)
+		}
+		return err
+	}, func() (bool, error) {
+		open, err := r.OpenIssues(ctx, label)
+		at := slices.IndexFunc(open, func(i gitops.Issue) bool { return i.Title == title && i.Body == body })
+		if at >= 0 {
+			created = open[at]
+		}
+		return at >= 0, err
+	})
+	return created, err
+}
+
+// EditIssue sets the title and the body of an issue.
+func (r *Repository) EditIssue(ctx context.Context, number int, title, body string) error {
+	_, _, err := r.client.api.Issues.Edit(ctx, r.owner, r.name, number, &gh.IssueRequest{Title: ptr(title), Body: ptr(body)})
+	return r.explain(operation{act: fmt.Sprintf("update issue #%d", number), need: writeIssues}, err)
+}
+
+// CloseIssue closes an issue, with a comment that says why. It is closed first: a comment that is missing does
+// less harm than one that comes with every run.
+func (r *Repository) CloseIssue(ctx context.Context, number int, comment string) error {
+	_, _, err := r.client.api.Issues.Edit(ctx, r.owner, r.name, number, &gh.IssueRequest{
+		State: ptr("closed"), StateReason: ptr("completed"),
+	})
+	if err != nil {
+		return r.explain(operation{act: fmt.Sprintf("close issue #%d", number), need: writeIssues}, err)
+	}
+	return r.Comment(ctx, number, comment)
+}

@@ -1,0 +1,43 @@
+package github
+
+import (
+	"context"
+	"time"
+)
+
+// Token is what GitHub lets somebody in with.
+type Token struct {
+	// Value is the secret.
+	Value string
+	// Minted is when it was made for this run. Zero is a token that was there before: one that is refused
+	// is then refused for good, while a token that was just made may not be known everywhere yet.
+	Minted time.Time
+	// Expires is when it ends; zero is unknown.
+	Expires time.Time
+}
+
+// TokenSource hands out the token for the next request.
+type TokenSource interface {
+	Token(ctx context.Context) (Token, error)
+}
+
+// forgetter is a TokenSource that can make a new token in place of one that GitHub refuses.
+type forgetter interface{ forget(value string) }
+
+// StaticToken is the token of a variable. The empty one asks GitHub without a token.
+type StaticToken string
+
+// Token returns the token.
+func (s StaticToken) Token(context.Context) (Token, error) { return Token{Value: string(s)}, nil }
+
+// String hides the token from those who print what they hold.
+func (s StaticToken) String() string { return "***" }
+
+// GoString hides it from those who print it in full.
+func (s StaticToken) GoString() string { return "***" }
+
+// String hides the secret.
+func (t Token) String() string { return "***" }
+
+// GoString hides the secret.
+func (t Token) GoString() string { return "***" }
