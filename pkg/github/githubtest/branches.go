@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 )
 
 // branches are the branches of a repository, with what GitHub does to them.
@@ -13,6 +14,8 @@ type branches interface {
 	tips() (map[string]string, error)
 	// ahead tells whether a commit has commits that another has not.
 	ahead(commit, of string) (bool, error)
+	// has tells whether a commit is there.
+	has(commit string) (bool, error)
 	// conflicts tells whether two commits cannot be merged.
 	conflicts(base, head string) (bool, error)
 	// merge moves a branch to what a merge makes of it, if it is still where the merge says. It returns the
@@ -40,6 +43,7 @@ type memory map[string]string
 
 func (m memory) tips() (map[string]string, error)       { return maps.Clone(m), nil }
 func (m memory) ahead(commit, of string) (bool, error)  { return commit != of, nil }
+func (m memory) has(commit string) (bool, error)        { return commitPattern.MatchString(commit), nil }
 func (m memory) conflicts(string, string) (bool, error) { return false, nil }
 
 func (m memory) merge(how merge) (string, error) {
@@ -55,6 +59,9 @@ func (m memory) set(branch, commit string) error {
 	m[branch] = commit
 	return nil
 }
+
+// commitPattern is the id of a commit.
+var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // CommitID makes up the id of a commit, the same for the same name.
 func CommitID(name string) string {

@@ -19,13 +19,18 @@ type call struct {
 	query       url.Values
 	contentType string
 	body        []byte
+	secret      string // that it came with
 
 	token *Token // nil without one
 	repo  *Repo  // nil if the path names none
 }
 
-// ServeHTTP answers as GitHub does, unless a fault is injected.
+// ServeHTTP answers as GitHub does, unless a fault is injected. Faults and records are of the API only.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if repo, path := s.gitRepo(r.URL.Path); repo != nil {
+		s.serveGit(w, r, repo, path)
+		return
+	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client is gone
@@ -80,7 +85,7 @@ func (s *Server) callFor(r *http.Request, request Request) *call {
 		if values, ok := s.routes[i].match(r.Method, request.Path); ok {
 			return &call{
 				server: s, route: &s.routes[i], path: request.Path, values: values, query: request.Query,
-				contentType: r.Header.Get("Content-Type"), body: []byte(request.Body),
+				contentType: r.Header.Get("Content-Type"), body: []byte(request.Body), secret: secretOf(r),
 			}
 		}
 	}

@@ -173,7 +173,7 @@ func (s *Server) perform(w http.ResponseWriter, r *http.Request, fault Fault, ha
 	if fault.kind == faultCut {
 		a.write(w, body, len(body)/2)
 		_ = http.NewResponseController(w).Flush() // else nothing of it arrives
-		panic(http.ErrAbortHandler) // the way to break off that package http offers
+		panic(http.ErrAbortHandler)               // the way to break off that package http offers
 	}
 	a.write(w, body, len(body))
 }

@@ -37,6 +37,18 @@ func (g gitDir) ahead(commit, of string) (bool, error) {
 	return out != "", err
 }
 
+func (g gitDir) has(commit string) (bool, error) {
+	if !commitPattern.MatchString(commit) {
+		return false, nil
+	}
+	_, err := g.git("cat-file", "-e", commit+"^{commit}")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (g gitDir) conflicts(base, head string) (bool, error) {
 	_, err := g.mergeTree(base, head)
 	if errors.Is(err, errConflict) {
@@ -65,10 +77,10 @@ func (g gitDir) set(branch, commit string) error {
 }
 
 func (g gitDir) merge(how merge) (string, error) {
-	make := map[string]func(merge) (string, error){
+	methods := map[string]func(merge) (string, error){
 		"merge": g.mergeCommit, "squash": g.squash, "rebase": g.rebase,
-	}[how.method]
-	commit, err := make(how)
+	}
+	commit, err := methods[how.method](how)
 	if err != nil {
 		return "", err
 	}
@@ -130,12 +142,11 @@ func (g gitDir) pick(id, onto string, how merge) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	how.title, how.message = "", ""
 	message, err := g.git("show", "--no-patch", "--format=%B", id)
 	if err != nil {
 		return "", err
 	}
-	how.title = strings.TrimRight(message, "\n")
+	how.title, how.message = strings.TrimRight(message, "\n"), ""
 	return g.commit(commit{tree: tree, parents: []string{onto}, author: author, how: how})
 }
 

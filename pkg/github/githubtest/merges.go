@@ -90,7 +90,8 @@ func (r *Repo) mergeableState(i *item) string {
 	required := func(s Status) bool { return slices.Contains(r.options.RequiredChecks, s.Context) }
 	succeeded := 0
 	unstable := false
-	for _, status := range statuses {
+	for _, at := range statuses {
+		status := r.statuses[at]
 		unstable = unstable || status.State != "success"
 		if required(status) && status.State == "success" {
 			succeeded++

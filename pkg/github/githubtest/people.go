@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// act does something as people and git do it, outside the API. A failure is a bug of the test.
+// act does something as people and git do it, outside the API.
 func (r *Repo) act(do func() error) {
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
@@ -19,9 +19,12 @@ func (r *Repo) act(do func() error) {
 		err = r.sync()
 	}
 	if err != nil {
-		panic(fmt.Errorf("%s: %w", r.Name, err))
+		r.server.options.Fail(fmt.Errorf("%s: %w", r.Name, err))
 	}
 }
+
+// aPerson is who acts outside the API.
+const aPerson = "a-person"
 
 // must finds an item that a test says is there.
 func (r *Repo) must(number int) (*item, error) {
@@ -42,7 +45,7 @@ func (r *Repo) on(number int, do func(*item) error) {
 	})
 }
 
-// OpenPull opens a pull request; of p it takes Head, Base, Title, Body, Author, Labels and Draft.
+// OpenPull opens a pull request as a person does; of p it takes Head, Base, Title, Body, Author, Labels and Draft.
 func (r *Repo) OpenPull(p Pull) Pull {
 	var opened Pull
 	r.act(func() error {
@@ -131,7 +134,10 @@ func (r *Repo) MergePull(number int, method string) string {
 		if !i.pull || !i.Open {
 			return fmt.Errorf("%d is not an open pull request", number)
 		}
-		err := r.mergeNow(i, "a-person", merge{method: method})
+		if !slices.Contains([]string{"merge", "squash", "rebase"}, method) {
+			return fmt.Errorf("there is no merge method %q", method)
+		}
+		err := r.mergeNow(i, aPerson, merge{method: method})
 		commit = i.MergeCommit
 		return err
 	})
@@ -143,7 +149,7 @@ func (r *Repo) MergePull(number int, method string) string {
 func (r *Repo) SetMergeableState(number int, state string) {
 	r.on(number, func(i *item) error {
 		i.mergeableState = state
-		return nil
+		return r.mergeWaiting()
 	})
 }
 
@@ -229,6 +235,39 @@ func (r *Repo) Labels() []Label {
 		return nil
 	})
 	return labels
+}
+
+// SetStatus adds a status to a commit, as a check does.
+func (r *Repo) SetStatus(status Status) {
+	r.act(func() error {
+		status.Created = r.server.now()
+		r.statuses = append(r.statuses, status)
+		return r.mergeWaiting()
+	})
+}
+
+// Statuses are all statuses of a commit, the oldest first.
+func (r *Repo) Statuses(commit string) []Status {
+	var found []Status
+	r.act(func() error {
+		for _, status := range r.statuses {
+			if status.Commit == commit {
+				found = append(found, status)
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// Dispatches are the events that were sent, the oldest first.
+func (r *Repo) Dispatches() []Dispatch {
+	var events []Dispatch
+	r.act(func() error {
+		events = slices.Clone(r.events)
+		return nil
+	})
+	return events
 }
 
 // Branches are the tips of the branches.

@@ -43,8 +43,8 @@ type Rule struct {
 	Parameters map[string]any
 }
 
-// Repo is a repository of a Server. Its methods may be called while the server serves. What people do with it
-// is in methods that panic if they fail, as they are for tests.
+// Repo is a repository of a Server. Its methods may be called while the server serves. Those
+// that do what people do call Options.Fail if that cannot be.
 type Repo struct {
 	// Name is owner/name.
 	Name string
@@ -85,13 +85,16 @@ func (s *Server) Repo(name string) *Repo {
 	return s.repos[strings.ToLower(name)]
 }
 
+// Dir is the folder of the bare repository; empty if it has none.
+func (r *Repo) Dir() string { return r.options.Dir }
+
 func (r *Repo) owner() string {
 	owner, _, _ := strings.Cut(r.Name, "/")
 	return owner
 }
 
 func (r *Repo) url() string { return r.server.URL + "/repos/" + r.Name }
-func (r *Repo) web() string { return r.server.web() + "/" + r.Name }
+func (r *Repo) web() string { return r.server.WebURL + "/" + r.Name }
 
 func (r *Repo) allows(method string) bool {
 	return r.options.MergeMethods == nil || slices.Contains(r.options.MergeMethods, method)
@@ -118,7 +121,7 @@ func (r *Repo) user(login string) object {
 		kind = "Bot"
 	}
 	return object{
-		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": r.server.web() + "/" + login,
+		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": r.server.WebURL + "/" + login,
 		"url": r.server.URL + "/users/" + login, "site_admin": false,
 	}
 }

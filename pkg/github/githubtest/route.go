@@ -11,7 +11,7 @@ import (
 type route struct {
 	method, path string
 	// needs are the permissions that a token must have, as GitHub writes them in X-Accepted-GitHub-Permissions:
-	// alternatives with a semicolon between. Empty means that the endpoint sees to it.
+	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests.
 	needs  string
 	handle func(*call) (answer, error)
 
@@ -55,6 +55,13 @@ func routes() []route {
 		{method: "GET", path: onRepo + "/branches/{branch}", needs: "contents=read", handle: (*call).showBranch},
 		{method: "GET", path: onRepo + "/rules/branches/{branch}", needs: "metadata=read", handle: (*call).listRules},
 		{method: "GET", path: onRepo + "/collaborators/{username}/permission", needs: "metadata=read", handle: (*call).showPermission},
+		{method: "POST", path: onRepo + "/statuses/{sha}", needs: "statuses=write", handle: (*call).createStatus},
+		{method: "GET", path: onRepo + "/commits/{ref}/statuses", needs: "statuses=read", handle: (*call).listStatuses},
+		{method: "GET", path: onRepo + "/commits/{ref}/status", needs: "statuses=read", handle: (*call).combinedStatus},
+		{method: "POST", path: onRepo + "/dispatches", needs: "contents=write", handle: (*call).dispatch},
+		{method: "POST", path: onRepo + "/actions/workflows/{workflow_id}/dispatches", needs: "actions=write", handle: (*call).dispatchWorkflow},
+		{method: "GET", path: onRepo + "/installation", handle: (*call).showInstallation},
+		{method: "POST", path: "/app/installations/{installation_id}/access_tokens", handle: (*call).mintToken},
 	}
 	for i := range table {
 		table[i].compile()

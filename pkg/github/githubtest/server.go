@@ -3,7 +3,6 @@ package githubtest
 import (
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +16,9 @@ type Options struct {
 	Now func() time.Time
 	// PageSize is how many things a page holds at most, whatever is asked for; 0 means 100, as on GitHub.
 	PageSize int
+	// Fail ends a test that asks a Repo for what cannot be, such as a merge of what is not there. Without it
+	// NewServer fails its test, and Start panics.
+	Fail func(error)
 }
 
 // Midnight is when a Server without a clock lives.
@@ -26,6 +28,8 @@ func Midnight() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, 
 type Server struct {
 	// URL is where the REST API begins, without a slash at the end: what GITHUB_API_URL is in a workflow.
 	URL string
+	// WebURL is where people look at it and git fetches from: what GITHUB_SERVER_URL is.
+	WebURL string
 
 	options     Options
 	http        *httptest.Server
@@ -49,6 +53,12 @@ type Server struct {
 // request that did not fit GitHub's description.
 func NewServer(t testing.TB, options Options) *Server {
 	t.Helper()
+	if options.Fail == nil {
+		options.Fail = func(err error) {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
 	s, err := Start(options)
 	if err != nil {
 		t.Fatal(err)
@@ -68,6 +78,9 @@ func Start(options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Fail == nil {
+		options.Fail = func(err error) { panic(err) }
+	}
 	s := &Server{
 		options:     options,
 		description: described,
@@ -80,7 +93,7 @@ func Start(options Options) (*Server, error) {
 		return nil, err
 	}
 	s.http = httptest.NewServer(s)
-	s.URL = s.http.URL + s.prefix()
+	s.URL, s.WebURL = s.http.URL+s.prefix(), s.http.URL
 	return s, nil
 }
 
@@ -132,6 +145,3 @@ func (s *Server) graphqlPath() string {
 	}
 	return "/graphql"
 }
-
-// web is the address that people look at.
-func (s *Server) web() string { return strings.TrimSuffix(s.URL, s.prefix()) }

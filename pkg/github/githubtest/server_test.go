@@ -62,17 +62,27 @@ func (secret withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 // do sends a request as it is.
 func (h *hub) do(method, path, body string) (int, string) {
 	h.t.Helper()
-	request, err := http.NewRequestWithContext(h.t.Context(), method, h.URL+path, strings.NewReader(body))
+	status, answer, err := ask(h.t.Context(), "secret", method, h.URL+path, body)
 	require.NoError(h.t, err)
+	return status, answer
+}
+
+// ask sends a request as it is.
+func ask(ctx context.Context, secret, method, url, body string) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := (&http.Client{Transport: withToken("secret")}).Do(request)
-	require.NoError(h.t, err)
+	response, err := withToken(secret).RoundTrip(request)
+	if err != nil {
+		return 0, "", err
+	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(h.t, err)
-	return response.StatusCode, string(answer)
+	read, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(read), err
 }
 
 // open opens a pull request from a branch into main.

@@ -1,0 +1,73 @@
+package githubtest
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// gitRepo finds the repository that git asks for, and the path below it. It is nil for a request to the API.
+func (s *Server) gitRepo(path string) (*Repo, string) {
+	name, below, ok := strings.Cut(strings.TrimPrefix(path, "/"), ".git/")
+	if !ok {
+		return nil, ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	repo := s.repos[strings.ToLower(name)]
+	if repo == nil || repo.options.Dir == "" {
+		return nil, ""
+	}
+	return repo, below
+}
+
+// serveGit lets git fetch and push, with a token for the password as on GitHub.
+func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, below string) {
+	push := strings.HasSuffix(below, "git-receive-pack") || r.URL.Query().Get("service") == "git-receive-pack"
+	if status, text := s.refuseGit(r, repo, push); status != 0 {
+		w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
+		http.Error(w, text, status)
+		return
+	}
+	handler, err := gitopstest.Handler(filepath.Dir(repo.options.Dir))
+	if err != nil {
+		s.violate(err.Error())
+		http.Error(w, "git: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	inner := r.Clone(r.Context())
+	inner.URL.Path = "/" + filepath.Base(repo.options.Dir) + "/" + below
+	handler.ServeHTTP(w, inner)
+}
+
+// refuseGit says why git may not have what it asks for; the status is 0 if it may.
+func (s *Server) refuseGit(r *http.Request, repo *Repo, push bool) (status int, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, secret, given := r.BasicAuth()
+	token := s.tokens[secret]
+	if token != nil && !token.Expires.IsZero() && !s.now().Before(token.Expires) {
+		token = nil
+	}
+	need := "contents=read"
+	if push {
+		need = "contents=write"
+	}
+	switch {
+	case given && token == nil:
+		return http.StatusUnauthorized, "Invalid username or token."
+	case !push && !repo.options.Private:
+		return 0, ""
+	case !given:
+		return http.StatusUnauthorized, "Authentication required"
+	case !token.reaches(repo) && repo.options.Private:
+		return http.StatusNotFound, "Repository not found."
+	case !token.reaches(repo) || !token.has(need):
+		return http.StatusForbidden, "Permission to " + repo.Name + ".git denied to " + token.Login + "."
+	case push && repo.options.Archived:
+		return http.StatusForbidden, "This repository was archived so it is read-only."
+	}
+	return 0, ""
+}

@@ -1,0 +1,258 @@
+package githubtest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// ScriptToken is the secret of the token that a script's server knows, and puts into $GITHUB_TOKEN. It may do
+// everything.
+const ScriptToken = "stand-in-token"
+
+// script is what a test script has of GitHub.
+type script struct {
+	env    *testscript.Env
+	server *Server // nil before it starts
+	repo   *Repo   // what commands are about
+}
+
+// scriptKey is where a script's state is in the values of its environment.
+type scriptKey struct{}
+
+// Setup prepares a script for Command.
+func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &script{env: env} }
+
+// Command is the command "github" of test scripts:
+//
+//	github start OWNER/NAME=DIR.git…   serves bare repositories; sets GITHUB_API_URL, GITHUB_SERVER_URL, GITHUB_TOKEN
+//	github use OWNER/NAME              makes the rest about another than the first repository
+//	github pulls                       prints the open pull requests: #1 head -> base: title [labels]
+//	github pull N                      prints one, with its state
+//	github body N                      prints the body of an issue or a pull request
+//	github comments N                  prints the comments
+//	github issues                      prints the open issues: #1 title [labels]
+//	github open HEAD BASE TITLE        opens a pull request, as a person
+//	github merge N [METHOD]            merges it: merge, squash or rebase
+//	github close N, github reopen N
+//	github comment N TEXT
+//	github delete BRANCH
+//	github status BRANCH CONTEXT STATE sets a status of its tip
+//	github fault WHAT [COUNT [METHOD]] makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
+//	github writes                      prints how many writing requests there were, and forgets them
+//	github requests                    prints the requests, and forgets them
+//
+// The script fails at its end if a request did not fit GitHub's description. What commands print is what
+// "stdout" looks at.
+func Command(ts *testscript.TestScript, neg bool, args []string) {
+	s, prepared := ts.Value(scriptKey{}).(*script)
+	switch {
+	case !prepared:
+		ts.Fatalf("github: Setup was not called")
+	case neg:
+		ts.Fatalf("github cannot be negated")
+	case len(args) == 0:
+		ts.Fatalf("usage: github COMMAND ARGUMENTS…")
+	case s.server == nil && args[0] != "start":
+		ts.Fatalf("github start comes first")
+	}
+	command, known := commands()[args[0]]
+	if !known {
+		ts.Fatalf("there is no command github %s", args[0])
+	}
+	if given := len(args) - 1; given < command.least || given > command.most {
+		ts.Fatalf("github %s: wrong number of arguments", args[0])
+	}
+	ts.Stdout() // else that of the command before stays, if this one prints nothing
+	command.run(s, ts, args[1:])
+}
+
+// scriptCommand is a command, and how many arguments it has.
+type scriptCommand struct {
+	least, most int
+	run         func(s *script, ts *testscript.TestScript, args []string)
+}
+
+func commands() map[string]scriptCommand {
+	return map[string]scriptCommand{
+		"start":    {1, 100, (*script).start},
+		"use":      {1, 1, (*script).use},
+		"pulls":    {0, 0, (*script).pulls},
+		"pull":     {1, 1, (*script).pull},
+		"body":     {1, 1, (*script).body},
+		"comments": {1, 1, (*script).comments},
+		"issues":   {0, 0, (*script).issues},
+		"open":     {3, 3, (*script).open},
+		"merge":    {1, 2, (*script).merge},
+		"close":    {1, 1, (*script).close},
+		"reopen":   {1, 1, (*script).reopen},
+		"comment":  {2, 2, (*script).comment},
+		"delete":   {1, 1, (*script).delete},
+		"status":   {3, 3, (*script).status},
+		"fault":    {1, 3, (*script).fault},
+		"writes":   {0, 0, (*script).writes},
+		"requests": {0, 0, (*script).requests},
+	}
+}
+
+func (s *script) start(ts *testscript.TestScript, args []string) {
+	if s.server != nil {
+		ts.Fatalf("github start: it runs already")
+	}
+	server, err := Start(Options{Now: time.Now, Fail: ts.Check})
+	ts.Check(err)
+	s.server = server
+	ts.Defer(func() {
+		server.Close()
+		if violations := server.Violations(); len(violations) > 0 {
+			s.env.T().Fatal("GitHub stand-in:\n" + strings.Join(violations, "\n"))
+		}
+	})
+	for _, arg := range args {
+		name, dir, ok := strings.Cut(arg, "=")
+		if _, err := os.Stat(ts.MkAbs(dir)); !ok || err != nil {
+			ts.Fatalf("github start: %s is not OWNER/NAME=DIR.git", arg)
+		}
+		repo := server.AddRepo(name, RepoOptions{Dir: ts.MkAbs(dir)})
+		if s.repo == nil {
+			s.repo = repo
+		}
+	}
+	server.AddToken(ScriptToken, Token{Name: "workflow", Permissions: AllPermissions()})
+	ts.Setenv("GITHUB_API_URL", server.URL)
+	ts.Setenv("GITHUB_SERVER_URL", server.WebURL)
+	ts.Setenv("GITHUB_TOKEN", ScriptToken)
+}
+
+func (s *script) use(ts *testscript.TestScript, args []string) {
+	if s.repo = s.server.Repo(args[0]); s.repo == nil {
+		ts.Fatalf("github use: there is no %s", args[0])
+	}
+}
+
+// number is an argument that numbers an issue or a pull request.
+func (s *script) number(ts *testscript.TestScript, arg string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(arg, "#"))
+	ts.Check(err)
+	return n
+}
+
+func (s *script) pulls(ts *testscript.TestScript, _ []string) {
+	for _, p := range s.repo.OpenPulls() {
+		fmt.Fprintln(ts.Stdout(), p)
+	}
+}
+
+func (s *script) pull(ts *testscript.TestScript, args []string) {
+	p := s.repo.Pull(s.number(ts, args[0]))
+	state := state(p.Open)
+	if p.Merged {
+		state = "merged"
+	}
+	fmt.Fprintf(ts.Stdout(), "%s (%s)\n", p, state)
+}
+
+// String is a line for people.
+func (p Pull) String() string {
+	return fmt.Sprintf("#%d %s -> %s: %s%s", p.Number, p.Head, p.Base, p.Title, labels(p.Labels))
+}
+
+// String is a line for people.
+func (i Issue) String() string { return fmt.Sprintf("#%d %s%s", i.Number, i.Title, labels(i.Labels)) }
+
+func labels(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "]"
+}
+
+func (s *script) body(ts *testscript.TestScript, args []string) {
+	fmt.Fprintln(ts.Stdout(), strings.TrimSuffix(s.repo.Pull(s.number(ts, args[0])).Body, "\n"))
+}
+
+func (s *script) comments(ts *testscript.TestScript, args []string) {
+	for _, comment := range s.repo.Comments(s.number(ts, args[0])) {
+		fmt.Fprintf(ts.Stdout(), "%s: %s\n", comment.Author, strings.TrimSuffix(comment.Body, "\n"))
+	}
+}
+
+func (s *script) issues(ts *testscript.TestScript, _ []string) {
+	for _, issue := range s.repo.Issues() {
+		if issue.Open {
+			fmt.Fprintln(ts.Stdout(), issue)
+		}
+	}
+}
+
+func (s *script) open(ts *testscript.TestScript, args []string) {
+	p := s.repo.OpenPull(Pull{Issue: Issue{Title: args[2], Author: aPerson}, Head: args[0], Base: args[1]})
+	fmt.Fprintln(ts.Stdout(), p)
+}
+
+func (s *script) merge(ts *testscript.TestScript, args []string) {
+	method := "merge"
+	if len(args) > 1 {
+		method = args[1]
+	}
+	fmt.Fprintln(ts.Stdout(), s.repo.MergePull(s.number(ts, args[0]), method))
+}
+
+func (s *script) close(ts *testscript.TestScript, args []string) { s.repo.Close(s.number(ts, args[0])) }
+func (s *script) reopen(ts *testscript.TestScript, args []string) {
+	s.repo.Reopen(s.number(ts, args[0]))
+}
+
+func (s *script) comment(ts *testscript.TestScript, args []string) {
+	s.repo.Comment(s.number(ts, args[0]), aPerson, args[1])
+}
+
+func (s *script) delete(_ *testscript.TestScript, args []string) { s.repo.DeleteBranch(args[0]) }
+
+func (s *script) status(ts *testscript.TestScript, args []string) {
+	commit := s.repo.Branches()[args[0]]
+	if commit == "" {
+		ts.Fatalf("github status: there is no branch %s", args[0])
+	}
+	s.repo.SetStatus(Status{Commit: commit, Context: args[1], State: args[2], Author: aPerson})
+}
+
+func (s *script) fault(ts *testscript.TestScript, args []string) {
+	named := map[string]Fault{
+		"403": SecondaryRateLimit(403, time.Second), "429": SecondaryRateLimit(429, time.Second),
+		"reset": Reset(), "lost": LostAnswer(), "cut": CutAnswer(), "hang": Hang(),
+	}
+	fault, known := named[args[0]]
+	if !known {
+		status, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		fault = HTTPError(status)
+	}
+	count, method := 1, ""
+	if len(args) > 1 {
+		var err error
+		count, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	if len(args) > 2 {
+		method = args[2]
+	}
+	s.server.Inject(fault, First(count, func(r Request) bool { return method == "" || method == r.Method }))
+}
+
+func (s *script) writes(ts *testscript.TestScript, _ []string) {
+	fmt.Fprintln(ts.Stdout(), len(s.server.Writes()))
+	s.server.Forget()
+}
+
+func (s *script) requests(ts *testscript.TestScript, _ []string) {
+	for _, request := range s.server.Requests() {
+		fmt.Fprintln(ts.Stdout(), request)
+	}
+	s.server.Forget()
+}
