@@ -63,6 +63,7 @@ var house = []room{
 		"github.com/go-git/go-git/v5",
 		"github.com/hiddeco/sshsig",
 		"github.com/klauspost/compress/zlib",
+		"github.com/rogpeppe/go-internal/diff",
 		"github.com/skeema/knownhosts",
 		"go.yaml.in/yaml/v3",
 		"golang.org/x/crypto/ssh",

@@ -89,6 +89,17 @@ func (c *Change) clusterTypeActions() map[string]Action {
 	return actions
 }
 
+// targetsWith returns the indexes of the targets with an action, by folder.
+func (c *Change) targetsWith(action Action) map[string]int32 {
+	indexes := map[string]int32{}
+	for i, t := range c.Targets {
+		if t.Action == action {
+			indexes[t.ClusterType+"/"+t.Target] = int32(i) //nolint:gosec // no fleet has that many targets
+		}
+	}
+	return indexes
+}
+
 // words says what happens: "2 targets added, 1 changed on 3 cluster types".
 func (b *blast) words() string {
 	if b.moved() > 0 {
