@@ -35,7 +35,7 @@ func newRawObject(kind plumbing.ObjectType, data []byte) newObject {
 }
 
 // objectID is the id of an object. What is our own needs no guard against collisions, which makes this
-// many times as fast as plumbing.ComputeHash.
+// twice as fast as plumbing.ComputeHash.
 func objectID(kind plumbing.ObjectType, data []byte) (id plumbing.Hash) {
 	sum := sha1.New() //nolint:gosec // what git uses
 	header := append(make([]byte, 0, 32), kind.String()...)

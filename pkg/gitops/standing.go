@@ -103,7 +103,7 @@ func BlobIDs(ctx context.Context, tree *render.Tree) ([]ObjectID, error) {
 }
 
 func idOfBlob(content []byte) ObjectID {
-	return ObjectID(plumbing.ComputeHash(plumbing.BlobObject, content).String())
+	return ObjectID(objectID(plumbing.BlobObject, content).String())
 }
 
 // eachFile calls do for every file with its content, which do must not keep, on all cores.
