@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -452,4 +453,64 @@ func FuzzBuildTree(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, built.id, again.id)
 	})
+}
+
+// fleetEdits are 300,000 new files, in the order of a Change: three for each of 100,000 targets on 100
+// cluster types.
+func fleetEdits() []treeEdit {
+	var edits []treeEdit
+	for i := range 100_000 {
+		folder := fmt.Sprintf("cluster-type-%d/app-%d-functional-test/", i%100, i/100)
+		for _, name := range []string{"namespace.yaml", "platform-config.yaml", "reconciler.yaml"} {
+			edits = append(edits, treeEdit{folder + name, blobID(folder + name)})
+		}
+	}
+	slices.SortFunc(edits, func(a, b treeEdit) int { return cmp.Compare(a.path, b.path) })
+	return edits
+}
+
+func BenchmarkBuildTree(b *testing.B) {
+	all := fleetEdits()
+	trees := memoryTrees{}
+	old, err := buildTree(trees, plumbing.ZeroHash, ".", all)
+	require.NoError(b, err)
+	trees.add(old.objects)
+	var ten []treeEdit
+	for i := range 10 {
+		ten = append(ten, written(all[i*30_001].path, "new"))
+	}
+	b.Run("ten changes", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := buildTree(trees, old.id, ".", ten)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("all new", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := buildTree(trees, plumbing.ZeroHash, ".", all)
+			require.NoError(b, err)
+		}
+	})
+}
+
+func BenchmarkMergeTrees(b *testing.B) {
+	all := fleetEdits()
+	trees := memoryTrees{}
+	build := func(root plumbing.Hash, edits []treeEdit) plumbing.Hash {
+		built, err := buildTree(trees, root, ".", edits)
+		require.NoError(b, err)
+		trees.add(built.objects)
+		return built.id
+	}
+	base := build(plumbing.ZeroHash, all)
+	ours := build(base, []treeEdit{written(all[1].path, "ours"), written(all[2].path, "ours")})
+	theirs := build(base, []treeEdit{written(all[3].path, "theirs"), written("docs/x", "theirs")})
+	b.ReportAllocs()
+	for b.Loop() {
+		merged, err := mergeTrees(trees, base, ours, theirs)
+		require.NoError(b, err)
+		require.True(b, merged.clean)
+	}
 }
