@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -34,11 +35,24 @@ const (
 // guardCommands returns w behind a guard.
 func guardCommands(w io.Writer) *commandGuard { return &commandGuard{w: w} }
 
-// Write passes text on. The number of bytes that it returns is 0 or that of the text.
+// Write passes text on. The number of bytes that it returns is that of the text that was passed on.
 func (g *commandGuard) Write(text []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	out := make([]byte, 0, len(text)+8)
+	n := 0
+	var buffer []byte // of a piece, and reused: a result may be large
+	for piece := range slices.Chunk(text, 32<<10) {
+		buffer = g.inert(buffer[:0], piece)
+		if _, err := g.w.Write(buffer); err != nil {
+			return n, err
+		}
+		n += len(piece)
+	}
+	return n, nil
+}
+
+// inert appends the text that is passed on in place of a text.
+func (g *commandGuard) inert(out, text []byte) []byte {
 	for _, c := range text {
 		if g.completes(c) {
 			out = append(out, '\\')
@@ -46,10 +60,7 @@ func (g *commandGuard) Write(text []byte) (int, error) {
 		out = append(out, c)
 		g.advance(c)
 	}
-	if _, err := g.w.Write(out); err != nil {
-		return 0, err
-	}
-	return len(text), nil
+	return out
 }
 
 // command writes a line that is meant for the runner.
@@ -88,9 +99,14 @@ func (g *commandGuard) advance(c byte) {
 
 // holdsCommand tells whether the guard would change the text.
 func holdsCommand(text []byte) bool {
-	var out bytes.Buffer
-	_, _ = guardCommands(&out).Write(text) // memory takes everything
-	return out.Len() != len(text)
+	var g commandGuard
+	for _, c := range text {
+		if g.completes(c) {
+			return true
+		}
+		g.advance(c)
+	}
+	return false
 }
 
 // inertJSON returns a JSON document that means the same and that the guard does not change.

@@ -74,6 +74,19 @@ func TestS13LinesGiveTheRunnerNoOrders(t *testing.T) {
 	}
 }
 
+func TestGuardPassesLargeText(t *testing.T) {
+	t.Parallel()
+	for size := 32<<10 - 3; size <= 32<<10+3; size++ {
+		text := strings.Repeat("x", size-1) + "\n::error::x\n" + strings.Repeat("y", 70<<10) + "##[error]"
+		var out bytes.Buffer
+		n, err := guardCommands(&out).Write([]byte(text))
+		require.NoError(t, err)
+		assert.Equal(t, len(text), n)
+		want := strings.Replace(strings.Replace(text, "##[", `##\[`, 1), "::error", `:\:error`, 1)
+		assert.True(t, out.String() == want, "wherever the pieces end") //nolint:testifylint // a difference would print all of it
+	}
+}
+
 func FuzzS13LinesGiveTheRunnerNoOrders(f *testing.F) {
 	f.Add("a\n::error::x\r##[error]y", 3)
 	f.Add("\u00a0:", 2)
@@ -109,8 +122,9 @@ func TestGuardPassesOwnCommands(t *testing.T) {
 
 func TestGuardReportsWhatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	_, err := guardCommands(brokenWriter{}).Write([]byte("x"))
-	assert.ErrorIs(t, err, assert.AnError)
+	n, err := guardCommands(brokenWriter{}).Write([]byte("x"))
+	require.ErrorIs(t, err, assert.AnError)
+	assert.Zero(t, n)
 }
 
 type brokenWriter struct{}
