@@ -34,11 +34,8 @@ type checkout struct {
 	workspace string
 }
 
-// newWorkflow returns the step that the run is, or nil outside GitHub Actions.
+// newWorkflow returns the step that the environment describes.
 func newWorkflow(env func(string) string, stderr *commandGuard) *workflow {
-	if env("GITHUB_ACTIONS") != "true" {
-		return nil
-	}
 	w := &workflow{
 		outputFile: env("GITHUB_OUTPUT"), summaryFile: env("GITHUB_STEP_SUMMARY"), commands: stderr,
 		checkout: checkout{commit: env("GITHUB_SHA")},
@@ -49,6 +46,18 @@ func newWorkflow(env func(string) string, stderr *commandGuard) *workflow {
 		w.branch = env("GITHUB_REF_NAME")
 	}
 	return w
+}
+
+// inWorkflow returns edges whose streams give the runner no orders, and the step that the run is; outside
+// of GitHub Actions the edges themselves, and nil.
+func inWorkflow(e *edges) (*edges, *workflow) {
+	if e.env("GITHUB_ACTIONS") != "true" {
+		return e, nil
+	}
+	stderr := guardCommands(e.stderr)
+	guarded := *e
+	guarded.stdout, guarded.stderr = guardCommands(e.stdout), stderr
+	return &guarded, newWorkflow(e.env, stderr)
 }
 
 // actionsReport is what a run has to say in GitHub Actions.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -125,7 +126,7 @@ func FuzzAnnotation(f *testing.F) {
 		info, _, _ := strings.Cut(strings.TrimPrefix(line, "::"), "::")
 		for _, property := range strings.Split(strings.TrimPrefix(info, "error "), ",") {
 			name, _, found := strings.Cut(property, "=")
-			if !found || !strings.Contains(" file line col title ", " "+name+" ") {
+			if !found || !slices.Contains([]string{"file", "line", "col", "title"}, name) {
 				t.Errorf("%q has the property %q", line, property)
 			}
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,15 +40,32 @@ func place(repo, branch, path string, line, column int) diag.Place {
 func TestNewWorkflow(t *testing.T) {
 	t.Parallel()
 	guard := guardCommands(&bytes.Buffer{})
-	assert.Nil(t, newWorkflow(func(string) string { return "" }, guard), "outside of Actions")
 	w := newWorkflow(actionsEnv(map[string]string{"GITHUB_OUTPUT": "/o", "GITHUB_STEP_SUMMARY": "/s"}), guard)
-	require.NotNil(t, w)
 	assert.Equal(t, &workflow{
 		checkout:   checkout{repo: "https://github.com/Acme/control-plane", branch: "dev", commit: pushedCommit, workspace: "/home/runner/work/x/x"},
 		outputFile: "/o", summaryFile: "/s", commands: guard,
 	}, w)
 	tag := newWorkflow(actionsEnv(map[string]string{"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "dev"}), guard)
 	assert.Empty(t, tag.branch, "a tag is no branch, whatever its name")
+}
+
+func TestInWorkflow(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	outside := &edges{stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }}
+	same, none := inWorkflow(outside)
+	assert.Same(t, outside, same)
+	assert.Nil(t, none)
+
+	inside, w := inWorkflow(&edges{stdout: &stdout, stderr: &stderr, env: actionsEnv(nil)})
+	require.NotNil(t, w)
+	for _, stream := range []io.Writer{inside.stdout, inside.stderr} {
+		_, err := stream.Write([]byte("::error::theirs\n"))
+		require.NoError(t, err)
+	}
+	w.commands.command("::error::ours")
+	assert.Equal(t, ":\\:error::theirs\n", stdout.String())
+	assert.Equal(t, ":\\:error::theirs\n::error::ours\n", stderr.String())
 }
 
 func TestCheckoutHolds(t *testing.T) {
