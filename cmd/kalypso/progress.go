@@ -77,10 +77,10 @@ func (p *progress) phase(doing string) {
 	})
 }
 
-// step says how much of the phase is done: "reading dev: 31/120 repositories".
-func (p *progress) step(done, total int, of string) {
+// step says how much of the phase is done: "reading the repositories of dev: 31/120".
+func (p *progress) step(done, total int) {
 	p.show(func() {
-		p.text = fmt.Sprintf("%s: %d/%d %s", p.doing, done, total, of)
+		p.text = fmt.Sprintf("%s: %d/%d", p.doing, done, total)
 		if done == total || p.now().Sub(p.drawn) >= progressEvery {
 			p.draw()
 		}

@@ -85,13 +85,13 @@ func TestProgressLive(t *testing.T) {
 	}
 	p.phase("reading dev")
 	see("reading dev")
-	p.step(1, 120, "repositories")
+	p.step(1, 120)
 	see("reading dev") // too soon
 	clock.pass(progressEvery)
-	p.step(31, 120, "repositories")
-	see("reading dev: 31/120 repositories")
-	p.step(120, 120, "repositories")
-	see("reading dev: 120/120 repositories")
+	p.step(31, 120)
+	see("reading dev: 31/120")
+	p.step(120, 120)
+	see("reading dev: 120/120")
 	p.wait(30*time.Second, "as GitHub asks")
 	see("waiting 30s as GitHub asks")
 	fmt.Fprint(p.beside(&out), "notice: x\n")
@@ -125,7 +125,7 @@ func TestProgressLineIsSafeAndShort(t *testing.T) {
 	p.phase("reading \x1b[31m\n" + strings.Repeat("long ", 40))
 	assert.NotContains(t, out.String(), "\x1b")
 	assert.NotContains(t, out.String(), "\n")
-	assert.Equal(t, progressWidth, len([]rune(strings.TrimPrefix(out.String(), "\r"))))
+	assert.Len(t, []rune(strings.TrimPrefix(out.String(), "\r")), progressWidth)
 }
 
 func TestProgressLines(t *testing.T) {
@@ -137,7 +137,7 @@ func TestProgressLines(t *testing.T) {
 	p.phase("reading dev")
 	for i := range 120 {
 		clock.pass(time.Second)
-		p.step(i+1, 120, "repositories")
+		p.step(i+1, 120)
 	}
 	p.wait(time.Second, "to try again")
 	p.wait(30*time.Second, "as GitHub asks")
@@ -152,7 +152,7 @@ func TestNoProgress(t *testing.T) {
 	var out bytes.Buffer
 	for _, p := range []*progress{nil, newProgress(&out, progressOff, nil)} {
 		p.phase("reading")
-		p.step(1, 2, "repositories")
+		p.step(1, 2)
 		p.wait(time.Hour, "")
 		p.done()
 		assert.Equal(t, &out, p.beside(&out))
@@ -170,7 +170,7 @@ func TestProgressOfManyAtOnce(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			p.phase("reading")
-			p.step(i, 20, "repositories")
+			p.step(i, 20)
 			clock.pass(progressEvery)
 			fmt.Fprintln(w, "line")
 		})
