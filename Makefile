@@ -33,7 +33,7 @@ golden: ## rewrite golden files and generated docs, then show what changed
 .PHONY: lint
 lint: ## check style, imports and workflows
 	$(TOOL) golangci-lint run
-	$(TOOL) actionlint -shellcheck= -pyflakes=
+	$(TOOL) actionlint -shellcheck= -pyflakes= .github/workflows/*.yaml docs/workflows/*.yaml
 
 .PHONY: fmt
 fmt: ## format all Go files
