@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 )
 
 func publishedDev() actionsResult {
@@ -93,6 +94,28 @@ func TestOutputsOfNothing(t *testing.T) {
 	assert.Contains(t, got, "pull-request-url")
 	assert.Empty(t, got["pull-request-url"])
 	assert.Empty(t, outputsOf(t, upToDateStage(), upToDateStage())["pull-request-number"])
+}
+
+// TestActionHasTheOutputs keeps the outputs of action.yml those of the program, and those in the docs.
+func TestActionHasTheOutputs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../action.yml")
+	require.NoError(t, err)
+	var action struct {
+		Outputs map[string]struct{ Value string } `json:"outputs"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &action))
+	docs, err := os.ReadFile(filepath.Join(docsFolder, "publishing.md"))
+	require.NoError(t, err)
+	outputs, err := stepOutputs(nil)
+	require.NoError(t, err)
+	for _, o := range outputs {
+		assert.Equal(t, "${{ steps.run.outputs."+o.name+" }}", action.Outputs[o.name].Value, o.name)
+		if !strings.Contains(string(docs), "`"+o.name+"`") {
+			t.Errorf("docs/publishing.md has nothing about %q", o.name)
+		}
+	}
+	assert.Len(t, action.Outputs, len(outputs)+1, "the path of the program is one more")
 }
 
 func TestS13OutputsCannotBeForged(t *testing.T) {
