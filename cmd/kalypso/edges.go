@@ -24,6 +24,9 @@ type edges struct {
 	workingDir func() (string, error)
 	// sleep waits, or until ctx is done, whose error it then returns.
 	sleep func(ctx context.Context, d time.Duration) error
+	now   func() time.Time
+	// workflow is the step of GitHub Actions that the run is; nil elsewhere.
+	workflow *workflow
 }
 
 // system returns the edges of the process.
@@ -31,7 +34,7 @@ func system() *edges {
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		workingDir: os.Getwd, sleep: sleep,
+		workingDir: os.Getwd, sleep: sleep, now: time.Now,
 	}
 }
 
@@ -45,6 +48,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// withProgress returns edges whose streams make room for the progress that is shown beside.
+func (e *edges) withProgress(color string) (*edges, *progress) {
+	p := newProgress(e.stderr, e.progressMode(color), e.now)
+	beside := *e
+	beside.stderr = p.beside(e.stderr)
+	if e.stdoutTerminal {
+		beside.stdout = p.beside(e.stdout)
+	}
+	return &beside, p
 }
 
 // colourful decides whether output is coloured: as --color says, else only on a terminal, and not

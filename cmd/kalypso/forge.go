@@ -2,10 +2,40 @@ package main
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-func (s *session) forge(_ context.Context, _ string) (gitops.PullRequests, error) { return nil, nil }
+// forge returns the GitHub repository that a GitOps repository is; nil if it is none, or if there is no
+// token for it: then the note says what to do by hand.
+func (s *session) forge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
+	server := github.Server{URL: s.env("GITHUB_SERVER_URL"), API: s.env("GITHUB_API_URL"), GraphQL: s.env("GITHUB_GRAPHQL_URL")}
+	at, found := server.Locate(destination.At)
+	if !found {
+		return nil, "", nil
+	}
+	token, origin := s.reader.Credential(ctx, model.Output, destination.At)
+	if token == "" {
+		return nil, fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+			destination.At, destination.Branch, destination.Head), nil
+	}
+	client, err := github.New(github.Options{
+		API: at.API, GraphQL: at.GraphQL, Token: github.StaticToken(token), UserAgent: "kalypso/" + version(),
+		ActionsToken: origin == "GITHUB_TOKEN" && s.env("GITHUB_ACTIONS") == "true", Sleep: s.sleep, Notice: s.notice,
+	})
+	if err != nil {
+		return nil, "", &exitError{exitUsage, err}
+	}
+	return client.Repository(at.Owner, at.Name), "", nil
+}
 
-func (s *session) usualAuthor() gitops.Identity { return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"} }
+// notice tells people why nothing happens for a while.
+func (s *session) notice(line string) { s.progress.phase(line) }
+
+// usualAuthor is the author of commits if the command line names none.
+func (s *session) usualAuthor() gitops.Identity {
+	return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
+}

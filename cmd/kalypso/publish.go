@@ -9,12 +9,16 @@ import (
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // ruleLostRaces is a run that others overtook again and again.
 const ruleLostRaces = "lost-races"
+
+// ruleGitHubFailed is something that GitHub does not do.
+const ruleGitHubFailed = "github-failed"
 
 // ruleNoGitOpsRepo is an environment that says nowhere where its output goes.
 const ruleNoGitOpsRepo = "no-gitops-repo"
@@ -75,7 +79,7 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 // publishAll publishes environments, and returns those that must be read again, with the last reason.
 func (s *session) publishAll(ctx context.Context, opts *publishing, environments []*model.Environment) (again []*model.Environment, lost error) {
 	destinations := make([][]*gitops.Destination, len(environments))
-	s.doing = "reading the GitOps branches"
+	s.begin("reading the GitOps branches")
 	for i, environment := range environments { // all of them before anything that may be newer
 		destinations[i] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
 	}
@@ -106,7 +110,7 @@ func (s *session) publishResult(ctx context.Context, opts *publishing, result *r
 	}
 	result.changes = nil
 	for _, destination := range destinations {
-		s.doing = "publishing " + result.environment.Name.Value
+		s.begin("publishing " + result.environment.Name.Value)
 		err := s.publishTo(ctx, opts, result, destination)
 		switch {
 		case err == nil, ctx.Err() != nil:
@@ -123,8 +127,12 @@ func (s *session) publishResult(ctx context.Context, opts *publishing, result *r
 func (r *result) report(destination *gitops.Destination, err error) {
 	rule, hint := gitops.RuleRemoteFailed, ""
 	var known *gitops.Error
-	if errors.As(err, &known) {
+	var refused *github.Error
+	switch {
+	case errors.As(err, &known):
 		rule, hint = known.Rule, known.Hint
+	case errors.As(err, &refused):
+		rule, hint = ruleGitHubFailed, refused.Hint
 	}
 	r.diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
 }
@@ -152,6 +160,7 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	publication.Change, publication.Report.Change = change, change
 	published, err := publication.Publish(ctx)
 	shown := newChangeResult(change, output)
+	shown.report = &publication.Report
 	shown.Published = newPublishedResult(destination, s.continued(destination, published))
 	result.changes = append(result.changes, shown)
 	return err
@@ -164,18 +173,19 @@ func (s *session) publication(ctx context.Context, opts *publishing, result *res
 	if err != nil {
 		return nil, err
 	}
-	forge, err := s.forge(ctx, destination.Name)
+	p := &gitops.Publication{
+		Destination: destination, Newest: newest, PublishOptions: opts.options, Request: opts.request,
+		Report: s.report(result, origins),
+	}
+	p.Report.Before = before
+	forge, note, err := s.forge(ctx, destination)
 	if err != nil {
 		return nil, err
 	}
-	name := result.environment.Name.Value
-	p := &gitops.Publication{
-		Destination: destination, Newest: newest, PublishOptions: opts.options, Request: opts.request, Forge: forge,
-		Report: gitops.Report{
-			Environment: name, Before: before,
-			Now: gitops.Provenance{Version: version(), Environment: name, Origins: origins},
-		},
+	if forge != nil {
+		p.Forge = forge
 	}
+	p.NoForge = note
 	return p, nil
 }
 

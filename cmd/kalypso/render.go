@@ -133,7 +133,7 @@ func (s *session) dryRun(ctx context.Context, result *result) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.doing = "comparing " + result.environment.Name.Value + " with what is published"
+	s.begin("comparing " + result.environment.Name.Value + " with what is published")
 	outputs := s.reader.ReadOutputs(ctx, result.fleet)
 	if len(outputs) == 0 {
 		result.notes = append(result.notes, "the environment has no GitOpsRepo: everything is listed as added")
@@ -156,7 +156,11 @@ func (s *session) dryRun(ctx context.Context, result *result) {
 			s.diags.Error(gitops.RuleRemoteFailed, output.Repo.Path.At, s.reader.Scrub(err.Error()))
 			continue
 		}
-		result.changes = append(result.changes, newChangeResult(change, output))
+		shown := newChangeResult(change, output)
+		origins, _ := s.compiler.loader.Origins(result.fleet)
+		report := s.report(result, origins)
+		report.Change, shown.report = change, &report
+		result.changes = append(result.changes, shown)
 	}
 }
 
@@ -171,7 +175,7 @@ func (s *session) write(ctx context.Context, result *result, folder string) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.doing = "writing " + result.environment.Name.Value
+	s.begin("writing " + result.environment.Name.Value)
 	change, err := gitops.WriteFolder(ctx, folder, result.tree)
 	if err != nil && ctx.Err() != nil {
 		return // stopped, and says so

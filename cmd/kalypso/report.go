@@ -54,6 +54,8 @@ type changeResult struct {
 	Published *publishedResult `json:"published,omitempty"`
 
 	change *gitops.Change
+	// report is what its pull request says, or would say.
+	report *gitops.Report
 }
 
 // publishedResult is what became of a change at its GitOps repository.

@@ -26,7 +26,8 @@ type session struct {
 	// listed says that the result is worth showing although there are errors.
 	listed bool
 	// doing is what the run is about, for when it is stopped.
-	doing string
+	doing    string
+	progress *progress
 }
 
 // result is what came of one environment.
@@ -45,7 +46,8 @@ func (f *fleetFlags) start(ctx context.Context, e *edges, all bool) (*session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &session{edges: e, flags: f}
+	e, progress := e.withProgress(f.color)
+	s := &session{edges: e, flags: f, progress: progress}
 	if err := s.readControlPlane(ctx, reader, loader, all); err != nil {
 		s.close()
 		return nil, err
@@ -65,7 +67,8 @@ func (s *session) reopen(ctx context.Context) error {
 
 // readControlPlane reads the environments and, the first time, chooses among them.
 func (s *session) readControlPlane(ctx context.Context, reader *gitops.Reader, loader *gitops.Loader, all bool) error {
-	s.reader, s.doing = reader, "reading the control plane"
+	s.reader = reader
+	s.begin("reading the control plane")
 	environments, diags := loader.Environments(ctx)
 	s.diags = diags
 	if ctx.Err() != nil {
@@ -82,6 +85,24 @@ func (s *session) readControlPlane(ctx context.Context, reader *gitops.Reader, l
 	return err
 }
 
+// begin says what the run is about from now on.
+func (s *session) begin(doing string) {
+	s.doing = doing
+	s.progress.phase(doing)
+}
+
+// report is what a publication of a result says, but for the change.
+func (s *session) report(result *result, origins []gitops.Origin) gitops.Report {
+	name := result.environment.Name.Value
+	report := gitops.Report{Environment: name, Now: gitops.Provenance{Version: version(), Environment: name, Origins: origins}}
+	for _, d := range result.diags {
+		if d.Severity == diag.Warning {
+			report.Warnings = append(report.Warnings, d)
+		}
+	}
+	return report
+}
+
 func (s *session) close() {
 	_ = s.reader.Close() // nothing was written through it
 }
@@ -92,10 +113,10 @@ func (s *session) compile(ctx context.Context, environment *model.Environment, f
 	if ctx.Err() != nil {
 		return
 	}
-	s.doing = "reading " + environment.Name.Value
+	s.begin("reading " + environment.Name.Value)
 	compiled := s.compiler.read(ctx, environment)
 	if compiled.fleet != nil && ctx.Err() == nil {
-		s.doing = "rendering " + environment.Name.Value
+		s.begin("rendering " + environment.Name.Value)
 		s.compiler.render(ctx, compiled, folder)
 	}
 	if len(s.environments) > 1 {
@@ -140,6 +161,10 @@ func (s *session) changed() bool {
 // without says what errors kept from happening.
 func (s *session) finish(without string) error {
 	diags := s.all().Sorted()
+	s.progress.done()
+	if err := s.tellWorkflow(diags, without); err != nil {
+		return &exitError{exitModel, err}
+	}
 	if s.flags.format != formatText {
 		if err := printStructured(s.stdout, s.flags.format, newReport(s, diags)); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
@@ -152,13 +177,19 @@ func (s *session) finish(without string) error {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
 	}
-	if summary := diags.Summary(); summary != "" {
-		if s.failed() && without != "" {
-			summary += ": " + without
-		}
+	if summary := summarize(diags, without); summary != "" {
 		fmt.Fprintln(s.stderr, summary)
 	}
 	return verdict(diags)
+}
+
+// summarize counts the diagnostics in a line; it is empty if there are none.
+func summarize(diags diag.List, without string) string {
+	summary := diags.Summary()
+	if diags.HasErrors() && without != "" {
+		summary += ": " + without
+	}
+	return summary
 }
 
 // verdict is the exit code. That time is up explains the rest; remote failures are not the model's fault, and hide what else is wrong.
@@ -173,7 +204,7 @@ func verdict(diags diag.List) error {
 	for _, d := range diags {
 		switch {
 		case d.Severity != diag.Error:
-		case gitops.IsRemote(d.Rule), d.Rule == ruleLostRaces:
+		case gitops.IsRemote(d.Rule), d.Rule == ruleLostRaces, d.Rule == ruleGitHubFailed:
 			return &exitError{code: exitRemote}
 		case d.At.IsZero() && (d.Rule == gitops.RuleInvalidRepository || d.Rule == gitops.RuleRefusedURL):
 			code = exitUsage // the command line names what cannot be read

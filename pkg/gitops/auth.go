@@ -139,6 +139,23 @@ func (k *keyring) known(role model.Role, a address) *credential {
 	return nil
 }
 
+// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
+// known, else what git's credential helpers know. Both are empty if there is none. name is in normal form.
+func (r *Reader) Credential(ctx context.Context, role model.Role, name string) (secret, origin string) {
+	at, err := r.locate(model.Ref{Repo: name})
+	if err != nil || at.address.local() {
+		return "", ""
+	}
+	c := r.keys.known(role, at.address)
+	if c == nil {
+		c = r.keys.ask(ctx, at.address)
+	}
+	if c == nil {
+		return "", ""
+	}
+	return c.password, c.origin
+}
+
 // ask returns what git's credential helpers know for a, or nil. It is called after the server
 // refused to answer without.
 func (k *keyring) ask(ctx context.Context, a address) *credential {

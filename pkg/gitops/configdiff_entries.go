@@ -21,8 +21,8 @@ func changedEntries(old, new string) (before, after map[string]keyValue, ok bool
 	before, after = map[string]keyValue{}, map[string]keyValue{}
 	for oldEntries != "" || newEntries != "" {
 		var a, b string
-		a, oldEntries, okOld = cutEntry(oldEntries)
-		b, newEntries, okNew = cutEntry(newEntries)
+		a, oldEntries, okOld = cutSetting(oldEntries)
+		b, newEntries, okNew = cutSetting(newEntries)
 		if !okOld || !okNew {
 			return nil, nil, false
 		}
@@ -56,9 +56,9 @@ func cutData(text string) (entries, rest string, ok bool) {
 	return entries + "\n", rest, ok && !strings.Contains(rest, "\n---")
 }
 
-// cutEntry splits off the first entry: a line with two blanks before the key, and those further in
+// cutSetting splits off the first entry: a line with two blanks before the key, and those further in
 // that belong to it.
-func cutEntry(entries string) (entry, rest string, ok bool) {
+func cutSetting(entries string) (entry, rest string, ok bool) {
 	if entries == "" {
 		return "", "", true
 	}

@@ -28,8 +28,8 @@ type repository interface {
 type Destination struct {
 	// Repo is the object that names it.
 	Repo *model.GitOpsRepo
-	// Name is the repository in normal form: the URL of a repository on a server.
-	Name string
+	// Name is the repository in normal form, At where it really is, after replacements.
+	Name, At string
 	// Branch is the GitOps branch, Head the one that is pushed and that the pull request is from.
 	Branch, Head string
 	// Diags are the reasons why it could not be opened.
@@ -78,7 +78,7 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	if err != nil {
 		return err
 	}
-	d.Name = at.name
+	d.Name, d.At = at.name, at.read
 	if !at.address.local() {
 		m, err := d.reader.remote(ctx, at, ref.Role)
 		if err != nil {

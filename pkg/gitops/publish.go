@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,6 +29,8 @@ type Publication struct {
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
 	Forge PullRequests
+	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
+	NoForge string
 	// Request is what the command line says about the pull request. The rest of it is filled in.
 	Request Submission
 }
@@ -66,7 +69,11 @@ type Published struct {
 // reading. It is an Error otherwise.
 func (p *Publication) Publish(ctx context.Context) (Published, error) {
 	done, err := p.publish(ctx)
-	return done, p.reader.clean(err)
+	var known *Error
+	if errors.As(err, &known) {
+		return done, p.reader.clean(err)
+	}
+	return done, err // a forge's, which has no secrets in it
 }
 
 func (p *Publication) publish(ctx context.Context) (Published, error) {
@@ -74,7 +81,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if p.Change.Empty() {
-		return p.withdraw(ctx, "nothing is left to publish")
+		return p.withdraw(ctx, "Nothing is left to publish: the branch holds all of it.")
 	}
 	if err := selfCheck(ctx, p.Tree, p.Change); err != nil {
 		return Published{}, err
@@ -90,16 +97,33 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	if !p.Direct {
-		already, err := left.givesAlready(ctx, p.repo, p.onto(), built.tree)
+	if p.Direct {
+		return p.push(ctx, built)
+	}
+	already, err := left.givesAlready(ctx, p.repo, p.onto(), built.tree)
+	if err != nil {
+		return Published{}, err
+	}
+	if already {
+		return p.keep(ctx, left, built.tree)
+	}
+	if p.Forge != nil {
+		declined, err := Prepare(ctx, p.Forge, p.submission(built.id, built.tree))
 		if err != nil {
-			return Published{}, err
+			return Published{}, fmt.Errorf("prepare the pull request: %w", err)
 		}
-		if already {
-			return p.keep(ctx, left, built.tree)
+		if declined != nil {
+			return Published{Request: newDeclined(*declined)}, nil
 		}
 	}
 	return p.push(ctx, built)
+}
+
+// newDeclined says that a person did not want what would be published.
+func newDeclined(request PullRequest) *SubmissionResult {
+	return &SubmissionResult{Action: SubmissionDeclined, PullRequest: request, Notes: []string{
+		fmt.Sprintf("pull request #%d proposed just this, and was closed: --reopen proposes it again", request.Number),
+	}}
 }
 
 // check finds what must keep a change from being published.
@@ -211,7 +235,7 @@ func (p *Publication) push(ctx context.Context, commit candidate) (Published, er
 	}
 	done := Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}
 	if p.Direct {
-		withdrawn, err := p.withdraw(ctx, "the output was committed to "+p.Branch+" itself")
+		withdrawn, err := p.withdraw(ctx, "The output was committed to the branch itself.")
 		done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
 		return done, err
 	}
@@ -254,22 +278,27 @@ func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.
 		done.Notes = append(done.Notes, p.noForge())
 		return done, nil
 	}
-	request := p.Request
-	request.Environment, request.Head, request.Base = p.Report.Environment, p.Head, p.Branch
-	request.HeadCommit, request.Tree = done.Commit, tree.String()
-	request.Title, request.Body = PullRequestTitle(p.Report), PullRequestBody(p.Report, bodyLimit)
-	_, _, request.Promoted = p.Change.Promotion()
-	request.Idle = p.Change.Idle()
-	result, err := Submit(ctx, p.Forge, request)
+	result, err := Submit(ctx, p.Forge, p.submission(plumbing.NewHash(done.Commit), tree))
 	done.Request = &result
 	if err != nil {
 		return done, fmt.Errorf("submit the pull request: %w", err)
 	}
+	if result.PullRequest.State == PullRequestMerged {
+		return done, nil
+	}
 	return done, p.stillOnto(ctx, done)
 }
 
-// bodyLimit is how many bytes the body of a pull request may have; GitHub's limit is a little more.
-const bodyLimit = 64_000
+// submission is the pull request for a commit.
+func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
+	s := p.Request
+	s.Environment, s.Path, s.Head, s.Base = p.Report.Environment, cleanPath(p.Repo.Path.Value), p.Head, p.Branch
+	s.HeadCommit, s.Tree = commit.String(), tree.String()
+	s.Title, s.Body = PullRequestTitle(p.Report), PullRequestBody(p.Report, MaxSubmissionBody)
+	_, _, s.Promoted = p.Change.Promotion()
+	s.Idle = p.Change.Idle()
+	return s
+}
 
 // stillOnto makes sure, after a push, that the GitOps branch is still where it was: what was pushed
 // lies on top of it.
@@ -292,9 +321,13 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 	if p.Forge == nil {
 		return Published{}, nil
 	}
-	closed, err := Withdraw(ctx, p.Forge, Withdrawal{Environment: p.Report.Environment, Head: p.Head, Base: p.Branch, Why: why})
+	w := Withdrawal{Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch, Why: why, Confirm: p.reader.Unmoved}
+	if tip := p.tips[p.Head]; !tip.IsZero() {
+		w.HeadCommit = tip.String()
+	}
+	closed, err := Withdraw(ctx, p.Forge, w)
 	if err != nil {
-		return Published{}, fmt.Errorf("close the pull request: %w", err)
+		return Published{Withdrawn: closed}, fmt.Errorf("close the pull request: %w", err)
 	}
 	return Published{Withdrawn: closed}, nil
 }
@@ -308,6 +341,9 @@ func (p *Publication) mergeRequest() []string {
 }
 
 func (p *Publication) noForge() string {
+	if p.NoForge != "" {
+		return p.NoForge
+	}
 	if p.mergeRequest() != nil {
 		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.Name, p.Head, p.Branch)
 	}

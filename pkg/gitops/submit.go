@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// ErrMoved is what a forge refuses since somebody else was faster: a pull request that was merged or closed
-// meanwhile, a branch that moved or is gone. It is a reason to start over from reading.
-var ErrMoved = errors.New("it changed meanwhile")
-
 // promotedLabel is on a pull request exactly if it changes the promoted commit.
 const promotedLabel = "promoted"
 
@@ -365,6 +361,8 @@ type Withdrawal struct {
 	HeadCommit string
 	// Why is a sentence for people, in Markdown.
 	Why string
+	// Confirm is called before something is closed, and keeps it open with an error; nil agrees.
+	Confirm func(ctx context.Context) error
 }
 
 // Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
@@ -382,6 +380,11 @@ func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []Pul
 		watched := p.Head == w.Head && w.HeadCommit != ""
 		if watched {
 			if err := stillAt(ctx, prs, p.Head, w.HeadCommit); err != nil {
+				return closed, err
+			}
+		}
+		if w.Confirm != nil {
+			if err := w.Confirm(ctx); err != nil {
 				return closed, err
 			}
 		}
