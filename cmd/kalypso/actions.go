@@ -85,8 +85,10 @@ type actionsResult struct {
 	Commit      string              `json:"commit,omitempty"`
 	PullRequest *actionsPullRequest `json:"pullRequest,omitempty"`
 
-	// details are Markdown for the summary, for example the body of the pull request.
+	// details are Markdown for the summary.
 	details string
+	// uncompared says that it was not found out whether there is a difference, so that nothing is said of it.
+	uncompared bool
 }
 
 // actionsPullRequest is the pull request of a result.

@@ -105,11 +105,14 @@ func resultHead(r actionsResult) string {
 	}
 	if r.PullRequest != nil {
 		facts = append(facts, pullRequestLink(*r.PullRequest))
-	} else if !r.Changed {
+	} else if !r.Changed && !r.uncompared {
 		facts = append(facts, "up to date")
 	}
 	if r.Branch != "" {
 		facts = append(facts, "branch "+inertCode(r.Branch))
+	}
+	if len(facts) == 0 {
+		return "### " + name + "\n\n"
 	}
 	return "### " + name + "\n\n" + strings.Join(facts, " · ") + "\n\n"
 }

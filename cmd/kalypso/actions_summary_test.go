@@ -47,6 +47,12 @@ func TestSummary(t *testing.T) {
 `, got)
 }
 
+func TestSummaryOfWhatWasNotCompared(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "## kalypso validate\n\n### <code>dev</code>\n\n",
+		stepSummary(actionsReport{title: "kalypso validate", results: []actionsResult{{Environment: "dev", uncompared: true}}}, "", 1000))
+}
+
 func TestSummaryFits(t *testing.T) {
 	t.Parallel()
 	var diags diag.List
