@@ -1,15 +1,12 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
-// maxListedTargets is how many targets the summary of a step lists for one result.
-const maxListedTargets = 500
+// maxDetails is how many bytes the summary of a step has for the details of one result.
+const maxDetails = 200_000
 
 // actionsReport is what the session has to say in GitHub Actions. title heads the summary, and verdict
 // says how it went.
@@ -31,7 +28,10 @@ func (s *session) actionsReport(title, verdict string, diags diag.List) actionsR
 
 func newActionsResult(environment string, c *changeResult) actionsResult {
 	r := actionsResult{
-		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: !c.change.Empty(), Plan: c.Plan, details: targetsTable(c.Targets),
+		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: !c.change.Empty(), Plan: c.Plan,
+	}
+	if c.report != nil && r.Changed {
+		r.details = gitops.PullRequestBody(*c.report, maxDetails)
 	}
 	if c.Published == nil {
 		return r
@@ -45,27 +45,4 @@ func newActionsResult(environment string, c *changeResult) actionsResult {
 		r.PullRequest = &actionsPullRequest{closed.Number, closed.URL, "closed"}
 	}
 	return r
-}
-
-// targetsTable lists what happens to each target, what goes first, in Markdown that is folded.
-func targetsTable(targets []targetResult) string {
-	if len(targets) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "<details><summary>%s</summary>\n\n| | target | files |\n| --- | --- | --- |\n", diag.Plural(len(targets), "target"))
-	listed := 0
-	for _, action := range []gitops.Action{gitops.Removed, gitops.Changed, gitops.Added} {
-		for _, t := range targets {
-			if t.Action != action || listed == maxListedTargets {
-				continue
-			}
-			listed++
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", action, inertCode(t.ClusterType+"/"+t.Target), inertMarkdown(strings.Join(t.Files, ", ")))
-		}
-	}
-	if rest := len(targets) - listed; rest > 0 {
-		fmt.Fprintf(&b, "\n%d more are in the log.\n", rest)
-	}
-	return b.String() + "\n</details>\n"
 }

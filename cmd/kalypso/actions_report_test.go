@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,28 +50,4 @@ func TestActionsReportOfSession(t *testing.T) {
 			{Environment: "prod", uncompared: true},
 		},
 	}, r)
-}
-
-func TestTargetsTable(t *testing.T) {
-	t.Parallel()
-	assert.Empty(t, targetsTable(nil))
-	assert.Equal(t, `<details><summary>2 targets</summary>
-
-| | target | files |
-| --- | --- | --- |
-| removed | <code>edge\/b</code> |  |
-| changed | <code>edge\/a</code> | platform\-config\.yaml\, reconciler\.yaml |
-
-</details>
-`, targetsTable([]targetResult{
-		{"edge", "a", gitops.Changed, []string{"platform-config.yaml", "reconciler.yaml"}},
-		{"edge", "b", gitops.Removed, nil},
-	}))
-	var many []targetResult
-	for i := range maxListedTargets + 20 {
-		many = append(many, targetResult{"edge", fmt.Sprint(i), gitops.Added, nil})
-	}
-	got := targetsTable(many)
-	assert.Contains(t, got, "20 more are in the log.")
-	assert.Equal(t, maxListedTargets, strings.Count(got, "| added |"))
 }

@@ -28,7 +28,7 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// printStructured writes a result as JSON or YAML.
+// printStructured writes a result as JSON or YAML, in which nothing gives orders to a runner of workflows.
 func printStructured(w io.Writer, format string, result any) error {
 	if err := checkFormat(format); err != nil {
 		return err
@@ -36,10 +36,12 @@ func printStructured(w io.Writer, format string, result any) error {
 	var out []byte
 	var err error
 	if format == formatYAML {
-		out, err = yaml.Marshal(result)
+		if out, err = yaml.Marshal(result); err == nil {
+			out, err = inertYAML(out, result)
+		}
 	} else {
 		out, err = json.MarshalIndent(result, "", "  ")
-		out = append(out, '\n')
+		out = append(inertJSON(out), '\n')
 	}
 	if err != nil {
 		return err

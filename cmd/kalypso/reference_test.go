@@ -59,6 +59,7 @@ var otherRules = map[string]string{
 	"output-folder":       "The folder of `--output-dir` cannot be written, or holds something that is not kalypso's.",
 	"foreign-commits":     "The deployment branch holds commits that kalypso did not make. `--force` overwrites them.",
 	"foreign-path":        "Something that kalypso did not write stands where the output is to be published.",
+	"github-failed":       "GitHub does not do what publishing needs: the message says what was tried and why not, the hint which permission is missing.",
 	"gitops-path":         "The GitOpsRepo has a new `path`, but the output that the clusters pull lies at the root of its branch.",
 	"lost-races":          "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
 	"many-deletions":      "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",

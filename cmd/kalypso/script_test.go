@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -38,10 +39,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("TESTDATA", fleets)
 			env.Setenv("FLEET", filepath.Join(fleets, "fleets", "harvest", "in"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			githubtest.Setup(env)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
+			"github":    githubtest.Command,
 			"cmptree":   cmptree,
 			"copyfleet": copyFleet,
 			"gitrepo":   gitRepo,

@@ -162,8 +162,10 @@ func (s *session) changed() bool {
 func (s *session) finish(without string) error {
 	diags := s.all().Sorted()
 	s.progress.done()
-	if err := s.tellWorkflow(diags, without); err != nil {
-		return &exitError{exitModel, err}
+	if s.workflow != nil {
+		if err := s.workflow.say(s.actionsReport("kalypso", summarize(diags, without), diags)); err != nil {
+			fmt.Fprintf(s.stderr, "kalypso: %v\n", err) // what came of the run itself is more important
+		}
 	}
 	if s.flags.format != formatText {
 		if err := printStructured(s.stdout, s.flags.format, newReport(s, diags)); err != nil {

@@ -10,8 +10,13 @@ import (
 
 // gitRepo finds the repository that git asks for, and the path below it. It is nil for a request to the API.
 func (s *Server) gitRepo(path string) (*Repo, string) {
-	name, below, ok := strings.Cut(strings.TrimPrefix(path, "/"), ".git/")
-	if !ok {
+	name, below := "", ""
+	for _, service := range []string{"info/refs", "git-upload-pack", "git-receive-pack"} {
+		if before, ok := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/"+service); ok {
+			name, below = strings.TrimSuffix(before, ".git"), service
+		}
+	}
+	if name == "" {
 		return nil, ""
 	}
 	s.mu.Lock()
