@@ -9,9 +9,30 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// forge returns the GitHub repository that a GitOps repository is; nil if it is none, or if there is no
-// token for it: then the note says what to do by hand.
+// forge is the GitHub repository that a GitOps repository is; nil if it is none, or if there is no token
+// for it: then the note says what to do by hand.
+type forge struct {
+	repo *github.Repository
+	note string
+}
+
+// forge returns the GitHub repository of a destination.
 func (s *session) forge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
+	key := destination.At + "\n" + destination.Head
+	known, found := s.forges[key]
+	if !found {
+		if known.repo, known.note, err = s.newForge(ctx, destination); err != nil {
+			return nil, "", err
+		}
+		if s.forges == nil {
+			s.forges = map[string]forge{}
+		}
+		s.forges[key] = known
+	}
+	return known.repo, known.note, nil
+}
+
+func (s *session) newForge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
 	server := github.Server{URL: s.env("GITHUB_SERVER_URL"), API: s.env("GITHUB_API_URL"), GraphQL: s.env("GITHUB_GRAPHQL_URL")}
 	at, found := server.Locate(destination.At)
 	if !found {

@@ -67,6 +67,9 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 			return err
 		}
 	}
+	if flags.reportIssues {
+		s.reportIssues(ctx)
+	}
 	if err := s.finish(s.leftUnpublished()); err != nil {
 		return err
 	}
@@ -78,12 +81,14 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 
 // publishAll publishes environments, and returns those that must be read again, with the last reason.
 func (s *session) publishAll(ctx context.Context, opts *publishing, environments []*model.Environment) (again []*model.Environment, lost error) {
-	destinations := make([][]*gitops.Destination, len(environments))
 	s.begin("reading the GitOps branches")
-	for i, environment := range environments { // all of them before anything that may be newer
-		destinations[i] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
+	if s.destinations == nil {
+		s.destinations = map[string][]*gitops.Destination{}
 	}
-	for i, environment := range environments {
+	for _, environment := range environments { // all of them before anything that may be newer
+		s.destinations[environment.Name.Value] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
+	}
+	for _, environment := range environments {
 		s.compile(ctx, environment, nil)
 		if ctx.Err() != nil {
 			return nil, nil
@@ -92,7 +97,7 @@ func (s *session) publishAll(ctx context.Context, opts *publishing, environments
 		if result.diags.HasErrors() {
 			continue
 		}
-		if err := s.publishResult(ctx, opts, result, destinations[i]); err != nil {
+		if err := s.publishResult(ctx, opts, result, s.destinations[environment.Name.Value]); err != nil {
 			again, lost = append(again, environment), err
 		}
 	}
@@ -163,6 +168,7 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	shown.report = &publication.Report
 	shown.Published = newPublishedResult(destination, s.continued(destination, published))
 	result.changes = append(result.changes, shown)
+	s.listed = true
 	return err
 }
 

@@ -21,6 +21,10 @@ type session struct {
 	results      []*result
 	// diags are those of no environment; an environment's own are in its result.
 	diags diag.List
+	// destinations are where each environment is published.
+	destinations map[string][]*gitops.Destination
+	// forges are the clients for GitHub, by repository.
+	forges map[string]forge
 	// publishedBefore is what earlier tries have published, by destination.
 	publishedBefore map[string]gitops.Published
 	// listed says that the result is worth showing although there are errors.
@@ -174,6 +178,7 @@ func (s *session) finish(without string) error {
 		return verdict(diags)
 	}
 	printDiagnostics(s.stderr, diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
+	s.printNotes()
 	if !s.failed() || s.listed {
 		if err := s.printText(); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}

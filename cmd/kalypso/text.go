@@ -18,11 +18,11 @@ func (s *session) printText() error {
 	out := bufio.NewWriter(s.stdout)
 	p := textPrinter{out, newPalette(s.colourful(s.flags.color, s.stdoutTerminal))}
 	for i, result := range s.results {
+		if result.tree == nil || result.diags.HasErrors() && len(result.changes) == 0 {
+			continue // the diagnostics say why
+		}
 		if i > 0 && len(result.changes) > 0 {
 			fmt.Fprintln(out)
-		}
-		for _, note := range result.notes {
-			fmt.Fprintf(s.stderr, "%s: %s\n", result.environment.Name.Value, diag.Safe(note))
 		}
 		p.result(result, len(s.results) > 1)
 		if result.folder != "" {
@@ -30,6 +30,15 @@ func (s *session) printText() error {
 		}
 	}
 	return out.Flush()
+}
+
+// printNotes tells people what is neither a result nor a diagnostic.
+func (s *session) printNotes() {
+	for _, result := range s.results {
+		for _, note := range result.notes {
+			fmt.Fprintf(s.stderr, "%s: %s\n", result.environment.Name.Value, diag.Safe(note))
+		}
+	}
 }
 
 // result writes one environment; named says that there are others to tell it from.

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// issueRoom is how many bytes the list of failures in an issue may have: an issue has 65,536 characters.
+const issueRoom = 60_000
+
+// reportIssues opens an issue for each environment that failed, in its GitOps repositories, or brings it
+// up to date; and closes those of the environments that did not fail. What cannot be reported is a
+// warning: how the run ended does not depend on it.
+func (s *session) reportIssues(ctx context.Context) {
+	for _, result := range s.results {
+		told := map[string]bool{} // two outputs may go to one repository
+		for _, destination := range s.destinations[result.environment.Name.Value] {
+			if told[destination.At] || len(destination.Diags) > 0 {
+				continue
+			}
+			told[destination.At] = true
+			s.begin("reporting on " + result.environment.Name.Value)
+			if err := s.reportIssue(ctx, result, destination); err != nil && ctx.Err() == nil {
+				result.diags.Warning(ruleGitHubFailed, destination.Repo.Repo.At, fmt.Sprintf("the failure of Environment %q is not reported: %v",
+					result.environment.Name.Value, err))
+			}
+		}
+	}
+}
+
+func (s *session) reportIssue(ctx context.Context, result *result, destination *gitops.Destination) error {
+	repo, note, err := s.forge(ctx, destination)
+	if err != nil {
+		return err
+	}
+	name := result.environment.Name.Value
+	switch failed := result.diags.HasErrors(); {
+	case repo == nil && note == "":
+		return nil // it has no issues
+	case repo == nil:
+		if failed {
+			return fmt.Errorf("%s", note)
+		}
+		return nil
+	case !failed:
+		closed, err := gitops.SettleIssue(ctx, repo, name, "The environment is published again.")
+		for _, issue := range closed {
+			result.notes = append(result.notes, fmt.Sprintf("issue #%d is closed: %s", issue.Number, issue.URL))
+		}
+		return err
+	}
+	reported, err := gitops.ReportIssue(ctx, repo, gitops.IssueReport{
+		Environment: name, Title: "kalypso cannot publish " + name, Body: s.failures(result),
+	})
+	if err == nil {
+		result.notes = append(result.notes, fmt.Sprintf("issue #%d is %s: %s", reported.Issue.Number, reported.Action, reported.Issue.URL))
+	}
+	return err
+}
+
+// failures lists the errors of an environment, in Markdown.
+func (s *session) failures(result *result) string {
+	r := actionsReport{commits: readCommits{}}
+	if result.fleet != nil {
+		r.commits.add(result.fleet.Sources)
+	}
+	for _, d := range result.diags.Sorted() {
+		if d.Severity == diag.Error {
+			r.diags = append(r.diags, d)
+		}
+	}
+	here := ""
+	if s.workflow != nil {
+		here = s.workflow.repo
+	}
+	return fmt.Sprintf("The environment %s cannot be published, so its clusters keep what they have: %s.\n\n%s\n%s",
+		inertCode(result.environment.Name.Value), diag.Plural(len(r.diags), "error"), diagnosticsTable(r, here, issueRoom),
+		"The next run that succeeds closes this issue.")
+}
