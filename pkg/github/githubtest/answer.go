@@ -106,3 +106,12 @@ func (a answer) write(w http.ResponseWriter, body []byte, length int) {
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body[:length]) // who hung up has no use for it
 }
+
+// remarshal reads the body as a client does.
+func remarshal(a answer, into any) error {
+	body, err := a.bytes()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, into)
+}

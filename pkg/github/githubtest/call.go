@@ -76,7 +76,11 @@ func (s *Server) handle(r *http.Request, request Request) (answer, error) {
 	if err := c.admit(r); err != nil {
 		return answer{}, err
 	}
-	return c.route.handle(c)
+	a, err := c.route.handle(c)
+	if err != nil {
+		return answer{}, err
+	}
+	return a, s.description.checkAnswer(c, a)
 }
 
 // callFor finds the endpoint of a request, or returns nil.

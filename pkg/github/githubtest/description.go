@@ -35,7 +35,9 @@ var loadDescription = sync.OnceValues(func() (*description, error) {
 			forbidUnknown(operation)
 		}
 	}
-	return &description{doc}, nil
+	d := &description{doc}
+	d.relaxAnswers()
+	return d, nil
 })
 
 // forbidUnknown lets a request hold only fields that are described. GitHub ignores others, so that a

@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"cmp"
 	_ "embed" // the schema
 	"encoding/json"
 	"fmt"
@@ -127,7 +128,7 @@ func (s *Server) enableAutoMerge(token *Token, input map[string]any) (result, pr
 		}, nil
 	}
 	method, _ := input["mergeMethod"].(string)
-	method = strings.ToLower(method)
+	method = strings.ToLower(cmp.Or(method, "MERGE")) // the default of the schema
 	expected, _ := input["expectedHeadOid"].(string)
 	if why := repo.noAutoMerge(i, method, expected); why != "" {
 		return nil, object{"type": "UNPROCESSABLE", "message": why}, nil

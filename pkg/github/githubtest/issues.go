@@ -104,12 +104,9 @@ func (r *Repo) change(i *item, asked issueChange) error {
 		return err
 	}
 	if asked.Assignees != nil {
-		for _, login := range *asked.Assignees {
-			if !r.assignable(login) {
-				return invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login})
-			}
+		if err := r.checkAssignees(*asked.Assignees); err != nil {
+			return err
 		}
-		i.Assignees = slices.Clone(*asked.Assignees)
 	}
 	if asked.State != nil {
 		if err := r.setState(i, *asked.State, asked.StateReason); err != nil {
@@ -117,11 +114,23 @@ func (r *Repo) change(i *item, asked issueChange) error {
 		}
 	}
 	i.Title, i.Body = title, body
+	if asked.Assignees != nil {
+		i.Assignees = slices.Clone(*asked.Assignees)
+	}
 	if asked.Labels != nil {
 		i.Labels = nil
 		r.label(i, *asked.Labels)
 	}
 	r.touch(i)
+	return nil
+}
+
+func (r *Repo) checkAssignees(logins []string) error {
+	for _, login := range logins {
+		if !r.assignable(login) {
+			return invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login})
+		}
+	}
 	return nil
 }
 

@@ -100,17 +100,22 @@ func (r *Repo) allows(method string) bool {
 	return r.options.MergeMethods == nil || slices.Contains(r.options.MergeMethods, method)
 }
 
-func (c *call) showRepo() (answer, error) { return ok(c.repo.json()) }
+func (c *call) showRepo() (answer, error) {
+	r := c.repo
+	o := r.json()
+	o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
+	o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
+	return ok(o)
+}
 
+// json is the repository as it is within other things.
 func (r *Repo) json() object {
 	_, name, _ := strings.Cut(r.Name, "/")
 	return object{
 		"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": name, "full_name": r.Name,
 		"owner": r.user(r.owner()), "private": r.options.Private, "archived": r.options.Archived,
 		"default_branch": r.options.DefaultBranch, "url": r.url(), "html_url": r.web(),
-		"clone_url":          r.web() + ".git",
-		"allow_merge_commit": r.allows("merge"), "allow_squash_merge": r.allows("squash"),
-		"allow_rebase_merge": r.allows("rebase"), "allow_auto_merge": r.options.AllowAutoMerge,
+		"clone_url": r.web() + ".git",
 	}
 }
 

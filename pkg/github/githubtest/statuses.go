@@ -129,7 +129,11 @@ func (c *call) combinedStatus() (answer, error) {
 		return answer{}, err
 	}
 	latest := c.repo.latest(commit)
-	a, err := page(c, latest, c.repo.statusJSON)
+	a, err := page(c, latest, func(at int) object {
+		o := c.repo.statusJSON(at)
+		delete(o, "creator") // only on its own
+		return o
+	})
 	a.body = object{
 		"state": c.repo.combined(latest), "sha": commit, "total_count": len(latest), "statuses": a.body,
 		"repository": c.repo.json(), "commit_url": c.repo.url() + "/commits/" + commit,

@@ -1,0 +1,320 @@
+package githubtest_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-github/v53/github"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+)
+
+func TestIssuesHavePullRequestsAmongThem(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{})
+	ctx, client := t.Context(), h.client("secret")
+	h.open("deploy")
+	made, _, err := client.Issues.Create(ctx, "acme", "gitops", &github.IssueRequest{
+		Title: new("broken"), Body: new("<!-- marker -->"), Labels: &[]string{"kalypso"},
+	})
+	require.NoError(t, err)
+	all, _, err := client.Issues.ListByRepo(ctx, "acme", "gitops", nil)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.False(t, all[0].IsPullRequest())
+	assert.True(t, all[1].IsPullRequest())
+	labelled, _, err := client.Issues.ListByRepo(ctx, "acme", "gitops", &github.IssueListByRepoOptions{Labels: []string{"kalypso"}})
+	require.NoError(t, err)
+	require.Len(t, labelled, 1)
+	_, _, err = client.Issues.Edit(ctx, "acme", "gitops", made.GetNumber(), &github.IssueRequest{State: new("closed"), Body: new("b")})
+	require.NoError(t, err)
+	closed := h.repo.Issues()[0]
+	assert.False(t, closed.Open)
+	assert.Equal(t, "completed", closed.StateReason)
+	assert.Equal(t, "b", closed.Body)
+	_, _, err = client.Issues.Edit(ctx, "acme", "gitops", 1, &github.IssueRequest{Title: new("t"), State: new("closed")})
+	require.NoError(t, err, "a pull request, as an issue")
+	assert.Empty(t, h.repo.OpenPulls())
+	shown, _, err := client.Issues.Get(ctx, "acme", "gitops", 1)
+	require.NoError(t, err)
+	assert.Equal(t, "t", shown.GetTitle())
+	comments, _, err := client.Issues.ListComments(ctx, "acme", "gitops", 1, nil)
+	require.NoError(t, err)
+	assert.Empty(t, comments)
+}
+
+func TestRepositoryAndBranches(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{
+		Private: true, DefaultBranch: "main", Collaborators: map[string]string{"ada": "admin"},
+		Rules: map[string][]githubtest.Rule{"deployment/dev": {{Type: "required_signatures", Ruleset: 7}}},
+	})
+	ctx, client := t.Context(), h.client("secret")
+	h.repo.SetBranch("deployment/dev", githubtest.CommitID("dev"))
+	repo, _, err := client.Repositories.Get(ctx, "acme", "gitops")
+	require.NoError(t, err)
+	assert.Equal(t, "main", repo.GetDefaultBranch())
+	assert.True(t, repo.GetPrivate())
+	ref, _, err := client.Git.GetRef(ctx, "acme", "gitops", "heads/deployment/dev")
+	require.NoError(t, err)
+	assert.Equal(t, githubtest.CommitID("dev"), ref.GetObject().GetSHA())
+	branch, _, err := client.Repositories.GetBranch(ctx, "acme", "gitops", "deployment/dev", false)
+	require.NoError(t, err)
+	assert.True(t, branch.GetProtected())
+	rules, _, err := client.Repositories.GetRulesForBranch(ctx, "acme", "gitops", "deployment/dev")
+	require.NoError(t, err)
+	require.Len(t, rules, 1)
+	assert.Equal(t, "required_signatures", rules[0].Type)
+	for login, want := range map[string]string{"ada": "admin", "stranger": "none"} {
+		level, _, err := client.Repositories.GetPermissionLevel(ctx, "acme", "gitops", login)
+		require.NoError(t, err)
+		assert.Equal(t, want, level.GetPermission())
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{})
+	ctx, client := t.Context(), h.client("secret")
+	main := githubtest.CommitID("main")
+	combined := func() string {
+		status, _, err := client.Repositories.GetCombinedStatus(ctx, "acme", "gitops", "main", nil)
+		require.NoError(t, err)
+		assert.Equal(t, main, status.GetSHA())
+		return status.GetState()
+	}
+	assert.Equal(t, "pending", combined(), "without any")
+	for i, step := range []struct{ context, state, want string }{
+		{"a", "success", "success"}, {"b", "pending", "pending"}, {"b", "error", "failure"}, {"b", "success", "success"},
+	} {
+		_, _, err := client.Repositories.CreateStatus(ctx, "acme", "gitops", main, &github.RepoStatus{
+			Context: &step.context, State: &step.state, Description: new("d"), TargetURL: new("https://example.com"),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, step.want, combined(), i)
+	}
+	statuses, _, err := client.Repositories.ListStatuses(ctx, "acme", "gitops", main, nil)
+	require.NoError(t, err)
+	require.Len(t, statuses, 4)
+	assert.Equal(t, "success", statuses[0].GetState(), "the newest first")
+	assert.Len(t, h.repo.Statuses(main), 4)
+}
+
+func TestDispatches(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{Workflows: []string{"check.yaml"}})
+	payload := json.RawMessage(`{"sha":"abc"}`)
+	_, _, err := h.client("secret").Repositories.Dispatch(t.Context(), "acme", "gitops",
+		github.DispatchRequestOptions{EventType: "kalypso", ClientPayload: &payload})
+	require.NoError(t, err)
+	_, err = h.client("secret").Actions.CreateWorkflowDispatchEventByFileName(t.Context(), "acme", "gitops", "check.yaml",
+		github.CreateWorkflowDispatchEventRequest{Ref: "main", Inputs: map[string]any{"env": "dev"}})
+	require.NoError(t, err)
+	assert.Equal(t, []githubtest.Dispatch{
+		{Type: "kalypso", Payload: map[string]any{"sha": "abc"}, Author: "github-actions[bot]"},
+		{Workflow: "check.yaml", Ref: "main", Inputs: map[string]string{"env": "dev"}, Author: "github-actions[bot]"},
+	}, h.repo.Dispatches())
+}
+
+// signed is a claim of an App.
+func signed(t *testing.T, key *rsa.PrivateKey, issuer string, issued time.Time, life time.Duration) string {
+	t.Helper()
+	token, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
+		Issuer: issuer, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(issued.Add(life)),
+	}).SignedString(key)
+	require.NoError(t, err)
+	return token
+}
+
+func TestAppTokens(t *testing.T) {
+	t.Parallel()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{Private: true})
+	h.AddRepo("acme/hidden", githubtest.RepoOptions{Private: true})
+	h.AddApp(githubtest.App{
+		ID: 12, Slug: "kalypso", Key: &key.PublicKey, Owner: "acme", Installation: 34, Repos: []string{name},
+		Permissions: map[string]string{"contents": "write", "pull_requests": "write"},
+	})
+	ctx, now := t.Context(), githubtest.Midnight()
+	app := h.client(signed(t, key, "12", now, time.Minute))
+
+	installation, _, err := app.Apps.FindRepositoryInstallation(ctx, "acme", "gitops")
+	require.NoError(t, err)
+	assert.EqualValues(t, 34, installation.GetID())
+	_, _, err = app.Apps.FindRepositoryInstallation(ctx, "acme", "hidden")
+	status, _, _ := refusal(t, err)
+	assert.Equal(t, 404, status)
+
+	minted, _, err := app.Apps.CreateInstallationToken(ctx, 34, &github.InstallationTokenOptions{
+		Repositories: []string{"gitops"}, Permissions: &github.InstallationPermissions{PullRequests: new("write")},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, now.Add(time.Hour), minted.GetExpiresAt().UTC())
+	_, _, err = h.client(minted.GetToken()).PullRequests.Create(ctx, "acme", "gitops", pull("t", "deploy", "main"))
+	require.NoError(t, err)
+	assert.Equal(t, "kalypso[bot]", h.repo.Pull(1).Author)
+	assert.Equal(t, "kalypso #1", h.Writes()[1].Token)
+	_, _, err = h.client(minted.GetToken()).Git.GetRef(ctx, "acme", "gitops", "heads/main")
+	status, _, _ = refusal(t, err)
+	assert.Equal(t, 403, status, "narrowed to less than the App has")
+
+	for about, test := range map[string]struct {
+		secret  string
+		options github.InstallationTokenOptions
+		status  int
+		want    string
+	}{
+		"repository": {
+			options: github.InstallationTokenOptions{Repositories: []string{"hidden"}},
+			status:  422, want: "There is at least one repository that does not exist",
+		},
+		"permission": {
+			options: github.InstallationTokenOptions{Permissions: &github.InstallationPermissions{Issues: new("write")}},
+			status:  422, want: "The permissions requested are not granted to this installation.",
+		},
+		"another key":   {secret: signed(t, other, "12", now, time.Minute), status: 401, want: "could not be decoded"},
+		"another App":   {secret: signed(t, key, "13", now, time.Minute), status: 401, want: "could not be decoded"},
+		"expired":       {secret: signed(t, key, "12", now.Add(-time.Hour), time.Minute), status: 401, want: "'Expiration time' claim"},
+		"too long":      {secret: signed(t, key, "12", now, time.Hour), status: 401, want: "is too far in the future"},
+		"not yet":       {secret: signed(t, key, "12", now.Add(time.Minute), time.Minute), status: 401, want: "'Issued at' claim"},
+		"a token":       {secret: "secret", status: 401, want: "could not be decoded"},
+		"without a key": {secret: "", status: 401, want: "could not be decoded"},
+	} {
+		client := app
+		if test.want != "" && test.options.Repositories == nil && test.options.Permissions == nil {
+			client = h.client(test.secret)
+		}
+		_, _, err := client.Apps.CreateInstallationToken(ctx, 34, &test.options)
+		status, message, _ := refusal(t, err)
+		assert.Equal(t, test.status, status, about)
+		assert.Contains(t, message, test.want, about)
+	}
+	_, _, err = app.Apps.CreateInstallationToken(ctx, 35, &github.InstallationTokenOptions{})
+	status, _, _ = refusal(t, err)
+	assert.Equal(t, 404, status)
+}
+
+const enable = `mutation($input: EnablePullRequestAutoMergeInput!) {
+  enablePullRequestAutoMerge(input: $input) { pullRequest { number autoMergeRequest { mergeMethod } } }
+}`
+
+// autoMerge asks for the mutation.
+func (h *hub) autoMerge(secret, query string, input map[string]any) string {
+	h.t.Helper()
+	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"input": input}})
+	require.NoError(h.t, err)
+	path := "/graphql"
+	if h.URL != h.WebURL {
+		path = "/api/graphql"
+	}
+	_, answer, err := ask(h.t.Context(), secret, "POST", h.WebURL+path, string(body))
+	require.NoError(h.t, err)
+	return answer
+}
+
+func TestAutoMerge(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{AllowAutoMerge: true, RequiredChecks: []string{"build"}})
+	opened := h.open("deploy")
+	assert.Equal(t, "blocked", opened.GetMergeableState())
+	answer := h.autoMerge("secret", enable, map[string]any{
+		"pullRequestId": opened.GetNodeID(), "mergeMethod": "SQUASH", "expectedHeadOid": opened.GetHead().GetSHA(),
+	})
+	assert.JSONEq(t, `{"data":{"enablePullRequestAutoMerge":{"pullRequest":{"number":1,"autoMergeRequest":{"mergeMethod":"SQUASH"}}}}}`, answer)
+	assert.Equal(t, "squash", h.repo.Pull(1).AutoMerge)
+	h.repo.SetStatus(githubtest.Status{Commit: opened.GetHead().GetSHA(), Context: "build", State: "success"})
+	assert.True(t, h.repo.Pull(1).Merged, "when what was missing has come")
+}
+
+func TestAutoMergeRefused(t *testing.T) {
+	t.Parallel()
+	for about, test := range map[string]struct {
+		prepare func(h *hub)
+		secret  string
+		input   map[string]any
+		want    string
+	}{
+		"clean":       {want: "Pull request Pull request is in clean status"},
+		"unstable":    {want: "Pull request Pull request is in unstable status", prepare: func(h *hub) { h.repo.SetMergeableState(1, "unstable") }},
+		"closed":      {want: "Pull request is closed", prepare: func(h *hub) { h.repo.Close(1) }},
+		"another":     {want: "Could not resolve to a node with the global id of 'PR_x'", input: map[string]any{"pullRequestId": "PR_x"}},
+		"other head":  {want: "Head branch was modified", input: map[string]any{"pullRequestId": "PR_1_1", "expectedHeadOid": "x"}},
+		"permission":  {secret: "pulls", want: "Resource not accessible by integration"},
+		"credentials": {secret: "x", want: "Bad credentials"},
+		"anonymous":   {secret: "-", want: "This endpoint requires you to be authenticated."},
+		"not allowed": {
+			want:    "Auto merge is not allowed for this repository",
+			prepare: func(h *hub) { h.repo.SetOptions(func(o *githubtest.RepoOptions) { o.AllowAutoMerge = false }) },
+		},
+		"method": {
+			want: "Merge method merge merging is not allowed on this repository",
+			prepare: func(h *hub) {
+				h.repo.SetOptions(func(o *githubtest.RepoOptions) { o.MergeMethods = []string{"squash"} })
+			},
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t, githubtest.Options{Enterprise: true}, githubtest.RepoOptions{AllowAutoMerge: true})
+			h.AddToken("pulls", githubtest.Token{Permissions: map[string]string{"pull_requests": "write"}})
+			h.open("deploy")
+			if test.prepare != nil {
+				test.prepare(h)
+			}
+			secret := map[string]string{"": "secret", "-": ""}[test.secret]
+			if secret == "" && test.secret != "-" {
+				secret = test.secret
+			}
+			input := test.input
+			if input == nil {
+				input = map[string]any{"pullRequestId": "PR_1_1"}
+			}
+			assert.Contains(t, h.autoMerge(secret, enable, input), test.want)
+			assert.Empty(t, h.repo.Pull(1).AutoMerge)
+		})
+	}
+}
+
+func TestGraphqlRefusedByTheSchema(t *testing.T) {
+	t.Parallel()
+	for about, test := range map[string]struct{ query, want string }{
+		"unknown field":    {`mutation { enablePullRequestAutoMerge(input: {pullRequestId: "x", merge: SQUASH}) { clientMutationId } }`, `Field \"merge\" is not defined`},
+		"unknown mutation": {`mutation { closePullRequest(input: {pullRequestId: "x"}) { clientMutationId } }`, `Cannot query field \"closePullRequest\"`},
+		"query":            {`query { viewer { login } }`, "one mutation at a time"},
+		"wrong method":     {`mutation { enablePullRequestAutoMerge(input: {pullRequestId: "x", mergeMethod: squash}) { clientMutationId } }`, "squash"},
+		"missing input":    {enable, "variable.input cannot be null"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			t.Parallel()
+			server, err := githubtest.Start(githubtest.Options{})
+			require.NoError(t, err)
+			defer server.Close()
+			h := &hub{Server: server, t: t}
+			assert.Contains(t, h.autoMerge("secret", test.query, nil), test.want)
+			assert.Len(t, server.Violations(), 1)
+		})
+	}
+}
+
+// TestEnterprise serves below other paths; github.com's do not exist there.
+func TestEnterprise(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, githubtest.Options{Enterprise: true, PageSize: 1}, githubtest.RepoOptions{Labels: []string{"a", "b"}})
+	client, err := github.NewEnterpriseClient(h.WebURL, h.WebURL, nil)
+	require.NoError(t, err)
+	labels, response, err := client.Issues.ListLabels(t.Context(), "acme", "gitops", nil)
+	require.NoError(t, err)
+	assert.Len(t, labels, 1)
+	assert.Equal(t, 2, response.NextPage)
+	assert.Contains(t, response.Header.Get("Link"), h.URL+"/repos/acme/gitops/labels?page=2")
+	assert.Equal(t, "/repos/acme/gitops/labels", h.Requests()[0].Path)
+}
