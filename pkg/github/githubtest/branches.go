@@ -1,7 +1,7 @@
 package githubtest
 
 import (
-	"crypto/sha1" //nolint:gosec // ids as git has them
+	"crypto/sha1" // ids as git has them
 	"errors"
 	"fmt"
 	"maps"
@@ -35,8 +35,12 @@ type merge struct {
 	unix           int64
 }
 
-// errConflict is a merge that people must settle.
-var errConflict = errors.New("merge conflict")
+var (
+	// errConflict is a merge that people must settle.
+	errConflict = errors.New("merge conflict")
+	// errMoved is a merge into a branch that was pushed meanwhile.
+	errMoved = errors.New("the branch has moved")
+)
 
 // memory are branches without content: a merge always works.
 type memory map[string]string
@@ -65,7 +69,7 @@ var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // CommitID makes up the id of a commit, the same for the same name.
 func CommitID(name string) string {
-	return fmt.Sprintf("%x", sha1.Sum([]byte(name))) //nolint:gosec // as above
+	return fmt.Sprintf("%x", sha1.Sum([]byte(name)))
 }
 
 // sync looks where the branches are now and does what GitHub does when they are pushed: the head of a pull

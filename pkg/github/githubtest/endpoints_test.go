@@ -61,6 +61,11 @@ func TestRepositoryAndBranches(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "main", repo.GetDefaultBranch())
 	assert.True(t, repo.GetPrivate())
+	assert.True(t, repo.GetAllowMergeCommit())
+	h.AddToken("reader", githubtest.Token{Permissions: map[string]string{"contents": "read"}})
+	repo, _, err = h.client("reader").Repositories.Get(ctx, "acme", "gitops")
+	require.NoError(t, err)
+	assert.Nil(t, repo.AllowMergeCommit, "who may not write is not told")
 	ref, _, err := client.Git.GetRef(ctx, "acme", "gitops", "heads/deployment/dev")
 	require.NoError(t, err)
 	assert.Equal(t, githubtest.CommitID("dev"), ref.GetObject().GetSHA())
@@ -207,6 +212,10 @@ const enable = `mutation($input: EnablePullRequestAutoMergeInput!) {
   enablePullRequestAutoMerge(input: $input) { pullRequest { number autoMergeRequest { mergeMethod } } }
 }`
 
+const disable = `mutation($input: DisablePullRequestAutoMergeInput!) {
+  off: disablePullRequestAutoMerge(input: $input) { pullRequest { state autoMergeRequest { mergeMethod } } }
+}`
+
 // autoMerge asks for the mutation.
 func (h *hub) autoMerge(secret, query string, input map[string]any) string {
 	h.t.Helper()
@@ -231,6 +240,11 @@ func TestAutoMerge(t *testing.T) {
 	})
 	assert.JSONEq(t, `{"data":{"enablePullRequestAutoMerge":{"pullRequest":{"number":1,"autoMergeRequest":{"mergeMethod":"SQUASH"}}}}}`, answer)
 	assert.Equal(t, "squash", h.repo.Pull(1).AutoMerge)
+	input := map[string]any{"pullRequestId": opened.GetNodeID()}
+	assert.JSONEq(t, `{"data":{"off":{"pullRequest":{"state":"OPEN","autoMergeRequest":null}}}}`, h.autoMerge("secret", disable, input))
+	assert.Empty(t, h.repo.Pull(1).AutoMerge)
+	assert.Contains(t, h.autoMerge("secret", disable, input), "Can't disable auto-merge for this pull request")
+	assert.Contains(t, h.autoMerge("secret", enable, input), "MERGE", "the default")
 	h.repo.SetStatus(githubtest.Status{Commit: opened.GetHead().GetSHA(), Context: "build", State: "success"})
 	assert.True(t, h.repo.Pull(1).Merged, "when what was missing has come")
 }

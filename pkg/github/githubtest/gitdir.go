@@ -84,8 +84,10 @@ func (g gitDir) merge(how merge) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = g.git("update-ref", "refs/heads/"+how.branch, commit, how.base)
-	return commit, err
+	if _, err := g.git("update-ref", "refs/heads/"+how.branch, commit, how.base); err != nil {
+		return "", fmt.Errorf("%w: %w", errMoved, err)
+	}
+	return commit, nil
 }
 
 func (g gitDir) mergeCommit(how merge) (string, error) {

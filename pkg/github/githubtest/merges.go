@@ -8,6 +8,11 @@ import (
 	"slices"
 )
 
+const (
+	baseModified = "Base branch was modified. Review and try the merge again."
+	headModified = "Head branch was modified. Review and try the merge again."
+)
+
 func (c *call) mergePull() (answer, error) {
 	i, err := c.pull()
 	if err != nil {
@@ -41,7 +46,7 @@ func (r *Repo) checkMerge(i *item, method, sha string) error {
 	case i.Draft:
 		return refuse(no, "Pull Request is still a draft")
 	case sha != "" && sha != i.HeadCommit:
-		return refuse(http.StatusConflict, "Head branch was modified. Review and try the merge again.")
+		return refuse(http.StatusConflict, headModified)
 	case !r.allows(method):
 		return refuse(no, map[string]string{
 			"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges",
@@ -53,7 +58,7 @@ func (r *Repo) checkMerge(i *item, method, sha string) error {
 	case "blocked":
 		return refuse(no, "Repository rule violations found\n\nRequired status checks have not succeeded.\n\n")
 	case "unknown":
-		return refuse(no, "Base branch was modified. Review and try the merge again.")
+		return refuse(no, baseModified)
 	}
 	return nil
 }
@@ -70,9 +75,12 @@ func (r *Repo) mergeNow(i *item, login string, how merge) error {
 		}
 	}
 	commit, err := r.branches.merge(how)
-	if errors.Is(err, errConflict) {
+	switch {
+	case errors.Is(err, errConflict):
 		return refuse(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
-	} else if err != nil {
+	case errors.Is(err, errMoved):
+		return refuse(http.StatusMethodNotAllowed, baseModified)
+	case err != nil:
 		return fmt.Errorf("merge pull request %d: %w", i.Number, err)
 	}
 	i.Merged, i.MergedAt, i.MergedBy, i.MergeCommit = true, r.server.now(), login, commit
@@ -125,41 +133,4 @@ func (r *Repo) mergeWaiting() error {
 		}
 	}
 	return nil
-}
-
-func (c *call) requestReviewers() (answer, error) {
-	i, err := c.pull()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct {
-		Reviewers []string
-		Teams     []string `json:"team_reviewers"`
-	}](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if slices.Contains(asked.Reviewers, i.Author) {
-		return answer{}, refuse(http.StatusUnprocessableEntity, "Review cannot be requested from pull request author.")
-	}
-	outside := func(login string) bool { return !c.repo.assignable(login) }
-	strange := func(team string) bool { return !slices.Contains(c.repo.options.Teams, team) }
-	if slices.ContainsFunc(asked.Reviewers, outside) || slices.ContainsFunc(asked.Teams, strange) {
-		return answer{}, refuse(http.StatusUnprocessableEntity, "Reviews may only be requested from collaborators. "+
-			"One or more of the users or teams you specified is not a collaborator of the "+c.repo.Name+" repository.")
-	}
-	i.Reviewers = union(i.Reviewers, asked.Reviewers)
-	i.Teams = union(i.Teams, asked.Teams)
-	c.repo.touch(i)
-	return created(c.repo.pullJSON(i))
-}
-
-// union adds to a list what it does not have.
-func union(list, more []string) []string {
-	for _, one := range more {
-		if !slices.Contains(list, one) {
-			list = append(list, one)
-		}
-	}
-	return list
 }

@@ -137,6 +137,12 @@ func TestRefusals(t *testing.T) {
 		"review by the author": {
 			review([]string{"github-actions[bot]"}, nil), 422, "Review cannot be requested from pull request author.", github.Error{},
 		},
+		"team that the token cannot see": {
+			func(w what) error {
+				w.h.AddToken("secret", githubtest.Token{Permissions: map[string]string{"pull_requests": "write"}})
+				return review([]string{"ada"}, []string{"owners"})(w)
+			}, 422, "Validation Failed", github.Error{Message: "Could not resolve to a node with the global id of 'T_owners'."},
+		},
 		"reviewers":    {do: review([]string{"ada"}, []string{"owners"})},
 		"label exists": {label(github.Label{Name: new("BUG")}), 422, "Validation Failed", github.Error{Resource: "Label", Code: "already_exists", Field: "name"}},
 		"colour with #": {

@@ -103,8 +103,10 @@ func (r *Repo) allows(method string) bool {
 func (c *call) showRepo() (answer, error) {
 	r := c.repo
 	o := r.json()
-	o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
-	o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
+	if c.token.reaches(r) && c.token.has("contents=write") { // others are not told
+		o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
+		o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
+	}
 	return ok(o)
 }
 
@@ -137,10 +139,4 @@ func (r *Repo) users(logins []string) []object {
 		users[i] = r.user(login)
 	}
 	return users
-}
-
-// mayWrite tells whether somebody may push.
-func (r *Repo) mayWrite(login string) bool {
-	access := r.options.Collaborators[login]
-	return access == "write" || access == "admin"
 }

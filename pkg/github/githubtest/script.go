@@ -30,22 +30,23 @@ func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &script{env: env} }
 
 // Command is the command "github" of test scripts:
 //
-//	github start OWNER/NAME=DIR.git…   serves bare repositories; sets GITHUB_API_URL, GITHUB_SERVER_URL, GITHUB_TOKEN
-//	github use OWNER/NAME              makes the rest about another than the first repository
-//	github pulls                       prints the open pull requests: #1 head -> base: title [labels]
-//	github pull N                      prints one, with its state
-//	github body N                      prints the body of an issue or a pull request
-//	github comments N                  prints the comments
-//	github issues                      prints the open issues: #1 title [labels]
-//	github open HEAD BASE TITLE        opens a pull request, as a person
-//	github merge N [METHOD]            merges it: merge, squash or rebase
+//	github start OWNER/NAME=DIR.git…            serves bare repositories; sets GITHUB_API_URL, GITHUB_SERVER_URL, GITHUB_TOKEN
+//	github use OWNER/NAME                       makes the rest about another than the first repository
+//	github pulls                                prints the open pull requests: #1 head -> base: title [labels]
+//	github pull N                               prints one, with its state
+//	github body N                               prints the body of an issue or a pull request
+//	github comments N                           prints the comments
+//	github issues                               prints the open issues: #1 title [labels]
+//	github open HEAD BASE TITLE                 opens a pull request, as a person
+//	github merge N [METHOD]                     merges it: merge, squash or rebase
 //	github close N, github reopen N
 //	github comment N TEXT
 //	github delete BRANCH
-//	github status BRANCH CONTEXT STATE sets a status of its tip
-//	github fault WHAT [COUNT [METHOD]] makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
-//	github writes                      prints how many writing requests there were, and forgets them
-//	github requests                    prints the requests, and forgets them
+//	github status BRANCH CONTEXT STATE          sets a status of its tip
+//	github fault WHAT [COUNT [METHOD]]          makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
+//	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
+//	github writes                               prints how many writing requests there were, and forgets them
+//	github requests                             prints the requests, and forgets them
 //
 // The script fails at its end if a request did not fit GitHub's description. What commands print is what
 // "stdout" looks at.
@@ -95,6 +96,7 @@ func commands() map[string]scriptCommand {
 		"delete":   {1, 1, (*script).delete},
 		"status":   {3, 3, (*script).status},
 		"fault":    {1, 3, (*script).fault},
+		"token":    {1, 20, (*script).token},
 		"writes":   {0, 0, (*script).writes},
 		"requests": {0, 0, (*script).requests},
 	}
@@ -204,6 +206,7 @@ func (s *script) merge(ts *testscript.TestScript, args []string) {
 }
 
 func (s *script) close(ts *testscript.TestScript, args []string) { s.repo.Close(s.number(ts, args[0])) }
+
 func (s *script) reopen(ts *testscript.TestScript, args []string) {
 	s.repo.Reopen(s.number(ts, args[0]))
 }
@@ -243,6 +246,18 @@ func (s *script) fault(ts *testscript.TestScript, args []string) {
 		method = args[2]
 	}
 	s.server.Inject(fault, First(count, func(r Request) bool { return method == "" || method == r.Method }))
+}
+
+func (s *script) token(ts *testscript.TestScript, args []string) {
+	permissions := map[string]string{}
+	for _, arg := range args[1:] {
+		name, access, ok := strings.Cut(arg, "=")
+		if !ok || access != "read" && access != "write" {
+			ts.Fatalf("github token: %s is not PERMISSION=read or PERMISSION=write", arg)
+		}
+		permissions[name] = access
+	}
+	s.server.AddToken(args[0], Token{Name: args[0], Permissions: permissions})
 }
 
 func (s *script) writes(ts *testscript.TestScript, _ []string) {

@@ -36,6 +36,7 @@ type Server struct {
 	routes      []route
 	description *description
 	closed      chan struct{}
+	closing     sync.Once
 
 	mu         sync.Mutex
 	advanced   time.Duration
@@ -97,11 +98,13 @@ func Start(options Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the server, and requests that hang.
+// Close ends the server, and requests that hang. It may be called again.
 func (s *Server) Close() {
-	close(s.closed)
-	s.http.CloseClientConnections()
-	s.http.Close()
+	s.closing.Do(func() {
+		close(s.closed)
+		s.http.CloseClientConnections()
+		s.http.Close()
+	})
 }
 
 // Advance moves the clock.

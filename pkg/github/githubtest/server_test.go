@@ -215,7 +215,7 @@ func TestPages(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	comment := func(h *hub, ctx context.Context) error { //nolint:revive // the hub comes first everywhere
+	comment := func(h *hub, ctx context.Context) error {
 		_, _, err := h.client("secret").Issues.CreateComment(ctx, "acme", "gitops", 1, &github.IssueComment{Body: new("x")})
 		return err
 	}
