@@ -85,7 +85,8 @@ func (f Fault) With(header, value string) Fault {
 	return f
 }
 
-// When says which requests a fault is for.
+// When says which requests a fault is for. It is asked once for each, in their order, and may not ask the
+// server anything.
 type When func(Request) bool
 
 // Always is every request.
