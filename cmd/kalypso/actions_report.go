@@ -28,9 +28,9 @@ func (s *session) actionsReport(title, verdict string, diags diag.List) actionsR
 
 func newActionsResult(environment string, c *changeResult) actionsResult {
 	r := actionsResult{
-		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: !c.change.Empty(), Plan: c.Plan,
+		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: c.waiting || !c.change.Empty(), Plan: c.Plan,
 	}
-	if c.report != nil && r.Changed {
+	if c.report != nil && !c.change.Empty() {
 		r.details = gitops.PullRequestBody(*c.report, maxDetails)
 	}
 	if c.Published == nil {

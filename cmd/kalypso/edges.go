@@ -25,6 +25,8 @@ type edges struct {
 	// sleep waits, or until ctx is done, whose error it then returns.
 	sleep func(ctx context.Context, d time.Duration) error
 	now   func() time.Time
+	// version is that of this program.
+	version string
 	// workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	workflow *workflow
 }
@@ -34,7 +36,7 @@ func system() *edges {
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		workingDir: os.Getwd, sleep: sleep, now: time.Now,
+		workingDir: os.Getwd, sleep: sleep, now: time.Now, version: version(),
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *session) newForge(ctx context.Context, destination *gitops.Destination)
 			destination.At, destination.Branch, destination.Head), nil
 	}
 	client, err := github.New(github.Options{
-		API: at.API, GraphQL: at.GraphQL, Token: github.StaticToken(token), UserAgent: "kalypso/" + version(),
+		API: at.API, GraphQL: at.GraphQL, Token: github.StaticToken(token), UserAgent: "kalypso/" + s.version,
 		ActionsToken: origin == "GITHUB_TOKEN" && s.env("GITHUB_ACTIONS") == "true", Sleep: s.sleep, Notice: s.notice,
 	})
 	if err != nil {

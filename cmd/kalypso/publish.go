@@ -32,9 +32,11 @@ const (
 
 // publishing is what the command line says about publishing.
 type publishing struct {
-	branch  string
-	options gitops.PublishOptions
-	request gitops.Submission
+	branch string
+	// recompile says that an environment is compiled even if nothing that it is made of has changed.
+	recompile bool
+	options   gitops.PublishOptions
+	request   gitops.Submission
 }
 
 // publish compiles the environments and publishes each of them. One that another run overtakes is
@@ -44,7 +46,7 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 	if err != nil {
 		return err
 	}
-	opts := &publishing{branch: flags.branch, options: options, request: flags.request()}
+	opts := &publishing{branch: flags.branch, options: options, request: flags.request(), recompile: flags.mustRecompile(s.version)}
 	pending := s.environments
 	for race := 1; ; race++ {
 		var lost error
@@ -89,6 +91,9 @@ func (s *session) publishAll(ctx context.Context, opts *publishing, environments
 		s.destinations[environment.Name.Value] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
 	}
 	for _, environment := range environments {
+		if s.nothingNew(ctx, opts, environment) {
+			continue
+		}
 		s.compile(ctx, environment, nil)
 		if ctx.Err() != nil {
 			return nil, nil

@@ -18,6 +18,7 @@ type publishFlags struct {
 	force        bool
 	reopen       bool
 	reportIssues bool
+	recompile    bool
 
 	allowDeletions bool
 	author         string
@@ -44,6 +45,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, or no-change for those that change no cluster")
 	flags.Lookup("auto-merge").NoOptDefVal = string(gitops.AutoMergeAlways)
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository while an environment fails")
+	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing has changed since the last output")
 	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
 		[]string{string(gitops.AutoMergeAlways), string(gitops.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))

@@ -54,6 +54,8 @@ type changeResult struct {
 	Published *publishedResult `json:"published,omitempty"`
 
 	change *gitops.Change
+	// waiting says that an output of an earlier run waits to be merged.
+	waiting bool
 	// report is what its pull request says, or would say.
 	report *gitops.Report
 }

@@ -138,12 +138,12 @@ func newVersion(e *edges) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if format == formatText {
-				_, err := fmt.Fprintln(e.stdout, "kalypso", version())
+				_, err := fmt.Fprintln(e.stdout, "kalypso", e.version)
 				return err
 			}
 			return printStructured(e.stdout, format, struct {
 				Version string `json:"version"`
-			}{version()})
+			}{e.version})
 		},
 	}
 	addOutputFlag(cmd, &format)

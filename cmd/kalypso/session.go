@@ -98,7 +98,7 @@ func (s *session) begin(doing string) {
 // report is what a publication of a result says, but for the change.
 func (s *session) report(result *result, origins []gitops.Origin) gitops.Report {
 	name := result.environment.Name.Value
-	report := gitops.Report{Environment: name, Now: gitops.Provenance{Version: version(), Environment: name, Origins: origins}}
+	report := gitops.Report{Environment: name, Now: gitops.Provenance{Version: s.version, Environment: name, Origins: origins}}
 	for _, d := range result.diags {
 		if d.Severity == diag.Warning {
 			report.Warnings = append(report.Warnings, d)

@@ -18,7 +18,7 @@ func (s *session) printText() error {
 	out := bufio.NewWriter(s.stdout)
 	p := textPrinter{out, newPalette(s.colourful(s.flags.color, s.stdoutTerminal))}
 	for i, result := range s.results {
-		if result.tree == nil || result.diags.HasErrors() && len(result.changes) == 0 {
+		if len(result.changes) == 0 && (result.tree == nil || result.diags.HasErrors()) {
 			continue // the diagnostics say why
 		}
 		if i > 0 && len(result.changes) > 0 {
@@ -95,7 +95,12 @@ type textPrinter struct {
 }
 
 func (p textPrinter) change(c *changeResult, withDiff bool) {
-	fmt.Fprintln(p, p.heading(c.Plan.Summary))
+	if c.Plan.Summary != "" {
+		fmt.Fprintln(p, p.heading(c.Plan.Summary))
+	}
+	if c.waiting {
+		return
+	}
 	if c.change.Empty() {
 		fmt.Fprintln(p, "up to date")
 		return

@@ -346,13 +346,22 @@ type place struct{ repo, branch, path string }
 
 // readTenants reads the application repositories.
 func (l *fleetLoad) readTenants(ctx context.Context) {
+	refs, admitted := l.tenantRefs()
+	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {
+		if objects != nil {
+			l.parts = append(l.parts, objects)
+		}
+	}
+	l.explainGone()
+}
+
+// tenantRefs returns what the registrations name, and which of them names what.
+func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRegistration) {
 	var registrations []*model.WorkloadRegistration
 	for _, part := range l.parts {
 		registrations = append(registrations, part.Registrations...)
 	}
 	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
-	var refs []model.Ref
-	var admitted []*model.WorkloadRegistration
 	seen := map[place]*model.WorkloadRegistration{}
 	ofRepo := map[string]int{}
 	for _, r := range registrations {
@@ -371,12 +380,7 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 			Subject: registrationSubject + fmt.Sprintf("%q", r.Name.Value),
 		})
 	}
-	for _, objects := range l.read(ctx, refs, func(i int) *model.WorkloadRegistration { return admitted[i] }) {
-		if objects != nil {
-			l.parts = append(l.parts, objects)
-		}
-	}
-	l.explainGone()
+	return refs, admitted
 }
 
 // explainGone adds what to do about an application repository that is gone on purpose. What runs of

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -19,16 +18,16 @@ func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, newest time.Time
 		sources = append([]*model.Source{l.main}, sources...)
 	}
 	for _, s := range sources {
-		origins = append(origins, Origin{Role: s.Ref.Role, Repo: s.Repo, Branch: s.Ref.Branch, Path: cleanPath(s.Ref.Path), Commit: s.Commit})
+		origins = append(origins, originOf(s.Ref, s.Repo, s.Commit))
 		if s.Committed.After(newest) {
 			newest = s.Committed
 		}
 	}
-	slices.SortFunc(origins, func(a, b Origin) int {
-		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
-			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
-	})
-	return slices.Compact(origins), newest
+	return slices.Compact(sortedOrigins(origins)), newest
+}
+
+func originOf(ref model.Ref, repo, commit string) Origin {
+	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: cleanPath(ref.Path), Commit: commit}
 }
 
 // lookBack is how many generations of commits are looked at for the one that was published last.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Most runs of a schedule find nothing new. Then nothing needs to be compiled: the commit that was made
+// last says what it was made of, and each repository is only asked where its branches are.
+
+// mustRecompile reports whether the last output says too little about what this run would make.
+func (o *renderOptions) mustRecompile(version string) bool {
+	builtByHand := version == "devel" || strings.Contains(version, "dirty") // others of that name may do other things
+	return o.recompile || builtByHand || o.format != formatText || o.base != "" || o.worktree || o.ignoreKustomization ||
+		len(o.tenantLimits) > 0 || o.direct || o.force || o.reopen || o.exitCode
+}
+
+// nothingNew reports whether an environment is at all of its destinations what it would be if it were
+// compiled now, and says so. If that is not sure, it is not so.
+func (s *session) nothingNew(ctx context.Context, opts *publishing, environment *model.Environment) bool {
+	name := environment.Name.Value
+	destinations := s.destinations[name]
+	if opts.recompile || len(destinations) == 0 || s.tried(name) {
+		return false
+	}
+	s.begin("looking for changes of " + name)
+	var made []gitops.Provenance
+	standing := &result{compiled: &compiled{environment: environment}}
+	for _, destination := range destinations {
+		latest, err := destination.Latest(ctx)
+		if err != nil || latest == nil || latest.Version != s.version {
+			return false
+		}
+		request, settled := s.settled(ctx, opts, destination, latest)
+		if !settled {
+			return false
+		}
+		standing.changes = append(standing.changes, newStanding(destination, latest, request))
+		made = append(made, latest.Provenance)
+	}
+	changed := slices.ContainsFunc(made, func(p gitops.Provenance) bool { return !s.compiler.loader.Unchanged(ctx, environment, p) })
+	if changed || ctx.Err() != nil {
+		return false
+	}
+	s.results, s.listed = append(s.results, standing), true
+	return true
+}
+
+// tried reports whether an environment was compiled before in this run.
+func (s *session) tried(environment string) bool {
+	return slices.ContainsFunc(s.results, func(r *result) bool { return r.environment.Name.Value == environment })
+}
+
+// settled reports whether the pull request of a destination is as it should be: open for what is
+// proposed, and none where all is published. It returns the open one.
+func (s *session) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *gitops.PullRequest, ok bool) {
+	forge, _, err := s.forge(ctx, destination)
+	if err != nil || forge == nil {
+		return nil, err == nil
+	}
+	open, err := forge.Open(ctx, destination.Branch)
+	if err != nil {
+		return nil, false
+	}
+	i := slices.IndexFunc(open, func(p gitops.PullRequest) bool { return p.Head == destination.Head })
+	if i < 0 {
+		return nil, !latest.Proposed
+	}
+	request = &open[i]
+	labelled := !slices.ContainsFunc(opts.request.Labels, func(label string) bool { return !slices.Contains(request.Labels, label) })
+	merging := opts.request.AutoMerge == gitops.AutoMergeNever || request.AutoMerging
+	return request, latest.Proposed && request.HeadCommit == latest.Commit && labelled && merging
+}
+
+// newStanding is the result for a destination at which nothing is new.
+func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *gitops.PullRequest) *changeResult {
+	r := &changeResult{
+		GitOpsRepo: destination.Repo.Name.Value, Targets: []targetResult{}, Files: []fileResult{}, change: &gitops.Change{},
+		Published: &publishedResult{Repo: destination.Name},
+	}
+	if !latest.Proposed {
+		r.Published.Notes = []string{fmt.Sprintf("nothing is new: %s holds what %.12s published", destination.Branch, latest.Commit)}
+		return r
+	}
+	r.waiting = true
+	r.Plan = parsePlan(latest.Plan)
+	r.Published.Branch, r.Published.Commit = destination.Head, latest.Commit
+	r.Published.Notes = []string{fmt.Sprintf("nothing is new: %.12s waits on %s to be merged", latest.Commit, destination.Head)}
+	if request != nil {
+		r.Published.PullRequest = &pullRequestResult{request.Number, request.URL, gitops.SubmissionUnchanged}
+	}
+	return r
+}
+
+// parsePlan reads a plan back. What is no plan gives an empty one.
+func parsePlan(line string) planResult {
+	p := planResult{Summary: line}
+	var types, targets string
+	n, _ := fmt.Sscanf(strings.Replace(line, " cluster type", " cluster-type", 1), "%d %s on %d %s +%d ~%d -%d =%d", &p.Targets, &targets, &p.ClusterTypes, &types, &p.Added, &p.Changed, &p.Removed, &p.Unchanged)
+	if n != 8 {
+		return planResult{}
+	}
+	return p
+}

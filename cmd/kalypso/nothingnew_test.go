@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// asRelease runs the program in this process as a release would: its version says what it is.
+func asRelease(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	e := system()
+	e.stdout, e.stderr, e.version = &stdout, &stderr, "v1.2.3"
+	e.env = func(name string) string { return map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}[name] }
+	e.sleep = func(context.Context, time.Duration) error { return nil }
+	code := run(t.Context(), args, e)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// countingServer serves the repositories in a folder and notes what is asked of each.
+func countingServer(t *testing.T, root string) (url string, asked func() map[string][]string) {
+	t.Helper()
+	var mu sync.Mutex
+	requests := map[string][]string{}
+	server := gitopstest.NewServer(t, func(http.Handler) http.Handler {
+		handler, err := gitopstest.Handler(root)
+		require.NoError(t, err)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			repo, what, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
+			mu.Lock()
+			requests[repo] = append(requests[repo], what)
+			mu.Unlock()
+			handler.ServeHTTP(w, r)
+		})
+	})
+	return server.URL, func() map[string][]string {
+		mu.Lock()
+		defer mu.Unlock()
+		all := requests
+		requests = map[string][]string{}
+		return all
+	}
+}
+
+// TestNothingNew: a run that finds nothing new asks an application repository once where its branches are.
+func TestNothingNew(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	url, asked := countingServer(t, root)
+	args := []string{"render", "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + url + "/*.git"}
+
+	first := asRelease(t, args...)
+	require.Equal(t, exitDone, first.code, first.stderr)
+	require.Contains(t, first.stdout, "pushed ")
+	asked()
+
+	check := func(want string) {
+		t.Helper()
+		again := asRelease(t, args...)
+		require.Equal(t, exitDone, again.code, again.stderr)
+		assert.Contains(t, again.stdout, want)
+		requests := asked()
+		for _, app := range appsOfAcme {
+			assert.Equal(t, []string{"info/refs"}, requests[app], app)
+		}
+		assert.NotContains(t, requests["gitops"], "git-receive-pack")
+	}
+	check("waits on deployment/dev to be merged")
+	check("3 targets on 1 cluster type: +3 ~0 -0 =0")
+
+	gitops := filepath.Join(root, "gitops.git")
+	git := func(args ...string) string {
+		out, err := gitopstest.Git(gitops, args...)
+		require.NoError(t, err)
+		return strings.TrimSpace(out)
+	}
+	merge := git("commit-tree", "deployment/dev^{tree}", "-p", "dev", "-p", "deployment/dev", "-m", "Merge")
+	git("update-ref", "refs/heads/dev", merge)
+	check("nothing is new: dev holds what ")
+
+	for what, change := range map[string]func(){
+		"an application": func() { addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "other")}) },
+		"somebody changed what is published": func() {
+			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"x": "y"}})
+		},
+	} {
+		change()
+		again := asRelease(t, args...)
+		require.Equal(t, exitDone, again.code, again.stderr)
+		assert.Contains(t, again.stdout, "pushed ", what)
+	}
+	asked()
+	recompiled := asRelease(t, append(args, "--recompile")...)
+	require.Equal(t, exitDone, recompiled.code, recompiled.stderr)
+	assert.Contains(t, asked()["app-1"], "git-upload-pack")
+}
+
+func TestParsePlan(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, planResult{"14 targets on 5 cluster types: +2 ~1 -1 =10", 14, 5, 2, 1, 1, 10}, parsePlan("14 targets on 5 cluster types: +2 ~1 -1 =10"))
+	assert.Equal(t, planResult{"1 target on 1 cluster type: +1 ~0 -0 =0", 1, 1, 1, 0, 0, 0}, parsePlan("1 target on 1 cluster type: +1 ~0 -0 =0"))
+	assert.Equal(t, planResult{}, parsePlan("Something else"))
+}

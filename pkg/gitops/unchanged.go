@@ -1,0 +1,106 @@
+package gitops
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Latest is the newest output of ours for a destination, which has not been changed since.
+type Latest struct {
+	Provenance
+	Commit string
+	// Plan is the line of the commit that counts what it changed.
+	Plan string
+	// Proposed says that it is on the deployment branch, ready to be merged. Otherwise it is what is
+	// published.
+	Proposed bool
+}
+
+// Latest finds out what was made last for a destination, from commits alone. It is nil if that is not
+// sure: the branches hold something else, or nothing of ours.
+func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
+	if d.repo == nil || d.onto().IsZero() {
+		return nil, nil
+	}
+	if tip := d.tips[d.Head]; !tip.IsZero() {
+		found, err := d.repo.recent(ctx, tip, 1)
+		if err != nil {
+			return nil, d.reader.clean(err)
+		}
+		commit := found[tip]
+		if made, ours := ParseTrailers(commit.message); ours && slices.Equal(commit.parents, []plumbing.Hash{d.onto()}) {
+			return newLatest(made, tip, commit, true), nil
+		}
+	}
+	found, err := d.repo.recent(ctx, d.onto(), 2)
+	if err != nil {
+		return nil, d.reader.clean(err)
+	}
+	published := found[d.onto()]
+	for _, id := range append([]plumbing.Hash{d.onto()}, published.parents...) {
+		commit, known := found[id]
+		if made, ours := ParseTrailers(commit.message); known && ours && commit.tree == published.tree {
+			return newLatest(made, id, commit, false), nil
+		}
+	}
+	return nil, nil
+}
+
+func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed bool) *Latest {
+	_, body, _ := strings.Cut(commit.message, "\n\n")
+	plan, _, _ := strings.Cut(body, "\n")
+	return &Latest{made, id.String(), plan, proposed}
+}
+
+// Unchanged reports whether an environment would be compiled from just what something was made of. Of an
+// application repository it only asks where its branch is. What cannot be found out counts as changed.
+//
+// The repositories are those that the control plane names now, never those that the commit names: it
+// could name one that must not be asked.
+func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, made Provenance) bool {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if l.main == nil || made.Environment != environment.Name.Value || !run.readPlatform(ctx) {
+		return false
+	}
+	run.readBases(ctx)
+	refs, _ := run.tenantRefs()
+	if run.diags.HasErrors() || run.unread || run.baseUnread {
+		return false
+	}
+	now := []Origin{originOf(l.main.Ref, l.main.Repo, l.main.Commit)}
+	for _, part := range run.parts {
+		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
+	}
+	tenants, err := l.reader.tenantOrigins(ctx, refs)
+	if err != nil {
+		return false
+	}
+	now = slices.Compact(sortedOrigins(append(now, tenants...)))
+	return slices.Equal(now, sortedOrigins(made.Origins)) && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" })
+}
+
+// tenantOrigins asks application repositories where their branches are.
+func (r *Reader) tenantOrigins(ctx context.Context, refs []model.Ref) ([]Origin, error) {
+	r.prepare(refs)
+	origins := make([]Origin, len(refs))
+	var group errgroup.Group
+	for i, ref := range refs {
+		group.Go(func() error {
+			at, err := r.locate(ref)
+			if err != nil {
+				return err
+			}
+			tip, err := r.tip(ctx, at, ref)
+			origins[i] = originOf(ref, at.name, tip)
+			return err
+		})
+	}
+	return origins, group.Wait()
+}
