@@ -17,7 +17,7 @@ import (
 func (o *renderOptions) mustRecompile(version string) bool {
 	builtByHand := version == "devel" || strings.Contains(version, "dirty") // others of that name may do other things
 	return o.recompile || builtByHand || o.format != formatText || o.base != "" || o.worktree || o.ignoreKustomization ||
-		len(o.tenantLimits) > 0 || o.direct || o.force || o.reopen || o.exitCode
+		len(o.tenantLimits) > 0 || o.direct || o.force || o.reopen || o.exitCode || o.saveBody != ""
 }
 
 // nothingNew reports whether an environment is at all of its destinations what it would be if it were

@@ -69,6 +69,9 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 			return err
 		}
 	}
+	if err := s.saveBodies(flags.saveBody); err != nil {
+		return err
+	}
 	if flags.reportIssues {
 		s.reportIssues(ctx)
 	}

@@ -19,6 +19,7 @@ type publishFlags struct {
 	reopen       bool
 	reportIssues bool
 	recompile    bool
+	saveBody     string
 
 	allowDeletions bool
 	author         string
@@ -46,6 +47,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.Lookup("auto-merge").NoOptDefVal = string(gitops.AutoMergeAlways)
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository while an environment fails")
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing has changed since the last output")
+	flags.StringVar(&f.saveBody, "save-body", "", "write the text of the pull request to this `file`, in Markdown, for a forge that kalypso does not know")
 	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
 		[]string{string(gitops.AutoMergeAlways), string(gitops.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))

@@ -103,6 +103,9 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	if ctx.Err() != nil && session.unfinished() {
 		return session.stopped(ctx)
 	}
+	if err := session.saveBodies(opts.saveBody); err != nil {
+		return err
+	}
 	if err := session.finish(session.leftUndone()); err != nil {
 		return err
 	}

@@ -275,7 +275,7 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 // submit brings the pull request up to date.
 func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.Hash) (Published, error) {
 	if p.Forge == nil {
-		done.Notes = append(done.Notes, p.noForge())
+		done.Notes = append(done.Notes, p.noForge(done.Pushed))
 		return done, nil
 	}
 	result, err := Submit(ctx, p.Forge, p.submission(plumbing.NewHash(done.Commit), tree))
@@ -340,7 +340,10 @@ func (p *Publication) mergeRequest() []string {
 	return []string{"merge_request.create", "merge_request.target=" + p.Branch, "merge_request.title=" + PullRequestTitle(p.Report)}
 }
 
-func (p *Publication) noForge() string {
+func (p *Publication) noForge(pushed bool) string {
+	if !pushed {
+		return fmt.Sprintf("%s of %s holds this already, ready to be merged into %s", p.Head, p.Name, p.Branch)
+	}
 	if p.NoForge != "" {
 		return p.NoForge
 	}
