@@ -1,0 +1,247 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// upsert is a submission under way.
+type upsert struct {
+	prs  PullRequests
+	want Submission
+
+	pr      PullRequest
+	section section
+	action  SubmissionAction
+	closed  []PullRequest
+	notes   []string
+}
+
+func newUpsert(prs PullRequests, s Submission) *upsert {
+	fresh := section{marker: marker{environment: s.Environment, path: normalPath(s.Path), tree: s.Tree}}
+	return &upsert{prs: prs, want: s, section: fresh, action: SubmissionUnchanged}
+}
+
+func (u *upsert) result() SubmissionResult {
+	return SubmissionResult{Action: u.action, PullRequest: u.pr, Closed: u.closed, Notes: u.notes}
+}
+
+func (u *upsert) note(format string, args ...any) {
+	u.notes = append(u.notes, fmt.Sprintf(format, args...))
+}
+
+// wrote notes that the pull request was changed.
+func (u *upsert) wrote() {
+	if u.action == SubmissionUnchanged {
+		u.action = SubmissionUpdated
+	}
+}
+
+// take makes an open pull request the one that is to be brought up to date.
+func (u *upsert) take(p PullRequest) {
+	u.pr = p
+	found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
+	if !ours {
+		found = section{marker: u.section.marker, before: strings.TrimRight(p.Body, "\r\n ")}
+		found.marker.adopted = true
+		if found.before != "" {
+			found.before += "\n\n"
+		}
+	}
+	found.marker.tree = u.want.Tree
+	found.marker.closed = false // one of ours that a person opened again
+	found.marker.auto = found.marker.auto || u.want.mergesItself() && !p.AutoMerging && !p.Draft
+	u.section = found
+}
+
+// declined returns the last pull request if a person closed it for the same tree, or nil.
+func (u *upsert) declined(ctx context.Context) (*PullRequest, error) {
+	last, err := u.prs.Last(ctx, u.want.Head, u.want.Base)
+	if err != nil || last == nil || last.State != PullRequestClosed || u.want.Reopen {
+		return nil, err
+	}
+	found, ours := findSection(last.Body, u.want.Environment, u.want.Path)
+	if !ours || found.marker.closed || found.marker.tree != u.want.Tree {
+		return nil, nil
+	}
+	return last, nil
+}
+
+// open opens the pull request, unless it was declined.
+func (u *upsert) open(ctx context.Context) (done bool, err error) {
+	declined, err := u.declined(ctx)
+	if err != nil {
+		return true, err
+	}
+	if declined != nil {
+		u.pr, u.action = *declined, SubmissionDeclined
+		u.note("pull request #%d was closed by a person, and nothing has changed since: it is not opened again without --reopen", declined.Number)
+		return true, nil
+	}
+	u.section.marker.auto = u.want.mergesItself() && !u.want.Draft
+	created, existed, err := u.prs.Create(ctx, NewPullRequest{
+		Head: u.want.Head, Base: u.want.Base, Draft: u.want.Draft,
+		Title: cutTitle(u.want.Title), Body: u.section.with(u.want.Body),
+	})
+	if err != nil {
+		return true, err
+	}
+	u.take(created)
+	if !existed {
+		u.action = SubmissionCreated
+	}
+	return false, nil
+}
+
+// hold turns off an auto-merge of ours that is not wanted any more.
+func (u *upsert) hold(ctx context.Context) error {
+	if u.want.mergesItself() || !u.section.marker.auto {
+		return nil
+	}
+	if u.pr.AutoMerging {
+		if err := u.prs.KeepOpen(ctx, u.pr.Number); err != nil {
+			return err
+		}
+		u.pr.AutoMerging = false
+		u.wrote()
+	}
+	u.section.marker.auto, u.section.marker.on = false, false
+	return nil
+}
+
+// describe brings title and body up to date.
+func (u *upsert) describe(ctx context.Context) error {
+	title, body := cutTitle(u.want.Title), u.section.with(u.want.Body)
+	if u.section.marker.adopted {
+		title = u.pr.Title
+	}
+	if u.pr.State == PullRequestMerged || title == u.pr.Title && sameMarkdown(body, u.pr.Body) {
+		return nil
+	}
+	if err := u.prs.Edit(ctx, u.pr.Number, title, body); err != nil {
+		return err
+	}
+	u.pr.Title, u.pr.Body = title, body
+	u.wrote()
+	return nil
+}
+
+// label adds the labels that are missing, and takes the label for promotions off if it is none.
+func (u *upsert) label(ctx context.Context) error {
+	wanted := slices.Clone(u.want.Labels)
+	if u.want.Promoted {
+		wanted = append(wanted, promotedLabel)
+	}
+	missing := without(wanted, u.pr.Labels)
+	if len(missing) > 0 {
+		if err := u.prs.AddLabels(ctx, u.pr.Number, missing); err != nil {
+			return err
+		}
+		u.pr.Labels = append(slices.Clone(u.pr.Labels), missing...)
+		u.wrote()
+	}
+	if hasLabel(wanted, promotedLabel) || !hasLabel(u.pr.Labels, promotedLabel) {
+		return nil
+	}
+	if err := u.prs.RemoveLabel(ctx, u.pr.Number, promotedLabel); err != nil {
+		return err
+	}
+	u.pr.Labels = without(u.pr.Labels, []string{promotedLabel})
+	u.wrote()
+	return nil
+}
+
+// hasLabel compares as GitHub does.
+func hasLabel(labels []string, label string) bool {
+	return slices.ContainsFunc(labels, func(l string) bool { return strings.EqualFold(l, label) })
+}
+
+// without returns the labels that are not among others, each once.
+func without(labels, others []string) []string {
+	var rest []string
+	for _, label := range labels {
+		if !hasLabel(others, label) && !hasLabel(rest, label) {
+			rest = append(rest, label)
+		}
+	}
+	return rest
+}
+
+// supersede closes what is open of ours for the same environment from other heads.
+func (u *upsert) supersede(ctx context.Context, open []PullRequest) error {
+	for _, p := range open {
+		found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
+		if p.Head == u.want.Head || !ours || found.marker.adopted {
+			continue
+		}
+		why := fmt.Sprintf("Closed in favour of #%d, which publishes the same environment.", u.pr.Number)
+		closed, err := closeOurs(ctx, u.prs, p, found, why)
+		if err != nil {
+			return err
+		}
+		u.closed = append(u.closed, closed)
+	}
+	return nil
+}
+
+// ask asks reviewers and assignees, once: who then takes themselves off stays off.
+func (u *upsert) ask(ctx context.Context) error {
+	if u.section.marker.asked || len(u.want.Reviewers)+len(u.want.Assignees) == 0 {
+		return nil
+	}
+	var reviews, assigned error
+	if len(u.want.Reviewers) > 0 {
+		reviews = u.prs.RequestReviews(ctx, u.pr.Number, u.want.Reviewers)
+	}
+	if len(u.want.Assignees) > 0 {
+		assigned = u.prs.Assign(ctx, u.pr.Number, u.want.Assignees)
+	}
+	if err := errors.Join(reviews, assigned); err != nil {
+		return err
+	}
+	u.section.marker.asked = true
+	u.wrote()
+	return nil
+}
+
+// autoMerge turns auto-merge on, once: it stays off if somebody then turns it off.
+func (u *upsert) autoMerge(ctx context.Context) error {
+	switch {
+	case !u.want.mergesItself():
+		return nil
+	case u.pr.AutoMerging:
+		u.section.marker.on = u.section.marker.auto
+		return nil
+	case u.pr.Draft:
+		u.note("pull request #%d is a draft, so it does not merge itself", u.pr.Number)
+		return nil
+	case u.section.marker.on:
+		u.note("auto-merge of pull request #%d was turned off, and stays off", u.pr.Number)
+		return nil
+	}
+	merged, note, err := u.prs.AutoMerge(ctx, u.pr.Number, u.want.HeadCommit)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		u.note("%s", note)
+	}
+	if merged {
+		u.pr.State = PullRequestMerged
+	}
+	u.pr.AutoMerging, u.section.marker.on = !merged, !merged
+	u.wrote()
+	return nil
+}
+
+// verify reads, if something was written, whether the branch is still what it was written for. Who writes last
+// of two runs thus finds out if it was the older one, whatever the order in between.
+func (u *upsert) verify(ctx context.Context) error {
+	if u.action == SubmissionUnchanged || u.pr.State == PullRequestMerged {
+		return nil
+	}
+	return stillAt(ctx, u.prs, u.want.Head, u.want.HeadCommit)
+}

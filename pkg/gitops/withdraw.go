@@ -1,0 +1,77 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+)
+
+// Withdrawal is a pull request that has become pointless.
+type Withdrawal struct {
+	Environment string
+	// Path is as in Submission.
+	Path       string
+	Head, Base string
+	// HeadCommit is what the tip of Head was when it was found to be pointless; empty if there was no such branch.
+	HeadCommit string
+	// Why is a sentence for people, in Markdown.
+	Why string
+	// Confirm is called before something is closed, and keeps it open with an error; nil agrees.
+	Confirm func(ctx context.Context) error
+}
+
+// Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
+// returns what it closed, with an error too; ErrMoved means to start over from reading.
+func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []PullRequest, err error) {
+	open, err := prs.Open(ctx, w.Base)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range open {
+		found, ours := findSection(p.Body, w.Environment, w.Path)
+		if !ours {
+			continue
+		}
+		watched := p.Head == w.Head && w.HeadCommit != ""
+		if watched {
+			if err := stillAt(ctx, prs, p.Head, w.HeadCommit); err != nil {
+				return closed, err
+			}
+		}
+		if w.Confirm != nil {
+			if err := w.Confirm(ctx); err != nil {
+				return closed, err
+			}
+		}
+		p, err := closeOurs(ctx, prs, p, found, w.Why)
+		if p.State == PullRequestClosed {
+			closed = append(closed, p)
+		}
+		if err == nil && watched {
+			err = stillAt(ctx, prs, p.Head, w.HeadCommit) // else it was closed in the middle of another run
+		}
+		if err != nil {
+			return closed, err
+		}
+	}
+	return closed, nil
+}
+
+// closeOurs closes a pull request that has a section of ours, and says why.
+func closeOurs(ctx context.Context, prs PullRequests, p PullRequest, s section, why string) (PullRequest, error) {
+	text := s.text(p.Body)
+	s.marker.closed = true
+	p.Body = s.with(text)
+	if err := prs.Close(ctx, p.Number, p.Body); err != nil {
+		return p, err
+	}
+	p.State = PullRequestClosed
+	return p, prs.Comment(ctx, p.Number, why)
+}
+
+func stillAt(ctx context.Context, prs PullRequests, branch, commit string) error {
+	tip, err := prs.Tip(ctx, branch)
+	if err == nil && tip != commit {
+		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, ErrMoved)
+	}
+	return err
+}
