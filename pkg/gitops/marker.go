@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -109,6 +110,7 @@ func (m *marker) set(flag string) {
 
 // with returns the body with text of ours in the section, cut so that the forge takes it.
 func (s section) with(text string) string {
+	text = printable(text)
 	// A marker in the text would end the section, or begin another.
 	for _, begin := range []string{"<!-- kalypso:", "<!-- /kalypso:"} {
 		text = strings.ReplaceAll(text, begin, "&lt;"+begin[1:])
@@ -141,12 +143,23 @@ func cutLines(text string, limit int) string {
 	return kept + cutNote
 }
 
-// cutTitle makes a title short enough for the forge.
+// cutTitle makes a title one line that is short enough for the forge.
 func cutTitle(title string) string {
+	title = strings.Join(strings.Fields(printable(title)), " ")
 	if utf8.RuneCountInString(title) <= maxForgeTitle {
 		return title
 	}
 	return string([]rune(title)[:maxForgeTitle-1]) + "…"
+}
+
+// printable drops what a forge would drop or replace, after which the text would differ for ever.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // sameMarkdown compares texts as a forge may give them back: with other line ends, without space around them.

@@ -99,5 +99,5 @@ func issueMarker(environment string) string {
 
 func issueBody(environment, text string) string {
 	head := issueMarker(environment) + "\n\n"
-	return head + cutLines(strings.TrimSpace(text), maxForgeBody-utf8.RuneCountInString(head))
+	return head + cutLines(strings.TrimSpace(printable(text)), maxForgeBody-utf8.RuneCountInString(head))
 }

@@ -283,14 +283,14 @@ func TestPrepareTurnsOffTheAutoMergeOfWhatChangesClusters(t *testing.T) {
 	submit(t, f, idle)
 	require.True(t, f.pulls[0].AutoMerging)
 
-	real := idle
-	real.Idle, real.Tree, real.HeadCommit = false, "dd44", "c2"
+	busy := idle
+	busy.Idle, busy.Tree, busy.HeadCommit = false, "dd44", "c2"
 	f.writes = nil
-	_, err := gitops.Prepare(t.Context(), f, real)
+	_, err := gitops.Prepare(t.Context(), f, busy)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"keep-open 1"}, f.writes)
 	f.tips["deployment/main"] = "c2"
-	submit(t, f, real)
+	submit(t, f, busy)
 	assert.Equal(t, []string{"edit 1"}, f.writes)
 
 	idle.HeadCommit, idle.Tree = "c2", "ee55"
@@ -299,7 +299,7 @@ func TestPrepareTurnsOffTheAutoMergeOfWhatChangesClusters(t *testing.T) {
 
 	f.pulls[0].Body = strings.Replace(f.pulls[0].Body, " auto on -->", " -->", 1)
 	f.writes = nil
-	_, err = gitops.Prepare(t.Context(), f, real)
+	_, err = gitops.Prepare(t.Context(), f, busy)
 	require.NoError(t, err)
 	assert.Empty(t, f.writes, "a person turned it on")
 }
@@ -440,6 +440,16 @@ func TestSubmitKeepsToTheLimitsOfTheForge(t *testing.T) {
 	assert.Contains(t, f.pulls[0].Body, s.Body, "a body of that length is never cut")
 	submit(t, f, s)
 	assert.Empty(t, f.writes)
+}
+
+func TestSubmitWritesNothingThatAForgeWouldChange(t *testing.T) {
+	t.Parallel()
+	f := newForge()
+	s := plain()
+	s.Title, s.Body = "  Deploy\n dev\x00 ", "a\x00\x1b[31m\xff\tb"
+	submit(t, f, s)
+	assert.Equal(t, "Deploy dev", f.pulls[0].Title)
+	assert.Contains(t, f.pulls[0].Body, "\na[31m\uFFFD\tb\n")
 }
 
 func TestSubmitRefusesWhatCannotBeMarked(t *testing.T) {
