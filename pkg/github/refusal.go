@@ -1,0 +1,137 @@
+package github
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	gh "github.com/google/go-github/v53/github"
+)
+
+// refusal explains an answer that is not a success.
+func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
+	e := &Error{Kind: Invalid, Status: answer.Response.StatusCode}
+	said := t.Secrets.Line(saidBy(answer))
+	e.Message = fmt.Sprintf("GitHub answers %d: %s", e.Status, said)
+	if said == "" {
+		e.Message = fmt.Sprintf("GitHub answers %d %s", e.Status, http.StatusText(e.Status))
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		e.Kind = Denied
+		e.Hint = "the token is wrong, has expired or was revoked"
+	case http.StatusForbidden:
+		t.deny(e, op, answer, said)
+	case http.StatusNotFound:
+		e.Kind = NotFound
+		if op.need != "" {
+			// GitHub hides what a token must not see, and also what it must not change.
+			e.lack(accepted(answer, op.need))
+			e.Hint = "either it does not exist, or the token must not see it: " + e.Hint
+		}
+	case http.StatusGone:
+		e.Hint = "issues are turned off in the repository's settings"
+	}
+	return e
+}
+
+// deny explains a 403, which has more reasons than a missing permission.
+func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said string) {
+	e.Kind = Denied
+	lower := strings.ToLower(said)
+	switch {
+	case strings.Contains(lower, "archived"):
+		e.Kind = Invalid
+		e.Hint = "the repository is archived, thus read-only"
+	case answer.Response.Header.Get("X-GitHub-SSO") != "", strings.Contains(lower, "saml"):
+		e.Hint = "authorize the token for the organization's single sign-on"
+	case strings.Contains(lower, "actions is not permitted to create"):
+		e.Permission = "pull requests: write"
+		e.Hint = "tick “Allow GitHub Actions to create and approve pull requests” in the settings of the repository " +
+			"or organization (Actions, General), or use a GitHub App"
+	case strings.Contains(lower, "ip allow list"):
+		e.Hint = "the organization lets in known addresses only: add that of this machine"
+	default:
+		e.lack(accepted(answer, op.need))
+	}
+}
+
+// lack says which permission is missing.
+func (e *Error) lack(permission string) {
+	e.Permission = permission
+	if permission == "" {
+		e.Hint = "the token lacks a permission"
+		return
+	}
+	e.Hint = fmt.Sprintf("the token needs the permission %q", permission)
+	if strings.Contains(permission, "members") {
+		e.Hint += ", which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams"
+	}
+}
+
+// accepted returns the permissions that GitHub would accept, in words, or those known to be needed.
+func accepted(answer *gh.ErrorResponse, need string) string {
+	header := answer.Response.Header.Get("X-Accepted-GitHub-Permissions")
+	if header == "" || len(header) > 200 {
+		return need
+	}
+	var ways []string
+	for way := range strings.SplitSeq(header, ";") {
+		var parts []string
+		for part := range strings.SplitSeq(way, ",") {
+			name, level, found := strings.Cut(strings.TrimSpace(part), "=")
+			if !found || !plain(name) || !plain(level) {
+				return need
+			}
+			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+level)
+		}
+		if way := strings.Join(parts, " and "); !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return strings.Join(ways, " or ")
+}
+
+// plain tells whether a word has letters and underscores only.
+func plain(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == ""
+}
+
+// saidBy returns what GitHub says of an error, with what it says of the fields.
+func saidBy(answer *gh.ErrorResponse) string {
+	parts := []string{answer.Message}
+	for _, field := range answer.Errors {
+		switch {
+		case field.Message != "":
+			parts = append(parts, field.Message)
+		case field.Field != "":
+			parts = append(parts, field.Field+" is "+strings.ReplaceAll(field.Code, "_", " "))
+		}
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+}
+
+// status returns the status of the answer behind an error; zero if there is none.
+func status(err error) int {
+	var answered *gh.ErrorResponse
+	if errors.As(err, &answered) && answered.Response != nil {
+		return answered.Response.StatusCode
+	}
+	return 0
+}
+
+// complains tells whether GitHub found fault with a field, in the given way.
+func complains(err error, field, code string) bool {
+	var answered *gh.ErrorResponse
+	return errors.As(err, &answered) && slices.ContainsFunc(answered.Errors, func(e gh.Error) bool {
+		return e.Field == field && e.Code == code
+	})
+}
+
+// says tells whether GitHub's message about an error has some words in it, in any case.
+func says(err error, words string) bool {
+	var answered *gh.ErrorResponse
+	return errors.As(err, &answered) && strings.Contains(strings.ToLower(saidBy(answered)), words)
+}
