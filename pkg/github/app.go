@@ -65,8 +65,8 @@ func NewApp(o Options, id string, privateKey []byte) (*App, error) {
 // the names that GitHub's API has for them, such as "pull_requests". One that is still good for five minutes
 // is not made again. All must be installed together: they are found by the first one.
 func (a *App) Token(ctx context.Context, owner string, repositories []string, permissions map[string]string) (Token, error) {
-	if len(repositories) == 0 {
-		return Token{}, errors.New("a token of a GitHub App needs the names of repositories")
+	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
+		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
 	}
 	g := a.grant(grantKey(owner, repositories, permissions))
 	g.mu.Lock()
