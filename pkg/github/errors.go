@@ -78,7 +78,9 @@ func (r *Repository) explain(op operation, err error) error {
 		return nil
 	}
 	e := r.client.wire.classify(op, err)
-	e.Repository, e.Act = r.String(), op.act
+	if e.Act == "" { // else it is about something that had to be done first
+		e.Repository, e.Act = r.String(), op.act
+	}
 	return e
 }
 
@@ -114,7 +116,7 @@ func hintLater(kind Kind) string {
 	if kind == RateLimited {
 		return "run again later; a GitHub App has a limit of its own"
 	}
-	return "run again later; www.githubstatus.com knows of outages"
+	return "run again later"
 }
 
 func hintCertificate(err error) string {
