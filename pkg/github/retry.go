@@ -70,7 +70,7 @@ func (t *transport) judge(r *http.Request, answer *http.Response, err error) ver
 			told = t.untilReset(answer)
 		}
 		return verdict{kind: RateLimited, why: t.sayLimit(answer), told: told, harmless: true}
-	case status >= 500 && status != http.StatusNotImplemented:
+	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
 		return verdict{kind: Unavailable, why: "answers " + t.status(answer), told: told}
 	}
 	// Our tries are used up or not needed: go-github must not start to count by its own clock.
