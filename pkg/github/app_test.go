@@ -1,0 +1,225 @@
+package github_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+)
+
+// appKey makes a key once: that takes long.
+var appKey = sync.OnceValue(newKey)
+
+func newKey() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+func pkcs1(key *rsa.PrivateKey) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+}
+
+// install makes an App known to the stand-in and returns ours.
+func install(t *testing.T, f *fixture, key *rsa.PrivateKey) *github.App {
+	t.Helper()
+	f.hub.AddApp(githubtest.App{
+		ID: 17, Slug: "kalypso", Key: &key.PublicKey, Owner: "acme", Installation: 5, Permissions: githubtest.AllPermissions(),
+	})
+	return newApp(t, f, "17", pkcs1(key))
+}
+
+func newApp(t *testing.T, f *fixture, id string, key []byte) *github.App {
+	t.Helper()
+	app, err := github.NewApp(github.Options{API: f.hub.URL, Sleep: f.clock.Sleep, Now: f.clock.Now}, id, key)
+	require.NoError(t, err)
+	return app
+}
+
+func write(names ...string) map[string]string {
+	permissions := map[string]string{}
+	for _, name := range names {
+		permissions[name] = "write"
+	}
+	return permissions
+}
+
+func TestAppMintsNarrowTokensAndKeepsThem(t *testing.T) {
+	t.Parallel()
+	f := setup(t, githubtest.Options{}, nil)
+	f.hub.AddRepo("acme/other", githubtest.RepoOptions{Private: true})
+	app := install(t, f, appKey())
+	token, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents", "pull_requests"))
+	require.NoError(t, err)
+	assert.Equal(t, githubtest.Midnight().Add(time.Hour), token.Expires.UTC())
+	assert.Equal(t, githubtest.Midnight(), token.Minted)
+	requests := f.hub.Requests()
+	require.Len(t, requests, 2)
+	assert.JSONEq(t, `{"repositories":["gitops"],"permissions":{"contents":"write","pull_requests":"write"}}`, requests[1].Body)
+
+	again, err := app.Token(t.Context(), "ACME", []string{"gitops"}, write("pull_requests", "contents"))
+	require.NoError(t, err)
+	assert.Equal(t, token.Value, again.Value)
+	assert.Len(t, f.hub.Requests(), 2)
+
+	other, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
+	require.NoError(t, err)
+	assert.NotEqual(t, token.Value, other.Value, "with fewer permissions")
+
+	client := f.client(t, func(o *github.Options) { o.Token = github.StaticToken(token.Value) })
+	_, err = client.Repository("acme", "gitops").Open(t.Context(), "main")
+	require.NoError(t, err)
+	_, err = client.Repository("acme", "other").Open(t.Context(), "main")
+	require.Error(t, err, "it is for one repository")
+}
+
+func TestR27TokensAreRenewedBeforeTheirHourEnds(t *testing.T) {
+	t.Parallel()
+	f := setup(t, githubtest.Options{}, nil)
+	app := install(t, f, appKey())
+	client := f.client(t, func(o *github.Options) { o.Token = app.Source("acme", []string{"gitops"}, write("pull_requests")) })
+	repo := client.Repository("acme", "gitops")
+	minted := func() int {
+		n := 0
+		for _, r := range f.hub.Writes() {
+			if strings.HasSuffix(r.Path, "/access_tokens") {
+				n++
+			}
+		}
+		return n
+	}
+	for _, step := range []struct {
+		later time.Duration
+		want  int
+	}{{0, 1}, {54 * time.Minute, 1}, {2 * time.Minute, 2}, {54 * time.Minute, 2}, {3 * time.Hour, 3}} {
+		require.NoError(t, f.clock.Sleep(t.Context(), step.later))
+		_, err := repo.Open(t.Context(), "main")
+		require.NoError(t, err)
+		assert.Equal(t, step.want, minted())
+	}
+}
+
+func TestR27TokensThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		later    time.Duration
+		refusals int
+		tokens   int
+		naps     []time.Duration
+		fails    bool
+	}{
+		"just minted":           {refusals: 2, tokens: 1, naps: []time.Duration{time.Second, 3 * time.Second}},
+		"just minted, for good": {refusals: 9, tokens: 1, naps: []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}, fails: true},
+		"revoked":               {later: 10 * time.Minute, refusals: 1, tokens: 2},
+		"app deleted":           {later: 10 * time.Minute, refusals: 9, tokens: 2, naps: []time.Duration{3 * time.Second, 10 * time.Second}, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, githubtest.Options{}, nil)
+			app := install(t, f, appKey())
+			source := app.Source("acme", []string{"gitops"}, write("pull_requests"))
+			_, err := source.Token(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, f.clock.Sleep(t.Context(), test.later))
+			f.clock.slept()
+			f.hub.Inject(githubtest.HTTPError(http.StatusUnauthorized), githubtest.First(test.refusals, githubtest.On("GET", "/repos/acme/gitops/pulls")))
+			_, err = f.client(t, func(o *github.Options) { o.Token = source }).Repository("acme", "gitops").Open(t.Context(), "main")
+			assert.Equal(t, test.fails, err != nil)
+			assert.Equal(t, test.naps, f.clock.slept())
+			assert.Len(t, f.hub.Writes(), test.tokens)
+		})
+	}
+}
+
+func TestAppWhoseTokensCannotBeHad(t *testing.T) {
+	t.Parallel()
+	key := appKey()
+	for name, test := range map[string]struct {
+		id    string
+		key   *rsa.PrivateKey
+		repo  string
+		needs map[string]string
+		want  string
+	}{
+		"wrong id":      {id: "18", key: key, repo: "gitops", want: "must be of the same GitHub App"},
+		"wrong key":     {id: "17", key: newKey(), repo: "gitops", want: "must be of the same GitHub App"},
+		"not installed": {id: "17", key: key, repo: "else", want: "install the GitHub App 17 for acme"},
+		"not granted":   {id: "17", key: key, repo: "gitops", needs: write("administration"), want: "must have granted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, githubtest.Options{}, nil)
+			install(t, f, key)
+			app := newApp(t, f, test.id, pkcs1(test.key))
+			if test.needs == nil {
+				test.needs = write("contents")
+			}
+			source := app.Source("acme", []string{test.repo}, test.needs)
+			_, err := f.client(t, func(o *github.Options) { o.Token = source }).Repository("acme", "gitops").Open(t.Context(), "main")
+			var failed *github.Error
+			require.ErrorAs(t, err, &failed)
+			assert.Contains(t, failed.Hint, test.want)
+			assert.Contains(t, failed.Act, "GitHub App", "who reads it learns what was tried")
+		})
+	}
+}
+
+func TestAppMintsAgainAfterAFault(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 2; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, githubtest.Options{}, nil)
+			app := install(t, f, appKey())
+			f.hub.Inject(githubtest.LostAnswer(), githubtest.First(1, githubtest.Nth(n)))
+			_, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestNewAppRefuses(t *testing.T) {
+	t.Parallel()
+	key := newKey()
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	_, err = github.NewApp(github.Options{}, "Iv23.abc", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		id  string
+		key []byte
+	}{
+		"no id":     {"", pkcs1(key)},
+		"odd id":    {"17/../x", pkcs1(key)},
+		"no key":    {"17", nil},
+		"not a key": {"17", []byte("-----BEGIN RSA PRIVATE KEY-----\nc2VjcmV0\n-----END RSA PRIVATE KEY-----\n")},
+		"no PEM":    {"17", []byte("secret")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := github.NewApp(github.Options{}, test.id, test.key)
+			require.Error(t, err)
+			assert.NotContains(t, err.Error(), "secret")
+		})
+	}
+	app, err := github.NewApp(github.Options{}, "17", pkcs1(key))
+	require.NoError(t, err)
+	for _, repositories := range [][]string{nil, {"gitops"}} {
+		_, err = app.Token(t.Context(), "acme", repositories, nil)
+		require.Error(t, err, "a token for nothing would be one for everything")
+	}
+}
