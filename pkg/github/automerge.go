@@ -56,7 +56,8 @@ func (r *Repository) actionsNote(number int, merged bool) string {
 	return fmt.Sprintf("the merge of #%d %s no workflow, as it is done with GITHUB_TOKEN; use a GitHub App if one waits for it", number, will)
 }
 
-// settled reads a pull request until it shows the commit given. After a push it takes GitHub a while.
+// settled reads a pull request until it shows the commit given, and GitHub knows whether that can be merged. Both
+// take it a while after a push.
 func (r *Repository) settled(ctx context.Context, op operation, number int, headCommit string) (*gh.PullRequest, error) {
 	for _, delay := range append(retryDelays(), 0) {
 		p, _, err := r.client.api.PullRequests.Get(ctx, r.owner, r.name, number)
@@ -67,7 +68,7 @@ func (r *Repository) settled(ctx context.Context, op operation, number int, head
 			return p, nil
 		case p.GetState() != "open":
 			return nil, r.explain(op, &Error{Kind: Invalid, Message: "it is closed", moved: true})
-		case p.GetHead().GetSHA() == headCommit:
+		case p.GetHead().GetSHA() == headCommit && (p.GetMergeableState() != "unknown" || delay == 0):
 			return p, nil
 		case delay == 0:
 			continue

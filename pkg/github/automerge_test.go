@@ -117,6 +117,18 @@ func TestAutoMergeSeesAPushLate(t *testing.T) {
 	assert.True(t, merged)
 }
 
+func TestAutoMergeWaitsForGitHubToKnowWhetherItCan(t *testing.T) {
+	t.Parallel()
+	f := setup(t, githubtest.Options{}, nil)
+	number := f.open(t)
+	f.remote.SetMergeableState(number, "unknown")
+	merged, _, err := f.repo.AutoMerge(t.Context(), number, commit("1"))
+	require.NoError(t, err)
+	assert.False(t, merged, "it never says: then it is told to merge it later")
+	assert.Len(t, f.clock.slept(), 4)
+	assert.NotEmpty(t, f.remote.Pull(number).AutoMerge)
+}
+
 func TestAutoMergeMethods(t *testing.T) {
 	t.Parallel()
 	for want, allowed := range map[string][]string{
