@@ -25,7 +25,7 @@ func PullRequestBody(r Report, limit int) string {
 		{at: 1, share: 45, write: b.removals},
 		{at: 2, share: 45, write: b.held},
 		{at: 3, share: 20, write: b.notes},
-		{at: 4, share: 30, write: b.causes},
+		{at: 4, share: 40, write: b.causes},
 		{at: 5, share: 45, write: b.clusterTypeTable},
 		{at: 7, share: 60, write: b.keyTable},
 		{at: 6, share: 25, write: b.targetLists},

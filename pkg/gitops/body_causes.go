@@ -92,23 +92,34 @@ func (b *body) causes(room int) string {
 	if len(moved) == 0 && !upgraded {
 		return causesHead + "Everything was read at the same commits as for what is published now, so that was changed by hand, or merged in part.\n"
 	}
-	s := &sheet{room: room - len("\n\n"+more(len(moved)))}
-	s.add(causesHead + "| | Source | Before | Now |\n| --- | --- | --- | --- |\n")
+	head := causesHead + "| | Source | Before | Now |\n| --- | --- | --- | --- |\n"
 	if upgraded {
-		s.add(fmt.Sprintf("| kalypso | | %s | **%s** |\n", versionCell(version), versionCell(b.Now.Version)))
+		head += fmt.Sprintf("| kalypso | | %s | **%s** |\n", versionCell(version), versionCell(b.Now.Version))
 	}
-	shown := 0
+	text, shown := moveTable(head, moved, b.linkedRow, room)
+	if shown < len(moved) { // without links it is much shorter
+		text, shown = moveTable(head, moved, plainRow, room)
+	}
+	if left := len(moved) - shown; left > 0 {
+		b.omit(diag.Plural(left, "source") + " that moved (the trailers of the commit name all)")
+	}
+	if shown == 0 && !upgraded {
+		return ""
+	}
+	return text
+}
+
+// moveTable writes the moves that fit, and returns how many those are.
+func moveTable(head string, moved []sourceMove, row func(sourceMove) string, room int) (text string, shown int) {
+	s := &sheet{room: room - len("\n\n"+more(len(moved)))}
+	s.WriteString(head)
 	for _, m := range moved {
-		if !s.add(b.moveRow(m)) {
-			break
+		if !s.add(row(m)) {
+			return s.finish("\n" + more(len(moved)-shown) + "\n"), shown
 		}
 		shown++
 	}
-	if left := len(moved) - shown; left > 0 {
-		b.omit(diag.Plural(left, "source") + " that moved (the trailers of the commit name them all)")
-		return s.finish("\n" + more(left) + "\n")
-	}
-	return s.String()
+	return s.String(), shown
 }
 
 func versionCell(version string) string {
@@ -144,28 +155,36 @@ func (b *body) unknownCauses(room int) string {
 // maxPaths is how many paths of a branch are named.
 const maxPaths = 3
 
-// moveRow writes a move as a row of a table.
-func (b *body) moveRow(m sourceMove) string {
-	source := b.repoLink(m.repo) + " " + tableCell(shorten(m.branch, maxName))
+// linkedRow writes a move as a row of a table, with links to what GitHub knows of it.
+func (b *body) linkedRow(m sourceMove) string {
+	to := b.commitLink(m.repo, m.to)
+	if url := b.web(m.repo); url != "" && m.wasRead && m.isRead && commitForm.MatchString(m.from) && commitForm.MatchString(m.to) {
+		to += fmt.Sprintf(" ([compare](%s/compare/%s...%s))", url, m.from, m.to)
+	}
+	return m.row(b.repoLink(m.repo), b.commitLink(m.repo, m.from), to)
+}
+
+// plainRow is the row without links.
+func plainRow(m sourceMove) string {
+	return m.row(tableCell(shortRepo(m.repo)), commitCell(m.from), commitCell(m.to))
+}
+
+func (m sourceMove) row(repo, from, to string) string {
+	source := repo + " " + nameCell(m.branch)
 	switch {
 	case m.role != model.Tenant && m.role != model.Base:
 	case len(m.paths) > maxPaths:
 		source += fmt.Sprintf(", %d paths", len(m.paths))
 	default:
 		for _, p := range m.paths {
-			source += " " + tableCell(shorten(p, maxName))
+			source += " " + nameCell(p)
 		}
 	}
-	from, to := b.commitLink(m.repo, m.from), b.commitLink(m.repo, m.to)
-	switch {
-	case !m.wasRead:
+	if !m.wasRead {
 		from = "_new_"
-	case !m.isRead:
+	}
+	if !m.isRead {
 		to = "_no longer read_"
-	default:
-		if url := b.web(m.repo); url != "" && commitForm.MatchString(m.from) && commitForm.MatchString(m.to) {
-			to += fmt.Sprintf(" ([compare](%s/compare/%s...%s))", url, m.from, m.to)
-		}
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", roleNoun(m.role), source, from, to)
 }
@@ -213,35 +232,27 @@ func (r Report) repoLink(repo string) string {
 }
 
 func (r Report) commitLink(repo, commit string) string {
-	text := tableCell(shorten(shortCommit(commit), maxName))
-	url := r.web(repo)
-	switch {
-	case commit == "":
-		return "a local folder"
-	case url == "" || !commitForm.MatchString(commit):
-		return text
-	default:
+	text := commitCell(commit)
+	if url := r.web(repo); url != "" && commitForm.MatchString(commit) {
 		return fmt.Sprintf("[%s](%s/commit/%s)", text, url, commit)
 	}
+	return text
+}
+
+func commitCell(commit string) string {
+	if commit == "" {
+		return "a local folder"
+	}
+	return nameCell(shortCommit(commit))
 }
 
 // provenance folds away what all of it was compiled from.
 func (b *body) provenance(room int) string {
-	trailers := b.Now.trailers()
-	const summary = "Compiled from (also in the trailers of the commit)"
-	lines := &sheet{room: room - len(details(summary, fenced("", "")))}
-	shown, total := 0, strings.Count(trailers, "\n")
-	for line := range strings.Lines(trailers) { // escaped, so inert
-		if !lines.add(line) {
-			break
-		}
-		shown++
-	}
-	if shown < total {
-		b.omit(fmt.Sprintf("%d of %d sources (the trailers of the commit name them all)", total-shown, total))
-	}
-	if shown == 0 {
+	trailers := b.Now.trailers() // escaped, so inert
+	text := details("Compiled from (as in the trailers of the commit)", fenced("", trailers))
+	if len(text) > room {
+		b.omit(fmt.Sprintf("the list of %s (the trailers of the commit are that list)", diag.Plural(len(b.Now.Origins), "source")))
 		return ""
 	}
-	return details(summary, fenced("", lines.String()))
+	return text
 }

@@ -90,17 +90,17 @@ func isTold(name string) bool {
 
 // changedLines stands for the lines from the first to the last that differ. It is the same for files of
 // the same name that change alike.
-func changedLines(name string, old, new []byte) [sha256.Size]byte {
-	start := bytes.LastIndexByte(old[:commonPrefix(old, new)], '\n') + 1
-	old, new = old[start:], new[start:]
-	end := commonSuffix(old, new)
+func changedLines(name string, old, now []byte) [sha256.Size]byte {
+	start := bytes.LastIndexByte(old[:commonPrefix(old, now)], '\n') + 1
+	old, now = old[start:], now[start:]
+	end := commonSuffix(old, now)
 	if i := bytes.IndexByte(old[len(old)-end:], '\n'); i >= 0 {
 		end -= i
 	} else {
 		end = 0
 	}
-	old, new = old[:len(old)-end], new[:len(new)-end]
-	return sha256.Sum256(bytes.Join([][]byte{[]byte(name), old, new}, []byte{0}))
+	old, now = old[:len(old)-end], now[:len(now)-end]
+	return sha256.Sum256(bytes.Join([][]byte{[]byte(name), old, now}, []byte{0}))
 }
 
 // Bounds of a single diff.
@@ -125,7 +125,7 @@ func (b *body) diff(group diffGroup) string {
 		_, text, _ = strings.Cut(string(diff.Diff(before, f.Old, after, content)), "\n")
 	}
 	if group.count > 1 {
-		text = strings.Replace(text, "\n+++ ", fmt.Sprintf(" (the same lines change in %s more)\n+++ ", diag.Plural(group.count-1, "file")), 1)
+		text = strings.Replace(text, "\n+++ ", fmt.Sprintf(" (the same lines change in %s)\n+++ ", diag.Plural(group.count-1, "more file")), 1)
 	}
 	return inertLines(firstLines(text, maxDiffLines))
 }

@@ -38,15 +38,15 @@ func largeChange(clusterTypes, targets int) *Change {
 	for c := range clusterTypes {
 		for i := range targets {
 			old := fmt.Sprintf("LOG_LEVEL: debug\n  OLD: \"1\"\n  REGION: eastus\n  SITE: site-%d-%d\n", c, i)
-			new := fmt.Sprintf("LOG_LEVEL: info\n  REGION: eastus\n  SITE: site-%d-%d\n", c, i)
+			now := fmt.Sprintf("LOG_LEVEL: info\n  REGION: eastus\n  SITE: site-%d-%d\n", c, i)
 			if i%10 == 3 {
-				new = fmt.Sprintf("LOG_LEVEL: info\n  REGION: westus\n  SITE: new-%d-%d\n", c, i)
+				now = fmt.Sprintf("LOG_LEVEL: info\n  REGION: westus\n  SITE: new-%d-%d\n", c, i)
 			}
 			clusterType, target := fmt.Sprintf("site-%03d", c), fmt.Sprintf("app-%04d", i)
 			change.Targets = append(change.Targets, TargetChange{clusterType, target, Changed, []string{render.ConfigFileYAML}})
 			const head, tail = "apiVersion: v1\ndata:\n  ", "kind: ConfigMap\nmetadata:\n  name: platform-config\n"
 			change.Files = append(change.Files, FileChange{
-				clusterType + "/" + target + "/" + render.ConfigFileYAML, Changed, []byte(head + old + tail), render.NewText(head + new + tail),
+				clusterType + "/" + target + "/" + render.ConfigFileYAML, Changed, []byte(head + old + tail), render.NewText(head + now + tail),
 			})
 		}
 	}

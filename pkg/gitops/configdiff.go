@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path"
@@ -17,8 +18,8 @@ import (
 type keyChange struct {
 	key    string
 	action Action
-	// old and new show the values: the part that differs, if they are long.
-	old, new string
+	// old and now show the values: the part that differs, if they are long.
+	old, now string
 	// values tells long values apart.
 	values [sha256.Size]byte
 }
@@ -28,26 +29,33 @@ const maxParsed = 1 << 20
 
 // keyChanges returns what happens to the keys of a file, in order of key. Without known, all that can be
 // said is that the file changes: it does not parse, or what differs is no value.
-func keyChanges(name string, old, new []byte) (changes []keyChange, known bool) {
-	if len(old)+len(new) > maxParsed {
-		return nil, false
+func keyChanges(name string, old, now []byte) (changes []keyChange, known bool) {
+	if changes, known = entryChanges(name, old, now); known {
+		return changes, true
 	}
+	return parsedKeyChanges(name, old, now)
+}
+
+// parsedKeyChanges is keyChanges for any file. It takes its time.
+func parsedKeyChanges(name string, old, now []byte) (changes []keyChange, known bool) {
 	parse := parseYAMLKeys
-	switch path.Ext(name) {
-	case ".yaml":
-		if before, after, ok := changedEntries(string(old), string(new)); ok {
-			return diffKeys(before, after), true
-		}
-	case ".sh":
-		parse = parseEnvFile
-	default:
+	switch extension := path.Ext(name); {
+	case len(old)+len(now) > maxParsed, extension != ".yaml" && extension != ".sh":
 		return nil, false
+	case extension == ".sh":
+		parse = parseEnvFile
 	}
 	before, okBefore := parse(old)
-	after, okAfter := parse(new)
+	after, okAfter := parse(now)
 	changes = diffKeys(before, after)
+	if len(old) == 0 || len(now) == 0 {
+		changes = slices.DeleteFunc(changes, func(c keyChange) bool { return strings.HasPrefix(c.key, configMapPrefix) })
+	}
 	return changes, okBefore && okAfter && len(changes) > 0
 }
+
+// configMapPrefix begins what is not a ConfigMap's data. If the whole file is new or gone, it says nothing.
+const configMapPrefix = "ConfigMap "
 
 // keyValue is the value of a key, and its YAML tag where that says something.
 type keyValue struct{ text, tag string }
@@ -75,45 +83,46 @@ func diffKeys(before, after map[string]keyValue) []keyChange {
 	return changes
 }
 
-func newKeyChange(key string, action Action, old, new string) keyChange {
+func newKeyChange(key string, action Action, old, now string) keyChange {
 	c := keyChange{key: key, action: action}
-	if len(old) > maxValue || len(new) > maxValue {
-		c.values = sha256.Sum256([]byte(old + "\x00" + new))
+	if len(old) > maxValue || len(now) > maxValue {
+		c.values = sha256.Sum256([]byte(old + "\x00" + now))
 	}
 	if action == Changed {
-		old, new = whatDiffers(old, new)
+		old, now = whatDiffers(old, now)
 	}
-	c.old, c.new = shortValue(old), shortValue(new)
+	c.old, c.now = shortenValue(strings.TrimSuffix(old, "\n")), shortenValue(strings.TrimSuffix(now, "\n"))
+	if c.old == c.now { // they differ in how they end
+		c.old, c.now = shortenValue(old), shortenValue(now)
+	}
 	return c
 }
 
 // maxValue bounds what is shown of a value.
 const maxValue = 72
 
-func shortValue(text string) string {
-	return shorten(strings.TrimSuffix(text, "\n"), maxValue)
-}
+func shortenValue(text string) string { return shorten(text, maxValue) }
 
 // whatDiffers leaves out of two long texts the lines, or else the characters, that both begin and end with.
-func whatDiffers(old, new string) (string, string) {
-	if max(len(old), len(new)) <= maxValue && !strings.Contains(old+new, "\n") {
-		return old, new
+func whatDiffers(old, now string) (string, string) {
+	if max(len(old), len(now)) <= maxValue && !strings.Contains(old+now, "\n") {
+		return old, now
 	}
-	start := strings.LastIndexByte(old[:commonPrefix(old, new)], '\n') + 1
+	start := strings.LastIndexByte(old[:commonPrefix(old, now)], '\n') + 1
 	const context = 12
-	if n := commonPrefix(old[start:], new[start:]); n > maxValue/2 {
+	if n := commonPrefix(old[start:], now[start:]); n > maxValue/2 {
 		start += n - context
-		for !isRuneStart(old[start]) {
+		for start > 0 && !isRuneStart(old[start]) {
 			start--
 		}
 	}
-	end := commonSuffix(old[start:], new[start:])
+	end := commonSuffix(old[start:], now[start:])
 	if i := strings.IndexByte(old[len(old)-end:], '\n'); i >= 0 {
 		end -= i
 	} else {
 		end = 0
 	}
-	return between(old, start, end), between(new, start, end)
+	return between(old, start, end), between(now, start, end)
 }
 
 // between shows a part of a text, from start to end bytes before its end.
@@ -174,7 +183,7 @@ type yamlKeys map[string]keyValue
 func (k yamlKeys) addDocument(root *yaml.Node, kind string, n int) bool {
 	prefix := kind
 	if n > 1 {
-		prefix += " " + strings.Repeat("'", n-1)
+		prefix += fmt.Sprintf(" (%d)", n)
 	}
 	if prefix != "" {
 		prefix += " "
@@ -189,10 +198,13 @@ func (k yamlKeys) addConfigMap(root *yaml.Node, prefix string) bool {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		name, value := root.Content[i].Value, root.Content[i+1]
 		ok := false
-		if name == "data" && value.Kind == yaml.MappingNode {
-			ok = k.add(value, "", "")
-		} else {
+		switch {
+		case name != "data":
 			ok = k.add(value, prefix, name)
+		case value.Kind == yaml.MappingNode:
+			ok = k.add(value, "", "")
+		default:
+			ok = value.ShortTag() == "!!null"
 		}
 		if !ok {
 			return false
@@ -223,7 +235,10 @@ func (k yamlKeys) addValue(node *yaml.Node, key string) bool {
 		return false
 	}
 	value := keyValue{node.Value, node.ShortTag()}
-	if node.Kind == yaml.SequenceNode {
+	switch node.Kind {
+	case yaml.AliasNode:
+		value.text = "*" + node.Value
+	case yaml.SequenceNode:
 		text, err := yaml.Marshal(node)
 		if err != nil {
 			return false

@@ -1,20 +1,34 @@
 package gitops
 
 import (
+	"path"
 	"strings"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // A fleet has thousands of ConfigMaps, and one change can change them all. Those that kalypso wrote are
 // compared entry by entry without being parsed; only entries that differ are.
 
+// entryChanges is keyChanges for the ConfigMaps that kalypso wrote; it knows nothing of other files.
+func entryChanges(name string, old, now []byte) (changes []keyChange, known bool) {
+	if path.Base(name) != render.ConfigFileYAML {
+		return nil, false
+	}
+	before, after, ok := changedEntries(string(old), string(now))
+	if !ok {
+		return nil, false
+	}
+	return diffKeys(before, after), true
+}
+
 // changedEntries returns the entries of two ConfigMaps that are not the same in both. It gives up on
 // what is not plainly written, or differs in anything but its data.
-func changedEntries(old, new string) (before, after map[string]keyValue, ok bool) {
+func changedEntries(old, now string) (before, after map[string]keyValue, ok bool) {
 	oldEntries, oldRest, okOld := cutData(old)
-	newEntries, newRest, okNew := cutData(new)
+	newEntries, newRest, okNew := cutData(now)
 	if !okOld || !okNew || oldRest != newRest {
 		return nil, nil, false
 	}
@@ -46,7 +60,7 @@ func changedEntries(old, new string) (before, after map[string]keyValue, ok bool
 func cutData(text string) (entries, rest string, ok bool) {
 	const head, kind = "apiVersion: v1\ndata:\n", "kind: ConfigMap\n"
 	text, ok = strings.CutPrefix(text, head)
-	if !ok {
+	if !ok || hasOddBreak(text) {
 		return "", "", false
 	}
 	if rest, ok = strings.CutPrefix(text, kind); ok {
@@ -54,6 +68,11 @@ func cutData(text string) (entries, rest string, ok bool) {
 	}
 	entries, rest, ok = strings.Cut(text, "\n"+kind)
 	return entries + "\n", rest, ok && !strings.Contains(rest, "\n---")
+}
+
+// hasOddBreak reports whether YAML sees a line end where there is no line feed.
+func hasOddBreak(text string) bool {
+	return strings.Contains(text, "\r") || strings.Contains(text, "\u0085") || strings.Contains(text, "\u2028") || strings.Contains(text, "\u2029")
 }
 
 // cutSetting splits off the first entry: a line with two blanks before the key, and those further in
@@ -111,14 +130,14 @@ func addEntry(entries map[string]keyValue, entry string) bool {
 
 // parseLine reads a plain entry of one line.
 func parseLine(entry string) (key string, value keyValue, ok bool) {
-	key, text, _ := strings.Cut(strings.TrimSpace(entry), ": ")
-	if strings.ContainsFunc(text, unicode.IsControl) {
+	key, text, _ := strings.Cut(strings.TrimSuffix(entry[len("  "):], "\n"), ": ")
+	if text[0] == '|' || strings.ContainsFunc(text, invisible) {
 		return "", keyValue{}, false
 	}
 	if text[0] == '"' || text[0] == '\'' {
 		return key, keyValue{text[1 : len(text)-1], "!!str"}, true
 	}
-	return key, keyValue{text: text}, true
+	return key, keyValue{text: strings.TrimRight(text, " ")}, true
 }
 
 // parseEntry reads any entry.

@@ -11,9 +11,9 @@ import (
 )
 
 // changeOf compares two sets of files, "path=content".
-func changeOf(t *testing.T, old, new []string) *Change {
+func changeOf(t *testing.T, old, now []string) *Change {
 	t.Helper()
-	change, err := Compare(t.Context(), publishedFiles(old...), tree(new...))
+	change, err := Compare(t.Context(), publishedFiles(old...), tree(now...))
 	require.NoError(t, err)
 	return change
 }
@@ -53,7 +53,7 @@ func TestTitleAndSubject(t *testing.T) {
 	edge, west := []string{"edge/" + readme}, []string{"west/" + readme}
 	a, b := targetFiles("edge/a", ""), targetFiles("edge/b", "")
 	for name, test := range map[string]struct {
-		old, new       []string
+		old, now       []string
 		title, subject string
 	}{
 		"one change": {
@@ -82,7 +82,7 @@ func TestTitleAndSubject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := reportOf(changeOf(t, test.old, test.new))
+			r := reportOf(changeOf(t, test.old, test.now))
 			assert.Equal(t, test.title, PullRequestTitle(r))
 			message := CommitMessage(r)
 			subject, rest, _ := strings.Cut(message, "\n")
@@ -92,7 +92,8 @@ func TestTitleAndSubject(t *testing.T) {
 	}
 }
 
-func TestTitleNamesWhatElseMatters(t *testing.T) {
+// TestR30UpgradesAreVisible: a change that comes from another kalypso says so, and so does what is held back.
+func TestR30UpgradesAreVisible(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
 	r.Before = &Provenance{Version: "v1.1.0"}

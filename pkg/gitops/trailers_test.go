@@ -59,7 +59,8 @@ func TestTrailersAreThoseOfGit(t *testing.T) {
 func TestParseTrailers(t *testing.T) {
 	t.Parallel()
 	message := CommitMessage(reportOf(oneChange(t)))
-	body := message[strings.Index(message, "\n"):]
+	_, body, _ := strings.Cut(message, "\n")
+	body = "\n" + body
 	for name, test := range map[string]struct {
 		message string
 		ours    bool
