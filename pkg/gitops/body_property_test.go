@@ -1,0 +1,114 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// assertBody checks what holds for a body of any size.
+func assertBody(t *testing.T, r Report, limit int) {
+	t.Helper()
+	body := PullRequestBody(r, limit)
+	assert.LessOrEqual(t, len(body), limit)
+	assert.Contains(t, body, r.Change.Plan())
+	assert.NotContains(t, body, "<!--")
+	rendered := htmlOf(t, body)
+	assert.Equal(t, strings.Count(rendered, "<details>"), strings.Count(rendered, "</details>"))
+	// What follows the last of what is folded away is not in it, nor in a block of code.
+	assert.True(t, strings.HasSuffix(rendered, "--dry-run\n</code></pre>\n") || limit < 2000, "the end is whole")
+	assert.NotContains(t, rendered, "<img")
+	assert.NotContains(t, rendered, "evil.example\"")
+	if strings.Contains(body, "### Left out") {
+		assert.Contains(t, body, "For its length, this text leaves out ")
+	}
+}
+
+// TestR14BodyFitsAnyLimit: whatever is published, its description fits, is whole and has the counts.
+func TestR14BodyFitsAnyLimit(t *testing.T) {
+	t.Parallel()
+	for name, r := range reports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []int{2000, 2001, 2500, 3000, 5000, 10_000, 20_000, 65_000, 900 << 10} {
+				t.Run(fmt.Sprint(limit), func(t *testing.T) { assertBody(t, r, limit) })
+			}
+			for limit := -7; limit < 2000; limit += 77 {
+				assert.LessOrEqual(t, len(PullRequestBody(r, limit)), max(limit, 0))
+			}
+		})
+	}
+}
+
+// TestBodyOfAnyReport makes up reports.
+func TestBodyOfAnyReport(t *testing.T) {
+	t.Parallel()
+	property := func(environment, version, why string, names []string, old, now []byte, limit uint16) bool {
+		r := Report{Environment: environment, Change: &Change{ClusterTypes: 3}, Now: Provenance{Version: version}}
+		for i, name := range names {
+			action := Action(i%3 + 1)
+			name = strings.NewReplacer("/", "", "\n", "").Replace(name)
+			r.Change.Targets = append(r.Change.Targets, TargetChange{ClusterType: name, Target: name, Action: action})
+			r.Change.Files = append(r.Change.Files, FileChange{name + "/" + name + "/platform-config.yaml", action, old, render.NewText(string(now))})
+			r.Held = append(r.Held, HeldRegistration{Name: name, Why: why})
+			r.Now.Origins = append(r.Now.Origins, Origin{Repo: name, Branch: why, Path: environment, Commit: name})
+		}
+		assertBody(t, r, 2000+int(limit))
+		return !t.Failed()
+	}
+	require.NoError(t, quick.Check(property, nil))
+}
+
+// TestBodyIsTheSame: the same report gives the same body.
+func TestBodyIsTheSame(t *testing.T) {
+	t.Parallel()
+	for name, r := range reports(t) {
+		want := PullRequestBody(r, 20_000)
+		for range 3 {
+			assert.Equal(t, want, PullRequestBody(r, 20_000), name)
+		}
+	}
+}
+
+// TestBodySaysWhatIsLeftOut: what is left out comes from the end of what a reviewer needs.
+func TestBodySaysWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	r := reportOf(largeChange(100, 100))
+	r.Before = before()
+	for _, test := range []struct {
+		limit       int
+		has, leaves []string
+	}{
+		{2000, []string{"### Why", "### Cluster types", "### Values"}, []string{"10000 targets", "10000 files", "changes of values", "cluster types"}},
+		{githubLimit, []string{"<summary>100 cluster types</summary>", "Kalypso-Version", "```diff"}, []string{"9500 targets", "changes of values"}},
+		{900 << 10, []string{"Diffs of 10000 files", "See it for yourself"}, nil},
+	} {
+		body, left, _ := strings.Cut(PullRequestBody(r, test.limit), "### Left out")
+		for _, part := range test.has {
+			assert.Contains(t, body, part)
+		}
+		for _, part := range test.leaves {
+			assert.Contains(t, left, part)
+		}
+		assert.Equal(t, test.leaves == nil, left == "")
+	}
+}
+
+func BenchmarkPullRequestBody(b *testing.B) {
+	for _, size := range []int{100, 1000} {
+		r := reportOf(largeChange(100, size))
+		r.Before = before()
+		b.Run(fmt.Sprintf("%d targets", 100*size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				PullRequestBody(r, githubLimit)
+			}
+		})
+	}
+}
