@@ -25,9 +25,9 @@ const (
 // exitCodes explains them to people.
 const exitCodes = `Exit codes:
     0  done, or nothing to do
-    1  the model or the rendering is at fault
+    1  the model or the rendering is at fault, or what would be published
     2  wrong usage
-    3  a remote failed: network, permission, rate limit
+    3  a remote failed: network, permission, rate limit, lost races
     4  with --exit-code: there are changes
     5  time is up (--timeout)
   130  interrupted (SIGINT)

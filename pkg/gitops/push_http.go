@@ -25,7 +25,8 @@ func (w *httpWire) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.Re
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	defer reader.Close() // the request may be over before all of it is sent
+	// The request may be over before all of it is sent.
+	defer reader.Close()
 	go func() { writer.CloseWithError(request.Encode(writer)) }()
 	body, err := buffered(reader)
 	if err != nil {
