@@ -59,11 +59,20 @@ func (o *renderOptions) check() error {
 	case o.dryRun && o.outputDir != "":
 		return usageError("--dry-run changes nothing, --output-dir writes a folder: give one of them")
 	}
+	if o.publishes() && (o.worktree || o.base == gitops.WorktreeBase) {
+		return usageError("a work tree holds what nobody has committed, so it is not published: give --dry-run or --output-dir FOLDER")
+	}
+	if o.publishes() && o.base != "" {
+		return usageError("--base shows what promoting would do, and is not published: promote, or give --dry-run or --output-dir FOLDER")
+	}
 	if err := o.publishFlags.check(); err != nil {
 		return err
 	}
 	return o.fleetFlags.check()
 }
+
+// publishes reports whether the result goes to the GitOps repositories.
+func (o *renderOptions) publishes() bool { return !o.dryRun && o.outputDir == "" }
 
 func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	if err := opts.check(); err != nil {
@@ -76,7 +85,7 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 		return err
 	}
 	defer session.close()
-	if !opts.dryRun && opts.outputDir == "" {
+	if opts.publishes() {
 		return session.publish(ctx, opts)
 	}
 	for _, environment := range session.environments {
