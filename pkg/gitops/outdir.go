@@ -288,6 +288,9 @@ func checkClusterFolder(old fs.FS, folder string) error {
 	if err != nil {
 		return err
 	}
+	if ours, err := (&published{FS: old}).isReadme(path.Join(folder, render.ReadmeFile)); ours || err != nil {
+		return err
+	}
 	if readme, err := fs.ReadFile(old, path.Join(folder, render.ReadmeFile)); err == nil && strings.TrimSpace(string(readme)) == render.Readme {
 		return nil
 	}

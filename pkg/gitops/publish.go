@@ -142,8 +142,22 @@ func (p *Publication) check() error {
 	if err := p.checkPath(p.Output.Root); err != nil {
 		return err
 	}
+	if err := p.checkPlaces(); err != nil {
+		return err
+	}
 	if !p.AllowDeletions {
 		return p.Change.checkDeletions(p.Name)
+	}
+	return nil
+}
+
+// checkPlaces refuses to publish where something stands that is not ours.
+func (p *Publication) checkPlaces() error {
+	if p.Output.Tree == nil {
+		return nil
+	}
+	if err := checkNotForeign(p.Output.Tree, freshFiles(p.Tree, p.Change)); err != nil {
+		return problem(RuleForeignPath, "%s cannot hold the output: %s", p.Name, oneLine(err.Error())).hint(hintForeignPath)
 	}
 	return nil
 }
@@ -186,7 +200,7 @@ func (p *Publication) build(ctx context.Context) (candidate, error) {
 	tree, err := buildTree(trees, root, cleanPath(p.Repo.Path.Value), edits)
 	if err != nil {
 		return candidate{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.Name, err).
-			hint("move away what is in its place, or give the GitOpsRepo a path of its own")
+			hint(hintForeignPath)
 	}
 	commit.tree = tree.id
 	object, err := p.commit(newCommit{
@@ -203,6 +217,8 @@ func (p *Publication) build(ctx context.Context) (candidate, error) {
 
 // RuleForeignPath is a place of the output in which something stands that is not ours.
 const RuleForeignPath = "foreign-path"
+
+const hintForeignPath = "move away what is in its place, or give the GitOpsRepo a path of its own"
 
 // firstCommit is the empty commit that a new GitOps branch begins with, preceded by its tree.
 func (p *Publication) firstCommit() ([]newObject, error) {

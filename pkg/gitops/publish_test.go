@@ -341,3 +341,17 @@ func TestPublishRefused(t *testing.T) {
 		assert.Contains(t, known.Hint, "--signing-key")
 	})
 }
+
+func TestPublishNotOverOthers(t *testing.T) {
+	byAllWays(t, func(t *testing.T, p *press) {
+		for want, files := range map[string]gitopstest.Files{
+			"the folder edge/a is there already and holds notes.md": {"edge/README.md": render.Readme, "edge/a/notes.md": "x"},
+			"the folder edge is there already and was not written":  {"edge/deploy.sh": "x"},
+			"edge is there already and is no plain folder":          {"edge": "x"},
+		} {
+			p.commit("dev", files, "by hand")
+			_, err := p.try(twoTargets("a: 1\n")...)
+			require.ErrorContains(t, err, want)
+		}
+	})
+}
