@@ -104,7 +104,7 @@ func (f *fleetFlags) check() error {
 }
 
 // open returns what reads the fleet. Close the Reader when done.
-func (f *fleetFlags) open(e *edges) (*gitops.Reader, *gitops.Loader, error) {
+func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops.Loader, error) {
 	options, err := f.options()
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +113,10 @@ func (f *fleetFlags) open(e *edges) (*gitops.Reader, *gitops.Loader, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := gitops.NewReader(gitops.Options{Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential})
+	reader, err := gitops.NewReader(gitops.Options{
+		Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential,
+		Sleep: e.sleep, Progress: progress.step, Waiting: progress.wait,
+	})
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, err}
 	}
@@ -189,7 +192,7 @@ func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string
 	if err := fromEnvironment(cmd.Flags(), e.env); err != nil {
 		return nil
 	}
-	reader, loader, err := f.open(e)
+	reader, loader, err := f.open(e, nil)
 	if err != nil {
 		return nil
 	}

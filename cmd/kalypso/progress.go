@@ -79,6 +79,9 @@ func (p *progress) phase(doing string) {
 
 // step says how much of the phase is done: "reading the repositories of dev: 31/120".
 func (p *progress) step(done, total int) {
+	if total < 2 {
+		return // the phase says it already
+	}
 	p.show(func() {
 		p.text = fmt.Sprintf("%s: %d/%d", p.doing, done, total)
 		if done == total || p.now().Sub(p.drawn) >= progressEvery {

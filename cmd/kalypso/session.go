@@ -46,11 +46,11 @@ type result struct {
 
 // start opens the control plane and chooses the environments; all is what to do without --env.
 func (f *fleetFlags) start(ctx context.Context, e *edges, all bool) (*session, error) {
-	reader, loader, err := f.open(e)
+	e, progress := e.withProgress(f.color)
+	reader, loader, err := f.open(e, progress)
 	if err != nil {
 		return nil, err
 	}
-	e, progress := e.withProgress(f.color)
 	s := &session{edges: e, flags: f, progress: progress}
 	if err := s.readControlPlane(ctx, reader, loader, all); err != nil {
 		s.close()
@@ -61,7 +61,7 @@ func (f *fleetFlags) start(ctx context.Context, e *edges, all bool) (*session, e
 
 // reopen reads the control plane anew. What was compiled and published stays.
 func (s *session) reopen(ctx context.Context) error {
-	reader, loader, err := s.flags.open(s.edges)
+	reader, loader, err := s.flags.open(s.edges, s.progress)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -24,6 +25,7 @@ type Reader struct {
 	worktree     bool
 	env          func(string) string
 	limits       Limits
+	progress     func(done, total int)
 	keys         *keyring
 	net          *network
 	locals       memo[string, local]
@@ -59,6 +61,7 @@ func NewReader(opts Options) (*Reader, error) {
 		worktree: opts.Worktree,
 		env:      env,
 		limits:   limits,
+		progress: opts.Progress,
 		keys:     newKeyring(env, opts.Helper),
 		net:      newNetwork(opts, limits),
 	}, nil
@@ -125,9 +128,13 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	sources := make([]*model.Source, len(refs))
 	lists := make([]diag.List, len(refs))
 	var wait sync.WaitGroup
+	var done atomic.Int64
 	for i, ref := range refs {
 		wait.Go(func() {
 			source, err := r.read(ctx, ref, &lists[i])
+			if r.progress != nil {
+				r.progress(int(done.Add(1)), len(refs))
+			}
 			if err != nil {
 				report(&lists[i], ref, r.clean(err))
 				return

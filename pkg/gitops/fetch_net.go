@@ -19,12 +19,13 @@ import (
 type network struct {
 	transport http.RoundTripper
 	sleep     func(ctx context.Context, d time.Duration) error
+	waiting   func(pause time.Duration, why string)
 	slots     chan struct{}
 	limits    Limits
 }
 
 func newNetwork(opts Options, limits Limits) *network {
-	n := &network{transport: opts.Transport, sleep: opts.Sleep, limits: limits}
+	n := &network{transport: opts.Transport, sleep: opts.Sleep, waiting: opts.Waiting, limits: limits}
 	n.slots = make(chan struct{}, limits.Parallel)
 	if n.transport == nil {
 		n.transport = http.DefaultTransport
@@ -82,10 +83,23 @@ func (n *network) retry(ctx context.Context, send func(attempt) error) error {
 		if !worthwhile || try == tries {
 			return err
 		}
-		if err := n.sleep(ctx, pause); err != nil {
+		if err := n.wait(ctx, pause, err); err != nil {
 			return interrupted(ctx)
 		}
 	}
+}
+
+// wait pauses after a failure, and says so.
+func (n *network) wait(ctx context.Context, pause time.Duration, failure error) error {
+	if n.waiting != nil {
+		why := "as the server does not answer"
+		var status *statusError
+		if errors.As(failure, &status) {
+			why = fmt.Sprintf("as the server answers %d", status.code)
+		}
+		n.waiting(pause, why)
+	}
+	return n.sleep(ctx, pause)
 }
 
 // once sends a request once, when there is a free slot.

@@ -24,6 +24,12 @@ type Options struct {
 	// Sleep waits between two tries of one request, or until ctx is done, whose error it then
 	// returns. Nil means by the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Progress is told how many of the repositories of a Read are done; nil tells nobody. It may be called
+	// from several goroutines.
+	Progress func(done, total int)
+	// Waiting is told when a request is sent again after a pause, and why; nil tells nobody. It may be called
+	// from several goroutines.
+	Waiting func(pause time.Duration, why string)
 	// Limits bound what is read; a field that is zero has its default.
 	Limits Limits
 }

@@ -159,7 +159,7 @@ func (n *network) push(ctx context.Context, to pushable, order pushOrder) error 
 		if !worthwhile || try == tries {
 			return to.explainPush(err, order)
 		}
-		if err := n.sleep(ctx, pause); err != nil {
+		if err := n.wait(ctx, pause, err); err != nil {
 			return to.explainPush(interrupted(ctx), order)
 		}
 	}
