@@ -48,6 +48,9 @@ type Diagnostic struct {
 	Hint string
 	// Related are further places that take part, such as the first of two duplicates.
 	Related []Related
+	// Concerns are the objects that a problem elsewhere, as in a template, came up with. They are not
+	// shown, and have no part in the order.
+	Concerns []Place
 }
 
 // Related is a second place that a Diagnostic speaks of.

@@ -24,7 +24,7 @@ func TestFormat(t *testing.T) {
 		{"a place", Diagnostic{Severity: Warning, Rule: "r", At: at, Message: "m"}, Style{}, "github.com/acme/shop@dev:a.yaml:3:5: warning: m [r]\n"},
 		{
 			"all",
-			Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}, {Place{}, "of the run"}}},
+			Diagnostic{Severity: Error, Rule: "r", At: at, Message: "m", Hint: "h", Related: []Related{{at, "first"}, {Place{}, "of the run"}}},
 			Style{},
 			"github.com/acme/shop@dev:a.yaml:3:5: error: m [r]\n" +
 				"    github.com/acme/shop@dev:a.yaml:3:5: first\n" +
@@ -33,13 +33,13 @@ func TestFormat(t *testing.T) {
 		},
 		{
 			"styles",
-			Diagnostic{Error, "r", at, "m", "h", []Related{{at, "first"}}},
+			Diagnostic{Severity: Error, Rule: "r", At: at, Message: "m", Hint: "h", Related: []Related{{at, "first"}}},
 			Style{Error: bold, Place: bold, Hint: bold},
 			"<github.com/acme/shop@dev:a.yaml:3:5>: <error>: m [r]\n    <github.com/acme/shop@dev:a.yaml:3:5>: first\n    <hint:> h\n",
 		},
 		{
 			"hostile text",
-			Diagnostic{Error, "r", Place{File: &File{Path: "a\x1b[2J\n.yaml"}}, "m\n::error::x", "h\r", []Related{{at, "\u202e"}}},
+			Diagnostic{Severity: Error, Rule: "r", At: Place{File: &File{Path: "a\x1b[2J\n.yaml"}}, Message: "m\n::error::x", Hint: "h\r", Related: []Related{{at, "\u202e"}}},
 			Style{},
 			`a\x1b[2J\n.yaml: error: m\n::error::x [r]` + "\n    github.com/acme/shop@dev:a.yaml:3:5: \\u202e\n    hint: h\\r\n",
 		},
@@ -88,7 +88,7 @@ func FuzzSafe(f *testing.F) {
 		require.Equal(t, safe, Safe(safe), "what is safe stays as it is")
 
 		file := &File{Repo: text, Branch: text, Path: text}
-		shown := Format(Diagnostic{Error, "rule", Place{file, 1, 1}, text, "h" + text, []Related{{Place{File: file}, text}}}, Style{})
+		shown := Format(Diagnostic{Severity: Error, Rule: "rule", At: Place{file, 1, 1}, Message: text, Hint: "h" + text, Related: []Related{{Place{File: file}, text}}}, Style{})
 		require.Equal(t, 3, strings.Count(shown, "\n"), "%q", shown)
 		require.True(t, utf8.ValidString(shown))
 	})

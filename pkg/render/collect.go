@@ -4,17 +4,19 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // collect reports what the assignments came to, each problem once however many files have it.
-func (r *renderer) collect(outputs []output, diags *diag.List) {
+func (r *renderer) collect(assignments []schedule.Assignment, outputs []output, diags *diag.List) {
 	c := &collector{published: r.options.Published, groups: map[groupKey]*problemGroup{}}
 	for i := range outputs {
 		for _, f := range outputs[i].violations {
-			c.add(diag.Error, f)
+			c.add(diag.Error, f, assignments[i].Target)
 		}
 		for _, f := range outputs[i].problems {
-			c.add(c.severity(f, outputs[i].files), f)
+			c.add(c.severity(f, outputs[i].files), f, assignments[i].Target)
 		}
 	}
 	for _, g := range c.order {
@@ -40,9 +42,11 @@ type problemGroup struct {
 	fileProblem
 	severity diag.Severity
 	files    int
+	// targets are what the files were rendered for.
+	targets []*model.DeploymentTarget
 }
 
-func (c *collector) add(severity diag.Severity, f fileProblem) {
+func (c *collector) add(severity diag.Severity, f fileProblem, target *model.DeploymentTarget) {
 	key := groupKey{severity: severity, rule: f.rule, message: f.message, line: f.at.Line, column: f.at.Column}
 	if f.at.File != nil {
 		key.file = *f.at.File
@@ -54,6 +58,9 @@ func (c *collector) add(severity diag.Severity, f fileProblem) {
 		c.order = append(c.order, g)
 	}
 	g.files++
+	if n := len(g.targets); n == 0 || g.targets[n-1] != target { // the files of a target come one after the other
+		g.targets = append(g.targets, target)
+	}
 }
 
 // severity makes a warning of a flaw in a file that is published already as it is.
@@ -86,6 +93,9 @@ func (g *problemGroup) diagnostic() diag.Diagnostic {
 	}
 	if g.related != nil {
 		d.Related = append(d.Related, *g.related)
+	}
+	for _, target := range g.targets {
+		d.Concerns = append(d.Concerns, target.Name.At)
 	}
 	return d
 }

@@ -55,7 +55,7 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 		}
 	}
 	_ = work.Wait() // no function returns an error
-	r.collect(outputs, &diags)
+	r.collect(assignments, outputs, &diags)
 	for _, g := range groups {
 		diags.Add(g.diags)
 	}
