@@ -155,7 +155,11 @@ func (c *Change) addTargets(before *published, tree *render.Tree) {
 	}
 	for folder := range before.targets {
 		clusterTypes[path.Dir(folder)] = true
-		if !after[folder] {
+		switch {
+		case after[folder]:
+		case tree.Partial:
+			c.Targets = append(c.Targets, targetChange(folder, Unchanged, nil))
+		default:
 			c.Targets = append(c.Targets, targetChange(folder, Removed, nil))
 		}
 	}

@@ -120,14 +120,15 @@ func (p *published) target(folder string) error {
 }
 
 // unwanted returns the files of ours that the tree does not have: gone because their target, its
-// cluster type or its configuration is; stale if they are leftovers that mean nothing.
+// cluster type or its configuration is; stale if they are leftovers that mean nothing. A target that a
+// partial tree does not have is not gone, and so the folder that it is in is still ours.
 func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
 	wanted := map[string]bool{}
 	for _, file := range tree.Files {
 		wanted[file.Path], wanted[path.Dir(file.Path)] = true, true
 	}
 	for _, name := range p.clusterTypes {
-		if !wanted[name] {
+		if !wanted[name] && !tree.Partial {
 			gone = append(gone, path.Join(name, render.ReadmeFile))
 		}
 	}
@@ -135,6 +136,7 @@ func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
 		folder := targetFolder(name)
 		switch {
 		case wanted[name]:
+		case !wanted[folder] && tree.Partial:
 		case !wanted[folder] || isOnlyConfig(name, wanted):
 			gone = append(gone, name)
 		default:

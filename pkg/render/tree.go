@@ -27,7 +27,12 @@ const (
 )
 
 // Tree is the whole output of an environment, in order of path.
-type Tree struct{ Files []File }
+type Tree struct {
+	Files []File
+	// Partial says that the tree may lack targets that are wanted, so that what is published of others
+	// stays. The zero value is a whole output.
+	Partial bool
+}
 
 // File is one file of the output.
 type File struct {
