@@ -183,7 +183,7 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 // publication prepares what does not depend on the difference.
 func (s *session) publication(ctx context.Context, opts *publishing, result *result, destination *gitops.Destination) (*gitops.Publication, error) {
 	origins, newest := s.compiler.loader.Origins(result.fleet)
-	before, err := destination.LastPublished(ctx)
+	before, err := destination.LastPublished(ctx, result.environment.Name.Value)
 	if err != nil {
 		return nil, err
 	}

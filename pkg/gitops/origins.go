@@ -33,9 +33,9 @@ func originOf(ref model.Ref, repo, commit string) Origin {
 // lookBack is how many generations of commits are looked at for the one that was published last.
 const lookBack = 50
 
-// LastPublished returns what the newest commit of ours on the GitOps branch says that it was compiled
-// from; nil if none is found: a squash or rebase merge may have dropped it.
-func (d *Destination) LastPublished(ctx context.Context) (*Provenance, error) {
+// LastPublished returns what the newest commit of ours on the GitOps branch that published an environment
+// says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
+func (d *Destination) LastPublished(ctx context.Context, environment string) (*Provenance, error) {
 	tip := d.onto()
 	if tip.IsZero() {
 		return nil, nil
@@ -44,11 +44,12 @@ func (d *Destination) LastPublished(ctx context.Context) (*Provenance, error) {
 	if err != nil {
 		return nil, d.reader.clean(err)
 	}
-	return recent.newestOfOurs(tip), nil
+	return recent.newestOfOurs(tip, environment), nil
 }
 
-// newestOfOurs goes back from a commit, generation by generation, to the first of ours.
-func (g commitGraph) newestOfOurs(from plumbing.Hash) *Provenance {
+// newestOfOurs goes back from a commit, generation by generation, to the first of ours that published the
+// environment. Several can share a branch, each with a path of its own.
+func (g commitGraph) newestOfOurs(from plumbing.Hash, environment string) *Provenance {
 	seen := map[plumbing.Hash]bool{}
 	for generation := []plumbing.Hash{from}; len(generation) > 0; {
 		var next []plumbing.Hash
@@ -58,7 +59,7 @@ func (g commitGraph) newestOfOurs(from plumbing.Hash) *Provenance {
 				continue
 			}
 			seen[id] = true
-			if made, ours := ParseTrailers(commit.message); ours {
+			if made, ours := ParseTrailers(commit.message); ours && made.Environment == environment {
 				return &made
 			}
 			next = append(next, commit.parents...)
