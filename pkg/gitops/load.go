@@ -112,7 +112,13 @@ func (l *Loader) standsFor(environments []*model.Environment) string {
 // Fleet reads everything that an environment is made of. names are those of all environments. The
 // fleet is nil if its own branch cannot be read.
 func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, names []string) (*model.Fleet, diag.List) {
-	run := &fleetLoad{Loader: l, environment: environment}
+	return l.FleetHolding(ctx, environment, names, nil)
+}
+
+// FleetHolding is Fleet with registrations held back: each is read at the commit that the hold says, or
+// not at all. nil holds none.
+func (l *Loader) FleetHolding(ctx context.Context, environment *model.Environment, names []string, hold *Hold) (*model.Fleet, diag.List) {
+	run := &fleetLoad{Loader: l, environment: environment, hold: hold}
 	if !run.readPlatform(ctx) {
 		return nil, run.diags
 	}
@@ -132,6 +138,7 @@ func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, name
 type fleetLoad struct {
 	*Loader
 	environment *model.Environment
+	hold        *Hold
 	parts       []*model.Objects
 	// unread says that a source is missing, baseUnread that common data is.
 	unread, baseUnread bool
@@ -373,9 +380,14 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 			l.unread = true
 			continue
 		}
+		commit, leftOut := l.hold.commitOf(placeOf(r))
+		if leftOut {
+			l.unread = true
+			continue
+		}
 		admitted = append(admitted, r)
 		refs = append(refs, model.Ref{
-			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
+			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Commit: commit, Path: r.Workload.Path.Value,
 			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
 			Subject: registrationSubject + fmt.Sprintf("%q", r.Name.Value),
 		})
@@ -393,6 +405,9 @@ func (l *fleetLoad) explainGone() {
 	}
 }
 
+// ruleDuplicateRegistration is a place that is registered more often than may be.
+const ruleDuplicateRegistration = "duplicate-registration"
+
 // mostRegistrations is how often one repository may be registered: each registration is read by itself.
 const mostRegistrations = 1000
 
@@ -400,7 +415,7 @@ const mostRegistrations = 1000
 // n-th.
 func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) bool {
 	if n == mostRegistrations+1 {
-		l.diags.Error("duplicate-registration", r.Workload.Repo.At,
+		l.diags.Error(ruleDuplicateRegistration, r.Workload.Repo.At,
 			fmt.Sprintf("%s is registered more than %d times", r.Workload.Repo.Value, mostRegistrations),
 			diag.Hint("register a folder that holds several workloads once"))
 	}
@@ -420,7 +435,7 @@ func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[plac
 		seen[key] = r
 		return false
 	}
-	l.diags.Error("duplicate-registration", r.Workload.Repo.At,
+	l.diags.Error(ruleDuplicateRegistration, r.Workload.Repo.At,
 		fmt.Sprintf("WorkloadRegistration %q registers the same place as %q", r.Name.Value, first.Name.Value),
 		diag.See(first.Workload.Repo.At, "first registered here"), diag.Hint("remove one of them"))
 	return true
