@@ -19,6 +19,8 @@ type compiled struct {
 	assignments []schedule.Assignment
 	tree        *render.Tree
 	diags       diag.List
+	// held is what is not compiled as it is now.
+	held held
 }
 
 // compiler runs the stages for one environment after the other.

@@ -24,6 +24,8 @@ type renderOptions struct {
 	outputDir string
 	dryRun    bool
 	exitCode  bool
+	// keepLastGood holds broken registrations back.
+	keepLastGood bool
 }
 
 func newRender(e *edges) *cobra.Command {
@@ -51,6 +53,7 @@ below it.`,
 	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` and publish nothing; what kalypso did not write there stays")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the difference to the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
+	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at the commit that went out last instead of failing; the exit code is 1 nevertheless")
 	return cmd
 }
 
@@ -85,6 +88,7 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 		return err
 	}
 	defer session.close()
+	session.keepLastGood = opts.keepLastGood
 	if opts.publishes() {
 		return session.publish(ctx, opts)
 	}

@@ -25,6 +25,8 @@ type environmentResult struct {
 	Changes        []*changeResult    `json:"changes,omitempty"`
 	// Notes say what the changes do not, for example that the GitOps branch could not be read.
 	Notes []string `json:"notes,omitempty"`
+	// Held are the registrations that --keep-last-good holds back.
+	Held []heldResult `json:"held,omitempty"`
 }
 
 type sourceResult struct {
@@ -154,6 +156,7 @@ func newReport(s *session, diags diag.List) report {
 func newEnvironmentResult(result *result) environmentResult {
 	e := environmentResult{
 		Name: result.environment.Name.Value, Folder: result.folder, Changes: result.changes, Notes: result.notes,
+		Held:    heldResults(result.held.registrations),
 		Sources: []sourceResult{}, Assignments: []assignmentResult{},
 	}
 	if result.fleet == nil {

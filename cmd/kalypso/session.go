@@ -27,6 +27,8 @@ type session struct {
 	forges map[string]forge
 	// publishedBefore is what earlier tries have published, by destination.
 	publishedBefore map[string]gitops.Published
+	// keepLastGood holds broken registrations back.
+	keepLastGood bool
 	// listed says that the result is worth showing although there are errors.
 	listed bool
 	// doing is what the run is about, for when it is stopped.
@@ -98,7 +100,9 @@ func (s *session) begin(doing string) {
 // report is what a publication of a result says, but for the change.
 func (s *session) report(result *result, origins []gitops.Origin) gitops.Report {
 	name := result.environment.Name.Value
-	report := gitops.Report{Environment: name, Now: gitops.Provenance{Version: s.version, Environment: name, Origins: origins}}
+	report := gitops.Report{Environment: name, Held: result.held.registrations, Now: gitops.Provenance{
+		Version: s.version, Environment: name, Origins: append(origins, result.held.origins...),
+	}}
 	for _, d := range result.diags {
 		if d.Severity == diag.Warning {
 			report.Warnings = append(report.Warnings, d)
@@ -122,6 +126,9 @@ func (s *session) compile(ctx context.Context, environment *model.Environment, f
 	if compiled.fleet != nil && ctx.Err() == nil {
 		s.begin("rendering " + environment.Name.Value)
 		s.compiler.render(ctx, compiled, folder)
+	}
+	if s.keepLastGood && compiled.diags.HasErrors() && ctx.Err() == nil {
+		compiled = s.hold(ctx, compiled, folder)
 	}
 	if len(s.environments) > 1 {
 		for i, d := range compiled.diags {
@@ -164,7 +171,7 @@ func (s *session) changed() bool {
 // finish prints the result and the diagnostics, and returns the error that the run ends with.
 // without says what errors kept from happening.
 func (s *session) finish(without string) error {
-	diags := s.all().Sorted()
+	diags, without := s.told(without)
 	s.progress.done()
 	if s.workflow != nil {
 		if err := s.workflow.say(s.actionsReport("kalypso", summarize(diags, without), diags)); err != nil {
@@ -175,7 +182,7 @@ func (s *session) finish(without string) error {
 		if err := printStructured(s.stdout, s.flags.format, newReport(s, diags)); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
-		return verdict(diags)
+		return s.verdict()
 	}
 	printDiagnostics(s.stderr, diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
 	s.printNotes()
@@ -187,7 +194,7 @@ func (s *session) finish(without string) error {
 	if summary := summarize(diags, without); summary != "" {
 		fmt.Fprintln(s.stderr, summary)
 	}
-	return verdict(diags)
+	return s.verdict()
 }
 
 // summarize counts the diagnostics in a line; it is empty if there are none.

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// maxHolds is how often an environment is compiled again to hold back what is broken. Holding something
+// back can bring up what it has hidden, so once is not enough, but each time there is less to be found.
+const maxHolds = 10
+
+// held is what --keep-last-good has held back in an environment; the zero value is nothing.
+type held struct {
+	registrations []gitops.HeldRegistration
+	// origins are the commits of those that are left out, of which something is published still.
+	origins []gitops.Origin
+	// diags are what is wrong with the registrations. They keep nothing from being published.
+	diags diag.List
+}
+
+// hold compiles an environment that has errors once more, with the registrations that are to blame held
+// back, until no error is left. If one is left that is the fault of none of them, the environment fails,
+// and everything that was found is reported.
+func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *compiled {
+	s.begin("finding what was published last of " + first.environment.Name.Value)
+	published, ok := s.lastPublished(ctx, first)
+	if !ok {
+		return first
+	}
+	hold, out := gitops.NewHold(published...), first
+	first.tree = nil // it is large, and of no use
+	for range maxHolds {
+		if ctx.Err() != nil || !hold.Blame(out.fleet, out.assignments, out.diags) {
+			break
+		}
+		out = s.compileHolding(ctx, first, folder, hold)
+		if !out.diags.HasErrors() {
+			out.held = held{hold.Registrations(), hold.Origins(), hold.Diagnostics()}
+			return out
+		}
+	}
+	if out != first {
+		first.diags.Add(slices.DeleteFunc(out.diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
+	}
+	return first
+}
+
+// compileHolding compiles an environment with some registrations held back.
+func (s *session) compileHolding(ctx context.Context, first *compiled, folder fs.FS, hold *gitops.Hold) *compiled {
+	s.begin("compiling " + first.environment.Name.Value + " without what is broken")
+	out := &compiled{environment: first.environment}
+	out.fleet, out.diags = s.compiler.loader.FleetHolding(ctx, first.environment, s.compiler.names, hold)
+	if out.fleet != nil && ctx.Err() == nil {
+		s.compiler.render(ctx, out, folder)
+	}
+	if out.tree == nil {
+		return out
+	}
+	if out.tree.Partial = hold.LeavesOut(); out.tree.Partial && !out.diags.HasErrors() {
+		changes := s.comparedWithPublished(ctx, out, folder)
+		out.diags.Add(s.compiler.loader.Trespasses(ctx, hold, out.fleet, changes))
+	}
+	return out
+}
+
+// lastPublished returns what an environment was published from last in each of its GitOps repositories. It
+// returns false, and adds the reason, if that could not be found out: then nothing may be concluded.
+func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Provenance, bool) {
+	destinations := slices.Clone(s.destinations[of.environment.Name.Value])
+	if len(destinations) == 0 {
+		destinations = s.compiler.loader.OpenDestinations(ctx, of.environment, "")
+	}
+	slices.SortFunc(destinations, func(a, b *gitops.Destination) int {
+		return cmp.Compare(a.Repo.Name.Value, b.Repo.Name.Value)
+	})
+	var published []*gitops.Provenance
+	for _, destination := range destinations {
+		if len(destination.Diags) > 0 {
+			continue // nothing is published there, and the run says why
+		}
+		provenance, err := destination.LastPublished(ctx, of.environment.Name.Value)
+		if err != nil {
+			(&result{compiled: of}).report(destination, err)
+			return nil, false
+		}
+		published = append(published, provenance)
+	}
+	return published, true
+}
+
+// comparedWithPublished compares an environment with the folder that it is to be written to or, without
+// one, with each of its GitOps branches. What cannot be read is reported when it is needed again.
+func (s *session) comparedWithPublished(ctx context.Context, of *compiled, folder fs.FS) []*gitops.Change {
+	published := []fs.FS{folder}
+	if folder == nil {
+		published = nil
+		for _, output := range s.reader.ReadOutputs(ctx, of.fleet) {
+			published = append(published, output.Tree)
+		}
+	}
+	var changes []*gitops.Change
+	for _, old := range published {
+		if change, err := gitops.Compare(ctx, old, of.tree); err == nil {
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}
+
+// holds reports whether something is held back in any environment.
+func (s *session) holds() bool {
+	return slices.ContainsFunc(s.results, func(r *result) bool { return len(r.held.registrations) > 0 })
+}
+
+// told returns all that there is to say of the run: its diagnostics, and what is wrong with what is held
+// back. without says what errors kept from happening; what is held back keeps nothing else from it.
+func (s *session) told(without string) (diag.List, string) {
+	if s.holds() && !s.failed() {
+		without = s.heldSummary()
+	}
+	diags := s.all()
+	for _, r := range s.results {
+		diags.Add(r.held.diags)
+	}
+	return diags.Sorted(), without
+}
+
+// heldSummary says what became of everything that is not held back.
+func (s *session) heldSummary() string {
+	switch {
+	case slices.ContainsFunc(s.results, func(r *result) bool { return r.folder != "" }):
+		return "everything else was written"
+	case slices.ContainsFunc(s.results, func(r *result) bool {
+		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil })
+	}):
+		return "everything else was published"
+	default:
+		return "everything else would be published"
+	}
+}
+
+// verdict is the error that a run ends with that has done what it could.
+func (s *session) verdict() error {
+	if err := verdict(s.all()); err != nil || !s.holds() {
+		return err
+	}
+	return &exitError{code: exitModel}
+}
+
+// heldResult is a registration that is held back, in JSON.
+type heldResult struct {
+	Name string `json:"name"`
+	// Commit is what was compiled instead; empty if what is published stays as it is.
+	Commit string `json:"commit,omitempty"`
+	Why    string `json:"why"`
+}
+
+func heldResults(registrations []gitops.HeldRegistration) []heldResult {
+	var results []heldResult
+	for _, r := range registrations {
+		results = append(results, heldResult{r.Name, r.Commit, r.Why})
+	}
+	return results
+}

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// publishArgs are the arguments that publish the fleet in a folder to the GitOps branch itself.
+func publishArgs(root string, args ...string) []string {
+	return acmeArgs(root, nil, append([]string{"render", "--direct"}, args...)...)
+}
+
+// holdArgs are those with broken registrations held back.
+func holdArgs(root string, args ...string) []string {
+	return publishArgs(root, append([]string{"--keep-last-good"}, args...)...)
+}
+
+// publishedAcme is what is on a GitOps branch: path → content.
+func publishedAcme(t *testing.T, root, branch string) map[string]string {
+	t.Helper()
+	dir := filepath.Join(root, "gitops.git")
+	names, err := gitopstest.Git(dir, "ls-tree", "-r", "--name-only", branch)
+	require.NoError(t, err)
+	files := map[string]string{}
+	for name := range strings.FieldsSeq(names) {
+		files[name], err = gitopstest.Git(dir, "show", branch+":"+name)
+		require.NoError(t, err)
+	}
+	return files
+}
+
+// lastMessage is the message of the last commit on a GitOps branch.
+func lastMessage(t *testing.T, root string) string {
+	t.Helper()
+	message, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "log", "-1", "--format=%B", "dev")
+	require.NoError(t, err)
+	return message
+}
+
+// tipOf is the tip of a branch.
+func tipOf(t *testing.T, root, repo, branch string) string {
+	t.Helper()
+	id, err := gitopstest.Git(filepath.Join(root, repo+".git"), "rev-parse", branch)
+	require.NoError(t, err)
+	return strings.TrimSpace(id)
+}
+
+// breakApp commits files to an application, on top of what it is.
+func breakApp(app string, change gitopstest.Files) func(t *testing.T, root string) {
+	return func(t *testing.T, root string) {
+		files := acmeApp(app, "main")
+		maps.Copy(files, change)
+		addRepo(t, root, app, gitopstest.Commit{Files: files})
+	}
+}
+
+const workloadFile = "workload/workload.yaml"
+
+// faultsOfTenants are what one tenant, app-2, can do to the fleet, and what the run says of it.
+var faultsOfTenants = map[string]struct {
+	fault func(t *testing.T, root string)
+	rule  string
+	// lost says that the commit that went out last cannot be read any more.
+	lost bool
+}{
+	"gone repository": {func(t *testing.T, root string) {
+		require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), filepath.Join(root, "gone")))
+	}, "invalid-repository", true},
+	"gone branch": {func(t *testing.T, root string) {
+		_, err := gitopstest.Git(filepath.Join(root, "app-2.git"), "branch", "-m", "main", "trunk")
+		require.NoError(t, err)
+	}, "branch-not-found", false},
+	"no YAML":       {breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"}), "invalid-yaml", false},
+	"unknown field": {breakApp("app-2", gitopstest.Files{workloadFile: acmeObject("Workload", "app-2", "spec: {targets: []}")}), "unknown-field", false},
+	"foreign kind":  {breakApp("app-2", gitopstest.Files{"type.yaml": acmeObject("ClusterType", "mine", "spec: {reconciler: flux, namespaceService: default}")}), "tenant-kind", false},
+	"stolen workload name": {breakApp("app-2", gitopstest.Files{workloadFile: acmeApp("app-1", "main")[workloadFile]}),
+		"duplicate-object", false},
+	"stolen target": {breakApp("app-2", gitopstest.Files{workloadFile: acmeObject("Workload", "app",
+		"spec: {deploymentTargets: [{name: 1-web, environment: dev, manifests: {repo: r, branch: b, path: .}}]}")}), "target-collision", false},
+	"schema violation": {breakApp("app-2", gitopstest.Files{workloadFile: acmeObject("Workload", "app-2",
+		`spec: {configSchemas: ['{"required": ["REGION"]}'], deploymentTargets: [{name: web, environment: dev, manifests: {repo: r, branch: b, path: .}}]}`)}),
+		"schema-violation", false},
+	"template in a value": {breakApp("app-2", acmeApp("app-2", "'{{ .Namespace }}'")), "tenant-template", false},
+	"missing value": {breakApp("app-2", gitopstest.Files{workloadFile: acmeObject("Workload", "app-2",
+		"spec: {deploymentTargets: [{name: web, environment: dev, manifests: {repo: r, path: .}}]}")}), "no-value", false},
+	"taint": {breakApp("app-2", acmeApp("app-2", `"yes: no #"`)), "tenant-value", false},
+	"too many targets": {breakApp("app-2", gitopstest.Files{workloadFile: acmeObject("Workload", "app-2",
+		"spec: {deploymentTargets: ["+strings.Repeat("{name: web, environment: dev, manifests: {repo: r, branch: b, path: .}},", 1001)+"]}")}), "too-many-targets", false},
+}
+
+// TestR23OneBadTenant breaks one of three tenants, while another one has something new: without the flag
+// nothing is published; with it everything else is, and nothing of the broken one is lost.
+func TestR23OneBadTenant(t *testing.T) {
+	t.Parallel()
+	for name, test := range faultsOfTenants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := acmeFleet(t)
+			main := acmeMain()
+			main["templates.yaml"] = strings.ReplaceAll(main["templates.yaml"], `[{apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Namespace }}"}, data: {branch: "{{ .Branch }}"}}]`,
+				`["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Namespace }}}\ndata: {branch: {{ .Manifests.branch }}}\n"]`)
+			addRepo(t, root, "control-plane", gitopstest.Commit{Files: main})
+			mustRun(t, publishArgs(root)...)
+			good := tipOf(t, root, "app-2", "main")
+			before := publishedAcme(t, root, "dev")
+			require.Contains(t, before, "edge/app-2-web/reconciler.yaml")
+			addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
+			test.fault(t, root)
+
+			got := kalypso(t, publishArgs(root)...)
+			assert.NotEqual(t, exitDone, got.code)
+			assert.Contains(t, got.stderr, "["+test.rule+"]")
+			assert.Contains(t, got.stderr, "nothing was published")
+			assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+
+			got = kalypso(t, holdArgs(root)...)
+			assert.Equal(t, exitModel, got.code, got.stderr)
+			assert.Contains(t, got.stderr, "["+test.rule+"]")
+			assert.Contains(t, got.stderr, ": everything else was published")
+			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
+			after := publishedAcme(t, root, "dev")
+			assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, after), got.stderr)
+			message := lastMessage(t, root)
+			assert.Contains(t, message, "\nHeld back, as broken: 1 registration\n")
+			held := "\nKalypso-Held: app-2 " + good + "\n"
+			if test.lost {
+				held = "\nKalypso-Held: app-2\n"
+			}
+			assert.Contains(t, message, held)
+			assert.Contains(t, message, "app-2@main:. "+good, "what is published of it can be traced")
+
+			got = kalypso(t, holdArgs(root)...)
+			assert.Equal(t, exitModel, got.code, "it is broken still")
+			assert.Contains(t, got.stdout, "up to date")
+		})
+	}
+}
+
+// TestR23Recovery removes what is to be removed once nothing is broken any more.
+func TestR23Recovery(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	gone := filepath.Join(root, "elsewhere")
+	require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), gone))
+	addRepo(t, root, "app-3", gitopstest.Commit{Files: gitopstest.Files{workloadFile: strings.ReplaceAll(acmeApp("app-3", "main")[workloadFile], "web", "api")}})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	files := publishedAcme(t, root, "dev")
+	assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
+	assert.Contains(t, files, "edge/app-3-web/reconciler.yaml", "nobody can tell whose it is")
+	assert.Contains(t, files, "edge/app-3-api/reconciler.yaml")
+
+	require.NoError(t, os.Rename(gone, filepath.Join(root, "app-2.git")))
+	mustRun(t, holdArgs(root)...)
+	files = publishedAcme(t, root, "dev")
+	assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
+	assert.NotContains(t, files, "edge/app-3-web/reconciler.yaml")
+	assert.NotContains(t, lastMessage(t, root), "Held")
+}
+
+// TestR23NeverPublished registers a tenant that was broken from the beginning: it is simply not there.
+func TestR23NeverPublished(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	files := publishedAcme(t, root, "dev")
+	assert.Contains(t, files, "edge/app-1-web/reconciler.yaml")
+	assert.NotContains(t, files, "edge/app-2-web/reconciler.yaml")
+	assert.Contains(t, got.stderr, "not known")
+}
+
+// TestR23ForcePushed forgets the commit that went out last, on the branch and then on the server too.
+func TestR23ForcePushed(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before, good := publishedAcme(t, root, "dev"), tipOf(t, root, "app-2", "main")
+	dir := filepath.Join(root, "app-2.git")
+	_, err := gitopstest.Git(dir, "update-ref", "-d", "refs/heads/main")
+	require.NoError(t, err)
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: gitopstest.Files{workloadFile: "kind: [\n"}})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "it is compiled at "+good[:12])
+	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+
+	_, err = gitopstest.Git(dir, "reflog", "expire", "--expire=now", "--all")
+	require.NoError(t, err)
+	_, err = gitopstest.Git(dir, "gc", "--quiet", "--prune=now")
+	require.NoError(t, err)
+	got = kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "has no commit "+good)
+	assert.Contains(t, got.stderr, "so what is published of it stays as it is")
+	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+}
+
+// TestR23UnknownProvenance takes the trailers away, as squashing may: then nothing of ours is removed.
+func TestR23UnknownProvenance(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	addRepo(t, root, "gitops", gitopstest.Commit{Branch: "squashed", Files: before})
+	_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "update-ref", "refs/heads/dev", "squashed")
+	require.NoError(t, err)
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")))
+}
+
+// TestR23PlatformErrors fails as ever if the platform's own repositories are broken: there is nobody to
+// hold back.
+func TestR23PlatformErrors(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(files gitopstest.Files){
+		"a template for all": func(files gitopstest.Files) {
+			files["templates.yaml"] = strings.ReplaceAll(files["templates.yaml"], ".Branch", ".Manifests.nothing")
+		},
+		"a registration twice": func(files gitopstest.Files) {
+			files["again.yaml"] = acmeObject("WorkloadRegistration", "again", "spec: {workload: {repo: "+acme("app-2")+", branch: main}, workspace: app-2}")
+		},
+		"an object that is none": func(files gitopstest.Files) { files["a.yaml"] = "kind: [\n" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := acmeFleet(t)
+			mustRun(t, publishArgs(root)...)
+			before := publishedAcme(t, root, "dev")
+			breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+			files := acmeMain()
+			breakIt(files)
+			addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+
+			got := kalypso(t, holdArgs(root)...)
+			assert.Equal(t, exitModel, got.code)
+			assert.Contains(t, got.stderr, "nothing was published")
+			assert.NotContains(t, got.stderr, "is held back")
+			assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+		})
+	}
+}
+
+// TestR23KeptFolder lets another tenant name a target like one of a tenant that cannot be read: it must
+// not take its place.
+func TestR23KeptFolder(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), filepath.Join(root, "gone")))
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: gitopstest.Files{
+		workloadFile: acmeApp("app-1", "new")[workloadFile], "workload/other.yaml": strings.ReplaceAll(acmeApp("app-2", "stolen")[workloadFile], acme("app-2"), acme("app-1")),
+	}})
+	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "[kept-folder]")
+	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
+}
+
+// TestR23DryRun shows what would be published, and what is held back, and changes nothing.
+func TestR23DryRun(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before, good := publishedAcme(t, root, "dev"), tipOf(t, root, "app-2", "main")
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+
+	got := kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good", "-o", "json")...)
+	assert.Equal(t, exitModel, got.code, got.stderr)
+	var report struct {
+		Environments []struct {
+			Held    []heldResult
+			Changes []struct{ Plan planResult }
+		}
+		Diagnostics []struct{ Severity, Rule string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &report))
+	require.Len(t, report.Environments, 1)
+	require.Len(t, report.Environments[0].Held, 1)
+	held := report.Environments[0].Held[0]
+	assert.Equal(t, "app-2", held.Name)
+	assert.Equal(t, good, held.Commit)
+	assert.Contains(t, held.Why, workloadFile)
+	require.Len(t, report.Environments[0].Changes, 1)
+	assert.Equal(t, "3 targets on 1 cluster type: +0 ~1 -0 =2", report.Environments[0].Changes[0].Plan.Summary)
+	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"error", "invalid-yaml"})
+	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", gitops.RuleHeldBack})
+
+	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
+	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, ": everything else would be published")
+	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+}
+
+// TestR23OutputFolder writes the rest to a folder, and keeps there what is left out.
+func TestR23OutputFolder(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	out, before := outputBefore(t, root)
+	require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), filepath.Join(root, "gone")))
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+	got := kalypso(t, acmeArgs(root, nil, "render", "--output-dir", out, "--keep-last-good")...)
+	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, ": everything else was written")
+	assert.Equal(t, []string{"out/edge/app-1-web/reconciler.yaml"}, differing(before, everything(t, filepath.Dir(out))))
+}
