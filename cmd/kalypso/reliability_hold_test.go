@@ -327,3 +327,71 @@ func TestR23OutputFolder(t *testing.T) {
 	assert.Contains(t, got.stderr, ": everything else was written")
 	assert.Equal(t, []string{"out/edge/app-1-web/reconciler.yaml"}, differing(before, everything(t, filepath.Dir(out))))
 }
+
+// TestR23Collision lets two tenants take the same new name: nobody can tell who is right, so both are held
+// back.
+func TestR23Collision(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	for _, app := range []string{"app-1", "app-2"} {
+		files := acmeApp(app, "new")
+		files["workload/new.yaml"] = acmeApp("new", "main")[workloadFile]
+		addRepo(t, root, app, gitopstest.Commit{Files: files})
+	}
+	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
+}
+
+// TestR23ControlPlaneGone fails as ever if the platform's own data is gone.
+func TestR23ControlPlaneGone(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	_, err := gitopstest.Git(filepath.Join(root, "control-plane.git"), "branch", "-m", "dev", "gone")
+	require.NoError(t, err)
+	got := kalypso(t, holdArgs(root)...)
+	assert.Equal(t, exitModel, got.code)
+	assert.Contains(t, got.stderr, "[branch-not-found]")
+	assert.Contains(t, got.stderr, "nothing was published")
+	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+}
+
+// TestR23TwoEnvironments holds a tenant back in each environment at the commit that went out there.
+func TestR23TwoEnvironments(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	files := acmeMain()
+	files[".environments/stage.yaml"] = acmeObject("Environment", "stage", "spec: {controlPlane: {repo: "+acme("control-plane")+", branch: stage}}")
+	stage := gitopstest.Files{
+		"base.yaml":   acmeObject("BaseRepo", "main", "spec: {repo: "+acme("control-plane")+", branch: main}"),
+		"gitops.yaml": acmeObject("GitOpsRepo", "stage", "spec: {repo: "+acme("gitops")+", branch: stage}"),
+		"types.yaml":  acmeObject("ClusterType", "store", "spec: {reconciler: flux, namespaceService: default}"),
+		"policy.yaml": acmeObject("SchedulingPolicy", "all", "spec: {}"),
+	}
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files}, gitopstest.Commit{Branch: "stage", Files: stage})
+	inBoth := func(branch string) gitopstest.Files {
+		target := "{name: %, environment: %, manifests: {repo: r, branch: " + branch + ", path: .}}"
+		return gitopstest.Files{workloadFile: acmeObject("Workload", "app-2", "spec: {deploymentTargets: ["+
+			strings.ReplaceAll(target, "%", "dev")+", "+strings.ReplaceAll(target, "%", "stage")+"]}")}
+	}
+	older := addRepo(t, root, "app-2", gitopstest.Commit{Files: inBoth("older")})[0]
+	both := []string{"--env", "stage", "--create-branch"}
+	mustRun(t, publishArgs(root, both...)...)
+	newer := addRepo(t, root, "app-2", gitopstest.Commit{Files: inBoth("newer")})[0]
+	mustRun(t, publishArgs(root)...)
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+
+	got := kalypso(t, holdArgs(root, both...)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "it is compiled at "+newer[:12])
+	assert.Contains(t, got.stderr, "it is compiled at "+older[:12])
+	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-2-dev/reconciler.yaml"], "branch: newer")
+	assert.Contains(t, publishedAcme(t, root, "stage")["store/app-2-stage/reconciler.yaml"], "branch: older")
+}
