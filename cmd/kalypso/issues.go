@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -37,7 +38,7 @@ func (s *session) reportIssue(ctx context.Context, result *result, destination *
 		return err
 	}
 	name := result.environment.Name.Value
-	switch failed := result.diags.HasErrors(); {
+	switch failed := result.diags.HasErrors() || len(result.held.registrations) > 0; {
 	case repo == nil && note == "":
 		return nil // it has no issues
 	case repo == nil:
@@ -67,7 +68,7 @@ func (s *session) failures(result *result) string {
 	if result.fleet != nil {
 		r.commits.add(result.fleet.Sources)
 	}
-	for _, d := range result.diags.Sorted() {
+	for _, d := range append(slices.Clone(result.diags), result.held.diags...).Sorted() {
 		if d.Severity == diag.Error {
 			r.diags = append(r.diags, d)
 		}
@@ -76,7 +77,11 @@ func (s *session) failures(result *result) string {
 	if s.workflow != nil {
 		here = s.workflow.repo
 	}
-	return fmt.Sprintf("The environment %s cannot be published, so its clusters keep what they have: %s.\n\n%s\n%s",
-		inertCode(result.environment.Name.Value), diag.Plural(len(r.diags), "error"), diagnosticsTable(r, here, issueRoom),
+	become := "cannot be published, so its clusters keep what they have"
+	if !result.diags.HasErrors() {
+		become = "is published without what is broken in " + diag.Plural(len(result.held.registrations), "registration")
+	}
+	return fmt.Sprintf("The environment %s %s: %s.\n\n%s\n%s",
+		inertCode(result.environment.Name.Value), become, diag.Plural(len(r.diags), "error"), diagnosticsTable(r, here, issueRoom),
 		"The next run that succeeds closes this issue.")
 }
