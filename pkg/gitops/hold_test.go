@@ -80,7 +80,8 @@ func TestHoldBlame(t *testing.T) {
 	}{
 		"a file of the registration": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
-			errorAt(inFile("a", "w.yaml", 1)), []string{"a old"},
+			errorAt(inFile("a", "w.yaml", 1)),
+			[]string{"a old"},
 		},
 		"a file of nobody": {
 			func(j *jury) { j.register("a", "a", "./app/", "new", "old") },
@@ -92,7 +93,8 @@ func TestHoldBlame(t *testing.T) {
 		},
 		"the value that names the repository": {
 			func(j *jury) { j.register("a", "a", ".", "", "old") },
-			errorAt(inFile("control-plane", "a.yaml", 5)), []string{"a old"},
+			errorAt(inFile("control-plane", "a.yaml", 5)),
+			[]string{"a old"},
 		},
 		"another value of the registration": {
 			func(j *jury) { j.register("a", "a", ".", "", "old") },
@@ -101,11 +103,13 @@ func TestHoldBlame(t *testing.T) {
 		"nowhere": {func(j *jury) { j.register("a", "a", ".", "new", "old") }, errorAt(diag.Place{}), nil},
 		"never published": {
 			func(j *jury) { j.register("a", "a", ".", "new", "") },
-			errorAt(inFile("a", "w.yaml", 1)), []string{"a "},
+			errorAt(inFile("a", "w.yaml", 1)),
+			[]string{"a "},
 		},
 		"broken as it went out": {
 			func(j *jury) { j.register("a", "a", ".", "old", "old") },
-			errorAt(inFile("a", "w.yaml", 1)), []string{"a "},
+			errorAt(inFile("a", "w.yaml", 1)),
+			[]string{"a "},
 		},
 		"a folder in a folder": {
 			func(j *jury) {
@@ -113,11 +117,13 @@ func TestHoldBlame(t *testing.T) {
 				j.register("part", "a", "part", "new", "older")
 				j.register("other", "a", "other", "new", "old")
 			},
-			errorAt(inFile("a", "part/w.yaml", 1)), []string{"all old", "part older"},
+			errorAt(inFile("a", "part/w.yaml", 1)),
+			[]string{"all old", "part older"},
 		},
 		"workloads in the control plane's repository": {
 			func(j *jury) { j.register("a", "control-plane", "apps", "new", "old") },
-			errorAt(inFile("control-plane", "apps/w.yaml", 1)), []string{"a old"},
+			errorAt(inFile("control-plane", "apps/w.yaml", 1)),
+			[]string{"a old"},
 		},
 		"the control plane's own file, registered too": {
 			func(j *jury) { j.register("a", "control-plane", ".", "new", "old") },
@@ -128,29 +134,34 @@ func TestHoldBlame(t *testing.T) {
 				j.register("a", "a", ".", "old", "old")
 				j.register("b", "b", ".", "new", "old")
 			},
-			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")), []string{"b old"},
+			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
+			[]string{"b old"},
 		},
 		"a collision of two that changed": {
 			func(j *jury) {
 				j.register("a", "a", ".", "new", "")
 				j.register("b", "b", ".", "new", "old")
 			},
-			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")), []string{"a ", "b old"},
+			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
+			[]string{"a ", "b old"},
 		},
 		"a collision of two that did not": {
 			func(j *jury) {
 				j.register("a", "a", ".", "old", "old")
 				j.register("b", "b", ".", "old", "old")
 			},
-			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")), []string{"a ", "b "},
+			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
+			[]string{"a ", "b "},
 		},
 		"a collision with the platform": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
-			errorAt(template, diag.See(inFile("a", "w.yaml", 1), "first")), []string{"a old"},
+			errorAt(template, diag.See(inFile("a", "w.yaml", 1), "first")),
+			[]string{"a old"},
 		},
 		"a template with what changed": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
-			errorAt(template, concerning(targetOf("a", "."))), []string{"a old"},
+			errorAt(template, concerning(targetOf("a", "."))),
+			[]string{"a old"},
 		},
 		"a template with what did not change": {
 			func(j *jury) {
@@ -164,7 +175,8 @@ func TestHoldBlame(t *testing.T) {
 				j.register("a", "a", ".", "new", "")
 				j.register("b", "b", ".", "old", "old")
 			},
-			errorAt(template, concerning(targetOf("a", "."))), []string{"a "},
+			errorAt(template, concerning(targetOf("a", "."))),
+			[]string{"a "},
 		},
 		"a template with something new, alone": {
 			func(j *jury) { j.register("a", "a", ".", "new", "") },
@@ -172,7 +184,8 @@ func TestHoldBlame(t *testing.T) {
 		},
 		"the same place registered twice": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
-			diag.List{{Severity: diag.Error, Rule: ruleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}}, nil,
+			diag.List{{Severity: diag.Error, Rule: ruleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}},
+			nil,
 		},
 		"one of two errors": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
@@ -204,7 +217,7 @@ func TestHoldSteps(t *testing.T) {
 	at := place{acmeRepo("shop"), "main", "."}
 	hold := NewHold(nil, &j.last, &Provenance{Origins: []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: "other"}}})
 	commit, leftOut := hold.commitOf(at)
-	assert.Equal(t, "", commit)
+	assert.Empty(t, commit)
 	assert.False(t, leftOut)
 	assert.False(t, hold.Blame(nil, nil, nil), "nothing was read")
 
