@@ -40,14 +40,29 @@ func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *comp
 		}
 		out = s.compileHolding(ctx, first, folder, hold)
 		if !out.diags.HasErrors() {
-			out.held = held{hold.Registrations(), hold.Origins(), hold.Diagnostics()}
-			return out
+			return s.acquit(ctx, out, folder, hold)
 		}
 	}
 	if out != first {
 		first.diags.Add(slices.DeleteFunc(out.diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
 	}
 	return first
+}
+
+// acquit compiles an environment once more without holding back those that only others have collided with,
+// and notes what stays held back.
+func (s *session) acquit(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) *compiled {
+	var trial *compiled
+	fair := hold.Acquit(func(h *gitops.Hold) bool {
+		trial = nil // one of them is large enough
+		trial = s.compileHolding(ctx, out, folder, h)
+		return ctx.Err() == nil && !trial.diags.HasErrors()
+	})
+	if fair != hold {
+		out = trial
+	}
+	out.held = held{fair.Registrations(), fair.Origins(), fair.Diagnostics()}
+	return out
 }
 
 // compileHolding compiles an environment with some registrations held back.

@@ -399,3 +399,19 @@ func TestR23TwoEnvironments(t *testing.T) {
 	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-2-dev/reconciler.yaml"], "branch: newer")
 	assert.Contains(t, publishedAcme(t, root, "stage")["store/app-2-stage/reconciler.yaml"], "branch: older")
 }
+
+// TestR23StolenFromTheBusy steals a name from a tenant that has something new itself: that one is published.
+func TestR23StolenFromTheBusy(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	breakApp("app-2", gitopstest.Files{workloadFile: acmeApp("app-1", "main")[workloadFile]})(t, root)
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
+	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
+	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+}

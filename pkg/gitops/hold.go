@@ -40,6 +40,9 @@ type heldBack struct {
 	// why is what is wrong with it as it is now, again what is wrong with the commit that went out last.
 	why   diag.List
 	again string
+	// rivals are those that it collides with; sure says that something is wrong with it by itself.
+	rivals []place
+	sure   bool
 }
 
 // NewHold returns a Hold of nothing. published says what the environment was compiled from when it was
@@ -102,7 +105,7 @@ func (h *Hold) LeavesOut() bool {
 //
 // An error is the fault of a registration if it is at the place that the registration names, or in a file
 // below it. Where several are at fault, as if they collide, only those are held that are not what went out
-// last; if all of them or none of them are, all. An error that is in the platform's files but came up with
+// last; if all of them or none of them are, all: see Acquit. An error that is in the platform's files but came up with
 // targets of registrations only is theirs if each has changed since it went out, as long as there is
 // reason to think that others fare better.
 func (h *Hold) Blame(fleet *model.Fleet, assignments []schedule.Assignment, diags diag.List) bool {
@@ -110,7 +113,7 @@ func (h *Hold) Blame(fleet *model.Fleet, assignments []schedule.Assignment, diag
 		return false
 	}
 	inquiry := newInquiry(h, fleet, assignments)
-	guilty := map[*suspect]diag.List{}
+	guilty := map[*suspect]*heldBack{}
 	for _, d := range diags.Sorted() {
 		if d.Severity != diag.Error {
 			continue
@@ -120,27 +123,41 @@ func (h *Hold) Blame(fleet *model.Fleet, assignments []schedule.Assignment, diag
 			return false
 		}
 		for _, s := range found {
-			guilty[s] = append(guilty[s], d)
+			if guilty[s] == nil {
+				guilty[s] = &heldBack{registration: s.registration, commit: s.next()}
+			}
+			guilty[s].charge(d, s, found)
 		}
 	}
-	for s, why := range guilty {
-		h.holdBack(s, why)
+	for s, charged := range guilty {
+		h.holdBack(s, charged)
 	}
 	return len(guilty) > 0
 }
 
+// charge notes an error for which a registration is to blame, together with others.
+func (b *heldBack) charge(d diag.Diagnostic, s *suspect, all []*suspect) {
+	b.why = append(b.why, d)
+	b.sure = b.sure || len(all) == 1
+	for _, other := range all {
+		if other != s {
+			b.rivals = append(b.rivals, other.place)
+		}
+	}
+}
+
 // holdBack takes the next step with a registration: back to the commit that went out last, then out.
-func (h *Hold) holdBack(s *suspect, why diag.List) {
+func (h *Hold) holdBack(s *suspect, charged *heldBack) {
 	if held := h.held[s.place]; held != nil {
-		held.commit, held.again = "", why[0].Message
+		held.commit, held.again = "", charged.why[0].Message
+		held.rivals, held.sure = append(held.rivals, charged.rivals...), held.sure || charged.sure
 		return
 	}
-	held := &heldBack{registration: s.registration, commit: s.next(), why: why}
-	if held.commit == "" && h.last[s.place] != "" {
-		held.again = "it is the one that is broken now"
+	if charged.commit == "" && s.last != "" {
+		charged.again = "it is the one that is broken now"
 	}
-	h.held[s.place] = held
-	h.errors.Add(why)
+	h.held[s.place] = charged
+	h.errors.Add(charged.why)
 }
 
 // inOrder returns what is held back, in order of name.

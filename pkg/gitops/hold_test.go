@@ -241,6 +241,57 @@ func TestHoldSteps(t *testing.T) {
 	assert.False(t, hold.Blame(j.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))), "it is not there any more")
 }
 
+// TestHoldAcquit lets those go that did nothing but have what others take.
+func TestHoldAcquit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		// broken says that b is broken by itself too.
+		broken bool
+		// fails are those with whom nothing works unless they are held back.
+		fails string
+		want  string
+		asked int
+	}{
+		"one takes what the other has": {fails: "b", want: "b", asked: 3},
+		"both take something new":      {fails: "", want: "ab", asked: 2},
+		"both are wrong":               {fails: "ab", want: "ab", asked: 2},
+		"one is broken as well":        {broken: true, want: "b", asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJury()
+			j.register("a", "a", ".", "new", "old")
+			j.register("b", "b", ".", "new", "old")
+			errors := errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first"))
+			if test.broken {
+				errors = append(errors, errorAt(inFile("b", "w.yaml", 2))...)
+			}
+			hold := NewHold(&j.last)
+			require.True(t, hold.Blame(j.fleet, nil, errors))
+			names := func(h *Hold) string {
+				var all string
+				for _, held := range h.Registrations() {
+					all += held.Name
+				}
+				return all
+			}
+			asked := 0
+			fair := hold.Acquit(func(h *Hold) bool {
+				asked++
+				for _, name := range strings.Split(test.fails, "") {
+					if !strings.Contains(names(h), name) {
+						return false
+					}
+				}
+				return true
+			})
+			assert.Equal(t, test.want, names(fair))
+			assert.Equal(t, test.asked, asked)
+			assert.Equal(t, "ab", names(hold), "it stays what it was")
+		})
+	}
+}
+
 // TestComparePartial removes nothing that a partial output does not have, but for what is in the folders
 // that it has.
 func TestComparePartial(t *testing.T) {
