@@ -415,3 +415,18 @@ func TestR23StolenFromTheBusy(t *testing.T) {
 	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 }
+
+// TestR23HostDown loses the server of two tenants: what is published of them stays, and the exit code is
+// that of a broken tenant.
+func TestR23HostDown(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+	down := map[string]string{"app-2": "http://127.0.0.1:1/app-2", "app-3": "http://127.0.0.1:1/app-3"}
+	got := kalypso(t, acmeArgs(root, down, "render", "--direct", "--keep-last-good")...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "[host-unreachable]")
+	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+}
