@@ -4,6 +4,7 @@ GO       ?= go
 FUZZTIME ?= 10s
 BENCH    ?= .
 SIZES    ?= 1k,10k,100k,112500
+PUBLISH  ?= 100k
 
 # Tools are pinned in a module of their own, so that none of them decides a version of ours.
 TOOL := $(GO) tool -modfile=tools/go.mod
@@ -12,7 +13,7 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./kalypso
@@ -47,6 +48,10 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 bench: ## compile large fleets of SIZES (1k,10k,100k,112500), beside tar
 	$(GO) test -run '^$$' -bench Compile -benchmem ./cmd/kalypso
 	$(GO) run ./hack/bench -sizes '$(SIZES)'
+
+.PHONY: bench-publish
+bench-publish: ## publish a large output to a git server on loopback, beside git itself (minutes)
+	$(GO) run ./hack/bench -publish -sizes '$(PUBLISH)'
 
 .PHONY: microbench
 microbench: ## run the benchmarks that match BENCH (all)

@@ -1,5 +1,6 @@
 // Command bench measures kalypso as it is used: whole runs of the binary over large generated fleets, beside the tar
-// that would only write the same files. It prints a table in Markdown.
+// that would only write the same files. With -publish it measures publishing instead, beside git. It prints a table in
+// Markdown.
 package main
 
 import (
@@ -31,6 +32,9 @@ type options struct {
 	sizes []fleettest.Size
 	// dir is where the temporary files are; empty for the system's own place.
 	dir string
+	// publish measures publishing, rounds times.
+	publish bool
+	rounds  int
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -42,13 +46,18 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	names := flags.String("sizes", strings.Join(all, ","), "the `fleets` to compile, by number of assignments")
 	dir := flags.String("dir", "", "the `folder` for temporary files, on the file system to measure (default: the system's)")
+	publish := flags.Bool("publish", false, "measure publishing to a git server on loopback")
+	rounds := flags.Int("rounds", usualRounds, "how `often` each way of publishing is measured")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
+	}
+	if *rounds < 1 {
+		return options{}, fmt.Errorf("-rounds %d: at least one is needed", *rounds)
 	}
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o := options{dir: *dir}
+	o := options{dir: *dir, publish: *publish, rounds: *rounds}
 	for name := range strings.SplitSeq(*names, ",") {
 		size, err := fleettest.Named(name)
 		if err != nil {
@@ -61,6 +70,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 
 // run measures what args ask for, says on stderr what it is doing, and prints the table to stdout.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	if len(args) > 0 && args[0] == childFlag {
+		c, err := parseChild(args[1:])
+		if err != nil {
+			return err
+		}
+		return c.run(ctx)
+	}
 	options, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -83,11 +99,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	var rows []row
 	for _, size := range options.sizes {
-		more, err := b.measure(ctx, size)
+		more, err := b.rows(ctx, size, options)
 		if err != nil {
 			return fmt.Errorf("%s: %w", size.Name, err)
 		}
 		rows = append(rows, more...)
 	}
 	return printTable(stdout, rows)
+}
+
+// rows measures what the options ask for.
+func (b *bench) rows(ctx context.Context, size fleettest.Size, o options) ([]row, error) {
+	if o.publish {
+		defer b.removePublished()
+		return b.measurePublishing(ctx, size, o.rounds)
+	}
+	return b.measure(ctx, size)
 }

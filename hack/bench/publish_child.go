@@ -1,0 +1,150 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// The ways in which the program runs itself, so that what publishing takes can be told from what
+// compiling does.
+const (
+	// childTree only makes the output.
+	childTree = "tree"
+	// childChange publishes what it knows to have changed, childCompare finds that out.
+	childChange  = "change"
+	childCompare = "compare"
+	// childServe is the git server.
+	childServe = "serve"
+)
+
+// child is one such run.
+type child struct {
+	way               string
+	size              fleettest.Size
+	controlPlane, url string
+	root              string
+}
+
+func parseChild(args []string) (child, error) {
+	flags := flag.NewFlagSet("child", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	size := flags.String("size", "", "")
+	c := child{}
+	flags.StringVar(&c.way, "way", "", "")
+	flags.StringVar(&c.root, "root", "", "")
+	flags.StringVar(&c.url, "url", "", "")
+	flags.StringVar(&c.controlPlane, "control-plane", "", "")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	if c.way == childServe {
+		return c, nil
+	}
+	var err error
+	c.size, err = fleettest.Named(*size)
+	return c, err
+}
+
+func (c child) run(ctx context.Context) error {
+	switch c.way {
+	case childTree:
+		_, err := c.tree()
+		return err
+	case childServe:
+		return serve(c.root, os.Stdin, os.Stdout)
+	}
+	reader, err := gitops.NewReader(gitops.Options{Replace: []string{gitOpsRepo + "=" + c.url}})
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	destination, err := c.destination(ctx, reader)
+	if err != nil {
+		return err
+	}
+	output := reader.ReadOutput(ctx, destination.Repo)
+	if output.Tree == nil {
+		return fmt.Errorf("the GitOps branch cannot be read: %v", output.Diags)
+	}
+	change, err := c.change(ctx, output)
+	if err != nil {
+		return err
+	}
+	publication := gitops.Publication{
+		Destination: destination, Output: output, Change: change,
+		Report:         gitops.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
+		PublishOptions: gitops.PublishOptions{Author: gitops.Identity{Name: "Bench", Email: "bench@example.com"}},
+	}
+	published, err := publication.Publish(ctx)
+	if err == nil && !published.Pushed {
+		err = errors.New("nothing was pushed")
+	}
+	return err
+}
+
+// tree is the output, as rendering gives it.
+func (c child) tree() (*render.Tree, error) {
+	tree := &render.Tree{Files: make([]render.File, 0, 3*c.size.Assignments()+c.size.ClusterTypes)}
+	var assignment schedule.Assignment // which one it is does not matter
+	err := synthetic(c.size)(func(name, content string) error {
+		file := render.File{Path: name, Content: render.NewText(content), Assignment: &assignment}
+		if path.Base(name) == render.ReadmeFile {
+			file.Assignment = nil
+		}
+		tree.Files = append(tree.Files, file)
+		return nil
+	})
+	slices.SortFunc(tree.Files, func(a, b render.File) int { return cmp.Compare(a.Path, b.Path) })
+	return tree, err
+}
+
+func (c child) destination(ctx context.Context, reader *gitops.Reader) (*gitops.Destination, error) {
+	loader := gitops.NewLoader(reader, gitops.ControlPlane{Repo: c.controlPlane, Options: model.DefaultOptions()})
+	environments, diags := loader.Environments(ctx)
+	if len(environments) != 1 {
+		return nil, fmt.Errorf("%d environments: %v", len(environments), diags)
+	}
+	destinations := loader.OpenDestinations(ctx, environments[0], "")
+	if len(destinations) != 1 || len(destinations[0].Diags) > 0 {
+		return nil, fmt.Errorf("the destinations cannot be opened: %v", destinations)
+	}
+	return destinations[0], nil
+}
+
+// change is what is to be published.
+func (c child) change(ctx context.Context, output gitops.Output) (*gitops.Change, error) {
+	if c.way == childCompare {
+		tree, err := c.tree()
+		if err != nil {
+			return nil, err
+		}
+		return gitops.Compare(ctx, output.Tree, tree)
+	}
+	all := synthetic(c.size)
+	chosen, err := all.changing()
+	if err != nil {
+		return nil, err
+	}
+	change := &gitops.Change{}
+	err = all.only(chosen)(func(path, content string) error {
+		change.Files = append(change.Files, gitops.FileChange{
+			Path: path, Action: gitops.Changed, Old: []byte(before(content)), New: render.NewText(content),
+		})
+		return nil
+	})
+	slices.SortFunc(change.Files, func(a, b gitops.FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	return change, err
+}
