@@ -62,7 +62,7 @@ func readPack(r io.Reader, limits packLimits) (*pack, error) {
 	p := packReader{
 		scanner: packfile.NewScanner(source),
 		limits:  limits,
-		pack:    &pack{objects: map[plumbing.Hash]packObject{}},
+		pack:    &pack{},
 		hash:    hash.New(crypto.SHA1),
 		byID:    map[plumbing.Hash][]pendingDelta{},
 		byEntry: map[int][]pendingDelta{},
@@ -109,6 +109,7 @@ type packReader struct {
 	limits  packLimits
 	pack    *pack
 	hash    hash.Hash
+	slab    slab
 	// total and skipped count what was inflated to be kept and to be passed over.
 	total, skipped int64
 
@@ -122,8 +123,9 @@ type packReader struct {
 
 type packEntry struct {
 	offset int64
-	object packObject
-	state  entryState
+	// id is that of the object, once it is known.
+	id    plumbing.Hash
+	state entryState
 }
 
 type entryState uint8
@@ -146,6 +148,10 @@ type pendingBase struct {
 	id    plumbing.Hash
 }
 
+// roomAhead is for how many objects there is room before they come: enough for most packs, and little
+// enough for one that only says that it has so many.
+const roomAhead = 1 << 17
+
 func (p *packReader) read() error {
 	_, count, err := p.scanner.Header()
 	if err != nil {
@@ -154,6 +160,8 @@ func (p *packReader) read() error {
 	if int64(count) > int64(p.limits.objects) {
 		return packLimitError{fmt.Sprintf("it has %d objects, more than %d", count, p.limits.objects)}
 	}
+	room := min(int(count), roomAhead)
+	p.entries, p.pack.objects = make([]packEntry, 0, room), make(map[plumbing.Hash]packObject, room)
 	for range count {
 		if err := p.next(); err != nil {
 			return err
@@ -218,7 +226,7 @@ func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
 		}
 		return p.keep(entry, packObject{kind: header.Type, size: header.Length}, p.sum())
 	}
-	data, err := p.inflated(header.Length)
+	data, err := p.inflated(p.slab.room(header.Length), header.Length)
 	if err != nil {
 		return err
 	}
@@ -232,7 +240,7 @@ func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
 		p.drop(entry)
 		return p.inflate(io.Discard, header.Length)
 	}
-	delta, err := p.inflated(header.Length)
+	delta, err := p.inflated(make([]byte, 0, header.Length), header.Length)
 	if err != nil {
 		return err
 	}
@@ -258,7 +266,7 @@ func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
 		p.waiting++
 		return nil
 	default:
-		return p.apply(entry, p.entries[base].object, delta)
+		return p.apply(entry, p.pack.objects[p.entries[base].id], delta)
 	}
 }
 
@@ -309,7 +317,7 @@ func (p *packReader) keep(entry int, object packObject, id plumbing.Hash) error 
 		base := work[len(work)-1]
 		work = work[:len(work)-1]
 		for _, d := range p.claim(base) {
-			made, ok, err := p.patch(p.entries[base.entry].object, d.delta)
+			made, ok, err := p.patch(p.pack.objects[base.id], d.delta)
 			if err != nil {
 				return err
 			}
@@ -335,7 +343,7 @@ func (p *packReader) claim(base pendingBase) []pendingDelta {
 }
 
 func (p *packReader) define(entry int, object packObject, id plumbing.Hash) {
-	p.entries[entry].object, p.entries[entry].state = object, entryKnown
+	p.entries[entry].id, p.entries[entry].state = id, entryKnown
 	p.pack.objects[id] = object
 }
 
@@ -344,9 +352,28 @@ func (p *packReader) drop(entry int) {
 	p.pack.dropped++
 }
 
-// inflated reads the content of the next object, which is size bytes long.
-func (p *packReader) inflated(size int64) ([]byte, error) {
-	w := fixedWriter{data: make([]byte, 0, size)}
+// slab is where small objects lie side by side: alone each would take up to an eighth more. They come
+// and go with their pack anyway.
+type slab struct{ free []byte }
+
+const slabSize = 64 << 10
+
+// room returns an empty slice that has room for size bytes.
+func (s *slab) room(size int64) []byte {
+	if size > slabSize/16 {
+		return make([]byte, 0, size)
+	}
+	if int64(len(s.free)) < size {
+		s.free = make([]byte, slabSize)
+	}
+	room := s.free[:0:size]
+	s.free = s.free[size:]
+	return room
+}
+
+// inflated reads the content of the next object, which is size bytes long, into the room for it.
+func (p *packReader) inflated(room []byte, size int64) ([]byte, error) {
+	w := fixedWriter{data: room}
 	if err := p.inflate(&w, size); err != nil {
 		return nil, err
 	}
