@@ -35,6 +35,8 @@ type options struct {
 	// publish measures publishing, rounds times.
 	publish bool
 	rounds  int
+	// only names a kind of output that is published; empty for all.
+	only string
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -48,8 +50,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	dir := flags.String("dir", "", "the `folder` for temporary files, on the file system to measure (default: the system's)")
 	publish := flags.Bool("publish", false, "measure publishing to a git server on loopback")
 	rounds := flags.Int("rounds", usualRounds, "how `often` each way of publishing is measured")
+	only := flags.String("only", "", "publish just `what`: "+syntheticOutput+" or "+fleetOutput)
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
+	}
+	if *only != "" && *only != syntheticOutput && *only != fleetOutput {
+		return options{}, fmt.Errorf("-only %q: there are %s and %s", *only, syntheticOutput, fleetOutput)
 	}
 	if *rounds < 1 {
 		return options{}, fmt.Errorf("-rounds %d: at least one is needed", *rounds)
@@ -57,7 +63,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o := options{dir: *dir, publish: *publish, rounds: *rounds}
+	o := options{dir: *dir, publish: *publish, rounds: *rounds, only: *only}
 	for name := range strings.SplitSeq(*names, ",") {
 		size, err := fleettest.Named(name)
 		if err != nil {
@@ -112,7 +118,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 func (b *bench) rows(ctx context.Context, size fleettest.Size, o options) ([]row, error) {
 	if o.publish {
 		defer b.removePublished()
-		return b.measurePublishing(ctx, size, o.rounds)
+		return b.measurePublishing(ctx, size, o)
 	}
 	return b.measure(ctx, size)
 }

@@ -23,14 +23,14 @@ type scene struct {
 // publisher measures publishing to a git server on loopback.
 type publisher struct {
 	*bench
-	size   fleettest.Size
-	rounds int
-	url    string
-	self   string
+	options
+	size fleettest.Size
+	url  string
+	self string
 }
 
 // measurePublishing returns the rows of a size.
-func (b *bench) measurePublishing(ctx context.Context, size fleettest.Size, rounds int) ([]row, error) {
+func (b *bench) measurePublishing(ctx context.Context, size fleettest.Size, o options) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (b *bench) measurePublishing(ctx context.Context, size fleettest.Size, roun
 		return nil, err
 	}
 	defer stop()
-	p := &publisher{bench: b, size: size, rounds: rounds, url: url + "/gitops.git", self: self}
+	p := &publisher{bench: b, options: o, size: size, url: url + "/gitops.git", self: self}
 	if err := p.renderFleet(ctx); err != nil {
 		return nil, err
 	}
@@ -68,6 +68,9 @@ func (p *publisher) renderFleet(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(p.controlPlane(), fleettest.Environment, "gitops-repo.yaml"), []byte(repo), 0o600); err != nil {
 		return err
 	}
+	if p.only == syntheticOutput {
+		return nil
+	}
 	_, err := measure(ctx, p.path("kalypso"), append([]string{"render", "--output-dir", p.path("out")}, p.flags()...)...)
 	return err
 }
@@ -88,12 +91,15 @@ func (p *publisher) scenes() ([]*scene, error) {
 		first []*task
 	}{
 		{
-			"synthetic", synthetic(p.size),
+			syntheticOutput, synthetic(p.size),
 			[]*task{p.child(childTree), p.child(childChange), p.child(childCompare)},
 			[]*task{p.child(childTree), p.child(childCompare)},
 		},
-		{"fleet", rendered(p.path("out")), []*task{p.render()}, []*task{p.render()}},
+		{fleetOutput, rendered(p.path("out")), []*task{p.render()}, []*task{p.render()}},
 	} {
+		if p.only != "" && p.only != kind.name {
+			continue
+		}
 		chosen, err := kind.files.changing()
 		if err != nil {
 			return nil, err
@@ -114,7 +120,7 @@ func (p *publisher) git(name, script string) *task {
 
 func (p *publisher) child(way string) *task {
 	names := map[string]string{childTree: "make the output", childChange: "publish what changed", childCompare: "make, compare, publish"}
-	return &task{name: names[way], command: []string{p.self, childFlag, "-way", way, "-size", p.size.Name, "-control-plane", p.controlPlane(), "-url", p.url}}
+	return &task{name: names[way], command: []string{p.self, childFlag, "-way", way, "-size", p.size.Name, "-control-plane", p.controlPlane(), "-url", p.url, "-scene", p.path("scene")}}
 }
 
 func (p *publisher) render() *task {
@@ -124,11 +130,19 @@ func (p *publisher) render() *task {
 // gitOpsRepo stands for the URL of the server: only what comes from the command line may be http.
 const gitOpsRepo = "https://git.example.com/acme/gitops"
 
+// The kinds of output that are published.
+const (
+	syntheticOutput = "synthetic"
+	fleetOutput     = "fleet"
+)
+
 const (
 	renderPublishTask = "kalypso render"
 	// childFlag comes first where the program runs itself.
 	childFlag = "-child"
 	ofGit     = "git: "
+	// namesFile lists where the files go that change.
+	namesFile = "names"
 )
 
 // measureScene lets the tasks take turns, after one round to warm up.
@@ -206,7 +220,7 @@ func (p *publisher) writeChanges(s *scene, dir string) error {
 		err = os.WriteFile(filepath.Join(dir, "sources"), []byte(sources.String()), 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "names"), []byte(names.String()), 0o600)
+		err = os.WriteFile(filepath.Join(dir, namesFile), []byte(names.String()), 0o600)
 	}
 	return err
 }

@@ -9,7 +9,10 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -35,7 +38,8 @@ type child struct {
 	way               string
 	size              fleettest.Size
 	controlPlane, url string
-	root              string
+	// scene is the folder of what is published, root that of what is served.
+	scene, root string
 }
 
 func parseChild(args []string) (child, error) {
@@ -45,6 +49,7 @@ func parseChild(args []string) (child, error) {
 	c := child{}
 	flags.StringVar(&c.way, "way", "", "")
 	flags.StringVar(&c.root, "root", "", "")
+	flags.StringVar(&c.scene, "scene", "", "")
 	flags.StringVar(&c.url, "url", "", "")
 	flags.StringVar(&c.controlPlane, "control-plane", "", "")
 	if err := flags.Parse(args); err != nil {
@@ -79,12 +84,12 @@ func (c child) run(ctx context.Context) error {
 	if output.Tree == nil {
 		return fmt.Errorf("the GitOps branch cannot be read: %v", output.Diags)
 	}
-	change, err := c.change(ctx, output)
+	tree, change, err := c.change(ctx, output)
 	if err != nil {
 		return err
 	}
 	publication := gitops.Publication{
-		Destination: destination, Output: output, Change: change,
+		Destination: destination, Output: output, Tree: tree, Change: change,
 		Report:         gitops.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
 		PublishOptions: gitops.PublishOptions{Author: gitops.Identity{Name: "Bench", Email: "bench@example.com"}},
 	}
@@ -107,7 +112,7 @@ func (c child) tree() (*render.Tree, error) {
 		tree.Files = append(tree.Files, file)
 		return nil
 	})
-	slices.SortFunc(tree.Files, func(a, b render.File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(tree.Files, byPath)
 	return tree, err
 }
 
@@ -124,27 +129,44 @@ func (c child) destination(ctx context.Context, reader *gitops.Reader) (*gitops.
 	return destinations[0], nil
 }
 
-// change is what is to be published.
-func (c child) change(ctx context.Context, output gitops.Output) (*gitops.Change, error) {
-	if c.way == childCompare {
-		tree, err := c.tree()
-		if err != nil {
-			return nil, err
-		}
-		return gitops.Compare(ctx, output.Tree, tree)
+// change is what is to be published: the output, or as much of it as is needed, and what is new in it.
+func (c child) change(ctx context.Context, output gitops.Output) (*render.Tree, *gitops.Change, error) {
+	if c.way == childChange {
+		return c.known()
 	}
-	all := synthetic(c.size)
-	chosen, err := all.changing()
+	tree, err := c.tree()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	change := &gitops.Change{}
-	err = all.only(chosen)(func(path, content string) error {
-		change.Files = append(change.Files, gitops.FileChange{
-			Path: path, Action: gitops.Changed, Old: []byte(before(content)), New: render.NewText(content),
-		})
-		return nil
-	})
-	slices.SortFunc(change.Files, func(a, b gitops.FileChange) int { return cmp.Compare(a.Path, b.Path) })
-	return change, err
+	change, err := gitops.Compare(ctx, output.Tree, tree)
+	return tree, change, err
 }
+
+// known reads what changes from the files that the scripts of git use.
+func (c child) known() (*render.Tree, *gitops.Change, error) {
+	names, err := os.ReadFile(filepath.Join(c.scene, namesFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, change := &render.Tree{}, &gitops.Change{}
+	for i, name := range strings.Fields(string(names)) {
+		content, err := os.ReadFile(filepath.Join(c.scene, strconv.Itoa(i+1)))
+		if err != nil {
+			return nil, nil, err
+		}
+		text := render.NewText(string(content))
+		change.Files = append(change.Files, gitops.FileChange{
+			Path: name, Action: gitops.Changed, Old: []byte(before(string(content))), New: text,
+		})
+		folder := path.Dir(name)
+		tree.Files = append(tree.Files,
+			render.File{Path: path.Join(path.Dir(folder), render.ReadmeFile), Content: render.NewText(render.Readme)},
+			render.File{Path: path.Join(folder, render.NamespaceFile)}, render.File{Path: name, Content: text})
+	}
+	slices.SortFunc(change.Files, func(a, b gitops.FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(tree.Files, byPath)
+	tree.Files = slices.CompactFunc(tree.Files, func(a, b render.File) bool { return a.Path == b.Path })
+	return tree, change, nil
+}
+
+func byPath(a, b render.File) int { return cmp.Compare(a.Path, b.Path) }

@@ -74,6 +74,8 @@ func TestParseChild(t *testing.T) {
 	require.ErrorContains(t, err, `there is no size "2k"`)
 	_, err = parse([]string{"-rounds", "0"}, io.Discard)
 	require.EqualError(t, err, "-rounds 0: at least one is needed")
+	_, err = parse([]string{"-only", "x"}, io.Discard)
+	require.EqualError(t, err, `-only "x": there are synthetic and fleet`)
 }
 
 func TestServe(t *testing.T) {
@@ -98,4 +100,25 @@ func TestPublishRows(t *testing.T) {
 		"1k synthetic, 10 changes: git: slow: 2.00 × git", "1k synthetic, 10 changes: git: fast: 1.00 × git",
 		"1k synthetic, 10 changes: kalypso render: 0.50 × git",
 	}, got)
+}
+
+func TestKnownChange(t *testing.T) {
+	t.Parallel()
+	p := &publisher{}
+	all := synthetic(fleettest.Sizes()[0])
+	chosen, err := all.changing()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, p.writeChanges(&scene{files: all.only(chosen)}, dir))
+	tree, change, err := child{scene: dir}.known()
+	require.NoError(t, err)
+	assert.Greater(t, len(tree.Files), 2*changes)
+	wanted := collected(t, all)
+	require.Len(t, change.Files, changes)
+	for _, file := range change.Files {
+		assert.Equal(t, wanted[file.Path], file.New.String())
+		assert.Equal(t, before(wanted[file.Path]), string(file.Old))
+	}
+	_, _, err = child{scene: t.TempDir()}.known()
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
