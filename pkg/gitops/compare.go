@@ -119,9 +119,9 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 			change.Files = append(change.Files, FileChange{file.Path, Changed, standing.old, file.Content})
 		}
 	}
-	gone, stale := before.unwanted(tree)
+	gone := before.gone
 	if len(change.Files) > 0 || len(gone) > 0 {
-		gone = append(gone, stale...) // leftovers alone are no change
+		gone = append(gone, before.stale...) // leftovers alone are no change
 	}
 	for _, name := range gone {
 		old, err := before.content(name)

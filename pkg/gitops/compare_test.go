@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -26,6 +27,7 @@ func tree(files ...string) *render.Tree {
 		}
 		t.Files = append(t.Files, f)
 	}
+	slices.SortFunc(t.Files, func(a, b render.File) int { return strings.Compare(a.Path, b.Path) })
 	return t
 }
 

@@ -24,6 +24,8 @@ type published struct {
 	targets map[string]bool
 	// files are all files in the folders of targets.
 	files []string
+	// gone and stale are those of ours that are unwanted, once that was compared.
+	gone, stale []string
 }
 
 func (p *published) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
@@ -123,27 +125,49 @@ func (p *published) target(folder string) error {
 // cluster type or its configuration is; stale if they are leftovers that mean nothing. A target that a
 // partial tree does not have is not gone, and so the folder that it is in is still ours.
 func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
-	wanted := map[string]bool{}
-	for _, file := range tree.Files {
-		wanted[file.Path], wanted[path.Dir(file.Path)] = true, true
-	}
+	wanted := wantedFiles{tree}
 	for _, name := range p.clusterTypes {
-		if !wanted[name] && !tree.Partial {
+		if !wanted.folder(name) && !tree.Partial {
 			gone = append(gone, path.Join(name, render.ReadmeFile))
 		}
 	}
 	for _, name := range p.files {
 		folder := targetFolder(name)
 		switch {
-		case wanted[name]:
-		case !wanted[folder] && tree.Partial:
-		case !wanted[folder] || isOnlyConfig(name, wanted):
+		case wanted.file(name):
+		case !wanted.folder(folder) && tree.Partial:
+		case !wanted.folder(folder) || wanted.noConfigLike(name):
 			gone = append(gone, name)
 		default:
 			stale = append(stale, name)
 		}
 	}
 	return gone, stale
+}
+
+// wantedFiles looks files up in a tree, which is in order of path.
+type wantedFiles struct{ tree *render.Tree }
+
+// from returns the first path that is not before name; empty if there is none.
+func (w wantedFiles) from(name string) string {
+	at, _ := slices.BinarySearchFunc(w.tree.Files, name, func(f render.File, name string) int { return strings.Compare(f.Path, name) })
+	if at == len(w.tree.Files) {
+		return ""
+	}
+	return w.tree.Files[at].Path
+}
+
+func (w wantedFiles) file(name string) bool { return w.from(name) == name }
+
+// folder reports whether there is a file in a folder.
+func (w wantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
+
+// noConfigLike reports whether a file is the configuration of a target that has none any more. Next to a
+// configuration of the other type it is just a leftover.
+func (w wantedFiles) noConfigLike(name string) bool {
+	folder := path.Dir(name)
+	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
+	return (name == yaml || name == sh) && !w.file(yaml) && !w.file(sh)
 }
 
 // targetFolder returns the target's folder that a file is in, at whatever depth.
@@ -153,12 +177,4 @@ func targetFolder(name string) string {
 		return "" // a README.md
 	}
 	return parts[0] + "/" + parts[1]
-}
-
-// isOnlyConfig reports whether a file is the configuration of a target that has none any more. Next
-// to a configuration of the other type it is just a leftover.
-func isOnlyConfig(name string, wanted map[string]bool) bool {
-	folder := path.Dir(name)
-	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
-	return (name == yaml || name == sh) && !wanted[yaml] && !wanted[sh]
 }

@@ -59,10 +59,10 @@ func freshFiles(tree *render.Tree, change *Change) *render.Tree {
 	return fresh
 }
 
-// layout is where files of the output may lie.
 var (
-	layoutOfReadme = regexp.MustCompile(`^` + dnsLabel + `/README\.md$`)
-	layoutOfTarget = regexp.MustCompile(`^` + dnsLabel + `/` + dnsLabel + `/(reconciler\.yaml|namespace\.yaml|platform-config\.(yaml|sh))$`)
+	// layout is where files of the output may lie.
+	layout = regexp.MustCompile(`^(` + dnsLabel + `/(README\.md|` + dnsLabel + `/(reconciler\.yaml|namespace\.yaml|platform-config\.(yaml|sh)))|` +
+		regexp.QuoteMeta(render.TrackingFile) + `)$`)
 	promotedCommit = regexp.MustCompile(`^[^\s[:cntrl:]]+$`)
 )
 
@@ -71,23 +71,21 @@ const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 // checkLayout finds files where none may be, and folders that are not whole.
 func checkLayout(tree *render.Tree) []error {
 	var flaws []error
-	has := make(map[string]bool, len(tree.Files))
+	has := wantedFiles{tree}
+	folder := ""
 	for i, file := range tree.Files {
 		if i > 0 && tree.Files[i-1].Path >= file.Path {
 			flaws = append(flaws, fmt.Errorf("%s is there twice, or out of order", file.Path))
 		}
-		has[file.Path] = true
-		if file.Path != render.TrackingFile && !layoutOfReadme.MatchString(file.Path) && !layoutOfTarget.MatchString(file.Path) {
+		if !layout.MatchString(file.Path) {
 			flaws = append(flaws, fmt.Errorf("%s is no path of an output", file.Path))
 		}
-	}
-	for _, file := range tree.Files {
-		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile {
+		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile || path.Dir(file.Path) == folder {
 			continue
 		}
-		folder := path.Dir(file.Path)
+		folder = path.Dir(file.Path)
 		for _, name := range []string{folder + "/" + render.ReconcilerFile, folder + "/" + render.NamespaceFile, path.Dir(folder) + "/" + render.ReadmeFile} {
-			if !has[name] {
+			if !has.file(name) {
 				flaws = append(flaws, fmt.Errorf("%s is missing beside %s", name, file.Path))
 			}
 		}

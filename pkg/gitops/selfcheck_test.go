@@ -19,7 +19,7 @@ func TestR29SelfCheck(t *testing.T) {
 	for want, breakIt := range map[string]func(tree *render.Tree){
 		"edge/a/namespace.yaml is missing beside edge/a/": func(tree *render.Tree) { tree.Files = append(tree.Files[:2:2], tree.Files[3:]...) },
 		"edge/README.md is missing beside edge/a/":        func(tree *render.Tree) { tree.Files = append(tree.Files[:1:1], tree.Files[2:]...) },
-		"is no path of an output":                         func(tree *render.Tree) { tree.Files[4].Path = "edge/a/zzz.yaml" },
+		"is no path of an output":                         func(tree *render.Tree) { tree.Files[3].Path = "edge/a/platform-config.txt" },
 		"edge/../x is no path":                            func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
 		"is there twice, or out of order":                 func(tree *render.Tree) { tree.Files[3] = tree.Files[2] },
 		"README.md: it is not the line":                   func(tree *render.Tree) { tree.Files[1].Content = render.NewText("hello") },

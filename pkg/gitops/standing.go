@@ -78,8 +78,8 @@ func (p *published) readOld(ctx context.Context, tree *render.Tree, all []standi
 			changed, names = append(changed, i), append(names, tree.Files[i].Path)
 		}
 	}
-	gone, stale := p.unwanted(tree)
-	if err := Prefetch(ctx, p.FS, slices.Concat(names, gone, stale)); err != nil {
+	p.gone, p.stale = p.unwanted(tree)
+	if err := Prefetch(ctx, p.FS, slices.Concat(names, p.gone, p.stale)); err != nil {
 		return err
 	}
 	for _, i := range changed {
