@@ -27,7 +27,7 @@ func TestActionsReportOfSession(t *testing.T) {
 			}}},
 			changes: []*changeResult{
 				{GitOpsRepo: "fleet", change: changed, Plan: plan, Published: &publishedResult{
-					Branch: "deployment/dev", Commit: otherCommit, PullRequest: &pullRequestResult{7, "https://h/7", gitops.SubmissionCreated},
+					Branch: "deployment/dev", Commit: otherCommit, PullRequest: &pullRequestResult{7, "https://h/7", gitops.SubmissionCreated, gitops.PullRequestOpen},
 					Closed: []pullRequestResult{{Number: 5, URL: "https://h/5"}},
 				}},
 				{GitOpsRepo: "mirror", change: &gitops.Change{}, Published: &publishedResult{Closed: []pullRequestResult{{Number: 6, URL: "https://h/6"}}}},

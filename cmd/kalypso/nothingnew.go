@@ -92,7 +92,7 @@ func newStanding(destination *gitops.Destination, latest *gitops.Latest, request
 	r.Published.Branch, r.Published.Commit = destination.Head, latest.Commit
 	r.Published.Notes = []string{fmt.Sprintf("nothing is new: %.12s waits on %s to be merged", latest.Commit, destination.Head)}
 	if request != nil {
-		r.Published.PullRequest = &pullRequestResult{request.Number, request.URL, gitops.SubmissionUnchanged}
+		r.Published.PullRequest = &pullRequestResult{request.Number, request.URL, gitops.SubmissionUnchanged, request.State}
 	}
 	return r
 }

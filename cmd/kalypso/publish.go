@@ -69,9 +69,7 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 			return err
 		}
 	}
-	if err := s.saveBodies(flags.saveBody); err != nil {
-		return err
-	}
+	s.saveBodies(flags.saveBody)
 	if flags.reportIssues {
 		s.reportIssues(ctx)
 	}
@@ -230,8 +228,13 @@ func (s *session) leftUnpublished() string {
 	published := slices.ContainsFunc(s.results, func(r *result) bool {
 		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil && c.Published.Pushed })
 	})
-	if published {
+	failed := slices.ContainsFunc(s.results, func(r *result) bool { return r.diags.HasErrors() })
+	switch {
+	case published && failed:
 		return "not everything was published"
+	case failed || len(s.results) == 0:
+		return "nothing was published"
+	default:
+		return "" // all of it was, or is
 	}
-	return "nothing was published"
 }

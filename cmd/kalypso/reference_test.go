@@ -72,6 +72,7 @@ var otherRules = map[string]string{
 	"remote-branch":       "A clone has the branch only as a remote-tracking one, which was read.",
 	"remote-failed":       "A server fails again and again, or speaks no git.",
 	"self-check":          "The output does not stand the last check before it is published. That is a mistake of kalypso's own.",
+	"save-body":           "The file of `--save-body` cannot be written. What was published is published.",
 	"schema-too-large":    "A JSON Schema is larger, or nested deeper, than can be checked.",
 	"source-too-large":    "All files of one registration are larger than the limit (`--tenant-limit registration-bytes=N`).",
 	"submodule":           "A submodule lies where files are read: it is not followed.",

@@ -116,9 +116,7 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	if ctx.Err() != nil && session.unfinished() {
 		return session.stopped(ctx)
 	}
-	if err := session.saveBodies(opts.saveBody); err != nil {
-		return err
-	}
+	session.saveBodies(opts.saveBody)
 	if err := session.finish(session.leftUndone()); err != nil {
 		return err
 	}

@@ -81,6 +81,8 @@ type pullRequestResult struct {
 	URL    string `json:"url"`
 	// Action is created, updated, unchanged or declined; empty for one that was closed.
 	Action gitops.SubmissionAction `json:"action,omitempty"`
+	// State is open, merged or closed.
+	State gitops.PullRequestState `json:"state"`
 }
 
 func newPublishedResult(destination *gitops.Destination, published gitops.Published) *publishedResult {
@@ -89,12 +91,12 @@ func newPublishedResult(destination *gitops.Destination, published gitops.Publis
 	}
 	closed := published.Withdrawn
 	if request := published.Request; request != nil {
-		r.PullRequest = &pullRequestResult{request.PullRequest.Number, request.PullRequest.URL, request.Action}
+		r.PullRequest = &pullRequestResult{request.PullRequest.Number, request.PullRequest.URL, request.Action, request.PullRequest.State}
 		r.Notes = append(r.Notes, request.Notes...)
 		closed = append(closed, request.Closed...)
 	}
 	for _, request := range closed {
-		r.Closed = append(r.Closed, pullRequestResult{Number: request.Number, URL: request.URL})
+		r.Closed = append(r.Closed, pullRequestResult{Number: request.Number, URL: request.URL, State: request.State})
 	}
 	return r
 }

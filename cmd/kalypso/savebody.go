@@ -5,14 +5,18 @@ import (
 	"os"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
+// ruleSaveBody is a text of a pull request that cannot be saved.
+const ruleSaveBody = "save-body"
+
 // saveBodies writes what the pull requests of the run say, or would say, to a file: the title as a
 // heading, and the body. It does nothing if no file is named.
-func (s *session) saveBodies(path string) error {
+func (s *session) saveBodies(path string) {
 	if path == "" {
-		return nil
+		return
 	}
 	var bodies []string
 	for _, result := range s.results {
@@ -24,7 +28,6 @@ func (s *session) saveBodies(path string) error {
 		}
 	}
 	if err := os.WriteFile(path, []byte(strings.Join(bodies, "\n\n")), 0o644); err != nil {
-		return &exitError{exitModel, fmt.Errorf("--save-body: %w", err)}
+		s.diags.Error(ruleSaveBody, diag.Place{}, fmt.Sprintf("--save-body: %v", err))
 	}
-	return nil
 }

@@ -73,7 +73,11 @@ func (p textPrinter) published(r *publishedResult) {
 		fmt.Fprintf(p, "pushed %.12s to %s of %s\n", r.Commit, diag.Safe(r.Branch), r.Repo)
 	}
 	if request := r.PullRequest; request != nil && request.Number > 0 {
-		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.Number, request.Action, diag.Safe(request.URL))
+		action := string(request.Action)
+		if request.State == gitops.PullRequestMerged {
+			action += " and merged"
+		}
+		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.Number, action, diag.Safe(request.URL))
 	}
 	for _, closed := range r.Closed {
 		fmt.Fprintf(p, "pull request #%d closed: %s\n", closed.Number, diag.Safe(closed.URL))
