@@ -14,13 +14,15 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// App is a GitHub App that is installed for one owner.
+// App is a GitHub App as it is installed for one owner. An App that several owners have let in is added once for
+// each, with the same ID, Slug and Key.
 type App struct {
 	// ID is what its requests are signed with. ClientID does too, if it is set.
 	ID       int
 	ClientID string
-	// Slug is its name: it acts as slug[bot].
+	// Slug is its name: it acts as slug[bot], a user whose id is Bot.
 	Slug string
+	Bot  int
 	// Key checks its signatures.
 	Key *rsa.PublicKey
 	// Owner is whose installation it is, Installation the number of that.
@@ -88,22 +90,73 @@ func (c *call) app() (*App, error) {
 	return signer, nil
 }
 
+// installation finds the App as it is installed for an owner; nil if it is not.
+func (c *call) installation(of func(*App) bool) (*App, error) {
+	signer, err := c.app()
+	if err != nil {
+		return nil, err
+	}
+	for _, app := range c.server.apps {
+		if app.ID == signer.ID && of(app) {
+			return app, nil
+		}
+	}
+	return nil, notFound()
+}
+
 func (c *call) showInstallation() (answer, error) {
+	repo := c.server.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
+	app, err := c.installation(func(app *App) bool { return repo != nil && app.installedOn(repo.Name) })
+	if err != nil {
+		return answer{}, err
+	}
+	return c.installationOf(app)
+}
+
+// showOwnerInstallation serves owners of both sorts, as GitHub does.
+func (c *call) showOwnerInstallation() (answer, error) {
+	app, err := c.installation(func(app *App) bool { return strings.EqualFold(app.Owner, c.values["username"]) })
+	if err != nil {
+		return answer{}, err
+	}
+	return c.installationOf(app)
+}
+
+func (c *call) installationOf(app *App) (answer, error) {
+	url := fmt.Sprintf("%s/app/installations/%d", c.server.URL, app.Installation)
+	return ok(object{
+		"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "account": c.server.user(app.Owner),
+		"target_type": "Organization", "target_id": 1, "repository_selection": app.selection(),
+		"access_tokens_url": url + "/access_tokens", "permissions": app.Permissions, "events": []string{},
+		"html_url":     fmt.Sprintf("%s/organizations/%s/settings/installations/%d", c.server.WebURL, app.Owner, app.Installation),
+		"suspended_at": app.suspendedAt(),
+	})
+}
+
+func (c *call) showApp() (answer, error) {
 	app, err := c.app()
 	if err != nil {
 		return answer{}, err
 	}
-	repo := c.server.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
-	if repo == nil || !app.installedOn(repo.Name) {
-		return answer{}, notFound()
-	}
-	url := fmt.Sprintf("%s/app/installations/%d", c.server.URL, app.Installation)
 	return ok(object{
-		"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "account": repo.user(app.Owner),
-		"target_type": "Organization", "target_id": 1, "repository_selection": app.selection(),
-		"access_tokens_url": url + "/access_tokens", "permissions": app.Permissions, "events": []string{},
-		"suspended_at": app.suspendedAt(),
+		"id": app.ID, "slug": app.Slug, "name": app.Slug, "description": nil, "external_url": c.server.WebURL,
+		"html_url": c.server.WebURL + "/apps/" + app.Slug, "owner": c.server.user(app.Owner), "permissions": app.Permissions,
 	})
+}
+
+// showUser knows the bots of Apps. What an App signs itself does not open it.
+func (c *call) showUser() (answer, error) {
+	if c.secret != "" && c.server.tokens[c.secret] == nil {
+		return answer{}, refuse(http.StatusUnauthorized, "Bad credentials")
+	}
+	for _, app := range c.server.apps {
+		if login := app.Slug + "[bot]"; strings.EqualFold(login, c.values["username"]) {
+			user := c.server.user(login)
+			user["id"] = app.Bot
+			return ok(user)
+		}
+	}
+	return answer{}, notFound()
 }
 
 func (a *App) selection() string {
@@ -121,7 +174,7 @@ func (a *App) suspendedAt() any {
 }
 
 func (c *call) mintToken() (answer, error) {
-	app, err := c.app()
+	app, err := c.installation(func(app *App) bool { return app.Installation == c.number("installation_id") })
 	if err != nil {
 		return answer{}, err
 	}
@@ -131,9 +184,6 @@ func (c *call) mintToken() (answer, error) {
 	}](c)
 	if err != nil {
 		return answer{}, err
-	}
-	if app.Installation != c.number("installation_id") {
-		return answer{}, notFound()
 	}
 	if app.Suspended {
 		return answer{}, refuse(http.StatusForbidden, "This installation has been suspended")

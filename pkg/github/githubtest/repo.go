@@ -122,14 +122,16 @@ func (r *Repo) json() object {
 }
 
 // user is somebody, or a bot.
-func (r *Repo) user(login string) object {
+func (r *Repo) user(login string) object { return r.server.user(login) }
+
+func (s *Server) user(login string) object {
 	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
 		kind = "Bot"
 	}
 	return object{
-		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": r.server.WebURL + "/" + login,
-		"url": r.server.URL + "/users/" + login, "site_admin": false,
+		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": s.WebURL + "/" + login,
+		"url": s.URL + "/users/" + login, "site_admin": false,
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 type route struct {
 	method, path string
 	// needs are the permissions that a token must have, as GitHub writes them in X-Accepted-GitHub-Permissions:
-	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests.
+	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests, and for what
+	// is about no repository.
 	needs  string
 	handle func(*call) (answer, error)
 
@@ -62,6 +63,9 @@ func routes() []route {
 		{method: "POST", path: onRepo + "/actions/workflows/{workflow_id}/dispatches", needs: "actions=write", handle: (*call).dispatchWorkflow},
 		{method: "GET", path: onRepo + "/installation", handle: (*call).showInstallation},
 		{method: "POST", path: "/app/installations/{installation_id}/access_tokens", handle: (*call).mintToken},
+		{method: "GET", path: "/app", handle: (*call).showApp},
+		{method: "GET", path: "/users/{username}", handle: (*call).showUser},
+		{method: "GET", path: "/users/{username}/installation", handle: (*call).showOwnerInstallation},
 	}
 	for i := range table {
 		table[i].compile()
