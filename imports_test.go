@@ -73,6 +73,7 @@ var house = []room{
 	{dir: "pkg/github", thirdParty: []string{
 		"github.com/golang-jwt/jwt/v5",
 		"github.com/google/go-github/v53/github",
+		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/github/githubtest"},
 	{dir: "cmd/kalypso", thirdParty: []string{

@@ -4,16 +4,13 @@ import (
 	"context"
 	"crypto/rsa"
 	"errors"
-	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	gh "github.com/google/go-github/v53/github"
 )
 
 const (
@@ -37,6 +34,8 @@ type App struct {
 
 	mu     sync.Mutex
 	grants map[string]*grant
+	owners map[string]*ownership
+	bot    botOnce
 }
 
 // grant is a token and the lock under which it is made: others wait for it instead of making their own.
@@ -55,7 +54,7 @@ func NewApp(o Options, id string, privateKey []byte) (*App, error) {
 	if err != nil { // the error may repeat what it could not read
 		return nil, errors.New("the private key of the GitHub App is not an RSA key in PEM, as GitHub gives it out")
 	}
-	app := &App{id: id, key: key, grants: map[string]*grant{}}
+	app := &App{id: id, key: key, grants: map[string]*grant{}, owners: map[string]*ownership{}}
 	o.Token = assertions{app, o.orDefaults().Now}
 	app.client, err = New(o)
 	return app, err
@@ -63,7 +62,7 @@ func NewApp(o Options, id string, privateKey []byte) (*App, error) {
 
 // Token returns a token for some repositories of an owner, by name, with some permissions: "read" or "write" by
 // the names that GitHub's API has for them, such as "pull_requests". One that is still good for five minutes
-// is not made again. All must be installed together: they are found by the first one.
+// is not made again. The Error is of the kind NotFound if the App is not installed for all of them.
 func (a *App) Token(ctx context.Context, owner string, repositories []string, permissions map[string]string) (Token, error) {
 	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
 		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
@@ -84,28 +83,34 @@ func (a *App) Token(ctx context.Context, owner string, repositories []string, pe
 
 // Source returns what Token returns, again and again, for Options.Token.
 func (a *App) Source(owner string, repositories []string, permissions map[string]string) TokenSource {
-	return &installation{a, owner, slices.Clone(repositories), maps.Clone(permissions)}
+	return &appSource{a, owner, slices.Clone(repositories), maps.Clone(permissions)}
 }
 
-// installation is an App as it is let in by an owner.
-type installation struct {
+// appSource is an App for some repositories of an owner.
+type appSource struct {
 	app          *App
 	owner        string
 	repositories []string
 	permissions  map[string]string
 }
 
-func (i *installation) Token(ctx context.Context) (Token, error) {
-	return i.app.Token(ctx, i.owner, i.repositories, i.permissions)
+func (s *appSource) Token(ctx context.Context) (Token, error) {
+	return s.app.Token(ctx, s.owner, s.repositories, s.permissions)
 }
 
+func (s *appSource) forget(value string) { s.app.forget(value) }
+
 // forget drops a token that GitHub refuses, so that the next one is new.
-func (i *installation) forget(value string) {
-	g := i.app.grant(grantKey(i.owner, i.repositories, i.permissions))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.token.Value == value {
-		g.token = Token{}
+func (a *App) forget(value string) {
+	a.mu.Lock()
+	grants := slices.Collect(maps.Values(a.grants))
+	a.mu.Unlock()
+	for _, g := range grants {
+		g.mu.Lock()
+		if g.token.Value == value {
+			g.token = Token{}
+		}
+		g.mu.Unlock()
 	}
 }
 
@@ -128,51 +133,6 @@ func grantKey(owner string, repositories []string, permissions map[string]string
 		key += " " + name + "=" + permissions[name]
 	}
 	return key
-}
-
-// mint makes a token.
-func (a *App) mint(ctx context.Context, owner string, repositories []string, permissions map[string]string) (Token, error) {
-	at := a.client.Repository(owner, repositories[0])
-	found, _, err := a.client.api.Apps.FindRepositoryInstallation(ctx, at.owner, at.name)
-	if err != nil {
-		return Token{}, a.explain(at, operation{act: "find the installation of the GitHub App"}, err)
-	}
-	// go-github has a field for each permission that there was in 2023; GitHub reads a map by name.
-	request, err := a.client.api.NewRequest(http.MethodPost, fmt.Sprintf("app/installations/%d/access_tokens", found.GetID()), map[string]any{
-		"repositories": repositories, "permissions": permissions,
-	})
-	if err != nil {
-		return Token{}, a.explain(at, operation{act: "ask for a token of the GitHub App"}, err)
-	}
-	var minted gh.InstallationToken
-	if _, err := a.client.api.Do(mayRepeat(ctx), request, &minted); err != nil {
-		return Token{}, a.explain(at, operation{act: "ask for a token of the GitHub App"}, err)
-	}
-	if minted.GetToken() == "" || minted.GetExpiresAt().IsZero() {
-		return Token{}, a.explain(at, operation{act: "ask for a token of the GitHub App"},
-			&Error{Kind: Unavailable, Message: "GitHub's answer is incomplete"})
-	}
-	a.client.wire.Secrets.Add(minted.GetToken())
-	return Token{Value: minted.GetToken(), Minted: a.client.wire.Now(), Expires: minted.GetExpiresAt().Time}, nil
-}
-
-// explain adds what is particular about Apps.
-func (a *App) explain(at *Repository, op operation, err error) error {
-	explained := at.explain(op, err)
-	var e *Error
-	if !errors.As(explained, &e) {
-		return explained
-	}
-	switch e.Status {
-	case http.StatusUnauthorized:
-		e.Hint = fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine right", a.id)
-	case http.StatusNotFound:
-		e.Hint = fmt.Sprintf("install the GitHub App %s for %s, with access to this repository", a.id, at.owner)
-	case http.StatusUnprocessableEntity, http.StatusForbidden:
-		e.Kind = Denied
-		e.Hint = "the installation must have access to the repositories, and its owner must have granted the permissions that are asked for"
-	}
-	return e
 }
 
 // assertions are what an App shows of itself: that it has its private key.

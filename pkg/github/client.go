@@ -37,6 +37,8 @@ type Options struct {
 	Random func() float64
 	// Notice is told when something is tried again, and why, in a line for people; nil tells nobody.
 	Notice func(line string)
+	// Minted is told each token that an App makes, before anything is sent with it; nil tells nobody.
+	Minted func(token string)
 	// Secrets are taken out of all errors and notices, the tokens that are used too; nil means only these.
 	Secrets *gitops.Scrubber
 	// Limits bound the tries.
@@ -136,6 +138,9 @@ func (o Options) orDefaults() Options {
 	}
 	if o.Notice == nil {
 		o.Notice = func(string) {}
+	}
+	if o.Minted == nil {
+		o.Minted = func(string) {}
 	}
 	if o.Secrets == nil {
 		o.Secrets = &gitops.Scrubber{}

@@ -73,6 +73,15 @@ func (s Server) apiOf(server string) (rest, graphql string) {
 	return "", ""
 }
 
+// Home is the base URL of the REST API of the server itself; that of github.com if there is none.
+func (s Server) Home() string {
+	if s.URL == "" && s.API == "" {
+		return publicAPI
+	}
+	rest, _ := s.apiOf(strings.ToLower(strings.TrimSuffix(cmp.Or(s.URL, serverOf(s.API)), "/")))
+	return rest
+}
+
 // defaultAPI returns where a server that is GitHub has its REST API.
 func defaultAPI(server string) string {
 	host := strings.TrimPrefix(server, "https://")
