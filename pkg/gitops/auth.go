@@ -26,8 +26,18 @@ const tokenUser = "x-access-token"
 // credential is what a server is shown. It prints as where it is from, never as what it is.
 type credential struct {
 	user, password string
-	// origin says where it is from: a variable, "netrc", "git credential".
+	// origin says where it is from: a variable, AppOrigin, "netrc", "git credential".
 	origin string
+	// renew returns the password to be sent now, in place of password, for one that ends; nil if it does not end.
+	renew func(ctx context.Context) (string, error)
+}
+
+// now returns the password to be sent now.
+func (c credential) now(ctx context.Context) (string, error) {
+	if c.renew == nil {
+		return c.password, nil
+	}
+	return c.renew(ctx)
 }
 
 // String returns the origin.
@@ -45,6 +55,8 @@ type CredentialHelper func(ctx context.Context, scheme, host, path, user string)
 type keyring struct {
 	env    func(string) string
 	helper CredentialHelper
+	// tokens may be nil.
+	tokens TokenSource
 	secret *scrubber
 	netrc  func() []netrcEntry
 
@@ -53,8 +65,8 @@ type keyring struct {
 	bound map[string]string
 }
 
-func newKeyring(env func(string) string, helper CredentialHelper) *keyring {
-	k := &keyring{env: env, helper: helper, secret: &scrubber{}, bound: map[string]string{}}
+func newKeyring(env func(string) string, helper CredentialHelper, tokens TokenSource) *keyring {
+	k := &keyring{env: env, helper: helper, tokens: tokens, secret: &scrubber{}, bound: map[string]string{}}
 	for _, name := range []string{envControlPlane, envSource, envGitOps, envGitHub, envGH} {
 		k.secret.add(env(name))
 	}
@@ -111,11 +123,36 @@ func (k *keyring) gitHubHost() string {
 	return address{host: host, port: port}.authority()
 }
 
-// known returns the credential that is sent to a without being asked, or nil.
-func (k *keyring) known(role model.Role, a address) *credential {
+// known returns the credential that is sent to a without being asked, or nil. The error is one for people, or an
+// interruption.
+func (k *keyring) known(ctx context.Context, role model.Role, a address) (*credential, error) {
 	if a.scheme != "https" && !a.loopback() {
-		return nil
+		return nil, nil
 	}
+	if c := k.ofRole(role, a); c != nil {
+		return c, nil
+	}
+	if c, err := k.minted(ctx, role, a); c != nil || err != nil {
+		return c, err
+	}
+	if a.authority() == k.gitHubHost() {
+		for _, name := range []string{envGitHub, envGH} {
+			if token := k.env(name); token != "" {
+				return &credential{user: tokenUser, password: token, origin: name}, nil
+			}
+		}
+	}
+	for _, entry := range k.netrc() {
+		if entry.machine == a.host && (a.user == "" || a.user == entry.login) {
+			k.secret.add(entry.password)
+			return &credential{user: entry.login, password: entry.password, origin: "netrc"}, nil
+		}
+	}
+	return nil, nil
+}
+
+// ofRole returns the token of a role's variable, if it goes to the host of a.
+func (k *keyring) ofRole(role model.Role, a address) *credential {
 	variable := roleVariable(role)
 	k.mu.Lock()
 	bound := k.bound[variable]
@@ -123,37 +160,7 @@ func (k *keyring) known(role model.Role, a address) *credential {
 	if token := k.env(variable); token != "" && bound == a.authority() {
 		return &credential{user: tokenUser, password: token, origin: variable}
 	}
-	if a.authority() == k.gitHubHost() {
-		for _, name := range []string{envGitHub, envGH} {
-			if token := k.env(name); token != "" {
-				return &credential{user: tokenUser, password: token, origin: name}
-			}
-		}
-	}
-	for _, entry := range k.netrc() {
-		if entry.machine == a.host && (a.user == "" || a.user == entry.login) {
-			k.secret.add(entry.password)
-			return &credential{user: entry.login, password: entry.password, origin: "netrc"}
-		}
-	}
 	return nil
-}
-
-// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
-// known, else what git's credential helpers know. Both are empty if there is none. name is in normal form.
-func (r *Reader) Credential(ctx context.Context, role model.Role, name string) (secret, origin string) {
-	at, err := r.locate(model.Ref{Repo: name})
-	if err != nil || at.address.local() {
-		return "", ""
-	}
-	c := r.keys.known(role, at.address)
-	if c == nil {
-		c = r.keys.ask(ctx, at.address)
-	}
-	if c == nil {
-		return "", ""
-	}
-	return c.password, c.origin
 }
 
 // ask returns what git's credential helpers know for a, or nil. It is called after the server
@@ -168,23 +175,4 @@ func (k *keyring) ask(ctx context.Context, a address) *credential {
 	}
 	k.secret.add(password)
 	return &credential{user: user, password: password, origin: "git credential"}
-}
-
-// advice says which credential could open the repository.
-func (k *keyring) advice(role model.Role, a address) string {
-	variable := roleVariable(role)
-	k.mu.Lock()
-	bound := k.bound[variable]
-	k.mu.Unlock()
-	if k.env(variable) != "" && bound != a.authority() {
-		if bound == "" {
-			bound = "and the repositories of this role are on several"
-		}
-		return variable + " is not sent to " + a.authority() + ": a token goes to one host only, " + bound +
-			"; use netrc or a git credential helper"
-	}
-	if a.authority() == k.gitHubHost() {
-		return "set " + variable + " or " + envGitHub + ", or log in with a git credential helper"
-	}
-	return "set " + variable + ", or use netrc or a git credential helper"
 }

@@ -275,7 +275,7 @@ func TestS11RedirectsThatAreNeverFollowed(t *testing.T) {
 
 func TestS11HostsThatLookAlike(t *testing.T) {
 	t.Parallel()
-	k := newKeyring(environment(envGitHub, "token-github"), nil)
+	k := newKeyring(environment(envGitHub, "token-github"), nil, nil)
 	for name, want := range map[string]bool{
 		"https://github.com/a/b": true, "https://GITHUB.com:443/a/b": true, "https://github.com./a/b": true,
 		"https://github.com:8443/a/b": false, "https://gist.github.com/a/b": false, "https://github.com.evil.example/a": false,
@@ -283,7 +283,9 @@ func TestS11HostsThatLookAlike(t *testing.T) {
 	} {
 		a, err := parseAddress(name)
 		require.NoError(t, err, name)
-		assert.Equal(t, want, k.known(model.Tenant, a) != nil, name)
+		c, err := k.known(t.Context(), model.Tenant, a)
+		require.NoError(t, err, name)
+		assert.Equal(t, want, c != nil, name)
 	}
 }
 

@@ -62,7 +62,7 @@ func NewReader(opts Options) (*Reader, error) {
 		env:      env,
 		limits:   limits,
 		progress: opts.Progress,
-		keys:     newKeyring(env, opts.Helper),
+		keys:     newKeyring(env, opts.Helper, opts.Tokens),
 		net:      newNetwork(opts, limits),
 	}, nil
 }
@@ -254,6 +254,7 @@ func refused(name string, err error) *Error {
 // reached and which hosts may see the tokens.
 func (r *Reader) prepare(refs []model.Ref) {
 	hosts := map[string][]string{}
+	reached := map[model.Role][]address{}
 	for _, ref := range refs {
 		at, err := r.locate(ref)
 		if err != nil || at.address.local() {
@@ -262,9 +263,11 @@ func (r *Reader) prepare(refs []model.Ref) {
 		if a := r.form(at); a.scheme != "ssh" {
 			variable := roleVariable(ref.Role)
 			hosts[variable] = append(hosts[variable], a.authority())
+			reached[ref.Role] = append(reached[ref.Role], a)
 		}
 	}
 	r.keys.bind(hosts)
+	r.keys.expect(reached)
 }
 
 // form is how a repository on a server is reached: by ssh or https, as it was named first.

@@ -49,14 +49,10 @@ func (m *remote) explained(err error) *Error {
 }
 
 func (m *remote) explainStatus(status *statusError) *Error {
-	switch {
-	case transient(status):
-		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
-	case denies(status.code):
+	if status.denies() {
 		return m.denied(m.shown()).hint(m.keys.advice(m.role, m.at.address)).remark(status.text)
-	default:
-		return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
 	}
+	return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
 }
 
 // denied is the error for a repository that the server does not show. Servers do not say whether it

@@ -162,7 +162,12 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 		request.Header.Set("Accept", "application/x-"+r.service+"-result")
 	}
 	if w.credential != nil {
-		request.SetBasicAuth(w.credential.user, w.credential.password)
+		password, err := w.credential.now(at.ctx)
+		if err != nil {
+			return nil, err
+		}
+		at.alive() // it may have taken a while
+		request.SetBasicAuth(w.credential.user, password)
 	}
 	answer, err := w.client.Do(request)
 	if err != nil {
@@ -176,7 +181,9 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 	answer.Body = liveReader{answer.Body, at.alive}
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close()
-		return nil, newStatusError(answer)
+		refused := newStatusError(answer)
+		refused.minted = w.credential != nil && w.credential.renew != nil
+		return nil, refused
 	}
 	return answer, nil
 }

@@ -152,6 +152,8 @@ type statusError struct {
 	code       int
 	text       string
 	retryAfter time.Duration
+	// minted says that the credential was made for this run: it may not be known to all of GitHub yet.
+	minted bool
 }
 
 func (e *statusError) Error() string {
@@ -170,6 +172,8 @@ func transient(err error) bool {
 		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
+		case http.StatusUnauthorized:
+			return status.minted
 		default:
 			// GitHub announces its secondary rate limits so.
 			return status.code == http.StatusForbidden && status.retryAfter > 0

@@ -19,6 +19,8 @@ type Options struct {
 	// Helper is asked for a credential when a server wants one and none is known; see
 	// GitCredential. Nil asks nobody.
 	Helper CredentialHelper
+	// Tokens mints tokens for repositories; nil mints none. They go after the tokens of a role and before all others.
+	Tokens TokenSource
 	// Transport sends the http requests. Nil means one like http.DefaultTransport.
 	Transport http.RoundTripper
 	// Sleep waits between two tries of one request, or until ctx is done, whose error it then

@@ -55,7 +55,10 @@ type remoteKey struct{ name, origin string }
 // remote connects to a repository, once.
 func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
 	at.address = r.form(at)
-	known := r.keys.known(role, at.address)
+	known, err := r.keys.known(ctx, role, at.address)
+	if err != nil {
+		return nil, at.explain(err)
+	}
 	key := remoteKey{name: at.read}
 	if known != nil {
 		key.origin = known.origin

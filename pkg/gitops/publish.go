@@ -45,7 +45,11 @@ type PublishOptions struct {
 	CreateBranch bool
 	// AllowDeletions lets most of what is published go.
 	AllowDeletions bool
-	Author         Identity
+	// Author of the commit, and its committer. If it is the zero value, UsualAuthor is asked.
+	Author Identity
+	// UsualAuthor says who the author is if nobody was named. It is asked only when there is something to push, and
+	// must always say the same, or the same output would become another commit.
+	UsualAuthor func(ctx context.Context) (Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *SigningKey
 }
@@ -93,21 +97,24 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if len(left.foreign) > 0 && !p.Force && !p.Direct {
 		return Published{}, left.foreignError(p.Name, p.Head)
 	}
-	built, err := p.build(ctx)
+	made, err := p.contents(ctx)
 	if err != nil {
 		return Published{}, err
 	}
-	if p.Direct {
-		return p.push(ctx, built)
+	if !p.Direct {
+		already, err := left.givesAlready(ctx, p.repo, p.onto(), made.tree)
+		if err != nil {
+			return Published{}, err
+		}
+		if already {
+			return p.keep(ctx, left, made.tree)
+		}
 	}
-	already, err := left.givesAlready(ctx, p.repo, p.onto(), built.tree)
+	built, err := p.build(ctx, made)
 	if err != nil {
 		return Published{}, err
 	}
-	if already {
-		return p.keep(ctx, left, built.tree)
-	}
-	if p.Forge != nil {
+	if p.Forge != nil && !p.Direct {
 		declined, err := Prepare(ctx, p.Forge, p.submission(built.id, built.tree))
 		if err != nil {
 			return Published{}, fmt.Errorf("prepare the pull request: %w", err)
@@ -170,27 +177,27 @@ type candidate struct {
 	objects []newObject
 }
 
-// build makes the commit.
-func (p *Publication) build(ctx context.Context) (candidate, error) {
+// contents are what a commit holds.
+type contents struct {
+	tree plumbing.Hash
+	// when is the date of the commit.
+	when time.Time
+	// objects are the trees and blobs that are new.
+	objects []newObject
+}
+
+// contents puts the change into the tree of the GitOps branch.
+func (p *Publication) contents(ctx context.Context) (contents, error) {
 	blobs, edits, err := p.Change.blobs(ctx)
 	if err != nil {
-		return candidate{}, err
+		return contents{}, err
 	}
-	var commit candidate
-	parent, root, when := p.onto(), plumbing.ZeroHash, p.Newest
+	root, when := plumbing.ZeroHash, p.Newest
 	var trees treeSource
-	if parent.IsZero() {
-		first, err := p.firstCommit()
-		if err != nil {
-			return candidate{}, err
-		}
-		commit.objects = first
-		commit.first = first[len(first)-1].id
-		parent = commit.first
-	} else {
+	if parent := p.onto(); !parent.IsZero() {
 		onto, err := p.repo.commitAt(ctx, parent)
 		if err != nil {
-			return candidate{}, err
+			return contents{}, err
 		}
 		root, trees = onto.tree, p.repo.treesAt(parent)
 		if onto.when.After(when) {
@@ -199,20 +206,45 @@ func (p *Publication) build(ctx context.Context) (candidate, error) {
 	}
 	tree, err := buildTree(trees, root, cleanPath(p.Repo.Path.Value), edits)
 	if err != nil {
-		return candidate{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.Name, err).
+		return contents{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.Name, err).
 			hint(hintForeignPath)
 	}
-	commit.tree = tree.id
+	return contents{tree.id, when, append(tree.objects, blobs...)}, nil
+}
+
+// build makes the commit.
+func (p *Publication) build(ctx context.Context, of contents) (candidate, error) {
+	if err := p.resolveAuthor(ctx); err != nil {
+		return candidate{}, fmt.Errorf("find out who the author is: %w", err)
+	}
+	commit := candidate{tree: of.tree}
+	parent := p.onto()
+	if parent.IsZero() {
+		first, err := p.firstCommit()
+		if err != nil {
+			return candidate{}, err
+		}
+		commit.objects = first
+		commit.first = first[len(first)-1].id
+		parent = commit.first
+	}
 	object, err := p.commit(newCommit{
-		tree: tree.id, parents: []plumbing.Hash{parent}, when: when, message: CommitMessage(p.Report),
+		tree: of.tree, parents: []plumbing.Hash{parent}, when: of.when, message: CommitMessage(p.Report),
 	})
 	if err != nil {
 		return candidate{}, err
 	}
 	commit.id = object.id
-	commit.objects = append(commit.objects, object)
-	commit.objects = append(append(commit.objects, tree.objects...), blobs...)
+	commit.objects = append(append(commit.objects, object), of.objects...)
 	return commit, nil
+}
+
+// resolveAuthor asks for the author that nobody named.
+func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
+	if p.UsualAuthor != nil && p.Author == (Identity{}) {
+		p.Author, err = p.UsualAuthor(ctx)
+	}
+	return err
 }
 
 // RuleForeignPath is a place of the output in which something stands that is not ours.

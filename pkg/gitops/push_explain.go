@@ -68,9 +68,9 @@ func (m *remote) explainPush(err error, order pushOrder) error {
 		return m.keys.secret.cleanError(problem(RuleRemoteFailed, "pushing to %s was interrupted: %v", m.at, stopped.cause).because(stopped.err))
 	case errors.As(err, &refused):
 		return m.keys.secret.cleanError(explainRefusal(m.at.String(), err, order))
-	case errors.As(err, &status) && !transient(status) && denies(status.code):
+	case errors.As(err, &status) && status.denies():
 		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", m.at, m.shown()).
-			hint("publishing needs the permission contents: write on it; " + m.keys.advice(m.role, m.at.address)).remark(status.text)
+			hint(m.keys.adviceToWrite(m.credential(), m.at.address)).remark(status.text)
 		return m.keys.secret.cleanError(e)
 	default:
 		e := m.explained(err)
@@ -79,16 +79,30 @@ func (m *remote) explainPush(err error, order pushOrder) error {
 	}
 }
 
-func denies(code int) bool {
-	return code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusNotFound
+// denies reports whether the status is about who asks, and final.
+func (e *statusError) denies() bool {
+	switch e.code {
+	case http.StatusUnauthorized, http.StatusNotFound:
+		return true
+	default:
+		return e.code == http.StatusForbidden && !transient(e)
+	}
 }
 
 // shown says which credential was sent.
 func (m *remote) shown() string {
-	if w, ok := m.wire.(*httpWire); ok && w.credential != nil {
-		return "the one from " + w.credential.origin + " was sent"
+	if c := m.credential(); c != nil {
+		return "the one from " + c.origin + " was sent"
 	}
 	return "no credential was sent"
+}
+
+// credential returns what is shown to the server, or nil.
+func (m *remote) credential() *credential {
+	if w, ok := m.wire.(*httpWire); ok {
+		return w.credential
+	}
+	return nil
 }
 
 func (o pushOrder) names() string {
