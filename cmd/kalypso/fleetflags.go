@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -29,6 +30,11 @@ type fleetFlags struct {
 	timeout             time.Duration
 	color               string
 	format              string
+
+	// publication are the flags of a run that publishes; nil if it only reads.
+	publication *publishFlags
+	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
+	tokens *github.AppTokens
 }
 
 func (f *fleetFlags) add(cmd *cobra.Command, e *edges) {
@@ -113,10 +119,18 @@ func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := gitops.NewReader(gitops.Options{
+	tokens, err := f.appTokens(e, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	reading := gitops.Options{
 		Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential,
 		Sleep: e.sleep, Progress: progress.step, Waiting: progress.wait,
-	})
+	}
+	if tokens != nil {
+		reading.Tokens = tokens
+	}
+	reader, err := gitops.NewReader(reading)
 	if err != nil {
 		return nil, nil, &exitError{exitUsage, err}
 	}

@@ -14,49 +14,78 @@ import (
 type forge struct {
 	repo *github.Repository
 	note string
+	// origin says where the credential is from; see gitops.Reader.Credential.
+	origin string
 }
 
 // forge returns the GitHub repository of a destination.
 func (s *session) forge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
+	known, err := s.knownForge(ctx, destination)
+	return known.repo, known.note, err
+}
+
+func (s *session) knownForge(ctx context.Context, destination *gitops.Destination) (known forge, err error) {
 	key := destination.At + "\n" + destination.Head
 	known, found := s.forges[key]
 	if !found {
-		if known.repo, known.note, err = s.newForge(ctx, destination); err != nil {
-			return nil, "", err
+		if known, err = s.newForge(ctx, destination); err != nil {
+			return forge{}, err
 		}
 		if s.forges == nil {
 			s.forges = map[string]forge{}
 		}
 		s.forges[key] = known
 	}
-	return known.repo, known.note, nil
+	return known, nil
 }
 
-func (s *session) newForge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
-	server := github.Server{URL: s.env("GITHUB_SERVER_URL"), API: s.env("GITHUB_API_URL"), GraphQL: s.env("GITHUB_GRAPHQL_URL")}
-	at, found := server.Locate(destination.At)
+func (s *session) newForge(ctx context.Context, destination *gitops.Destination) (forge, error) {
+	at, found := gitHubServer(s.edges).Locate(destination.At)
 	if !found {
-		return nil, "", nil
+		return forge{}, nil
 	}
-	token, origin := s.reader.Credential(ctx, model.Output, destination.At)
+	token, origin, err := s.reader.Credential(ctx, model.Output, destination.At)
+	if err != nil {
+		return forge{}, err
+	}
 	if token == "" {
-		return nil, fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
-			destination.At, destination.Branch, destination.Head), nil
+		return forge{note: fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+			destination.At, destination.Branch, destination.Head)}, nil
+	}
+	var source github.TokenSource = github.StaticToken(token)
+	if origin == gitops.AppOrigin { // which ends
+		source = s.flags.tokens.Source(model.Output, destination.At)
 	}
 	client, err := github.New(github.Options{
-		API: at.API, GraphQL: at.GraphQL, Token: github.StaticToken(token), UserAgent: "kalypso/" + s.version,
-		ActionsToken: origin == "GITHUB_TOKEN" && s.env("GITHUB_ACTIONS") == "true", Sleep: s.sleep, Notice: s.notice,
+		API: at.API, GraphQL: at.GraphQL, Token: source, UserAgent: "kalypso/" + s.version,
+		ActionsToken: s.isWorkflowToken(origin), Sleep: s.sleep, Now: s.now, Notice: s.notice,
 	})
 	if err != nil {
-		return nil, "", &exitError{exitUsage, err}
+		return forge{}, &exitError{exitUsage, err}
 	}
-	return client.Repository(at.Owner, at.Name), "", nil
+	return forge{repo: client.Repository(at.Owner, at.Name), origin: origin}, nil
+}
+
+// isWorkflowToken tells whether a credential is the token that a workflow is given.
+func (s *session) isWorkflowToken(origin string) bool {
+	return origin == "GITHUB_TOKEN" && s.env("GITHUB_ACTIONS") == "true"
 }
 
 // notice tells people why nothing happens for a while.
 func (s *session) notice(line string) { s.progress.phase(line) }
 
-// usualAuthor is the author of commits if the command line names none.
-func (s *session) usualAuthor() gitops.Identity {
-	return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
+// usualAuthor is the author of commits for a destination if the command line names none: whoever GitHub knows the
+// credential as. It depends on nothing else, so that the same output is the same commit.
+func (s *session) usualAuthor(ctx context.Context, destination *gitops.Destination) (gitops.Identity, error) {
+	known, err := s.knownForge(ctx, destination)
+	switch {
+	case err != nil:
+		return gitops.Identity{}, err
+	case known.origin == gitops.AppOrigin:
+		return s.flags.tokens.Bot(ctx, known.repo)
+	case s.isWorkflowToken(known.origin):
+		return github.ActionsBot(), nil
+	default:
+		return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}, nil
+	}
 }

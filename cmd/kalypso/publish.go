@@ -42,7 +42,7 @@ type publishing struct {
 // publish compiles the environments and publishes each of them. One that another run overtakes is
 // compiled again, from reading.
 func (s *session) publish(ctx context.Context, flags *renderOptions) error {
-	options, err := flags.publishOptions(s.usualAuthor())
+	options, err := flags.publishOptions()
 	if err != nil {
 		return err
 	}
@@ -190,6 +190,7 @@ func (s *session) publication(ctx context.Context, opts *publishing, result *res
 		Report: s.report(result, origins),
 	}
 	p.Report.Before = before
+	p.UsualAuthor = func(ctx context.Context) (gitops.Identity, error) { return s.usualAuthor(ctx, destination) }
 	forge, note, err := s.forge(ctx, destination)
 	if err != nil {
 		return nil, err

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
@@ -37,7 +39,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.direct, "direct", false, "commit to the GitOps branch itself, without a pull request")
 	flags.BoolVar(&f.force, "force", false, "overwrite what others committed to the deployment branch")
 	flags.BoolVar(&f.allowDeletions, "allow-deletions", false, "publish although most of the published targets go")
-	flags.StringVar(&f.author, "author", "", "author of the commit: `\"NAME <EMAIL>\"` (default: the GitHub App's bot, else kalypso)")
+	flags.StringVar(&f.author, "author", "", "author of the commit: `\"NAME <EMAIL>\"` (default: the bot of the GitHub App or workflow, else kalypso)")
 	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with the ssh-ed25519 key in this `file`")
 	flags.StringArrayVar(&f.labels, "label", nil, "add a `label` to the pull request (repeatable)")
 	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "ask a `person` or OWNER/TEAM to review the pull request (repeatable)")
@@ -74,10 +76,10 @@ func (f *publishFlags) check() error {
 	return nil
 }
 
-// publishOptions turns the flags into what publishing needs. usual is the author without --author.
-func (f *publishFlags) publishOptions(usual gitops.Identity) (gitops.PublishOptions, error) {
+// publishOptions turns the flags into what publishing needs. Without --author there is none.
+func (f *publishFlags) publishOptions() (gitops.PublishOptions, error) {
 	options := gitops.PublishOptions{
-		Direct: f.direct, Force: f.force, CreateBranch: f.createBranch, AllowDeletions: f.allowDeletions, Author: usual,
+		Direct: f.direct, Force: f.force, CreateBranch: f.createBranch, AllowDeletions: f.allowDeletions,
 	}
 	if f.author != "" {
 		var err error
@@ -95,6 +97,25 @@ func (f *publishFlags) publishOptions(usual gitops.Identity) (gitops.PublishOpti
 		}
 	}
 	return options, nil
+}
+
+// needs are the permissions on a GitOps repository that the flags need. Without those that are optional the output is
+// published all the same.
+func (f *publishFlags) needs() github.Needs {
+	needs := github.Needs{
+		Required: map[string]string{"contents": "write", "pull_requests": "write"}, Optional: map[string]string{},
+	}
+	if f.direct { // only to close what stands open
+		delete(needs.Required, "pull_requests")
+		needs.Optional["pull_requests"] = "write"
+	}
+	if f.reportIssues {
+		needs.Optional["issues"] = "write"
+	}
+	if slices.ContainsFunc(listed(f.reviewers), func(who string) bool { return strings.Contains(who, "/") }) {
+		needs.Optional["members"] = "read" // to ask a team
+	}
+	return needs
 }
 
 // request is what the flags say about the pull request.

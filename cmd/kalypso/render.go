@@ -83,6 +83,9 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 	}
 	ctx, cancel := opts.limited(ctx)
 	defer cancel()
+	if opts.publishes() {
+		opts.publication = &opts.publishFlags
+	}
 	session, err := opts.start(ctx, e, false)
 	if err != nil {
 		return err
