@@ -56,7 +56,8 @@ func usageError(format string, args ...any) error {
 
 // run is the whole program: arguments and edges in, exit code out.
 func run(ctx context.Context, args []string, e *edges) int {
-	e, e.workflow = inWorkflow(e)
+	e, workflow := inWorkflow(e)
+	e.workflow = workflow // in a statement of one, this would be another e
 	root := newRoot(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
