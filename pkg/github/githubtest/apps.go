@@ -152,7 +152,7 @@ func (c *call) showUser() (answer, error) {
 	for _, app := range c.server.apps {
 		if login := app.Slug + "[bot]"; strings.EqualFold(login, c.values["username"]) {
 			user := c.server.user(login)
-			user["id"] = app.Bot
+			user["id"], user["user_view_type"] = app.Bot, "public"
 			return ok(user)
 		}
 	}
@@ -193,7 +193,7 @@ func (c *call) mintToken() (answer, error) {
 		return answer{}, err
 	}
 	c.server.minted++
-	secret := fmt.Sprintf("ghs_%036d", c.server.minted)
+	secret := mintedSecret(c.server.minted)
 	token.Name = fmt.Sprintf("%s #%d", app.Slug, c.server.minted)
 	c.server.addToken(secret, token)
 	return created(c.server.tokenJSON(secret, token, len(asked.Repositories) > 0))

@@ -20,6 +20,7 @@ type script struct {
 	env    *testscript.Env
 	server *Server // nil before it starts
 	repo   *Repo   // what commands are about
+	told   int     // how many tokens of an App were printed
 }
 
 // scriptKey is where a script's state is in the values of its environment.
@@ -45,6 +46,10 @@ func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &script{env: env} }
 //	github status BRANCH CONTEXT STATE          sets a status of its tip
 //	github fault WHAT [COUNT [METHOD]]          makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
 //	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
+//	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, let in by OWNER (with all permissions, if none are
+//	                                            given), and writes its private key
+//	github tokens                               prints the tokens that it was given, and forgets them: owner/a owner/b: contents=read
+//	github private OWNER/NAME…                  hides repositories from those without a token
 //	github writes                               prints how many writing requests there were, and forgets them
 //	github requests                             prints the requests, and forgets them
 //
@@ -97,6 +102,9 @@ func commands() map[string]scriptCommand {
 		"status":   {3, 3, (*script).status},
 		"fault":    {1, 3, (*script).fault},
 		"token":    {1, 20, (*script).token},
+		"app":      {2, 20, (*script).app},
+		"tokens":   {0, 0, (*script).tokens},
+		"private":  {1, 100, (*script).private},
 		"writes":   {0, 0, (*script).writes},
 		"requests": {0, 0, (*script).requests},
 	}
