@@ -1,6 +1,7 @@
 package github_test
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -151,24 +152,31 @@ func TestAppWhoseTokensCannotBeHad(t *testing.T) {
 	for name, test := range map[string]struct {
 		id    string
 		key   *rsa.PrivateKey
+		owner string
 		repo  string
 		needs map[string]string
 		want  string
 	}{
-		"wrong id":      {id: "18", key: key, repo: "gitops", want: "must be of the same GitHub App"},
+		"wrong id":      {id: "19", key: key, repo: "gitops", want: "must be of the same GitHub App"},
 		"wrong key":     {id: "17", key: newKey(), repo: "gitops", want: "must be of the same GitHub App"},
-		"not installed": {id: "17", key: key, repo: "else", want: "install the GitHub App 17 for acme"},
-		"not granted":   {id: "17", key: key, repo: "gitops", needs: write("administration"), want: "must have granted"},
+		"not installed": {id: "17", key: key, repo: "else", want: "give the GitHub App access to acme/else at http://"},
+		"no owner":      {id: "17", key: key, owner: "nobody", repo: "gitops", want: "install the GitHub App 17 for nobody"},
+		"not granted":   {id: "17", key: key, repo: "gitops", needs: write("administration"), want: "an owner of acme accepts it at http://"},
+		"suspended":     {id: "18", key: key, repo: "gitops", want: "an owner of acme ends that at http://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t, githubtest.Options{}, nil)
 			install(t, f, key)
+			f.hub.AddApp(githubtest.App{
+				ID: 18, Slug: "asleep", Key: &key.PublicKey, Owner: "acme", Installation: 6, Suspended: true,
+				Permissions: githubtest.AllPermissions(),
+			})
 			app := newApp(t, f, test.id, pkcs1(test.key))
 			if test.needs == nil {
 				test.needs = write("contents")
 			}
-			source := app.Source("acme", []string{test.repo}, test.needs)
+			source := app.Source(cmp.Or(test.owner, "acme"), []string{test.repo}, test.needs)
 			_, err := f.client(t, func(o *github.Options) { o.Token = source }).Repository("acme", "gitops").Open(t.Context(), "main")
 			var failed *github.Error
 			require.ErrorAs(t, err, &failed)

@@ -1,0 +1,240 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// mint is a TokenSource for the repositories of one host, whose tokens are good for an hour.
+type mint struct {
+	host string
+	err  error
+
+	mu       sync.Mutex
+	hours    int
+	expected []string
+}
+
+func (m *mint) Expect(role model.Role, repos []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, repo := range repos {
+		m.expected = append(m.expected, fmt.Sprint(role, " ", repo))
+	}
+}
+
+func (m *mint) Token(_ context.Context, _ model.Role, repo string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !strings.HasPrefix(repo, m.host) {
+		return "", nil
+	}
+	return mintedIn(m.hours), m.err
+}
+
+func (m *mint) Advice(_ model.Role, repo string) string {
+	if strings.HasPrefix(repo, m.host) {
+		return "let the App in"
+	}
+	return ""
+}
+
+func (m *mint) anHourPasses() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hours++
+}
+
+func mintedIn(hour int) string { return fmt.Sprintf("minted-in-hour-%d", hour) }
+
+// shown are the secrets that a server was shown, each once, in order.
+func shown(server *gitopstest.Server) []string {
+	var secrets []string
+	for _, request := range server.Requests() {
+		_, secret, _ := (&http.Request{Header: http.Header{"Authorization": {request.Authorization}}}).BasicAuth()
+		if len(secrets) == 0 || secrets[len(secrets)-1] != secret {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
+}
+
+func TestMintedTokensByPrecedence(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"role":   {[]string{envSource, "token-source", envGitHub, "token-github"}, "token-source"},
+		"App":    {[]string{envControlPlane, "token-control", envGitHub, "token-github", envGH, "token-gh"}, mintedIn(0)},
+		"no App": {[]string{envGitHub, "token-github"}, "token-github"},
+	} {
+		server := gitopstest.NewServer(t)
+		repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+		tokens := &mint{host: server.URL}
+		if name == "no App" {
+			tokens.host = "https://elsewhere.example"
+		}
+		r := newReader(t, Options{Env: environment(append(test.env, "GITHUB_SERVER_URL", server.URL)...), Tokens: tokens})
+		readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
+		assert.Equal(t, []string{test.want}, shown(server), name)
+		assert.Equal(t, name == "role", len(tokens.expected) == 0, "what has a token of its own is not expected")
+	}
+}
+
+func TestMintedTokensAreExpectedTogether(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	a, _ := server.Add("a", gitopstest.Commit{Files: shop()})
+	b, _ := server.Add("b", gitopstest.Commit{Files: shop()})
+	tokens := &mint{host: server.URL}
+	r := newReader(t, Options{Tokens: tokens})
+	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
+	require.Empty(t, list)
+	assert.Equal(t, []string{fmt.Sprint(model.Tenant, " ", server.URL+"/a"), fmt.Sprint(model.Tenant, " ", server.URL+"/b")}, tokens.expected)
+}
+
+func TestR27PushAfterAnHour(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"README.md": "mine\n"}})
+	server.Configure("gitops", "http.receivepack", "true")
+	tokens := &mint{host: server.URL}
+	r := newReader(t, Options{Tokens: tokens})
+	repo := &model.GitOpsRepo{}
+	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = url, "dev", "."
+	d := r.openDestination(t.Context(), repo, "")
+	require.Empty(t, d.Diags)
+	assert.Equal(t, []string{mintedIn(0)}, shown(server))
+	secret, origin, err := r.Credential(t.Context(), model.Output, d.At)
+	require.NoError(t, err)
+	assert.Equal(t, []string{mintedIn(0), AppOrigin}, []string{secret, origin})
+
+	tokens.anHourPasses()
+	order := pushOrder{
+		updates: []refUpdate{{branch: "deployment/dev", new: d.tips["dev"]}},
+		pack:    func(ctx context.Context, w io.Writer) error { return writePack(ctx, w, nil) },
+	}
+	require.NoError(t, r.net.push(t.Context(), d.repo, order))
+	assert.Equal(t, []string{mintedIn(0), mintedIn(1)}, shown(server), "what pushes is new")
+	assert.NotContains(t, r.Scrub("a "+mintedIn(0)+" and a "+mintedIn(1)), "minted", "both are secrets")
+}
+
+func TestMintedTokenThatIsNotKnownYet(t *testing.T) {
+	t.Parallel()
+	refusals := 2
+	server := gitopstest.NewServer(t, withPassword(mintedIn(0)), func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refusals > 0 {
+				refusals--
+				http.Error(w, "Bad credentials", http.StatusUnauthorized)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	tokens := &mint{host: server.URL}
+	naps := 0
+	nap := func(context.Context, time.Duration) error { naps++; return nil }
+	readOne(t, newReader(t, Options{Tokens: tokens, Sleep: nap}), model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
+	assert.Equal(t, 2, naps)
+
+	refusals = 3
+	d := readError(t, newReader(t, Options{Tokens: tokens, Sleep: nap}), model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
+	assert.Equal(t, RuleAccessDenied, d.Rule)
+	assert.Contains(t, d.Message, "the one from the GitHub App was sent")
+	assert.Contains(t, d.Hint, "let the App in, or set KALYPSO_SOURCE_TOKEN")
+}
+
+func TestMintThatFails(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	ref := model.Ref{Repo: repo, Branch: "main", Role: model.Tenant}
+	denied := &Error{Rule: RuleAccessDenied, Message: "the App is suspended", Hint: "ask for it"}
+	d := readError(t, newReader(t, Options{Tokens: &mint{host: server.URL, err: denied}}), ref)
+	assert.Equal(t, []string{RuleAccessDenied, "the App is suspended", "ask for it"}, []string{d.Rule, d.Message, d.Hint})
+
+	d = readError(t, newReader(t, Options{Tokens: &mint{host: server.URL, err: errors.New("no\nway")}}), ref)
+	assert.Equal(t, RuleRemoteFailed, d.Rule)
+	assert.NotContains(t, d.Message, "\n")
+	assert.Empty(t, server.Requests())
+}
+
+// TestS11MintedTokensStayWithTheirHost reads from two hosts, the App being of one.
+func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
+	t.Parallel()
+	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
+	a, _ := ours.Add("repo", gitopstest.Commit{Files: shop()})
+	b, _ := theirs.Add("repo", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Tokens: &mint{host: ours.URL}, Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL)})
+	_, list := r.Read(t.Context(), []model.Ref{
+		{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Output}, {Repo: b, Branch: "main", Role: model.Platform},
+	})
+	require.Empty(t, list)
+	assert.Equal(t, []string{mintedIn(0)}, shown(ours))
+	assert.Equal(t, []string{""}, shown(theirs), "neither the App's token nor GITHUB_TOKEN")
+}
+
+// TestS11TheGitOpsTokenGoesToTheGitOpsHost has a control plane and a GitOps repository on two hosts.
+func TestS11TheGitOpsTokenGoesToTheGitOpsHost(t *testing.T) {
+	t.Parallel()
+	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
+	a, _ := ours.Add("control", gitopstest.Commit{Files: shop()})
+	b, _ := theirs.Add("gitops", gitopstest.Commit{Files: shop()})
+	r := newReader(t, Options{Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output")})
+	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
+	readOne(t, r, model.Ref{Repo: b, Branch: "main", Role: model.Output})
+	assert.Equal(t, []string{"token-github"}, shown(ours))
+	assert.Equal(t, []string{"token-output"}, shown(theirs))
+	secret, origin, err := r.Credential(t.Context(), model.Output, b)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"token-output", envGitOps}, []string{secret, origin}, "and for its API")
+	secret, _, err = r.Credential(t.Context(), model.Output, a)
+	require.NoError(t, err)
+	assert.Equal(t, "token-github", secret)
+}
+
+func TestAdviceToWrite(t *testing.T) {
+	t.Parallel()
+	const here = "https://github.com/acme/gitops"
+	workflow := []string{"GITHUB_ACTIONS", "true", envGitHub, "token-github", "GITHUB_REPOSITORY"}
+	for name, test := range map[string]struct {
+		env    []string
+		origin string
+		want   string
+	}{
+		"nothing":             {nil, "", "set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN"},
+		"workflow, own":       {append(workflow, "acme/gitops"), envGitHub, `write "permissions: {contents: write, pull-requests: write}" into the job`},
+		"workflow, another":   {append(workflow, "acme/control"), envGitHub, "the GITHUB_TOKEN of a workflow reaches only acme/control: set KALYPSO_GITOPS_TOKEN, or use a GitHub App"},
+		"role":                {[]string{envGitOps, "token-output"}, envGitOps, "publishing needs the permission contents: write on it"},
+		"App":                 {nil, AppOrigin, "a ruleset"},
+		"GITHUB_TOKEN, local": {[]string{envGitHub, "token-github"}, envGitHub, "set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN"},
+	} {
+		k := newKeyring(environment(test.env...), nil, nil)
+		a, err := parseAddress(here)
+		require.NoError(t, err)
+		var c *credential
+		if test.origin != "" {
+			c = &credential{origin: test.origin}
+		}
+		said := k.adviceToWrite(c, a)
+		assert.Contains(t, said, "contents: write", name)
+		assert.Contains(t, said, test.want, name)
+	}
+}
