@@ -160,10 +160,10 @@ func (r *Repository) mutate(ctx context.Context, op operation, query string, var
 	switch first.Type {
 	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
 		e.Kind = Denied
-		e.lack(op.need)
+		r.client.wire.lack(e, op.need)
 	case "NOT_FOUND":
 		e.Kind = NotFound
-		e.lack(op.need)
+		r.client.wire.lack(e, op.need)
 	case "RATE_LIMITED":
 		e.Kind, e.Hint = RateLimited, hintLater(RateLimited)
 	}

@@ -28,7 +28,7 @@ func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 		e.Kind = NotFound
 		if op.need != "" {
 			// GitHub hides what a token must not see, and also what it must not change.
-			e.lack(accepted(answer, op.need))
+			t.lack(e, accepted(answer, op.need))
 			e.Hint = "either it does not exist, or the token must not see it: " + e.Hint
 		}
 	case http.StatusGone:
@@ -54,20 +54,24 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 	case strings.Contains(lower, "ip allow list"):
 		e.Hint = "the organization lets in known addresses only: add that of this machine"
 	default:
-		e.lack(accepted(answer, op.need))
+		t.lack(e, accepted(answer, op.need))
 	}
 }
 
 // lack says which permission is missing.
-func (e *Error) lack(permission string) {
+func (t *transport) lack(e *Error, permission string) {
 	e.Permission = permission
-	if permission == "" {
+	switch {
+	case permission == "":
 		e.Hint = "the token lacks a permission"
-		return
-	}
-	e.Hint = fmt.Sprintf("the token needs the permission %q", permission)
-	if strings.Contains(permission, "members") {
-		e.Hint += ", which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams"
+	case strings.Contains(permission, "members"):
+		e.Hint = fmt.Sprintf("the token needs the permission %q, which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams", permission)
+	case t.ActionsToken:
+		e.Hint = fmt.Sprintf("the workflow needs the permission %q: write it into its job, as in "+
+			`"permissions: {contents: write, pull-requests: write}"; its GITHUB_TOKEN reaches only the repository of the workflow, `+
+			"for another one use a GitHub App or a token", permission)
+	default:
+		e.Hint = fmt.Sprintf("the token needs the permission %q", permission)
 	}
 }
 
