@@ -81,7 +81,7 @@ func (s *session) settled(ctx context.Context, opts *publishing, destination *gi
 func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *gitops.PullRequest) *changeResult {
 	r := &changeResult{
 		GitOpsRepo: destination.Repo.Name.Value, Targets: []targetResult{}, Files: []fileResult{}, change: &gitops.Change{},
-		Published: &publishedResult{Repo: destination.Name},
+		Published: &publishedResult{Repo: destination.At},
 	}
 	if !latest.Proposed {
 		r.Published.Notes = []string{fmt.Sprintf("nothing is new: %s holds what %.12s published", destination.Branch, latest.Commit)}

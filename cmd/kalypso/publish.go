@@ -204,7 +204,7 @@ func (s *session) publication(ctx context.Context, opts *publishing, result *res
 
 // continued adds what earlier tries of this run have done at a destination.
 func (s *session) continued(destination *gitops.Destination, published gitops.Published) gitops.Published {
-	key := destination.Name + "\n" + destination.Head
+	key := destination.At + "\n" + destination.Head
 	if before, tried := s.publishedBefore[key]; tried {
 		published = published.After(before)
 	}

@@ -64,6 +64,7 @@ type changeResult struct {
 
 // publishedResult is what became of a change at its GitOps repository.
 type publishedResult struct {
+	// Repo is where it was pushed, after replacements.
 	Repo   string `json:"repo"`
 	Branch string `json:"branch,omitempty"`
 	// Commit is what holds the output; Pushed says that it was pushed in this run.
@@ -87,7 +88,7 @@ type pullRequestResult struct {
 
 func newPublishedResult(destination *gitops.Destination, published gitops.Published) *publishedResult {
 	r := &publishedResult{
-		Repo: destination.Name, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,
+		Repo: destination.At, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,
 	}
 	closed := published.Withdrawn
 	if request := published.Request; request != nil {

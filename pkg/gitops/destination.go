@@ -28,8 +28,8 @@ type repository interface {
 type Destination struct {
 	// Repo is the object that names it.
 	Repo *model.GitOpsRepo
-	// Name is the repository in normal form, At where it really is, after replacements.
-	Name, At string
+	// At is the repository in normal form, after replacements: where it really is.
+	At string
 	// Branch is the GitOps branch, Head the one that is pushed and that the pull request is from.
 	Branch, Head string
 	// Diags are the reasons why it could not be opened.
@@ -78,7 +78,7 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	if err != nil {
 		return err
 	}
-	d.Name, d.At = at.name, at.read
+	d.At = at.read
 	if !at.address.local() {
 		m, err := d.reader.remote(ctx, at, ref.Role)
 		if err != nil {
@@ -133,7 +133,7 @@ func (d *Destination) checkPath(root fs.FS) error {
 	if err != nil || len(above.targets) == 0 || len(below.clusterTypes) > 0 {
 		return err
 	}
-	return problem(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.Name,
+	return problem(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
 		diag.Plural(len(above.targets), "published target"), d.Branch, folder).
 		hint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
 }

@@ -95,7 +95,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, fmt.Errorf("examine the branch %q: %w", p.Head, err)
 	}
 	if len(left.foreign) > 0 && !p.Force && !p.Direct {
-		return Published{}, left.foreignError(p.Name, p.Head)
+		return Published{}, left.foreignError(p.At, p.Head)
 	}
 	made, err := p.contents(ctx)
 	if err != nil {
@@ -137,13 +137,13 @@ func newDeclined(request PullRequest) *SubmissionResult {
 func (p *Publication) check() error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
-			return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.Name, p.Branch).
+			return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
 				hint("give the repository that it was cloned from")
 		}
 		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
 	}
 	if p.onto().IsZero() && !p.CreateBranch {
-		return problem(RuleBranchNotFound, "%s has no branch %q to publish to", p.Name, p.Branch).
+		return problem(RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
 			hint("--create-branch makes it, with an empty first commit")
 	}
 	if err := p.checkPath(p.Output.Root); err != nil {
@@ -153,7 +153,7 @@ func (p *Publication) check() error {
 		return err
 	}
 	if !p.AllowDeletions {
-		return p.Change.checkDeletions(p.Name)
+		return p.Change.checkDeletions(p.At)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (p *Publication) checkPlaces() error {
 		return nil
 	}
 	if err := checkNotForeign(p.Output.Tree, freshFiles(p.Tree, p.Change)); err != nil {
-		return problem(RuleForeignPath, "%s cannot hold the output: %s", p.Name, oneLine(err.Error())).hint(hintForeignPath)
+		return problem(RuleForeignPath, "%s cannot hold the output: %s", p.At, oneLine(err.Error())).hint(hintForeignPath)
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (p *Publication) contents(ctx context.Context) (contents, error) {
 	}
 	tree, err := buildTree(trees, root, cleanPath(p.Repo.Path.Value), edits)
 	if err != nil {
-		return contents{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.Name, err).
+		return contents{}, problem(RuleForeignPath, "%s cannot hold the output: %v", p.At, err).
 			hint(hintForeignPath)
 	}
 	return contents{tree.id, when, append(tree.objects, blobs...)}, nil
@@ -382,7 +382,7 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 
 // mergeRequest are the options that make GitLab open a merge request for what is pushed.
 func (p *Publication) mergeRequest() []string {
-	if p.Forge != nil || !strings.Contains(p.Name, "gitlab") {
+	if p.Forge != nil || !strings.Contains(p.At, "gitlab") {
 		return nil
 	}
 	return []string{"merge_request.create", "merge_request.target=" + p.Branch, "merge_request.title=" + PullRequestTitle(p.Report)}
@@ -390,15 +390,15 @@ func (p *Publication) mergeRequest() []string {
 
 func (p *Publication) noForge(pushed bool) string {
 	if !pushed {
-		return fmt.Sprintf("%s of %s holds this already, ready to be merged into %s", p.Head, p.Name, p.Branch)
+		return fmt.Sprintf("%s of %s holds this already, ready to be merged into %s", p.Head, p.At, p.Branch)
 	}
 	if p.NoForge != "" {
 		return p.NoForge
 	}
 	if p.mergeRequest() != nil {
-		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.Name, p.Head, p.Branch)
+		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.At, p.Head, p.Branch)
 	}
-	return fmt.Sprintf("%s is on no forge that kalypso knows: make a pull request from %s into %s", p.Name, p.Head, p.Branch)
+	return fmt.Sprintf("%s is on no forge that kalypso knows: make a pull request from %s into %s", p.At, p.Head, p.Branch)
 }
 
 // After returns what this and an earlier try of one run have done together.
