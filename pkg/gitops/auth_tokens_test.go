@@ -183,8 +183,10 @@ func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
 	b, _ := theirs.Add("repo", gitopstest.Commit{Files: shop()})
 	r := newReader(t, Options{Tokens: &mint{host: ours.URL}, Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL)})
 	_, list := r.Read(t.Context(), []model.Ref{
-		{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant},
-		{Repo: b, Branch: "main", Role: model.Output}, {Repo: b, Branch: "main", Role: model.Platform},
+		{Repo: a, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Tenant},
+		{Repo: b, Branch: "main", Role: model.Output},
+		{Repo: b, Branch: "main", Role: model.Platform},
 	})
 	require.Empty(t, list)
 	assert.Equal(t, []string{mintedIn(0)}, shown(ours))
