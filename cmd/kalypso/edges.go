@@ -11,6 +11,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 )
 
 // edges are what a command sees of the machine it runs on.
@@ -27,6 +28,8 @@ type edges struct {
 	now   func() time.Time
 	// version is that of this program.
 	version string
+	// patience is how long GitHub is waited for; the zero value is as long as usual.
+	patience github.Limits
 	// workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	workflow *workflow
 }

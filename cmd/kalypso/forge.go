@@ -58,7 +58,7 @@ func (s *session) newForge(ctx context.Context, destination *gitops.Destination)
 	}
 	client, err := github.New(github.Options{
 		API: at.API, GraphQL: at.GraphQL, Token: source, UserAgent: "kalypso/" + s.version,
-		ActionsToken: s.isWorkflowToken(origin), Sleep: s.sleep, Now: s.now, Notice: s.notice,
+		ActionsToken: s.isWorkflowToken(origin), Sleep: s.sleep, Now: s.now, Limits: s.patience, Notice: s.notice,
 	})
 	if err != nil {
 		return forge{}, &exitError{exitUsage, err}
