@@ -30,6 +30,11 @@ func HTTPError(code int) Fault {
 	return Fault{kind: faultAnswer, answer: answer{status: code, body: "<html>" + http.StatusText(code) + "</html>"}}
 }
 
+// Refusal answers with a status and a message, as GitHub does when it will not do something.
+func Refusal(code int, message string) Fault {
+	return Fault{kind: faultAnswer, answer: refuse(code, message).answer()}
+}
+
 // Reset resets the connection before the request is looked at. For a request that may be repeated Go's client
 // does so, once, on its own.
 func Reset() Fault { return Fault{kind: faultReset} }

@@ -3,8 +3,10 @@ package githubtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
@@ -19,17 +21,37 @@ func (g gitDir) git(args ...string) (string, error) {
 	return strings.TrimSuffix(out, "\n"), err
 }
 
+// tips reads the branches as git stores them: packed in a file, unless there is a file for one. Every request asks
+// for them, and a process for each of these would be most of the time of many tests.
 func (g gitDir) tips() (map[string]string, error) {
-	out, err := g.git("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads/")
-	if err != nil {
+	tips := map[string]string{}
+	packed, err := os.ReadFile(filepath.Join(g.dir, "packed-refs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	tips := map[string]string{}
-	for line := range strings.Lines(out) {
-		commit, branch, _ := strings.Cut(strings.TrimSpace(line), " ")
-		tips[branch] = commit
+	for line := range strings.Lines(string(packed)) {
+		commit, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if branch, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
+			tips[branch] = commit
+		}
 	}
-	return tips, nil
+	heads := os.DirFS(filepath.Join(g.dir, "refs", "heads"))
+	err = fs.WalkDir(heads, ".", func(branch string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (entry.IsDir() || strings.HasSuffix(branch, ".lock")) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		commit, err := fs.ReadFile(heads, branch)
+		switch {
+		case err == nil:
+			tips[branch] = strings.TrimSpace(string(commit))
+		case !errors.Is(err, fs.ErrNotExist): // else it was deleted just now
+			return err
+		}
+		return nil
+	})
+	return tips, err
 }
 
 func (g gitDir) ahead(commit, of string) (bool, error) {

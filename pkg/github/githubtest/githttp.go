@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // gitRepo finds the repository that git asks for, and the path below it. It is nil for a request to the API.
@@ -36,7 +34,7 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, be
 		http.Error(w, text, status)
 		return
 	}
-	handler, err := gitopstest.Handler(filepath.Dir(repo.options.Dir))
+	handler, err := repo.git()
 	if err != nil {
 		s.violate(err.Error())
 		http.Error(w, "git: "+err.Error(), http.StatusInternalServerError)

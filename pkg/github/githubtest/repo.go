@@ -2,8 +2,13 @@ package githubtest
 
 import (
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // RepoOptions are how a repository is set up. The zero value is a public one without branches, where every
@@ -53,6 +58,8 @@ type Repo struct {
 	id       int
 	options  RepoOptions
 	branches branches
+	// git lets git in, if there is a folder.
+	git      func() (http.Handler, error)
 	items    []*item // number is place + 1
 	labels   []Label
 	comments int
@@ -70,6 +77,7 @@ func (s *Server) AddRepo(name string, options RepoOptions) *Repo {
 	r := &Repo{Name: name, server: s, id: len(s.repos) + 1, options: options, branches: memory{}}
 	if options.Dir != "" {
 		r.branches = gitDir{dir: options.Dir}
+		r.git = sync.OnceValues(func() (http.Handler, error) { return gitopstest.Handler(filepath.Dir(options.Dir)) })
 	}
 	for _, label := range options.Labels {
 		r.labels = append(r.labels, Label{Name: label, Color: "ededed"})
