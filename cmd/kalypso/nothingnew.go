@@ -56,8 +56,7 @@ func (s *session) tried(environment string) bool {
 	return slices.ContainsFunc(s.results, func(r *result) bool { return r.environment.Name.Value == environment })
 }
 
-// settled reports whether the pull request of a destination is as it should be: open for what is
-// proposed, and none where all is published. It returns the open one.
+// settled reports whether the pull request of a destination is as it should be. It returns the open one.
 func (s *session) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *gitops.PullRequest, ok bool) {
 	forge, _, err := s.forge(ctx, destination)
 	if err != nil || forge == nil {
@@ -67,14 +66,7 @@ func (s *session) settled(ctx context.Context, opts *publishing, destination *gi
 	if err != nil {
 		return nil, false
 	}
-	i := slices.IndexFunc(open, func(p gitops.PullRequest) bool { return p.Head == destination.Head })
-	if i < 0 {
-		return nil, !latest.Proposed
-	}
-	request = &open[i]
-	labelled := !slices.ContainsFunc(opts.request.Labels, func(label string) bool { return !slices.Contains(request.Labels, label) })
-	merging := opts.request.AutoMerge == gitops.AutoMergeNever || request.AutoMerging
-	return request, latest.Proposed && request.HeadCommit == latest.Commit && labelled && merging
+	return destination.Settled(*latest, opts.request, open)
 }
 
 // newStanding is the result for a destination at which nothing is new.

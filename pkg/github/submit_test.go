@@ -35,7 +35,7 @@ func right(t *testing.T, f *fixture) {
 	require.Len(t, open, 1)
 	assert.Equal(t, "Deploy dev", open[0].Title)
 	assert.Contains(t, open[0].Body, "Two targets change.")
-	assert.Contains(t, open[0].Body, "tree="+commit("a")+" asked -->")
+	assert.Contains(t, open[0].Body, "tree="+commit("a")+" asked promoted -->")
 	assert.ElementsMatch(t, []string{"promoted", "needs a look"}, open[0].Labels)
 	assert.Equal(t, []string{"ann"}, open[0].Reviewers)
 	assert.Equal(t, []string{"fleet"}, open[0].Teams)

@@ -27,6 +27,8 @@ type marker struct {
 	auto bool
 	// on says that it was on. If it is off nevertheless, somebody turned it off.
 	on bool
+	// promoted says that the label for promotions belongs on it.
+	promoted bool
 	// closed says that we closed it ourselves: then it is no decision of a person against the tree.
 	closed bool
 }
@@ -45,7 +47,7 @@ const (
 
 var (
 	markerLine = regexp.MustCompile(`(?m)^<!-- kalypso:v1 environment=([a-z0-9.-]{1,253}) path=([A-Za-z0-9%+._~-]+)` +
-		` tree=([0-9a-f]{0,64})((?: (?:adopted|asked|auto|on|closed))*) -->[ \t]*\r?$`)
+		` tree=([0-9a-f]{0,64})((?: (?:adopted|asked|auto|on|promoted|closed))*) -->[ \t]*\r?$`)
 	environmentName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 	treeID          = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 )
@@ -56,7 +58,7 @@ func (m marker) String() string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"adopted", m.adopted}, {"asked", m.asked}, {"auto", m.auto}, {"on", m.on}, {"closed", m.closed}} {
+	}{{"adopted", m.adopted}, {"asked", m.asked}, {"auto", m.auto}, {"on", m.on}, {"promoted", m.promoted}, {"closed", m.closed}} {
 		if flag.on {
 			flags.WriteString(" " + flag.name)
 		}
@@ -103,6 +105,8 @@ func (m *marker) set(flag string) {
 		m.auto = true
 	case "on":
 		m.on = true
+	case "promoted":
+		m.promoted = true
 	case "closed":
 		m.closed = true
 	}

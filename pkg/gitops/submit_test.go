@@ -56,7 +56,7 @@ func TestSubmitOpens(t *testing.T) {
 	assert.Equal(t, f.pulls[0], result.PullRequest)
 	assert.Equal(t, []string{"ann", "acme/fleet", "bob"}, f.asked[1])
 	assert.Equal(t, "Deploy dev", f.pulls[0].Title)
-	assert.Equal(t, "<!-- kalypso:v1 environment=dev path=. tree=aa11 asked -->\n\nTwo targets change.\n\n<!-- /kalypso:v1 -->", f.pulls[0].Body)
+	assert.Equal(t, "<!-- kalypso:v1 environment=dev path=. tree=aa11 asked promoted -->\n\nTwo targets change.\n\n<!-- /kalypso:v1 -->", f.pulls[0].Body)
 }
 
 func TestSubmitOpensInOneWrite(t *testing.T) {
@@ -89,7 +89,7 @@ func TestSubmitUpdatesWhatDiffers(t *testing.T) {
 		"tree":         {func(s *gitops.Submission) { s.Tree = "bb22" }, []string{"edit 1"}},
 		"label":        {func(s *gitops.Submission) { s.Labels = append(s.Labels, "big") }, []string{"label 1 big"}},
 		"letter case":  {func(s *gitops.Submission) { s.Labels = []string{"GitOps"} }, nil},
-		"not promoted": {func(s *gitops.Submission) { s.Promoted = false }, []string{"unlabel 1 promoted"}},
+		"not promoted": {func(s *gitops.Submission) { s.Promoted = false }, []string{"edit 1", "unlabel 1 promoted"}},
 		"reviewers":    {func(s *gitops.Submission) { s.Reviewers = []string{"cid"} }, nil},
 		"draft":        {func(s *gitops.Submission) { s.Draft = true }, nil},
 	} {

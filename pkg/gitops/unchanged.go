@@ -16,6 +16,8 @@ import (
 type Latest struct {
 	Provenance
 	Commit string
+	// Tree is the id of its tree.
+	Tree string
 	// Plan is the line of the commit that counts what it changed.
 	Plan string
 	// Proposed says that it is on the deployment branch, ready to be merged. Otherwise it is what is
@@ -56,7 +58,7 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed bool) *Latest {
 	_, body, _ := strings.Cut(commit.message, "\n\n")
 	plan, _, _ := strings.Cut(body, "\n")
-	return &Latest{made, id.String(), plan, proposed}
+	return &Latest{made, id.String(), commit.tree.String(), plan, proposed}
 }
 
 // Unchanged reports whether an environment would be compiled from just what something was made of. Of an

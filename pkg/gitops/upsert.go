@@ -21,7 +21,7 @@ type upsert struct {
 }
 
 func newUpsert(prs PullRequests, s Submission) *upsert {
-	fresh := section{marker: marker{environment: s.Environment, path: normalPath(s.Path), tree: s.Tree}}
+	fresh := section{marker: marker{environment: s.Environment, path: normalPath(s.Path), tree: s.Tree, promoted: s.Promoted}}
 	return &upsert{prs: prs, want: s, section: fresh, action: SubmissionUnchanged}
 }
 
@@ -51,7 +51,7 @@ func (u *upsert) take(p PullRequest) {
 			found.before += "\n\n"
 		}
 	}
-	found.marker.tree = u.want.Tree
+	found.marker.tree, found.marker.promoted = u.want.Tree, u.want.Promoted
 	found.marker.closed = false // one of ours that a person opened again
 	found.marker.auto = found.marker.auto || u.want.mergesItself() && !p.AutoMerging && !p.Draft
 	u.section = found
