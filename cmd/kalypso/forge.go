@@ -16,6 +16,8 @@ type forge struct {
 	note string
 	// origin says where the credential is from; see gitops.Reader.Credential.
 	origin string
+	// err is why it could not be asked; it is not asked again.
+	err error
 }
 
 // forge returns the GitHub repository of a destination.
@@ -25,7 +27,7 @@ func (s *session) forge(ctx context.Context, destination *gitops.Destination) (r
 }
 
 func (s *session) knownForge(ctx context.Context, destination *gitops.Destination) (known forge, err error) {
-	key := destination.At + "\n" + destination.Head
+	key := forgeKey(destination)
 	known, found := s.forges[key]
 	if !found {
 		if known, err = s.newForge(ctx, destination); err != nil {
@@ -36,7 +38,23 @@ func (s *session) knownForge(ctx context.Context, destination *gitops.Destinatio
 		}
 		s.forges[key] = known
 	}
-	return known, nil
+	return known, known.err
+}
+
+func forgeKey(destination *gitops.Destination) string {
+	return destination.At + "\n" + destination.Head
+}
+
+// openPulls lists what is open into the branch of a destination. GitHub has been asked patiently if that is an
+// error, so whatever needs it later is told the same.
+func (s *session) openPulls(ctx context.Context, destination *gitops.Destination, repo *github.Repository) ([]gitops.PullRequest, error) {
+	open, err := repo.Open(ctx, destination.Branch)
+	if err != nil {
+		known := s.forges[forgeKey(destination)]
+		known.err = err
+		s.forges[forgeKey(destination)] = known
+	}
+	return open, err
 }
 
 func (s *session) newForge(ctx context.Context, destination *gitops.Destination) (forge, error) {

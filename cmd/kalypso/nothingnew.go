@@ -62,7 +62,7 @@ func (s *session) settled(ctx context.Context, opts *publishing, destination *gi
 	if err != nil || forge == nil {
 		return nil, err == nil
 	}
-	open, err := forge.Open(ctx, destination.Branch)
+	open, err := s.openPulls(ctx, destination, forge)
 	if err != nil {
 		return nil, false
 	}
