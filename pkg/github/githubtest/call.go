@@ -42,6 +42,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := s.record(Request{
 		Method: r.Method, Path: path, Query: r.URL.Query(), Body: string(body), Token: s.tokenName(r),
 	})
+	if s.options.Before != nil {
+		s.options.Before(request)
+	}
 	handle := func() (answer, error) {
 		if !below {
 			return answer{}, s.unknown(request)

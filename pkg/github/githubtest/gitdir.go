@@ -8,13 +8,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // gitDir are the branches of a bare git repository. Merges are made in the object store, without a work
 // tree.
-type gitDir struct{ dir string }
+type gitDir struct {
+	dir string
+	// merged remembers for pairs of commits whether they conflict.
+	merged *sync.Map
+}
 
 func (g gitDir) git(args ...string) (string, error) {
 	out, err := gitopstest.Git(g.dir, args...)
@@ -72,9 +77,15 @@ func (g gitDir) has(commit string) (bool, error) {
 }
 
 func (g gitDir) conflicts(base, head string) (bool, error) {
+	pair := [2]string{base, head}
+	if known, ok := g.merged.Load(pair); ok {
+		return known == true, nil
+	}
 	_, err := g.mergeTree(base, head)
-	if errors.Is(err, errConflict) {
-		return true, nil
+	conflict := errors.Is(err, errConflict)
+	if conflict || err == nil {
+		g.merged.Store(pair, conflict)
+		return conflict, nil
 	}
 	return false, err
 }

@@ -108,6 +108,28 @@ func (r *Repo) Edit(number int, title, body string) {
 	})
 }
 
+// Retarget gives a pull request another base.
+func (r *Repo) Retarget(number int, base string) {
+	r.on(number, func(i *item) error {
+		retargeted := i.Pull
+		if err := r.retarget(&retargeted, base); err != nil {
+			return err
+		}
+		i.Pull = retargeted
+		r.touch(i)
+		return nil
+	})
+}
+
+// SetDraft makes a pull request a draft, or says that it is ready for review.
+func (r *Repo) SetDraft(number int, draft bool) {
+	r.on(number, func(i *item) error {
+		i.Draft = draft
+		r.touch(i)
+		return nil
+	})
+}
+
 // Comment adds a comment.
 func (r *Repo) Comment(number int, author, body string) {
 	r.on(number, func(i *item) error {

@@ -76,7 +76,7 @@ func (s *Server) AddRepo(name string, options RepoOptions) *Repo {
 	}
 	r := &Repo{Name: name, server: s, id: len(s.repos) + 1, options: options, branches: memory{}}
 	if options.Dir != "" {
-		r.branches = gitDir{dir: options.Dir}
+		r.branches = gitDir{dir: options.Dir, merged: &sync.Map{}}
 		r.git = sync.OnceValues(func() (http.Handler, error) { return gitopstest.Handler(filepath.Dir(options.Dir)) })
 	}
 	for _, label := range options.Labels {

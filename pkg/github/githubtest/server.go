@@ -16,6 +16,8 @@ type Options struct {
 	Now func() time.Time
 	// PageSize is how many things a page holds at most, whatever is asked for; 0 means 100, as on GitHub.
 	PageSize int
+	// Before is called before a request is answered, and may do what people do meanwhile; nil does nothing.
+	Before func(Request)
 	// Fail ends a test that asks a Repo for what cannot be, such as a merge of what is not there. Without it
 	// NewServer fails its test, and Start panics.
 	Fail func(error)
