@@ -36,15 +36,19 @@ func acmeFleet(t *testing.T) string {
 	for _, app := range appsOfAcme {
 		addRepo(t, root, app, gitopstest.Commit{Files: acmeApp(app, "main")})
 	}
-	dev := gitopstest.Files{
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: acmeMain()}, gitopstest.Commit{Branch: "dev", Files: acmeDev()})
+	addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"}})
+	return root
+}
+
+// acmeDev is the branch dev of its control plane.
+func acmeDev() gitopstest.Files {
+	return gitopstest.Files{
 		"base.yaml":   acmeObject("BaseRepo", "main", "spec: {repo: "+acme("control-plane")+", branch: main}"),
 		"gitops.yaml": acmeObject("GitOpsRepo", "dev", "spec: {repo: "+acme("gitops")+", branch: dev}"),
 		"types.yaml":  acmeObject("ClusterType", "edge", "spec: {reconciler: flux, namespaceService: default}"),
 		"policy.yaml": acmeObject("SchedulingPolicy", "all", "spec: {}"),
 	}
-	addRepo(t, root, "control-plane", gitopstest.Commit{Files: acmeMain()}, gitopstest.Commit{Branch: "dev", Files: dev})
-	addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"}})
-	return root
 }
 
 // acmeMain is the branch main of its control plane.
