@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // edges are what a command sees of the machine it runs on.
@@ -30,6 +31,8 @@ type edges struct {
 	version string
 	// patience is how long GitHub is waited for; the zero value is as long as usual.
 	patience github.Limits
+	// limits bound what is asked of git servers; the zero value are the usual ones.
+	limits gitops.Limits
 	// workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	workflow *workflow
 }

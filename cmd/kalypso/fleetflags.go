@@ -125,7 +125,7 @@ func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops
 	}
 	reading := gitops.Options{
 		Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential,
-		Sleep: e.sleep, Progress: progress.step, Waiting: progress.wait,
+		Sleep: e.sleep, Limits: e.limits, Progress: progress.step, Waiting: progress.wait,
 	}
 	if tokens != nil {
 		reading.Tokens = tokens
