@@ -40,7 +40,7 @@ type Reader struct {
 	// pins are the branches that were resolved; they stay so.
 	pins  map[pin]plumbing.Hash
 	open  []io.Closer
-	early early
+	early listing
 }
 
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong

@@ -281,13 +281,34 @@ func (p *Publication) push(ctx context.Context, commit candidate) (Published, er
 	for _, u := range order.updates {
 		p.reader.moved(p.Destination, u)
 	}
-	done := Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}
-	if p.Direct {
-		withdrawn, err := p.withdraw(ctx, "The output was committed to the branch itself.")
-		done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
+	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}, commit.tree)
+	if err != nil {
 		return done, err
 	}
-	return p.submit(ctx, done, commit.tree)
+	return done, p.stillNewest(ctx, done)
+}
+
+// afterPush makes of the pull request what it should be.
+func (p *Publication) afterPush(ctx context.Context, done Published, tree plumbing.Hash) (Published, error) {
+	if !p.Direct {
+		return p.submit(ctx, done, tree)
+	}
+	withdrawn, err := p.withdraw(ctx, "The output was committed to the branch itself.")
+	done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
+	return done, err
+}
+
+// stillNewest makes sure, after a push, that all of what the output was made of and lies on is where it
+// was. Who moved something in the meantime may have found that what was published then was right, and has
+// left it to us.
+func (p *Publication) stillNewest(ctx context.Context, done Published) error {
+	if done.Request != nil && done.Request.PullRequest.State == PullRequestMerged {
+		return nil // it is what has moved the GitOps branch
+	}
+	if err := p.reader.Newest(ctx); err != nil {
+		return fmt.Errorf("read the branches after the push: %w", err)
+	}
+	return nil
 }
 
 // order is the push of a commit.
@@ -331,10 +352,7 @@ func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.
 	if err != nil {
 		return done, fmt.Errorf("submit the pull request: %w", err)
 	}
-	if result.PullRequest.State == PullRequestMerged {
-		return done, nil
-	}
-	return done, p.stillOnto(ctx, done)
+	return done, nil
 }
 
 // submission is the pull request for a commit.
@@ -346,22 +364,6 @@ func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
 	_, _, s.Promoted = p.Change.Promotion()
 	s.Idle = p.Change.Idle()
 	return s
-}
-
-// stillOnto makes sure, after a push, that the GitOps branch is still where it was: what was pushed
-// lies on top of it.
-func (p *Publication) stillOnto(ctx context.Context, done Published) error {
-	if !done.Pushed {
-		return nil
-	}
-	tips, err := p.repo.tipsNow(ctx)
-	if err != nil {
-		return fmt.Errorf("read the branches after the push: %w", err)
-	}
-	if onto := p.onto(); !onto.IsZero() && tips[p.Branch] != onto {
-		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
-	}
-	return nil
 }
 
 // withdraw closes a pull request that has no point any more.

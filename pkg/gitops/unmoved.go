@@ -6,23 +6,30 @@ import (
 	"maps"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 )
 
-// early are the repositories that a run had listed when it opened its destinations. What it read of
-// them may be older than what is published.
-type early struct {
+// listing are repositories that a run has listed.
+type listing struct {
 	remotes []*remote
 	locals  []*localRepo
 }
 
-// markEarly notes what has been listed so far.
-func (r *Reader) markEarly() {
-	noted := early{remotes: r.remotes.values()}
+// listed returns those that have been listed so far.
+func (r *Reader) listed() listing {
+	all := listing{remotes: r.remotes.values()}
 	for _, opened := range r.locals.values() {
 		if opened.repo != nil {
-			noted.locals = append(noted.locals, opened.repo)
+			all.locals = append(all.locals, opened.repo)
 		}
 	}
+	return all
+}
+
+// markEarly notes what has been listed so far: what the run read of it may be older than what is
+// published.
+func (r *Reader) markEarly() {
+	noted := r.listed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.early = noted
@@ -33,22 +40,41 @@ func (r *Reader) markEarly() {
 // what was read is what reading it after the destinations would have found.
 func (r *Reader) Unmoved(ctx context.Context) error {
 	r.mu.Lock()
-	noted, pins := r.early, maps.Clone(r.pins)
+	noted := r.early
 	r.mu.Unlock()
+	return r.unmoved(ctx, noted)
+}
+
+// Newest lists all repositories again that the run has read. If a branch of them is not where it was, the
+// error wraps ErrMoved.
+func (r *Reader) Newest(ctx context.Context) error { return r.unmoved(ctx, r.listed()) }
+
+func (r *Reader) unmoved(ctx context.Context, noted listing) error {
+	r.mu.Lock()
+	pins := maps.Clone(r.pins)
+	r.mu.Unlock()
+	work, ctx := errgroup.WithContext(ctx)
 	for _, m := range noted.remotes {
-		tips, err := m.tipsNow(ctx)
-		if err != nil {
-			return r.clean(err)
-		}
-		for key, id := range pins {
-			if key.repo == m.at.read && tips[key.branch] != id {
-				return fmt.Errorf("%s: branch %q: %w", m.at, key.branch, ErrMoved)
-			}
-		}
+		work.Go(func() error { return m.unmoved(ctx, pins) })
 	}
 	for _, local := range noted.locals {
-		if err := local.unmoved(ctx); err != nil {
-			return r.clean(err)
+		work.Go(func() error { return local.unmoved(ctx) })
+	}
+	if err := work.Wait(); err != nil {
+		return r.clean(err)
+	}
+	return nil
+}
+
+// unmoved reports whether the branches that were resolved are where they were.
+func (m *remote) unmoved(ctx context.Context, pins map[pin]plumbing.Hash) error {
+	tips, err := m.tipsNow(ctx)
+	if err != nil {
+		return err
+	}
+	for key, id := range pins {
+		if key.repo == m.at.read && tips[key.branch] != id {
+			return fmt.Errorf("%s: branch %q: %w", m.at, key.branch, ErrMoved)
 		}
 	}
 	return nil
