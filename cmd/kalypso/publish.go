@@ -26,6 +26,8 @@ const ruleNoGitOpsRepo = "no-gitops-repo"
 const (
 	// maxRaces is how often a run reads everything anew because it was overtaken.
 	maxRaces = 5
+	// maxOvertaken is how often it publishes and finds that something has moved meanwhile.
+	maxOvertaken = 2
 	// firstRacePause is about how long it waits before that; each further pause is twice as long.
 	firstRacePause = time.Second
 )
@@ -49,16 +51,11 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 	opts := &publishing{branch: flags.branch, options: options, request: flags.request(), recompile: flags.mustRecompile(s.version)}
 	pending := s.environments
 	for race := 1; ; race++ {
-		var lost error
-		pending, lost = s.publishAll(ctx, opts, pending)
+		lost := s.publishAll(ctx, opts, pending)
 		if ctx.Err() != nil {
 			return s.stopped(ctx)
 		}
-		if len(pending) == 0 {
-			break
-		}
-		if race == maxRaces {
-			s.lostRaces(pending, lost)
+		if pending = s.worthAnother(lost, race); len(pending) == 0 {
 			break
 		}
 		pause := firstRacePause << (race - 1)
@@ -82,8 +79,32 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 	return nil
 }
 
-// publishAll publishes environments, and returns those that must be read again, with the last reason.
-func (s *session) publishAll(ctx context.Context, opts *publishing, environments []*model.Environment) (again []*model.Environment, lost error) {
+// lostRace is an environment that must be read again, and why.
+type lostRace struct {
+	environment *model.Environment
+	err         error
+}
+
+// worthAnother returns the environments to read again. Where repositories move all the time, one that was
+// published is left to the next run: it is right for what it was made of. One that could not be published
+// at all is an error in the end.
+func (s *session) worthAnother(lost []lostRace, race int) (again []*model.Environment) {
+	for _, l := range lost {
+		switch overtaken := errors.Is(l.err, gitops.ErrOvertaken); {
+		case overtaken && race >= maxOvertaken:
+			result := s.result(l.environment)
+			result.notes = append(result.notes, fmt.Sprintf("%v; the next run publishes what is new", l.err))
+		case race >= maxRaces:
+			s.lostRaces(l)
+		default:
+			again = append(again, l.environment)
+		}
+	}
+	return again
+}
+
+// publishAll publishes environments, and returns those that must be read again.
+func (s *session) publishAll(ctx context.Context, opts *publishing, environments []*model.Environment) (lost []lostRace) {
 	s.begin("reading the GitOps branches")
 	if s.destinations == nil {
 		s.destinations = map[string][]*gitops.Destination{}
@@ -97,17 +118,17 @@ func (s *session) publishAll(ctx context.Context, opts *publishing, environments
 		}
 		s.compile(ctx, environment, nil)
 		if ctx.Err() != nil {
-			return nil, nil
+			return nil
 		}
 		result := s.result(environment)
 		if result.diags.HasErrors() {
 			continue
 		}
 		if err := s.publishResult(ctx, opts, result, s.destinations[environment.Name.Value]); err != nil {
-			again, lost = append(again, environment), err
+			lost = append(lost, lostRace{environment, err})
 		}
 	}
-	return again, lost
+	return lost
 }
 
 // publishResult publishes an environment to each of its destinations. The error, if there is one, wraps
@@ -126,7 +147,9 @@ func (s *session) publishResult(ctx context.Context, opts *publishing, result *r
 		switch {
 		case err == nil, ctx.Err() != nil:
 		case errors.Is(err, gitops.ErrMoved):
-			lost = err
+			if lost == nil || errors.Is(lost, gitops.ErrOvertaken) { // one that is not published counts for more
+				lost = err
+			}
 		default:
 			result.report(destination, err)
 		}
@@ -215,13 +238,11 @@ func (s *session) continued(destination *gitops.Destination, published gitops.Pu
 	return published
 }
 
-// lostRaces reports environments that could not be published because others always came first.
-func (s *session) lostRaces(environments []*model.Environment, lost error) {
-	for _, environment := range environments {
-		s.result(environment).diags.Error(ruleLostRaces, environment.Name.At,
-			fmt.Sprintf("Environment %q was overtaken %d times while it was compiled: %v", environment.Name.Value, maxRaces, lost),
-			diag.Hint("what is published now is somebody's newer output; run again if it is not the newest"))
-	}
+// lostRaces reports an environment that could not be published because others always came first.
+func (s *session) lostRaces(l lostRace) {
+	s.result(l.environment).diags.Error(ruleLostRaces, l.environment.Name.At,
+		fmt.Sprintf("Environment %q was overtaken %d times while it was compiled: %v", l.environment.Name.Value, maxRaces, l.err),
+		diag.Hint("what is published now is somebody's newer output; run again if it is not the newest"))
 }
 
 // leftUnpublished says what was published before something went wrong.

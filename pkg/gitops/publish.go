@@ -305,7 +305,11 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) error {
 	if done.Request != nil && done.Request.PullRequest.State == PullRequestMerged {
 		return nil // it is what has moved the GitOps branch
 	}
-	if err := p.reader.Newest(ctx); err != nil {
+	err := p.reader.Newest(ctx)
+	switch {
+	case errors.Is(err, ErrMoved):
+		return fmt.Errorf("%w: %w", ErrOvertaken, err)
+	case err != nil:
 		return fmt.Errorf("read the branches after the push: %w", err)
 	}
 	return nil

@@ -17,6 +17,10 @@ import (
 // start over from reading.
 var ErrMoved = errors.New("somebody else was faster")
 
+// ErrOvertaken is an ErrMoved for what was published all the same: it was right, and something that it was
+// made of has moved since.
+var ErrOvertaken = fmt.Errorf("it was published, and is not the newest any more: %w", ErrMoved)
+
 // refUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
 // second loses.
 type refUpdate struct {
