@@ -50,6 +50,7 @@ var otherRules = map[string]string{
 	"base-ahead":          "The base branch has moved on since the environment was promoted. `--base` compiles what it would get.",
 	"branch-not-found":    "A repository has no such branch.",
 	"commit-not-found":    "A repository has no such commit. The hint says how an environment is promoted.",
+	"deployment-branch":   "The branch that would be pushed is the GitOps branch itself, or one that another GitOpsRepo is pushed to.",
 	"file-too-large":      "A file is larger than the limit for its repository (`--tenant-limit file-bytes=N`).",
 	"held-back":           "A registration is broken, and `--keep-last-good` compiles it at the commit that went out last, or leaves what is published of it as it is.",
 	"host-unreachable":    "A host does not answer: name, network, certificate or time.",

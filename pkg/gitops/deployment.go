@@ -21,6 +21,8 @@ type deployment struct {
 	merged bool
 	// ours is the newest commit of ours.
 	ours commitObject
+	// environment is the one that is published. What was published of another one is somebody else's.
+	environment string
 	// foreign are the commits on it that are somebody else's.
 	foreign []foreignCommit
 }
@@ -30,31 +32,30 @@ type foreignCommit struct {
 	author, subject string
 }
 
-// examine finds out what is on the deployment branch. tip and onto are the tips of it and of the GitOps
-// branch, whose name is branch.
-func examine(ctx context.Context, repo repository, tip, onto plumbing.Hash, branch string) (deployment, error) {
-	d := deployment{tip: tip}
-	if tip.IsZero() {
-		return d, nil
+// examine finds out what is on the deployment branch. environment is whose branch it is.
+func (d *Destination) examine(ctx context.Context, environment string) (deployment, error) {
+	left := deployment{tip: d.tips[d.Head], environment: environment}
+	if left.tip.IsZero() {
+		return left, nil
 	}
-	newest, err := repo.recent(ctx, tip, 1)
+	newest, err := d.repo.recent(ctx, left.tip, 1)
 	if err != nil {
-		return d, err
+		return left, err
 	}
-	d.commitObject = newest[tip]
-	if isOurs(d.commitObject) && slices.Equal(d.parents, []plumbing.Hash{onto}) {
-		d.ours, d.base = d.commitObject, onto
-		return d, nil
+	left.commitObject = newest[left.tip]
+	if left.isOurs(left.commitObject) && slices.Equal(left.parents, []plumbing.Hash{d.onto()}) {
+		left.ours, left.base = left.commitObject, d.onto()
+		return left, nil
 	}
-	beyond, err := repo.beyond(ctx, tip, branch)
+	beyond, err := d.repo.beyond(ctx, left.tip, d.Branch)
 	if err != nil {
-		return d, err
+		return left, err
 	}
 	if len(beyond) == 0 {
-		d.merged, d.base = true, tip
-		return d, nil
+		left.merged, left.base = true, left.tip
+		return left, nil
 	}
-	return d, d.walk(ctx, repo, beyond)
+	return left, left.walk(ctx, d.repo, beyond)
 }
 
 // walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are
@@ -77,7 +78,7 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGra
 	for _, id := range slices.Backward(line) {
 		commit := beyond[id]
 		known[id] = true
-		if isOurs(commit) {
+		if d.isOurs(commit) {
 			d.ours = commit
 			continue
 		}
@@ -145,10 +146,11 @@ func newForeign(id plumbing.Hash, commit commitObject) foreignCommit {
 	return foreignCommit{id, oneLine(commit.author), oneLine(subject)}
 }
 
-// isOurs reports whether a commit carries our trailers.
-func isOurs(commit commitObject) bool {
-	_, ours := ParseTrailers(commit.message)
-	return ours
+// isOurs reports whether a commit carries our trailers, and not those of another environment: with the wrong
+// --branch, the branch that production pulls would be one of which everything is ours to replace.
+func (d *deployment) isOurs(commit commitObject) bool {
+	made, ours := ParseTrailers(commit.message)
+	return ours && (made.Environment == "" || made.Environment == d.environment)
 }
 
 // foreignError lists the commits that a run would throw away.
@@ -157,7 +159,7 @@ func (d *deployment) foreignError(repo, branch string) *Error {
 	for _, c := range d.foreign {
 		names = append(names, fmt.Sprintf("%.12s %q by %s", c.id, c.subject, c.author))
 	}
-	return problem(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make: %s", repo, branch, listed(names)).
+	return problem(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, listed(names)).
 		hint("merge them, move them to another branch, or let them be overwritten with --force")
 }
 

@@ -56,9 +56,29 @@ func (l *Loader) OpenDestinations(ctx context.Context, environment *model.Enviro
 			opened = append(opened, l.reader.openDestination(ctx, repo, head))
 		}
 	}
+	refuseShared(opened)
 	l.reader.markEarly()
 	return opened
 }
+
+// ruleDeploymentBranch is a deployment branch that something else is on.
+const ruleDeploymentBranch = "deployment-branch"
+
+// refuseShared refuses to push different things to one branch: the last would replace the others, in every run.
+func refuseShared(destinations []*Destination) {
+	for i, d := range destinations {
+		for _, first := range destinations[:i] {
+			if d.At != first.At || d.Head != first.Head || len(d.Diags) > 0 ||
+				d.Branch == first.Branch && cleanPath(d.Repo.Path.Value) == cleanPath(first.Repo.Path.Value) {
+				continue
+			}
+			report(&d.Diags, outputRef(d.Repo), problem(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+				d.Head, d.At, first.Repo.Name.Value).hint(hintDeploymentBranch))
+		}
+	}
+}
+
+const hintDeploymentBranch = "leave out --branch: then each GitOps branch and path has its own; or give one path another name"
 
 func (r *Reader) openDestination(ctx context.Context, repo *model.GitOpsRepo, head string) *Destination {
 	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
@@ -79,6 +99,10 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 		return err
 	}
 	d.At = at.read
+	if d.Head == d.Branch {
+		return problem(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
+			hint("give --branch another name; to publish without a pull request, give --direct instead")
+	}
 	if !at.address.local() {
 		m, err := d.reader.remote(ctx, at, ref.Role)
 		if err != nil {

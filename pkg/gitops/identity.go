@@ -19,7 +19,7 @@ func ParseIdentity(text string) (Identity, error) {
 
 // CheckBranch says why a name cannot be that of a branch.
 func CheckBranch(name string) error {
-	if strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || plumbing.NewBranchReferenceName(name).Validate() != nil {
+	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || plumbing.NewBranchReferenceName(name).Validate() != nil {
 		return errors.New("it cannot be the name of a branch")
 	}
 	return nil

@@ -90,7 +90,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if err := selfCheck(ctx, p.Tree, p.Change); err != nil {
 		return Published{}, err
 	}
-	left, err := examine(ctx, p.repo, p.tips[p.Head], p.onto(), p.Branch)
+	left, err := p.examine(ctx, p.Report.Environment)
 	if err != nil {
 		return Published{}, fmt.Errorf("examine the branch %q: %w", p.Head, err)
 	}

@@ -241,6 +241,60 @@ func TestPublishForeignCommits(t *testing.T) {
 	})
 }
 
+// TestPublishOverAnotherEnvironment: with a wrong --branch, what production pulls would be ours to replace.
+func TestPublishOverAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	p.git("branch", "prod", "dev")
+	message := "Promote 1234567 to prod\n\nKalypso-Version: v1\nKalypso-Environment: prod\n"
+	prod := p.commit("prod", gitopstest.Files{"y": "1"}, message)
+	publication := p.publication(tree(twoTargets("a: 1\n")...))
+	publication.Head = "prod"
+	_, err := publication.Publish(t.Context())
+	require.ErrorContains(t, err, `kalypso did not make for this environment: `+prod[:12]+` "Promote 1234567 to prod"`)
+	assert.Equal(t, prod, p.git("rev-parse", "prod"))
+}
+
+// TestDeploymentBranchIsOnlyThat: neither the GitOps branch, which would do without a pull request, nor one that
+// something else is pushed to.
+func TestDeploymentBranchIsOnlyThat(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	reader, err := NewReader(Options{})
+	require.NoError(t, err)
+	open := func(path, head string) *Destination {
+		repo := &model.GitOpsRepo{}
+		repo.Name.Value, repo.Repo.Value, repo.Branch.Value, repo.Path.Value = "to "+path, p.url, "dev", path
+		return reader.openDestination(t.Context(), repo, head)
+	}
+	itself := open(".", "dev")
+	require.Len(t, itself.Diags, 1)
+	assert.Contains(t, itself.Diags[0].Message, `"dev" is the GitOps branch itself`)
+	assert.Contains(t, itself.Diags[0].Hint, "--direct")
+
+	for _, heads := range [][2]string{{"next", "next"}, {"", ""}} {
+		first, same, other := open("a/b", heads[0]), open("./a/b/", heads[0]), open("a-b", heads[1])
+		refuseShared([]*Destination{first, same, other})
+		assert.Empty(t, first.Diags)
+		assert.Empty(t, same.Diags, "the same thing twice is no harm")
+		require.Len(t, other.Diags, 1)
+		assert.Contains(t, other.Diags[0].Message, `is where GitOpsRepo "to a/b" is pushed to`)
+	}
+	first, other := open("a", ""), open("b", "")
+	refuseShared([]*Destination{first, other})
+	assert.Empty(t, other.Diags)
+}
+
+func TestCheckBranch(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"deployment/dev", "a.b", "ünï"} {
+		require.NoError(t, CheckBranch(name), name)
+	}
+	for _, name := range []string{"HEAD", "@", "-x", "refs/heads/x", "a b", "a..b", "x.lock", "a//b", "/a", "a/", "a~", "a\nb"} {
+		require.Error(t, CheckBranch(name), name)
+	}
+}
+
 // TestPublishUpdateBranch: merging the GitOps branch into ours is nobody's own work.
 func TestPublishUpdateBranch(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
