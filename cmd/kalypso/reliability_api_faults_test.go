@@ -195,7 +195,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 					assert.LessOrEqual(t, len(h.Requests()), len(p.requests)+3*len(f.faults), "%s: a try, and perhaps a look before it", which)
 					assert.GreaterOrEqual(t, h.clock.longest(), f.min, which)
 					assert.LessOrEqual(t, h.clock.longest(), f.max, which)
-					assert.Subset(t, h.clock.slept, f.told, which)
+					assert.Subset(t, h.clock.sleeps(), f.told, which)
 					assert.False(t, h.clock.now().Before(f.until), which)
 				}
 			})

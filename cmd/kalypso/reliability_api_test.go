@@ -49,12 +49,22 @@ func (c *aClock) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// longest is the longest sleep; zero if there was none.
-func (c *aClock) longest() time.Duration {
+// pass lets time go by without anybody asleep.
+func (c *aClock) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Max(append(slices.Clone(c.slept), 0))
+	c.at = c.at.Add(d)
 }
+
+// sleeps are how long anybody has slept, each time.
+func (c *aClock) sleeps() []time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.slept)
+}
+
+// longest is the longest sleep; zero if there was none.
+func (c *aClock) longest() time.Duration { return slices.Max(append(c.sleeps(), 0)) }
 
 // hubSecret is the token of a workflow that may do everything. Nothing may ever show it.
 const hubSecret = "ghs_S3cr3tOfTheWorkflow0123456789abcdef"
@@ -119,7 +129,7 @@ func (h *hub) run(args ...string) outcome {
 	})
 	got := outcome{code, stdout.String(), stderr.String()}
 	h.said.WriteString(got.stdout + got.stderr)
-	h.clock.at = h.clock.at.Add(time.Second) // the next run comes later
+	h.clock.pass(time.Second) // the next run comes later
 	return got
 }
 
