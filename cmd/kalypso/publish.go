@@ -247,16 +247,20 @@ func (s *session) lostRaces(l lostRace) {
 
 // leftUnpublished says what was published before something went wrong.
 func (s *session) leftUnpublished() string {
-	published := slices.ContainsFunc(s.results, func(r *result) bool {
-		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil && c.Published.Pushed })
-	})
 	failed := slices.ContainsFunc(s.results, func(r *result) bool { return r.diags.HasErrors() })
 	switch {
-	case published && failed:
+	case s.pushed() && failed:
 		return "not everything was published"
 	case failed || len(s.results) == 0:
 		return "nothing was published"
 	default:
 		return "" // all of it was, or is
 	}
+}
+
+// pushed reports whether anything was pushed in this run.
+func (s *session) pushed() bool {
+	return slices.ContainsFunc(s.results, func(r *result) bool {
+		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil && c.Published.Pushed })
+	})
 }

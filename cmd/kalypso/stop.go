@@ -85,8 +85,11 @@ func (s *session) unfinished() bool {
 	return slices.ContainsFunc(s.results, func(r *result) bool { return len(r.changes) == 0 })
 }
 
-// leftUndone says what was written before something went wrong.
+// leftUndone says what was written or published before something went wrong.
 func (s *session) leftUndone() string {
+	if s.pushed() {
+		return "not everything was published"
+	}
 	var written []string
 	for _, result := range s.results {
 		if result.folder != "" {
