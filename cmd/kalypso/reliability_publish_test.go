@@ -1,0 +1,650 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // as git does
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// A press is a fleet in bare repositories on a GitHub of its own, where the environment dev is published.
+// The requests of git and of the API pass a gate, which knows them all and can let anything happen.
+type press struct {
+	t     testing.TB
+	root  string
+	api   *githubtest.Server
+	repo  *githubtest.Repo
+	url   string
+	books *books
+
+	mu   sync.Mutex
+	gate gate
+	// seen are the requests so far, steps how many each run has made, foreign the branches that nobody
+	// but the test may move, said what runs have printed.
+	seen    []step
+	steps   map[string]int
+	foreign map[string]string
+	said    []string
+	// served are the repositories that are read over http. All others are read from their folder.
+	served []string
+	// flags are given to every run.
+	flags []string
+	// sound are the references of the GitOps repository when it was last checked.
+	sound string
+}
+
+// step is a request on its way to the server.
+type step struct {
+	// who is the name of the run, n counts its requests, from 1.
+	who string
+	n   int
+	// what is the request: "POST gitops push", "GET /repos/acme/gitops/pulls".
+	what string
+}
+
+func (s step) String() string { return fmt.Sprintf("%s %d: %s", s.who, s.n, s.what) }
+
+// writes tells whether the request changes something on the server.
+func (s step) writes() bool {
+	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch")
+}
+
+// git tells whether it is git's.
+func (s step) git() bool { return !strings.Contains(s.what, " /") }
+
+// gate decides what becomes of a request; nil lets it through. It may wait.
+type gate func(step) aFault
+
+// The steps of publishing that tests act on.
+const (
+	tipsStep   = "GET gitops refs"
+	readStep   = "POST gitops fetch"
+	beforePush = "GET gitops refs for push"
+	pushStep   = "POST gitops push"
+	pullsStep  = "GET /repos/acme/gitops/pulls"
+	createStep = "POST /repos/acme/gitops/pulls"
+)
+
+// usual is who runs if nothing else is said. The token of a run is its name and the secret.
+const (
+	usual  = "usual"
+	secret = "+s3cr3t/of=the~run" // to be escaped in URLs
+)
+
+func tokenOf(who string) string { return who + secret }
+
+// newPress starts a press over a copy of the repositories in a folder. The repositories named are read over http.
+func newPress(t testing.TB, from string, served ...string) *press {
+	t.Helper()
+	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: append(served, "gitops")}
+	copyRepos(t, from, p.root)
+	p.api = githubtest.NewServer(t, githubtest.Options{})
+	for _, name := range p.served {
+		p.api.AddRepo("acme/"+name, githubtest.RepoOptions{Dir: p.dir(name), Private: true, DefaultBranch: "main"})
+	}
+	p.repo = p.api.Repo("acme/gitops")
+	p.admit(usual)
+	front := httptest.NewServer(p)
+	t.Cleanup(front.Close)
+	p.url = front.URL
+	p.foreign = p.refs()
+	return p
+}
+
+// copyRepos copies bare repositories, without git's examples of hooks.
+func copyRepos(t testing.TB, from, to string) {
+	t.Helper()
+	source := os.DirFS(from)
+	require.NoError(t, fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "hooks":
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		content, err := fs.ReadFile(source, name)
+		if err != nil {
+			return err
+		}
+		if path.Base(name) == "config" {
+			content = append(content, "[receive]\n\tautogc = false\n"...)
+		}
+		return os.WriteFile(filepath.Join(to, name), content, 0o644)
+	}))
+}
+
+// admit makes the token of a run known.
+func (p *press) admit(who string) {
+	p.api.AddToken(tokenOf(who), githubtest.Token{Name: who, Permissions: githubtest.AllPermissions()})
+}
+
+func (p *press) dir(repo string) string { return filepath.Join(p.root, repo+".git") }
+
+// ServeHTTP lets a request through the gate.
+func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	s := step{who: whoseRequest(r), what: whatRequest(r)}
+	p.steps[s.who]++
+	s.n = p.steps[s.who]
+	p.seen = append(p.seen, s)
+	decide := p.gate
+	p.mu.Unlock()
+	var fault aFault
+	if decide != nil {
+		fault = decide(s)
+	}
+	if fault == nil {
+		p.answer(w, r)
+		return
+	}
+	fault(w, r, http.HandlerFunc(p.answer))
+}
+
+// answer lets the server answer. What git reads is kept, by what is asked of which references: to run git takes
+// most of the time of these tests.
+func (p *press) answer(w http.ResponseWriter, r *http.Request) {
+	repo, below := servedRepo(r)
+	if below != "info/refs" && below != "git-upload-pack" {
+		p.api.ServeHTTP(w, r)
+		return
+	}
+	asked, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	key := fmt.Sprintf("%s %s\n%s\n%s\n%v", repo, r.URL.RequestURI(), r.Header.Get("Authorization"), asked, refsOf(p.dir(repo)))
+	kept := p.books.answer(key, func() *httptest.ResponseRecorder {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(asked)), int64(len(asked))
+		whole := httptest.NewRecorder()
+		p.api.ServeHTTP(whole, r)
+		return whole
+	})
+	maps.Copy(w.Header(), kept.Header())
+	w.WriteHeader(kept.Code)
+	_, _ = w.Write(kept.Body.Bytes())
+}
+
+// servedRepo is the repository that git asks for, and the path below it; empty for the API.
+func servedRepo(r *http.Request) (repo, below string) {
+	name, isGit := strings.CutPrefix(r.URL.Path, "/acme/")
+	if !isGit {
+		return "", ""
+	}
+	repo, below, _ = strings.Cut(name, "/")
+	return repo, below
+}
+
+func whoseRequest(r *http.Request) string {
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if _, password, basic := r.BasicAuth(); basic {
+		token = password
+	}
+	who, _ := strings.CutSuffix(token, secret)
+	return who
+}
+
+func whatRequest(r *http.Request) string {
+	repo, below := servedRepo(r)
+	if repo == "" {
+		return r.Method + " " + r.URL.Path
+	}
+	what := map[string]string{"git-upload-pack": "fetch", "git-receive-pack": "push"}[below]
+	switch r.URL.Query().Get("service") {
+	case "git-upload-pack":
+		what = "refs"
+	case "git-receive-pack":
+		what = "refs for push"
+	}
+	return r.Method + " " + repo + " " + what
+}
+
+// set sets the gate, and forgets the requests so far.
+func (p *press) set(g gate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gate, p.seen, p.steps = g, nil, map[string]int{}
+}
+
+// requests are those so far.
+func (p *press) requests() []step {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen)
+}
+
+// count counts the requests so far of a kind.
+func (p *press) count(what string) int {
+	n := 0
+	for _, s := range p.requests() {
+		if s.what == what {
+			n++
+		}
+	}
+	return n
+}
+
+// writes are the requests so far that change something.
+func (p *press) writes() []step {
+	return slices.DeleteFunc(p.requests(), func(s step) bool { return !s.writes() })
+}
+
+// at does something when a request of a kind arrives, before it is answered: at the nth, or at each if n is 0.
+func at(what string, n int, do func()) gate {
+	return when(what, n, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		do()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// when lets a fault happen to the nth request of a kind, or to each if n is 0.
+func when(what string, n int, fault aFault) gate {
+	var mu sync.Mutex
+	arrived := 0
+	return func(s step) aFault {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.what != what {
+			return nil
+		}
+		arrived++
+		if n != 0 && arrived != n {
+			return nil
+		}
+		return fault
+	}
+}
+
+// args are the arguments of a run that publishes dev.
+func (p *press) args(more ...string) []string {
+	args := []string{"render", "--env", "dev", "--control-plane", acme("control-plane")}
+	for _, repo := range p.served {
+		args = append(args, "--replace", acme(repo)+"="+p.url+"/acme/"+repo)
+	}
+	args = append(append(args, "--replace", acme("*")+"="+p.root+"/*.git"), p.flags...)
+	return append(args, more...)
+}
+
+// environ is the environment of a run.
+func (p *press) environ(who string) map[string]string {
+	return map[string]string{"GITHUB_SERVER_URL": p.url, "GITHUB_API_URL": p.url, "GITHUB_TOKEN": tokenOf(who)}
+}
+
+// run publishes, in this process, where waiting takes no time.
+func (p *press) run(more ...string) outcome { return p.runAs(p.t.Context(), usual, more...) }
+
+func (p *press) runAs(ctx context.Context, who string, more ...string) outcome {
+	return p.start(ctx, who, p.args(more...))
+}
+
+// start runs with just these arguments.
+func (p *press) start(ctx context.Context, who string, args []string) outcome {
+	var stdout, stderr bytes.Buffer
+	environ := p.environ(who)
+	code := run(ctx, args, &edges{
+		stdout: &stdout, stderr: &stderr, env: func(name string) string { return environ[name] },
+		workingDir: func() (string, error) { return "", errors.New("there is none") },
+		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		now:        time.Now, version: "devel",
+		limits: gitops.Limits{Stall: time.Second}, // such as to be silent for a second takes a fault
+	})
+	got := outcome{code, stdout.String(), stderr.String()}
+	p.heard(got)
+	return got
+}
+
+// heard keeps what a run has printed.
+func (p *press) heard(got outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said = append(p.said, got.stdout, got.stderr)
+}
+
+// must publishes, and must succeed.
+func (p *press) must(more ...string) outcome {
+	p.t.Helper()
+	got := p.run(more...)
+	require.Equal(p.t, exitDone, got.code, got.stderr)
+	return got
+}
+
+// process is the real program, with folders of its own for all that it may leave behind.
+func (p *press) process(who string, more ...string) (cmd *exec.Cmd, left func() []string) {
+	p.t.Helper()
+	home := p.t.TempDir()
+	var env []string
+	for name, value := range p.environ(who) {
+		env = append(env, name+"="+value)
+	}
+	for _, folder := range []string{"home", "tmp", "work"} {
+		require.NoError(p.t, os.Mkdir(filepath.Join(home, folder), 0o755))
+	}
+	env = append(env, "PATH="+os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "HOME="+filepath.Join(home, "home"), "TMPDIR="+filepath.Join(home, "tmp"))
+	ctx, cancel := context.WithTimeout(p.t.Context(), safetyNet)
+	p.t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, "kalypso", p.args(more...)...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = env, filepath.Join(home, "work"), time.Second
+	return cmd, func() []string {
+		var found []string
+		_ = fs.WalkDir(os.DirFS(home), ".", func(name string, _ fs.DirEntry, _ error) error {
+			if strings.Contains(name, "/") {
+				found = append(found, name)
+			}
+			return nil
+		})
+		return found
+	}
+}
+
+// git runs git in a repository.
+func (p *press) git(repo string, args ...string) string {
+	p.t.Helper()
+	out, err := gitopstest.Git(p.dir(repo), args...)
+	if err != nil { // it may be called from any goroutine
+		p.t.Error(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// refs are all references of the repositories, but for those that runs make.
+func (p *press) refs() map[string]string {
+	refs := map[string]string{}
+	repos, err := filepath.Glob(filepath.Join(p.root, "*.git"))
+	if err != nil || len(repos) == 0 {
+		p.t.Errorf("%v: no repositories", err)
+	}
+	for _, dir := range repos {
+		for name, id := range refsOf(dir) {
+			refs[strings.TrimSuffix(filepath.Base(dir), ".git")+" "+name] = id
+		}
+	}
+	maps.DeleteFunc(refs, func(name, _ string) bool { return strings.HasPrefix(name, "gitops refs/heads/deployment/") })
+	return refs
+}
+
+// refsOf reads the references of a bare repository, none of which are packed. Those that a push is about to write
+// have other names.
+func refsOf(dir string) map[string]string {
+	refs := map[string]string{}
+	_ = fs.WalkDir(os.DirFS(dir), "refs", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && !strings.HasSuffix(name, ".lock") {
+			if content, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+				refs[name] = strings.TrimSpace(string(content))
+			}
+		}
+		return nil // what is gone by now is none
+	})
+	return refs
+}
+
+// move does something to the repositories that is not the doing of a run.
+func (p *press) move(do func()) {
+	do()
+	refs := p.refs()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.foreign = refs
+}
+
+// commit adds a commit to a branch, as somebody else would: the files given beside, or in place of, what is there.
+func (p *press) commit(repo, branch string, files gitopstest.Files) {
+	all := p.files(repo, branch)
+	maps.Copy(all, files)
+	p.replace(repo, branch, all)
+}
+
+// replace adds a commit with just these files.
+func (p *press) replace(repo, branch string, files gitopstest.Files) {
+	p.move(func() {
+		count := int64(len(strings.Fields(p.git(repo, "rev-list", "--all"))))
+		_, err := gitopstest.Add(p.dir(repo), gitopstest.Commit{Branch: branch, Files: files, Time: 1_700_001_000 + count})
+		if err != nil {
+			p.t.Error(err)
+		}
+	})
+}
+
+// prepare makes such a commit for later: see point.
+func (p *press) prepare(repo, branch string, files gitopstest.Files) (id string) {
+	before := refsOf(p.dir(repo))["refs/heads/"+branch]
+	p.commit(repo, branch, files)
+	id = refsOf(p.dir(repo))["refs/heads/"+branch]
+	p.point(repo, branch, before)
+	return id
+}
+
+// point makes a branch be at a commit, at once.
+func (p *press) point(repo, branch, id string) {
+	p.move(func() {
+		name := filepath.Join(p.dir(repo), "refs", "heads", filepath.FromSlash(branch))
+		if err := os.WriteFile(name, []byte(id+"\n"), 0o644); err != nil {
+			p.t.Error(err)
+		}
+	})
+}
+
+// files are those of a commit.
+func (p *press) files(repo, commit string) gitopstest.Files {
+	files := gitopstest.Files{}
+	for name := range strings.Lines(p.git(repo, "ls-tree", "-r", "--name-only", commit)) {
+		name = strings.TrimSpace(name)
+		out, err := gitopstest.Git(p.dir(repo), "show", commit+":"+name)
+		if err != nil {
+			p.t.Error(err)
+		}
+		files[name] = out
+	}
+	return files
+}
+
+// target changes the application app-1 so that its targets are those.
+func (p *press) target(names ...string) {
+	p.replace("app-1", "main", gitopstest.Files{"workload/workload.yaml": workloadWith(names...)})
+}
+
+func workloadWith(targets ...string) string {
+	specs := make([]string, len(targets))
+	for i, name := range targets {
+		specs[i] = fmt.Sprintf("{name: %s, environment: dev, manifests: {repo: %s, branch: main, path: .}}", name, acme("app-1"))
+	}
+	return acmeObject("Workload", "app-1", "spec: {deploymentTargets: ["+strings.Join(specs, ", ")+"]}")
+}
+
+// books hold what a run that nothing disturbs makes of repositories, by their references, and what git said.
+type books struct {
+	mu      sync.Mutex
+	ends    map[string]ending
+	answers sync.Map // of string → *httptest.ResponseRecorder
+}
+
+func newBooks() *books { return &books{ends: map[string]ending{}} }
+
+// answer returns what is kept for a key, or else keeps what find finds, if git was able to answer.
+func (b *books) answer(key string, find func() *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+	if kept, ok := b.answers.Load(key); ok {
+		if answer, ok := kept.(*httptest.ResponseRecorder); ok {
+			return answer
+		}
+	}
+	found := find()
+	if found.Code == http.StatusOK {
+		b.answers.Store(key, found)
+	}
+	return found
+}
+
+// ending is what is published in the end.
+type ending struct {
+	// Commit is the tip of the deployment branch, Files are those of the GitOps branch once it is merged.
+	Commit string
+	Files  map[string]string
+	// Title, Body and Labels are those of the one open pull request.
+	Title, Body string
+	Labels      []string
+}
+
+// ending returns what is published now.
+func (p *press) ending() ending {
+	p.t.Helper()
+	var e ending
+	e.Commit = refsOf(p.dir("gitops"))["refs/heads/deployment/dev"]
+	for _, pull := range p.repo.OpenPulls() {
+		if pull.Head == "deployment/dev" && pull.Base == "dev" {
+			e.Title, e.Body, e.Labels = pull.Title, strings.ReplaceAll(pull.Body, p.url, "URL"), slices.Sorted(slices.Values(pull.Labels))
+		}
+	}
+	return e
+}
+
+// merged are the ids of the files that the GitOps branch has once what is published is merged.
+func (p *press) merged() map[string]string {
+	p.t.Helper()
+	files := map[string]string{}
+	tree, _, _ := strings.Cut(p.git("gitops", "merge-tree", "--write-tree", "dev", "deployment/dev"), "\n")
+	for line := range strings.Lines(p.git("gitops", "ls-tree", "-r", tree)) {
+		about, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		files[name] = strings.Fields(about)[2]
+	}
+	return files
+}
+
+// undisturbed returns what a run makes of the repositories as they are, if nothing happens.
+func (p *press) undisturbed() ending {
+	p.t.Helper()
+	refs := p.refs()
+	key := fmt.Sprint(p.flags)
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		key += "\n" + name + " " + refs[name]
+	}
+	p.books.mu.Lock()
+	known, ok := p.books.ends[key]
+	p.books.mu.Unlock()
+	if ok {
+		return known
+	}
+	other := newPress(p.t, p.root)
+	other.books, other.flags = p.books, p.flags
+	for name := range refsOf(other.dir("gitops")) {
+		if strings.HasPrefix(name, "refs/heads/deployment/") {
+			other.git("gitops", "update-ref", "-d", name)
+		}
+	}
+	other.must()
+	end := other.ending()
+	other.assertWhole()
+	end.Files = other.merged()
+	p.books.mu.Lock()
+	defer p.books.mu.Unlock()
+	p.books.ends[key] = end
+	return end
+}
+
+// assertWhole makes sure that there is one commit, of what is rendered and all that others have there, without a
+// token in it.
+func (p *press) assertWhole() {
+	p.t.Helper()
+	out := p.t.TempDir()
+	got := p.run("--output-dir", out)
+	require.Equal(p.t, exitDone, got.code, got.stderr)
+	rendered, err := gitopstest.FromFS(os.DirFS(out))
+	require.NoError(p.t, err)
+	require.NotEmpty(p.t, rendered)
+	want := map[string]string{}
+	for name, content := range p.files("gitops", "dev") {
+		if !strings.HasPrefix(name, "edge/") { // the only cluster type
+			want[name] = blobID(content)
+		}
+	}
+	for name, content := range rendered {
+		want[name] = blobID(content)
+	}
+	require.Equal(p.t, want, p.merged())
+	require.Equal(p.t, "1", p.git("gitops", "rev-list", "--count", "dev..deployment/dev"))
+	p.assertUnsaid("the commits", p.git("gitops", "log", "--all", "--format=%an %ae %cn %ce %B"))
+}
+
+func blobID(content string) string {
+	sum := sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(content), content))) //nolint:gosec // as git does
+	return hex.EncodeToString(sum[:])
+}
+
+// assertRight is how each of these tests ends: there is exactly one pull request, the right one, as if
+// nothing had happened; nothing is lost; nobody was told a token.
+func (p *press) assertRight(which string) {
+	p.t.Helper()
+	p.assertNothingLost(which)
+	open := p.repo.OpenPulls()
+	if assert.Len(p.t, open, 1, which) {
+		assert.Equal(p.t, "deployment/dev -> dev", open[0].Head+" -> "+open[0].Base, which)
+	}
+	want, got := p.undisturbed(), p.ending()
+	if want.Commit != got.Commit { // an earlier one, which is left as it is if merging it gives the same
+		assert.Equal(p.t, want.Files, p.merged(), which)
+		assert.Equal(p.t, "1", p.git("gitops", "rev-list", "--count", "dev..deployment/dev"), which)
+		_, trailers, _ := strings.Cut(p.git("gitops", "log", "-1", "--format=%B", "deployment/dev"), "Kalypso-Version")
+		assert.Contains(p.t, got.Body, trailers, which)
+		want.Commit, want.Body = got.Commit, got.Body
+	}
+	got.Files = want.Files
+	assert.Equal(p.t, want, got, which)
+}
+
+// assertNothingLost makes sure that all repositories are sound, that what others have is where they left it, and
+// that no token was told to anybody.
+func (p *press) assertNothingLost(which string) {
+	p.t.Helper()
+	if now := fmt.Sprint(refsOf(p.dir("gitops"))); now != p.sound { // else nothing has been pushed since
+		p.git("gitops", "fsck", "--strict", "--no-dangling")
+		p.sound = now
+	}
+	p.mu.Lock()
+	foreign, texts := maps.Clone(p.foreign), slices.Clone(p.said)
+	p.mu.Unlock()
+	assert.Equal(p.t, foreign, p.refs(), which)
+	for _, pull := range p.repo.Pulls() {
+		texts = append(texts, pull.Title, pull.Body)
+		for _, comment := range pull.Comments {
+			texts = append(texts, comment.Body)
+		}
+	}
+	p.assertUnsaid(which, texts...)
+}
+
+// assertUnsaid makes sure that no text has a token in it, in any form.
+func (p *press) assertUnsaid(which string, texts ...string) {
+	p.t.Helper()
+	for _, text := range texts {
+		for _, token := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret),
+			base64.StdEncoding.EncodeToString([]byte("x-access-token:" + tokenOf(usual))),
+		} {
+			assert.NotContains(p.t, text, token, which)
+		}
+	}
+}
