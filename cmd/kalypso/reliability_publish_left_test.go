@@ -110,7 +110,7 @@ func TestR15Meanwhile(t *testing.T) {
 	} {
 		from.eachStep(func(p *press, s step, last bool) {
 			which := name + ": " + s.String()
-			p.set(once(s.n, func() { p.move(func() { act.do(p) }) }))
+			p.set(atRequest(s.n, func() { p.move(func() { act.do(p) }) }))
 			got := p.run()
 			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
 			p.assertNothingLost(which)

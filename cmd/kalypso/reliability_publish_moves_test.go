@@ -58,7 +58,7 @@ func together[T any](items []T, do func(T)) {
 }
 
 // once acts at the nth request of a run.
-func once(n int, do func()) gate {
+func atRequest(n int, do func()) gate {
 	return func(s step) aFault {
 		if s.n == n {
 			do()
@@ -74,7 +74,7 @@ func TestR8GitOpsBranchMovesOnce(t *testing.T) {
 	template := newPress(t, acmeFleet(t))
 	more := template.prepare("gitops", "dev", gitopstest.Files{"docs/more.md": "More.\n"})
 	template.eachStep(func(p *press, s step, _ bool) {
-		p.set(once(s.n, func() { p.point("gitops", "dev", more) }))
+		p.set(atRequest(s.n, func() { p.point("gitops", "dev", more) }))
 		got := p.run()
 		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
 		p.assertRight(s.String())
@@ -87,7 +87,7 @@ func TestR8ControlPlaneMovesOnce(t *testing.T) {
 	template := newPress(t, acmeFleet(t), "control-plane")
 	fresh := template.prepare("control-plane", "main", acmeTemplates("new"))
 	template.eachStep(func(p *press, s step, last bool) {
-		p.set(once(s.n, func() { p.point("control-plane", "main", fresh) }))
+		p.set(atRequest(s.n, func() { p.point("control-plane", "main", fresh) }))
 		got := p.run()
 		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
 		if last {
@@ -109,7 +109,7 @@ func TestR8ApplicationMovesOnce(t *testing.T) {
 	template := newPress(t, acmeFleet(t), "app-1")
 	fresh := template.prepare("app-1", "main", gitopstest.Files{"workload/workload.yaml": workloadWith("web", "api")})
 	template.eachStep(func(p *press, s step, last bool) {
-		p.set(once(s.n, func() { p.point("app-1", "main", fresh) }))
+		p.set(atRequest(s.n, func() { p.point("app-1", "main", fresh) }))
 		got := p.run()
 		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
 		if last {
@@ -128,7 +128,7 @@ func TestR9DeploymentBranchMovesOnce(t *testing.T) {
 	theirs := p.prepare("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})
 	p.target("web", "api")
 	p.eachStep(func(p *press, s step, _ bool) {
-		p.set(once(s.n, func() { p.point("gitops", "deployment/dev", theirs) }))
+		p.set(atRequest(s.n, func() { p.point("gitops", "deployment/dev", theirs) }))
 		got := p.run()
 		if got.code != exitDone {
 			assert.Contains(t, got.stderr, "[foreign-commits]", s)
