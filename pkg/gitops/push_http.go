@@ -68,5 +68,8 @@ func readReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.Repo
 	if err := report.Decode(r); err != nil {
 		return nil, asServerError(err)
 	}
+	// The hooks that follow a push run after the report, and would end with the connection. What became of the
+	// push is known: if they take too long, that is not its failure.
+	_, _ = io.Copy(io.Discard, r)
 	return report, nil
 }

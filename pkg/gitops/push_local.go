@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -29,6 +30,7 @@ func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.R
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "GIT_DIR=") || strings.HasPrefix(variable, "GIT_PROTOCOL=")
 	})
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes away what it has begun with
 	cmd.WaitDelay = time.Second
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
