@@ -126,7 +126,14 @@ func (f *publishFlags) request() gitops.Submission {
 	}
 }
 
-// listed splits the values of a flag that repeats, each of which may be a list with commas.
+// listed splits the values of a flag that repeats, each of which may be a list with commas. GitHub trims names:
+// one with blanks around it would be missing in every run.
 func listed(values []string) []string {
-	return strings.FieldsFunc(strings.Join(values, ","), func(r rune) bool { return r == ',' })
+	var names []string
+	for name := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
