@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -195,7 +196,7 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	published, err := publication.Publish(ctx)
 	shown := newChangeResult(change, output)
 	shown.report = &publication.Report
-	shown.Published = newPublishedResult(destination, s.continued(destination, published))
+	shown.Published = newPublishedResult(destination, s.continued(result.environment.Name.Value, destination, published))
 	result.changes = append(result.changes, shown)
 	s.listed = true
 	return err
@@ -226,8 +227,8 @@ func (s *session) publication(ctx context.Context, opts *publishing, result *res
 }
 
 // continued adds what earlier tries of this run have done at a destination.
-func (s *session) continued(destination *gitops.Destination, published gitops.Published) gitops.Published {
-	key := destination.At + "\n" + destination.Head
+func (s *session) continued(environment string, destination *gitops.Destination, published gitops.Published) gitops.Published {
+	key := strings.Join([]string{environment, destination.Repo.Name.Value, destination.At, destination.Head}, "\n")
 	if before, tried := s.publishedBefore[key]; tried {
 		published = published.After(before)
 	}
