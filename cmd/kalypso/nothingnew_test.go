@@ -13,18 +13,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // asRelease runs the program in this process as a release would: its version says what it is.
 func asRelease(t *testing.T, args ...string) outcome {
 	t.Helper()
+	return asReleaseWith(t.Context(), map[string]string{}, args...)
+}
+
+// asReleaseWith is asRelease with further variables, until the context ends.
+func asReleaseWith(ctx context.Context, env map[string]string, args ...string) outcome {
+	env["PATH"], env["HOME"] = "/usr/bin:/bin", "/nowhere"
 	var stdout, stderr bytes.Buffer
 	e := system()
 	e.stdout, e.stderr, e.version = &stdout, &stderr, "v1.2.3"
-	e.env = func(name string) string { return map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nowhere"}[name] }
+	e.env = func(name string) string { return env[name] }
 	e.sleep = func(context.Context, time.Duration) error { return nil }
-	code := run(t.Context(), args, e)
+	code := run(ctx, args, e)
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
@@ -104,6 +111,41 @@ func TestNothingNew(t *testing.T) {
 	recompiled := asRelease(t, append(args, "--recompile")...)
 	require.Equal(t, exitDone, recompiled.code, recompiled.stderr)
 	assert.Contains(t, asked()["app-1"], "git-upload-pack")
+}
+
+// TestNothingNewIsNotHalfDone: a run that failed between the push and the end of the pull request is finished by
+// the next one, although nothing is new.
+func TestNothingNewIsNotHalfDone(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	server := githubtest.NewServer(t, githubtest.Options{})
+	repo := server.AddRepo("acme/gitops", githubtest.RepoOptions{Dir: filepath.Join(root, "gitops.git"), Collaborators: map[string]string{"ann": "write"}})
+	server.AddToken("secret-token", githubtest.Token{Permissions: githubtest.AllPermissions()})
+	env := map[string]string{"GITHUB_SERVER_URL": server.WebURL, "GITHUB_API_URL": server.URL, "GITHUB_TOKEN": "secret-token"}
+	args := []string{
+		"render", "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + root + "/*.git",
+		"--replace", acme("gitops") + "=" + server.WebURL + "/acme/gitops", "--reviewer", "ann",
+	}
+	render := func(code int, want string) {
+		t.Helper()
+		again := asReleaseWith(t.Context(), env, args...)
+		require.Equal(t, code, again.code, again.stderr)
+		assert.Contains(t, again.stdout, want)
+	}
+	server.Inject(githubtest.HTTPError(http.StatusUnprocessableEntity), githubtest.On(http.MethodPost, "/repos/acme/gitops/pulls/1/requested_reviewers"))
+	render(exitRemote, "pull request #1 created")
+	server.Heal()
+	render(exitDone, "pull request #1 updated")
+	assert.Equal(t, []string{"ann"}, repo.Pull(1).Reviewers)
+	render(exitDone, "nothing is new")
+
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "other")})
+	server.Inject(githubtest.HTTPError(http.StatusForbidden), githubtest.On(http.MethodPatch, "/repos/acme/gitops/pulls/1"))
+	render(exitRemote, "pushed ")
+	server.Heal()
+	render(exitDone, "pull request #1 updated")
+	assert.Contains(t, repo.Pull(1).Body, "other")
+	render(exitDone, "nothing is new")
 }
 
 func TestParsePlan(t *testing.T) {
