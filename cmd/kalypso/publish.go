@@ -250,7 +250,7 @@ func (s *session) lostRaces(l lostRace) {
 func (s *session) leftUnpublished() string {
 	failed := slices.ContainsFunc(s.results, func(r *result) bool { return r.diags.HasErrors() })
 	switch {
-	case s.pushed() && failed:
+	case len(s.pushed()) > 0 && failed:
 		return "not everything was published"
 	case failed || len(s.results) == 0:
 		return "nothing was published"
@@ -259,9 +259,15 @@ func (s *session) leftUnpublished() string {
 	}
 }
 
-// pushed reports whether anything was pushed in this run.
-func (s *session) pushed() bool {
-	return slices.ContainsFunc(s.results, func(r *result) bool {
-		return slices.ContainsFunc(r.changes, func(c *changeResult) bool { return c.Published != nil && c.Published.Pushed })
-	})
+// pushed is what was pushed in this run.
+func (s *session) pushed() []*publishedResult {
+	var pushed []*publishedResult
+	for _, result := range s.results {
+		for _, change := range result.changes {
+			if change.Published != nil && change.Published.Pushed {
+				pushed = append(pushed, change.Published)
+			}
+		}
+	}
+	return pushed
 }

@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -27,6 +31,32 @@ func TestSaveBodyFails(t *testing.T) {
 	assert.Contains(t, done.stdout, "pushed ")
 	assert.Contains(t, done.stderr, "--save-body: open "+file)
 	assert.NoFileExists(t, file)
+}
+
+// TestStoppedAfterThePush: who stops a run, or gives it too little time, learns what it has done.
+func TestStoppedAfterThePush(t *testing.T) {
+	t.Parallel()
+	for cause, says := range map[error]string{
+		signalError{syscall.SIGINT}: "/acme/gitops; the next run does the rest\nkalypso: interrupted\n",
+		errTimeUp:                   "1 error: not everything was published\n",
+	} {
+		root := acmeFleet(t)
+		server := githubtest.NewServer(t, githubtest.Options{})
+		server.AddRepo("acme/gitops", githubtest.RepoOptions{Dir: filepath.Join(root, "gitops.git")})
+		server.AddToken("secret-token", githubtest.Token{Permissions: githubtest.AllPermissions()})
+		ctx, stop := context.WithCancelCause(t.Context())
+		server.Inject(githubtest.Hang(), func(r githubtest.Request) bool {
+			if r.Method != http.MethodPost {
+				return false
+			}
+			stop(cause)
+			return true
+		})
+		env := map[string]string{"GITHUB_SERVER_URL": server.WebURL, "GITHUB_API_URL": server.URL, "GITHUB_TOKEN": "secret-token"}
+		done := asReleaseWith(ctx, env, publishAcme(root, "--replace", acme("gitops")+"="+server.WebURL+"/acme/gitops")...)
+		assert.NotEqual(t, exitDone, done.code)
+		assert.Contains(t, done.stderr, says)
+	}
 }
 
 // TestTwoEnvironmentsOnOneBranch: the second is refused, and what the first did is not said of it.

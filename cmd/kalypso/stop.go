@@ -72,6 +72,11 @@ func (f *fleetFlags) limited(ctx context.Context) (context.Context, context.Canc
 // what it was about.
 func (s *session) stopped(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errTimeUp) {
+		s.progress.done()
+		for _, published := range s.pushed() {
+			fmt.Fprintf(s.stderr, "kalypso: pushed %.12s to %s of %s; the next run does the rest\n",
+				published.Commit, diag.Safe(published.Branch), published.Repo)
+		}
 		return cause // run says so
 	}
 	s.diags.Error(ruleTimeUp, diag.Place{}, fmt.Sprintf("time is up after %v, while %s", s.flags.timeout, s.doing),
@@ -87,7 +92,7 @@ func (s *session) unfinished() bool {
 
 // leftUndone says what was written or published before something went wrong.
 func (s *session) leftUndone() string {
-	if s.pushed() {
+	if len(s.pushed()) > 0 {
 		return "not everything was published"
 	}
 	var written []string
