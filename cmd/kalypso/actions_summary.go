@@ -218,13 +218,15 @@ func webAddress(address string) (string, bool) {
 }
 
 // inertMarkdown writes text so that Markdown shows it as it is: no link, no image, no HTML, no mention,
-// in one line, in a table too.
+// no reference to an issue, in one line, in a table too.
 func inertMarkdown(text string) string {
 	var b strings.Builder
 	for _, c := range diag.Safe(text) {
 		switch {
 		case c == '@':
 			b.WriteString("@\u200b") // it is not seen, and ends the mention
+		case c == '#': // in an issue it would refer to another one: GitHub looks for that in what Markdown has made
+			b.WriteString("\\#\u200b")
 		case c == '|' || c == '\\':
 			fmt.Fprintf(&b, "&#%d;", c) // tables have rules of their own for these two
 		case c < utf8.RuneSelf && unicode.In(c, unicode.Punct, unicode.Symbol):
