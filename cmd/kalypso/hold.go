@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"slices"
 
@@ -161,7 +162,13 @@ func (s *session) heldSummary() string {
 
 // verdict is the error that a run ends with that has done what it could.
 func (s *session) verdict() error {
-	if err := verdict(s.all()); err != nil || !s.holds() {
+	err := verdict(s.all())
+	var exit *exitError
+	partly := slices.ContainsFunc(s.results, func(r *result) bool { return r.partly })
+	switch {
+	case partly && errors.As(err, &exit) && exit.code != exitTimeUp:
+		return &exitError{code: exitRemote}
+	case err != nil || !s.holds():
 		return err
 	}
 	return &exitError{code: exitModel}

@@ -53,8 +53,12 @@ func (s *session) reportIssue(ctx context.Context, result *result, destination *
 		}
 		return err
 	}
+	title := "kalypso cannot publish " + name
+	if !result.diags.HasErrors() {
+		title = "kalypso publishes " + name + " without what is broken"
+	}
 	reported, err := gitops.ReportIssue(ctx, repo, gitops.IssueReport{
-		Environment: name, Title: "kalypso cannot publish " + name, Body: s.failures(result),
+		Environment: name, Title: title, Body: s.failures(result),
 	})
 	if err == nil {
 		result.notes = append(result.notes, fmt.Sprintf("issue #%d is %s: %s", reported.Issue.Number, reported.Action, reported.Issue.URL))

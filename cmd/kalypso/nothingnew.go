@@ -59,8 +59,11 @@ func (s *session) tried(environment string) bool {
 // settled reports whether the pull request of a destination is as it should be. It returns the open one.
 func (s *session) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *gitops.PullRequest, ok bool) {
 	forge, _, err := s.forge(ctx, destination)
-	if err != nil || forge == nil {
-		return nil, err == nil
+	if err != nil {
+		return nil, false
+	}
+	if forge == nil { // nothing says what was proposed there but the commit itself, which anybody may have changed
+		return nil, !latest.Proposed
 	}
 	open, err := s.openPulls(ctx, destination, forge)
 	if err != nil {

@@ -155,6 +155,7 @@ func (s *session) publishResult(ctx context.Context, opts *publishing, result *r
 			result.report(destination, err)
 		}
 	}
+	result.partly = len(destinations) > 1 && result.diags.HasErrors()
 	return lost
 }
 

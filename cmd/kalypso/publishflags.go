@@ -62,6 +62,9 @@ func (f *publishFlags) check() error {
 	default:
 		return usageError("--auto-merge %s: write %s or %s", f.autoMerge, gitops.AutoMergeAlways, gitops.AutoMergeNoChange)
 	}
+	if f.draft && f.autoMerge != "" {
+		return usageError("--draft keeps a pull request from being merged, --auto-merge merges it: give one of them")
+	}
 	if f.direct && f.branch != "" {
 		return usageError("--direct commits to the GitOps branch, --branch names another one: give one of them")
 	}

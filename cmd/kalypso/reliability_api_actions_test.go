@@ -144,6 +144,7 @@ func TestR15HostileText(t *testing.T) {
 // TestR15HostileErrors: the same for what is refused, which is quoted in the reason.
 func TestR15HostileErrors(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, key := range []string{hostile, invisible, "\n::error::boom", "\r\n##[error]boom", "::error file=a::boom", "\u00a0::error::boom"} {
 		fleet := promotedFleet(t)
 		addRepo(t, fleet, "app-2", gitopstest.Commit{Files: gitopstest.Files{"workload/workload.yaml": acmeObject("Workload", "app-2",
@@ -229,6 +230,7 @@ func TestR30UpgradesAreVisible(t *testing.T) {
 // TestR14TenThousandTargets: however much changes, GitHub takes the text, and the counts are in it.
 func TestR14TenThousandTargets(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	const clusterTypes, targets = 20, 500
 	fleet := promotedFleet(t)
 	specs := make([]string, targets)

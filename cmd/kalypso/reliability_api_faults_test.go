@@ -180,6 +180,7 @@ func (h *hub) inject(faults []githubtest.Fault, request githubtest.Request) {
 // long as it is told, and ends as if nothing had happened.
 func TestR10EveryRequestMayFail(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, p := range publications(t) {
 		for name := range passingFaults(time.Time{}) {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
@@ -247,6 +248,7 @@ func TestR10NothingIsForever(t *testing.T) {
 // nothing had happened.
 func TestR11PermanentErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, p := range publications(t) {
 		seen := map[string]bool{}
 		for _, request := range p.requests {
@@ -320,6 +322,7 @@ func once(endpoint string) bool {
 // looked up what became of it.
 func TestR26SilentGitHub(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	var wait sync.WaitGroup
 	limit := make(chan struct{}, 8) // they do nothing most of the time
 	for _, p := range publications(t) {

@@ -99,6 +99,7 @@ var somebody = map[string]struct {
 // and the one after that has nothing to do.
 func TestR15PeopleAreFaster(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	p := anUpdate(t)
 	for name, person := range somebody {
 		t.Run(name, func(t *testing.T) {

@@ -86,6 +86,7 @@ func (p *press) theGitSteps() []step {
 // succeeds; else it fails and the next one succeeds. Of a push whose answer is lost it is read what became of it.
 func TestR10GitFaultOnce(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t))
 	type trial struct {
 		step
@@ -126,6 +127,7 @@ func TestR10GitFaultOnce(t *testing.T) {
 // published.
 func TestR10GitFaultForever(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t))
 	steps := template.theGitSteps()
 	together(steps, func(o step) {
@@ -187,6 +189,7 @@ func TestR11ReadOnlyToken(t *testing.T) {
 // TestR26SilentWhilePublishing: the time is up while a server is silent. The run says so, and what it has done by then.
 func TestR26SilentWhilePublishing(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t))
 	for _, what := range []string{pushStep, createStep} {
 		p := template.another()

@@ -23,6 +23,7 @@ func changedSince(t *testing.T, what func(p *press)) *press {
 // open one is brought up to date.
 func TestR9LeftBefore(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for name, test := range map[string]struct {
 		left func(p *press)
 		// number is that of the pull request in the end.
@@ -97,6 +98,7 @@ func TestR9ForeignCommits(t *testing.T) {
 // TestR15Meanwhile: a person merges, closes or deletes while a run is between two requests.
 func TestR15Meanwhile(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	from := changedSince(t, func(*press) {})
 	for name, act := range map[string]struct {
 		do func(p *press)
@@ -135,6 +137,7 @@ func TestR15Meanwhile(t *testing.T) {
 // TestR15BaseMeanwhile: the GitOps branch goes away, or gets another history, while a run is under way.
 func TestR15BaseMeanwhile(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	from := changedSince(t, func(*press) {})
 	for _, what := range []string{tipsStep, readStep, beforePush, pushStep, pullsStep} {
 		p := from.another()

@@ -71,6 +71,7 @@ func atRequest(n int, do func()) gate {
 // top of it.
 func TestR8GitOpsBranchMovesOnce(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t))
 	more := template.prepare("gitops", "dev", gitopstest.Files{"docs/more.md": "More.\n"})
 	template.eachStep(func(p *press, s step, _ bool) {
@@ -84,6 +85,7 @@ func TestR8GitOpsBranchMovesOnce(t *testing.T) {
 // TestR8ControlPlaneMovesOnce: a change of the control plane that comes at any moment is published.
 func TestR8ControlPlaneMovesOnce(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t), "control-plane")
 	fresh := template.prepare("control-plane", "main", acmeTemplates("new"))
 	template.eachStep(func(p *press, s step, last bool) {
@@ -106,6 +108,7 @@ func acmeTemplates(version string) gitopstest.Files {
 // TestR8ApplicationMovesOnce: the same for an application.
 func TestR8ApplicationMovesOnce(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t), "app-1")
 	fresh := template.prepare("app-1", "main", gitopstest.Files{"workload/workload.yaml": workloadWith("web", "api")})
 	template.eachStep(func(p *press, s step, last bool) {
@@ -123,6 +126,7 @@ func TestR8ApplicationMovesOnce(t *testing.T) {
 // and a run that comes after it stops.
 func TestR9DeploymentBranchMovesOnce(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	p := newPress(t, acmeFleet(t))
 	p.must()
 	theirs := p.prepare("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})

@@ -163,6 +163,7 @@ func (o trial) run(r *race) {
 // newer one runs as a whole between any two requests of the older one, then they take turns by chance.
 func TestR7TwoRunsOldAndNew(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	from := newPress(t, acmeFleet(t), "control-plane")
 	requests := len(from.theSteps())
 	var trials []trial

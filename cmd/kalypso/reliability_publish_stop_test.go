@@ -93,12 +93,14 @@ func (o stopStep) assertNextIsRight(p *press) {
 // TestR3KilledAtAnyStep: whatever a run was doing when it was killed, the next one makes it good.
 func TestR3KilledAtAnyStep(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	stoppedAtAnyStep(t, syscall.SIGKILL)
 }
 
 // TestR25TerminatedAtAnyStep: the same, and it ends at once, with 143.
 func TestR25TerminatedAtAnyStep(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	stoppedAtAnyStep(t, syscall.SIGTERM)
 }
 
@@ -116,6 +118,7 @@ func stoppedAtAnyStep(t *testing.T, signal syscall.Signal) {
 // TestR3StoppedWhileUpdating: the same where a pull request is open already, and gets new content.
 func TestR3StoppedWhileUpdating(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t))
 	template.must()
 	template.target("web", "api")

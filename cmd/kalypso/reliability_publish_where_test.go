@@ -106,6 +106,7 @@ func TestR13ManyFoldersOfOthers(t *testing.T) {
 // TestR14AThousandAssignments publishes a fleet with so many files that a diff of them fits into no body, nor into one answer of GitHub.
 func TestR14AThousandAssignments(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	size, err := fleettest.Named("1k")
 	require.NoError(t, err)
 	fleet := fleettest.Generate(size)

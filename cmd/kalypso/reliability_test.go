@@ -117,6 +117,15 @@ func program(t *testing.T, args []string, env ...string) *exec.Cmd {
 	return cmd
 }
 
+// matrix begins a test that tries many faults, one after the other, on runs that are otherwise alike. Under the race
+// detector it would find in an hour what the tests of single runs, and of runs at once, find in seconds.
+func matrix(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("it runs without the race detector")
+	}
+}
+
 // finish runs a program to its end.
 func finish(t *testing.T, cmd *exec.Cmd) outcome {
 	t.Helper()

@@ -44,6 +44,8 @@ type result struct {
 	notes []string
 	// folder is where the environment was written, if it was.
 	folder string
+	// partly says that it could not be published to all of its GitOps repositories.
+	partly bool
 }
 
 // start opens the control plane and chooses the environments; all is what to do without --env.
