@@ -81,13 +81,14 @@ func (p *Publication) Publish(ctx context.Context) (Published, error) {
 }
 
 func (p *Publication) publish(ctx context.Context) (Published, error) {
-	if err := p.check(); err != nil {
+	fresh := freshFiles(p.Tree, p.Change)
+	if err := p.check(fresh); err != nil {
 		return Published{}, err
 	}
 	if p.Change.Empty() {
 		return p.withdraw(ctx, "Nothing is left to publish: the branch holds all of it.")
 	}
-	if err := selfCheck(ctx, p.Tree, p.Change); err != nil {
+	if err := selfCheck(ctx, p.Tree, fresh); err != nil {
 		return Published{}, err
 	}
 	left, err := p.examine(ctx, p.Report.Environment)
@@ -134,7 +135,7 @@ func newDeclined(request PullRequest) *SubmissionResult {
 }
 
 // check finds what must keep a change from being published.
-func (p *Publication) check() error {
+func (p *Publication) check(fresh *render.Tree) error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
 			return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
@@ -149,7 +150,7 @@ func (p *Publication) check() error {
 	if err := p.checkPath(p.Output.Root); err != nil {
 		return err
 	}
-	if err := p.checkPlaces(); err != nil {
+	if err := p.checkPlaces(fresh); err != nil {
 		return err
 	}
 	if !p.AllowDeletions {
@@ -159,11 +160,11 @@ func (p *Publication) check() error {
 }
 
 // checkPlaces refuses to publish where something stands that is not ours.
-func (p *Publication) checkPlaces() error {
+func (p *Publication) checkPlaces(fresh *render.Tree) error {
 	if p.Output.Tree == nil {
 		return nil
 	}
-	if err := checkNotForeign(p.Output.Tree, freshFiles(p.Tree, p.Change)); err != nil {
+	if err := checkNotForeign(p.Output.Tree, fresh); err != nil {
 		return problem(RuleForeignPath, "%s cannot hold the output: %s", p.At, oneLine(err.Error())).hint(hintForeignPath)
 	}
 	return nil

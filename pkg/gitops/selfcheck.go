@@ -22,10 +22,9 @@ import (
 const RuleSelfCheck = "self-check"
 
 // selfCheck looks at an output once more before it is published, as a stranger would who knows nothing
-// of how it was made: what is wrong here would break clusters.
-func selfCheck(ctx context.Context, tree *render.Tree, change *Change) error {
+// of how it was made: what is wrong here would break clusters. fresh are the files of the tree that change.
+func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 	flaws := checkLayout(tree)
-	fresh := freshFiles(tree, change)
 	found := make([]error, len(fresh.Files))
 	err := eachFile(ctx, fresh, func(i int, content []byte) error {
 		if err := checkContent(&fresh.Files[i], content); err != nil {
@@ -68,7 +67,7 @@ var (
 
 const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 
-// checkLayout finds files where none may be, and folders that are not whole.
+// checkLayout finds folders that are not whole.
 func checkLayout(tree *render.Tree) []error {
 	var flaws []error
 	has := wantedFiles{tree}
@@ -76,9 +75,6 @@ func checkLayout(tree *render.Tree) []error {
 	for i, file := range tree.Files {
 		if i > 0 && tree.Files[i-1].Path >= file.Path {
 			flaws = append(flaws, fmt.Errorf("%s is there twice, or out of order", file.Path))
-		}
-		if !layout.MatchString(file.Path) {
-			flaws = append(flaws, fmt.Errorf("%s is no path of an output", file.Path))
 		}
 		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile || path.Dir(file.Path) == folder {
 			continue
@@ -96,6 +92,8 @@ func checkLayout(tree *render.Tree) []error {
 // checkContent says what is wrong with a file.
 func checkContent(file *render.File, content []byte) error {
 	switch {
+	case !layout.MatchString(file.Path):
+		return errors.New("it is no path of an output")
 	case !utf8.Valid(content):
 		return errors.New("it is not UTF-8")
 	case path.Base(file.Path) == render.ReadmeFile && string(content) != render.Readme:

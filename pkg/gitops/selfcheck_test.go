@@ -15,12 +15,12 @@ func TestR29SelfCheck(t *testing.T) {
 	whole := func() *render.Tree {
 		return tree(".github/tracking/Promoted_Commit_Id=0123", "edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/platform-config.sh=x", "edge/a/reconciler.yaml=r")
 	}
-	require.NoError(t, selfCheck(t.Context(), whole(), &Change{}))
+	require.NoError(t, selfCheck(t.Context(), whole(), &render.Tree{}))
 	for want, breakIt := range map[string]func(tree *render.Tree){
 		"edge/a/namespace.yaml is missing beside edge/a/": func(tree *render.Tree) { tree.Files = append(tree.Files[:2:2], tree.Files[3:]...) },
 		"edge/README.md is missing beside edge/a/":        func(tree *render.Tree) { tree.Files = append(tree.Files[:1:1], tree.Files[2:]...) },
 		"is no path of an output":                         func(tree *render.Tree) { tree.Files[3].Path = "edge/a/platform-config.txt" },
-		"edge/../x is no path":                            func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
+		"is missing beside edge/../x":                     func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
 		"is there twice, or out of order":                 func(tree *render.Tree) { tree.Files[3] = tree.Files[2] },
 		"README.md: it is not the line":                   func(tree *render.Tree) { tree.Files[1].Content = render.NewText("hello") },
 		"Promoted_Commit_Id: it is not a commit":          func(tree *render.Tree) { tree.Files[0].Content = render.NewText("a\nb") },
@@ -32,7 +32,7 @@ func TestR29SelfCheck(t *testing.T) {
 		for _, f := range broken.Files {
 			change.Files = append(change.Files, FileChange{Path: f.Path, Action: Added, New: f.Content})
 		}
-		require.ErrorContains(t, selfCheck(t.Context(), broken, change), want)
+		require.ErrorContains(t, selfCheck(t.Context(), broken, freshFiles(broken, change)), want)
 	}
 }
 
