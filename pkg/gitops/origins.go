@@ -19,11 +19,21 @@ func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, newest time.Time
 	}
 	for _, s := range sources {
 		origins = append(origins, originOf(s.Ref, s.Repo, s.Commit))
-		if s.Committed.After(newest) {
-			newest = s.Committed
-		}
+		newest = newer(newest, s.Committed)
 	}
 	return slices.Compact(sortedOrigins(origins)), newest
+}
+
+// lastDate is beyond all dates that a commit has by right. Anybody can write any date into a commit, and
+// some servers take none that is too far away.
+var lastDate = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// newer returns the later one of two dates, and a if b cannot be right.
+func newer(a, b time.Time) time.Time {
+	if b.After(a) && b.Before(lastDate) {
+		return b
+	}
+	return a
 }
 
 func originOf(ref model.Ref, repo, commit string) Origin {

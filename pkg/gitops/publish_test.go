@@ -425,3 +425,22 @@ func TestPublishNotOverOthers(t *testing.T) {
 		}
 	})
 }
+
+// TestPublishDate: the commit bears the newest date of what it was made of, but none that nobody can have
+// written it at.
+func TestPublishDate(t *testing.T) {
+	t.Parallel()
+	for parent, want := range map[int64]string{
+		1_700_000_000:       "1700000500", // what was read is newer
+		1_700_001_000:       "1700001000",
+		9_999_999_999:       "1700000500",
+		999_999_999_999_999: "1700000500",
+	} {
+		p := newPress(t, gitopstest.Files{"x": "1"})
+		_, err := gitopstest.Add(p.dir, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"x": "2"}, Time: parent})
+		require.NoError(t, err)
+		published, err := p.try(twoTargets("a: 1\n")...)
+		require.NoError(t, err)
+		assert.Equal(t, want, p.git("log", "-1", "--format=%ct", published.Commit), parent)
+	}
+}
