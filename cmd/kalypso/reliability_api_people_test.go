@@ -412,7 +412,8 @@ func TestR15AutoMerge(t *testing.T) {
 	t.Run("a draft", func(t *testing.T) {
 		t.Parallel()
 		h := newHub(t, promotedFleet(t), hubOptions{repo: waits})
-		got := h.mustRender("--auto-merge", "--draft")
+		h.mustRender("--draft")
+		got := h.mustRender("--auto-merge")
 		assert.Contains(t, got.stdout, "note: pull request #1 is a draft, so it does not merge itself")
 		assert.True(t, h.assertOnePullRequest().Draft)
 	})
