@@ -60,10 +60,28 @@ func countingServer(t *testing.T, root string) (url string, asked func() map[str
 	}
 }
 
+// pinBase promotes the fleet to what its control plane's main branch is now.
+func pinBase(t *testing.T, root string) {
+	t.Helper()
+	dir := filepath.Join(root, "control-plane.git")
+	read := func(args ...string) string {
+		out, err := gitopstest.Git(dir, args...)
+		require.NoError(t, err)
+		return strings.TrimSpace(out)
+	}
+	files := gitopstest.Files{}
+	for _, name := range strings.Fields(read("ls-tree", "-r", "--name-only", "dev")) {
+		files[name] = read("show", "dev:"+name) + "\n"
+	}
+	files["base.yaml"] = acmeObject("BaseRepo", "main", "spec: {repo: "+acme("control-plane")+", branch: main, commit: "+read("rev-parse", "main")+"}")
+	addRepo(t, root, "control-plane", gitopstest.Commit{Branch: "dev", Files: files})
+}
+
 // TestNothingNew: a run that finds nothing new asks an application repository once where its branches are.
 func TestNothingNew(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
+	pinBase(t, root)
 	url, asked := countingServer(t, root)
 	args := []string{"render", "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + url + "/*.git"}
 
@@ -94,6 +112,12 @@ func TestNothingNew(t *testing.T) {
 	}
 	merge := git("commit-tree", "deployment/dev^{tree}", "-p", "dev", "-p", "deployment/dev", "-m", "Merge")
 	git("update-ref", "refs/heads/dev", merge)
+	check("nothing is new: dev holds what ")
+
+	// The control plane's main branch goes on, and the environment is not promoted.
+	files := acmeMain()
+	files["docs/notes.md"] = "Somebody wrote this.\n"
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
 	check("nothing is new: dev holds what ")
 
 	for what, change := range map[string]func(){

@@ -68,7 +68,7 @@ func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed 
 // could name one that must not be asked.
 func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, made Provenance) bool {
 	run := &fleetLoad{Loader: l, environment: environment}
-	if l.main == nil || made.Environment != environment.Name.Value || !run.readPlatform(ctx) {
+	if made.Environment != environment.Name.Value || !run.readPlatform(ctx) {
 		return false
 	}
 	run.readBases(ctx)
@@ -76,7 +76,7 @@ func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, 
 	if run.diags.HasErrors() || run.unread || run.baseUnread {
 		return false
 	}
-	now := []Origin{originOf(l.main.Ref, l.main.Repo, l.main.Commit)}
+	var now []Origin
 	for _, part := range run.parts {
 		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
 	}
@@ -85,7 +85,13 @@ func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, 
 		return false
 	}
 	now = slices.Compact(sortedOrigins(append(now, tenants...)))
-	return slices.Equal(now, sortedOrigins(made.Origins)) && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" })
+	return slices.Equal(now, sortedOrigins(made.compiledFrom())) && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" })
+}
+
+// compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
+// that has its data is known from the rest. It moves with each commit that is not promoted yet.
+func (p Provenance) compiledFrom() []Origin {
+	return slices.DeleteFunc(slices.Clone(p.Origins), func(o Origin) bool { return o.Role == model.Main })
 }
 
 // tenantOrigins asks application repositories where their branches are.
