@@ -101,7 +101,7 @@ func tokenOf(who string) string { return who + secret }
 // newPress starts a press over a copy of the repositories in a folder. The repositories named are read over http.
 func newPress(t testing.TB, from string, served ...string) *press {
 	t.Helper()
-	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: append(served, "gitops")}
+	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: slices.Concat(served, []string{"gitops"})}
 	copyRepos(t, from, p.root)
 	p.api = githubtest.NewServer(t, githubtest.Options{})
 	for _, name := range p.served {

@@ -187,7 +187,8 @@ func openRepo(name, dir, workTree string, limit int64) (*localRepo, error) {
 	}
 	files := dotgit.NewRepositoryFilesystem(osfs.New(dir), commonFS)
 	r := &localRepo{
-		name: name, dir: dir, workTree: workTree, limit: limit,
+		parsed: treeCache{small: true},
+		name:   name, dir: dir, workTree: workTree, limit: limit,
 		refs: filesystem.NewStorage(files, cache.NewObjectLRUDefault()),
 	}
 	if err := r.supported(); err != nil {

@@ -84,13 +84,15 @@ func tooManyInFolder(size int64) error {
 	return fmt.Errorf("a folder whose list has %s, more than %s", byteSize(size), byteSize(maxTreeBytes))
 }
 
-// smallFolder is how many entries a folder may have that is read anew each time. Most folders of a large
+// smallFolder is how many entries a folder may have that is parsed anew each time, if it is in memory. Most folders of a large
 // fleet are those of a target, with a few files: to keep them all would take three times the memory that
 // comparing takes without, and save hardly any time.
 const smallFolder = 8
 
 // treeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
 type treeCache struct {
+	// small keeps small folders, too: where a tree must be read from the disk, it is read once.
+	small bool
 	mu    sync.Mutex
 	trees map[plumbing.Hash][]treeEntry
 }
@@ -109,7 +111,7 @@ func (c *treeCache) entries(source objects, id plumbing.Hash) ([]treeEntry, erro
 	if len(data) > maxTreeBytes {
 		return nil, tooManyInFolder(int64(len(data)))
 	}
-	if entries, err = parseTree(data); err != nil || len(entries) <= smallFolder {
+	if entries, err = parseTree(data); err != nil || len(entries) <= smallFolder && !c.small {
 		return entries, err
 	}
 	c.mu.Lock()
