@@ -379,7 +379,7 @@ func gitIn(t *testing.T, dir string, input *bytes.Buffer, args ...string) string
 func TestBuildTreeIsGits(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	const cases = 400
+	const cases = 150
 	var stream bytes.Buffer
 	var folders []string
 	var edits [][]treeEdit

@@ -163,7 +163,7 @@ func similar(r *rand.Rand) string {
 func TestMergeTreesIsGits(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
-	const cases = 300
+	const cases = 120
 	var stream bytes.Buffer
 	for i := range cases {
 		base := treeState{}
