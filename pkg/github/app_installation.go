@@ -47,7 +47,10 @@ func (a *App) installed(ctx context.Context, owner string) (*installation, error
 	var found installation
 	if _, err := a.client.api.Do(ctx, request, &found); err != nil {
 		explained := a.explain(owner, "find the installation of the GitHub App", err)
-		if explained.Kind == NotFound {
+		switch {
+		case explained.Kind == NotFound && strings.Contains(explained.Message, "Integration not found"):
+			explained.Kind, explained.Hint = Denied, a.hint() // it is the App that is not found
+		case explained.Kind == NotFound:
 			explained.Hint = fmt.Sprintf("install the GitHub App %s for %s", a.id, owner)
 			o.refusal = explained
 		}
@@ -177,10 +180,15 @@ func (a *App) explain(about, act string, err error) *Error {
 	}
 	switch e.Status {
 	case http.StatusUnauthorized:
-		e.Hint = fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine right", a.id)
+		e.Hint = a.hint()
 	case http.StatusForbidden, http.StatusUnprocessableEntity:
 		e.Kind = Denied
 		e.Hint = "the installation must have access to the repositories, and its owner must have granted the permissions that are asked for"
 	}
 	return e
+}
+
+// hint is for an App that GitHub does not recognise.
+func (a *App) hint() string {
+	return fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine right", a.id)
 }

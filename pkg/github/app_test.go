@@ -186,6 +186,18 @@ func TestAppWhoseTokensCannotBeHad(t *testing.T) {
 	}
 }
 
+// TestAppThatGitHubDoesNotKnow: what is not found is not the installation.
+func TestAppThatGitHubDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	f := setup(t, githubtest.Options{}, nil)
+	f.hub.Inject(githubtest.Refusal(http.StatusNotFound, "Integration not found"), githubtest.Always)
+	_, err := newApp(t, f, "19", pkcs1(appKey())).Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
+	var failed *github.Error
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, github.Denied, failed.Kind, "it is no reason to look for another credential")
+	assert.Contains(t, failed.Hint, "must be of the same GitHub App")
+}
+
 func TestAppMintsAgainAfterAFault(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 2; n++ {
