@@ -208,6 +208,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 // if it would have to wait longer than it has time; what it says names GitHub's answer. The next run mends it.
 func TestR10NothingIsForever(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	p := firstPublication(t)
 	for name, f := range map[string]struct {
 		fault githubtest.Fault

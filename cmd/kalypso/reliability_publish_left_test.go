@@ -69,6 +69,7 @@ func TestR9ClosedByAPerson(t *testing.T) {
 // overwrites it. A merge of the GitOps branch is nobody's own.
 func TestR9ForeignCommits(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	p := changedSince(t, func(p *press) {
 		p.commit("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})
 	})

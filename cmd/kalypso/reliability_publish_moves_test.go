@@ -152,6 +152,7 @@ func TestR9DeploymentBranchMovesOnce(t *testing.T) {
 // TestR8LostRaces loses four races in a row, and then wins; or all.
 func TestR8LostRaces(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newPress(t, acmeFleet(t), "control-plane")
 	type race struct {
 		step, repo, branch string

@@ -171,6 +171,7 @@ func TestR28CleanRunner(t *testing.T) {
 // is stopped. (What git has received by then it removes itself, some time.)
 func TestR3StoppedWhileGitReceives(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		root := acmeFleet(t)
 		pid := filepath.Join(t.TempDir(), "pid")

@@ -127,6 +127,7 @@ var theReads = []struct {
 // the repository, and neither writes nor removes anything.
 func TestR1UnknownIsNotEmpty(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	root := acmeFleet(t)
 	out, before := outputBefore(t, root)
 	var wait sync.WaitGroup

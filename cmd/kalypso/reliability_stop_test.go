@@ -122,6 +122,7 @@ func assertAllOrNothing(t *testing.T, stop stopped, codes ...int) {
 // TestR25SignalAtAnyMoment: reading, rendering, writing.
 func TestR25SignalAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 	calls := 0
 	assertAllOrNothing(t, func(args []string, moment time.Duration) int {
@@ -145,6 +146,7 @@ func TestR25SignalAtAnyMoment(t *testing.T) {
 // TestR26DeadlineAtAnyMoment: the same, with --timeout.
 func TestR26DeadlineAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	assertAllOrNothing(t, func(args []string, moment time.Duration) int {
 		got := kalypso(t, append(args, "--timeout", max(moment, time.Millisecond).String())...)
 		if got.code == exitTimeUp {
