@@ -162,6 +162,7 @@ func TestR26DeadlineAtAnyMoment(t *testing.T) {
 // prints, ends with the second.
 func TestR25SecondSignal(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	root := acmeFleet(t)
 	nobodyReads, stdout, err := os.Pipe()
 	require.NoError(t, err)
