@@ -189,7 +189,7 @@ func openRepo(name, dir, workTree string, limit int64) (*localRepo, error) {
 	r := &localRepo{
 		parsed: treeCache{small: true},
 		name:   name, dir: dir, workTree: workTree, limit: limit,
-		refs: filesystem.NewStorage(files, cache.NewObjectLRUDefault()),
+		refs: filesystem.NewStorage(withoutLocks{files}, cache.NewObjectLRUDefault()),
 	}
 	if err := r.supported(); err != nil {
 		return nil, invalidLocal(name, err)

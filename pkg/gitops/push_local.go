@@ -16,7 +16,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 // gitProgram receives what is pushed to a repository on this machine: git itself, so that hooks, locks
@@ -76,28 +75,11 @@ func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.R
 // sender implements pushable.
 func (r *localRepo) sender(context.Context) (sender, error) { return gitProgram{r.dir}, nil }
 
-// tipsNow implements pushable. While git writes a branch, its lock lies beside it as an empty file, which go-git
-// takes for a branch: that passes.
-func (r *localRepo) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
-	const tries, pause = 100, 20 * time.Millisecond
-	for try := 1; ; try++ {
-		branches, err := r.listBranches()
-		if err == nil {
-			return branches, nil
-		}
-		if !errors.Is(err, dotgit.ErrEmptyRefFile) || try == tries {
-			return nil, invalidLocal(r.name, err)
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return nil, invalidLocal(r.name, err)
-		}
-	}
-}
-
-func (r *localRepo) listBranches() (map[string]plumbing.Hash, error) {
+// tipsNow implements pushable.
+func (r *localRepo) tipsNow(context.Context) (map[string]plumbing.Hash, error) {
 	refs, err := r.refs.IterReferences()
 	if err != nil {
-		return nil, err
+		return nil, invalidLocal(r.name, err)
 	}
 	defer refs.Close()
 	branches := map[string]plumbing.Hash{}
@@ -107,7 +89,10 @@ func (r *localRepo) listBranches() (map[string]plumbing.Hash, error) {
 		}
 		return nil
 	})
-	return branches, err
+	if err != nil {
+		return nil, invalidLocal(r.name, err)
+	}
+	return branches, nil
 }
 
 // explainPush implements pushable.
