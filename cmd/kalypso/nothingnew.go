@@ -43,8 +43,7 @@ func (s *session) nothingNew(ctx context.Context, opts *publishing, environment 
 		standing.changes = append(standing.changes, newStanding(destination, latest, request))
 		made = append(made, latest.Provenance)
 	}
-	changed := slices.ContainsFunc(made, func(p gitops.Provenance) bool { return !s.compiler.loader.Unchanged(ctx, environment, p) })
-	if changed || ctx.Err() != nil {
+	if !s.compiler.loader.Unchanged(ctx, environment, made...) || ctx.Err() != nil {
 		return false
 	}
 	s.results, s.listed = append(s.results, standing), true
@@ -83,22 +82,13 @@ func newStanding(destination *gitops.Destination, latest *gitops.Latest, request
 		return r
 	}
 	r.waiting = true
-	r.Plan = parsePlan(latest.Plan)
+	if latest.Plan != (gitops.Plan{}) {
+		r.Plan = newPlanResult(latest.Plan)
+	}
 	r.Published.Branch, r.Published.Commit = destination.Head, latest.Commit
 	r.Published.Notes = []string{fmt.Sprintf("nothing is new: %.12s waits on %s to be merged", latest.Commit, destination.Head)}
 	if request != nil {
 		r.Published.PullRequest = &pullRequestResult{request.Number, request.URL, gitops.SubmissionUnchanged, request.State}
 	}
 	return r
-}
-
-// parsePlan reads a plan back. What is no plan gives an empty one.
-func parsePlan(line string) planResult {
-	p := planResult{Summary: line}
-	var types, targets string
-	n, _ := fmt.Sscanf(strings.Replace(line, " cluster type", " cluster-type", 1), "%d %s on %d %s +%d ~%d -%d =%d", &p.Targets, &targets, &p.ClusterTypes, &types, &p.Added, &p.Changed, &p.Removed, &p.Unchanged)
-	if n != 8 {
-		return planResult{}
-	}
-	return p
 }

@@ -171,10 +171,3 @@ func TestNothingNewIsNotHalfDone(t *testing.T) {
 	assert.Contains(t, repo.Pull(1).Body, "other")
 	render(exitDone, "nothing is new")
 }
-
-func TestParsePlan(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, planResult{"14 targets on 5 cluster types: +2 ~1 -1 =10", 14, 5, 2, 1, 1, 10}, parsePlan("14 targets on 5 cluster types: +2 ~1 -1 =10"))
-	assert.Equal(t, planResult{"1 target on 1 cluster type: +1 ~0 -0 =0", 1, 1, 1, 0, 0, 0}, parsePlan("1 target on 1 cluster type: +1 ~0 -0 =0"))
-	assert.Equal(t, planResult{}, parsePlan("Something else"))
-}

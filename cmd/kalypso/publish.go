@@ -194,6 +194,11 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	}
 	publication.Output, publication.Tree = output, result.tree
 	publication.Change, publication.Report.Change = change, change
+	if !change.Empty() { // else there is nothing to tell
+		if publication.Report.Before, err = destination.LastPublished(ctx, result.environment.Name.Value); err != nil {
+			return err
+		}
+	}
 	published, err := publication.Publish(ctx)
 	shown := newChangeResult(change, output)
 	shown.report = &publication.Report
@@ -206,15 +211,10 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 // publication prepares what does not depend on the difference.
 func (s *session) publication(ctx context.Context, opts *publishing, result *result, destination *gitops.Destination) (*gitops.Publication, error) {
 	origins, newest := s.compiler.loader.Origins(result.fleet)
-	before, err := destination.LastPublished(ctx, result.environment.Name.Value)
-	if err != nil {
-		return nil, err
-	}
 	p := &gitops.Publication{
 		Destination: destination, Newest: newest, PublishOptions: opts.options, Request: opts.request,
 		Report: s.report(result, origins),
 	}
-	p.Report.Before = before
 	p.UsualAuthor = func(ctx context.Context) (gitops.Identity, error) { return s.usualAuthor(ctx, destination) }
 	forge, note, err := s.forge(ctx, destination)
 	if err != nil {

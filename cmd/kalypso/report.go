@@ -125,14 +125,14 @@ type fileResult struct {
 	Action gitops.Action `json:"action"`
 }
 
+func newPlanResult(p gitops.Plan) planResult {
+	return planResult{p.String(), p.Targets, p.ClusterTypes, p.Added, p.Changed, p.Removed, p.Unchanged}
+}
+
 func newChangeResult(change *gitops.Change, output gitops.Output) *changeResult {
 	r := &changeResult{
 		change: change, Commit: output.Commit, Targets: []targetResult{}, Files: []fileResult{},
-		Plan: planResult{
-			Summary: change.Plan(), Targets: len(change.Targets), ClusterTypes: change.ClusterTypes,
-			Added: change.Count(gitops.Added), Changed: change.Count(gitops.Changed),
-			Removed: change.Count(gitops.Removed), Unchanged: change.Count(gitops.Unchanged),
-		},
+		Plan: newPlanResult(change.Plan()),
 	}
 	if output.Repo != nil {
 		r.GitOpsRepo = output.Repo.Name.Value

@@ -94,7 +94,7 @@ func (c *Change) targetsWith(action Action) map[string]int32 {
 	indexes := map[string]int32{}
 	for i, t := range c.Targets {
 		if t.Action == action {
-			indexes[t.ClusterType+"/"+t.Target] = int32(i) //nolint:gosec // no fleet has that many targets
+			indexes[t.ClusterType+"/"+t.Target] = int32(i) // no fleet has that many targets
 		}
 	}
 	return indexes

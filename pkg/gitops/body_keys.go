@@ -151,7 +151,7 @@ func hashOf(seed maphash.Seed, targets []int32) uint64 {
 	h.SetSeed(seed)
 	var bytes [4]byte
 	for _, t := range targets {
-		binary.LittleEndian.PutUint32(bytes[:], uint32(t)) //nolint:gosec // an index
+		binary.LittleEndian.PutUint32(bytes[:], uint32(t)) // an index
 		_, _ = h.Write(bytes[:])
 	}
 	return h.Sum64()

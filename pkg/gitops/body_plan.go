@@ -9,7 +9,7 @@ import (
 
 // plan is the change in one line, and how far it reaches.
 func (b *body) plan(int) string {
-	plan := "**" + b.Change.Plan() + "**\n\n"
+	plan := "**" + b.Change.Plan().String() + "**\n\n"
 	if b.Change.Idle() {
 		plan += fmt.Sprintf("**No cluster changes** in environment %s.", nameSpan(b.Environment))
 	} else {

@@ -68,8 +68,16 @@ func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (
 
 // recent implements repository.
 func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
-	found, err := m.commitsOnly(ctx, packp.DepthCommits(generations), tip)
-	return found, m.explain(err)
+	return m.recents.do(ctx, recentKey{tip, generations}, func() (commitGraph, error) {
+		found, err := m.commitsOnly(ctx, packp.DepthCommits(generations), tip)
+		return found, m.explain(err)
+	})
+}
+
+// recentKey names a piece of history, which never changes.
+type recentKey struct {
+	tip         plumbing.Hash
+	generations int
 }
 
 // commitsOnly fetches commits without their trees, if the server can leave those out.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -88,12 +87,6 @@ func (c *Change) CountFiles(action Action) int {
 		}
 	}
 	return n
-}
-
-// Plan is the change in one line, the same wherever it is shown.
-func (c *Change) Plan() string {
-	return fmt.Sprintf("%s on %s: +%d ~%d -%d =%d", diag.Plural(len(c.Targets), "target"), diag.Plural(c.ClusterTypes, "cluster type"),
-		c.Count(Added), c.Count(Changed), c.Count(Removed), c.Count(Unchanged))
 }
 
 // Compare finds what must change for the published files to become those of the tree. old is nil if

@@ -122,7 +122,7 @@ func TestCompare(t *testing.T) {
 			for _, f := range change.Files {
 				files = append(files, f.Action.Sign()+f.Path)
 			}
-			assert.Equal(t, test.plan, change.Plan())
+			assert.Equal(t, test.plan, change.Plan().String())
 			assert.Equal(t, test.files, strings.Join(files, " "))
 		})
 	}

@@ -43,6 +43,7 @@ type remote struct {
 	store   store
 	parsed  treeCache
 	commits memo[plumbing.Hash, commitObject]
+	recents memo[recentKey, commitGraph]
 
 	mu sync.Mutex
 	// whole are the commits that were fetched with their files.

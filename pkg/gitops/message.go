@@ -45,7 +45,7 @@ const maxSubject = 72
 // ParseTrailers reads.
 func CommitMessage(r Report) string {
 	var b strings.Builder
-	b.WriteString(r.subject() + "\n\n" + r.Change.Plan() + "\n")
+	b.WriteString(r.subject() + "\n\n" + r.Change.Plan().String() + "\n")
 	if len(r.Held) > 0 {
 		b.WriteString("Held back, as broken: " + diag.Plural(len(r.Held), "registration") + "\n")
 	}

@@ -87,7 +87,7 @@ func TestTitleAndSubject(t *testing.T) {
 			message := CommitMessage(r)
 			subject, rest, _ := strings.Cut(message, "\n")
 			assert.Equal(t, test.subject, subject)
-			assert.True(t, strings.HasPrefix(rest, "\n"+r.Change.Plan()+"\n\nKalypso-Version: "), message)
+			assert.True(t, strings.HasPrefix(rest, "\n"+r.Change.Plan().String()+"\n\nKalypso-Version: "), message)
 		})
 	}
 }

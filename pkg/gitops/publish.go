@@ -115,16 +115,18 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	if p.Forge != nil && !p.Direct {
-		declined, err := Prepare(ctx, p.Forge, p.submission(built.id, built.tree))
-		if err != nil {
-			return Published{}, fmt.Errorf("prepare the pull request: %w", err)
-		}
-		if declined != nil {
-			return Published{Request: newDeclined(*declined)}, nil
-		}
+	if p.Direct || p.Forge == nil {
+		return p.push(ctx, built, Submission{})
 	}
-	return p.push(ctx, built)
+	request := p.submission(built.id, built.tree)
+	declined, err := Prepare(ctx, p.Forge, request)
+	if err != nil {
+		return Published{}, fmt.Errorf("prepare the pull request: %w", err)
+	}
+	if declined != nil {
+		return Published{Request: newDeclined(*declined)}, nil
+	}
+	return p.push(ctx, built, request)
 }
 
 // newDeclined says that a person did not want what would be published.
@@ -176,7 +178,7 @@ func (p *Publication) checkPlaces(fresh *render.Tree) error {
 }
 
 // push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
-func (p *Publication) push(ctx context.Context, commit candidate) (Published, error) {
+func (p *Publication) push(ctx context.Context, commit candidate, request Submission) (Published, error) {
 	if err := p.reader.Unmoved(ctx); err != nil {
 		return Published{}, err
 	}
@@ -187,7 +189,7 @@ func (p *Publication) push(ctx context.Context, commit candidate) (Published, er
 	for _, u := range order.updates {
 		p.reader.moved(p.Destination, u)
 	}
-	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}, commit.tree)
+	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}, request)
 	if err != nil {
 		return done, err
 	}
@@ -195,9 +197,9 @@ func (p *Publication) push(ctx context.Context, commit candidate) (Published, er
 }
 
 // afterPush makes of the pull request what it should be.
-func (p *Publication) afterPush(ctx context.Context, done Published, tree plumbing.Hash) (Published, error) {
+func (p *Publication) afterPush(ctx context.Context, done Published, request Submission) (Published, error) {
 	if !p.Direct {
-		return p.submit(ctx, done, tree)
+		return p.submit(ctx, done, request)
 	}
 	withdrawn, err := p.withdraw(ctx, "The output was committed to the branch itself.")
 	done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
@@ -248,16 +250,20 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 	if made, ok := ParseTrailers(left.ours.message); ok {
 		p.Report.Now = made // what the branch was made of
 	}
-	return p.submit(ctx, Published{Commit: left.tip.String(), Branch: p.Head}, tree)
+	request := Submission{}
+	if p.Forge != nil {
+		request = p.submission(left.tip, tree)
+	}
+	return p.submit(ctx, Published{Commit: left.tip.String(), Branch: p.Head}, request)
 }
 
 // submit brings the pull request up to date.
-func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.Hash) (Published, error) {
+func (p *Publication) submit(ctx context.Context, done Published, request Submission) (Published, error) {
 	if p.Forge == nil {
 		done.Notes = append(done.Notes, p.noForge(done.Pushed))
 		return done, nil
 	}
-	result, err := Submit(ctx, p.Forge, p.submission(plumbing.NewHash(done.Commit), tree))
+	result, err := Submit(ctx, p.Forge, request)
 	done.Request = &result
 	if err != nil {
 		return done, fmt.Errorf("submit the pull request: %w", err)
@@ -265,7 +271,7 @@ func (p *Publication) submit(ctx context.Context, done Published, tree plumbing.
 	return done, nil
 }
 
-// submission is the pull request for a commit.
+// submission is the pull request for a commit. Its text takes a while for a large change.
 func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
 	s := p.Request
 	s.Environment, s.Path, s.Head, s.Base = p.Report.Environment, cleanPath(p.Repo.Path.Value), p.Head, p.Branch

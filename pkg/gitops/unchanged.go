@@ -18,8 +18,8 @@ type Latest struct {
 	Commit string
 	// Tree is the id of its tree.
 	Tree string
-	// Plan is the line of the commit that counts what it changed.
-	Plan string
+	// Plan is what the commit says that it changed; zero if that is not known.
+	Plan Plan
 	// Proposed says that it is on the deployment branch, ready to be merged. Otherwise it is what is
 	// published.
 	Proposed bool
@@ -57,18 +57,19 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 
 func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed bool) *Latest {
 	_, body, _ := strings.Cut(commit.message, "\n\n")
-	plan, _, _ := strings.Cut(body, "\n")
+	line, _, _ := strings.Cut(body, "\n")
+	plan, _ := ParsePlan(line)
 	return &Latest{made, id.String(), commit.tree.String(), plan, proposed}
 }
 
-// Unchanged reports whether an environment would be compiled from just what something was made of. Of an
+// Unchanged reports whether an environment would be compiled from just what all of some outputs were made of. Of an
 // application repository it only asks where its branch is. What cannot be found out counts as changed.
 //
 // The repositories are those that the control plane names now, never those that the commit names: it
 // could name one that must not be asked.
-func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, made Provenance) bool {
+func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, made ...Provenance) bool {
 	run := &fleetLoad{Loader: l, environment: environment}
-	if made.Environment != environment.Name.Value || !run.readPlatform(ctx) {
+	if !run.readPlatform(ctx) {
 		return false
 	}
 	run.readBases(ctx)
@@ -85,7 +86,10 @@ func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, 
 		return false
 	}
 	now = slices.Compact(sortedOrigins(append(now, tenants...)))
-	return slices.Equal(now, sortedOrigins(made.compiledFrom())) && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" })
+	differs := func(p Provenance) bool {
+		return p.Environment != environment.Name.Value || !slices.Equal(now, sortedOrigins(p.compiledFrom()))
+	}
+	return !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
 }
 
 // compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
