@@ -25,7 +25,7 @@ const (
 func actionsEnv(more map[string]string) func(string) string {
 	env := map[string]string{
 		"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "Acme/control-plane",
-		"GITHUB_REF_TYPE": "branch", "GITHUB_REF_NAME": "dev", "GITHUB_SHA": pushedCommit, "GITHUB_WORKSPACE": "/home/runner/work/x/x",
+		"GITHUB_REF_TYPE": "branch", "GITHUB_REF_NAME": "dev", "GITHUB_SHA": pushedCommit, "GITHUB_WORKSPACE": "/workspace/x",
 	}
 	for name, value := range more {
 		env[name] = value
@@ -42,7 +42,7 @@ func TestNewWorkflow(t *testing.T) {
 	guard := guardCommands(&bytes.Buffer{})
 	w := newWorkflow(actionsEnv(map[string]string{"GITHUB_OUTPUT": "/o", "GITHUB_STEP_SUMMARY": "/s"}), guard)
 	assert.Equal(t, &workflow{
-		checkout:   checkout{repo: "https://github.com/Acme/control-plane", branch: "dev", commit: pushedCommit, workspace: "/home/runner/work/x/x"},
+		checkout:   checkout{repo: "https://github.com/Acme/control-plane", branch: "dev", commit: pushedCommit, workspace: "/workspace/x"},
 		outputFile: "/o", summaryFile: "/s", commands: guard,
 	}, w)
 	tag := newWorkflow(actionsEnv(map[string]string{"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "dev"}), guard)
@@ -84,8 +84,8 @@ func TestCheckoutHolds(t *testing.T) {
 		"other repository":          {place("https://github.com/acme/app", "dev", "a.yaml", 1, 1), "", false},
 		"other host":                {place("https://ghe.acme.example/acme/control-plane", "dev", "a.yaml", 1, 1), "", false},
 		"the repository as a whole": {place(controlPlaneURL, "dev", "", 0, 0), "", false},
-		"work tree":                 {place("/home/runner/work/x/x", "", "a.yaml", 1, 1), "", true},
-		"another folder":            {place("/home/runner/work/y", "", "a.yaml", 1, 1), "", false},
+		"work tree":                 {place("/workspace/x", "", "a.yaml", 1, 1), "", true},
+		"another folder":            {place("/workspace/y", "", "a.yaml", 1, 1), "", false},
 	} {
 		assert.Equal(t, test.want, here.holds(test.at.File, test.commit), name)
 	}

@@ -42,19 +42,7 @@ func system() *edges {
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		workingDir: os.Getwd, sleep: sleep, now: time.Now, version: version(),
-	}
-}
-
-// sleep waits by the clock.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+		workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now, version: version(),
 	}
 }
 

@@ -210,7 +210,7 @@ func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string
 	if err != nil {
 		return nil
 	}
-	defer reader.Close() //nolint:errcheck // only read
+	defer reader.Close()
 	repo, err := f.findControlPlane(e)
 	if err != nil || !reader.IsLocal(repo) {
 		return nil

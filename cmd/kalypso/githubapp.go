@@ -68,7 +68,7 @@ func readAppKey(stderr io.Writer, name string) ([]byte, error) {
 	if err != nil {
 		return nil, withoutPath(err)
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		fmt.Fprintf(stderr, "kalypso: others on this machine can read the private key in %s: chmod 600 it\n", name)
 	}

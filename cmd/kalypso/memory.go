@@ -49,7 +49,7 @@ func collectPercent(live uint64) int {
 	if live <= smallHeap {
 		return 100
 	}
-	room := (int64(largeHeap) - int64(live)) * 100 / int64(live) //nolint:gosec // no heap is that large
+	room := (int64(largeHeap) - int64(live)) * 100 / int64(live) // no heap is that large
 	if room < leastPercent {
 		return large
 	}

@@ -3,9 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // as git does
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -24,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
@@ -497,154 +492,4 @@ func (b *books) answer(key string, find func() *httptest.ResponseRecorder) *http
 		b.answers.Store(key, found)
 	}
 	return found
-}
-
-// ending is what is published in the end.
-type ending struct {
-	// Commit is the tip of the deployment branch, Files are those of the GitOps branch once it is merged.
-	Commit string
-	Files  map[string]string
-	// Title, Body and Labels are those of the one open pull request.
-	Title, Body string
-	Labels      []string
-}
-
-// ending returns what is published now.
-func (p *press) ending() ending {
-	p.t.Helper()
-	var e ending
-	e.Commit = refsOf(p.dir("gitops"))["refs/heads/deployment/dev"]
-	for _, pull := range p.repo.OpenPulls() {
-		if pull.Head == "deployment/dev" && pull.Base == "dev" {
-			e.Title, e.Body, e.Labels = pull.Title, strings.ReplaceAll(pull.Body, p.url, "URL"), slices.Sorted(slices.Values(pull.Labels))
-		}
-	}
-	return e
-}
-
-// merged are the ids of the files that the GitOps branch has once what is published is merged.
-func (p *press) merged() map[string]string {
-	p.t.Helper()
-	files := map[string]string{}
-	tree, _, _ := strings.Cut(p.git("gitops", "merge-tree", "--write-tree", "dev", "deployment/dev"), "\n")
-	for line := range strings.Lines(p.git("gitops", "ls-tree", "-r", tree)) {
-		about, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		files[name] = strings.Fields(about)[2]
-	}
-	return files
-}
-
-// undisturbed returns what a run makes of the repositories as they are, if nothing happens.
-func (p *press) undisturbed() ending {
-	p.t.Helper()
-	refs := p.refs()
-	key := fmt.Sprint(p.flags)
-	for _, name := range slices.Sorted(maps.Keys(refs)) {
-		key += "\n" + name + " " + refs[name]
-	}
-	p.books.mu.Lock()
-	known, ok := p.books.ends[key]
-	p.books.mu.Unlock()
-	if ok {
-		return known
-	}
-	other := newPress(p.t, p.root)
-	other.books, other.flags = p.books, p.flags
-	for name := range refsOf(other.dir("gitops")) {
-		if strings.HasPrefix(name, "refs/heads/deployment/") {
-			other.git("gitops", "update-ref", "-d", name)
-		}
-	}
-	other.must()
-	end := other.ending()
-	other.assertWhole()
-	end.Files = other.merged()
-	p.books.mu.Lock()
-	defer p.books.mu.Unlock()
-	p.books.ends[key] = end
-	return end
-}
-
-// assertWhole makes sure that there is one commit, of what is rendered and all that others have there, without a
-// token in it.
-func (p *press) assertWhole() {
-	p.t.Helper()
-	out := p.t.TempDir()
-	got := p.run("--output-dir", out)
-	require.Equal(p.t, exitDone, got.code, got.stderr)
-	rendered, err := gitopstest.FromFS(os.DirFS(out))
-	require.NoError(p.t, err)
-	require.NotEmpty(p.t, rendered)
-	want := map[string]string{}
-	for name, content := range p.files("gitops", "dev") {
-		if !strings.HasPrefix(name, "edge/") { // the only cluster type
-			want[name] = blobID(content)
-		}
-	}
-	for name, content := range rendered {
-		want[name] = blobID(content)
-	}
-	require.Equal(p.t, want, p.merged())
-	require.Equal(p.t, "1", p.git("gitops", "rev-list", "--count", "dev..deployment/dev"))
-	p.assertUnsaid("the commits", p.git("gitops", "log", "--all", "--format=%an %ae %cn %ce %B"))
-}
-
-func blobID(content string) string {
-	sum := sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(content), content))) //nolint:gosec // as git does
-	return hex.EncodeToString(sum[:])
-}
-
-// assertRight is how each of these tests ends: there is exactly one pull request, the right one, as if
-// nothing had happened; nothing is lost; nobody was told a token.
-func (p *press) assertRight(which string) {
-	p.t.Helper()
-	p.assertNothingLost(which)
-	open := p.repo.OpenPulls()
-	if assert.Len(p.t, open, 1, which) {
-		assert.Equal(p.t, "deployment/dev -> dev", open[0].Head+" -> "+open[0].Base, which)
-	}
-	want, got := p.undisturbed(), p.ending()
-	if want.Commit != got.Commit { // an earlier one, which is left as it is if merging it gives the same
-		assert.Equal(p.t, want.Files, p.merged(), which)
-		assert.Equal(p.t, "1", p.git("gitops", "rev-list", "--count", "dev..deployment/dev"), which)
-		_, trailers, _ := strings.Cut(p.git("gitops", "log", "-1", "--format=%B", "deployment/dev"), "Kalypso-Version")
-		assert.Contains(p.t, got.Body, trailers, which)
-		want.Commit, want.Body = got.Commit, got.Body
-	}
-	got.Files = want.Files
-	assert.Equal(p.t, want, got, which)
-}
-
-// assertNothingLost makes sure that all repositories are sound, that what others have is where they left it, and
-// that no token was told to anybody.
-func (p *press) assertNothingLost(which string) {
-	p.t.Helper()
-	if now := fmt.Sprint(refsOf(p.dir("gitops"))); now != p.sound { // else nothing has been pushed since
-		p.git("gitops", "fsck", "--strict", "--no-dangling")
-		p.sound = now
-	}
-	p.mu.Lock()
-	foreign, texts := maps.Clone(p.foreign), slices.Clone(p.said)
-	p.mu.Unlock()
-	assert.Equal(p.t, foreign, p.refs(), which)
-	for _, pull := range p.repo.Pulls() {
-		texts = append(texts, pull.Title, pull.Body)
-		for _, comment := range pull.Comments {
-			texts = append(texts, comment.Body)
-		}
-	}
-	p.assertUnsaid(which, texts...)
-}
-
-// assertUnsaid makes sure that no text has a token in it, in any form.
-func (p *press) assertUnsaid(which string, texts ...string) {
-	p.t.Helper()
-	for _, text := range texts {
-		for _, token := range []string{
-			secret, url.QueryEscape(secret), url.PathEscape(secret),
-			base64.StdEncoding.EncodeToString([]byte("x-access-token:" + tokenOf(usual))),
-		} {
-			assert.NotContains(p.t, text, token, which)
-		}
-	}
 }

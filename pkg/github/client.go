@@ -108,17 +108,6 @@ func (c *Client) Repository(owner, name string) *Repository {
 	return &Repository{client: c, owner: owner, name: name}
 }
 
-func sleepByClock(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // orDefaults fills in what is missing.
 func (o Options) orDefaults() Options {
 	if o.Token == nil {
@@ -128,7 +117,7 @@ func (o Options) orDefaults() Options {
 		o.Transport = http.DefaultTransport
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleepByClock
+		o.Sleep = gitops.Sleep
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -17,7 +17,7 @@ func assertBody(t *testing.T, r Report, limit int) {
 	t.Helper()
 	body := PullRequestBody(r, limit)
 	assert.LessOrEqual(t, len(body), limit)
-	assert.Contains(t, body, r.Change.Plan())
+	assert.Contains(t, body, r.Change.Plan().String())
 	assert.NotContains(t, body, "<!--")
 	rendered := htmlOf(t, body)
 	assert.Equal(t, strings.Count(rendered, "<details>"), strings.Count(rendered, "</details>"))

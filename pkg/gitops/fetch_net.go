@@ -31,13 +31,13 @@ func newNetwork(opts Options, limits Limits) *network {
 		n.transport = http.DefaultTransport
 	}
 	if n.sleep == nil {
-		n.sleep = sleep
+		n.sleep = Sleep
 	}
 	return n
 }
 
-// sleep waits by the clock.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits by the clock, or until ctx is done, whose error it then returns.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

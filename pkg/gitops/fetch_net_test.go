@@ -1,4 +1,4 @@
-package github
+package gitops
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 
 func TestSleepByClock(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, sleepByClock(t.Context(), time.Nanosecond))
+	require.NoError(t, Sleep(t.Context(), time.Nanosecond))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, sleepByClock(ctx, time.Hour), context.Canceled)
+	require.ErrorIs(t, Sleep(ctx, time.Hour), context.Canceled)
 }

@@ -305,7 +305,7 @@ func TestComparePartial(t *testing.T) {
 	wanted.Partial = true
 	change, err := Compare(t.Context(), publishedFiles(files...), wanted)
 	require.NoError(t, err)
-	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", change.Plan())
+	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", change.Plan().String())
 	require.Len(t, change.Files, 1)
 	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, change.Files[0].Path)
 	assert.Equal(t, Removed, change.Files[0].Action)

@@ -2,7 +2,7 @@ package gitops
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // what git uses
+	"crypto/sha1" // what git uses
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -37,7 +37,7 @@ func newRawObject(kind plumbing.ObjectType, data []byte) newObject {
 // objectID is the id of an object. What is our own needs no guard against collisions, which makes this
 // twice as fast as plumbing.ComputeHash.
 func objectID(kind plumbing.ObjectType, data []byte) (id plumbing.Hash) {
-	sum := sha1.New() //nolint:gosec // what git uses
+	sum := sha1.New() // what git uses
 	header := append(make([]byte, 0, 32), kind.String()...)
 	header = strconv.AppendInt(append(header, ' '), int64(len(data)), 10)
 	sum.Write(append(header, 0))

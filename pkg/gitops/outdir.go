@@ -60,7 +60,7 @@ func CheckFolder(dir string, tree *render.Tree) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // nothing is written through it
+	defer root.Close()
 	return checkNotForeign(&folderFS{root: root}, tree)
 }
 
@@ -200,7 +200,7 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, 
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // nothing is written through it
+	defer root.Close()
 	old := &folderFS{root: root}
 	if err := checkNotForeign(old, tree); err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package gitops
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1" //nolint:gosec // what git uses
+	"crypto/sha1" // what git uses
 	"encoding/binary"
 	"errors"
 	"io"
@@ -53,7 +53,7 @@ func (w *packWriter) blob(text string) int {
 func (w *packWriter) finish() []byte {
 	data := w.Bytes()
 	binary.BigEndian.PutUint32(data[8:], w.count)
-	sum := sha1.Sum(data) //nolint:gosec // what git uses
+	sum := sha1.Sum(data) // what git uses
 	return append(bytes.Clone(data), sum[:]...)
 }
 

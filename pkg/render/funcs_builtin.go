@@ -257,7 +257,7 @@ func indexWithin(index reflect.Value, length int) (int, error) {
 	case index.CanInt():
 		i = index.Int()
 	case index.CanUint():
-		i = int64(index.Uint()) //nolint:gosec // what is beyond an int64 is out of range as it is
+		i = int64(index.Uint()) // what is beyond an int64 is out of range as it is
 	default:
 		return 0, fmt.Errorf("cannot index slice/array with type %s", index.Type())
 	}

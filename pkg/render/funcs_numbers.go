@@ -75,7 +75,7 @@ func integerOf(v any) int64 {
 	case value.CanInt():
 		return value.Int()
 	case value.CanUint():
-		return int64(min(value.Uint(), math.MaxInt64)) //nolint:gosec // within range now
+		return int64(min(value.Uint(), math.MaxInt64)) // within range now
 	case value.CanFloat():
 		return truncated(value.Float())
 	case value.Kind() == reflect.Bool && value.Bool():
@@ -165,9 +165,9 @@ func rounded(v any, places int, roundUpFrom ...float64) float64 {
 // sequenceSize is what the integers from start until stop take as a list. The step of until has the
 // sign that it needs.
 func sequenceSize(start, stop, step int) int {
-	distance, width := uint64(stop-start), uint64(step) //nolint:gosec // the two's complement is meant
+	distance, width := uint64(stop-start), uint64(step) // the two's complement is meant
 	if stop < start {
-		distance = uint64(start - stop) //nolint:gosec // as above
+		distance = uint64(start - stop) // as above
 	}
 	if step < 0 {
 		width = -width
@@ -175,7 +175,7 @@ func sequenceSize(start, stop, step int) int {
 	if width == 0 {
 		return 0
 	}
-	return times(int(min(distance/width, math.MaxInt-1))+1, nodeWeight) //nolint:gosec // within range now
+	return times(int(min(distance/width, math.MaxInt-1))+1, nodeWeight) // within range now
 }
 
 // seqSize is what seq takes on its way to a text, which is a list first.

@@ -100,7 +100,7 @@ func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
 	hole := 0
 	for i, p := range r.pieces {
 		if p.together > 0 {
-			key = binary.AppendUvarint(append(key, togetherMark), uint64(p.together)) //nolint:gosec // never negative
+			key = binary.AppendUvarint(append(key, togetherMark), uint64(p.together)) // never negative
 		}
 		switch p.kind {
 		case constantPiece:
@@ -108,7 +108,7 @@ func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
 		case entryPiece:
 			if !r.continuesRun(i) {
 				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.fragment.leading))
-				key = binary.AppendUvarint(key, uint64(p.fragment.indent)) //nolint:gosec // never negative
+				key = binary.AppendUvarint(key, uint64(p.fragment.indent)) // never negative
 			}
 		default:
 			key = append(key, byte(p.kind))

@@ -244,7 +244,7 @@ func (c *Configurator) expire() {
 func positionsKey(positions []int) string {
 	key := make([]byte, 0, 4*len(positions))
 	for _, position := range positions {
-		key = binary.BigEndian.AppendUint32(key, uint32(position)) //nolint:gosec // a position in a slice is never that large
+		key = binary.BigEndian.AppendUint32(key, uint32(position)) // a position in a slice is never that large
 	}
 	return string(key)
 }
