@@ -70,6 +70,13 @@ var house = []room{
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/gitopstest"},
+	{dir: "pkg/promote", thirdParty: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "pkg/promote/fleet", thirdParty: []string{
+		"github.com/Azure/azure-sdk-for-go/sdk",
+		"github.com/google/shlex",
+		"k8s.io/apimachinery",
+		"k8s.io/client-go",
+	}},
 	{dir: "pkg/github", thirdParty: []string{
 		"github.com/golang-jwt/jwt/v5",
 		"github.com/google/go-github/v53/github",

@@ -1,0 +1,74 @@
+package promote
+
+import (
+	"context"
+	"time"
+)
+
+// Fleet can tell what the clusters run. Package fleet has those that there are.
+type Fleet interface {
+	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
+	String() string
+	// Look asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
+	// commit it is at. An answer that is known to be incomplete is an error, which is a *FleetError.
+	Look(ctx context.Context, wanted Deployment) ([]Sighting, error)
+}
+
+// Deployment is what clusters are asked about: a commit of a GitOps branch.
+type Deployment struct {
+	// Repo is the URL of the GitOps repository in normal form; compare it with gitops.NormalURL of what a cluster says.
+	Repo   string
+	Branch string
+	// Path is the folder of the output, slash-separated; "." is the root. Cluster types are the folders in it.
+	Path string
+	// Commit is the full id, in lower case.
+	Commit string
+	// Environment is its name.
+	Environment string
+}
+
+// Sighting is what one reconciler on one cluster says of itself.
+type Sighting struct {
+	// Cluster tells the cluster from all others of this Fleet.
+	Cluster string
+	// Reconciler tells it from others on the same cluster; empty if there can be only one.
+	Reconciler string
+	// ClusterType is the folder that is pulled, below Deployment.Path; empty if that is not one cluster type.
+	ClusterType string
+	// Commit is what State is about, as full id in lower case: the commit that was applied, or the one that could
+	// not be. It is empty if there is none yet, or it is no commit.
+	Commit string
+	State  State
+	// Message is why it is not compliant, in the words of the cluster: text of a stranger, of any length.
+	Message string
+}
+
+// State is what a reconciler has made of a commit.
+type State string
+
+// The states.
+const (
+	// Compliant: what the commit says is applied, and healthy.
+	Compliant State = "compliant"
+	// Pending: not yet, or not known.
+	Pending State = "pending"
+	// Failed: it could not be applied, or is not healthy.
+	Failed State = "failed"
+)
+
+// FleetError is why a Fleet could not be asked.
+type FleetError struct {
+	// Temporary says that asking again may help: the network, a server's fault, a rate limit.
+	Temporary bool
+	// Wait is how long the server asks to be left alone; zero if it does not say.
+	Wait time.Duration
+	// Message is one line without secrets; Hint says what to do, and may be empty.
+	Message, Hint string
+	// Err is what was behind it; it may be nil.
+	Err error
+}
+
+func (e *FleetError) Error() string { return e.Message }
+
+// Unwrap returns what was behind it.
+func (e *FleetError) Unwrap() error { return e.Err }

@@ -1,0 +1,49 @@
+package promote
+
+// Look is what the fleet showed at one time, cluster by cluster.
+type Look struct {
+	// Clusters are all that count, in order of fleet and name.
+	Clusters []Cluster
+	// Counts are those of Clusters.
+	Counts
+	// Need is how many must be deployed.
+	Need int
+	// Unasked says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
+	Unasked string
+}
+
+// Cluster is one cluster as it stands. If several reconcilers of it were seen it is as the worst of them.
+type Cluster struct {
+	// Name is unique within its fleet; Fleet is as --fleet names it.
+	Name, Fleet string
+	// ClusterType is empty if it is not known.
+	ClusterType string
+	// Commit is what it last reported; empty for none.
+	Commit   string
+	Standing Standing
+	// Message is why it is not deployed, a line of a stranger's text; it may be empty.
+	Message string
+}
+
+// Standing is how a cluster stands to the commit that is wanted, or a newer one of the branch.
+type Standing string
+
+// The standings, the best first.
+const (
+	// Deployed: it has the commit, and is healthy.
+	Deployed Standing = "deployed"
+	// Progressing: it has the commit, and is not healthy yet.
+	Progressing Standing = "progressing"
+	// Behind: it has another commit, or none yet.
+	Behind Standing = "behind"
+	// Broken: it has the commit, and says that it failed.
+	Broken Standing = "failed"
+)
+
+// Counts are how many clusters stand how.
+type Counts struct {
+	// Deployed, Progressing, Behind and Failed add up to all that were seen.
+	Deployed, Progressing, Behind, Failed int
+	// Missing are those that were expected and not seen.
+	Missing int
+}

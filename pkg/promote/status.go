@@ -1,0 +1,47 @@
+package promote
+
+import (
+	"context"
+	"time"
+)
+
+// Statuses are those of the commits of the control plane.
+type Statuses interface {
+	// Statuses returns the newest status of each context of a commit, the newest first.
+	Statuses(ctx context.Context, commit string) ([]Status, error)
+	// SetStatus adds a status to a commit. Setting it twice is harmless.
+	SetStatus(ctx context.Context, commit string, status Status) error
+}
+
+// Status says on a commit how far it has come.
+type Status struct {
+	// Context tells what it is about: "stage environment".
+	Context string
+	State   StatusState
+	// Description is a line of at most MaxDescription characters.
+	Description string
+	// TargetURL is a page with more, such as the run; it may be empty.
+	TargetURL string
+	// Created is when it was set. It is not written.
+	Created time.Time
+}
+
+// StatusState is one of the four that GitHub knows.
+type StatusState string
+
+// The states of a status.
+const (
+	StatusPending StatusState = "pending"
+	StatusSuccess StatusState = "success"
+	StatusFailure StatusState = "failure"
+	StatusError   StatusState = "error"
+)
+
+// MaxDescription is how many characters GitHub takes.
+const MaxDescription = 140
+
+// Workflows can be started in the control plane.
+type Workflows interface {
+	// Dispatch starts the workflow in a file of .github/workflows as it is on a branch.
+	Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error
+}
