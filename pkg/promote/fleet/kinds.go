@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// Options are what asking fleets needs of the machine.
+type Options struct {
+	// Env reads environment variables; nil has none.
+	Env func(string) string
+	// Environ are all of them, as NAME=VALUE, for programs that are started.
+	Environ []string
+	// Transport sends requests; nil means one like http.DefaultTransport.
+	Transport http.RoundTripper
+	// Sleep waits, or until ctx is done, whose error it then returns.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Now is the clock.
+	Now func() time.Time
+	// UserAgent names the program to servers.
+	UserAgent string
+}
+
+// constructor makes a fleet of what follows the colon in --fleet; empty if nothing does. The error is wrong usage.
+type constructor func(argument string, o Options) (promote.Fleet, error)
+
+// kinds are the fleets that there are.
+func kinds() map[string]constructor {
+	return map[string]constructor{}
+}
+
+// Names are those of the fleets that there are.
+func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
+
+// New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage.
+func New(text string, o Options) (promote.Fleet, error) {
+	name, argument, _ := strings.Cut(text, ":")
+	create, known := kinds()[name]
+	if !known {
+		return nil, fmt.Errorf("there is no kind of fleet %q (%s)", name, diag.DidYouMean(name, Names()))
+	}
+	return create(argument, o)
+}
