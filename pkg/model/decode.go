@@ -29,6 +29,11 @@ var (
 	placeType    = reflect.TypeFor[diag.Place]()
 )
 
+// selfDecoder is what knows itself how it is written; n is no alias.
+type selfDecoder interface {
+	decode(d *decoder, n *yaml.Node, path *trail)
+}
+
 // decode fills out from n. path is where n stands in the object.
 func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
 	n = target(n)
@@ -40,6 +45,10 @@ func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
 		out.Set(reflect.ValueOf(d.manifest(n, path)))
 		return
 	case ignoredType:
+		return
+	}
+	if self, ok := out.Addr().Interface().(selfDecoder); ok {
+		self.decode(d, n, path)
 		return
 	}
 	switch out.Kind() {

@@ -87,7 +87,10 @@ func (l Location) normal() Location {
 func (p *parser) environment() func(*Objects) {
 	object, spec := decodeSpec[environmentSpec](p)
 	checkDNSLabel("Environment name", object.Name, p.diags)
-	e := &Environment{Object: object, ControlPlane: spec.ControlPlane.normal(), Promotion: spec.Promotion}
+	e := &Environment{
+		Object: object, ControlPlane: spec.ControlPlane.normal(),
+		Promotion: p.promotion(spec.Promotion, object.Annotations),
+	}
 	p.done(&e.Object)
 	return func(o *Objects) { o.Environments = append(o.Environments, e) }
 }

@@ -76,19 +76,13 @@ type Location struct {
 type Environment struct {
 	Object
 	ControlPlane Location
-	Promotion    *Promotion
+	// Promotion is what spec.promotion or the PromotionAnnotation says; nil if there is neither.
+	Promotion *Promotion
 }
 
 type environmentSpec struct {
-	ControlPlane Location   `field:"controlPlane,required"`
-	Promotion    *Promotion `field:"promotion"`
-}
-
-// Promotion says where a commit goes after this environment.
-type Promotion struct {
-	Next []Text `field:"next"`
-	// Checks is not looked at when compiling.
-	Checks ignored `field:"checks"`
+	ControlPlane Location       `field:"controlPlane,required"`
+	Promotion    *promotionSpec `field:"promotion"`
 }
 
 // BaseRepo names common data that an environment sees. The one named "main" is the promoted base.

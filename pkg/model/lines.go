@@ -31,6 +31,34 @@ func (t *fileText) after(number int) iter.Seq[string] {
 	return strings.SplitSeq(t.text[t.starts[number-1]:], "\n")
 }
 
+// line returns the line with the given number, which counts from 1.
+func (t *fileText) line(number int) string {
+	if number == 1 {
+		first, _, _ := strings.Cut(t.text, "\n")
+		return first
+	}
+	for line := range t.after(number - 1) {
+		return line
+	}
+	return ""
+}
+
+// holds reports whether the lines after the one with the given number are those of value, indented by
+// that many blanks. A line that is blank in both may be shorter.
+func (t *fileText) holds(value string, number, indent int) bool {
+	next, stop := iter.Pull(t.after(number))
+	defer stop()
+	blanks := strings.Repeat(" ", indent)
+	for want := range strings.SplitSeq(strings.TrimRight(value, "\n"), "\n") {
+		line, more := next()
+		got, indented := strings.CutPrefix(line, blanks)
+		if !more || got != want && (indented || want != "" || strings.Trim(line, " ") != "") {
+			return false
+		}
+	}
+	return true
+}
+
 // unusualBreaks end a line for the YAML library, but not for what people read files with.
 const unusualBreaks = "\r\u0085\u2028\u2029"
 

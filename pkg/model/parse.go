@@ -206,7 +206,7 @@ func (f *fileObjects) document(doc *document, s *sourceParser) {
 	if doc.root.Kind != yaml.MappingNode {
 		return // a playbook or another list: not ours
 	}
-	p := &parser{document: doc, source: s.source, registration: s.registration, diags: &diags}
+	p := &parser{document: doc, source: s.source, registration: s.registration, limits: s.limits, diags: &diags}
 	add := p.parse()
 	if add == nil {
 		f.lost = f.lost || diags.HasErrors()
@@ -233,6 +233,8 @@ type parser struct {
 	*document
 	source       *Source
 	registration *WorkloadRegistration
+	// limits are those of the source, for texts that hold YAML themselves.
+	limits Limits
 	// diags holds what was found in this document.
 	diags *diag.List
 	kind  string

@@ -1,0 +1,145 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// PromotionAnnotation of an Environment holds, as YAML text, what would stand in spec.promotion: the CRD
+// of the in-cluster operator does not know that field.
+const PromotionAnnotation = "kalypso.io/promotion"
+
+// NoFleet stands in place of a fleet: a person decides.
+const NoFleet = "none"
+
+// Promotion says where a commit goes after an environment, and when.
+type Promotion struct {
+	// Next are the environments that come after, in the order in which they are written.
+	Next   []Text
+	Checks Checks
+	At     diag.Place
+}
+
+// Checks say when an environment runs a commit well enough to promote it further. The zero value of a
+// field means that it was not given.
+type Checks struct {
+	// Fleets are who is asked, each as --fleet has it: NAME or NAME:ARGUMENT. NoFleet stands alone.
+	Fleets []Text
+	// Healthy is how many clusters must run the commit.
+	Healthy Healthy
+	// Timeout is how long they may take; it is above 0 if it was given.
+	Timeout Duration
+	// Expect is how many clusters there are at least; it is above 0 if it was given.
+	Expect Number
+	// ClusterTypes selects whose clusters count; package schedule gives it its meaning.
+	ClusterTypes Selector
+	At           diag.Place
+}
+
+// LeftToPerson says that no fleet is asked, because a person decides.
+func (c Checks) LeftToPerson() bool { return len(c.Fleets) == 1 && c.Fleets[0].Value == NoFleet }
+
+// Duration is a span of time together with the place where it was written.
+type Duration struct {
+	Value time.Duration
+	At    diag.Place
+}
+
+// Number is a whole number together with the place where it was written.
+type Number struct {
+	Value int
+	At    diag.Place
+}
+
+// Healthy is how many clusters must be healthy: a count, or a share of all. The zero value, but for its
+// place, is all of them.
+type Healthy struct {
+	// Count is how many; 0 if a share was given.
+	Count int
+	// Share is how many millionths of all, so that 99.5% is exact; 0 if a count was given.
+	Share int
+	At    diag.Place
+}
+
+const (
+	millionths = 1_000_000
+	percent    = millionths / 100
+)
+
+// Of returns how many of that many clusters must be healthy, rounded up: 95% of 30 are 29. A count stays
+// what it is, even if there are not so many.
+func (h Healthy) Of(total int) int {
+	if h.Count > 0 {
+		return h.Count
+	}
+	share := h.share()
+	whole, rest := total/millionths, total%millionths // no product can overflow
+	return whole*share + (rest*share+millionths-1)/millionths
+}
+
+// share is the share that the zero value stands for, too.
+func (h Healthy) share() int {
+	if h == (Healthy{At: h.At}) {
+		return millionths
+	}
+	return h.Share
+}
+
+// String writes it as it can be written in an Environment: "27" or "99.5%".
+func (h Healthy) String() string {
+	if h.Count > 0 {
+		return strconv.Itoa(h.Count)
+	}
+	share := h.share()
+	text := fmt.Sprintf("%d.%04d", share/percent, share%percent)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "%"
+}
+
+// difference names the first field in which two promotions do not mean the same; it is empty if there is
+// none.
+func (p *Promotion) difference(other *Promotion) string {
+	a, b := p.Checks, other.Checks
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"next", slices.Equal(sortedValues(p.Next), sortedValues(other.Next))},
+		{"checks.fleet", slices.Equal(sortedValues(a.Fleets), sortedValues(b.Fleets))},
+		{"checks.healthy", a.Healthy.String() == b.Healthy.String()},
+		{"checks.timeout", a.Timeout.Value == b.Timeout.Value},
+		{"checks.expect", a.Expect.Value == b.Expect.Value},
+		{"checks.clusterTypeSelector", slices.Equal(a.ClusterTypes.meaning(), b.ClusterTypes.meaning())},
+	} {
+		if !field.same {
+			return field.name
+		}
+	}
+	return ""
+}
+
+func sortedValues(texts []Text) []string {
+	values := make([]string, len(texts))
+	for i, text := range texts {
+		values[i] = text.Value
+	}
+	slices.Sort(values)
+	return values
+}
+
+// meaning is what a selector asks for, whatever the order in which it is written.
+func (s Selector) meaning() []string {
+	var requirements []string
+	for key, value := range s.MatchLabels {
+		requirements = append(requirements, fmt.Sprintf("%q = %q", key, value.Value))
+	}
+	for _, r := range s.MatchExpressions {
+		requirements = append(requirements, fmt.Sprintf("%q %q %q", r.Key.Value, r.Operator.Value, sortedValues(r.Values)))
+	}
+	slices.Sort(requirements)
+	return requirements
+}
