@@ -1,0 +1,23 @@
+package schedule
+
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// SelectClusterTypes returns the cluster types that a selector selects, by the rules that hold for those
+// of policies, in the order in which they are given. An empty selector selects all of them, one with
+// errors none.
+func SelectClusterTypes(selector model.Selector, clusterTypes []*model.ClusterType) ([]*model.ClusterType, diag.List) {
+	var diags diag.List
+	compiled := compile(selector, &diags)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	labels := newIndex(len(clusterTypes), func(i int) map[string]model.Text { return clusterTypes[i].Labels })
+	var selected []*model.ClusterType
+	for _, i := range labels.find(compiled).members() {
+		selected = append(selected, clusterTypes[i])
+	}
+	return selected, diags
+}
