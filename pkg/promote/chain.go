@@ -1,0 +1,200 @@
+package promote
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Chain is the order of the environments of a control plane: from each, a commit goes on to those that
+// are next. It may fan out and in, and has no cycle. It is read-only.
+type Chain struct {
+	// next has all environments.
+	next, previous map[string][]string
+	order          []string
+}
+
+// NewChain orders environments, whose names are unique, by what they say of their promotion. It returns nil
+// if there are errors.
+func NewChain(environments []*model.Environment) (*Chain, diag.List) {
+	var diags diag.List
+	byName := map[string]*model.Environment{}
+	for _, e := range environments {
+		byName[e.Name.Value] = e
+	}
+	names := slices.Sorted(maps.Keys(byName))
+	next := map[string][]string{}
+	for _, name := range names {
+		next[name] = checkedNext(byName[name], names, &diags)
+	}
+	chain, cycles := newChain(next)
+	for _, c := range cycles {
+		from, to := c.last()
+		diags.Error("promotion-cycle", entryOf(byName[from], to), "the environments go in a circle: "+c.String(),
+			diag.Hint("remove one of these steps"))
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return chain, diags
+}
+
+// checkedNext returns the next environments of one, in the order in which they are written, without
+// those that cannot be.
+func checkedNext(e *model.Environment, names []string, diags *diag.List) []string {
+	if e.Promotion == nil {
+		return nil
+	}
+	var next []string
+	first := map[string]diag.Place{}
+	for _, to := range e.Promotion.Next {
+		_, known := slices.BinarySearch(names, to.Value)
+		at, twice := first[to.Value]
+		switch {
+		case to.Value == e.Name.Value:
+			diags.Error("promotion-cycle", to.At, fmt.Sprintf("environment %q comes after itself", to.Value), diag.Hint("remove it"))
+		case !known:
+			diags.Error("promotion-unknown", to.At, fmt.Sprintf("after environment %q comes %q, which does not exist", e.Name.Value, to.Value),
+				diag.Hint(diag.DidYouMean(to.Value, names)))
+		case twice:
+			diags.Error("promotion-twice", to.At, fmt.Sprintf("environment %q comes after %q twice", to.Value, e.Name.Value),
+				diag.See(at, "first named here"), diag.Hint("remove one of them"))
+		default:
+			first[to.Value] = to.At
+			next = append(next, to.Value)
+		}
+	}
+	return next
+}
+
+// entryOf is where an environment names one that comes after it.
+func entryOf(e *model.Environment, to string) diag.Place {
+	i := slices.IndexFunc(e.Promotion.Next, func(t model.Text) bool { return t.Value == to })
+	return e.Promotion.Next[i].At
+}
+
+// Next returns the environments that come after one, in the order in which they are written.
+func (c *Chain) Next(name string) []string { return slices.Clone(c.next[name]) }
+
+// Previous returns the environments that come before one, in order of name.
+func (c *Chain) Previous(name string) []string { return slices.Clone(c.previous[name]) }
+
+// Order returns all environments, each after those that come before it. It is the same whatever the order
+// in which the chain is written.
+func (c *Chain) Order() []string { return slices.Clone(c.order) }
+
+// With returns a chain in which those after one environment are replaced; none end the chain there. The error is
+// wrong usage: an environment that does not exist, or a cycle.
+func (c *Chain) With(name string, next []string) (*Chain, error) {
+	for _, n := range append([]string{name}, next...) {
+		if _, known := c.next[n]; !known {
+			return nil, c.unknown(n)
+		}
+	}
+	replaced := maps.Clone(c.next)
+	replaced[name] = nil
+	for _, n := range next {
+		if !slices.Contains(replaced[name], n) {
+			replaced[name] = append(replaced[name], n)
+		}
+	}
+	chain, cycles := newChain(replaced)
+	if len(cycles) > 0 {
+		return nil, fmt.Errorf("with %s after %q the environments would go in a circle: %s", strings.Join(quoted(next), ", "), name, cycles[0])
+	}
+	return chain, nil
+}
+
+func (c *Chain) unknown(name string) error {
+	message := fmt.Sprintf("there is no environment %q", name)
+	if hint := diag.DidYouMean(name, slices.Sorted(maps.Keys(c.next))); hint != "" {
+		message += " (" + hint + ")"
+	}
+	return errors.New(message)
+}
+
+func quoted(names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = fmt.Sprintf("%q", name)
+	}
+	return list
+}
+
+// newChain makes a chain of the next environments of all. It is of no use if there are cycles.
+func newChain(next map[string][]string) (*Chain, []cycle) {
+	c := &Chain{next: next, previous: map[string][]string{}}
+	for _, from := range slices.Sorted(maps.Keys(next)) {
+		for _, to := range next[from] {
+			c.previous[to] = append(c.previous[to], from)
+		}
+	}
+	w := &walk{chain: c, done: map[string]bool{}, on: map[string]int{}}
+	w.all()
+	slices.Reverse(w.left)
+	c.order = w.left
+	return c, w.cycles
+}
+
+// cycle is a way from an environment back to itself, which stands at both ends.
+type cycle []string
+
+func (c cycle) String() string { return strings.Join(c, " → ") }
+
+// last is the step that closes the cycle.
+func (c cycle) last() (from, to string) { return c[len(c)-2], c[len(c)-1] }
+
+// mostCycles is how many cycles are looked for: environments that all come after each other have more than
+// anybody wants to read.
+const mostCycles = 20
+
+// walk visits the environments depth first. Those that it leaves last come first in the order.
+type walk struct {
+	chain *Chain
+	// way leads to where the walk is; on holds the position of each environment on it.
+	way    []string
+	on     map[string]int
+	done   map[string]bool
+	left   []string
+	cycles []cycle
+}
+
+// all begins where the chain does, so that a cycle is told from where one enters it. The last names go
+// first, as the order is turned round. What cannot be reached so is a cycle.
+func (w *walk) all() {
+	names := slices.Sorted(maps.Keys(w.chain.next))
+	for _, name := range slices.Backward(names) {
+		if len(w.chain.previous[name]) == 0 {
+			w.visit(name)
+		}
+	}
+	for _, name := range names {
+		w.visit(name)
+	}
+}
+
+func (w *walk) visit(name string) {
+	if at, closed := w.on[name]; closed {
+		if len(w.cycles) < mostCycles {
+			w.cycles = append(w.cycles, append(slices.Clone(w.way[at:]), name))
+		}
+		return
+	}
+	if w.done[name] {
+		return
+	}
+	w.on[name] = len(w.way)
+	w.way = append(w.way, name)
+	for _, next := range slices.Backward(slices.Sorted(slices.Values(w.chain.next[name]))) {
+		w.visit(next)
+	}
+	w.way = w.way[:len(w.way)-1]
+	delete(w.on, name)
+	w.done[name] = true
+	w.left = append(w.left, name)
+}
