@@ -100,11 +100,11 @@ func anUpdate(t *testing.T) *aPublication {
 	require.NoError(t, err)
 	later := acmeMain()
 	later["docs.md"] = "Nothing that is compiled.\n"
-	promote(t, p.fleet, addRepo(t, p.fleet, "control-plane", gitopstest.Commit{Files: later})[0])
+	pinCommit(t, p.fleet, addRepo(t, p.fleet, "control-plane", gitopstest.Commit{Files: later})[0])
 	h.mustRender()
 	require.Equal(t, []string{"promoted"}, h.repo.Pull(2).Labels)
 	p.keep(t, h)
-	promote(t, p.fleet, strings.TrimSpace(before))
+	pinCommit(t, p.fleet, strings.TrimSpace(before))
 	addRepo(t, p.fleet, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "changed")})
 	p.rehearse(t)
 	require.Empty(t, p.want.Pulls[0].Labels)

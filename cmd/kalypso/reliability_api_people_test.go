@@ -354,7 +354,7 @@ func TestR15AutoMerge(t *testing.T) {
 		t.Helper()
 		files := acmeMain()
 		files["docs.md"] = "Nothing that is compiled.\n"
-		promote(t, fleet, addRepo(t, fleet, "control-plane", gitopstest.Commit{Files: files})[0])
+		pinCommit(t, fleet, addRepo(t, fleet, "control-plane", gitopstest.Commit{Files: files})[0])
 	}
 
 	t.Run("waits for what is required", func(t *testing.T) {

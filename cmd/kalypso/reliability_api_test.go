@@ -282,7 +282,7 @@ func promotedFleet(t *testing.T) string {
 	root := acmeFleet(t)
 	commit, err := gitopstest.Git(filepath.Join(root, "control-plane.git"), "rev-parse", "main")
 	require.NoError(t, err)
-	promote(t, root, strings.TrimSpace(commit))
+	pinCommit(t, root, strings.TrimSpace(commit))
 	for _, key := range []string{"gc.auto", "receive.autogc", "maintenance.auto"} { // else every push looks whether to tidy up
 		_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "config", key, "0")
 		require.NoError(t, err)
@@ -291,8 +291,8 @@ func promotedFleet(t *testing.T) string {
 	return root
 }
 
-// promote pins the environment dev to a commit of main.
-func promote(t *testing.T, root, commit string) {
+// pinCommit pins the environment dev to a commit of main.
+func pinCommit(t *testing.T, root, commit string) {
 	t.Helper()
 	files := maps.Clone(acmeDev())
 	files["base.yaml"] = acmeObject("BaseRepo", "main", "spec: {repo: "+acme("control-plane")+", branch: main, commit: "+commit+"}")
