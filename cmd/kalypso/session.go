@@ -18,7 +18,9 @@ type session struct {
 	reader       *gitops.Reader
 	compiler     *compiler
 	environments []*model.Environment
-	results      []*result
+	// known are all environments of the control plane, chosen or not.
+	known   []*model.Environment
+	results []*result
 	// diags are those of no environment; an environment's own are in its result.
 	diags diag.List
 	// destinations are where each environment is published.
@@ -85,6 +87,7 @@ func (s *session) readControlPlane(ctx context.Context, reader *gitops.Reader, l
 	if diags.HasErrors() {
 		return s.finish("nothing was compiled")
 	}
+	s.known = environments
 	s.compiler = &compiler{reader: reader, loader: loader, names: environmentNames(environments)}
 	chosen, err := s.flags.choose(s.edges, environments, all)
 	if err == nil && s.environments == nil {

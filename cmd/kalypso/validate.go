@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 func newValidate(e *edges) *cobra.Command {
@@ -11,8 +16,8 @@ func newValidate(e *edges) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Compile all environments, publish nothing, report every problem",
-		Long: `Compile all environments, or those that --env names, and report every problem in them.
-Nothing is written or published.`,
+		Long: `Compile all environments, or those that --env names, and report every problem in them,
+and in the chain in which commits are promoted. Nothing is written or published.`,
 		Example: `  kalypso validate
   kalypso validate --env dev --env stage --control-plane ./control-plane`,
 		Args: cobra.NoArgs,
@@ -33,11 +38,34 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 		return err
 	}
 	defer session.close()
+	_, diags := promote.NewChain(session.known)
+	session.diags.Add(diags)
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, nil)
 	}
 	if ctx.Err() != nil {
 		return session.stopped(ctx)
 	}
+	for _, result := range session.results {
+		result.checkCounted()
+	}
 	return session.finish("")
+}
+
+// checkCounted reports a promotion that asks about clusters of which there are none.
+func (r *result) checkCounted() {
+	if r.environment.Promotion == nil {
+		return
+	}
+	var clusterTypes []*model.ClusterType
+	if r.fleet != nil {
+		clusterTypes = r.fleet.ClusterTypes
+	}
+	selector := r.environment.Promotion.Checks.ClusterTypes
+	counted, diags := schedule.SelectClusterTypes(selector, clusterTypes)
+	r.diags.Add(diags)
+	if len(counted) == 0 && len(clusterTypes) > 0 && !r.fleet.Incomplete && !diags.HasErrors() {
+		r.diags.Warning("no-match", selector.At, fmt.Sprintf("the clusterTypeSelector of environment %q selects no cluster type, so no cluster counts for its promotion",
+			r.environment.Name.Value))
+	}
 }
