@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+func plain(room int) tableOptions { return tableOptions{palette: newPalette(false), room: room} }
+
+func tableOf(clusters []promote.Cluster, o tableOptions) string {
+	var out bytes.Buffer
+	clusterTable(&out, clusters, o)
+	return out.String()
+}
+
+func TestClusterTable(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `CLUSTER  TYPE   STATE        COMMIT        MESSAGE
+paris-2  large  failed       111111111111  Deployment shop/cart: not ready
+oslo     drone  behind       222222222222
+rome     large  progressing  111111111111  reconciling
+berlin   drone  deployed     111111111111
+`, tableOf(someClusters(), plain(0)))
+}
+
+func TestClusterTableLeavesOutWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `CLUSTER  STATE
+oslo     behind
+berlin   deployed
+`, tableOf([]promote.Cluster{
+		{Name: "berlin", Fleet: "command:./a", Standing: promote.Deployed}, {Name: "oslo", Fleet: "command:./a", Standing: promote.Behind},
+	}, plain(0)))
+}
+
+func TestClusterTableOfSeveralFleets(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `CLUSTER  FLEET  TYPE   STATE     COMMIT
+edge     a      -      behind    -
+edge     b      drone  deployed  111111111111
+`, tableOf([]promote.Cluster{
+		{Name: "edge", Fleet: "b", ClusterType: "drone", Commit: pushedCommit, Standing: promote.Deployed}, {Name: "edge", Fleet: "a", Standing: promote.Behind},
+	}, plain(0)))
+}
+
+func TestClusterTableFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `CLUSTER  TYPE   STATE        COMMIT
+paris-2  large  failed       11111…
+oslo     drone  behind       22222…
+rome     large  progressing  11111…
+berlin   drone  deployed     11111…
+`, tableOf(someClusters(), plain(35)))
+	assert.Equal(t, `CLUSTER  TYPE   STATE        COMMIT        MESSAGE
+paris-2  large  failed       111111111111  Deployment sho…
+oslo     drone  behind       222222222222
+rome     large  progressing  111111111111  reconciling
+berlin   drone  deployed     111111111111
+`, tableOf(someClusters(), plain(58)))
+	clusters := append(someClusters(), hostileClusters()...)
+	for room := 1; room < 200; room++ {
+		for line := range strings.Lines(tableOf(clusters, plain(room))) {
+			assert.LessOrEqual(t, columnsOf(strings.TrimSuffix(line, "\n")), room)
+		}
+	}
+}
+
+func TestClusterTableOfWideCharacters(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `CLUSTER   STATE     MESSAGE
+東京の店  failed    停止しました
+zürich    behind
+店        deployed
+`, tableOf([]promote.Cluster{
+		{Name: "店", Standing: promote.Deployed}, {Name: "zürich", Standing: promote.Behind}, {Name: "東京の店", Standing: promote.Broken, Message: "停止しました"},
+	}, plain(0)))
+}
+
+func TestClusterTableInColours(t *testing.T) {
+	t.Parallel()
+	got := tableOf(someClusters(), tableOptions{palette: newPalette(true)})
+	assert.Contains(t, got, "\x1b[1mCLUSTER  TYPE   STATE        COMMIT        MESSAGE\x1b[")
+	for _, state := range []string{"\x1b[31mfailed\x1b[", "\x1b[33mbehind\x1b[", "\x1b[36mprogressing\x1b[", "\x1b[32mdeployed\x1b["} {
+		assert.Contains(t, got, state)
+	}
+	m := newTerminal(t, 100, 20)
+	_, _ = m.Write([]byte(got))
+	assert.Equal(t, strings.Split(tableOf(someClusters(), plain(0)), "\n"), m.text(), "colours take no room")
+}
+
+func lookText(look promote.Look) string {
+	var out bytes.Buffer
+	printLook(&out, look, plain(0))
+	return out.String()
+}
+
+func TestPrintLook(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed\n\n"+tableOf(someClusters(), plain(0)), lookText(lookOf(someClusters()...)))
+	assert.Equal(t, "no cluster is registered\n", lookText(promote.Look{}))
+}
+
+func TestC7PrintLookOfMany(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `2,835 of 3,000 clusters deployed, 150 behind, 15 failed
+
+TYPE    CLUSTERS  DEPLOYED  PROGRESSING  BEHIND  FAILED
+type-0  1,000     945       0            50      5
+type-1  1,000     945       0            50      5
+type-2  1,000     945       0            50      5
+
+CLUSTER    TYPE    STATE   COMMIT        MESSAGE
+edge-0011  type-2  failed  111111111111  disk full
+edge-0211  type-1  failed  111111111111  disk full
+edge-0411  type-0  failed  111111111111  disk full
+edge-0611  type-2  failed  111111111111  disk full
+edge-0811  type-1  failed  111111111111  disk full
+edge-1011  type-0  failed  111111111111  disk full
+edge-1211  type-2  failed  111111111111  disk full
+edge-1411  type-1  failed  111111111111  disk full
+edge-1611  type-0  failed  111111111111  disk full
+edge-1811  type-2  failed  111111111111  disk full
+… and 155 more (-o json has all)
+`, lookText(lookOf(manyClusters(3000)...)))
+}
+
+func TestC7PrintLookIsBounded(t *testing.T) {
+	t.Parallel()
+	clusters := manyClusters(3000)
+	for i := range clusters {
+		clusters[i].ClusterType = clusters[i].Name
+	}
+	got := lookText(lookOf(clusters...))
+	assert.Equal(t, 2+1+maxTableClusters+1+1+1+maxWorst+1, strings.Count(got, "\n"), got)
+	assert.Contains(t, got, "… and 2,950 more cluster types\n")
+	assert.Equal(t, 2+1+maxTableClusters, strings.Count(lookText(lookOf(clusters[:maxTableClusters]...)), "\n"))
+
+	for i := range clusters {
+		clusters[i].ClusterType, clusters[i].Standing = "", promote.Deployed
+	}
+	assert.Equal(t, "3,000 of 3,000 clusters deployed\n", lookText(lookOf(clusters...)))
+}
+
+func TestHostileClustersAreInert(t *testing.T) {
+	t.Parallel()
+	look := lookOf(hostileClusters()...)
+	look.Unasked = strings.Join(hostileTexts(), " ")
+	got := lookText(look)
+	assertHarmless(t, got)
+	assert.Equal(t, 3+len(look.Clusters), strings.Count(got, "\n"), "a line each")
+	for line := range strings.Lines(got) {
+		assert.Less(t, len(line), 8<<10)
+	}
+}
+
+// assertHarmless fails if text could do more to a terminal than be read.
+func assertHarmless(t *testing.T, text string) {
+	t.Helper()
+	assert.NotRegexp(t, `[\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{2028}\x{2029}\x{feff}]`, text)
+}
