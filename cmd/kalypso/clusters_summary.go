@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+const (
+	// maxSummaryRows is how many clusters that are not deployed the summary of a step lists.
+	maxSummaryRows = 200
+	// maxSummaryDeployed is how many of those that are, which nobody looks at but to find one.
+	maxSummaryDeployed = 1000
+)
+
+// newFleetActionsResult is how a fleet stands, for the summary of a step.
+func newFleetActionsResult(environment string, look promote.Look) actionsResult {
+	return actionsResult{Environment: environment, uncompared: true, details: lookMarkdown(look, maxDetails)}
+}
+
+// lookMarkdown is Markdown of at most room bytes: the counts, a table of the clusters that are not deployed, and one of
+// the others that is folded away. What does not fit is counted. It is empty if there is no room at all.
+func lookMarkdown(look promote.Look, room int) string {
+	head := "**" + inertMarkdown(countsLine(look)) + "**\n\n"
+	if len(head) > room {
+		return ""
+	}
+	waiting, deployed := undeployed(look.Clusters)
+	head += markdownTable(waiting, maxSummaryRows, room-len(head))
+	return head + foldedTable(deployed, room-len(head))
+}
+
+// foldedTable lists the clusters that are deployed.
+func foldedTable(clusters []promote.Cluster, room int) string {
+	head := fmt.Sprintf("<details><summary>%s deployed</summary>\n\n", clusterCount(len(clusters)))
+	const foot = "</details>\n\n"
+	table := markdownTable(clusters, maxSummaryDeployed, room-len(head)-len(foot))
+	if table == "" {
+		return ""
+	}
+	return head + table + foot
+}
+
+// markdownTable lists clusters, as many as fit and at most limit, and counts the rest. It is empty if there are none,
+// or not even that fits.
+func markdownTable(clusters []promote.Cluster, limit, room int) string {
+	if len(clusters) == 0 {
+		return ""
+	}
+	columns := clusterColumns(clusters)
+	head := markdownHead(columns)
+	more := func(n int) string { return fmt.Sprintf("\n%s more\n", thousands(n)) }
+	room -= len(head) + len(more(len(clusters))) + 1
+	var rows strings.Builder
+	shown := 0
+	for _, c := range clusters[:min(limit, len(clusters))] {
+		row := markdownRow(columns, c)
+		if rows.Len()+len(row) > room {
+			break
+		}
+		rows.WriteString(row)
+		shown++
+	}
+	if shown == 0 {
+		return ""
+	}
+	if shown < len(clusters) {
+		rows.WriteString(more(len(clusters) - shown))
+	}
+	return head + rows.String() + "\n"
+}
+
+func markdownHead(columns []clusterColumn) string {
+	head, rule := "|", "|"
+	for _, column := range columns {
+		head += " " + strings.ToLower(column.title) + " |"
+		rule += " --- |"
+	}
+	return head + "\n" + rule + "\n"
+}
+
+func markdownRow(columns []clusterColumn, c promote.Cluster) string {
+	row := "|"
+	for _, column := range columns {
+		switch text := column.value(c); {
+		case text == "":
+			row += " |"
+		case column.prose:
+			row += " " + inertMarkdown(lineOf(text, maxMessageColumns)) + " |"
+		default:
+			row += " " + inertCode(wordOf(text, maxNameColumns)) + " |"
+		}
+	}
+	return row + "\n"
+}
