@@ -89,6 +89,7 @@ var house = []room{
 		"github.com/rogpeppe/go-internal/diff",
 		"github.com/spf13/cobra",
 		"github.com/spf13/pflag",
+		"golang.org/x/term",
 		"golang.org/x/text/width",
 		"sigs.k8s.io/yaml",
 	}},

@@ -55,6 +55,10 @@ type progress struct {
 	text  string
 	shown int
 	drawn time.Time
+	// frame are lines that stand in place of the live line; none if text is shown. above is how many lines on the
+	// screen are above the cursor's.
+	frame []string
+	above int
 	// broken says that another writer has left a line unfinished, which must not be written over.
 	broken bool
 }
@@ -105,7 +109,7 @@ func (p *progress) wait(d time.Duration, why string) {
 func (p *progress) done() {
 	p.show(func() {
 		p.clear()
-		p.doing, p.text = "", ""
+		p.doing, p.text, p.frame = "", "", nil
 	})
 }
 
@@ -120,7 +124,14 @@ func (p *progress) show(change func()) {
 
 // draw rewrites the live line. It needs nothing of the terminal but the carriage return.
 func (p *progress) draw() {
-	if p.mode != progressLive || p.broken {
+	if p.mode != progressLive {
+		return
+	}
+	if p.frame != nil {
+		p.clear()
+		p.frame = nil
+	}
+	if p.broken {
 		return
 	}
 	line := []rune(diag.Safe(p.text))
@@ -132,10 +143,47 @@ func (p *progress) draw() {
 }
 
 func (p *progress) clear() {
-	if p.shown > 0 {
+	switch {
+	case p.shown == 0:
+	case p.frame != nil:
+		fmt.Fprint(p.w, toTop(p.above)+clearBelow)
+	default:
 		fmt.Fprint(p.w, "\r"+strings.Repeat(" ", p.shown)+"\r")
-		p.shown = 0
 	}
+	p.above, p.shown = 0, 0
+}
+
+// What a frame asks of a terminal (ECMA-48, and DECAWM of the VT100).
+const (
+	clearLine  = "\x1b[K"
+	clearBelow = "\x1b[J"
+	// wrapOff keeps a line that is wider on this terminal than elsewhere from taking two.
+	wrapOff, wrapOn = "\x1b[?7l", "\x1b[?7h"
+)
+
+// toTop moves to the start of a line above the cursor's; zero is its own.
+func toTop(above int) string {
+	if above == 0 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", above)
+}
+
+// setFrame shows lines in place of the live line, until it is drawn again. They must fit on the screen, and hold no
+// control characters but those of colours.
+func (p *progress) setFrame(lines []string) {
+	p.frame = lines
+	p.drawFrame()
+}
+
+// drawFrame writes all lines at once, so that nothing flickers.
+func (p *progress) drawFrame() {
+	if p.mode != progressLive || p.broken || len(p.frame) == 0 {
+		return
+	}
+	lines := strings.Join(p.frame, clearLine+"\n") + clearLine
+	fmt.Fprint(p.w, toTop(p.above)+wrapOff+lines+clearBelow+wrapOn)
+	p.above, p.shown, p.drawn = len(p.frame)-1, columnsOf(p.frame[0]), p.now()
 }
 
 // beside returns a writer to the same screen that takes the live line away before it writes.
@@ -158,5 +206,7 @@ func (b besideProgress) Write(text []byte) (int, error) {
 	if len(text) > 0 {
 		b.p.broken = text[len(text)-1] != '\n'
 	}
-	return b.w.Write(text)
+	n, err := b.w.Write(text)
+	b.p.drawFrame()
+	return n, err
 }
