@@ -41,10 +41,10 @@ func (s *promotionSpec) promotion() *Promotion {
 // promotion returns what spec.promotion says, or the annotation that stands in for it.
 func (p *parser) promotion(spec *promotionSpec, annotations map[string]Text) *Promotion {
 	given, annotated := spec.promotion(), p.annotatedPromotion(annotations[PromotionAnnotation])
-	if given == nil || annotated == nil || p.diags.HasErrors() {
-		if given == nil {
-			return annotated
-		}
+	switch {
+	case given == nil:
+		return annotated
+	case annotated == nil || p.diags.HasErrors():
 		return given
 	}
 	if field := given.difference(annotated); field != "" {
