@@ -14,6 +14,12 @@ type branches interface {
 	tips() (map[string]string, error)
 	// ahead tells whether a commit has commits that another has not.
 	ahead(commit, of string) (bool, error)
+	// between are the commits that a commit has and another has not, the oldest first.
+	between(of, commit string) ([]string, error)
+	// mergeBase is the best common ancestor of two commits; it is empty if they have none.
+	mergeBase(a, b string) (string, error)
+	// file is the text of a file of a commit, and whether it has that file.
+	file(commit, path string) (text string, found bool, err error)
 	// has tells whether a commit is there.
 	has(commit string) (bool, error)
 	// conflicts tells whether two commits cannot be merged.
@@ -42,13 +48,22 @@ var (
 	errMoved = errors.New("the branch has moved")
 )
 
-// memory are branches without content: a merge always works.
+// memory are branches without content or history: a merge always works, and commits have diverged.
 type memory map[string]string
 
-func (m memory) tips() (map[string]string, error)       { return maps.Clone(m), nil }
-func (m memory) ahead(commit, of string) (bool, error)  { return commit != of, nil }
-func (m memory) has(commit string) (bool, error)        { return commitPattern.MatchString(commit), nil }
-func (m memory) conflicts(string, string) (bool, error) { return false, nil }
+func (m memory) tips() (map[string]string, error)          { return maps.Clone(m), nil }
+func (m memory) ahead(commit, of string) (bool, error)     { return commit != of, nil }
+func (m memory) mergeBase(a, _ string) (string, error)     { return a, nil }
+func (m memory) file(string, string) (string, bool, error) { return "", false, nil }
+func (m memory) has(commit string) (bool, error)           { return commitPattern.MatchString(commit), nil }
+func (m memory) conflicts(string, string) (bool, error)    { return false, nil }
+
+func (m memory) between(of, commit string) ([]string, error) {
+	if of == commit {
+		return nil, nil
+	}
+	return []string{commit}, nil
+}
 
 func (m memory) merge(how merge) (string, error) {
 	m[how.branch] = CommitID(how.base + how.method + how.head)

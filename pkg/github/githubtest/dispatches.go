@@ -1,9 +1,13 @@
 package githubtest
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 )
 
 // Dispatch is an event that was sent to start workflows.
@@ -16,6 +20,25 @@ type Dispatch struct {
 	Inputs        map[string]string
 	// Author is whose token it was sent with.
 	Author string
+}
+
+// String is a line for people.
+func (d Dispatch) String() string {
+	if d.Workflow == "" {
+		payload, err := json.Marshal(d.Payload)
+		if err != nil {
+			return d.Type
+		}
+		return d.Type + ": " + string(payload)
+	}
+	line := d.Workflow + " on " + d.Ref
+	for i, name := range slices.Sorted(maps.Keys(d.Inputs)) {
+		if i == 0 {
+			line += ":"
+		}
+		line += fmt.Sprintf(" %s=%s", name, d.Inputs[name])
+	}
+	return line
 }
 
 const payloadLimit = 65_535
@@ -44,18 +67,47 @@ func (c *call) dispatchWorkflow() (answer, error) {
 		return answer{}, err
 	}
 	workflow := path.Base(c.values["workflow_id"])
-	if !slices.Contains(c.repo.options.Workflows, workflow) {
-		return answer{}, notFound()
-	}
-	tips, err := c.repo.branches.tips()
-	if err != nil {
+	if err := c.repo.checkDispatch(workflow, asked.Ref, asked.Inputs); err != nil {
 		return answer{}, err
-	}
-	if tips[asked.Ref] == "" {
-		return answer{}, refuse(http.StatusUnprocessableEntity, "No ref found for: "+asked.Ref)
 	}
 	c.repo.events = append(c.repo.events, Dispatch{
 		Workflow: workflow, Ref: asked.Ref, Inputs: asked.Inputs, Author: c.login(),
 	})
 	return empty()
+}
+
+// checkDispatch refuses to start a workflow that GitHub would not start. It must be on the default branch to be known at
+// all; what counts then is how it is on the branch that is asked for.
+func (r *Repo) checkDispatch(name, ref string, inputs map[string]string) error {
+	const no = http.StatusUnprocessableEntity
+	tips, err := r.branches.tips()
+	if err != nil {
+		return err
+	}
+	listed := slices.Contains(r.options.Workflows, name)
+	known, err := r.workflow(tips[r.options.DefaultBranch], name)
+	switch {
+	case err != nil:
+		return err
+	case known == nil && !listed:
+		return notFound()
+	case tips[ref] == "":
+		return refuse(no, "No ref found for: "+ref)
+	case listed:
+		return nil
+	}
+	asked, err := r.workflow(tips[ref], name)
+	switch {
+	case err != nil:
+		return err
+	case asked == nil || !asked.dispatched:
+		return refuse(no, "Workflow does not have 'workflow_dispatch' trigger")
+	}
+	if strange := asked.strange(inputs); len(strange) > 0 {
+		return refuse(no, fmt.Sprintf("Unexpected inputs provided: [%s]", strings.Join(strange, ", ")))
+	}
+	if missing := asked.missing(inputs); missing != "" {
+		return refuse(no, fmt.Sprintf("Required input '%s' not provided", missing))
+	}
+	return nil
 }

@@ -64,6 +64,28 @@ func (g gitDir) ahead(commit, of string) (bool, error) {
 	return out != "", err
 }
 
+func (g gitDir) between(of, commit string) ([]string, error) {
+	out, err := g.git("rev-list", "--reverse", of+".."+commit)
+	return strings.Fields(out), err
+}
+
+func (g gitDir) mergeBase(a, b string) (string, error) {
+	base, err := g.git("merge-base", a, b)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return "", nil
+	}
+	return base, err
+}
+
+func (g gitDir) file(commit, path string) (text string, found bool, err error) {
+	if listed, err := g.git("ls-tree", commit, "--", path); err != nil || listed == "" {
+		return "", false, err
+	}
+	text, err = g.git("cat-file", "blob", commit+":"+path)
+	return text, err == nil, err
+}
+
 func (g gitDir) has(commit string) (bool, error) {
 	if !commitPattern.MatchString(commit) {
 		return false, nil

@@ -172,7 +172,15 @@ func TestRefusals(t *testing.T) {
 				return err
 			}, 422, "Validation Failed", github.Error{Resource: "Issue", Code: "invalid", Field: "assignees"},
 		},
-		"status of nothing": {status("main", github.RepoStatus{}), 422, "No commit found for SHA: main", github.Error{}},
+		"status of nothing": {
+			status(strings.Repeat("x", 40), github.RepoStatus{}), 422, "Validation Failed",
+			github.Error{Resource: "Status", Code: "custom", Field: "sha", Message: "sha must be a 40 character SHA1"},
+		},
+		"emoji": {
+			status(main, github.RepoStatus{Description: new("\U0001f41b")}), 422, "Validation Failed", github.Error{
+				Resource: "Status", Code: "custom", Field: "description", Message: "description doesn't accept 4-byte Unicode",
+			},
+		},
 		"long description": {
 			status(main, github.RepoStatus{Description: new(long(141))}), 422, "Validation Failed", github.Error{
 				Resource: "Status", Code: "custom", Field: "description", Message: "description is too long (maximum is 140 characters)",

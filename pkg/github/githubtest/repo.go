@@ -37,7 +37,8 @@ type RepoOptions struct {
 	// ActionsMayNotOpenPulls keeps github-actions[bot] from opening pull requests: the default of new
 	// organisations.
 	ActionsMayNotOpenPulls bool
-	// Workflows are the file names of workflows with a workflow_dispatch trigger.
+	// Workflows are the file names of workflows with a workflow_dispatch trigger that takes any inputs, besides those
+	// that there are in Dir.
 	Workflows []string
 }
 

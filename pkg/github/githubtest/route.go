@@ -59,6 +59,7 @@ func routes() []route {
 		{method: "POST", path: onRepo + "/statuses/{sha}", needs: "statuses=write", handle: (*call).createStatus},
 		{method: "GET", path: onRepo + "/commits/{ref}/statuses", needs: "statuses=read", handle: (*call).listStatuses},
 		{method: "GET", path: onRepo + "/commits/{ref}/status", needs: "statuses=read", handle: (*call).combinedStatus},
+		{method: "GET", path: onRepo + "/compare/{basehead}", needs: "contents=read", handle: (*call).compare},
 		{method: "POST", path: onRepo + "/dispatches", needs: "contents=write", handle: (*call).dispatch},
 		{method: "POST", path: onRepo + "/actions/workflows/{workflow_id}/dispatches", needs: "actions=write", handle: (*call).dispatchWorkflow},
 		{method: "GET", path: onRepo + "/installation", handle: (*call).showInstallation},
@@ -83,7 +84,7 @@ func (r *route) compile() {
 		case !variable:
 			pattern.WriteString("/" + regexp.QuoteMeta(part))
 			continue
-		case name == "ref" || name == "branch":
+		case name == "ref" || name == "branch" || name == "basehead":
 			pattern.WriteString("/(.+)")
 		default:
 			pattern.WriteString("/([^/]+)")

@@ -19,8 +19,13 @@ type Status struct {
 	Created                       time.Time
 }
 
+// String is a line for people.
+func (s Status) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s: %s %s", s.Context, s.State, s.Description))
+}
+
 const (
-	descriptionLimit = 140
+	descriptionLimit = 140  // characters of at most three bytes
 	statusLimit      = 1000 // for a commit and a context
 )
 
@@ -56,7 +61,7 @@ func (r *Repo) checkStatus(status Status) error {
 	}
 	count := 0
 	for _, other := range r.statuses {
-		if other.Commit == status.Commit && other.Context == status.Context {
+		if other.Commit == status.Commit && strings.EqualFold(other.Context, status.Context) {
 			count++
 		}
 	}
@@ -65,10 +70,14 @@ func (r *Repo) checkStatus(status Status) error {
 	}
 	web := strings.HasPrefix(status.TargetURL, "https://") || strings.HasPrefix(status.TargetURL, "http://")
 	switch {
+	case !commitPattern.MatchString(status.Commit):
+		return statusError("sha", "sha must be a 40 character SHA1")
 	case !has:
 		return refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+status.Commit)
 	case utf8.RuneCountInString(status.Description) > descriptionLimit:
 		return statusError("description", "description is too long (maximum is 140 characters)")
+	case strings.ContainsFunc(status.Description, func(c rune) bool { return c > 0xFFFF }):
+		return statusError("description", "description doesn't accept 4-byte Unicode")
 	case status.TargetURL != "" && !web:
 		return statusError("target_url", "target_url must use http(s) scheme")
 	case count >= statusLimit:
@@ -77,12 +86,12 @@ func (r *Repo) checkStatus(status Status) error {
 	return nil
 }
 
-// latest are places of the newest statuses of a commit, one for each context, the newest first.
+// latest are places of the newest statuses of a commit, one for each context in any case, the newest first.
 func (r *Repo) latest(commit string) []int {
 	var found []int
 	for at, status := range slices.Backward(r.statuses) {
 		if status.Commit == commit && !slices.ContainsFunc(found, func(other int) bool {
-			return r.statuses[other].Context == status.Context
+			return strings.EqualFold(r.statuses[other].Context, status.Context)
 		}) {
 			found = append(found, at)
 		}
@@ -90,21 +99,27 @@ func (r *Repo) latest(commit string) []int {
 	return found
 }
 
-// commitOf is the commit that the path names, by a branch or an id.
+// commitOf is the commit that the path names.
 func (c *call) commitOf() (string, error) {
-	ref := c.values["ref"]
-	tips, err := c.repo.branches.tips()
+	commit, err := c.repo.resolve(c.values["ref"])
+	if err == nil && commit == "" {
+		err = refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.values["ref"])
+	}
+	return commit, err
+}
+
+// resolve is the commit that a branch or an id names; it is empty if there is none.
+func (r *Repo) resolve(ref string) (string, error) {
+	tips, err := r.branches.tips()
 	if err != nil {
 		return "", err
 	}
 	if commit := tips[strings.TrimPrefix(ref, "heads/")]; commit != "" {
 		return commit, nil
 	}
-	has, err := c.repo.branches.has(ref)
-	if err != nil {
+	has, err := r.branches.has(ref)
+	if err != nil || !has {
 		return "", err
-	} else if !has {
-		return "", refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+ref)
 	}
 	return ref, nil
 }
