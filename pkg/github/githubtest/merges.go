@@ -63,10 +63,15 @@ func (r *Repo) checkMerge(i *item, method, sha string) error {
 	return nil
 }
 
-// mergeNow merges, whatever the rules say.
+// mergeNow merges into the base, whatever the rules say.
 func (r *Repo) mergeNow(i *item, login string, how merge) error {
-	how.branch, how.base, how.head = i.Base, i.BaseCommit, i.HeadCommit
-	how.author, how.unix = login, r.server.now().Unix()
+	how.branch, how.base = i.Base, i.BaseCommit
+	return r.mergeInto(i, login, how)
+}
+
+// mergeInto merges into the branch that the merge names.
+func (r *Repo) mergeInto(i *item, login string, how merge) error {
+	how.head, how.author, how.unix = i.HeadCommit, login, r.server.now().Unix()
 	if how.title == "" {
 		how.title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
 		if how.method == "merge" {

@@ -156,7 +156,7 @@ func (r *Repo) MergePull(number int, method string) string {
 		if !i.pull || !i.Open {
 			return fmt.Errorf("%d is not an open pull request", number)
 		}
-		if !slices.Contains([]string{"merge", "squash", "rebase"}, method) {
+		if !slices.Contains(mergeMethods(), method) {
 			return fmt.Errorf("there is no merge method %q", method)
 		}
 		err := r.mergeNow(i, aPerson, merge{method: method})
@@ -276,6 +276,18 @@ func (r *Repo) Statuses(commit string) []Status {
 			if status.Commit == commit {
 				found = append(found, status)
 			}
+		}
+		return nil
+	})
+	return found
+}
+
+// NewestStatuses are the newest statuses of a commit, one for each context, the newest first.
+func (r *Repo) NewestStatuses(commit string) []Status {
+	var found []Status
+	r.act(func() error {
+		for _, at := range r.latest(commit) {
+			found = append(found, r.statuses[at])
 		}
 		return nil
 	})

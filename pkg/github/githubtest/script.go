@@ -21,13 +21,17 @@ type script struct {
 	server *Server // nil before it starts
 	repo   *Repo   // what commands are about
 	told   int     // how many tokens of an App were printed
+	// started is how many dispatches of a repository were printed.
+	started map[*Repo]int
 }
 
 // scriptKey is where a script's state is in the values of its environment.
 type scriptKey struct{}
 
 // Setup prepares a script for Command.
-func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &script{env: env} }
+func Setup(env *testscript.Env) {
+	env.Values[scriptKey{}] = &script{env: env, started: map[*Repo]int{}}
+}
 
 // Command is the command "github" of test scripts:
 //
@@ -39,11 +43,17 @@ func Setup(env *testscript.Env) { env.Values[scriptKey{}] = &script{env: env} }
 //	github comments N                           prints the comments
 //	github issues                               prints the open issues: #1 title [labels]
 //	github open HEAD BASE TITLE                 opens a pull request, as a person
-//	github merge N [METHOD]                     merges it: merge, squash or rebase
+//	github merge N [METHOD]                     merges it: merge, squash or rebase; the branch stays
+//	github queue METHOD N…                      merges several in one push, as a merge queue does
 //	github close N, github reopen N
 //	github comment N TEXT
 //	github delete BRANCH
-//	github status BRANCH CONTEXT STATE          sets a status of its tip
+//	github protect BRANCH…                      refuses pushes to them: pull requests are needed
+//	github status REF CONTEXT STATE [TEXT]      sets a status of a commit or of the tip of a branch, as a person
+//	github statuses [-all] [-urls] REF          prints the newest of each context, the newest first, or all, the oldest
+//	                                            first: context: state description <url>
+//	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
+//	                                            (they are known if they are in .github/workflows of the default branch)
 //	github fault WHAT [COUNT [METHOD]]          makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
 //	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
 //	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, let in by OWNER (with all permissions, if none are
@@ -86,27 +96,31 @@ type scriptCommand struct {
 
 func commands() map[string]scriptCommand {
 	return map[string]scriptCommand{
-		"start":    {1, 100, (*script).start},
-		"use":      {1, 1, (*script).use},
-		"pulls":    {0, 0, (*script).pulls},
-		"pull":     {1, 1, (*script).pull},
-		"body":     {1, 1, (*script).body},
-		"comments": {1, 1, (*script).comments},
-		"issues":   {0, 0, (*script).issues},
-		"open":     {3, 3, (*script).open},
-		"merge":    {1, 2, (*script).merge},
-		"close":    {1, 1, (*script).close},
-		"reopen":   {1, 1, (*script).reopen},
-		"comment":  {2, 2, (*script).comment},
-		"delete":   {1, 1, (*script).delete},
-		"status":   {3, 3, (*script).status},
-		"fault":    {1, 3, (*script).fault},
-		"token":    {1, 20, (*script).token},
-		"app":      {2, 20, (*script).app},
-		"tokens":   {0, 0, (*script).tokens},
-		"private":  {1, 100, (*script).private},
-		"writes":   {0, 0, (*script).writes},
-		"requests": {0, 0, (*script).requests},
+		"start":      {1, 100, (*script).start},
+		"use":        {1, 1, (*script).use},
+		"pulls":      {0, 0, (*script).pulls},
+		"pull":       {1, 1, (*script).pull},
+		"body":       {1, 1, (*script).body},
+		"comments":   {1, 1, (*script).comments},
+		"issues":     {0, 0, (*script).issues},
+		"open":       {3, 3, (*script).open},
+		"merge":      {1, 2, (*script).merge},
+		"close":      {1, 1, (*script).close},
+		"reopen":     {1, 1, (*script).reopen},
+		"comment":    {2, 2, (*script).comment},
+		"delete":     {1, 1, (*script).delete},
+		"queue":      {2, 20, (*script).queue},
+		"protect":    {1, 20, (*script).protect},
+		"status":     {3, 4, (*script).status},
+		"statuses":   {1, 3, (*script).statuses},
+		"dispatches": {0, 0, (*script).dispatches},
+		"fault":      {1, 3, (*script).fault},
+		"token":      {1, 20, (*script).token},
+		"app":        {2, 20, (*script).app},
+		"tokens":     {0, 0, (*script).tokens},
+		"private":    {1, 100, (*script).private},
+		"writes":     {0, 0, (*script).writes},
+		"requests":   {0, 0, (*script).requests},
 	}
 }
 
@@ -224,14 +238,6 @@ func (s *script) comment(ts *testscript.TestScript, args []string) {
 }
 
 func (s *script) delete(_ *testscript.TestScript, args []string) { s.repo.DeleteBranch(args[0]) }
-
-func (s *script) status(ts *testscript.TestScript, args []string) {
-	commit := s.repo.Branches()[args[0]]
-	if commit == "" {
-		ts.Fatalf("github status: there is no branch %s", args[0])
-	}
-	s.repo.SetStatus(Status{Commit: commit, Context: args[1], State: args[2], Author: aPerson})
-}
 
 func (s *script) fault(ts *testscript.TestScript, args []string) {
 	named := map[string]Fault{

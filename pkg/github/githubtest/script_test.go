@@ -2,14 +2,17 @@ package githubtest_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // TestScript plays sessions with the command "github".
@@ -21,7 +24,14 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			githubtest.Setup(env)
-			return fill(filepath.Join(env.WorkDir, "gitops.git"))
+			dir := filepath.Join(env.WorkDir, "gitops.git")
+			if err := fill(dir); err != nil {
+				return err
+			}
+			parent, err := gitopstest.Git(dir, "rev-parse", "main~")
+			env.Setenv("PARENT", strings.TrimSpace(parent))
+			env.Setenv("AUTHORIZATION", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("x:"+githubtest.ScriptToken)))
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"github": githubtest.Command,
