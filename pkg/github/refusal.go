@@ -10,6 +10,9 @@ import (
 	gh "github.com/google/go-github/v53/github"
 )
 
+// hidden is how a hint begins about what GitHub says is not there.
+const hidden = "either it does not exist, or the token must not see it: "
+
 // refusal explains an answer that is not a success.
 func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 	e := &Error{Kind: Invalid, Status: answer.Response.StatusCode}
@@ -29,7 +32,7 @@ func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 		if op.need != "" {
 			// GitHub hides what a token must not see, and also what it must not change.
 			t.lack(e, accepted(answer, op.need))
-			e.Hint = "either it does not exist, or the token must not see it: " + e.Hint
+			e.Hint = hidden + e.Hint
 		}
 	case http.StatusGone:
 		e.Hint = "issues are turned off in the repository's settings"
@@ -67,12 +70,23 @@ func (t *transport) lack(e *Error, permission string) {
 	case strings.Contains(permission, "members"):
 		e.Hint = fmt.Sprintf("the token needs the permission %q, which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams", permission)
 	case t.ActionsToken:
-		e.Hint = fmt.Sprintf("the workflow needs the permission %q: write it into its job, as in "+
-			`"permissions: {contents: write, pull-requests: write}"; its GITHUB_TOKEN reaches only the repository of the workflow, `+
-			"for another one use a GitHub App or a token", permission)
+		e.Hint = fmt.Sprintf("the workflow needs the permission %q: add it to those of its job, as in \"permissions: {%s}\"; "+
+			"its GITHUB_TOKEN reaches only the repository of the workflow, for another one use a GitHub App or a token",
+			permission, inWorkflow(permission))
 	default:
 		e.Hint = fmt.Sprintf("the token needs the permission %q", permission)
 	}
+}
+
+// inWorkflow returns permissions as a workflow asks for them; of alternatives, the first.
+func inWorkflow(permissions string) string {
+	permissions, _, _ = strings.Cut(permissions, " or ")
+	var asked []string
+	for one := range strings.SplitSeq(permissions, " and ") {
+		name, level, _ := strings.Cut(one, ": ")
+		asked = append(asked, strings.ReplaceAll(name, " ", "-")+": "+level)
+	}
+	return strings.Join(asked, ", ")
 }
 
 // accepted returns the permissions that GitHub would accept, in words, or those known to be needed.
