@@ -11,6 +11,7 @@ import (
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
 // Repository is a repository on GitHub. It may be used by several goroutines at once.
@@ -25,6 +26,8 @@ type Repository struct {
 var (
 	_ gitops.PullRequests = (*Repository)(nil)
 	_ gitops.Issues       = (*Repository)(nil)
+	_ promote.Statuses    = (*Repository)(nil)
+	_ promote.Workflows   = (*Repository)(nil)
 )
 
 // String returns "owner/name".
