@@ -70,7 +70,8 @@ var house = []room{
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/gitopstest"},
-	{dir: "pkg/promote", thirdParty: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "pkg/promote/baserepo", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
+	{dir: "pkg/promote", thirdParty: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "pkg/promote/fleet", thirdParty: []string{
 		"github.com/Azure/azure-sdk-for-go/sdk",
 		"github.com/google/shlex",

@@ -1,4 +1,4 @@
-package promote
+package baserepo
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 
 func TestOnlyCommitChanged(t *testing.T) {
 	t.Parallel()
-	file := string(NewBaseRepo(aBaseSpec()))
+	file := string(New(aBaseSpec()))
 	replace := func(old, text string) string {
 		require.Contains(t, file, old)
 		return strings.Replace(file, old, text, 1)

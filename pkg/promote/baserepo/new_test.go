@@ -1,4 +1,4 @@
-package promote
+package baserepo
 
 import (
 	"strings"
@@ -21,8 +21,8 @@ spec:
   branch: main
   path: .
   commit: 281a9cbe37c87c4fa8f31cc1b1795028b3845bb2
-`, string(NewBaseRepo(aBaseSpec())))
-	assert.Equal(t, NewBaseRepo(BaseSpec{"r", "b", ".", oldCommit}), NewBaseRepo(BaseSpec{"r", "b", "", oldCommit}))
+`, string(New(aBaseSpec())))
+	assert.Equal(t, New(Spec{"r", "b", ".", oldCommit}), New(Spec{"r", "b", "", oldCommit}))
 }
 
 // hostileTexts are read as something else, or not at all, if they are written as they are.
@@ -36,7 +36,7 @@ var hostileTexts = []string{
 func TestNewBaseRepoQuotes(t *testing.T) {
 	t.Parallel()
 	for _, text := range hostileTexts {
-		file := NewBaseRepo(BaseSpec{Repo: text, Branch: text, Path: text, Commit: oldCommit})
+		file := New(Spec{Repo: text, Branch: text, Path: text, Commit: oldCommit})
 		r := readBases(file)
 		require.Zero(t, r.errors, "%q: %s", text, file)
 		base := r.bases[0]
@@ -54,7 +54,7 @@ func TestNewBaseRepoQuotesNothingElse(t *testing.T) {
 
 func TestAppendBaseRepo(t *testing.T) {
 	t.Parallel()
-	added := string(NewBaseRepo(aBaseSpec()))
+	added := string(New(aBaseSpec()))
 	returns := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	const other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	global := strings.Replace(added, "name: main", "name: global", 1)
@@ -80,13 +80,13 @@ func TestAppendBaseRepo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := AppendBaseRepo([]byte(test.file), aBaseSpec())
+			got, err := Append([]byte(test.file), aBaseSpec())
 			require.NoError(t, err)
 			assert.Equal(t, test.want, string(got))
 			base := theBase(t, string(got))
 			assert.False(t, base.Broken)
 			assert.Equal(t, oldCommit, base.Commit.Value)
-			_, err = AppendBaseRepo(got, aBaseSpec())
+			_, err = Append(got, aBaseSpec())
 			requireEditError(t, err, `holds a BaseRepo "main" already`)
 		})
 	}
@@ -96,22 +96,22 @@ func TestAppendBaseRepoRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		file string
-		spec BaseSpec
+		spec Spec
 		want string
 	}{
 		"invalid YAML":              {"{", aBaseSpec(), "the file has errors"},
 		"unknown field":             {"apiVersion: " + model.APIVersion + "\nkind: GitOpsRepo\nmetadata: {name: x}\nspec: {repos: x}\n", aBaseSpec(), "the file has errors"},
 		"value that would change":   {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    b", aBaseSpec(), "what the file holds would change"},
-		"no commit":                 {"", BaseSpec{Repo: "a", Branch: "b", Commit: "'"}, "a BaseRepo cannot be added"},
-		"no repo":                   {"", BaseSpec{Branch: "b", Commit: oldCommit}, "a BaseRepo cannot be added"},
-		"bytes that are no text":    {"", BaseSpec{Repo: "\xff", Branch: "b", Commit: oldCommit}, "would not be read as it is meant"},
-		"blanks that are cut off":   {"", BaseSpec{Repo: " a", Branch: "b", Commit: oldCommit}, "would not be read as it is meant"},
-		"commit that says more":     {"", BaseSpec{Repo: "a", Branch: "b", Commit: oldCommit + "\n  path: x"}, "a BaseRepo cannot be added"},
+		"no commit":                 {"", Spec{Repo: "a", Branch: "b", Commit: "'"}, "a BaseRepo cannot be added"},
+		"no repo":                   {"", Spec{Branch: "b", Commit: oldCommit}, "a BaseRepo cannot be added"},
+		"bytes that are no text":    {"", Spec{Repo: "\xff", Branch: "b", Commit: oldCommit}, "would not be read as it is meant"},
+		"blanks that are cut off":   {"", Spec{Repo: " a", Branch: "b", Commit: oldCommit}, "would not be read as it is meant"},
+		"commit that says more":     {"", Spec{Repo: "a", Branch: "b", Commit: oldCommit + "\n  path: x"}, "a BaseRepo cannot be added"},
 		"a tag directive somewhere": {"%TAG ! x\n---\na: b\n", aBaseSpec(), "the file has errors"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := AppendBaseRepo([]byte(test.file), test.spec)
+			got, err := Append([]byte(test.file), test.spec)
 			assert.Nil(t, got)
 			requireEditError(t, err, test.want)
 		})

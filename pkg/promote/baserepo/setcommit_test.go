@@ -1,4 +1,4 @@
-package promote
+package baserepo
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func theBase(t testing.TB, file string) *model.BaseRepo {
 		Repo: "https://github.com/acme/control-plane", FS: oneFile(file),
 	}
 	objects, diags := model.Parse(source, nil, model.DefaultOptions())
-	i := slices.IndexFunc(objects.BaseRepos, func(b *model.BaseRepo) bool { return b.Name.Value == PromotedBase })
+	i := slices.IndexFunc(objects.BaseRepos, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase })
 	require.GreaterOrEqual(t, i, 0, "no BaseRepo in %q: %v", file, diags)
 	return objects.BaseRepos[i]
 }
@@ -140,7 +140,7 @@ func TestSetCommitRefused(t *testing.T) {
 
 func TestSetCommitOfAnotherFile(t *testing.T) {
 	t.Parallel()
-	file := string(NewBaseRepo(aBaseSpec()))
+	file := string(New(aBaseSpec()))
 	base := theBase(t, "---\n"+file)
 	_, err := SetCommit([]byte(file), base, newCommit)
 	requireEditError(t, err, "the file is not the one that was read")
@@ -152,7 +152,7 @@ func TestSetCommitOfAnotherFile(t *testing.T) {
 
 func TestSetCommitTakesFullIDsAlone(t *testing.T) {
 	t.Parallel()
-	file := NewBaseRepo(aBaseSpec())
+	file := New(aBaseSpec())
 	for _, commit := range []string{"", "main", "281a9cb", strings.ToUpper(oldCommit), oldCommit + "0", oldCommit[1:] + "g", oldCommit + "\n"} {
 		_, err := SetCommit(file, theBase(t, string(file)), commit)
 		assert.ErrorContains(t, err, "is not a full commit id", "%q", commit)
@@ -184,7 +184,7 @@ func TestSetCommitQuotesNumbers(t *testing.T) {
 			requireSet(t, start+"  commit: "+commit+"\n", want, commit)
 			requireSet(t, start+"  commit: '"+oldCommit+"'\n", start+"  commit: '"+commit+"'\n", commit)
 			requireSet(t, start+"  commit: >\n    "+oldCommit+"\n", start+"  commit: >\n    "+commit+"\n", commit)
-			assert.Equal(t, commit, theBase(t, string(NewBaseRepo(BaseSpec{Repo: "r", Branch: "b", Commit: commit}))).Commit.Value)
+			assert.Equal(t, commit, theBase(t, string(New(Spec{Repo: "r", Branch: "b", Commit: commit}))).Commit.Value)
 		})
 	}
 }
@@ -193,7 +193,7 @@ func TestSetCommitQuotesNumbers(t *testing.T) {
 func TestSetCommitQuotesNumbersThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	const huge = "1234e56780000000000000000000000000000000"
-	file := string(NewBaseRepo(aBaseSpec()))
+	file := string(New(aBaseSpec()))
 	requireSet(t, file, strings.ReplaceAll(file, oldCommit, `"`+huge+`"`), huge)
 }
 
@@ -215,7 +215,7 @@ func TestSetCommitKeepsAllOtherBytes(t *testing.T) {
 // The file that was given is not written to.
 func TestSetCommitLeavesItsInputAlone(t *testing.T) {
 	t.Parallel()
-	file := NewBaseRepo(aBaseSpec())
+	file := New(aBaseSpec())
 	kept := bytes.Clone(file)
 	for _, commit := range []string{oldCommit, newCommit} {
 		got, err := SetCommit(file, theBase(t, string(file)), commit)
@@ -232,6 +232,6 @@ func TestEditErrorText(t *testing.T) {
 	assert.Equal(t, "broken", (&EditError{Message: "broken"}).Error())
 }
 
-func aBaseSpec() BaseSpec {
-	return BaseSpec{Repo: "https://github.com/acme/control-plane", Branch: "main", Commit: oldCommit}
+func aBaseSpec() Spec {
+	return Spec{Repo: "https://github.com/acme/control-plane", Branch: "main", Commit: oldCommit}
 }

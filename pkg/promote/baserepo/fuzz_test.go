@@ -1,4 +1,4 @@
-package promote
+package baserepo
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ func addBaseRepos(f *testing.F, add func(file string)) {
 			add(byteOrderMark + strings.ReplaceAll(layout.before, "\n", "\r\n"))
 		}
 	}
-	samples := os.DirFS("../../testdata/fleets")
+	samples := os.DirFS("../../../testdata/fleets")
 	names, err := fs.Glob(samples, "*/in/*/*/*.yaml")
 	require.NoError(f, err)
 	for _, name := range names {
@@ -48,7 +48,7 @@ func addBaseRepos(f *testing.F, add func(file string)) {
 // after it, makes no difference, or a person is asked.
 func FuzzSetCommit(f *testing.F) {
 	addBaseRepos(f, func(file string) { f.Add(file, "1", "28a") })
-	f.Add(string(NewBaseRepo(aBaseSpec())), "0b1010", "1e5")
+	f.Add(string(New(aBaseSpec())), "0b1010", "1e5")
 	f.Fuzz(func(t *testing.T, file, seed, otherSeed string) {
 		first, second := commitOf(seed), commitOf(otherSeed)
 		was := readBases([]byte(file))
@@ -144,8 +144,8 @@ func FuzzAppendBaseRepo(f *testing.F) {
 		f.Add("# none", text, text, text)
 	}
 	f.Fuzz(func(t *testing.T, file, repo, branch, path string) {
-		spec := BaseSpec{Repo: repo, Branch: branch, Path: path, Commit: oldCommit}
-		changed, err := AppendBaseRepo([]byte(file), spec)
+		spec := Spec{Repo: repo, Branch: branch, Path: path, Commit: oldCommit}
+		changed, err := Append([]byte(file), spec)
 		if err != nil {
 			requireEditError(t, err, "")
 			return

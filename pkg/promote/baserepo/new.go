@@ -1,4 +1,4 @@
-package promote
+package baserepo
 
 import (
 	"bytes"
@@ -13,11 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// PromotedBase is the name of the BaseRepo that promotion writes.
-const PromotedBase = "main"
-
-// BaseSpec is what a new BaseRepo says.
-type BaseSpec struct {
+// Spec is what a new BaseRepo says.
+type Spec struct {
 	Repo, Branch string
 	// Path is "." if empty.
 	Path string
@@ -26,10 +23,10 @@ type BaseSpec struct {
 }
 
 // path is the folder that is read.
-func (s BaseSpec) path() string { return cmp.Or(s.Path, ".") }
+func (s Spec) path() string { return cmp.Or(s.Path, ".") }
 
-// NewBaseRepo returns the file that holds the BaseRepo "main" of an environment that was never promoted.
-func NewBaseRepo(spec BaseSpec) []byte {
+// New returns the file that holds the BaseRepo "main" of an environment that was never promoted.
+func New(spec Spec) []byte {
 	return fmt.Appendf(nil, `apiVersion: %s
 kind: BaseRepo
 metadata:
@@ -39,7 +36,7 @@ spec:
   branch: %s
   path: %s
   commit: %s
-`, model.APIVersion, PromotedBase, yamlText(spec.Repo), yamlText(spec.Branch), yamlText(spec.path()), commitText(spec.Commit, 0))
+`, model.APIVersion, model.MainBase, yamlText(spec.Repo), yamlText(spec.Branch), yamlText(spec.path()), commitText(spec.Commit, 0))
 }
 
 var (
@@ -57,17 +54,17 @@ func yamlText(text string) string {
 	return strconv.Quote(text) // its escapes are among those of YAML
 }
 
-// AppendBaseRepo returns a file that exists and holds other things with the BaseRepo "main" as its last document. What
+// Append returns a file that exists and holds other things with the BaseRepo "main" as its last document. What
 // is there stays as it is, but for a line break at its end, and the lines end as those of the file. It is an *EditError if the file cannot be read, or if a
 // BaseRepo "main" is in it already.
-func AppendBaseRepo(file []byte, spec BaseSpec) ([]byte, error) {
-	added := NewBaseRepo(spec)
+func Append(file []byte, spec Spec) ([]byte, error) {
+	added := New(spec)
 	was := readBases(file)
 	switch {
 	case was.errors > 0:
 		return nil, &EditError{Message: "the file has errors, so nothing is added to it", Hint: "mend it first"}
-	case slices.ContainsFunc(was.bases, func(b *model.BaseRepo) bool { return b.Name.Value == PromotedBase }):
-		return nil, &EditError{Message: fmt.Sprintf("the file holds a BaseRepo %q already", PromotedBase), Hint: "change its commit"}
+	case slices.ContainsFunc(was.bases, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase }):
+		return nil, &EditError{Message: fmt.Sprintf("the file holds a BaseRepo %q already", model.MainBase), Hint: "change its commit"}
 	}
 	newLine := "\n"
 	if bytes.Contains(file, []byte("\r\n")) {
@@ -76,7 +73,7 @@ func AppendBaseRepo(file []byte, spec BaseSpec) ([]byte, error) {
 	changed := append(bytes.Clone(file), separation(file, newLine)...)
 	changed = append(changed, strings.ReplaceAll(string(added), "\n", newLine)...)
 	if err := verifyAppended(file, changed, spec); err != nil {
-		return nil, &EditError{Message: err.Error(), Hint: fmt.Sprintf("add a BaseRepo %q by hand", PromotedBase)}
+		return nil, &EditError{Message: err.Error(), Hint: fmt.Sprintf("add a BaseRepo %q by hand", model.MainBase)}
 	}
 	return changed, nil
 }
@@ -96,15 +93,15 @@ func separation(file []byte, newLine string) string {
 }
 
 // verifyAppended checks that a file has one more document, the one that is wanted, and those that it had.
-func verifyAppended(before, after []byte, spec BaseSpec) error {
+func verifyAppended(before, after []byte, spec Spec) error {
 	was, is := readBases(before), readBases(after)
 	if is.errors > 0 || len(is.bases) != len(was.bases)+1 {
 		return errors.New("a BaseRepo cannot be added to the file")
 	}
 	base := is.bases[len(is.bases)-1]
-	got := BaseSpec{base.Repo.Value, base.Branch.Value, base.Path.Value, base.Commit.Value}
+	got := Spec{base.Repo.Value, base.Branch.Value, base.Path.Value, base.Commit.Value}
 	spec.Path = spec.path()
-	if base.Name.Value != PromotedBase || got != spec {
+	if base.Name.Value != model.MainBase || got != spec {
 		return errors.New("the BaseRepo would not be read as it is meant")
 	}
 	a, err := documents(before)
