@@ -34,7 +34,9 @@ type constructor func(argument string, o Options) (promote.Fleet, error)
 
 // kinds are the fleets that there are.
 func kinds() map[string]constructor {
-	return map[string]constructor{}
+	return map[string]constructor{
+		azureName: newAzure,
+	}
 }
 
 // Names are those of the fleets that there are.
