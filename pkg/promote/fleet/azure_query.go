@@ -31,12 +31,12 @@ func azureQuery(wanted promote.Deployment) (string, error) {
 	if _, err := gitops.NormalURL(wanted.Repo); err != nil {
 		return "", fmt.Errorf("cannot ask for the repository: %w", err)
 	}
-	if err := gitops.CheckBranch(wanted.Branch); err != nil {
-		return "", fmt.Errorf("cannot ask for the branch %q: %w", wanted.Branch, err)
-	}
 	branch, err := azureLiteral(wanted.Branch)
+	if err == nil {
+		err = gitops.CheckBranch(wanted.Branch)
+	}
 	if err != nil {
-		return "", fmt.Errorf("cannot ask for the branch %q: %w", wanted.Branch, err)
+		return "", fmt.Errorf("cannot ask for the branch %.100q: %w", wanted.Branch, err)
 	}
 	conditions := "branch == " + branch
 	for _, word := range azureWords(wanted.Repo) {

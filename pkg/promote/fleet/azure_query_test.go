@@ -113,7 +113,7 @@ func TestS17OnlyThisRepositoryAndBranch(t *testing.T) {
 			assert.True(t, containsAzureWords(repo), "%s is asked for", repo)
 		}
 	}
-	for branch, ours := range map[string]bool{"dev": true, "Dev": false, "dev ": false, "refs/heads/dev": false, "dev-2": false} {
+	for branch, ours := range map[string]bool{"dev": true, "Dev": false, "dev" + " ": false, "refs/heads/dev": false, "dev-2": false} {
 		_, is, err := azureSighting(azureCompliant(t, "edge-1", "branch", branch), azureWanted)
 		require.NoError(t, err, branch)
 		assert.Equal(t, ours, is, branch)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -64,7 +65,7 @@ type azureServer struct {
 func newAzureServer(t *testing.T, script func(n int, asked azureAsked) azureAnswer) *azureServer {
 	t.Helper()
 	s := new(azureServer)
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := azureAsked{token: r.Header.Get("Authorization"), version: r.URL.Query().Get("api-version")}
 		body, err := io.ReadAll(r.Body)
 		if assert.NoError(t, err) {
@@ -86,7 +87,8 @@ func newAzureServer(t *testing.T, script func(n int, asked azureAsked) azureAnsw
 		}
 		_, _ = io.WriteString(w, answer.body)
 	}))
-	s.Config.ErrorLog = nil
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
 }
@@ -212,7 +214,7 @@ func azureFault(t *testing.T, err error) *promote.FleetError {
 	for _, text := range []string{fault.Message, fault.Hint} {
 		assert.NotContains(t, text, "secret")
 		assert.NotContains(t, text, "\n")
-		assert.Less(t, len(text), 600)
+		assert.Less(t, len(text), 400)
 	}
 	assert.NotEmpty(t, fault.Message)
 	assert.False(t, strings.HasSuffix(fault.Message, "."), fault.Message)

@@ -73,8 +73,9 @@ func azureMany(t *testing.T, n int) func(int, azureAsked) azureAnswer {
 	return func(_ int, asked azureAsked) azureAnswer {
 		from := 0
 		if asked.Options.Token != "" {
-			_, err := fmt.Sscanf(asked.Options.Token, "from-%d", &from)
-			assert.NoError(t, err)
+			if _, err := fmt.Sscanf(asked.Options.Token, "from-%d", &from); err != nil {
+				t.Error(err)
+			}
 		}
 		to, next := min(from+asked.Options.Top, n), ""
 		if to < n {
