@@ -114,10 +114,12 @@ func TestC5ShortBody(t *testing.T) {
 
 func TestC5TooLarge(t *testing.T) {
 	t.Parallel()
-	server := newAzureServer(t, func(int, azureAsked) azureAnswer {
-		return azureAnswer{body: `{"data":"` + strings.Repeat("x", maxAzureAnswer) + `"}`}
-	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), azureWanted)
+	server := newAzureServer(t, func(int, azureAsked) azureAnswer { return azureData(1, "", azureCompliant(t, "edge-1")) })
+	wire := newAzureWire(server.Client().Transport)
+	wire.most = 100
+	fleet, err := newAzureGraph("", server.options(), server.access(wire, new(azureTokens)))
+	require.NoError(t, err)
+	_, err = fleet.Look(t.Context(), azureWanted)
 	fault := azureFault(t, err)
 	assert.Contains(t, fault.Message, "the answer is larger than 32 MiB")
 	assert.False(t, fault.Temporary)
@@ -239,7 +241,7 @@ func TestC5Throttled(t *testing.T) {
 // One look waits for so long and no longer, however many pages are throttled.
 func TestC5PatienceEnds(t *testing.T) {
 	t.Parallel()
-	pages, throttled := azureMany(t, 5000), map[string]bool{}
+	pages, throttled := azureMany(50), map[string]bool{}
 	server := newAzureServer(t, func(n int, asked azureAsked) azureAnswer {
 		if !throttled[asked.Options.Token] {
 			throttled[asked.Options.Token] = true
@@ -247,7 +249,9 @@ func TestC5PatienceEnds(t *testing.T) {
 		}
 		return pages(n, asked)
 	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), azureWanted)
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(10)
+	_, err := fleet.Look(t.Context(), azureWanted)
 	fault := azureFault(t, err)
 	assert.Equal(t, "Azure answers 429 RateLimiting: slow down", fault.Message)
 	assert.Equal(t, 12*time.Second, fault.Wait)
@@ -257,33 +261,36 @@ func TestC5PatienceEnds(t *testing.T) {
 // The quota of requests is honoured before it is exceeded.
 func TestC5QuotaBetweenPages(t *testing.T) {
 	t.Parallel()
-	pages := azureMany(t, 3000)
+	pages := azureMany(30)
 	server := newAzureServer(t, func(n int, asked azureAsked) azureAnswer {
 		remaining := []string{"0", "14", "0"}[n]
 		return pages(n, asked).with("X-Ms-User-Quota-Remaining", remaining, "X-Ms-User-Quota-Resets-After", "00:00:03")
 	})
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), azureWanted)
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(10)
+	sightings, err := fleet.Look(t.Context(), azureWanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 3000)
+	assert.Len(t, sightings, 30)
 	assert.Equal(t, []time.Duration{3 * time.Second}, server.slept, "not after the last")
 }
 
 // Resource Graph refuses pages of more than 16 MiB, which long messages of many clusters can make.
 func TestC5PayloadTooLarge(t *testing.T) {
 	t.Parallel()
-	pages := azureMany(t, 1000)
+	pages := azureMany(40)
 	server := newAzureServer(t, func(n int, asked azureAsked) azureAnswer {
-		if asked.Options.Top > 300 {
+		if asked.Options.Top > 12 {
 			return azureAnswer{status: 400, body: `{"error":{"code":"BadRequest","message":"Please provide below info when asking for support",
 				"details":[{"code":"ResponsePayloadTooLarge","message":"Response payload size is 17593214, and has exceeded the limit of 16777216."}]}}`}
 		}
 		return pages(n, asked)
 	})
 	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(40)
 	for range 2 {
 		sightings, err := fleet.Look(t.Context(), azureWanted)
 		require.NoError(t, err)
-		assert.Len(t, sightings, 1000)
+		assert.Len(t, sightings, 40)
 	}
 	assert.Len(t, server.asked, 1+4+4, "the second look begins with pages that were small enough")
 }

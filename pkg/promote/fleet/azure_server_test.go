@@ -113,15 +113,14 @@ func (s *azureServer) fleet(t *testing.T, argument string, credential azcore.Tok
 	if credential == nil {
 		credential = new(azureTokens)
 	}
-	manager := cloud.ServiceConfiguration{Endpoint: s.URL, Audience: s.URL}
-	access := azureAccess{
-		cloud:      cloud.Configuration{Services: map[cloud.ServiceName]cloud.ServiceConfiguration{cloud.ResourceManager: manager}},
-		wire:       newAzureWire(s.Client().Transport),
-		credential: credential,
-	}
-	a, err := newAzureGraph(argument, s.options(), access)
+	a, err := newAzureGraph(argument, s.options(), s.access(newAzureWire(s.Client().Transport), credential))
 	require.NoError(t, err)
 	return a
+}
+
+func (s *azureServer) access(wire *azureWire, credential azcore.TokenCredential) azureAccess {
+	place := azurePlace{manager: cloud.ServiceConfiguration{Endpoint: s.URL, Audience: s.URL}}
+	return azureAccess{place.configuration(), wire, credential}
 }
 
 // azureTokens makes the tokens secret-token-1, secret-token-2, and so on.

@@ -141,13 +141,8 @@ func azureFaultOf(t *testing.T, err error) azureToldFault {
 
 func azureWithAuthority(t *testing.T, server *azureServer, authority *azureAuthority) *azureGraph {
 	t.Helper()
-	manager := cloud.ServiceConfiguration{Endpoint: server.URL, Audience: server.URL}
 	wire := newAzureWire(server.Client().Transport)
-	fleet, err := newAzureGraph("", server.options(), azureAccess{
-		cloud:      cloud.Configuration{Services: map[cloud.ServiceName]cloud.ServiceConfiguration{cloud.ResourceManager: manager}},
-		wire:       wire,
-		credential: authority.credential(t, wire),
-	})
+	fleet, err := newAzureGraph("", server.options(), server.access(wire, authority.credential(t, wire)))
 	require.NoError(t, err)
 	return fleet
 }
@@ -179,16 +174,18 @@ func TestC5NobodyIsSignedIn(t *testing.T) {
 // A token may expire, or be withdrawn, between two pages.
 func TestC5TokenExpires(t *testing.T) {
 	t.Parallel()
-	pages := azureMany(t, 2000)
+	pages := azureMany(20)
 	server := newAzureServer(t, func(n int, asked azureAsked) azureAnswer {
 		if n > 0 && asked.token == "Bearer secret-token-1" {
 			return azureRefusal(401, "ExpiredAuthenticationToken", "The access token expiry UTC time '1/1/2026 12:00:00 PM' is earlier than current UTC time")
 		}
 		return pages(n, asked)
 	})
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), azureWanted)
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(10)
+	sightings, err := fleet.Look(t.Context(), azureWanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 2000)
+	assert.Len(t, sightings, 20)
 	assert.Len(t, server.asked, 3)
 	assert.Empty(t, server.slept)
 }

@@ -65,16 +65,19 @@ func TestAzureLooksAgain(t *testing.T) {
 }
 
 // azureMany answers with n clusters, in pages as they are asked for.
-func azureMany(t *testing.T, n int) func(int, azureAsked) azureAnswer {
+func azureMany(n int) func(int, azureAsked) azureAnswer {
 	rows := make([]azureRow, n)
 	for i := range rows {
-		rows[i] = azureCompliant(t, fmt.Sprintf("edge-%05d", i))
+		rows[i] = azureRow{
+			"id":         azureFlux(azureSub, "edge", fmt.Sprintf("edge-%05d", i)),
+			"repository": azureGitOps, "branch": "dev", "revision": "dev@sha1:" + azureWant, "compliance": "Compliant",
+		}
 	}
 	return func(_ int, asked azureAsked) azureAnswer {
 		from := 0
 		if asked.Options.Token != "" {
 			if _, err := fmt.Sscanf(asked.Options.Token, "from-%d", &from); err != nil {
-				t.Error(err)
+				return azureRefusal(400, "BadRequest", "invalid token")
 			}
 		}
 		to, next := min(from+asked.Options.Top, n), ""
@@ -87,7 +90,7 @@ func azureMany(t *testing.T, n int) func(int, azureAsked) azureAnswer {
 
 func TestAzurePages(t *testing.T) {
 	t.Parallel()
-	server := newAzureServer(t, azureMany(t, 3000))
+	server := newAzureServer(t, azureMany(3000))
 	sightings, err := server.fleet(t, "", nil).Look(t.Context(), azureWanted)
 	require.NoError(t, err)
 	require.Len(t, sightings, 3000)

@@ -19,6 +19,8 @@ const (
 // Azure nor its authorities use.
 type azureWire struct {
 	client http.Client
+	// most bounds an answer in bytes.
+	most int64
 	// broken says that the last request had no answer, or none but that the server is not well. The SDK reports
 	// errors of the network as text only when it signs in.
 	broken atomic.Bool
@@ -28,7 +30,7 @@ func newAzureWire(transport http.RoundTripper) *azureWire {
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
-	return &azureWire{client: http.Client{
+	return &azureWire{most: maxAzureAnswer, client: http.Client{
 		Transport:     transport,
 		Timeout:       azureTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -43,7 +45,7 @@ func (w *azureWire) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.broken.Store(azureUnwell(answer.StatusCode))
-	answer.Body = &azureBody{answer.Body, maxAzureAnswer}
+	answer.Body = &azureBody{answer.Body, w.most}
 	return answer, nil
 }
 
