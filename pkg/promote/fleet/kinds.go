@@ -36,6 +36,7 @@ type constructor func(argument string, o Options) (promote.Fleet, error)
 func kinds() map[string]constructor {
 	return map[string]constructor{
 		azureName: newAzure,
+		"argocd":  newArgoCD,
 		"command": newCommandFleet,
 	}
 }
