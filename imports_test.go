@@ -78,6 +78,7 @@ var house = []room{
 		"k8s.io/apimachinery",
 		"k8s.io/client-go",
 	}},
+	{dir: "pkg/promote/fleet/fluxtest"},
 	{dir: "pkg/github", thirdParty: []string{
 		"github.com/golang-jwt/jwt/v5",
 		"github.com/google/go-github/v53/github",

@@ -1,0 +1,63 @@
+package fluxtest
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Object is an object as JSON decodes it.
+type Object map[string]any
+
+// With returns a copy in which the field at a path, such as "spec.ref.branch", has a value; nil takes it out.
+func (o Object) With(path string, value any) Object {
+	changed := o.clone()
+	at := changed
+	names := strings.Split(path, ".")
+	for _, name := range names[:len(names)-1] {
+		inner, isObject := at[name].(map[string]any)
+		if !isObject {
+			inner = map[string]any{}
+			at[name] = inner
+		}
+		at = inner
+	}
+	last := names[len(names)-1]
+	if value == nil {
+		delete(at, last)
+	} else {
+		at[last] = value
+	}
+	return changed
+}
+
+// clone copies an object by way of JSON, so that it holds what a decoder would make of it.
+func (o Object) clone() Object {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // the test put something into it that is no JSON
+	}
+	var copied Object
+	if err := json.Unmarshal(text, &copied); err != nil {
+		panic(err)
+	}
+	return copied
+}
+
+func (o Object) text(path ...string) string {
+	at := map[string]any(o)
+	for _, name := range path[:len(path)-1] {
+		at, _ = at[name].(map[string]any)
+	}
+	text, _ := at[path[len(path)-1]].(string)
+	return text
+}
+
+// key is where the object is on a server: GROUP/PLURAL NAMESPACE/NAME.
+func (o Object) key() key {
+	group, _, _ := strings.Cut(o.text("apiVersion"), "/")
+	return key{
+		group:  group,
+		plural: plurals[o.text("kind")],
+		name:   o.text("metadata", "namespace") + "/" + o.text("metadata", "name"),
+	}
+}
