@@ -38,6 +38,7 @@ func kinds() map[string]constructor {
 		azureName: newAzure,
 		"argocd":  newArgoCD,
 		"command": newCommandFleet,
+		"flux":    newFlux,
 	}
 }
 
