@@ -20,6 +20,8 @@ import (
 
 // fluxClient reads from the API server of a cluster. It has the credentials, keys and proxy of a context from
 // client-go, and sends requests itself: the clients there read answers of any length, wait by their own clock, and log.
+// Below them client-go logs only, through klog to standard error, that a credential plugin could not renew what the
+// server did not accept.
 type fluxClient struct {
 	http     *http.Client
 	base     *url.URL
@@ -56,8 +58,8 @@ func newFluxClient(access *rest.Config, o Options, limits fluxLimits) (*fluxClie
 // refusal is what a server answered that did not give what it was asked for.
 type refusal struct {
 	status int
-	// reason and message are of the Status object in the answer; empty if there was none.
-	reason, message string
+	// message is that of the Status object in the answer; empty if there was none.
+	message string
 	// wait is how long the server asks to be left alone.
 	wait time.Duration
 }
@@ -132,11 +134,11 @@ func refused(response *http.Response) *refusal {
 	const enough = 64 << 10
 	r := &refusal{status: response.StatusCode, wait: seconds(response.Header.Get("Retry-After"))}
 	var status struct {
-		Kind, Message, Reason string
+		Kind, Message string
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, enough))
 	if err == nil && json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
-		r.reason, r.message = status.Reason, status.Message
+		r.message = status.Message
 	}
 	return r
 }

@@ -195,6 +195,7 @@ func (f *flux) cluster(config *api.Config, name string) (fluxCluster, error) {
 		return fluxCluster{}, err
 	}
 	client.scrubber = scrubberOf(config, name)
+	client.scrubber.Add(strings.TrimSpace(access.BearerToken)) // it may have come from a file
 	return fluxCluster{name: name, client: client}, nil
 }
 

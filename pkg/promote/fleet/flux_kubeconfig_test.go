@@ -1,13 +1,17 @@
 package fleet
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log" //nolint:depguard // http.Server wants it
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -182,33 +186,72 @@ func TestFluxAuthority(t *testing.T) {
 	assert.Empty(t, cluster.Requests())
 }
 
-// TestFluxPlugin: a credential plugin is run, without a terminal; one that does not work is no reason to hide others.
+// TestFluxPrefix: an API server may be below a path of another server, as Rancher has it.
+func TestFluxPrefix(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.StripPrefix("/k8s/clusters/c-1", deployed(oldCommit)))
+	t.Cleanup(server.Close)
+	at := fluxtest.ContextOf("edge", server)
+	at.Server += "/k8s/clusters/c-1"
+	w := &fluxWorld{env: map[string]string{}, served: []fluxtest.Context{at}}
+	w.write(t)
+	sightings, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
+	require.NoError(t, err)
+	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+}
+
+// plugin has the context get its credentials from a shell script.
+func (w *fluxWorld) plugin(t *testing.T, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the plugin is a shell script")
+	}
+	w.env["KUBECONFIG"] = file(t, strings.Replace(fluxtest.Kubeconfig(w.served...), `{token: ""}`, fmt.Sprintf(
+		"{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, command: sh, args: [-c, %q]}}", script), 1))
+}
+
+// TestFluxPlugin: a credential plugin is run.
 func TestFluxPlugin(t *testing.T) {
 	t.Parallel()
 	cluster := deployed(oldCommit)
 	cluster.Require("from-plugin")
 	w := one(t, cluster)
-	with := func(command string) {
-		text, err := os.ReadFile(w.env["KUBECONFIG"])
-		require.NoError(t, err)
-		w.env["KUBECONFIG"] = file(t, strings.Replace(string(text), `{token: ""}`,
-			"{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: IfAvailable, command: "+command+"}}", 1))
-	}
-	folder := t.TempDir()
-	plugin := filepath.Join(folder, "plugin")
-	require.NoError(t, os.WriteFile(plugin, []byte(`#!/bin/sh
-echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'
-`), 0o700))
-	original := w.env["KUBECONFIG"]
-	with(plugin)
+	w.plugin(t, `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'`)
 	sightings, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+}
 
-	w.env["KUBECONFIG"] = original
-	with(filepath.Join(folder, "missing"))
+func TestFluxPluginFails(t *testing.T) {
+	t.Parallel()
+	cluster := deployed(oldCommit)
+	w := one(t, cluster)
+	w.plugin(t, "exit 3")
 	refused := refusedFleet(t, w.fleet(t, "flux:edge"))
 	assert.Contains(t, refused.Message, `the cluster of context "edge" cannot be reached: getting credentials: exec: `)
+	assert.Contains(t, refused.Message, "exit code 3")
+	assert.Empty(t, cluster.Requests())
+}
+
+// TestFluxPluginHangs: a plugin that waits for something does not keep a look that is broken off from ending.
+func TestFluxPluginHangs(t *testing.T) {
+	t.Parallel()
+	w := one(t, deployed(oldCommit))
+	begun, end := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "end")
+	w.plugin(t, "echo >"+begun+"; read line <"+end)
+	require.NoError(t, exec.Command("mkfifo", begun, end).Run())
+	ctx, cancel := context.WithCancel(t.Context())
+	f := w.fleet(t, "flux:edge")
+	ended := make(chan error)
+	go func() {
+		_, err := f.Look(ctx, wanted())
+		ended <- err
+	}()
+	_, err := os.ReadFile(begun) // waits for the plugin
+	require.NoError(t, err)
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.NoError(t, os.WriteFile(end, []byte("\n"), 0o600)) // lets it go
 }
 
 func writingRefusal(message string) fluxtest.Fault {
