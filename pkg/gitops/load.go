@@ -134,6 +134,16 @@ func (l *Loader) FleetHolding(ctx context.Context, environment *model.Environmen
 	return fleet, run.diags
 }
 
+// Platform reads the branch of an environment alone, without its base and without applications. The objects are
+// nil if it cannot be read.
+func (l *Loader) Platform(ctx context.Context, environment *model.Environment) (*model.Objects, diag.List) {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if !run.readPlatform(ctx) {
+		return nil, run.diags
+	}
+	return run.parts[0], run.diags
+}
+
 // fleetLoad is the reading of one environment.
 type fleetLoad struct {
 	*Loader

@@ -268,3 +268,27 @@ func TestS8RepositoryRegisteredTooOften(t *testing.T) {
 	assert.Len(t, fleet.Sources, 2+mostRegistrations)
 	assert.True(t, fleet.Incomplete)
 }
+
+// TestLoadPlatform reads the branch of an environment, and nothing that it points to.
+func TestLoadPlatform(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "control-plane.git")
+	_, err := gitopstest.Bare(dir,
+		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev"), ".environments/gone.yaml": environmentFile("gone", "gone")}},
+		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{
+			"base-repo.yaml": baseFile("main", strings.Repeat("1", 40)), "app.yaml": registrationFile("app", "https://example.com/nowhere", "main", "."),
+		}})
+	require.NoError(t, err)
+	loader := NewLoader(newReader(t, Options{}), ControlPlane{Repo: dir, Options: model.DefaultOptions()})
+	environments, diags := loader.Environments(t.Context())
+	require.Empty(t, diags)
+	require.Len(t, environments, 2)
+	objects, diags := loader.Platform(t.Context(), environments[0])
+	require.Empty(t, diags)
+	require.Len(t, objects.BaseRepos, 1)
+	assert.Equal(t, strings.Repeat("1", 40), objects.BaseRepos[0].Commit.Value)
+	objects, diags = loader.Platform(t.Context(), environments[1])
+	assert.Nil(t, objects)
+	assert.Contains(t, lines(diags), `Environment "gone": `)
+	assert.Contains(t, lines(diags), "[branch-not-found]")
+}
