@@ -65,9 +65,24 @@ func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*rem
 		key.origin = known.origin
 	}
 	return r.remotes.do(ctx, key, func() (*remote, error) {
-		m := &remote{at: at, role: role, net: r.net, keys: r.keys, whole: map[plumbing.Hash]bool{}}
+		m := r.newRemote(at, role)
 		return m, m.connect(ctx, known)
 	})
+}
+
+func (r *Reader) newRemote(at location, role model.Role) *remote {
+	return &remote{at: at, role: role, net: r.net, keys: r.keys, whole: map[plumbing.Hash]bool{}}
+}
+
+// remoteNow connects to a repository anew, and sees it as it is by now.
+func (r *Reader) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = r.form(at)
+	known, err := r.keys.known(ctx, role, at.address)
+	if err != nil {
+		return nil, at.explain(err)
+	}
+	m := r.newRemote(at, role)
+	return m, m.connect(ctx, known)
 }
 
 // connect asks the server what it has: with the credential that is known, or without one and then,
@@ -414,7 +429,12 @@ func (m *remote) fetch(ctx context.Context, request *packp.UploadPackRequest) er
 
 // pack sends a request and reads the pack that it brings.
 func (m *remote) pack(ctx context.Context, request *packp.UploadPackRequest) (*pack, error) {
-	limits := packLimits{object: m.net.limits.Object, total: m.net.limits.Total, objects: m.net.limits.Objects}
+	return m.packOf(ctx, request, plumbing.InvalidObject)
+}
+
+// packOf is pack for objects of one kind, or of all: plumbing.InvalidObject.
+func (m *remote) packOf(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
+	limits := packLimits{object: m.net.limits.Object, total: m.net.limits.Total, objects: m.net.limits.Objects, only: only}
 	var p *pack
 	err := m.net.retry(ctx, func(at attempt) error {
 		answer, err := m.wire.uploadPack(at, request)

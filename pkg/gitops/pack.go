@@ -23,6 +23,13 @@ type packLimits struct {
 	total int64
 	// objects is how many there may be.
 	objects int
+	// only is the kind of objects that are kept, if not all are: plumbing.InvalidObject.
+	only plumbing.ObjectType
+}
+
+// unwanted reports whether objects of a kind are not kept.
+func (l packLimits) unwanted(kind plumbing.ObjectType) bool {
+	return l.only != plumbing.InvalidObject && kind != l.only && !kind.IsDelta()
 }
 
 // packObject is one object of a pack.
@@ -182,7 +189,7 @@ func (p *packReader) next() error {
 	}
 	entry := len(p.entries)
 	p.entries = append(p.entries, packEntry{offset: header.Offset})
-	if err := p.announce(header.Length); err != nil {
+	if err := p.announce(header); err != nil {
 		return err
 	}
 	switch header.Type {
@@ -195,10 +202,11 @@ func (p *packReader) next() error {
 	}
 }
 
-// announce checks the size of an object before it is inflated. What is too large to be kept costs
-// time but no memory, and so has a budget of its own: one huge file must not hide the others.
-func (p *packReader) announce(size int64) error {
-	if size <= p.limits.object {
+// announce checks the size of an object before it is inflated. What is not kept costs time but no memory, and
+// so has a budget of its own: one huge file must not hide the others.
+func (p *packReader) announce(header *packfile.ObjectHeader) error {
+	size := header.Length
+	if size <= p.limits.object && !p.limits.unwanted(header.Type) {
 		return p.charge(size)
 	}
 	if size > skipFactor*p.limits.total-p.skipped {
@@ -219,6 +227,10 @@ func (p *packReader) charge(size int64) error {
 
 // whole reads an object that is no delta. One beyond the limit is hashed on the way past.
 func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
+	if p.limits.unwanted(header.Type) {
+		p.drop(entry)
+		return p.inflate(io.Discard, header.Length)
+	}
 	if header.Length > p.limits.object {
 		p.startHash(header.Type, header.Length)
 		if err := p.inflate(p.hash, header.Length); err != nil {
