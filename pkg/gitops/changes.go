@@ -1,0 +1,245 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+const (
+	// MaxCommitFiles is how many files of a commit are looked at.
+	MaxCommitFiles = 100
+	// MaxCommitFile is the size in bytes of the largest file whose content is read.
+	MaxCommitFile = 1 << 20
+)
+
+// CommitChanges are what a commit changed against its first parent.
+type CommitChanges struct {
+	// Commit is the commit, Parent the first parent, which is empty if there is none: then everything was added.
+	Commit, Parent string
+	// Files are what differs, in order of path.
+	Files []CommitFile
+	// More says that there are more than MaxCommitFiles, which are left out.
+	More bool
+}
+
+// CommitFile is one path that a commit changed.
+type CommitFile struct {
+	Path string
+	// Old and New are the contents before and after; nil if there was, or is, no such file. They are equal if just the
+	// mode has changed.
+	Old, New []byte
+	// Opaque says that Old and New are left out, as one of them is larger than MaxCommitFile, or not a regular file.
+	Opaque bool
+}
+
+// CommitChanges reads what the commit ref.Commit has changed, or the tip of ref.Branch if that is empty. Only trees are
+// fetched, and of the files those that differ. The error is an *Error.
+func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
+	r.prepare([]model.Ref{ref})
+	at, err := r.locate(ref)
+	if err != nil {
+		return CommitChanges{}, r.clean(err)
+	}
+	found, err := r.commitChanges(ctx, at, ref)
+	return found, r.clean(at.explain(err))
+}
+
+func (r *Reader) commitChanges(ctx context.Context, at location, ref model.Ref) (found CommitChanges, err error) {
+	p, err := r.past(ctx, at, ref)
+	if err == nil {
+		err = checkCommit(ref.Commit)
+	}
+	if found.Commit = ref.Commit; found.Commit == "" && err == nil {
+		found.Commit, err = r.tip(ctx, at, ref)
+	}
+	if err != nil {
+		return CommitChanges{}, err
+	}
+	id, parent := plumbing.NewHash(found.Commit), plumbing.ZeroHash
+	commit, err := p.commitOn(ctx, id, ref.Branch)
+	if err != nil {
+		return CommitChanges{}, err
+	}
+	var before commitObject
+	if len(commit.parents) > 0 {
+		parent = commit.parents[0]
+		found.Parent = parent.String()
+		if before, err = p.commitOn(ctx, parent, ref.Branch); err != nil {
+			return CommitChanges{}, err
+		}
+	}
+	d := treeDiff{trees: newTreeWriter(p.treesAt(id)), most: MaxCommitFiles}
+	if err := d.compare(before.tree, commit.tree, ".", 0); err != nil {
+		return CommitChanges{}, problem(RuleInvalidRepository, "%s cannot be read: %s", at, oneLine(err.Error()))
+	}
+	found.More = d.more
+	found.Files, err = d.read(ctx, p.treesAt(parent), p.treesAt(id))
+	return found, err
+}
+
+// past is a repository whose commits are looked at.
+type past interface {
+	// commitOn returns a commit that is said to be on a branch, whose trees can then be had from treesAt.
+	commitOn(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error)
+	treesAt(id plumbing.Hash) objects
+}
+
+// past opens a repository for looking at its commits.
+func (r *Reader) past(ctx context.Context, at location, ref model.Ref) (past, error) {
+	if !at.address.local() {
+		return r.remote(ctx, at, ref.Role)
+	}
+	opened, err := r.openAt(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if opened.folder != nil {
+		return nil, noHistory(at)
+	}
+	return opened.repo, nil
+}
+
+// commitOn implements past.
+func (m *remote) commitOn(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {
+	return m.commit(ctx, id, branch)
+}
+
+// commitOn implements past.
+func (r *localRepo) commitOn(_ context.Context, id plumbing.Hash, _ string) (commitObject, error) {
+	return r.commit(id)
+}
+
+// changedEntry is a path that differs between two trees. One that is not there on a side has no id there.
+type changedEntry struct {
+	path     string
+	old, new rawEntry
+}
+
+// treeDiff compares two trees, and reads only those folders that differ.
+type treeDiff struct {
+	trees      *treeWriter
+	files      []changedEntry
+	most, seen int
+	// more says that there are more than most.
+	more bool
+}
+
+func (d *treeDiff) compare(before, after plumbing.Hash, folder string, depth int) error {
+	if before == after {
+		return nil
+	}
+	var lists [3][]rawEntry // of the three only two sides are used
+	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
+		entries, err := d.trees.entries(id)
+		if err != nil {
+			return fmt.Errorf("read the tree of %q: %w", folder, err)
+		}
+		lists[side], d.seen = entries, d.seen+len(entries)
+	}
+	if d.seen > maxWalk {
+		return fmt.Errorf("more than %d files and folders to compare", maxWalk)
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("folders nested more than %d deep", maxDepth)
+	}
+	for !d.more {
+		sides, found := nextSides(&lists)
+		if !found {
+			break
+		}
+		if err := d.entry(sides[mergeOurs], sides[mergeTheirs], folder, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry compares what has one name in two folders. One that is a folder on one side only is looked into all the same.
+func (d *treeDiff) entry(before, after rawEntry, folder string, depth int) error {
+	if before.id == after.id && before.mode == after.mode {
+		return nil
+	}
+	name := path.Join(folder, cmp.Or(before.name, after.name))
+	changed := changedEntry{path: name}
+	var trees [2]plumbing.Hash
+	for i, side := range []struct{ from, to *rawEntry }{{&before, &changed.old}, {&after, &changed.new}} {
+		if side.from.isTree() {
+			trees[i] = side.from.id
+		} else {
+			*side.to = *side.from
+		}
+	}
+	if changed.old.present() || changed.new.present() {
+		if d.more = len(d.files) == d.most; d.more {
+			return nil
+		}
+		d.files = append(d.files, changed)
+	}
+	return d.compare(trees[0], trees[1], name, depth+1)
+}
+
+// read reads the contents of what differs, with a request for what was and one for what is.
+func (d *treeDiff) read(ctx context.Context, was, is objects) ([]CommitFile, error) {
+	slices.SortFunc(d.files, func(a, b changedEntry) int { return comparePaths(a.path, b.path) })
+	var old, now []plumbing.Hash
+	for _, c := range d.files {
+		if c.old.regular() {
+			old = append(old, c.old.id)
+		}
+		if c.new.regular() {
+			now = append(now, c.new.id)
+		}
+	}
+	if err := errors.Join(was.load(ctx, old), is.load(ctx, now)); err != nil {
+		return nil, err
+	}
+	files := make([]CommitFile, len(d.files))
+	for i, c := range d.files {
+		f := CommitFile{Path: c.path}
+		var hasOld, hasNew bool
+		var err error
+		if f.Old, hasOld, err = contentOf(ctx, was, c.old); err != nil {
+			return nil, err
+		}
+		if f.New, hasNew, err = contentOf(ctx, is, c.new); err != nil {
+			return nil, err
+		}
+		if !hasOld || !hasNew {
+			f = CommitFile{Path: c.path, Opaque: true}
+		}
+		files[i] = f
+	}
+	return files, nil
+}
+
+// contentOf returns the content of a file, which is nil if there is no such file. It is not ok if it is too large, or
+// not that of a file.
+func contentOf(ctx context.Context, from objects, e rawEntry) (content []byte, ok bool, err error) {
+	if !e.present() {
+		return nil, true, nil
+	}
+	if !e.regular() || from.size(e.id) > MaxCommitFile {
+		return nil, false, nil
+	}
+	data, err := from.blob(ctx, e.id)
+	var tooLarge *TooLargeError
+	var known *Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, false, nil
+	case err == nil:
+		return append([]byte{}, data...), true, nil
+	case errors.As(err, &known):
+		return nil, false, err
+	default:
+		return nil, false, problem(RuleInvalidRepository, "the file %q cannot be read: %s", oneLine(e.name), oneLine(err.Error()))
+	}
+}
