@@ -33,21 +33,26 @@ func (k *keyring) advice(role model.Role, a address) string {
 	return "set " + variable + " or " + envGitHub + ", or log in with a git credential helper"
 }
 
-// adviceToWrite says what a credential that was refused lacks for writing.
-func (k *keyring) adviceToWrite(c *credential, a address) string {
-	const permission = "publishing needs the permission contents: write on it; "
+// adviceToWrite says what a credential that was refused lacks for writing. What is written to is a GitOps repository,
+// or else the control plane.
+func (k *keyring) adviceToWrite(role model.Role, c *credential, a address) string {
+	permission, inJob := "publishing", "pull-requests"
+	if role != model.Output {
+		permission, inJob = "promoting", "statuses"
+	}
+	permission += " needs the permission contents: write on it; "
 	switch {
 	case c == nil:
-		return permission + k.advice(model.Output, a)
+		return permission + k.advice(role, a)
 	case c.origin == envGitHub && k.inWorkflow() && !k.isWorkflowRepo(a):
 		return permission + "the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo() +
-			": set " + envGitOps + ", or use a GitHub App"
+			": set " + roleVariable(role) + ", or use a GitHub App"
 	case c.origin == envGitHub && k.inWorkflow():
-		return permission + `write "permissions: {contents: write, pull-requests: write}" into the job of the workflow`
+		return permission + `write "permissions: {contents: write, ` + inJob + `: write}" into the job of the workflow`
 	case c.origin == AppOrigin:
 		return permission + "the GitHub App has it: a ruleset, or that the repository is archived, may be in the way"
 	default:
-		return permission + k.advice(model.Output, a)
+		return permission + k.advice(role, a)
 	}
 }
 

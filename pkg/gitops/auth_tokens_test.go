@@ -235,7 +235,7 @@ func TestAdviceToWrite(t *testing.T) {
 		if test.origin != "" {
 			c = &credential{origin: test.origin}
 		}
-		said := k.adviceToWrite(c, a)
+		said := k.adviceToWrite(model.Output, c, a)
 		assert.Contains(t, said, "contents: write", name)
 		assert.Contains(t, said, test.want, name)
 	}

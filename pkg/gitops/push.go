@@ -38,7 +38,21 @@ type pushOrder struct {
 	pack func(ctx context.Context, w io.Writer) error
 	// options are told to the server, if it takes any.
 	options []string
+	// purpose is what a person wants of it.
+	purpose pushPurpose
 }
+
+// pushPurpose is why something is pushed: what helps if it is refused depends on that.
+type pushPurpose uint8
+
+const (
+	// toPublish an output, with or without a pull request.
+	toPublish pushPurpose = iota
+	// toPromote a commit by changing the branch of an environment.
+	toPromote
+	// toPropose such a promotion by a pull request.
+	toPropose
+)
 
 // settled says what the branches of a server, as they are now, mean for a push.
 func (o pushOrder) settled(branches map[string]plumbing.Hash) (done bool, err error) {

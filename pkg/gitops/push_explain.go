@@ -70,7 +70,7 @@ func (m *remote) explainPush(err error, order pushOrder) error {
 		return m.keys.secret.cleanError(explainRefusal(m.at.String(), err, order))
 	case errors.As(err, &status) && status.denies():
 		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", m.at, m.shown()).
-			hint(m.keys.adviceToWrite(m.credential(), m.at.address)).remark(status.text)
+			hint(m.keys.adviceToWrite(m.role, m.credential(), m.at.address)).remark(status.text)
 		return m.keys.secret.cleanError(e)
 	default:
 		e := m.explained(err)
@@ -113,19 +113,59 @@ func (o pushOrder) names() string {
 	return strings.Join(names, ", ")
 }
 
-// pushRules are what servers say of a branch that is protected, with what can be done.
-var pushRules = []struct{ said, rule, do string }{
-	{"signatures", "Require signed commits", "give a key with --signing-key whose public half the author's account has, or exempt the author from the rule"},
-	{"creations being restricted", "Restrict creations", "exempt kalypso's App or account from the rule for this branch"},
-	{"changes must be made through a pull request", "Require a pull request before merging", "publish without --direct, or exempt kalypso's App or account from the rule"},
-	{"force-push", "Block force pushes", "exempt kalypso's App or account from the rule: a new output replaces the one before"},
-	{"non-fast-forward", "Deny non-fast-forwards", "allow it for this branch: a new output replaces the one before"},
-	{"status check", "Require status checks to pass", "exempt kalypso's App or account from the rule for this branch"},
-	{"cannot update this protected ref", "Restrict updates", "exempt kalypso's App or account from the rule for this branch"},
-	{"workflow", "the permission workflows", "give kalypso's App or token the permission workflows: write, or keep .github/workflows out of the path of the GitOpsRepo"},
-	{"currently checked out", "receive.denyCurrentBranch", "publish to a bare repository, or check out another branch there"},
-	{"protected branch", "a branch protection rule", "exempt kalypso's App or account from the rule for this branch"},
-	{"rule violations", "a ruleset", "exempt kalypso's App or account from the rules for this branch"},
+// pushRule is what servers say of a branch that is protected, with what can be done.
+type pushRule struct {
+	// said is in the text of the server, in lower case; rule is what people find in its settings.
+	said, rule string
+	// do helps with any push; publish is instead of it where an output is published, if it is not empty.
+	do, publish string
+	// direct says that it is in the way of a commit to the branch, and not of a pull request into it.
+	direct bool
+}
+
+const exempt = "exempt kalypso's App or account from the rule"
+
+// pushRules are in order: the first one that fits is told.
+var pushRules = []pushRule{
+	{said: "signatures", rule: "Require signed commits", do: "give a key with --signing-key whose public half the author's account has, or exempt the author from the rule"},
+	{said: "creations being restricted", rule: "Restrict creations", do: exempt + " for this branch"},
+	{said: "changes must be made through a pull request", rule: "Require a pull request before merging", do: exempt, publish: "publish without --direct, or " + exempt, direct: true},
+	{said: "must use a pull request", rule: "a branch policy", do: exempt, publish: "publish without --direct, or " + exempt, direct: true}, // Azure DevOps
+	{said: "force-push", rule: "Block force pushes", do: exempt + ": a new promotion replaces the one before", publish: exempt + ": a new output replaces the one before"},
+	{said: "non-fast-forward", rule: "Deny non-fast-forwards", do: "allow it for this branch: a new promotion replaces the one before", publish: "allow it for this branch: a new output replaces the one before"},
+	{said: "status check", rule: "Require status checks to pass", do: exempt + " for this branch", direct: true},
+	{said: "cannot update this protected ref", rule: "Restrict updates", do: exempt + " for this branch", direct: true},
+	{said: "workflow", rule: "the permission workflows", do: "give kalypso's App or token the permission workflows: write", publish: "give kalypso's App or token the permission workflows: write, or keep .github/workflows out of the path of the GitOpsRepo"},
+	{said: "currently checked out", rule: "receive.denyCurrentBranch", do: "push to a bare repository, or check out another branch there", publish: "publish to a bare repository, or check out another branch there"},
+	{said: "protected branch", rule: "a branch protection rule", do: exempt + " for this branch", direct: true},
+	{said: "rule violations", rule: "a ruleset", do: "exempt kalypso's App or account from the rules for this branch", direct: true},
+}
+
+// advice says what can be done about a push that the rule forbids.
+func (r pushRule) advice(purpose pushPurpose) string {
+	switch {
+	case purpose == toPublish && r.publish != "":
+		return r.publish
+	case purpose == toPromote && r.direct:
+		return "open a pull request instead with --pull-request, or " + r.do
+	default:
+		return r.do
+	}
+}
+
+// explainRule names the rule that a server has refused a push for, if it is a known one, and what can be done.
+func (e *Error) explainRule(said string, purpose pushPurpose) {
+	said = strings.ToLower(said)
+	for _, r := range pushRules {
+		if strings.Contains(said, r.said) {
+			e.Message += fmt.Sprintf(" (%s)", r.rule)
+			e.Hint = r.advice(purpose)
+			return
+		}
+	}
+	if purpose == toPromote {
+		e.Hint = "if the branch is protected, --pull-request opens a pull request instead"
+	}
 }
 
 // explainRefusal explains why a server did not take a push. What it said in words comes with it, as it
@@ -144,13 +184,6 @@ func explainRefusal(repo string, err error, order pushOrder) *Error {
 		return problem(rule, "push %s to %s: %s", order.names(), repo, oneLine(err.Error()))
 	}
 	e := problem(RulePushRefused, "%s refuses the push of %s: %s", repo, order.names(), oneLine(refused.reason))
-	text := strings.ToLower(refused.text + " " + refused.reason)
-	for _, r := range pushRules {
-		if strings.Contains(text, r.said) {
-			e.Message += fmt.Sprintf(" (%s)", r.rule)
-			e.Hint = r.do
-			break
-		}
-	}
+	e.explainRule(refused.text+" "+refused.reason, order.purpose)
 	return e.remark(strings.TrimSpace(refused.text))
 }
