@@ -32,22 +32,37 @@ type foreignCommit struct {
 	author, subject string
 }
 
+// proposal is a branch and the one that a pull request into it is from.
+type proposal struct {
+	repo repository
+	// branch is where the pull request goes, and onto its tip; zero if there is no such branch.
+	branch string
+	onto   plumbing.Hash
+	// head is the tip of the branch that it is from; zero if there is none.
+	head plumbing.Hash
+}
+
 // examine finds out what is on the deployment branch. environment is whose branch it is.
 func (d *Destination) examine(ctx context.Context, environment string) (deployment, error) {
-	left := deployment{tip: d.tips[d.Head], environment: environment}
+	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}.examine(ctx, environment)
+}
+
+// examine finds out what is on the branch that a pull request is from.
+func (p proposal) examine(ctx context.Context, environment string) (deployment, error) {
+	left := deployment{tip: p.head, environment: environment}
 	if left.tip.IsZero() {
 		return left, nil
 	}
-	newest, err := d.repo.recent(ctx, left.tip, 1)
+	newest, err := p.repo.recent(ctx, left.tip, 1)
 	if err != nil {
 		return left, err
 	}
 	left.commitObject = newest[left.tip]
-	if left.isOurs(left.commitObject) && slices.Equal(left.parents, []plumbing.Hash{d.onto()}) {
-		left.ours, left.base = left.commitObject, d.onto()
+	if left.isOurs(left.commitObject) && slices.Equal(left.parents, []plumbing.Hash{p.onto}) {
+		left.ours, left.base = left.commitObject, p.onto
 		return left, nil
 	}
-	beyond, err := d.repo.beyond(ctx, left.tip, d.Branch)
+	beyond, err := p.repo.beyond(ctx, left.tip, p.branch)
 	if err != nil {
 		return left, err
 	}
@@ -55,7 +70,7 @@ func (d *Destination) examine(ctx context.Context, environment string) (deployme
 		left.merged, left.base = true, left.tip
 		return left, nil
 	}
-	return left, left.walk(ctx, d.repo, beyond)
+	return left, left.walk(ctx, p.repo, beyond)
 }
 
 // walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -187,7 +186,7 @@ func (p *Publication) push(ctx context.Context, commit candidate, request Submis
 		return Published{}, err
 	}
 	for _, u := range order.updates {
-		p.reader.moved(p.Destination, u)
+		p.reader.moved(p.repo, u)
 	}
 	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}, request)
 	if err != nil {
@@ -226,7 +225,7 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) error {
 // order is the push of a commit.
 func (p *Publication) order(commit candidate) pushOrder {
 	order := pushOrder{
-		pack:    func(ctx context.Context, w io.Writer) error { return writePack(ctx, w, commit.objects) },
+		pack:    commit.write,
 		unmoved: map[string]plumbing.Hash{},
 	}
 	base := refUpdate{p.Branch, p.onto(), commit.id}
@@ -334,8 +333,8 @@ func (p Published) After(before Published) Published {
 }
 
 // moved notes a branch that this run has moved itself.
-func (r *Reader) moved(d *Destination, u refUpdate) {
-	if local, ok := d.repo.(*localRepo); ok {
+func (r *Reader) moved(repo repository, u refUpdate) {
+	if local, ok := repo.(*localRepo); ok {
 		local.pinning.Lock()
 		defer local.pinning.Unlock()
 		if branch, pinned := local.pins[u.branch]; pinned {
@@ -346,7 +345,7 @@ func (r *Reader) moved(d *Destination, u refUpdate) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m, ok := d.repo.(*remote); ok {
+	if m, ok := repo.(*remote); ok {
 		if key := (pin{m.at.read, u.branch}); !r.pins[key].IsZero() {
 			r.pins[key] = u.new
 		}

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -15,6 +16,9 @@ type candidate struct {
 	first   plumbing.Hash
 	objects []newObject
 }
+
+// write writes the pack of the objects.
+func (c candidate) write(ctx context.Context, w io.Writer) error { return writePack(ctx, w, c.objects) }
 
 // contents are what a commit holds.
 type contents struct {

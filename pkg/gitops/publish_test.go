@@ -126,7 +126,9 @@ func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
 			require.NoError(t, err)
 			server := gitopstest.NewServer(t, func(http.Handler) http.Handler { return gitopstest.BasicAuth("secret-token", handler) })
 			p.url = server.URL + "/gitops.git"
-			p.reader.Env = func(name string) string { return map[string]string{envGitOps: "secret-token"}[name] }
+			p.reader.Env = func(name string) string {
+				return map[string]string{envGitOps: "secret-token", envControlPlane: "secret-token"}[name]
+			}
 		},
 		"ssh": func(t *testing.T, p *press) {
 			server := gitopstest.NewSSHServer(t, filepath.Dir(p.dir))

@@ -22,6 +22,8 @@ type treeEdit struct {
 	path string
 	// blob is the new content; the zero hash removes the file, which must be there.
 	blob plumbing.Hash
+	// keepMode leaves a file that is there executable if it was.
+	keepMode bool
 }
 
 func (e treeEdit) removes() bool { return e.blob.IsZero() }
@@ -62,7 +64,7 @@ func rootedEdits(folder string, edits []treeEdit) ([]treeEdit, error) {
 		if !fs.ValidPath(edit.path) || edit.path == "." {
 			return nil, fmt.Errorf("the path %q is not one of a file", edit.path)
 		}
-		rooted[i] = treeEdit{path.Join(folder, edit.path), edit.blob}
+		rooted[i] = treeEdit{path.Join(folder, edit.path), edit.blob, edit.keepMode}
 		if err := checkNewPath(rooted[i].path); err != nil {
 			return nil, err
 		}
@@ -176,7 +178,11 @@ func (w *treeWriter) editEntry(entry rawEntry, group editGroup) (rawEntry, error
 		if entry.present() && !entry.regular() {
 			return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
 		}
-		entry = rawEntry{fileMode, group.name, own.blob}
+		mode := fileMode
+		if own.keepMode && entry.present() {
+			mode = entry.mode
+		}
+		entry = rawEntry{mode, group.name, own.blob}
 	}
 	return entry, nil
 }

@@ -78,7 +78,7 @@ func (m memoryTrees) list(t *testing.T, id plumbing.Hash, dir string) map[string
 	return files
 }
 
-func written(path, content string) treeEdit { return treeEdit{path, blobID(content)} }
+func written(path, content string) treeEdit { return treeEdit{path: path, blob: blobID(content)} }
 
 func removed(path string) treeEdit { return treeEdit{path: path} }
 
@@ -462,7 +462,7 @@ func fleetEdits() []treeEdit {
 	for i := range 100_000 {
 		folder := fmt.Sprintf("cluster-type-%d/app-%d-functional-test/", i%100, i/100)
 		for _, name := range []string{"namespace.yaml", "platform-config.yaml", "reconciler.yaml"} {
-			edits = append(edits, treeEdit{folder + name, blobID(folder + name)})
+			edits = append(edits, treeEdit{path: folder + name, blob: blobID(folder + name)})
 		}
 	}
 	slices.SortFunc(edits, func(a, b treeEdit) int { return cmp.Compare(a.path, b.path) })

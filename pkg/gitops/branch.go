@@ -1,0 +1,182 @@
+package gitops
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Branch is a branch as it was when it was opened, for one commit on top of it.
+type Branch struct {
+	// At is the repository in normal form, after replacements: where it really is.
+	At string
+	// Branch is its name; Head is that of the branch that a pull request into it would be from, and empty if the
+	// commit goes to the branch itself.
+	Branch, Head string
+	// Tip is the commit that it is at, and FS what is in that.
+	Tip string
+	FS  fs.FS
+
+	reader *Reader
+	repo   repository
+	tips   map[string]plumbing.Hash
+	tip    plumbing.Hash
+	onto   commitObject
+}
+
+// OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
+// default one; ref.Commit and ref.Path are not looked at. head is the branch that a pull request would be from: it
+// need not exist, and is empty for none. The error is an *Error.
+func (r *Reader) OpenBranch(ctx context.Context, ref model.Ref, head string) (*Branch, error) {
+	r.prepare([]model.Ref{ref})
+	at, err := r.locate(ref)
+	if err != nil {
+		return nil, r.clean(err)
+	}
+	b := &Branch{At: at.read, Branch: ref.Branch, Head: head, reader: r}
+	if err := b.open(ctx, at, ref.Role); err != nil {
+		return nil, r.clean(at.explain(err))
+	}
+	return b, nil
+}
+
+func (b *Branch) open(ctx context.Context, at location, role model.Role) error {
+	if err := b.find(ctx, at, role); err != nil {
+		return err
+	}
+	if b.Head == b.Branch {
+		return problem(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
+			hint("give the branch of the pull request another name")
+	}
+	onto, err := b.repo.commitAt(ctx, b.tip)
+	if err != nil {
+		return err
+	}
+	b.onto, b.Tip = onto, b.tip.String()
+	b.FS = newTreeFS(ctx, b.repo.treesAt(b.tip), onto)
+	return nil
+}
+
+// find finds the tips of the branches.
+func (b *Branch) find(ctx context.Context, at location, role model.Role) error {
+	if !at.address.local() {
+		m, err := b.reader.remoteNow(ctx, at, role)
+		if err != nil {
+			return err
+		}
+		b.repo, b.tips = m, m.branches
+		b.tip, b.Branch, err = m.tip(b.Branch)
+		return err
+	}
+	opened, err := b.reader.openAt(ctx, at)
+	if err != nil {
+		return err
+	}
+	if opened.folder != nil {
+		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
+			hint("give a repository, such as a bare one")
+	}
+	b.repo = opened.repo
+	return b.findLocal(ctx, opened.repo)
+}
+
+func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
+	repo.reindex()
+	if b.tips, err = repo.tipsNow(ctx); err != nil {
+		return err
+	}
+	if b.Branch == "" {
+		b.Branch = repo.checkedOut()
+	}
+	if tip, found := b.tips[b.Branch]; found {
+		b.tip = tip
+		return nil
+	}
+	if found, err := repo.findBranch(b.Branch); err == nil && found.remote != "" {
+		return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", repo.name, b.Branch).
+			hint("give the repository that it was cloned from")
+	}
+	return noBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
+}
+
+// Committed is what became of an Edit.
+type Committed struct {
+	// Pushed says that the commit was pushed in this run; otherwise there was nothing to do.
+	Pushed bool
+	// Branch has the edit, at Commit, whose tree is Tree.
+	Branch, Commit, Tree string
+}
+
+// Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
+// What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
+// error wraps ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
+// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author returned.
+func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
+	made, err := edit.contents(b)
+	if err != nil {
+		return Committed{}, b.reader.clean(err)
+	}
+	if made.tree == b.onto.tree {
+		return Committed{Branch: b.Branch, Commit: b.Tip, Tree: made.tree.String()}, nil
+	}
+	if b.Head != "" {
+		already, err := b.proposed(ctx, edit, made.tree)
+		if err != nil {
+			return Committed{}, b.reader.clean(err)
+		}
+		if already != nil {
+			return *already, nil
+		}
+	}
+	commit, err := edit.commit(ctx, b, made)
+	if err != nil {
+		return Committed{}, err
+	}
+	return b.push(ctx, commit)
+}
+
+// proposed returns the tip of Head if merging that gives a tree, and nil if it does not. It is an error if somebody
+// else's commits would have to be overwritten.
+func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*Committed, error) {
+	environment := ""
+	if made, ours := ParseTrailers(edit.Message); ours {
+		environment = made.Environment
+	}
+	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	if len(left.foreign) > 0 && !edit.Force {
+		return nil, left.foreignError(b.At, b.Head)
+	}
+	already, err := left.givesAlready(ctx, b.repo, b.tip, tree)
+	if err != nil || !already {
+		return nil, err
+	}
+	return &Committed{Branch: b.Head, Commit: left.tip.String(), Tree: tree.String()}, nil
+}
+
+// push pushes a commit to where it belongs.
+func (b *Branch) push(ctx context.Context, commit candidate) (Committed, error) {
+	order := b.order(commit)
+	if err := b.reader.net.push(ctx, b.repo, order); err != nil {
+		return Committed{}, b.reader.clean(err)
+	}
+	to := order.updates[0]
+	b.reader.moved(b.repo, to)
+	return Committed{Pushed: true, Branch: to.branch, Commit: commit.id.String(), Tree: commit.tree.String()}, nil
+}
+
+func (b *Branch) order(commit candidate) pushOrder {
+	order := pushOrder{pack: commit.write, purpose: toPromote, updates: []refUpdate{{b.Branch, b.tip, commit.id}}}
+	if b.Head != "" {
+		order.purpose, order.updates = toPropose, []refUpdate{{b.Head, b.tips[b.Head], commit.id}}
+		order.unmoved = map[string]plumbing.Hash{b.Branch: b.tip}
+	}
+	return order
+}

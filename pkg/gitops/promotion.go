@@ -1,0 +1,57 @@
+package gitops
+
+import "strings"
+
+// promotedTrailer names the commit that a commit of ours promotes.
+const promotedTrailer = "Kalypso-Promoted"
+
+// Promotion is a promotion as its commit tells it. What that says depends on nothing else.
+type Promotion struct {
+	// Version is that of kalypso, as `kalypso version` prints it.
+	Version     string
+	Environment string
+	// Commit is the full id of what is promoted, Before of what the environment had; empty if it had nothing.
+	Commit, Before string
+	// Subject is the first line of the message of Commit, a stranger's text; empty if it is not known.
+	Subject string
+	// Rollback says that Commit is older than Before, on purpose.
+	Rollback bool
+}
+
+// shortID is how many digits of a commit a subject shows.
+const shortID = 12
+
+// PromotionSubject is the subject of the commit of a promotion, and the title of its pull request.
+func PromotionSubject(p Promotion) string {
+	commit, environment := plainText(firstDigits(p.Commit)), plainText(p.Environment)
+	if p.Rollback {
+		return "Roll " + environment + " back to " + commit
+	}
+	return "Promote " + commit + " to " + environment
+}
+
+// PromotionMessage is the message of the commit of a promotion. It ends in the trailers that ParseTrailers reads, by
+// which it is ours, and in the whole id of what is promoted.
+func PromotionMessage(p Promotion) string {
+	var b strings.Builder
+	b.WriteString(PromotionSubject(p) + "\n\n")
+	if p.Subject != "" {
+		b.WriteString(plainText(firstDigits(p.Commit)) + ": " + plainText(p.Subject) + "\n")
+	}
+	if p.Before != "" {
+		b.WriteString("Before, it had " + plainText(firstDigits(p.Before)) + ".\n\n")
+	} else {
+		b.WriteString("Nothing was promoted to it before.\n\n")
+	}
+	b.WriteString(Provenance{Version: p.Version, Environment: p.Environment}.trailers())
+	trailer(&b, promotedTrailer, escape(p.Commit, ""))
+	return b.String()
+}
+
+// firstDigits shortens the id of a commit; anything else stays as it is.
+func firstDigits(commit string) string {
+	if commitForm.MatchString(commit) {
+		return commit[:shortID]
+	}
+	return commit
+}
