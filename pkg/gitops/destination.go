@@ -72,7 +72,7 @@ func refuseShared(destinations []*Destination) {
 				d.Branch == first.Branch && cleanPath(d.Repo.Path.Value) == cleanPath(first.Repo.Path.Value) {
 				continue
 			}
-			report(&d.Diags, outputRef(d.Repo), problem(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+			report(&d.Diags, OutputRef(d.Repo), problem(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
 				d.Head, d.At, first.Repo.Name.Value).hint(hintDeploymentBranch))
 		}
 	}
@@ -85,7 +85,7 @@ func (r *Reader) openDestination(ctx context.Context, repo *model.GitOpsRepo, he
 	if d.Head == "" {
 		d.Head = DeploymentBranch(repo)
 	}
-	ref := outputRef(repo)
+	ref := OutputRef(repo)
 	r.prepare([]model.Ref{ref})
 	if err := d.open(ctx, ref); err != nil {
 		report(&d.Diags, ref, r.clean(err))

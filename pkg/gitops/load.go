@@ -187,13 +187,17 @@ func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration fun
 
 func noRegistration(int) *model.WorkloadRegistration { return nil }
 
-func (l *fleetLoad) readPlatform(ctx context.Context) bool {
-	e := l.environment
-	objects := l.read(ctx, []model.Ref{{
+// PlatformRef is the branch of an environment.
+func PlatformRef(e *model.Environment) model.Ref {
+	return model.Ref{
 		Repo: e.ControlPlane.Repo.Value, Branch: e.ControlPlane.Branch.Value, Path: e.ControlPlane.Path.Value,
 		Role: model.Platform, At: e.ControlPlane.Repo.At, BranchAt: e.ControlPlane.Branch.At, PathAt: e.ControlPlane.Path.At,
 		Subject: fmt.Sprintf("Environment %q", e.Name.Value),
-	}}, noRegistration)
+	}
+}
+
+func (l *fleetLoad) readPlatform(ctx context.Context) bool {
+	objects := l.read(ctx, []model.Ref{PlatformRef(l.environment)}, noRegistration)
 	if objects[0] == nil {
 		return false
 	}
@@ -205,7 +209,7 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 // checkOutputs refuses GitOps repositories that could never be read, before anything is.
 func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
-		ref := outputRef(repo)
+		ref := OutputRef(repo)
 		if _, err := l.reader.locate(ref); err != nil && !repo.Broken {
 			report(&l.diags, ref, l.reader.clean(err))
 		}

@@ -38,7 +38,7 @@ func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
 // ReadOutput reads one GitOps branch.
 func (r *Reader) ReadOutput(ctx context.Context, repo *model.GitOpsRepo) Output {
 	output := Output{Repo: repo}
-	ref := outputRef(repo)
+	ref := OutputRef(repo)
 	r.prepare([]model.Ref{ref})
 	source, err := r.read(ctx, ref, &output.Diags)
 	if err != nil {
@@ -61,12 +61,16 @@ func isNew(err error) bool {
 	return e.Rule == RuleBranchNotFound || e.Rule == RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
 }
 
-func outputRef(repo *model.GitOpsRepo) model.Ref {
+// OutputRef is the branch that a GitOpsRepo names.
+func OutputRef(repo *model.GitOpsRepo) model.Ref {
 	return model.Ref{
 		Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
 		Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
 	}
 }
+
+// OutputFolder is the folder that a GitOpsRepo names, "." for the root.
+func OutputFolder(repo *model.GitOpsRepo) string { return cleanPath(repo.Path.Value) }
 
 // below returns a folder of a tree. One that does not exist yet is empty.
 func below(tree fs.FS, folder string) fs.FS {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -98,11 +99,25 @@ func (h *Healthy) decode(d *decoder, n *yaml.Node, path *trail) {
 		d.wrongType(n, path, want)
 		return
 	}
-	inRange := h.Count >= 1 && h.Count <= mostClusters || h.Share >= percent && h.Share <= millionths
-	if !inRange {
+	if !h.inRange() {
 		*h = Healthy{At: h.At}
-		d.invalid(n, path, `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`)
+		d.invalid(n, path, hintHealthy)
 	}
+}
+
+const hintHealthy = `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`
+
+func (h *Healthy) inRange() bool {
+	return h.Count >= 1 && h.Count <= mostClusters || h.Share >= percent && h.Share <= millionths
+}
+
+// ParseHealthy reads a count or a percentage, as it can be written in an Environment.
+func ParseHealthy(text string) (Healthy, error) {
+	var h Healthy
+	if h.Count, h.Share = parseHealthy(text); !h.inRange() {
+		return Healthy{}, errors.New(hintHealthy)
+	}
+	return h, nil
 }
 
 var (

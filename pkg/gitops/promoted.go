@@ -1,0 +1,70 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// Promoted is what a commit of a GitOps branch says of its origin.
+type Promoted struct {
+	// Commit is that of the control plane's base branch, as full id; empty if nothing was ever promoted.
+	Commit string
+	// ClusterTypes are the folders of cluster types, in order.
+	ClusterTypes []string
+}
+
+// RuleInvalidTracking is a file Promoted_Commit_Id that holds something else than a commit.
+const RuleInvalidTracking = "invalid-tracking"
+
+// Promoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
+func (r *Reader) Promoted(ctx context.Context, repo *model.GitOpsRepo, commit string) (Promoted, error) {
+	ref := OutputRef(repo)
+	ref.Commit = commit
+	r.prepare([]model.Ref{ref})
+	source, err := r.read(ctx, ref, &diag.List{})
+	if err != nil {
+		return Promoted{}, r.clean(err)
+	}
+	tree := below(source.FS, cleanPath(repo.Path.Value))
+	text, err := fs.ReadFile(tree, render.TrackingFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Promoted{}, nil
+	case err != nil:
+		return Promoted{}, r.clean(fmt.Errorf("read %s: %w", render.TrackingFile, err))
+	}
+	out := Promoted{Commit: strings.ToLower(strings.TrimSpace(string(text)))}
+	if !isCommitID(out.Commit) {
+		return Promoted{}, problem(RuleInvalidTracking, "%s at %.12s holds %q, which is not the id of a commit", render.TrackingFile, commit, oneLine(out.Commit))
+	}
+	published, err := findPublished(tree)
+	if err != nil {
+		return Promoted{}, r.clean(err)
+	}
+	out.ClusterTypes = published.clusterTypes
+	return out, nil
+}
+
+// Where returns the place that a ref is really read from, after replacements, in normal form. The error is an *Error.
+func (r *Reader) Where(ref model.Ref) (string, error) {
+	at, err := r.locate(ref)
+	if err != nil {
+		return "", r.clean(err)
+	}
+	return at.read, nil
+}
+
+// IsCommit tells whether a text can be the id of a commit, or the beginning of one.
+func IsCommit(text string) bool {
+	return len(text) >= 7 && len(text) <= 40 && isHex(text)
+}
+
+// Main is the base branch of the control plane, once Environments has read it.
+func (l *Loader) Main() *model.Source { return l.main }
