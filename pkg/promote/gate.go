@@ -1,0 +1,131 @@
+package promote
+
+import (
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// The rules of what keeps a commit from being promoted.
+const (
+	// RuleNotOnBase is a commit that is not on the base branch.
+	RuleNotOnBase = "not-on-base"
+	// RuleOlderCommit is a commit that would take back what an environment has.
+	RuleOlderCommit = "older-commit"
+	// RuleGateClosed is a commit that an environment before has not deployed.
+	RuleGateClosed = "gate-closed"
+	// RuleGateUnknown is a gate of which nobody can say whether it is open.
+	RuleGateUnknown = "gate-unknown"
+)
+
+// Overrides are what a person decides about the guards.
+type Overrides struct {
+	// Unmerged promotes a commit that is not on the base branch.
+	Unmerged bool
+	// Rollback promotes one that takes back what the environment has.
+	Rollback bool
+	// SkipGates promotes one that the environments before have not deployed.
+	SkipGates bool
+}
+
+// facts are what the guards look at.
+type facts struct {
+	environment *model.Environment
+	base        string
+	commit      string
+	// onBase says that the commit is on the base branch.
+	onBase bool
+	// current is what the environment has; empty if nothing was ever promoted. currentAt is where that is written.
+	current   string
+	currentAt diag.Place
+	// relation is that of the commit seen from current, if both are on the base branch.
+	relation gitops.Relation
+	// currentOnBase says that current still is on it: a branch that was rewritten has lost it.
+	currentOnBase bool
+	// gates are those of the environments before.
+	gates []gate
+}
+
+// gate is the status of an environment before.
+type gate struct {
+	environment string
+	// open says that it has deployed the commit; unknown that nobody can say.
+	open, unknown bool
+	// status is what it says, if anything.
+	status Status
+}
+
+// guard returns what speaks against a promotion, all of it.
+func guard(f facts, o Overrides) diag.List {
+	var diags diag.List
+	guardBase(f, o, &diags)
+	guardOrder(f, o, &diags)
+	for _, g := range f.gates {
+		guardGate(f, g, o, &diags)
+	}
+	return diags
+}
+
+func guardBase(f facts, o Overrides, diags *diag.List) {
+	switch {
+	case f.onBase:
+	case o.Unmerged:
+		diags.Notice(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on %q, and is promoted all the same", f.commit, f.base))
+	default:
+		diags.Error(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on the branch %q of the control plane", f.commit, f.base),
+			diag.Hint("merge it first; --unmerged promotes it all the same"))
+	}
+}
+
+// guardOrder keeps a job that comes late from taking back what a newer one has promoted.
+func guardOrder(f facts, o Overrides, diags *diag.List) {
+	name := f.environment.Name.Value
+	if f.current == "" || o.Rollback {
+		return
+	}
+	if !f.currentOnBase {
+		diags.Notice(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is not on %q any more: what is older cannot be told",
+			name, f.current, f.base))
+		return
+	}
+	switch {
+	case !f.onBase: // where it belongs is not known, and a person has decided
+	case f.relation == gitops.Older:
+		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
+			diag.Hint("nothing needs to be done if another run came first; --rollback takes the environment back"))
+	case f.relation == gitops.Apart:
+		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
+			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; --rollback promotes this one all the same", f.base)))
+	}
+}
+
+func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
+	name := f.environment.Name.Value
+	switch {
+	case g.open:
+	case o.SkipGates:
+		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("%s goes on to %s although %s", short(f.commit), name, g.describe()))
+	case g.unknown:
+		diags.Error(RuleGateUnknown, f.environment.Name.At, fmt.Sprintf("whether %s has deployed %.12s is not known: %s", g.environment, f.commit, g.status.Description),
+			diag.Hint("--skip-gates promotes it all the same"))
+	default:
+		diags.Error(RuleGateClosed, f.environment.Name.At, fmt.Sprintf("%.12s must be deployed in %s before %s: %s", f.commit, g.environment, name, g.describe()),
+			diag.Hint(fmt.Sprintf("kalypso check-promote --env %s finds out whether it is; --skip-gates promotes it all the same", g.environment)))
+	}
+}
+
+// describe says what the status of a gate is.
+func (g gate) describe() string {
+	switch {
+	case g.unknown:
+		return fmt.Sprintf("nobody knows whether %s has deployed it", g.environment)
+	case g.status.State == "":
+		return fmt.Sprintf("it has no status %q", statusContext(g.environment))
+	default:
+		return fmt.Sprintf("its status %q is %s (%s)", statusContext(g.environment), g.status.State, g.status.Description)
+	}
+}
+
+func short(commit string) string { return fmt.Sprintf("%.12s", commit) }

@@ -1,0 +1,116 @@
+package promote
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// seen is what one fleet showed of one deployment.
+type seen struct {
+	fleet     string
+	wanted    string
+	sightings []Sighting
+	// newer are the commits among those reported that the branch got after the wanted one.
+	newer map[string]bool
+}
+
+// survey puts together what fleets have shown.
+func survey(all []seen, rules Rules) Look {
+	clusters := map[clusterKey]Cluster{}
+	for _, s := range all {
+		for _, sighting := range slices.SortedFunc(slices.Values(s.sightings), compareSightings) {
+			if !rules.counts(sighting) {
+				continue
+			}
+			c := s.cluster(sighting)
+			key := clusterKey{c.Fleet, c.Name}
+			if known, found := clusters[key]; found {
+				c = worse(known, c)
+			}
+			clusters[key] = c
+		}
+	}
+	look := Look{Clusters: make([]Cluster, 0, len(clusters))}
+	for _, c := range clusters {
+		look.Clusters = append(look.Clusters, c)
+		look.count(c.Standing)
+	}
+	slices.SortFunc(look.Clusters, func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
+	})
+	look.Missing = max(0, rules.Expect-len(clusters))
+	look.Need = rules.need(look.Total())
+	return look
+}
+
+// compareSightings is an order for those that are alike: fleets answer in any.
+func compareSightings(a, b Sighting) int {
+	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler),
+		cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Message, b.Message))
+}
+
+type clusterKey struct{ fleet, name string }
+
+// cluster is what a sighting says of its cluster.
+func (s seen) cluster(sighting Sighting) Cluster {
+	return Cluster{
+		Name: sighting.Cluster, Fleet: s.fleet, ClusterType: sighting.ClusterType, Commit: sighting.Commit,
+		Standing: s.standing(sighting), Message: sighting.Message,
+	}
+}
+
+// standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
+// has, tells nothing of this one.
+func (s seen) standing(sighting Sighting) Standing {
+	switch {
+	case sighting.Commit == "" || sighting.Commit != s.wanted && !s.newer[sighting.Commit]:
+		return Behind
+	case sighting.State == Compliant:
+		return Deployed
+	case sighting.State == Failed:
+		return Broken
+	default:
+		return Progressing
+	}
+}
+
+// worse returns a cluster as the worse of two reconcilers on it shows it.
+func worse(a, b Cluster) Cluster {
+	order := []Standing{Deployed, Progressing, Behind, Broken}
+	kind := a.ClusterType
+	if b.ClusterType != kind {
+		kind = "" // it has several
+	}
+	if slices.Index(order, b.Standing) > slices.Index(order, a.Standing) {
+		a = b
+	}
+	a.ClusterType = kind
+	return a
+}
+
+func (c *Counts) count(s Standing) {
+	switch s {
+	case Deployed:
+		c.Deployed++
+	case Progressing:
+		c.Progressing++
+	case Broken:
+		c.Failed++
+	default:
+		c.Behind++
+	}
+}
+
+// Seen is how many clusters there are.
+func (c Counts) Seen() int { return c.Deployed + c.Progressing + c.Behind + c.Failed }
+
+// Total is how many there are, or should be.
+func (c Counts) Total() int { return c.Seen() + c.Missing }
+
+// String counts the clusters in a few words: "27 of 30 clusters".
+func (c Counts) String() string {
+	return fmt.Sprintf("%d of %s", c.Deployed, diag.Plural(c.Total(), "cluster"))
+}

@@ -1,0 +1,95 @@
+package promote
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const (
+	wantedCommit = "1111111111111111111111111111111111111111"
+	newerCommit  = "2222222222222222222222222222222222222222"
+	olderCommit  = "3333333333333333333333333333333333333333"
+)
+
+func seenOf(fleet string, sightings ...Sighting) seen {
+	return seen{fleet: fleet, wanted: wantedCommit, sightings: sightings, newer: map[string]bool{newerCommit: true, olderCommit: false}}
+}
+
+// TestC4StandingOfACommit: a commit that the branch got later counts, one that it had before or never does not.
+func TestC4StandingOfACommit(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		commit string
+		state  State
+		want   Standing
+	}{
+		"deployed":               {wantedCommit, Compliant, Deployed},
+		"not healthy yet":        {wantedCommit, Pending, Progressing},
+		"failed":                 {wantedCommit, Failed, Broken},
+		"newer, deployed":        {newerCommit, Compliant, Deployed},
+		"newer, failed":          {newerCommit, Failed, Broken},
+		"older, healthy":         {olderCommit, Compliant, Behind},
+		"older, failed":          {olderCommit, Failed, Behind},
+		"nothing yet":            {"", Pending, Behind},
+		"nothing, and healthy":   {"", Compliant, Behind},
+		"of another branch":      {"4444444444444444444444444444444444444444", Compliant, Behind},
+		"a state nobody knows":   {wantedCommit, "Blessed", Progressing},
+		"the beginning of an id": {wantedCommit[:12], Compliant, Behind},
+	} {
+		got := survey([]seen{seenOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
+		assert.Equal(t, test.want, got.Clusters[0].Standing, name)
+	}
+}
+
+// TestC2DistinctClusters: what counts are clusters, not rows of an answer.
+func TestC2DistinctClusters(t *testing.T) {
+	t.Parallel()
+	deployed := Sighting{Cluster: "edge-1", Reconciler: "apps", ClusterType: "edge", Commit: wantedCommit, State: Compliant}
+	failed := Sighting{Cluster: "edge-1", Reconciler: "infra", ClusterType: "edge", Commit: wantedCommit, State: Failed, Message: "no space"}
+	other := Sighting{Cluster: "edge-2", Commit: olderCommit, State: Compliant}
+	look := survey([]seen{seenOf("azure", deployed, deployed, other), seenOf("flux", deployed), seenOf("azure", failed)}, Rules{Expect: 5})
+	assert.Equal(t, Counts{Deployed: 1, Behind: 1, Failed: 1, Missing: 2}, look.Counts)
+	assert.Equal(t, []Cluster{
+		{Name: "edge-1", Fleet: "azure", ClusterType: "edge", Commit: wantedCommit, Standing: Broken, Message: "no space"},
+		{Name: "edge-2", Fleet: "azure", Commit: olderCommit, Standing: Behind},
+		{Name: "edge-1", Fleet: "flux", ClusterType: "edge", Commit: wantedCommit, Standing: Deployed},
+	}, look.Clusters)
+	assert.Equal(t, 5, look.Need)
+}
+
+func TestWhoCounts(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Counts: func(clusterType string) bool { return clusterType == "cloud" }}
+	look := survey([]seen{seenOf(
+		"flux",
+		Sighting{Cluster: "a", ClusterType: "cloud", Commit: wantedCommit, State: Compliant},
+		Sighting{Cluster: "a", ClusterType: "edge", Commit: wantedCommit, State: Failed},
+		Sighting{Cluster: "b", ClusterType: "edge", Commit: olderCommit, State: Pending},
+		Sighting{Cluster: "c", Commit: olderCommit, State: Pending},
+	)}, rules)
+	assert.Equal(t, Counts{Deployed: 1, Behind: 1}, look.Counts, "one whose type is not known counts")
+	assert.Equal(t, []string{"a", "c"}, []string{look.Clusters[0].Name, look.Clusters[1].Name})
+}
+
+// TestSurveyOrder: the order in which a fleet answers means nothing.
+func TestSurveyOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	var sightings []Sighting
+	for range 60 {
+		sightings = append(sightings, Sighting{
+			Cluster: string(rune('a' + random.IntN(9))), Reconciler: string(rune('a' + random.IntN(3))),
+			ClusterType: []string{"", "edge", "cloud"}[random.IntN(3)],
+			Commit:      []string{"", wantedCommit, newerCommit, olderCommit}[random.IntN(4)],
+			State:       []State{Compliant, Pending, Failed}[random.IntN(3)],
+			Message:     string(rune('a' + random.IntN(26))),
+		})
+	}
+	want := survey([]seen{seenOf("flux", sightings...)}, Rules{})
+	for range 50 {
+		random.Shuffle(len(sightings), func(i, k int) { sightings[i], sightings[k] = sightings[k], sightings[i] })
+		assert.Equal(t, want, survey([]seen{seenOf("flux", sightings...)}, Rules{}))
+	}
+}

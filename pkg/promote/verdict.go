@@ -1,0 +1,70 @@
+package promote
+
+import "time"
+
+// Verdict is what came of waiting for a fleet.
+type Verdict string
+
+// The verdicts.
+const (
+	// Waiting: nothing is decided yet. With Rules.Once it is final.
+	Waiting Verdict = "waiting"
+	// Succeeded: enough clusters have deployed the commit.
+	Succeeded Verdict = "succeeded"
+	// Rejected: so many clusters have failed that the others are not enough.
+	Rejected Verdict = "failed"
+	// NoClusters: the time is up, and no cluster was ever registered.
+	NoClusters Verdict = "no-clusters"
+	// TimedOut: the time is up.
+	TimedOut Verdict = "timed-out"
+	// Unreachable: the time is up, and in the end the fleet could not be asked.
+	Unreachable Verdict = "unreachable"
+)
+
+// looksToSucceed is how often in a row enough clusters must be deployed: a fleet that has just got a commit may
+// report it before it finds out that it fails.
+const looksToSucceed = 2
+
+// judge makes a verdict of one look after the other.
+type judge struct {
+	rules   Rules
+	started time.Time
+	// good is how many looks in a row have shown enough clusters.
+	good int
+	// failing is since when too many have failed; zero if they have not.
+	failing time.Time
+}
+
+// see returns the verdict after a look at a time.
+func (j *judge) see(look Look, now time.Time) Verdict {
+	j.note(look, now)
+	switch {
+	case j.good >= looksToSucceed, j.good > 0 && j.rules.Once:
+		return Succeeded
+	case !j.failing.IsZero() && now.Sub(j.failing) >= j.rules.Grace:
+		return Rejected
+	case now.Sub(j.started) < j.rules.Timeout || j.rules.Once:
+		return Waiting
+	case look.Unasked != "":
+		return Unreachable
+	case look.Seen() == 0:
+		return NoClusters
+	default:
+		return TimedOut
+	}
+}
+
+// note counts how long things have been going well, or not.
+func (j *judge) note(look Look, now time.Time) {
+	if look.Unasked == "" && look.Deployed >= look.Need && look.Missing == 0 {
+		j.good++
+	} else {
+		j.good = 0
+	}
+	switch failed := look.Failed > 0 && look.Total()-look.Failed < look.Need; {
+	case !failed:
+		j.failing = time.Time{}
+	case j.failing.IsZero():
+		j.failing = now
+	}
+}

@@ -1,0 +1,150 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// lastLook is the least that a look may take, so that the one at the very end can still be answered.
+const lastLook = 10 * time.Second
+
+// Watch looks at fleets until they have deployed something, or it is clear that they do not.
+type Watch struct {
+	Fleets []Fleet
+	// Deployments are what is to be deployed: one for each GitOps repository.
+	Deployments []Deployment
+	Rules       Rules
+	// Newer tells whether the branch of a deployment has a commit, and got it after the wanted one. It is asked about
+	// each commit again as long as the answer is no.
+	Newer func(ctx context.Context, wanted Deployment, commit string) (bool, error)
+	// Now is the clock. Sleep waits, or until ctx is done, whose error it then returns.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Show is told what each look showed; nil tells nobody.
+	Show func(look Look)
+
+	newer map[newerKey]bool
+}
+
+type newerKey struct {
+	deployment Deployment
+	commit     string
+}
+
+// Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
+// temporary, what Newer returned, or that of ctx.
+func (w *Watch) Run(ctx context.Context) (Verdict, Look, error) {
+	w.newer = map[newerKey]bool{}
+	started := w.Now()
+	judge := judge{rules: w.Rules, started: started}
+	for {
+		look, wait, err := w.look(ctx, max(w.Rules.Timeout-w.Now().Sub(started), lastLook))
+		if err != nil {
+			return Waiting, look, err
+		}
+		now := w.Now()
+		verdict := judge.see(look, now)
+		if w.Show != nil {
+			w.Show(look)
+		}
+		if verdict != Waiting || w.Rules.Once {
+			return verdict, look, nil
+		}
+		pause := min(max(w.Rules.Interval, wait), started.Add(w.Rules.Timeout).Sub(now))
+		if err := w.Sleep(ctx, pause); err != nil {
+			return Waiting, look, err
+		}
+	}
+}
+
+// look asks all fleets once, for at most so long. wait is how long one of them asks to be left alone.
+func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait time.Duration, err error) {
+	all, errs := w.ask(ctx, within)
+	if ctx.Err() != nil {
+		return Look{}, 0, ctx.Err()
+	}
+	var unasked []string
+	for i, err := range errs {
+		var known *FleetError
+		switch {
+		case err == nil:
+		case !errors.As(err, &known) || !known.Temporary:
+			return Look{}, 0, err
+		default:
+			unasked, wait = append(unasked, w.nameOf(i)+": "+known.Message), max(wait, known.Wait)
+		}
+	}
+	for i := range all {
+		if err := w.learn(ctx, &all[i]); err != nil {
+			return Look{}, 0, err
+		}
+	}
+	seen := make([]seen, len(all))
+	for i, a := range all {
+		seen[i] = a.seen
+	}
+	look = survey(seen, w.Rules)
+	look.Unasked = strings.Join(unasked, "; ")
+	return look, wait, nil
+}
+
+// nameOf is the fleet that gave the i-th answer.
+func (w *Watch) nameOf(i int) string { return w.Fleets[i/len(w.Deployments)].String() }
+
+// asked is an answer and what it is about.
+type asked struct {
+	seen
+	deployment Deployment
+}
+
+// ask asks each fleet about each deployment, side by side.
+func (w *Watch) ask(ctx context.Context, within time.Duration) ([]asked, []error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	n := len(w.Fleets) * len(w.Deployments)
+	answers, errs := make([]asked, n), make([]error, n)
+	var group errgroup.Group
+	for i, fleet := range w.Fleets {
+		for k, deployment := range w.Deployments {
+			at := i*len(w.Deployments) + k
+			group.Go(func() error {
+				sightings, err := fleet.Look(ctx, deployment)
+				if err != nil && ctx.Err() != nil {
+					err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: err}
+				}
+				answers[at] = asked{seen{fleet: fleet.String(), wanted: deployment.Commit, sightings: sightings}, deployment}
+				errs[at] = err
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // no function returns an error
+	return answers, errs
+}
+
+// learn finds out which of the commits that were reported are newer than the wanted one.
+func (w *Watch) learn(ctx context.Context, a *asked) error {
+	a.newer = map[string]bool{}
+	for _, s := range a.sightings {
+		if s.Commit == "" || s.Commit == a.wanted || w.Newer == nil {
+			continue
+		}
+		key := newerKey{a.deployment, s.Commit}
+		if _, known := a.newer[s.Commit]; known {
+			continue
+		}
+		if !w.newer[key] {
+			newer, err := w.Newer(ctx, a.deployment, s.Commit)
+			if err != nil {
+				return err
+			}
+			w.newer[key] = newer
+		}
+		a.newer[s.Commit] = w.newer[key]
+	}
+	return nil
+}

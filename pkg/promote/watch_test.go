@@ -1,0 +1,175 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A clock that moves only when somebody sleeps.
+type clock struct{ now time.Time }
+
+func newClock() *clock { return &clock{time.Unix(1_700_000_000, 0)} }
+
+func (c *clock) time() time.Time { return c.now }
+
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d)
+	return ctx.Err()
+}
+
+// A scripted fleet answers look by look; the last answer stays.
+type scripted struct {
+	name  string
+	looks []answer
+	asked int
+}
+
+type answer struct {
+	sightings []Sighting
+	err       error
+	// before is what happens while it is asked.
+	before func()
+}
+
+func (f *scripted) String() string { return f.name }
+
+func (f *scripted) Look(context.Context, Deployment) ([]Sighting, error) {
+	a := f.looks[min(f.asked, len(f.looks)-1)]
+	f.asked++
+	if a.before != nil {
+		a.before()
+	}
+	return a.sightings, a.err
+}
+
+func sightingsOf(commit string, states ...State) answer {
+	var a answer
+	for i, state := range states {
+		a.sightings = append(a.sightings, Sighting{Cluster: fmt.Sprintf("cluster-%d", i+1), Commit: commit, State: state, Message: "message of " + string(state)})
+	}
+	return a
+}
+
+func newTestWatch(c *clock, fleets ...Fleet) *Watch {
+	return &Watch{
+		Fleets: fleets, Deployments: []Deployment{{Repo: "https://example.com/gitops", Branch: "dev", Path: ".", Commit: wantedCommit}},
+		Rules: Rules{Timeout: time.Minute, Interval: 5 * time.Second, Grace: 30 * time.Second},
+		Now:   c.time, Sleep: c.sleep,
+		Newer: func(_ context.Context, _ Deployment, commit string) (bool, error) { return commit == newerCommit, nil },
+	}
+}
+
+func TestWatchSucceeds(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	flux := &scripted{name: "flux", looks: []answer{sightingsOf(olderCommit, Compliant), sightingsOf(wantedCommit, Pending), sightingsOf(newerCommit, Compliant)}}
+	argo := &scripted{name: "argocd", looks: []answer{sightingsOf(wantedCommit, Compliant)}}
+	w := newTestWatch(c, flux, argo)
+	var shown []Counts
+	w.Show = func(look Look) { shown = append(shown, look.Counts) }
+	verdict, look, err := w.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, Succeeded, verdict)
+	assert.Equal(t, Counts{Deployed: 2}, look.Counts)
+	assert.Equal(t, []Counts{{Deployed: 1, Behind: 1}, {Deployed: 1, Progressing: 1}, {Deployed: 2}, {Deployed: 2}}, shown)
+	assert.Equal(t, 15*time.Second, c.now.Sub(newClock().now), "it waits between looks only")
+}
+
+// TestWatchTimesOutExactly: the last look is when the time is up, however the interval falls.
+func TestWatchTimesOutExactly(t *testing.T) {
+	t.Parallel()
+	for _, interval := range []time.Duration{time.Second, 7 * time.Second, time.Minute, time.Hour} {
+		c := newClock()
+		w := newTestWatch(c, &scripted{name: "flux", looks: []answer{sightingsOf(olderCommit, Compliant)}})
+		w.Rules.Interval = interval
+		verdict, _, err := w.Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, TimedOut, verdict)
+		assert.Equal(t, time.Minute, c.now.Sub(newClock().now), interval)
+	}
+}
+
+func TestWatchOnce(t *testing.T) {
+	t.Parallel()
+	fleet := &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Pending)}}
+	w := newTestWatch(newClock(), fleet)
+	w.Rules.Once = true
+	verdict, _, err := w.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, Waiting, verdict)
+	assert.Equal(t, 1, fleet.asked)
+}
+
+// TestC5FleetThatCannotBeAsked: what may pass is waited out, as long as the fleet says; what does not ends the watch.
+func TestC5FleetThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	busy := answer{err: &FleetError{Temporary: true, Wait: 20 * time.Second, Message: "too many requests"}}
+	t.Run("it passes", func(t *testing.T) {
+		t.Parallel()
+		c := newClock()
+		verdict, _, err := newTestWatch(c, &scripted{name: "azure", looks: []answer{busy, sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, Succeeded, verdict)
+		assert.Equal(t, 25*time.Second, c.now.Sub(newClock().now), "twenty for the fleet, five between two looks")
+	})
+	t.Run("it does not pass", func(t *testing.T) {
+		t.Parallel()
+		verdict, look, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, Unreachable, verdict)
+		assert.Contains(t, look.Unasked, "too many requests")
+		assert.Equal(t, 1, look.Deployed, "the others are shown")
+	})
+	t.Run("for good", func(t *testing.T) {
+		t.Parallel()
+		denied := &FleetError{Message: "you may not"}
+		fleet := &scripted{name: "azure", looks: []answer{{err: denied}}}
+		_, _, err := newTestWatch(newClock(), fleet).Run(t.Context())
+		require.ErrorIs(t, err, denied)
+		assert.Equal(t, 1, fleet.asked)
+	})
+	t.Run("an error that says nothing", func(t *testing.T) {
+		t.Parallel()
+		_, _, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{{err: errors.New("broken")}}}).Run(t.Context())
+		require.Error(t, err)
+	})
+}
+
+func TestWatchIsStopped(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	fleet := &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Pending), {before: cancel, err: context.Canceled}}}
+	_, _, err := newTestWatch(newClock(), fleet).Run(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 2, fleet.asked)
+}
+
+// TestWatchFlips: a fleet that flips between states is neither deployed nor failed.
+func TestWatchFlips(t *testing.T) {
+	t.Parallel()
+	var looks []answer
+	for range 20 {
+		looks = append(looks, sightingsOf(wantedCommit, Compliant), sightingsOf(wantedCommit, Failed), sightingsOf(olderCommit, Compliant), sightingsOf(wantedCommit, Pending))
+	}
+	verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, TimedOut, verdict)
+}
+
+// TestWatchAsksOfEachCommitUntilItIsKnown: a commit that came after the branch was read is asked about again.
+func TestWatchAsksOfEachCommitUntilItIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{sightingsOf(newerCommit, Compliant, Compliant, Compliant)}})
+	asked := 0
+	w.Newer = func(context.Context, Deployment, string) (bool, error) { asked++; return asked >= 3, nil }
+	verdict, _, err := w.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, Succeeded, verdict)
+	assert.Equal(t, 3, asked, "once in a look, and never again when it is known")
+}

@@ -1,0 +1,98 @@
+package promote
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// The descriptions of statuses. The first four are those of the seeds' workflows; what follows them says more.
+const (
+	descriptionPromoted  = "Promoted"
+	descriptionDeploying = "Deploying"
+	descriptionDeployed  = "Deployed"
+	descriptionFailed    = "Failed to deploy"
+	descriptionProposed  = "Promotion proposed"
+)
+
+// statusContext is what the statuses of an environment are called.
+func statusContext(environment string) string { return environment + " environment" }
+
+// words make the statuses of one environment.
+type words struct {
+	environment, targetURL string
+	// seed says no more than the seeds' workflows do, and says it in their way.
+	seed bool
+}
+
+func (w words) status(state StatusState, description string) Status {
+	return Status{Context: statusContext(w.environment), State: state, Description: cutDescription(description), TargetURL: w.targetURL}
+}
+
+func (w words) promoted() Status { return w.status(StatusPending, descriptionPromoted) }
+
+// proposed is a promotion that waits for a pull request.
+func (w words) proposed(number int) Status {
+	if number == 0 {
+		return w.status(StatusPending, descriptionProposed)
+	}
+	return w.status(StatusPending, fmt.Sprintf("%s in #%d", descriptionProposed, number))
+}
+
+func (w words) deploying() Status { return w.status(StatusPending, descriptionDeploying) }
+
+// waitsForPerson is a deployment that nobody but a person can judge.
+func (w words) waitsForPerson() Status {
+	return w.status(StatusPending, "Deploying: a person decides whether it is deployed")
+}
+
+// deployed is a success. goesOn tells whether the chain does.
+func (w words) deployed(counts string, goesOn bool) Status {
+	switch {
+	case w.seed && goesOn:
+		return w.status(StatusPending, descriptionDeployed)
+	case w.seed:
+		return w.status(StatusSuccess, descriptionDeployed)
+	default:
+		return w.status(StatusSuccess, descriptionDeployed+": "+counts)
+	}
+}
+
+// failed is a failure, with its reason.
+func (w words) failed(reason string) Status {
+	if w.seed {
+		return w.status(StatusFailure, descriptionFailed)
+	}
+	return w.status(StatusFailure, descriptionFailed+": "+reason)
+}
+
+// superseded is a commit that was overtaken before it was deployed.
+func (w words) superseded(by string) Status {
+	return w.status(StatusError, fmt.Sprintf("Superseded by %.7s", by))
+}
+
+// isDeployed tells whether a status says that a commit is deployed: the gate to what comes next.
+func isDeployed(s Status) bool {
+	return s.State == StatusSuccess || s.State == StatusPending && s.Description == descriptionDeployed
+}
+
+// find returns the status of an environment.
+func find(statuses []Status, environment string) (Status, bool) {
+	for _, s := range statuses { // the newest is first
+		if strings.EqualFold(s.Context, statusContext(environment)) {
+			return s, true
+		}
+	}
+	return Status{}, false
+}
+
+// cutDescription makes a text fit for a status: one line, not too long.
+func cutDescription(text string) string {
+	text = strings.Join(strings.Fields(diag.Safe(text)), " ")
+	if utf8.RuneCountInString(text) <= MaxDescription {
+		return text
+	}
+	return string([]rune(text)[:MaxDescription-1]) + "…"
+}
