@@ -70,6 +70,8 @@ type actionsReport struct {
 	results []actionsResult
 	// commits are those that were read; places link to them. The zero value knows none.
 	commits readCommits
+	// outputs are the outputs of the step; nil for those of results.
+	outputs []stepOutput
 }
 
 // actionsResult is what became of an environment in one GitOps repository. It is also an element of the
@@ -107,7 +109,7 @@ func (w *workflow) say(r actionsReport) error {
 	}
 	var errs []error
 	if w.outputFile != "" {
-		if err := writeOutputs(w.outputFile, r.results); err != nil {
+		if err := writeOutputs(w.outputFile, r); err != nil {
 			errs = append(errs, fmt.Errorf("write the outputs of the step: %w", err))
 		}
 	}

@@ -107,10 +107,13 @@ func formatOutputs(outputs []stepOutput, delimiter string) string {
 
 // writeOutputs appends the outputs of a run to the file of the runner. The delimiter cannot be guessed:
 // a value that held it could set other outputs (CVE-2022-35954).
-func writeOutputs(path string, results []actionsResult) error {
-	outputs, err := stepOutputs(results)
-	if err != nil {
-		return err
+func writeOutputs(path string, r actionsReport) error {
+	outputs := r.outputs
+	if outputs == nil {
+		var err error
+		if outputs, err = stepOutputs(r.results); err != nil {
+			return err
+		}
 	}
 	return appendTo(path, formatOutputs(outputs, "kalypso-"+rand.Text()))
 }

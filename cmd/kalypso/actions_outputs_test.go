@@ -124,8 +124,8 @@ func TestS13OutputsCannotBeForged(t *testing.T) {
 	hostile := publishedDev()
 	hostile.Branch = "x\nEND\nchanged=false\nkalypso-\nadmin<<EOF\nyes\nEOF"
 	hostile.Environment = "a\nchanged=false"
-	require.NoError(t, writeOutputs(path, []actionsResult{hostile}))
-	require.NoError(t, writeOutputs(path, []actionsResult{hostile}))
+	require.NoError(t, writeOutputs(path, actionsReport{results: []actionsResult{hostile}}))
+	require.NoError(t, writeOutputs(path, actionsReport{results: []actionsResult{hostile}}))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	got := parseOutputs(t, string(text))

@@ -20,8 +20,12 @@ type edges struct {
 	// stdout is for results, stderr for everything else.
 	stdout, stderr io.Writer
 	env            func(string) string
+	// environ are all environment variables as NAME=VALUE, for programs that are started; nil has none.
+	environ func() []string
 	// stdoutTerminal and stderrTerminal tell whether a person is looking.
 	stdoutTerminal, stderrTerminal bool
+	// stderrSize is that of the terminal that stderr is; nil, or zeros, if it is not known.
+	stderrSize func() (columns, rows int)
 	// workingDir is the folder that the command was started in.
 	workingDir func() (string, error)
 	// sleep waits, or until ctx is done, whose error it then returns.
@@ -40,9 +44,9 @@ type edges struct {
 // system returns the edges of the process.
 func system() *edges {
 	return &edges{
-		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv,
+		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv, environ: os.Environ,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now, version: version(),
+		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now, version: version(),
 	}
 }
 

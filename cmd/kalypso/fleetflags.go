@@ -33,27 +33,47 @@ type fleetFlags struct {
 
 	// publication are the flags of a run that publishes; nil if it only reads.
 	publication *publishFlags
+	// promotion are the flags of a run that promotes; nil if it does not.
+	promotion *promoteFlags
 	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
 	tokens *github.AppTokens
 }
 
+// add adds all of them, for a command that compiles.
 func (f *fleetFlags) add(cmd *cobra.Command, e *edges) {
+	f.addControlPlane(cmd, e)
+	f.addParsing(cmd)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.environments, "env", nil, "`environment` to compile (repeatable)")
+	flags.Lookup("env").Usage = "`environment` to compile (repeatable)"
+	flags.StringVar(&f.base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
+	flags.BoolVar(&f.worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
+	f.addTimeout(cmd)
+}
+
+// addControlPlane adds those that say what is read.
+func (f *fleetFlags) addControlPlane(cmd *cobra.Command, e *edges) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.environments, "env", nil, "`environment`")
 	flags.StringVar(&f.controlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "", "`branch` of the control plane that holds the Environments (default: its default branch, in a local path main)")
-	flags.StringVar(&f.base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
-	flags.BoolVar(&f.worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
-	flags.BoolVar(&f.ignoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
-	flags.StringArrayVar(&f.tenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 	flags.StringVar(&f.color, "color", "auto", "colour the output: `when` is auto, always or never")
 	addOutputFlag(cmd, &f.format)
 	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return f.completeEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
 	})
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addParsing adds those that say how it is read.
+func (f *fleetFlags) addParsing(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.ignoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
+	flags.StringArrayVar(&f.tenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+}
+
+func (f *fleetFlags) addTimeout(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 }
 
 // limits are the limits that --tenant-limit can change.

@@ -58,21 +58,31 @@ func (s *session) openPulls(ctx context.Context, destination *gitops.Destination
 }
 
 func (s *session) newForge(ctx context.Context, destination *gitops.Destination) (forge, error) {
-	at, found := gitHubServer(s.edges).Locate(destination.At)
+	known, err := s.connectForge(ctx, model.Output, destination.At)
+	if err == nil && known.repo == nil && known.note != "" {
+		known.note = fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+			destination.At, destination.Branch, destination.Head)
+	}
+	return known, err
+}
+
+// connectForge returns the GitHub repository that is at a place, in normal form. The note says why there is none
+// although it is on GitHub.
+func (s *session) connectForge(ctx context.Context, role model.Role, place string) (forge, error) {
+	at, found := gitHubServer(s.edges).Locate(place)
 	if !found {
 		return forge{}, nil
 	}
-	token, origin, err := s.reader.Credential(ctx, model.Output, destination.At)
+	token, origin, err := s.reader.Credential(ctx, role, place)
 	if err != nil {
 		return forge{}, err
 	}
 	if token == "" {
-		return forge{note: fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
-			destination.At, destination.Branch, destination.Head)}, nil
+		return forge{note: "there is no token for " + place}, nil
 	}
 	var source github.TokenSource = github.StaticToken(token)
 	if origin == gitops.AppOrigin { // which ends
-		source = s.flags.tokens.Source(model.Output, destination.At)
+		source = s.flags.tokens.Source(role, place)
 	}
 	client, err := github.New(github.Options{
 		API: at.API, GraphQL: at.GraphQL, Token: source, UserAgent: "kalypso/" + s.version,
@@ -96,9 +106,15 @@ func (s *session) notice(line string) { s.progress.phase(line) }
 // credential as. It depends on nothing else, so that the same output is the same commit.
 func (s *session) usualAuthor(ctx context.Context, destination *gitops.Destination) (gitops.Identity, error) {
 	known, err := s.knownForge(ctx, destination)
-	switch {
-	case err != nil:
+	if err != nil {
 		return gitops.Identity{}, err
+	}
+	return s.authorOf(ctx, known)
+}
+
+// authorOf is whoever GitHub knows the credential of a forge as.
+func (s *session) authorOf(ctx context.Context, known forge) (gitops.Identity, error) {
+	switch {
 	case known.origin == gitops.AppOrigin:
 		return s.flags.tokens.Bot(ctx, known.repo)
 	case s.isWorkflowToken(known.origin):

@@ -50,8 +50,11 @@ func (f *fleetFlags) appTokens(e *edges, progress *progress) (*github.AppTokens,
 
 // needs are the permissions that a run needs on the repositories of a role.
 func (f *fleetFlags) needs(role model.Role) github.Needs {
-	if role == model.Output && f.publication != nil {
+	switch {
+	case role == model.Output && f.publication != nil:
 		return f.publication.needs()
+	case f.promotion != nil && (role == model.Main || role == model.Platform || role == model.Base):
+		return f.promotion.needs()
 	}
 	return github.Needs{Required: map[string]string{"contents": "read"}}
 }

@@ -45,6 +45,21 @@ type publishing struct {
 // publish compiles the environments and publishes each of them. One that another run overtakes is
 // compiled again, from reading.
 func (s *session) publish(ctx context.Context, flags *renderOptions) error {
+	if err := s.publishUntilNewest(ctx, flags); err != nil {
+		return err
+	}
+	if err := s.finish(s.leftUnpublished()); err != nil {
+		return err
+	}
+	if flags.exitCode && s.changed() {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// publishUntilNewest publishes until nobody has been faster. What kept an environment from being published is in its
+// result.
+func (s *session) publishUntilNewest(ctx context.Context, flags *renderOptions) error {
 	options, err := flags.publishOptions()
 	if err != nil {
 		return err
@@ -70,12 +85,6 @@ func (s *session) publish(ctx context.Context, flags *renderOptions) error {
 	s.saveBodies(flags.saveBody)
 	if flags.reportIssues {
 		s.reportIssues(ctx)
-	}
-	if err := s.finish(s.leftUnpublished()); err != nil {
-		return err
-	}
-	if flags.exitCode && s.changed() {
-		return &exitError{code: exitChanges}
 	}
 	return nil
 }
@@ -161,16 +170,22 @@ func (s *session) publishResult(ctx context.Context, opts *publishing, result *r
 
 // report adds the reason why an environment could not be published somewhere.
 func (r *result) report(destination *gitops.Destination, err error) {
-	rule, hint := gitops.RuleRemoteFailed, ""
+	rule, hint := causeOf(err)
+	r.diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
+}
+
+// causeOf returns the rule of what a remote did not do, and what can be done about it.
+func causeOf(err error) (rule, hint string) {
 	var known *gitops.Error
 	var refused *github.Error
 	switch {
 	case errors.As(err, &known):
-		rule, hint = known.Rule, known.Hint
+		return known.Rule, known.Hint
 	case errors.As(err, &refused):
-		rule, hint = ruleGitHubFailed, refused.Hint
+		return ruleGitHubFailed, refused.Hint
+	default:
+		return gitops.RuleRemoteFailed, ""
 	}
-	r.diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
 }
 
 // publishTo publishes an environment to one destination.

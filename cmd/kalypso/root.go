@@ -25,11 +25,11 @@ const (
 // exitCodes explains them to people.
 const exitCodes = `Exit codes:
     0  done, or nothing to do
-    1  the model or the rendering is at fault, or what would be published
+    1  the model, the rendering or the fleet is at fault, or what would be published
     2  wrong usage
     3  a remote failed: network, permission, rate limit, lost races
     4  with --exit-code: there are changes
-    5  time is up (--timeout)
+    5  time is up (--timeout), or with --once it is too early
   130  interrupted (SIGINT)
   143  terminated (SIGTERM)
 `
@@ -101,7 +101,7 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nsee %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRender(e), newValidate(e), newVersion(e))
+	root.AddCommand(newRender(e), newValidate(e), newPromote(e), newCheckPromote(e), newVersion(e))
 	return root
 }
 

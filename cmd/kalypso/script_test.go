@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http/httptest"
@@ -19,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kalypso": main})
+	testscript.Main(m, map[string]func(){"kalypso": main, "clusters": clusters})
 }
 
 // TestScript runs the sessions in testdata/script against the real binary, real repositories and
@@ -141,4 +143,28 @@ func regexSub(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s: nothing matches %s", args[2], args[0])
 	}
 	ts.Check(os.WriteFile(path, []byte(after), 0o644))
+}
+
+// clusters is a program that stands for a fleet: "clusters edge-1 'edge-2=failed:no space' edge-3=pending@COMMIT" prints
+// what clusters say, as --fleet command: wants it. Without "@" they have what they are asked about.
+func clusters() {
+	type cluster struct {
+		Name    string `json:"name"`
+		Commit  string `json:"commit"`
+		State   string `json:"state"`
+		Message string `json:"message,omitempty"`
+	}
+	all := []cluster{}
+	for _, arg := range os.Args[1:] {
+		name, says, _ := strings.Cut(arg, "=")
+		says, commit, other := strings.Cut(says, "@")
+		if !other {
+			commit = os.Getenv("KALYPSO_FLEET_COMMIT")
+		}
+		state, message, _ := strings.Cut(says, ":")
+		all = append(all, cluster{name, commit, cmp.Or(state, "compliant"), message})
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"clusters": all}); err != nil {
+		os.Exit(1)
+	}
 }

@@ -18,9 +18,7 @@ type session struct {
 	reader       *gitops.Reader
 	compiler     *compiler
 	environments []*model.Environment
-	// known are all environments of the control plane, chosen or not.
-	known   []*model.Environment
-	results []*result
+	results      []*result
 	// diags are those of no environment; an environment's own are in its result.
 	diags diag.List
 	// destinations are where each environment is published.
@@ -36,7 +34,35 @@ type session struct {
 	// doing is what the run is about, for when it is stopped.
 	doing    string
 	progress *progress
+	// known are all environments of the control plane, as it was read last.
+	known []*model.Environment
+	// view is what the command shows of the run; nil for what became of the environments.
+	view view
 }
+
+// view is what a command shows of its run.
+type view interface {
+	// structured is the result for -o json.
+	structured(diags diag.List) any
+	// text writes the result for people.
+	text() error
+	// actions completes what is said in GitHub Actions.
+	actions(r actionsReport) actionsReport
+}
+
+// environmentsView shows what became of the environments.
+type environmentsView struct{ *session }
+
+func (v environmentsView) structured(diags diag.List) any { return newReport(v.session, diags) }
+
+func (v environmentsView) text() error {
+	if v.failed() && !v.listed {
+		return nil
+	}
+	return v.printText()
+}
+
+func (v environmentsView) actions(r actionsReport) actionsReport { return r }
 
 // result is what came of one environment.
 type result struct {
@@ -178,23 +204,25 @@ func (s *session) changed() bool {
 func (s *session) finish(without string) error {
 	diags, without := s.told(without)
 	s.progress.done()
+	view := s.view
+	if view == nil {
+		view = environmentsView{s}
+	}
 	if s.workflow != nil {
-		if err := s.workflow.say(s.actionsReport("kalypso", summarize(diags, without), diags)); err != nil {
+		if err := s.workflow.say(view.actions(s.actionsReport("kalypso", summarize(diags, without), diags))); err != nil {
 			fmt.Fprintf(s.stderr, "kalypso: %v\n", err) // what came of the run itself is more important
 		}
 	}
 	if s.flags.format != formatText {
-		if err := printStructured(s.stdout, s.flags.format, newReport(s, diags)); err != nil {
+		if err := printStructured(s.stdout, s.flags.format, view.structured(diags)); err != nil {
 			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 		}
 		return s.verdict()
 	}
 	printDiagnostics(s.stderr, diags, style(s.colourful(s.flags.color, s.stderrTerminal)))
 	s.printNotes()
-	if !s.failed() || s.listed {
-		if err := s.printText(); err != nil {
-			return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
-		}
+	if err := view.text(); err != nil {
+		return &exitError{exitModel, fmt.Errorf("write the result: %w", err)}
 	}
 	if summary := summarize(diags, without); summary != "" {
 		fmt.Fprintln(s.stderr, summary)

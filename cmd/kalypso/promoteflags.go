@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// promoteFlags are the flags of commands that promote.
+type promoteFlags struct {
+	publishFlags
+	pullRequest bool
+	render      bool
+	targetURL   string
+	overrides   promote.Overrides
+	// dispatch is the workflow that promotes instead; empty to promote here.
+	dispatch string
+}
+
+func (f *promoteFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.pullRequest, "pull-request", false, "propose the promotion with a pull request from promotion/ENVIRONMENT instead of pushing it")
+	flags.BoolVar(&f.render, "render", false, "then compile and publish what was promoted, as kalypso render does")
+	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote although an environment before has not deployed the commit")
+	flags.StringVar(&f.targetURL, "target-url", "", "`page` that the statuses of the commit link to (default: the run of the workflow)")
+	f.publishFlags.add(cmd)
+}
+
+// check finds wrong values.
+func (f *promoteFlags) check() error {
+	if f.targetURL != "" && !strings.HasPrefix(f.targetURL, "https://") && !strings.HasPrefix(f.targetURL, "http://") {
+		return usageError("--target-url %s: write a URL that begins with https://", f.targetURL)
+	}
+	if f.dispatch != "" && (f.render || f.pullRequest) {
+		return usageError("--dispatch lets a workflow promote, --render and --pull-request are for promoting here: give one of them")
+	}
+	if f.dispatch != "" && !strings.HasSuffix(f.dispatch, ".yaml") && !strings.HasSuffix(f.dispatch, ".yml") {
+		return usageError("--dispatch %s: write the file of a workflow, such as cd.yaml", f.dispatch)
+	}
+	return f.publishFlags.check()
+}
+
+// needs are the permissions on the control plane.
+func (f *promoteFlags) needs() github.Needs {
+	needs := github.Needs{Required: map[string]string{"contents": "write", "statuses": "write"}, Optional: map[string]string{}}
+	if f.pullRequest {
+		needs.Required["pull_requests"] = "write"
+	}
+	if f.dispatch != "" {
+		needs.Required["actions"] = "write"
+	}
+	return needs
+}
+
+// pageOfRun is what statuses link to: what the command line says, else the run of the workflow.
+func (f *promoteFlags) pageOfRun(env func(string) string) string {
+	server, repo, run := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"), env("GITHUB_RUN_ID")
+	if f.targetURL != "" || server == "" || repo == "" || run == "" {
+		return f.targetURL
+	}
+	return server + "/" + repo + "/actions/runs/" + run
+}
