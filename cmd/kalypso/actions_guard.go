@@ -121,5 +121,5 @@ func inertYAML(document []byte, result any) ([]byte, error) {
 		return document, nil
 	}
 	out, err := json.MarshalIndent(result, "", "  ")
-	return append(inertJSON(out), '\n'), err
+	return append(inertJSON(escapeControls(out)), '\n'), err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,14 +34,13 @@ func printStructured(w io.Writer, format string, result any) error {
 	if err := checkFormat(format); err != nil {
 		return err
 	}
-	var out []byte
-	var err error
-	if format == formatYAML {
-		if out, err = yaml.Marshal(result); err == nil {
+	out, err := json.MarshalIndent(result, "", "  ")
+	out = escapeControls(out)
+	if format == formatYAML && err == nil {
+		if out, err = yaml.JSONToYAML(out); err == nil {
 			out, err = inertYAML(out, result)
 		}
 	} else {
-		out, err = json.MarshalIndent(result, "", "  ")
 		out = append(inertJSON(out), '\n')
 	}
 	if err != nil {
@@ -48,6 +48,24 @@ func printStructured(w io.Writer, format string, result any) error {
 	}
 	_, err = w.Write(out)
 	return err
+}
+
+// escapeControls writes the control characters that JSON may hold as they are, which terminals obey and YAML refuses,
+// as JSON's escapes.
+func escapeControls(document []byte) []byte {
+	control := func(r rune) bool { return r >= 0x7f && r <= 0x9f || r == 0xfffe || r == 0xffff }
+	if !bytes.ContainsFunc(document, control) {
+		return document
+	}
+	var b bytes.Buffer
+	for _, r := range string(document) { // outside of strings there are none
+		if control(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.Bytes()
 }
 
 // diagnosticResult is a diagnostic in JSON.
