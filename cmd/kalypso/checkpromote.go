@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
@@ -37,8 +36,6 @@ type checkPromoteOptions struct {
 	postDeploy   string
 	seedStatuses bool
 	next         []string
-	// given tells which flags were given: what the Environment says counts where they were not.
-	given *pflag.FlagSet
 }
 
 func newCheckPromote(e *edges) *cobra.Command {
@@ -68,10 +65,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
   kalypso check-promote --env dev --fleet argocd:https://argocd.example.com --once -o json
   kalypso check-promote --env dev --fleet azure-resource-graph --dispatch cd.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts.given = cmd.Flags()
-			return runCheckPromote(cmd.Context(), e, opts)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCheckPromote(cmd.Context(), e, opts) },
 	}
 	opts.addControlPlane(cmd, e)
 	opts.addParsing(cmd)
@@ -178,6 +172,5 @@ const (
 	ruleNotDeployed  = "not-deployed"
 	ruleNoClusters   = "no-clusters"
 	ruleFleetUnasked = "fleet-unreachable"
-	ruleNoFleet      = "no-fleet"
 	rulePostDeploy   = "post-deploy"
 )

@@ -74,10 +74,7 @@ func runPromote(ctx context.Context, e *edges, opts *promoteOptions) error {
 		return err
 	}
 	defer run.close()
-	commit, err := run.defaultCommit(opts.commit)
-	if err != nil {
-		return err
-	}
+	commit := run.defaultCommit(opts.commit)
 	for _, environment := range run.environments {
 		run.promote(ctx, environment.Name.Value, promotionOf{commit: commit, dryRun: opts.dryRun})
 		if ctx.Err() != nil {
@@ -89,16 +86,16 @@ func runPromote(ctx context.Context, e *edges, opts *promoteOptions) error {
 
 // defaultCommit is the commit that a workflow runs for, if it was started by the base branch of the control plane;
 // else the newest there.
-func (r *promotionRun) defaultCommit(given string) (string, error) {
+func (r *promotionRun) defaultCommit(given string) string {
 	if given != "" {
-		return given, nil
+		return given
 	}
 	main := r.compiler.loader.Main()
 	repo, err := gitops.NormalURL(r.env("GITHUB_SERVER_URL") + "/" + r.env("GITHUB_REPOSITORY"))
 	if err == nil && repo == main.Repo && r.env("GITHUB_REF") == "refs/heads/"+main.Ref.Branch {
-		return r.env("GITHUB_SHA"), nil
+		return r.env("GITHUB_SHA")
 	}
-	return "", nil
+	return ""
 }
 
 // checkCommit finds what cannot be a commit.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -18,6 +19,8 @@ type promoteFlags struct {
 	overrides   promote.Overrides
 	// dispatch is the workflow that promotes instead; empty to promote here.
 	dispatch string
+	// given are the flags of the command; they tell which were given.
+	given *pflag.FlagSet
 }
 
 func (f *promoteFlags) add(cmd *cobra.Command) {
@@ -27,6 +30,38 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote although an environment before has not deployed the commit")
 	flags.StringVar(&f.targetURL, "target-url", "", "`page` that the statuses of the commit link to (default: the run of the workflow)")
 	f.publishFlags.add(cmd)
+	for _, name := range renderFlags() {
+		flags.Lookup(name).Usage = "with --render: " + flags.Lookup(name).Usage
+	}
+	for _, name := range pullRequestFlags() {
+		flags.Lookup(name).Usage = "with --pull-request or --render: " + flags.Lookup(name).Usage
+	}
+	f.given = flags
+}
+
+// renderFlags are those that mean something with --render only, if the command has them.
+func renderFlags() []string {
+	return []string{"allow-deletions", "branch", "create-branch", "direct", "ignore-kustomization", "recompile", "report-issues", "save-body", "tenant-limit"}
+}
+
+// pullRequestFlags are those about pull requests, of a promotion or of what is rendered.
+func pullRequestFlags() []string {
+	return []string{"assignee", "auto-merge", "draft", "force", "label", "reopen", "reviewer"}
+}
+
+// checkIdle refuses flags that would do nothing.
+func (f *promoteFlags) checkIdle() error {
+	for _, name := range renderFlags() {
+		if f.given.Changed(name) && !f.render {
+			return usageError("--%s is about what --render publishes: give both, or neither", name)
+		}
+	}
+	for _, name := range pullRequestFlags() {
+		if f.given.Changed(name) && !f.render && !f.pullRequest {
+			return usageError("--%s is about a pull request: give --pull-request or --render too", name)
+		}
+	}
+	return nil
 }
 
 // check finds wrong values.
@@ -39,6 +74,9 @@ func (f *promoteFlags) check() error {
 	}
 	if f.dispatch != "" && !strings.HasSuffix(f.dispatch, ".yaml") && !strings.HasSuffix(f.dispatch, ".yml") {
 		return usageError("--dispatch %s: write the file of a workflow, such as cd.yaml", f.dispatch)
+	}
+	if err := f.checkIdle(); err != nil {
+		return err
 	}
 	return f.publishFlags.check()
 }

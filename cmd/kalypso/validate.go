@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -40,6 +44,7 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 	defer session.close()
 	_, diags := promote.NewChain(session.known)
 	session.diags.Add(diags)
+	session.checkFleets()
 	for _, environment := range session.environments {
 		session.compile(ctx, environment, nil)
 	}
@@ -50,6 +55,22 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 		result.checkCounted()
 	}
 	return session.finish("")
+}
+
+// checkFleets reports fleets of which nobody knows how to ask them.
+func (s *session) checkFleets() {
+	for _, environment := range s.known {
+		if environment.Promotion == nil || environment.Promotion.Checks.LeftToPerson() {
+			continue
+		}
+		for _, text := range environment.Promotion.Checks.Fleets {
+			name, _, _ := strings.Cut(text.Value, ":")
+			if !slices.Contains(fleet.Names(), name) {
+				s.diags.Error("unknown-fleet", text.At, fmt.Sprintf("there is no kind of fleet %q", name),
+					diag.Hint(diag.DidYouMean(name, append(fleet.Names(), model.NoFleet))))
+			}
+		}
+	}
 }
 
 // checkCounted reports a promotion that asks about clusters of which there are none.

@@ -194,7 +194,7 @@ func (s *step) findBase(objects *model.Objects) {
 			continue
 		}
 		if s.base != nil {
-			s.out.Diags.Error("duplicate-name", base.Name.At, fmt.Sprintf("there is another BaseRepo %q", model.MainBase),
+			s.out.Diags.Error("duplicate-object", base.Name.At, fmt.Sprintf("there is another BaseRepo %q", model.MainBase),
 				diag.See(s.base.Name.At, "first defined here"))
 			return
 		}
