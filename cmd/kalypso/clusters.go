@@ -16,9 +16,9 @@ func countsLine(look promote.Look) string {
 }
 
 func countsWithoutReason(look promote.Look) string {
-	total := seen(look.Counts) + look.Missing
+	total := look.Total()
 	switch {
-	case seen(look.Counts) > 0:
+	case look.Seen() > 0:
 	case look.Unasked != "":
 		return "no cluster was seen" // there may be some
 	case look.Missing > 0:
@@ -53,9 +53,6 @@ func unaskedNote(look promote.Look) string {
 	}
 	return "; " + lineOf(look.Unasked, maxMessageColumns)
 }
-
-// seen is how many clusters there are.
-func seen(c promote.Counts) int { return c.Deployed + c.Progressing + c.Behind + c.Failed }
 
 // clusterCount writes a number of clusters: "1 cluster", "3,000 clusters".
 func clusterCount(n int) string {

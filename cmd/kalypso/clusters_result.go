@@ -43,7 +43,7 @@ type clusterResult struct {
 func newFleetResult(look promote.Look) fleetResult {
 	r := fleetResult{
 		Counts: countsResult{
-			Summary: countsLine(look), Clusters: seen(look.Counts) + look.Missing, Needed: look.Need,
+			Summary: countsLine(look), Clusters: look.Total(), Needed: look.Need,
 			Deployed: look.Deployed, Progressing: look.Progressing, Behind: look.Behind, Failed: look.Failed, Missing: look.Missing,
 		},
 		Unasked: dataOf(look.Unasked), Clusters: make([]clusterResult, 0, len(look.Clusters)),

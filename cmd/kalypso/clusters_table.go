@@ -169,7 +169,7 @@ func typeLines(clusters []promote.Cluster, o tableOptions) []string {
 	g := grid{titles: []string{"TYPE", "CLUSTERS", "DEPLOYED", "PROGRESSING", "BEHIND", "FAILED"}}
 	for _, name := range types {
 		c := counts[name]
-		row := []string{cmp.Or(wordOf(name, o.nameRoom()), "-"), thousands(seen(c))}
+		row := []string{cmp.Or(wordOf(name, o.nameRoom()), "-"), thousands(c.Seen())}
 		for _, n := range []int{c.Deployed, c.Progressing, c.Behind, c.Failed} {
 			row = append(row, thousands(n))
 		}

@@ -215,9 +215,13 @@ func (r *promotionRun) end(ctx context.Context) error {
 	return r.finish(r.leftUnpromoted())
 }
 
-// renderPromoted compiles and publishes the environments that have got a commit, or had it.
+// renderPromoted compiles and publishes the environments that have got a commit, or had it: a run before this one may
+// have been stopped in between.
 func (r *promotionRun) renderPromoted(ctx context.Context) error {
 	var names []string
+	if r.checked != nil && r.checked.State == promote.CheckDone && r.checked.promoted != "" {
+		names = r.chain.Next(r.checked.environment)
+	}
 	for _, outcome := range r.outcomes {
 		if outcome.Action == promote.ActionPromoted || outcome.Action == promote.ActionUnchanged {
 			names = append(names, outcome.Environment)

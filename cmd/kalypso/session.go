@@ -251,7 +251,7 @@ func verdict(diags diag.List) error {
 	for _, d := range diags {
 		switch {
 		case d.Severity != diag.Error:
-		case gitops.IsRemote(d.Rule), d.Rule == ruleLostRaces, d.Rule == ruleGitHubFailed:
+		case gitops.IsRemote(d.Rule), d.Rule == ruleLostRaces, d.Rule == ruleGitHubFailed, d.Rule == ruleFleetUnasked:
 			return &exitError{code: exitRemote}
 		case d.At.IsZero() && (d.Rule == gitops.RuleInvalidRepository || d.Rule == gitops.RuleRefusedURL):
 			code = exitUsage // the command line names what cannot be read

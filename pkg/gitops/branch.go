@@ -21,6 +21,9 @@ type Branch struct {
 	// Tip is the commit that it is at, and FS what is in that.
 	Tip string
 	FS  fs.FS
+	// Clone says that the repository is a clone with a work tree on this machine: others see what is pushed to it only
+	// after it is pushed on.
+	Clone bool
 
 	reader *Reader
 	repo   repository
@@ -81,7 +84,7 @@ func (b *Branch) find(ctx context.Context, at location, role model.Role) error {
 		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
 			hint("give a repository, such as a bare one")
 	}
-	b.repo = opened.repo
+	b.repo, b.Clone = opened.repo, opened.repo.workTree != ""
 	return b.findLocal(ctx, opened.repo)
 }
 

@@ -30,6 +30,10 @@ func (s *step) write(ctx context.Context) error {
 	if committed.Pushed {
 		s.out.Pushed = committed.Commit
 	}
+	if s.branch.Clone {
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is a clone: push %s to where it was cloned from, or give that with --control-plane",
+			s.out.Repo, committed.Branch))
+	}
 	if s.PullRequest {
 		if err := s.propose(ctx, committed); err != nil {
 			return err

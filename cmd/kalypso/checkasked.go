@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+)
+
+// newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
+// since it was read.
+func (c *checkRun) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
+	i := slices.Index(c.deployments, wanted)
+	output := &c.outputs[i]
+	has, err := output.history.Has(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	if !has {
+		if c.now().Sub(output.refreshed) < c.flags.interval {
+			return false, nil
+		}
+		output.refreshed = c.now()
+		if err := output.history.Refresh(ctx); err != nil {
+			return false, nil // it is asked again
+		}
+	}
+	relation, err := output.history.Relation(ctx, wanted.Commit, commit)
+	return relation == gitops.Newer, err
+}
+
+// earlier returns commits of the base branch that came before the promoted one.
+func (c *checkRun) earlier(ctx context.Context) ([]string, error) {
+	history, err := c.promoter.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return history.Line(ctx, c.promoted.Commit, maxEarlier)
+}
+
+// maxEarlier is how many commits of the base branch are looked at that may have been overtaken.
+const maxEarlier = 25
+
+// overtaken returns the promoted commit that the GitOps branch has by now, if that is another one.
+func (c *checkRun) overtaken(ctx context.Context) (string, error) {
+	for i := range c.outputs {
+		output := &c.outputs[i]
+		if err := output.history.Refresh(ctx); err != nil {
+			return "", err
+		}
+		if output.history.Tip() == output.commit {
+			continue
+		}
+		now, err := c.reader.Promoted(ctx, output.repo, output.history.Tip())
+		if err != nil {
+			return "", err
+		}
+		if now.Commit != "" && now.Commit != c.promoted.Commit {
+			return now.Commit, nil
+		}
+	}
+	return "", nil
+}
+
+// has tells whether an environment has the promoted commit or a newer one.
+func (c *checkRun) has(ctx context.Context, environment string) (promote.Possession, error) {
+	found := c.named(environment)
+	if found == nil {
+		return promote.HasOlder, fmt.Errorf("there is no environment %q any more", environment)
+	}
+	return c.promoter.Has(ctx, found, c.promoted.Commit)
+}
+
+// promoteNext promotes to an environment that comes next, or has a workflow do it.
+func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
+	if c.flags.dispatch == "" {
+		return c.promote(ctx, environment, promotionOf{commit: c.promoted.Commit, deployed: []string{c.environment.Name.Value}}), nil
+	}
+	outcome := promote.Outcome{Environment: environment, Commit: c.promoted.Commit, Action: promote.ActionDispatched}
+	if c.forge.repo == nil {
+		outcome.Action = promote.ActionRefused
+		return outcome, usageError("--dispatch: %s", c.promoter.NoStatuses)
+	}
+	err := c.forge.repo.Dispatch(ctx, c.flags.dispatch, c.compiler.loader.Main().Ref.Branch,
+		map[string]string{"environment": environment, "commit": c.promoted.Commit})
+	if err != nil {
+		outcome.Action = promote.ActionRefused
+		return outcome, err
+	}
+	c.outcomes = append(c.outcomes, outcome)
+	return outcome, nil
+}
+
+func (c *checkRun) runPostDeploy(ctx context.Context, look promote.Look) error {
+	c.begin("running the post-deployment command")
+	return fleet.PostDeploy(ctx, c.flags.postDeploy, fleet.PostDeployOptions{
+		Environ: c.allVariables(), Deployment: c.deployments[0], Promoted: c.promoted.Commit, Clusters: look.Seen(),
+		Stdout: c.stderr, Stderr: c.stderr,
+	})
+}

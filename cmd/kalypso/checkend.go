@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// end says what came of the check.
+func (c *checkRun) end(ctx context.Context, report promote.Report, err error) error {
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit) && exit.code == exitUsage:
+		return err
+	case ctx.Err() != nil:
+		return c.stopped(ctx)
+	}
+	if c.checked == nil {
+		c.checked = &checked{Report: report}
+	}
+	c.checked.environment, c.checked.promoted = c.environment.Name.Value, c.promoted.Commit
+	c.checked.deployments = c.deployments
+	c.noteUnseen()
+	c.explain(report, err)
+	if err := c.promotionRun.end(ctx); err != nil {
+		return err
+	}
+	if report.State == promote.CheckWaiting {
+		return &exitError{code: exitTimeUp}
+	}
+	return nil
+}
+
+// noteUnseen names the cluster types that no cluster was seen of. That may be right: nobody says how many there are.
+func (c *checkRun) noteUnseen() {
+	if c.checked.Look == nil || len(c.checked.Look.Clusters) == 0 {
+		return
+	}
+	seen := map[string]bool{}
+	for _, cluster := range c.checked.Look.Clusters {
+		if cluster.ClusterType == "" {
+			return // it may be of any
+		}
+		seen[cluster.ClusterType] = true
+	}
+	var unseen []string
+	for _, clusterType := range c.promoted.ClusterTypes {
+		if !seen[clusterType] && (c.rules.Counts == nil || c.rules.Counts(clusterType)) {
+			unseen = append(unseen, clusterType)
+		}
+	}
+	if len(unseen) > 0 {
+		c.checked.Notes = append(c.checked.Notes, "no cluster was seen of "+diag.Plural(len(unseen), "cluster type")+": "+strings.Join(unseen, ", "))
+	}
+}
+
+// explain turns what went wrong into diagnostics.
+func (c *checkRun) explain(report promote.Report, err error) {
+	at := c.environment.Name.At
+	var unasked *promote.FleetError
+	switch {
+	case errors.As(err, &unasked):
+		c.diags.Error(ruleFleetUnasked, at, c.reader.Scrub(unasked.Error()), diag.Hint(unasked.Hint))
+	case err != nil:
+		for _, err := range unjoined(err) {
+			rule, hint := causeOf(err)
+			c.diags.Error(rule, at, c.reader.Scrub(err.Error()), diag.Hint(hint))
+		}
+	}
+	if report.State != promote.CheckFailed || err != nil {
+		return
+	}
+	rule, hint := ruleNotDeployed, ""
+	switch report.Verdict {
+	case promote.TimedOut:
+		rule, hint = ruleTimeUp, "--timeout gives the fleet more time"
+	case promote.NoClusters:
+		rule, hint = ruleNoClusters, "--allow-no-clusters says that this is fine"
+	case promote.Unreachable:
+		rule = ruleFleetUnasked
+	case promote.Succeeded:
+		rule = rulePostDeploy
+	}
+	c.diags.Error(rule, at, fmt.Sprintf("%s has not deployed %.12s: %s", c.environment.Name.Value, c.promoted.Commit, diag.Safe(report.Reason)), diag.Hint(hint))
+}
+
+// unjoined returns the errors that were joined.
+func unjoined(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// fleets returns who is asked: what the command line says, else the Environment.
+func (c *checkRun) fleets() (fleets []promote.Fleet, byHand bool, err error) {
+	texts, from := c.flags.fleets, "--fleet"
+	if len(texts) == 0 {
+		from = "spec.promotion.checks.fleet"
+		for _, text := range c.checks().Fleets {
+			texts = append(texts, text.Value)
+		}
+	}
+	if len(texts) == 1 && texts[0] == model.NoFleet {
+		return nil, true, nil
+	}
+	for _, text := range texts {
+		asked, err := fleet.New(text, c.fleetOptions())
+		if err != nil {
+			return nil, false, usageError("%s %s: %w", from, text, err)
+		}
+		fleets = append(fleets, asked)
+	}
+	if len(fleets) == 0 {
+		return nil, false, usageError("say who knows what the clusters run with --fleet, or spec.promotion.checks.fleet of the Environment: %s",
+			strings.Join(append(fleet.Names(), "none"), ", "))
+	}
+	return fleets, false, nil
+}
+
+// checks are what the Environment says.
+func (c *checkRun) checks() model.Checks {
+	if c.environment.Promotion == nil {
+		return model.Checks{}
+	}
+	return c.environment.Promotion.Checks
+}
+
+// newRules puts together what the command line and the Environment say.
+func (c *checkRun) newRules() promote.Rules {
+	said := c.checks()
+	rules := promote.Rules{
+		AllowNone: c.flags.allowNone, Timeout: c.flags.wait, Interval: c.flags.interval, Grace: c.flags.grace, Once: c.flags.once,
+		Expect: said.Expect.Value, Need: said.Healthy.Of,
+	}
+	if !c.flags.given.Changed("timeout") && said.Timeout.Value > 0 {
+		rules.Timeout = said.Timeout.Value
+	}
+	if c.flags.expect > 0 {
+		rules.Expect = c.flags.expect
+	}
+	if c.flags.healthy != "" {
+		rules.Need = c.flags.atLeast.Of
+	}
+	if selector := said.ClusterTypes; len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
+		selected, diags := schedule.SelectClusterTypes(selector, c.objects.ClusterTypes)
+		c.diags.Add(diags)
+		names := map[string]bool{}
+		for _, clusterType := range selected {
+			names[clusterType.Name.Value] = true
+		}
+		rules.Counts = func(clusterType string) bool { return names[clusterType] }
+	}
+	return rules
+}

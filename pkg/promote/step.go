@@ -1,0 +1,234 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
+)
+
+// step is one promotion on its way.
+type step struct {
+	*Promoter
+	Request
+	out Outcome
+
+	branch *gitops.Branch
+	base   *model.BaseRepo
+	// files are those that change.
+	files    map[string][]byte
+	newest   time.Time
+	statuses []Status
+	facts    facts
+}
+
+func (s *step) run(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.gates, s.decide, s.write, s.tell} {
+		if err := part(ctx); err != nil || s.out.Diags.HasErrors() {
+			if s.out.Diags.HasErrors() {
+				s.out.Action = ActionRefused
+			}
+			return err
+		}
+		if s.out.Action == ActionNotPromotable || s.out.Action == ActionWaiting {
+			return nil
+		}
+	}
+	return nil
+}
+
+// open reads the branch of the environment.
+func (s *step) open(ctx context.Context) error {
+	objects, diags := s.Loader.Platform(ctx, s.Environment)
+	s.out.Diags.Add(diags)
+	if objects == nil {
+		return nil
+	}
+	s.out.Diags = onlyNeeded(s.out.Diags, objects)
+	head := ""
+	if s.PullRequest {
+		head = HeadBranch(s.Environment.Name.Value)
+	}
+	var err error
+	if s.branch, err = s.Reader.OpenBranch(ctx, gitops.PlatformRef(s.Environment), head); err != nil {
+		return err
+	}
+	s.newest = objects.Source.Committed
+	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
+	if s.branch.Tip != objects.Source.Commit {
+		return fmt.Errorf("branch %q: %w", s.branch.Branch, gitops.ErrMoved)
+	}
+	s.findBase(objects)
+	return nil
+}
+
+// onlyNeeded leaves out what is wrong with objects that promoting does not touch: rendering reports that.
+func onlyNeeded(diags diag.List, objects *model.Objects) diag.List {
+	if objects.Incomplete {
+		return diags // a BaseRepo may be in what could not be read
+	}
+	broken := map[diag.File]bool{}
+	for _, base := range objects.BaseRepos {
+		if base.Broken {
+			broken[*base.At.File] = true
+		}
+	}
+	var needed diag.List
+	for _, d := range diags {
+		if d.At.File != nil && broken[*d.At.File] {
+			needed = append(needed, d)
+		}
+	}
+	return needed
+}
+
+// resolve finds the commit.
+func (s *step) resolve(ctx context.Context) error {
+	history, err := s.History(ctx)
+	if err != nil {
+		return err
+	}
+	s.out.Commit, s.facts.onBase = s.Commit, true
+	switch {
+	case s.Commit == "":
+		s.out.Commit = history.Tip()
+	default:
+		if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
+			break
+		}
+		var known *gitops.Error
+		if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound || !isFullID(s.Commit) {
+			return err
+		}
+		s.out.Commit, s.facts.onBase = s.Commit, false
+		if s.Unmerged {
+			return s.exists(ctx)
+		}
+	}
+	return nil
+}
+
+// exists makes sure that the repository has a commit that is not on the base branch.
+func (s *step) exists(ctx context.Context) error {
+	main := s.Loader.Main()
+	ref := main.Ref
+	ref.Commit, ref.Branch = s.out.Commit, ""
+	_, err := s.Reader.CommitChanges(ctx, ref)
+	return err
+}
+
+func isFullID(commit string) bool {
+	if len(commit) != 40 {
+		return false
+	}
+	for _, c := range commit {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// compare finds out how the commit stands to what the environment has.
+func (s *step) compare(ctx context.Context) error {
+	s.facts.environment, s.facts.base = s.Environment, s.Loader.Main().Ref.Branch
+	s.facts.commit, s.facts.current = s.out.Commit, s.out.From
+	if s.base != nil {
+		s.facts.currentAt = s.base.Commit.At
+	}
+	if s.out.From == "" || s.out.From == s.out.Commit {
+		s.facts.currentOnBase = true
+		return nil
+	}
+	history, err := s.History(ctx)
+	if err != nil {
+		return err
+	}
+	if s.facts.currentOnBase, err = history.Has(ctx, s.out.From); err != nil || !s.facts.currentOnBase || !s.facts.onBase {
+		return err
+	}
+	s.facts.relation, err = history.Relation(ctx, s.out.From, s.out.Commit)
+	s.out.Newer = s.facts.relation == gitops.Older
+	return err
+}
+
+// gates reads what the environments before say.
+func (s *step) gates(ctx context.Context) error {
+	if s.Statuses != nil {
+		var err error
+		if s.statuses, err = s.Statuses.Statuses(ctx, s.out.Commit); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.Chain.Previous(s.Environment.Name.Value) {
+		g := gate{environment: name, unknown: s.Statuses == nil}
+		g.status, _ = find(s.statuses, name)
+		if g.unknown {
+			g.status.Description = s.NoStatuses
+		}
+		for _, deployed := range s.Deployed {
+			g.open = g.open || deployed == name
+		}
+		g.open = g.open || isDeployed(g.status)
+		s.facts.gates = append(s.facts.gates, g)
+	}
+	return nil
+}
+
+// decide refuses, or makes the new file.
+func (s *step) decide(context.Context) error {
+	if s.out.From == s.out.Commit {
+		s.out.Action = ActionUnchanged
+		return nil
+	}
+	refusals := guard(s.facts, s.Overrides)
+	if len(s.Deployed) > 0 && s.settles(refusals) {
+		return nil
+	}
+	s.out.Diags.Add(refusals)
+	if s.out.Diags.HasErrors() {
+		return nil
+	}
+	if s.base == nil {
+		return s.newBase()
+	}
+	s.out.File = s.base.At.File.Path
+	old, err := fs.ReadFile(s.branch.FS, s.out.File)
+	if err != nil {
+		return err
+	}
+	file, err := baserepo.SetCommit(old, s.base, s.out.Commit)
+	if err != nil {
+		return s.cannotEdit(err)
+	}
+	s.files = map[string][]byte{s.out.File: file}
+	return nil
+}
+
+// settles tells whether all that speaks against going on from a deployed environment is what happens every day: other
+// environments have to deploy the commit too, or there is a newer one.
+func (s *step) settles(refusals diag.List) bool {
+	if !refusals.HasErrors() {
+		return false
+	}
+	if s.out.Newer {
+		s.out.Action = ActionUnchanged
+		return true
+	}
+	for _, d := range refusals {
+		if d.Severity == diag.Error && d.Rule != RuleGateClosed {
+			return false
+		}
+	}
+	s.out.Action = ActionWaiting
+	for _, d := range refusals {
+		s.out.Notes = append(s.out.Notes, d.Message)
+	}
+	return true
+}

@@ -1,0 +1,92 @@
+package promote
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
+)
+
+// RuleForeignBase is a BaseRepo "main" that is not the base branch of the control plane.
+const RuleForeignBase = "foreign-base"
+
+// findBase finds the BaseRepo to be changed; none is fine.
+func (s *step) findBase(objects *model.Objects) {
+	for _, base := range objects.BaseRepos {
+		if base.Name.Value != model.MainBase {
+			continue
+		}
+		if s.base != nil {
+			s.out.Diags.Error("duplicate-object", base.Name.At, fmt.Sprintf("there is another BaseRepo %q", model.MainBase),
+				diag.See(s.base.Name.At, "first defined here"))
+			return
+		}
+		s.base = base
+	}
+	if s.base == nil || s.base.Broken {
+		return
+	}
+	main := s.Loader.Main()
+	s.out.From = strings.ToLower(s.base.Commit.Value)
+	if repo, err := gitops.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
+		s.out.Diags.Error(RuleForeignBase, s.base.Repo.At, fmt.Sprintf("BaseRepo %q is %s, not the control plane %s: its commits cannot be promoted",
+			model.MainBase, s.base.Repo.Value, main.Repo), diag.Hint("a BaseRepo of another name may hold further common data"))
+	}
+	if s.base.Branch.Value != main.Ref.Branch {
+		s.out.Diags.Error(RuleForeignBase, s.base.Branch.At, fmt.Sprintf("BaseRepo %q is on the branch %q, and commits of %q are promoted",
+			model.MainBase, s.base.Branch.Value, main.Ref.Branch), diag.Hint("--base-branch says which is meant"))
+	}
+}
+
+// cannotEdit reports a file that a person must change.
+func (s *step) cannotEdit(err error) error {
+	var edit *baserepo.EditError
+	if !errors.As(err, &edit) {
+		return err
+	}
+	at := edit.At
+	if at.IsZero() {
+		at = diag.Place{File: &diag.File{Repo: s.out.Repo, Branch: s.out.Branch, Path: s.out.File}}
+	}
+	s.out.Diags.Error(baserepo.RuleUnsafeEdit, at, edit.Message, diag.Hint(edit.Hint))
+	return nil
+}
+
+// baseFile is what a new BaseRepo is written to.
+const baseFile = "base-repo.yaml"
+
+// newBase makes the BaseRepo of an environment that nothing was ever promoted to.
+func (s *step) newBase() error {
+	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baseFile)
+	spec := s.newSpec()
+	old, err := fs.ReadFile(s.branch.FS, s.out.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.files = map[string][]byte{s.out.File: baserepo.New(spec)}
+		return nil
+	case err != nil:
+		return err
+	}
+	file, err := baserepo.Append(old, spec)
+	if err != nil {
+		return s.cannotEdit(err)
+	}
+	s.files = map[string][]byte{s.out.File: file}
+	return nil
+}
+
+// newSpec is that of a new BaseRepo, which names the control plane as its environment does.
+func (s *step) newSpec() baserepo.Spec {
+	main := s.Loader.Main()
+	spec := baserepo.Spec{Repo: s.Environment.ControlPlane.Repo.Value, Branch: main.Ref.Branch, Path: ".", Commit: s.out.Commit}
+	if !s.sharesRepo() {
+		spec.Repo = main.Repo
+	}
+	return spec
+}
