@@ -91,7 +91,9 @@ func (s *step) tell(ctx context.Context) error {
 		return nil
 	}
 	if s.Statuses == nil {
-		s.out.Notes = append(s.out.Notes, "no status is set on the commit: "+s.NoStatuses)
+		if len(s.Deployed) == 0 { // else the check has said so
+			s.out.Notes = append(s.out.Notes, "no status is set on the commit: "+s.NoStatuses)
+		}
 		return nil
 	}
 	words := words{environment: s.Environment.Name.Value, targetURL: s.TargetURL}

@@ -56,10 +56,14 @@ type clusterKey struct{ fleet, name string }
 
 // cluster is what a sighting says of its cluster.
 func (s seen) cluster(sighting Sighting) Cluster {
-	return Cluster{
+	c := Cluster{
 		Name: sighting.Cluster, Fleet: s.fleet, ClusterType: sighting.ClusterType, Commit: sighting.Commit,
-		Standing: s.standing(sighting), Message: sighting.Message,
+		Standing: s.standing(sighting),
 	}
+	if c.Standing != Deployed { // else it has nothing to explain
+		c.Message = sighting.Message
+	}
+	return c
 }
 
 // standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
