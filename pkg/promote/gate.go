@@ -95,7 +95,7 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	case f.relation == gitops.Older:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
 			diag.Hint("nothing needs to be done if another run came first; --rollback takes the environment back"))
-	case f.relation == gitops.Apart:
+	case f.relation == gitops.Apart, f.relation == gitops.Unknown:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
 			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; --rollback promotes this one all the same", f.base)))
 	}

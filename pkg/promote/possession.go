@@ -42,6 +42,12 @@ func (p *Promoter) Has(ctx context.Context, environment *model.Environment, comm
 		return HasOlder, err
 	}
 	relation, err := history.Relation(ctx, commit, current)
+	if err == nil && relation == gitops.Unknown { // it may be newer than what was read of the branch
+		if err := history.Refresh(ctx); err != nil {
+			return HasOlder, err
+		}
+		relation, err = history.Relation(ctx, commit, current)
+	}
 	if err == nil && relation == gitops.Newer {
 		return HasNewer, nil
 	}

@@ -99,7 +99,7 @@ func (s *step) resolve(ctx context.Context) error {
 	case s.Commit == "":
 		s.out.Commit = history.Tip()
 	default:
-		if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
+		if s.out.Commit, err = resolveNow(ctx, history, s.Commit); err == nil {
 			break
 		}
 		var known *gitops.Error
@@ -112,6 +112,19 @@ func (s *step) resolve(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// resolveNow resolves a commit, which may have been pushed since the branch was read.
+func resolveNow(ctx context.Context, history *gitops.History, commit string) (string, error) {
+	found, err := history.Resolve(ctx, commit)
+	var known *gitops.Error
+	if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound {
+		return found, err
+	}
+	if err := history.Refresh(ctx); err != nil {
+		return "", err
+	}
+	return history.Resolve(ctx, commit)
 }
 
 // exists makes sure that the repository has a commit that is not on the base branch.
@@ -150,11 +163,30 @@ func (s *step) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.facts.currentOnBase, err = history.Has(ctx, s.out.From); err != nil || !s.facts.currentOnBase || !s.facts.onBase {
+	if s.facts.currentOnBase, err = history.Has(ctx, s.out.From); err != nil {
 		return err
+	}
+	if !s.facts.currentOnBase {
+		return s.rewritten(ctx, history)
+	}
+	if !s.facts.onBase {
+		return nil
 	}
 	s.facts.relation, err = history.Relation(ctx, s.out.From, s.out.Commit)
 	s.out.Newer = s.facts.relation == gitops.Older
+	return err
+}
+
+// rewritten makes sure that a commit which the base branch did not have when it was read is not just newer: taken for one
+// that the branch has lost, it would be rolled back.
+func (s *step) rewritten(ctx context.Context, history *gitops.History) error {
+	if err := history.Refresh(ctx); err != nil {
+		return err
+	}
+	has, err := history.Has(ctx, s.out.From)
+	if has {
+		return fmt.Errorf("branch %q: %w", history.Branch(), gitops.ErrMoved)
+	}
 	return err
 }
 
