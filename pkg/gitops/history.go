@@ -214,11 +214,19 @@ func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (
 	return err == nil, is
 }
 
-// Resolve returns the full id of a commit on the branch, of which at least the first seven digits are given.
+// Resolve returns the full id of a commit on the branch, of which at least the first seven digits are given. If it is not
+// there the branch is read anew: the commit may have been pushed since.
 func (h *History) Resolve(ctx context.Context, abbreviation string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	id, err := h.resolve(ctx, strings.ToLower(strings.TrimSpace(abbreviation)))
+	text := strings.ToLower(strings.TrimSpace(abbreviation))
+	id, err := h.resolve(ctx, text)
+	var known *Error
+	if errors.As(err, &known) && known.Rule == RuleCommitNotFound && IsCommit(text) {
+		if err = h.refresh(ctx); err == nil {
+			id, err = h.resolve(ctx, text)
+		}
+	}
 	return id, h.explain(err)
 }
 

@@ -433,3 +433,20 @@ func TestHistoryOverSSH(t *testing.T) {
 		git(t, dir, "update-ref", "refs/heads/main", ids[1])
 	}
 }
+
+// TestResolveWhatWasJustPushed: a commit that came after the branch was read is found all the same, given whole or not.
+func TestResolveWhatWasJustPushed(t *testing.T) {
+	t.Parallel()
+	for _, digits := range []int{40, 10} {
+		server := gitopstest.NewServer(t)
+		url, ids, _ := history(t, server, "repo")
+		h := openHistory(t, url, nil)
+		_, err := h.Resolve(t.Context(), ids[0])
+		require.NoError(t, err)
+		next := git(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
+		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
+		got, err := h.Resolve(t.Context(), next[:digits])
+		require.NoError(t, err)
+		assert.Equal(t, next, got)
+	}
+}

@@ -99,7 +99,7 @@ func (s *step) resolve(ctx context.Context) error {
 	case s.Commit == "":
 		s.out.Commit = history.Tip()
 	default:
-		if s.out.Commit, err = resolveNow(ctx, history, s.Commit); err == nil {
+		if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
 			break
 		}
 		var known *gitops.Error
@@ -112,19 +112,6 @@ func (s *step) resolve(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// resolveNow resolves a commit, which may have been pushed since the branch was read.
-func resolveNow(ctx context.Context, history *gitops.History, commit string) (string, error) {
-	found, err := history.Resolve(ctx, commit)
-	var known *gitops.Error
-	if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound {
-		return found, err
-	}
-	if err := history.Refresh(ctx); err != nil {
-		return "", err
-	}
-	return history.Resolve(ctx, commit)
 }
 
 // exists makes sure that the repository has a commit that is not on the base branch.
