@@ -341,6 +341,19 @@ KALYPSO_SOURCE_TOKEN=t4
 `, got.said)
 }
 
+// TestActionPromotes: a commit is a value and no argument, whatever whoever starts a workflow writes into it.
+func TestActionPromotes(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"promote", "check-promote"} {
+		got := runAction(t, map[string]string{
+			"INPUT_COMMAND": command, "INPUT_ENV": "dev", "INPUT_COMMIT": "4c1f9e2\n--skip-gates", "INPUT_ARGS": "--fleet=none",
+			"INPUT_CONTROL_PLANE_TOKEN": "t3",
+		})
+		assert.Equal(t, "argument <"+command+">\nargument <--fleet=none>\nKALYPSO=PROGRAM\nKALYPSO_COMMIT=4c1f9e2\n"+
+			"KALYPSO_CONTROL_PLANE_TOKEN=t3\nKALYPSO_ENV=dev\n", got.said, command)
+	}
+}
+
 func TestActionKeepsWhatTheJobSays(t *testing.T) {
 	t.Parallel()
 	got := runAction(t, map[string]string{

@@ -17,6 +17,7 @@ import (
 
 // workflowStep is what workflows and composite actions have in common.
 type workflowStep struct {
+	Name  string            `json:"name"`
 	Uses  string            `json:"uses"`
 	Run   string            `json:"run"`
 	Shell string            `json:"shell"`
@@ -26,15 +27,34 @@ type workflowStep struct {
 
 // automation is a workflow or a composite action.
 type automation struct {
-	Permissions *any `json:"permissions"`
-	Jobs        map[string]struct {
-		Steps []workflowStep `json:"steps"`
-	} `json:"jobs"`
-	Inputs  map[string]struct{} `json:"inputs"`
-	Outputs map[string]struct{} `json:"outputs"`
-	Runs    struct {
+	// On is what starts a workflow. YAML 1.1, as it is read here, takes the key for a boolean.
+	On          workflowEvents         `json:"true"`
+	Permissions *any                   `json:"permissions"`
+	Concurrency *concurrency           `json:"concurrency"`
+	Jobs        map[string]workflowJob `json:"jobs"`
+	Inputs      map[string]struct{}    `json:"inputs"`
+	Outputs     map[string]struct{}    `json:"outputs"`
+	Runs        struct {
 		Steps []workflowStep `json:"steps"`
 	} `json:"runs"`
+}
+
+type workflowJob struct {
+	Permissions map[string]string `json:"permissions"`
+	Concurrency *concurrency      `json:"concurrency"`
+	Steps       []workflowStep    `json:"steps"`
+}
+
+type workflowEvents struct {
+	Push             map[string]any `json:"push"`
+	WorkflowDispatch struct {
+		Inputs map[string]struct{} `json:"inputs"`
+	} `json:"workflow_dispatch"`
+}
+
+type concurrency struct {
+	Group            string `json:"group"`
+	CancelInProgress any    `json:"cancel-in-progress"`
 }
 
 func (a automation) steps() []workflowStep {

@@ -34,6 +34,7 @@ case $auto_merge in
 esac
 
 give KALYPSO_ENV "$(take ENV)"
+give KALYPSO_COMMIT "$(take COMMIT)"
 give KALYPSO_CONTROL_PLANE "$(take CONTROL_PLANE)"
 give KALYPSO_ALLOW_DELETIONS "$(take ALLOW_DELETIONS)"
 give KALYPSO_AUTO_MERGE "$auto_merge"
