@@ -12,12 +12,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// another is a press with the same repositories and open pull requests. Both know what a run makes of the same
-// repositories.
+// another is a press with the same repositories, open pull requests and statuses. Both know what a run makes of the
+// same repositories.
 func (p *press) another() *press {
 	p.t.Helper()
 	other := newPress(p.t, p.root, p.served[:len(p.served)-1]...)
-	other.books, other.flags = p.books, p.flags
+	other.books, other.command, other.flags, other.variables = p.books, p.command, p.flags, p.variables
+	other.moves = p.moves
+	other.move(func() {})
+	if p.clock != nil {
+		other.clock = newClock()
+	}
+	for _, name := range p.served {
+		for _, status := range p.api.Repo("acme/" + name).AllStatuses() {
+			other.api.Repo("acme/" + name).SetStatus(status)
+		}
+	}
 	for _, pull := range p.repo.OpenPulls() {
 		other.repo.OpenPull(githubtest.Pull{
 			Issue: githubtest.Issue{Title: pull.Title, Body: pull.Body, Author: pull.Author, Labels: pull.Labels}, Head: pull.Head, Base: pull.Base,

@@ -47,8 +47,14 @@ type press struct {
 	said    []string
 	// served are the repositories that are read over http. All others are read from their folder.
 	served []string
-	// flags are given to every run.
-	flags []string
+	// command is what runs do; nil for "render --env dev". flags are given to every run.
+	command, flags []string
+	// variables are in the environment of every run, beside what runs need.
+	variables map[string]string
+	// clock is that of runs in this process; nil for that of the machine, and sleeping that takes no time.
+	clock *aClock
+	// moves tells of a reference, such as "gitops refs/heads/dev", whether it is for runs to move.
+	moves func(ref string) bool
 	// sound are the references of the GitOps repository when it was last checked.
 	sound string
 }
@@ -97,6 +103,7 @@ func tokenOf(who string) string { return who + secret }
 func newPress(t testing.TB, from string, served ...string) *press {
 	t.Helper()
 	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: slices.Concat(served, []string{"gitops"})}
+	p.moves = func(ref string) bool { return strings.HasPrefix(ref, "gitops refs/heads/deployment/") }
 	copyRepos(t, from, p.root)
 	p.api = githubtest.NewServer(t, githubtest.Options{})
 	for _, name := range p.served {
@@ -276,9 +283,13 @@ func when(what string, n int, fault aFault) gate {
 	}
 }
 
-// args are the arguments of a run that publishes dev.
+// args are the arguments of a run.
 func (p *press) args(more ...string) []string {
-	args := []string{"render", "--env", "dev", "--control-plane", acme("control-plane")}
+	command := p.command
+	if command == nil {
+		command = []string{"render", "--env", "dev"}
+	}
+	args := slices.Concat(command, []string{"--control-plane", acme("control-plane")})
 	for _, repo := range p.served {
 		args = append(args, "--replace", acme(repo)+"="+p.url+"/acme/"+repo)
 	}
@@ -288,7 +299,18 @@ func (p *press) args(more ...string) []string {
 
 // environ is the environment of a run.
 func (p *press) environ(who string) map[string]string {
-	return map[string]string{"GITHUB_SERVER_URL": p.url, "GITHUB_API_URL": p.url, "GITHUB_TOKEN": tokenOf(who)}
+	all := map[string]string{"GITHUB_SERVER_URL": p.url, "GITHUB_API_URL": p.url, "GITHUB_TOKEN": tokenOf(who)}
+	maps.Copy(all, p.variables)
+	return all
+}
+
+// listOf writes an environment as processes have it.
+func listOf(environ map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		list = append(list, name+"="+environ[name])
+	}
+	return list
 }
 
 // run publishes, in this process, where waiting takes no time.
@@ -302,13 +324,18 @@ func (p *press) runAs(ctx context.Context, who string, more ...string) outcome {
 func (p *press) start(ctx context.Context, who string, args []string) outcome {
 	var stdout, stderr bytes.Buffer
 	environ := p.environ(who)
-	code := run(ctx, args, &edges{
+	e := &edges{
 		stdout: &stdout, stderr: &stderr, env: func(name string) string { return environ[name] },
+		environ:    func() []string { return append(listOf(environ), "PATH="+os.Getenv("PATH")) },
 		workingDir: func() (string, error) { return "", errors.New("there is none") },
 		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		now:        time.Now, version: "devel",
 		limits: gitops.Limits{Stall: time.Second}, // such as to be silent for a second takes a fault
-	})
+	}
+	if p.clock != nil {
+		e.sleep, e.now = p.clock.sleep, p.clock.now
+	}
+	code := run(ctx, args, e)
 	got := outcome{code, stdout.String(), stderr.String()}
 	p.heard(got)
 	return got
@@ -333,10 +360,7 @@ func (p *press) must(more ...string) outcome {
 func (p *press) process(who string, more ...string) (cmd *exec.Cmd, left func() []string) {
 	p.t.Helper()
 	home := p.t.TempDir()
-	var env []string
-	for name, value := range p.environ(who) {
-		env = append(env, name+"="+value)
-	}
+	env := listOf(p.environ(who))
 	for _, folder := range []string{"home", "tmp", "work"} {
 		require.NoError(p.t, os.Mkdir(filepath.Join(home, folder), 0o755))
 	}
@@ -379,7 +403,7 @@ func (p *press) refs() map[string]string {
 			refs[strings.TrimSuffix(filepath.Base(dir), ".git")+" "+name] = id
 		}
 	}
-	maps.DeleteFunc(refs, func(name, _ string) bool { return strings.HasPrefix(name, "gitops refs/heads/deployment/") })
+	maps.DeleteFunc(refs, func(name, _ string) bool { return p.moves(name) })
 	return refs
 }
 

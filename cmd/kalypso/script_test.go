@@ -145,26 +145,33 @@ func regexSub(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(after), 0o644))
 }
 
-// clusters is a program that stands for a fleet: "clusters edge-1 'edge-2=failed:no space' edge-3=pending@COMMIT" prints
+// clusters is a program that stands for a fleet: "clusters edge-1 'edge-2=failed:no space' edge-3=pending@COMMIT:why" prints
 // what clusters say, as --fleet command: wants it. Without "@" they have what they are asked about.
 func clusters() {
-	type cluster struct {
-		Name    string `json:"name"`
-		Commit  string `json:"commit"`
-		State   string `json:"state"`
-		Message string `json:"message,omitempty"`
-	}
 	all := []cluster{}
 	for _, arg := range os.Args[1:] {
-		name, says, _ := strings.Cut(arg, "=")
-		says, commit, other := strings.Cut(says, "@")
-		if !other {
-			commit = os.Getenv("KALYPSO_FLEET_COMMIT")
-		}
-		state, message, _ := strings.Cut(says, ":")
-		all = append(all, cluster{name, commit, cmp.Or(state, "compliant"), message})
+		all = append(all, newCluster(arg, os.Getenv("KALYPSO_FLEET_COMMIT")))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"clusters": all}); err != nil {
 		os.Exit(1)
 	}
+}
+
+// cluster is what a cluster says.
+type cluster struct {
+	Name    string `json:"name"`
+	Commit  string `json:"commit"`
+	State   string `json:"state"`
+	Message string `json:"message,omitempty"`
+}
+
+// newCluster reads NAME[=STATE[@COMMIT][:MESSAGE]]. Without a commit the cluster has the one that it is asked about.
+func newCluster(text, asked string) cluster {
+	name, says, _ := strings.Cut(text, "=")
+	says, message, _ := strings.Cut(says, ":")
+	state, commit, other := strings.Cut(says, "@")
+	if !other {
+		commit = asked
+	}
+	return cluster{name, commit, cmp.Or(state, "compliant"), message}
 }

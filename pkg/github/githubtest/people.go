@@ -282,6 +282,16 @@ func (r *Repo) Statuses(commit string) []Status {
 	return found
 }
 
+// AllStatuses are those of all commits, the oldest first.
+func (r *Repo) AllStatuses() []Status {
+	var all []Status
+	r.act(func() error {
+		all = slices.Clone(r.statuses)
+		return nil
+	})
+	return all
+}
+
 // NewestStatuses are the newest statuses of a commit, one for each context, the newest first.
 func (r *Repo) NewestStatuses(commit string) []Status {
 	var found []Status
