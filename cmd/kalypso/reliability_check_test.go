@@ -69,7 +69,7 @@ const trackingFile = ".github/tracking/Promoted_Commit_Id"
 
 // trackingOf are the files of a GitOps branch that were made from a commit.
 func trackingOf(commit string) gitopstest.Files {
-	return gitopstest.Files{trackingFile: commit + "\n", "edge/README.md": "Made by kalypso.\n", "docs/notes.md": "Somebody wrote this.\n"}
+	return gitopstest.Files{trackingFile: commit + "\n", "docs/notes.md": "Somebody wrote this.\n"}
 }
 
 // devToProd is dev, stage and prod, one after the other.
