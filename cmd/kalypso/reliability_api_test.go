@@ -30,6 +30,8 @@ type aClock struct {
 	mu    sync.Mutex
 	at    time.Time
 	slept []time.Duration
+	// wake is told for how long somebody is about to sleep; nil tells nobody.
+	wake func(d time.Duration)
 }
 
 // newClock begins with the time of the machine: the deadlines of contexts are by that.
@@ -42,6 +44,9 @@ func (c *aClock) now() time.Time {
 }
 
 func (c *aClock) sleep(ctx context.Context, d time.Duration) error {
+	if c.wake != nil {
+		c.wake(d)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(d)
