@@ -168,9 +168,9 @@ func passingFaults(now time.Time) map[string]passing {
 }
 
 // inject lets a request of a publication go wrong, and its next tries.
-func (h *hub) inject(faults []githubtest.Fault, request githubtest.Request) {
+func inject(server *githubtest.Server, faults []githubtest.Fault, request githubtest.Request) {
 	for _, fault := range faults {
-		h.Inject(fault, githubtest.First(1, func(r githubtest.Request) bool {
+		server.Inject(fault, githubtest.First(1, func(r githubtest.Request) bool {
 			return r.Number >= request.Number && r.String() == request.String()
 		}))
 	}
@@ -189,7 +189,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 					which := fmt.Sprintf("%s: %s: request %d, %s", p.name, name, request.Number, request)
 					h := p.hub(t)
 					f := passingFaults(h.clock.now())[name]
-					h.inject(f.faults, request)
+					inject(h.Server, f.faults, request)
 					got := h.render(p.args...)
 					assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
 					p.assertDone(h, which)
