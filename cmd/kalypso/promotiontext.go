@@ -49,8 +49,11 @@ func (p promotionPrinter) check(c *checked) {
 // verdict says in a line what a check has found.
 func (c *checked) verdict() string {
 	name := c.environment
-	if c.promoted == "" {
+	switch {
+	case c.promoted == "" && c.State == promote.CheckDone:
 		return name + ": nothing to do"
+	case c.promoted == "":
+		return name + " was not checked"
 	}
 	text := map[promote.CheckState]string{
 		promote.CheckDone:       "%s has deployed %.12s before: nothing to do",

@@ -75,7 +75,7 @@ func guardBase(f facts, o Overrides, diags *diag.List) {
 		diags.Notice(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on %q, and is promoted all the same", f.commit, f.base))
 	default:
 		diags.Error(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on the branch %q of the control plane", f.commit, f.base),
-			diag.Hint("merge it first; --unmerged promotes it all the same"))
+			diag.Hint("merge it first; kalypso promote --unmerged promotes it all the same"))
 	}
 }
 
@@ -94,10 +94,10 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	case !f.onBase: // where it belongs is not known, and a person has decided
 	case f.relation == gitops.Older:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
-			diag.Hint("nothing needs to be done if another run came first; --rollback takes the environment back"))
+			diag.Hint("nothing needs to be done if another run came first; kalypso promote --rollback takes the environment back"))
 	case f.relation == gitops.Apart, f.relation == gitops.Unknown:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
-			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; --rollback promotes this one all the same", f.base)))
+			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; kalypso promote --rollback promotes this one all the same", f.base)))
 	}
 }
 
