@@ -75,7 +75,7 @@ func (o stopStep) stop(p *press) {
 		assert.Equal(p.t, o.signal, status.Signal(), which)
 	} else {
 		assert.Equal(p.t, exitSignal+int(o.signal), cmd.ProcessState.ExitCode(), which)
-		assert.Regexp(p.t, `^(kalypso: pushed .*\n)?kalypso: interrupted\n$`, stderr.String(), which)
+		assert.Regexp(p.t, `^(\d+s: .*\n|kalypso: pushed .*\n)*kalypso: interrupted\n$`, stderr.String(), which)
 	}
 	assert.Empty(p.t, left(), which)
 	assert.ErrorIs(p.t, syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH, "a process is left: %s", which)
