@@ -7,7 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
 )
 
 // newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
@@ -96,7 +96,7 @@ func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote
 
 func (c *checkRun) runPostDeploy(ctx context.Context, look promote.Look) error {
 	c.begin("running the post-deployment command")
-	return fleet.PostDeploy(ctx, c.flags.postDeploy, fleet.PostDeployOptions{
+	return program.PostDeploy(ctx, c.flags.postDeploy, program.PostDeployOptions{
 		Environ: c.allVariables(), Deployment: c.deployments[0], Promoted: c.promoted.Commit, Clusters: look.Seen(),
 		Stdout: c.stderr, Stderr: c.stderr,
 	})

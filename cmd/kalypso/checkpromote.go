@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
 )
 
 // How long check-promote waits if nobody says otherwise.
@@ -115,7 +116,7 @@ func (o *checkPromoteOptions) check() error {
 		}
 	}
 	if o.postDeploy != "" {
-		if _, err := fleet.SplitCommand(o.postDeploy); err != nil {
+		if _, err := program.Split(o.postDeploy); err != nil {
 			return usageError("--post-deploy %s: %w", o.postDeploy, err)
 		}
 	}

@@ -63,7 +63,7 @@ func renderedAndSaid(t *testing.T, dir string, wrap func(*exec.Cmd)) (tree map[s
 	dir, err := filepath.Abs(dir)
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "out")
-	cmd := program(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
+	cmd := ourProgram(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
 	wrap(cmd)
 	got := finish(t, cmd)
 	require.Equal(t, exitDone, got.code, got.stderr)

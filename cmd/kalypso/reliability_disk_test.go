@@ -54,7 +54,7 @@ func renderHarvest(t *testing.T, dir, out string) *exec.Cmd {
 	t.Helper()
 	dir, err := filepath.Abs(dir)
 	require.NoError(t, err)
-	return program(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
+	return ourProgram(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
 }
 
 // TestR24DiskFull: there is no room for the output, or for so many files.
@@ -138,7 +138,7 @@ func TestR24StdoutFull(t *testing.T) {
 	for _, format := range []string{formatText, formatJSON, formatYAML} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)
-		cmd := program(t, acmeArgs(root, nil, "render", "--dry-run", "-o", format))
+		cmd := ourProgram(t, acmeArgs(root, nil, "render", "--dry-run", "-o", format))
 		cmd.Stdout = full
 		got := finish(t, cmd)
 		require.NoError(t, full.Close())
@@ -301,7 +301,7 @@ func TestR24LooseObjects(t *testing.T) {
 		_, err := gitopstest.Git(clone, args...)
 		require.NoError(t, err)
 	}
-	cmd := program(t, acmeArgs(root, map[string]string{"app-1": clone}, "validate"))
+	cmd := ourProgram(t, acmeArgs(root, map[string]string{"app-1": clone}, "validate"))
 	inShell("ulimit -n 64")(cmd)
 	got := finish(t, cmd)
 	assert.Equal(t, exitDone, got.code, got.stderr)

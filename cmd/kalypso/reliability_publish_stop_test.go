@@ -177,7 +177,7 @@ func TestR3StoppedWhileGitReceives(t *testing.T) {
 		pid := filepath.Join(t.TempDir(), "pid")
 		hook := fmt.Sprintf("#!/bin/sh\nuntil test -s %[1]s; do sleep 0.05; done\nkill -%[2]d $(cat %[1]s)\nuntil ! kill -0 $(cat %[1]s); do sleep 0.05; done\n", pid, signal)
 		require.NoError(t, os.WriteFile(filepath.Join(root, "gitops.git", "hooks", "pre-receive"), []byte(hook), 0o755))
-		cmd := program(t, acmeArgs(root, nil, "render"))
+		cmd := ourProgram(t, acmeArgs(root, nil, "render"))
 		require.NoError(t, cmd.Start())
 		require.NoError(t, os.WriteFile(pid, []byte(strconv.Itoa(cmd.Process.Pid)), 0o644))
 		_ = cmd.Wait() // how it ended is looked at below

@@ -178,7 +178,7 @@ func TestR1UnreachableHosts(t *testing.T) {
 			} else {
 				args = append(args, "--output-dir", out)
 			}
-			got := finish(t, program(t, args, "GODEBUG=netdns=go"))
+			got := finish(t, ourProgram(t, args, "GODEBUG=netdns=go"))
 			assert.Equal(t, exitRemote, got.code, "%s: %s", name, got.stderr)
 			assert.Contains(t, got.stderr, acme(repo)+" ", name)
 			assert.Contains(t, got.stderr, fault.want, name)

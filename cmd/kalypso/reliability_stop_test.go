@@ -44,7 +44,7 @@ func TestR25SignalWhileReading(t *testing.T) {
 			} else {
 				args = append(args, "--output-dir", out)
 			}
-			cmd := program(t, args)
+			cmd := ourProgram(t, args)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			require.NoError(t, cmd.Start())
@@ -126,7 +126,7 @@ func TestR25SignalAtAnyMoment(t *testing.T) {
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}
 	calls := 0
 	assertAllOrNothing(t, func(args []string, moment time.Duration) int {
-		cmd := program(t, args)
+		cmd := ourProgram(t, args)
 		require.NoError(t, cmd.Start())
 		time.Sleep(moment)
 		require.NoError(t, cmd.Process.Signal(signals[calls%2]))
@@ -172,7 +172,7 @@ func TestR25SecondSignal(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 
 	out := filepath.Join(t.TempDir(), "out")
-	cmd := program(t, acmeArgs(root, nil, "render", "--output-dir", out))
+	cmd := ourProgram(t, acmeArgs(root, nil, "render", "--output-dir", out))
 	cmd.Stdout = stdout
 	require.NoError(t, cmd.Start())
 	require.NoError(t, stdout.Close())
@@ -225,7 +225,7 @@ func TestR26SilentSSHServer(t *testing.T) {
 	}()
 	t.Cleanup(func() { _ = listener.Close(); connections.Wait() })
 	for timeout := 2 * time.Second; ; timeout *= 3 { // on a slow machine it may be up before the server was asked
-		cmd := program(t, acmeArgs(root, map[string]string{"app-2": "ssh://git@" + listener.Addr().String() + "/app-2.git"}, "validate", "--timeout", timeout.String()),
+		cmd := ourProgram(t, acmeArgs(root, map[string]string{"app-2": "ssh://git@" + listener.Addr().String() + "/app-2.git"}, "validate", "--timeout", timeout.String()),
 			"SSH_AUTH_SOCK="+ssh.AgentSocket, "SSH_KNOWN_HOSTS="+ssh.KnownHosts)
 		got := finish(t, cmd)
 		assert.Equal(t, exitTimeUp, got.code, got.stderr)

@@ -105,9 +105,9 @@ type outcome struct {
 // safetyNet is how long a run may take that is meant to end by itself, on however slow a machine.
 const safetyNet = 2 * time.Minute
 
-// program is the real program with an environment that has nothing of this machine in it but what is
+// ourProgram is the real program with an environment that has nothing of this machine in it but what is
 // given. It is killed if it does not end.
-func program(t *testing.T, args []string, env ...string) *exec.Cmd {
+func ourProgram(t *testing.T, args []string, env ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), safetyNet)
 	t.Cleanup(cancel)
@@ -145,7 +145,7 @@ func finish(t *testing.T, cmd *exec.Cmd) outcome {
 // kalypso runs the program.
 func kalypso(t *testing.T, args ...string) outcome {
 	t.Helper()
-	return finish(t, program(t, args))
+	return finish(t, ourProgram(t, args))
 }
 
 // mustRun runs the program, which must succeed.

@@ -1,7 +1,8 @@
-// Package fleet asks fleets of clusters what they run. Each kind of fleet is a file and implements
-// promote.Fleet: Azure Resource Graph, clusters with Flux, Argo CD, and any program.
+// Package fleet knows the kinds of fleets of clusters that can be asked what they run. Each kind is a package below and
+// implements promote.Fleet: Azure Resource Graph, clusters with Flux, Argo CD, and any program.
 //
-// In: a promote.Deployment, the commit of a GitOps branch. Out: promote.Sighting values, one for each reconciler
-// that pulls this branch, whatever commit it is at; or a promote.FleetError. What answers is not trusted: answers are
-// bounded, an answer that is cut off is an error, and nothing of it is taken for more than text.
+// In: what --fleet says, and what asking needs of the machine. Out: a promote.Fleet, which is asked of a
+// promote.Deployment and answers with promote.Sighting values, one for each reconciler that pulls its branch, whatever
+// commit it is at; or with a promote.FleetError. What answers is not trusted: answers are bounded, an answer that is cut
+// off is an error, and nothing of it is taken for more than text.
 package fleet

@@ -11,6 +11,10 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/argocd"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/azure"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
 )
 
 // Options are what asking fleets needs of the machine.
@@ -35,11 +39,31 @@ type constructor func(argument string, o Options) (promote.Fleet, error)
 // kinds are the fleets that there are.
 func kinds() map[string]constructor {
 	return map[string]constructor{
-		azureName: newAzure,
-		"argocd":  newArgoCD,
-		"command": newCommandFleet,
-		"flux":    newFlux,
+		azure.Name: newAzure,
+		"argocd":   newArgoCD,
+		"command":  newCommand,
+		"flux":     newFlux,
 	}
+}
+
+func newAzure(argument string, o Options) (promote.Fleet, error) {
+	return azure.New(argument, azure.Options{
+		Env: o.Env, Transport: o.Transport, Sleep: o.Sleep, Now: o.Now, UserAgent: o.UserAgent,
+	})
+}
+
+func newArgoCD(argument string, o Options) (promote.Fleet, error) {
+	return argocd.New(argument, argocd.Options{
+		Env: o.Env, Transport: o.Transport, Sleep: o.Sleep, Now: o.Now, UserAgent: o.UserAgent,
+	})
+}
+
+func newCommand(argument string, o Options) (promote.Fleet, error) {
+	return program.New(argument, o.Environ)
+}
+
+func newFlux(argument string, o Options) (promote.Fleet, error) {
+	return flux.New(argument, flux.Options{Env: o.Env, Sleep: o.Sleep, UserAgent: o.UserAgent})
 }
 
 // Names are those of the fleets that there are.

@@ -1,0 +1,209 @@
+package argocd
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+)
+
+// application is v1alpha1Application of the API's description, as far as it is read.
+type application struct {
+	Metadata struct {
+		Name              string            `json:"name"`
+		Namespace         string            `json:"namespace"`
+		Annotations       map[string]string `json:"annotations"`
+		DeletionTimestamp *string           `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	// Operation is one that was asked for and has not begun.
+	Operation *struct{} `json:"operation"`
+	Spec      struct {
+		comparison
+		Destination struct {
+			Name   string `json:"name"`
+			Server string `json:"server"`
+		} `json:"destination"`
+		SourceHydrator *struct{} `json:"sourceHydrator"`
+	} `json:"spec"`
+	Status status `json:"status"`
+}
+
+// comparison is what was, or is to be, compared with the cluster.
+type comparison struct {
+	Source *source `json:"source"`
+	// Sources take the place of Source if there are any.
+	Sources []source `json:"sources"`
+}
+
+// source is v1alpha1ApplicationSource.
+type source struct {
+	RepoURL        string `json:"repoURL"`
+	TargetRevision string `json:"targetRevision"`
+	Path           string `json:"path"`
+	Chart          string `json:"chart"`
+	Ref            string `json:"ref"`
+}
+
+// revisions are what the sources were resolved to: one, or one for each of several sources.
+type revisions struct {
+	Revision  string   `json:"revision"`
+	Revisions []string `json:"revisions"`
+}
+
+// status is v1alpha1ApplicationStatus.
+type status struct {
+	Sync struct {
+		revisions
+		Status     string     `json:"status"`
+		ComparedTo comparison `json:"comparedTo"`
+	} `json:"sync"`
+	Health struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	} `json:"health"`
+	ReconciledAt   *time.Time  `json:"reconciledAt"`
+	OperationState *operation  `json:"operationState"`
+	Conditions     []condition `json:"conditions"`
+	Resources      []resource  `json:"resources"`
+}
+
+// operation is v1alpha1OperationState: what the last sync came to.
+type operation struct {
+	Phase      string     `json:"phase"`
+	Message    string     `json:"message"`
+	FinishedAt *time.Time `json:"finishedAt"`
+	Operation  struct {
+		Sync *struct {
+			revisions
+			DryRun bool `json:"dryRun"`
+		} `json:"sync"`
+	} `json:"operation"`
+	SyncResult *struct {
+		revisions
+		Resources []synced `json:"resources"`
+	} `json:"syncResult"`
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// resource is v1alpha1ResourceStatus: an object on the cluster.
+type resource struct {
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Health *struct {
+		Status  string `json:"status"`
+		Message string `json:"message"`
+	} `json:"health"`
+}
+
+// synced is v1alpha1ResourceResult: what a sync made of an object, or a hook.
+type synced struct {
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+	Status    string `json:"status"`
+	HookPhase string `json:"hookPhase"`
+	Message   string `json:"message"`
+}
+
+// sightings returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
+func (a *application) sightings(wanted promote.Deployment) ([]promote.Sighting, error) {
+	if a.Spec.SourceHydrator != nil {
+		return nil, nil
+	}
+	var seen []promote.Sighting
+	for i, source := range a.Spec.all() {
+		clusterType, ours := source.pulls(wanted)
+		if !ours {
+			continue
+		}
+		if a.Metadata.Name == "" {
+			return nil, &answerError{"an Application without a name", ""}
+		}
+		s := promote.Sighting{Cluster: a.cluster(), Reconciler: a.Metadata.Name, ClusterType: clusterType}
+		if a.Metadata.Namespace != "" {
+			s.Reconciler = a.Metadata.Namespace + "/" + a.Metadata.Name
+		}
+		if len(seen) > 0 {
+			s.Reconciler += fmt.Sprintf(" (source %d)", i+1)
+		}
+		s.Commit, s.State, s.Message = a.judge(i)
+		seen = append(seen, s)
+	}
+	return seen, nil
+}
+
+// cluster names what is deployed to: as Argo CD names the cluster, else by its address.
+func (a *application) cluster() string {
+	const itself, server = "in-cluster", "https://kubernetes.default.svc" // as Argo CD calls the cluster that it runs on
+	to := a.Spec.Destination
+	switch {
+	case to.Name != "":
+		return to.Name
+	case to.Server == server:
+		return itself
+	case to.Server == "":
+		return "?" // an Application that is not valid: it says so, and is not lost
+	}
+	return to.Server
+}
+
+func (c comparison) all() []source {
+	if len(c.Sources) == 0 && c.Source != nil {
+		return []source{*c.Source}
+	}
+	return c.Sources
+}
+
+// pulls tells whether a source is in the branch of a deployment, at or below its path, and which cluster type's folder
+// it is in; none if it is all of them.
+func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool) {
+	if s.Chart != "" || s.Ref != "" && s.Path == "" { // a chart's registry; a source that only lends its files to others
+		return "", false
+	}
+	if strings.TrimPrefix(s.TargetRevision, "refs/heads/") != wanted.Branch {
+		return "", false
+	}
+	repo, err := gitops.NormalURL(strings.TrimSpace(s.RepoURL))
+	if err != nil || repo != wanted.Repo {
+		return "", false
+	}
+	return folderBelow(s.Path, wanted.Path)
+}
+
+// folderBelow returns the first folder on the way from root down to dir; none if they are the same.
+func folderBelow(dir, root string) (first string, below bool) {
+	dir, root = path.Clean("/"+dir), path.Clean("/"+root)
+	if dir == root {
+		return "", true
+	}
+	rest, below := strings.CutPrefix(dir, strings.TrimSuffix(root, "/")+"/")
+	first, _, _ = strings.Cut(rest, "/")
+	if !below {
+		return "", false
+	}
+	return first, true
+}
+
+// of returns the commit that one of so many sources was resolved to, in lower case; none if it is no commit of git, as
+// when a branch could not be resolved.
+func (r revisions) of(source int) string {
+	all := r.Revisions
+	if len(all) == 0 {
+		all = []string{r.Revision}
+	}
+	if source >= len(all) {
+		return ""
+	}
+	id, err := told.CommitID(all[source])
+	if err != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,155 @@
+package argocd
+
+import (
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+)
+
+// judge says what an Application has made of the commit of one of its sources.
+//
+// Argo CD compares: status.sync is how the cluster differs from a revision, and the revision is there as soon as it is
+// known, not when it is applied. So a commit is deployed if the cluster is Synced to it and Healthy. It has failed if
+// the sync of just this commit has, or if the objects are Degraded that it made. All else is not known to be final:
+// Missing, Progressing, Suspended (a paused rollout goes on once somebody says so), Unknown, OutOfSync without a sync
+// that failed, and a comparison that could not be made, which is repeated.
+func (a *application) judge(source int) (commit string, state promote.State, message string) {
+	compared := a.compared(source)
+	attempted, failed := a.attempt(source)
+	switch {
+	case a.busy():
+		return compared, promote.Pending, a.say("a sync is under way", a.operationMessage())
+	case failed && attempted != "" && (attempted == compared || compared == ""):
+		return attempted, promote.Failed, a.say("the sync failed", a.operationMessage())
+	case a.unsettled() != "":
+		return compared, promote.Pending, a.unsettled()
+	case a.complaint() != "":
+		return compared, promote.Pending, a.complaint()
+	case compared == "":
+		return "", promote.Pending, a.say(a.standing(), "")
+	case a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy":
+		return compared, promote.Compliant, ""
+	case a.Status.Health.Status == "Degraded" && a.applied(compared, attempted):
+		return compared, promote.Failed, a.say(a.standing(), a.healthMessage())
+	}
+	detail := a.healthMessage()
+	if failed {
+		detail = a.operationMessage()
+	}
+	return compared, promote.Pending, a.say(a.standing(), detail)
+}
+
+// compared is the commit that the cluster was last compared with; none if that was another source, as just after
+// the Application was changed.
+func (a *application) compared(source int) string {
+	sync := a.Status.Sync
+	was, is := sync.ComparedTo.all(), a.Spec.all()
+	if len(was) > 0 && (source >= len(was) || was[source] != is[source]) {
+		return ""
+	}
+	return sync.of(source)
+}
+
+// attempt is the commit that the last sync was about, and whether that failed. A dry run is no attempt.
+func (a *application) attempt(source int) (commit string, failed bool) {
+	op := a.Status.OperationState
+	if op == nil || op.dryRun() {
+		return "", false
+	}
+	if op.SyncResult != nil {
+		commit = op.SyncResult.of(source)
+	}
+	if asked := op.Operation.Sync; commit == "" && asked != nil {
+		commit = asked.of(source) // it failed before it began
+	}
+	return commit, op.Phase == "Failed" || op.Phase == "Error"
+}
+
+func (o *operation) dryRun() bool { return o.Operation.Sync != nil && o.Operation.Sync.DryRun }
+
+// busy tells whether something is being synced, or is about to be.
+func (a *application) busy() bool {
+	op := a.Status.OperationState
+	return a.Operation != nil || op != nil && (op.Phase == "Running" || op.Phase == "Terminating")
+}
+
+// unsettled says why the status is not the last word; empty if it is. Health is told anew some time after a sync has
+// ended, and is until then that of what was there before; the argocd program waits for it just like that.
+func (a *application) unsettled() string {
+	op, at := a.Status.OperationState, a.Status.ReconciledAt
+	switch {
+	case a.Metadata.DeletionTimestamp != nil:
+		return "the Application is being deleted"
+	case a.Metadata.Annotations["argocd.argoproj.io/refresh"] != "":
+		return "Argo CD is about to compare the cluster anew"
+	case op != nil && op.FinishedAt != nil && !op.dryRun() && (at == nil || at.Before(*op.FinishedAt)):
+		return "Argo CD has not looked at the cluster since the last sync"
+	}
+	return ""
+}
+
+// applied tells whether the objects on the cluster are those of a commit.
+func (a *application) applied(compared, attempted string) bool {
+	op := a.Status.OperationState
+	return a.Status.Sync.Status == "Synced" || op != nil && op.Phase == "Succeeded" && attempted == compared
+}
+
+// standing is the status in Argo CD's own words: "OutOfSync, Progressing".
+func (a *application) standing() string {
+	known := func(status string) string {
+		if status == "" {
+			return "Unknown"
+		}
+		return status
+	}
+	return known(a.Status.Sync.Status) + ", " + known(a.Status.Health.Status)
+}
+
+// say puts a summary and what is known besides into one line.
+func (*application) say(summary, detail string) string {
+	if detail == "" {
+		return told.Line(summary)
+	}
+	return told.Line(summary + ": " + detail)
+}
+
+// complaint is the first condition that is an error. All others are warnings, whose types end in Warning.
+func (a *application) complaint() string {
+	for _, c := range a.Status.Conditions {
+		if strings.HasSuffix(c.Type, "Error") {
+			return a.say(c.Type, told.Line(c.Message))
+		}
+	}
+	return ""
+}
+
+// operationMessage is what the last sync says, of the object that failed if there is one.
+func (a *application) operationMessage() string {
+	op := a.Status.OperationState
+	if op == nil {
+		return ""
+	}
+	if op.SyncResult != nil {
+		for _, r := range op.SyncResult.Resources {
+			if r.Message != "" && (r.Status == "SyncFailed" || r.HookPhase == "Failed" || r.HookPhase == "Error") {
+				return r.Kind + " " + r.Name + ": " + told.Line(r.Message)
+			}
+		}
+	}
+	return told.Line(op.Message)
+}
+
+// healthMessage is why the Application is not healthy: the message of the first object that is as ill as the whole, if
+// Argo CD keeps them (it need not), else of the whole.
+func (a *application) healthMessage() string {
+	if a.Status.Health.Status == "Healthy" {
+		return ""
+	}
+	for _, r := range a.Status.Resources {
+		if r.Health != nil && r.Health.Status == a.Status.Health.Status && r.Health.Message != "" {
+			return r.Kind + " " + r.Name + ": " + told.Line(r.Health.Message)
+		}
+	}
+	return told.Line(a.Status.Health.Message)
+}

@@ -1,0 +1,360 @@
+package azure
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// An answer that is not whole is never taken for one that is.
+func TestC5Incomplete(t *testing.T) {
+	t.Parallel()
+	edited := func(answer answer, key string, value any) answer {
+		body := map[string]any{}
+		require.NoError(t, json.Unmarshal([]byte(answer.body), &body))
+		if body[key] = value; value == nil {
+			delete(body, key)
+		}
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		answer.body = string(text)
+		return answer
+	}
+	one, two := compliant(t, "edge-1"), compliant(t, "edge-2")
+	for name, test := range map[string]struct {
+		answers []answer
+		want    string
+	}{
+		"cut off without a token": {[]answer{edited(data(2, "", one), "resultTruncated", "true")}, "it was cut off, and there is no way"},
+		"unknown truncation":      {[]answer{edited(data(2, "", one), "resultTruncated", "perhaps")}, "it was cut off"},
+		"fewer rows than counted": {[]answer{edited(data(2, "", one), "count", 2)}, "speaks of 2 rows and has 1"},
+		"fewer rows than total":   {[]answer{data(3, "", one, two)}, "it speaks of 3 Flux configurations and has 2"},
+		"more rows than total":    {[]answer{data(1, "", one, two)}, "it speaks of 1 Flux configurations and has more"},
+		"second page missing":     {[]answer{data(2, "a", one), data(2, "")}, "it speaks of 2 Flux configurations and has 1"},
+		"page twice":              {[]answer{data(2, "a", one), data(2, "", one)}, "a page of it came twice"},
+		"empty page":              {[]answer{data(2, "a")}, "a page of it is empty, and not the last"},
+		"circle": {
+			[]answer{data(9, "a", one), data(9, "b", two), data(9, "a", compliant(t, "edge-3"))},
+			"its pages go round in a circle",
+		},
+		"total changes":  {[]answer{data(2, "a", one), data(3, "", two)}, "it changed while it was read, from 2 Flux configurations to 3"},
+		"no end":         {[]answer{data(100_001, "a", one)}, "no more than 100000 are read"},
+		"no data":        {[]answer{edited(data(1, "", one), "data", nil)}, "a part of it is missing"},
+		"data a table":   {[]answer{edited(data(1, "", one), "data", map[string]any{"columns": []any{}, "rows": []any{}})}, "a part of it is missing"},
+		"no total":       {[]answer{edited(data(1, "", one), "totalRecords", nil)}, "a part of it is missing"},
+		"no count":       {[]answer{edited(data(1, "", one), "count", nil)}, "a part of it is missing"},
+		"no truncation":  {[]answer{edited(data(1, "", one), "resultTruncated", nil)}, "a part of it is missing"},
+		"row is a text":  {[]answer{edited(data(1, "", one), "data", []any{"x"})}, "a row of it is not an object"},
+		"row is null":    {[]answer{edited(data(1, "", one), "data", []any{nil})}, "a row of it is not an object"},
+		"row without id": {[]answer{data(1, "", compliant(t, "x", "id", nil))}, "a row of it has no id"},
+		"id a number":    {[]answer{data(1, "", compliant(t, "x", "id", 7))}, "a row of it has no id"},
+		"id of a cluster": {
+			[]answer{data(1, "", compliant(t, "x", "id", "/subscriptions/"+sub+"/resourceGroups/edge"))},
+			"a row has an id that is not of a Flux configuration",
+		},
+		"id with a hole":    {[]answer{data(1, "", compliant(t, "x", "id", fluxID(sub, "", "x")))}, "not of a Flux configuration"},
+		"no repository":     {[]answer{data(1, "", compliant(t, "x", "repository", nil))}, `"cfg" on "x" has no repository or branch`},
+		"branch a number":   {[]answer{data(1, "", compliant(t, "x", "branch", 1.5))}, `"cfg" on "x" has no repository or branch`},
+		"not JSON":          {[]answer{{body: "<html>welcome to the hotel</html>"}}, "the answer of Azure cannot be used"},
+		"another JSON":      {[]answer{{body: `[]`}}, "the answer of Azure cannot be used"},
+		"empty":             {[]answer{{}}, "a part of it is missing"},
+		"cut in the middle": {[]answer{{body: data(1, "", one).body[:200]}}, "the answer of Azure cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newStandIn(t, func(n int, _ question) answer { return test.answers[n%len(test.answers)] })
+			sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			assert.Empty(t, sightings)
+			fault := faultIn(t, err)
+			assert.Contains(t, fault.Message, test.want)
+			assert.True(t, fault.Temporary, "the next look may be better")
+		})
+	}
+}
+
+func TestC5Connection(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(n int, _ question) answer {
+		if n < 2 {
+			panic(http.ErrAbortHandler)
+		}
+		return data(1, "", compliant(t, "edge-1"))
+	})
+	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	require.NoError(t, err)
+	assert.Len(t, sightings, 1)
+	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, server.slept)
+
+	server.Close()
+	_, err = server.fleet(t, "", nil).Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Contains(t, fault.Message, "Azure cannot be reached: dial tcp")
+	assert.True(t, fault.Temporary)
+}
+
+func TestC5ShortBody(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer {
+		return data(0, "").with("Content-Length", "100000")
+	})
+	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Equal(t, "the answer of Azure cannot be used: it was cut off", fault.Message)
+	assert.True(t, fault.Temporary)
+}
+
+func TestC5TooLarge(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer { return data(1, "", compliant(t, "edge-1")) })
+	wire := newWire(server.Client().Transport)
+	wire.most = 100
+	fleet, err := newGraph("", server.options(), server.access(wire, new(tokens)))
+	require.NoError(t, err)
+	_, err = fleet.Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Contains(t, fault.Message, "the answer is larger than 32 MiB")
+	assert.False(t, fault.Temporary)
+}
+
+func TestC5CertificateUnknown(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer { return data(0, "") })
+	fleet := server.fleet(t, "", nil)
+	wire := newWire(http.DefaultTransport)
+	_, err := wire.Do(mustRequest(t, server.URL))
+	fault := faultIn(t, fleet.fault(t.Context(), err))
+	assert.Contains(t, fault.Message, "Azure cannot be trusted: ")
+	assert.False(t, fault.Temporary)
+}
+
+func mustRequest(t *testing.T, url string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	return r
+}
+
+func TestC5Refusals(t *testing.T) {
+	t.Parallel()
+	const support = "Please provide below info when asking for support: timestamp = 2026-01-01T12:00:00Z, correlationId = 1"
+	nested := fmt.Sprintf(`{"error":{"code":"BadRequest","message":%q,"details":[{"code":"%%s","message":"%%s"}]}}`, support)
+	for name, test := range map[string]struct {
+		answer    answer
+		message   string
+		hint      string
+		temporary bool
+	}{
+		"forbidden": {
+			refusal(403, "AuthorizationFailed", "The client '1' does not have authorization.\nIf access was recently granted, refresh."),
+			"Azure answers 403 AuthorizationFailed: The client '1' does not have authorization. If access was recently granted, refresh",
+			hintRole, false,
+		},
+		"no subscriptions": {
+			answer{status: 400, body: fmt.Sprintf(nested, "NoValidSubscriptionsInRequest", "There must be at least one subscription that is eligible.")},
+			"Azure answers 400 NoValidSubscriptionsInRequest: There must be at least one subscription that is eligible", hintRole, false,
+		},
+		"query": {
+			answer{status: 400, body: fmt.Sprintf(nested, "ParserFailure", "ParserFailure")},
+			"Azure answers 400 ParserFailure: ParserFailure", "", false,
+		},
+		"wrong cloud":     {answer{status: 404, body: "<html>"}, "Azure answers 404 Not Found", "is the cloud the right one? see AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
+		"redirect":        {answer{status: 307, header: map[string]string{"Location": "https://example.com/"}}, "Azure answers 307 Temporary Redirect", "is the cloud the right one? see AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
+		"strange error":   {answer{status: 400, body: `{"error":"no"}`}, "Azure answers 400 Bad Request", "", false},
+		"not implemented": {refusal(501, "", ""), "Azure answers 501 Not Implemented", "", false},
+		"internal":        {refusal(500, "InternalServerError", "oops"), "Azure answers 500 InternalServerError: oops", "", true},
+		"gateway":         {answer{status: 502, body: "<html>"}, "Azure answers 502 Bad Gateway", "", true},
+		"unavailable":     {refusal(503, "ServiceUnavailable", "x"), "Azure answers 503 ServiceUnavailable: x", "", true},
+		"long": {
+			refusal(400, "Long", strings.Repeat("long ", 10_000)),
+			"Azure answers 400 Long: long long", "", false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := newStandIn(t, func(int, question) answer { return test.answer })
+			_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			fault := faultIn(t, err)
+			assert.Contains(t, fault.Message, test.message)
+			assert.Equal(t, test.hint, fault.Hint)
+			assert.Equal(t, test.temporary, fault.Temporary)
+			assert.NotContains(t, fault.Message, "support")
+			if test.temporary {
+				assert.Equal(t, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, server.slept)
+				assert.Len(t, server.asked, 4)
+			} else {
+				assert.Empty(t, server.slept)
+				assert.Len(t, server.asked, 1)
+			}
+		})
+	}
+}
+
+func TestC5Throttled(t *testing.T) {
+	t.Parallel()
+	limit := refusal(429, "RateLimiting", "Please provide below info when asking for support")
+	for name, test := range map[string]struct {
+		header []string
+		slept  time.Duration // zero if it is too long to be waited for
+		told   time.Duration
+	}{
+		"seconds":              {[]string{"Retry-After", "7"}, 7 * time.Second, 7 * time.Second},
+		"quota":                {[]string{"X-Ms-User-Quota-Remaining", "0", "X-Ms-User-Quota-Resets-After", "00:00:05"}, 5 * time.Second, 5 * time.Second},
+		"the longer of both":   {[]string{"Retry-After", "2", "X-Ms-User-Quota-Remaining", "0", "X-Ms-User-Quota-Resets-After", "00:00:05"}, 5 * time.Second, 5 * time.Second},
+		"date, by its clock":   {[]string{"Date", "Fri, 02 Jan 2026 03:00:00 GMT", "Retry-After", "Fri, 02 Jan 2026 03:00:09 GMT"}, 9 * time.Second, 9 * time.Second},
+		"date that has passed": {[]string{"Date", "Fri, 02 Jan 2026 03:00:00 GMT", "Retry-After", "Fri, 02 Jan 2026 02:00:00 GMT"}, time.Second, 0},
+		"nothing":              {nil, time.Second, 0},
+		"nonsense":             {[]string{"Retry-After", "soon", "X-Ms-User-Quota-Remaining", "0", "X-Ms-User-Quota-Resets-After", "later"}, time.Second, 0},
+		"negative":             {[]string{"Retry-After", "-5"}, time.Second, 0},
+		"too long":             {[]string{"Retry-After", "120"}, 0, 2 * time.Minute},
+		"for ever":             {[]string{"Retry-After", "999999999999"}, 0, time.Hour},
+		"quota for ever":       {[]string{"X-Ms-User-Quota-Remaining", "0", "X-Ms-User-Quota-Resets-After", "99:00:00"}, 0, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answers := []answer{limit.with(test.header...), data(1, "", compliant(t, "edge-1"))}
+			server := newStandIn(t, func(n int, _ question) answer { return answers[min(n, 1)] })
+			sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			if test.slept == 0 {
+				fault := faultIn(t, err)
+				assert.True(t, fault.Temporary)
+				assert.Equal(t, test.told, fault.Wait)
+				assert.Len(t, server.asked, 1)
+				assert.Empty(t, server.slept)
+				return
+			}
+			require.NoError(t, err)
+			assert.Len(t, sightings, 1)
+			assert.Equal(t, []time.Duration{test.slept}, server.slept)
+		})
+	}
+}
+
+// One look waits for so long and no longer, however many pages are throttled.
+func TestC5PatienceEnds(t *testing.T) {
+	t.Parallel()
+	pages, throttled := many(50), map[string]bool{}
+	server := newStandIn(t, func(n int, asked question) answer {
+		if !throttled[asked.Options.Token] {
+			throttled[asked.Options.Token] = true
+			return refusal(429, "RateLimiting", "slow down").with("Retry-After", "12")
+		}
+		return pages(n, asked)
+	})
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(10)
+	_, err := fleet.Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Equal(t, "Azure answers 429 RateLimiting: slow down", fault.Message)
+	assert.Equal(t, 12*time.Second, fault.Wait)
+	assert.Equal(t, []time.Duration{12 * time.Second, 12 * time.Second}, server.slept)
+}
+
+// The quota of requests is honoured before it is exceeded.
+func TestC5QuotaBetweenPages(t *testing.T) {
+	t.Parallel()
+	pages := many(30)
+	server := newStandIn(t, func(n int, asked question) answer {
+		remaining := []string{"0", "14", "0"}[n]
+		return pages(n, asked).with("X-Ms-User-Quota-Remaining", remaining, "X-Ms-User-Quota-Resets-After", "00:00:03")
+	})
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(10)
+	sightings, err := fleet.Look(t.Context(), wanted)
+	require.NoError(t, err)
+	assert.Len(t, sightings, 30)
+	assert.Equal(t, []time.Duration{3 * time.Second}, server.slept, "not after the last")
+}
+
+// Resource Graph refuses pages of more than 16 MiB, which long messages of many clusters can make.
+func TestC5PayloadTooLarge(t *testing.T) {
+	t.Parallel()
+	pages := many(40)
+	server := newStandIn(t, func(n int, asked question) answer {
+		if asked.Options.Top > 12 {
+			return answer{status: 400, body: `{"error":{"code":"BadRequest","message":"Please provide below info when asking for support",
+				"details":[{"code":"ResponsePayloadTooLarge","message":"Response payload size is 17593214, and has exceeded the limit of 16777216."}]}}`}
+		}
+		return pages(n, asked)
+	})
+	fleet := server.fleet(t, "", nil)
+	fleet.rows.Store(40)
+	for range 2 {
+		sightings, err := fleet.Look(t.Context(), wanted)
+		require.NoError(t, err)
+		assert.Len(t, sightings, 40)
+	}
+	assert.Len(t, server.asked, 1+4+4, "the second look begins with pages that were small enough")
+}
+
+func TestC5PayloadAlwaysTooLarge(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer {
+		return refusal(400, "ResponsePayloadTooLarge", "too large")
+	})
+	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	assert.Equal(t, "Azure answers 400 ResponsePayloadTooLarge: too large", faultIn(t, err).Message)
+	assert.Len(t, server.asked, 6)
+}
+
+func TestC5SubscriptionLimit(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer {
+		return data(1, "", compliant(t, "edge-1")).with("X-Ms-Tenant-Subscription-Limit-Hit", "true")
+	})
+	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Contains(t, fault.Message, "more subscriptions than Azure looks through")
+	assert.Contains(t, fault.Hint, "--fleet azure-resource-graph:SUBSCRIPTION")
+	assert.False(t, fault.Temporary)
+}
+
+// Of a subscription that the identity must not read, Resource Graph says nothing at all.
+func TestC5SubscriptionUnreadable(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(_ int, asked question) answer {
+		if strings.HasPrefix(asked.Query, "resourcecontainers") {
+			return data(1, "", record{"subscriptionId": sub})
+		}
+		return data(1, "", compliant(t, "edge-1"))
+	})
+	_, err := server.fleet(t, sub+","+sub2, nil).Look(t.Context(), wanted)
+	fault := faultIn(t, err)
+	assert.Equal(t, "1 of 2 subscriptions cannot be read, or do not exist: "+sub2, fault.Message)
+	assert.Equal(t, hintRole, fault.Hint)
+	assert.False(t, fault.Temporary)
+	assert.Equal(t, "a, b, c and 2 more", firstFew([]string{"a", "b", "c", "d", "e"}))
+}
+
+// The same configuration may come in two spellings. It counts once, and not as compliant if it is not in both.
+func TestC5SameTwice(t *testing.T) {
+	t.Parallel()
+	failed := compliant(t, "EDGE-1", "compliance", "Non-Compliant")
+	failed["id"] = strings.ToUpper(failed["id"].(string))
+	for _, rows := range [][]record{{compliant(t, "edge-1"), failed}, {failed, compliant(t, "edge-1")}} {
+		server := newStandIn(t, func(int, question) answer { return data(2, "", rows...) })
+		sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+		require.NoError(t, err)
+		require.Len(t, sightings, 1)
+		assert.Equal(t, promote.Failed, sightings[0].State)
+	}
+}
+
+func TestC5InterruptedWait(t *testing.T) {
+	t.Parallel()
+	server := newStandIn(t, func(int, question) answer { return refusal(503, "ServiceUnavailable", "x") })
+	fleet := server.fleet(t, "", nil)
+	fleet.Sleep = func(context.Context, time.Duration) error { return context.Canceled }
+	_, err := fleet.Look(t.Context(), wanted)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.False(t, faultIn(t, err).Temporary)
+	assert.Len(t, server.asked, 1)
+}

@@ -1,0 +1,143 @@
+package azure
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+const (
+	// maxReasons is how many objects of a cluster a message tells of, maxReason how many bytes each of them has.
+	maxReasons = 4
+	maxReason  = 1000
+)
+
+// revisionForm is "<branch>@sha1:<commit>", or as older versions of Flux have it "<branch>/<commit>" or "<commit>".
+var revisionForm = regexp.MustCompile(`^(?:.*[@/])?(?:sha1:|sha256:)?([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// commitOf is the commit of a revision; empty if it has none.
+func commitOf(revision string) string {
+	m := revisionForm.FindStringSubmatch(strings.ToLower(revision))
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// stateOf is what complianceState says: Compliant, Non-Compliant, Pending, Suspended or Unknown.
+func stateOf(row record) promote.State {
+	switch strings.ToLower(textOf(row, "compliance")) {
+	case "compliant":
+		return promote.Compliant
+	case "non-compliant":
+		return promote.Failed
+	default:
+		return promote.Pending
+	}
+}
+
+// healthOf is the state of a row at the commit of its source, and why it is not compliant. Of what it calls
+// compliant, it takes back what has not been applied yet: the commit is that of the source, which is ahead of what
+// applies it.
+func healthOf(row record, commit string) (promote.State, string) {
+	state, compliance := stateOf(row), textOf(row, "compliance")
+	switch {
+	case commit == "":
+		return promote.Pending, reasonsOf(row, "no commit was fetched yet")
+	case row["suspended"] == true || strings.EqualFold(compliance, "suspended"):
+		return promote.Pending, "the Flux configuration is suspended"
+	case state != promote.Compliant:
+		return state, reasonsOf(row, "the Flux configuration is "+strings.ToLower(cut(or(compliance, "unknown"))))
+	}
+	for _, status := range statusesOf(row) {
+		if at := applied(status); at != "" && at != commit {
+			return promote.Pending, fmt.Sprintf("Kustomization %s is still at %.7s", cut(textOf(status, "name")), at)
+		}
+	}
+	return promote.Compliant, ""
+}
+
+// applied is the commit that a Kustomization of the configuration itself says that it applied; empty if it does
+// not say, or is one that was applied by another: that may pull another repository.
+func applied(status record) string {
+	if textOf(status, "kind") != "Kustomization" || status["appliedBy"] != nil {
+		return ""
+	}
+	revision, found := strings.CutPrefix(textOf(readyOf(status), "message"), "Applied revision: ")
+	if !found {
+		return ""
+	}
+	return commitOf(strings.TrimSpace(revision))
+}
+
+// reasonsOf is what the configuration and its objects say about not being compliant, and otherwise if they say
+// nothing.
+func reasonsOf(row record, otherwise string) string {
+	var reasons []string
+	if problem := strings.TrimSpace(textOf(row, "problem")); problem != "" {
+		reasons = append(reasons, cut(problem))
+	}
+	statuses := statusesOf(row)
+	slices.SortStableFunc(statuses, func(a, b record) int { return rank(a) - rank(b) })
+	for _, status := range statuses {
+		message := textOf(readyOf(status), "message")
+		if message == "" || rank(status) == sound {
+			continue
+		}
+		if len(reasons) == maxReasons {
+			break
+		}
+		reasons = append(reasons, cut(fmt.Sprintf("%s %s/%s: %s", textOf(status, "kind"),
+			textOf(status, "namespace"), textOf(status, "name"), message)))
+	}
+	return or(strings.Join(reasons, "; "), otherwise)
+}
+
+// The ranks of objects by what they have to say: the lowest first.
+const (
+	broken = iota
+	unsure
+	sound
+)
+
+func rank(status record) int {
+	switch strings.ToLower(textOf(status, "complianceState")) {
+	case "non-compliant":
+		return broken
+	case "compliant":
+		return sound
+	default:
+		return unsure
+	}
+}
+
+// statusesOf are the objects of the configuration, and those that they brought.
+func statusesOf(row record) []record { return recordsOf(row["statuses"]) }
+
+// readyOf is the condition Ready of an object; nil if it has none.
+func readyOf(status record) record {
+	for _, condition := range recordsOf(status["statusConditions"]) {
+		if textOf(condition, "type") == "Ready" {
+			return condition
+		}
+	}
+	return nil
+}
+
+// cut bounds a text of a stranger.
+func cut(text string) string {
+	if len(text) <= maxReason {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxReason], "") + "…"
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

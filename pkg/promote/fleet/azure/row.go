@@ -1,0 +1,104 @@
+package azure
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// clusterSighting is what a row says.
+type clusterSighting struct {
+	cluster clusterID
+	promote.Sighting
+}
+
+// readRow reads a row: a Flux configuration as queryFor asks for it. ours tells whether it pulls what is
+// wanted. Of a stranger's row only the id, the URL and the branch must be right; the rest counts as not known if it is
+// not. The resource is described in
+// https://learn.microsoft.com/rest/api/kubernetesconfiguration/fluxconfigurations/flux-configurations/get
+func readRow(row record, wanted promote.Deployment) (seen clusterSighting, ours bool, err error) {
+	cluster, name, err := clusterOf(textOf(row, "id"))
+	if err != nil {
+		return clusterSighting{}, false, err
+	}
+	repo, branch := textOf(row, "repository"), textOf(row, "branch")
+	if repo == "" || branch == "" {
+		return clusterSighting{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster.name)
+	}
+	if branch != wanted.Branch || !sameRepo(repo, wanted.Repo) {
+		return clusterSighting{}, false, nil
+	}
+	commit := commitOf(textOf(row, "revision"))
+	state, message := healthOf(row, commit)
+	return clusterSighting{cluster, promote.Sighting{
+		Reconciler:  name,
+		ClusterType: clusterTypeOf(row, wanted.Path),
+		Commit:      commit,
+		State:       state,
+		Message:     message,
+	}}, true, nil
+}
+
+// sameRepo tells whether a URL, with or without a user, is of the repository that is wanted. Case does not
+// matter, as it does not where such repositories are: a cluster too many is waited for in vain, and that is seen; one
+// too few is not.
+func sameRepo(raw, wanted string) bool {
+	if scheme, rest, found := strings.Cut(raw, "://"); found {
+		authority, file, _ := strings.Cut(rest, "/")
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			authority = authority[at+1:] // which may have a password in it, that NormalURL refuses
+		}
+		raw = scheme + "://" + authority + "/" + file
+	}
+	name, err := gitops.NormalURL(strings.TrimSpace(raw))
+	return err == nil && strings.EqualFold(name, wanted)
+}
+
+// clusterTypeOf is the folder below root that all Kustomizations below it pull; empty if they pull several.
+func clusterTypeOf(row record, root string) string {
+	kustomizations, _ := row["kustomizations"].(record)
+	found := ""
+	for _, one := range kustomizations {
+		kustomization, _ := one.(record)
+		below, inside := pathFrom(root, textOf(kustomization, "path"))
+		folder, _, _ := strings.Cut(below, "/")
+		switch _, around := pathFrom(textOf(kustomization, "path"), root); {
+		case around, inside && found != "" && folder != found:
+			return ""
+		case inside:
+			found = folder
+		}
+	}
+	return found
+}
+
+// pathFrom is the path of folder from root, and whether it is in it or is it. Both count from the top of the
+// repository, also if they begin with a slash.
+func pathFrom(root, folder string) (string, bool) {
+	root, folder = path.Join("/", root), path.Join("/", folder)
+	if root == folder {
+		return "", true
+	}
+	return strings.CutPrefix(folder, strings.TrimSuffix(root, "/")+"/")
+}
+
+// textOf is a column that is a text; empty if it is not.
+func textOf(row record, column string) string {
+	text, _ := row[column].(string)
+	return text
+}
+
+// recordsOf are the objects of a list.
+func recordsOf(list any) []record {
+	all, _ := list.([]any)
+	var rows []record
+	for _, one := range all {
+		if row, isRow := one.(record); isRow {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,95 @@
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// cluster is the cluster of a context.
+type cluster struct {
+	name   string
+	client *client
+}
+
+// look asks for all that pulls the branch that is wanted.
+func (c cluster) look(ctx context.Context, wanted promote.Deployment) outcome {
+	repositories, err := list[gitRepository](ctx, c.client, gitRepositories)
+	if err != nil {
+		return outcome{cluster: c.name, err: err}
+	}
+	ours := following(repositories, wanted)
+	if len(ours) == 0 {
+		return outcome{cluster: c.name} // what is applied there is nothing to us
+	}
+	appliers, err := list[kustomization](ctx, c.client, kustomizations)
+	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are told as such
+		return outcome{cluster: c.name, err: err}
+	}
+	return outcome{cluster: c.name, sightings: c.sightings(ours, appliers, wanted)}
+}
+
+// following returns those of the repositories that are the one that is wanted, and follow its branch.
+func following(repositories []gitRepository, wanted promote.Deployment) map[objectName]*gitRepository {
+	ours := map[objectName]*gitRepository{}
+	for i, r := range repositories {
+		address, err := gitops.NormalURL(r.Spec.URL)
+		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && r.Metadata.valid() {
+			ours[r.Metadata.objectName] = &repositories[i]
+		}
+	}
+	return ours
+}
+
+// sightings returns one for each Kustomization that applies one of our repositories, and one for each repository
+// that none does, in order of their names.
+func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustomization, wanted promote.Deployment) []promote.Sighting {
+	var sightings []promote.Sighting
+	applied := map[objectName]bool{}
+	for i := range appliers {
+		source, git := appliers[i].source()
+		if !git || ours[source] == nil || !appliers[i].Metadata.valid() {
+			continue
+		}
+		applied[source] = true
+		s := sighted(&appliers[i], ours[source])
+		s.Cluster, s.ClusterType = c.name, clusterType(appliers[i].Spec.Path, wanted.Path)
+		sightings = append(sightings, s)
+	}
+	for name, repository := range ours {
+		if !applied[name] {
+			sightings = append(sightings, promote.Sighting{
+				Cluster:    c.name,
+				Reconciler: gitRepositories.kind + "/" + name.String(),
+				State:      promote.Pending,
+				Message:    cmp.Or(trouble(repository), "no Kustomization applies it"),
+			})
+		}
+	}
+	slices.SortFunc(sightings, func(a, b promote.Sighting) int { return cmp.Compare(a.Reconciler, b.Reconciler) })
+	return sightings
+}
+
+// clusterType returns the first folder of a Kustomization's path below that of the output; empty if there is none, or
+// it cannot be the name of a cluster type.
+func clusterType(folder, output string) string {
+	// Flux takes paths as relative to the root of the repository, and lets none lead out of it.
+	folder, output = path.Clean("/"+folder), path.Clean("/"+output)
+	below, found := strings.CutPrefix(folder, strings.TrimSuffix(output, "/")+"/")
+	if !found {
+		return ""
+	}
+	first, _, _ := strings.Cut(below, "/")
+	if len(validation.IsDNS1123Subdomain(first)) > 0 {
+		return ""
+	}
+	return first
+}

@@ -1,0 +1,204 @@
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// Options are what asking clusters needs of the machine.
+type Options struct {
+	// Env reads environment variables; nil has none.
+	Env func(string) string
+	// Sleep waits, or until ctx is done, whose error it then returns.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// UserAgent names the program to servers.
+	UserAgent string
+}
+
+// fleet asks clusters that run Flux, each through a context of the kubeconfig. A context is one cluster, and its
+// reconcilers are the Kustomizations in it, of any namespace, that take their source from a GitRepository of the
+// deployment's repository and branch. What else Flux can make of a GitRepository is out of scope: HelmReleases,
+// ResourceSets, ArtifactGenerators.
+//
+// A context that was named is expected to run the deployment: as long as it cannot be asked, has no Flux, or has
+// nothing that pulls the branch, it is one pending sighting that says so. An edge cluster that is away thereby neither
+// hides the others nor is forgotten. The current context, if none was named, is not expected to: nothing there is
+// no sighting.
+type fleet struct {
+	// contexts are those that were named; none means the current one.
+	contexts []string
+	options  Options
+	limits   limits
+	// account is the folder with the credentials that Kubernetes gives a pod.
+	account string
+}
+
+// limits bound what asking takes.
+type limits struct {
+	// together is how many clusters are asked at once.
+	together int
+	// request and cluster are how long one request, and all that a cluster is asked, may take.
+	request, cluster time.Duration
+	// attempts is how often a request is sent to a server that answers, but not what it should.
+	attempts int
+	// pause is how long is waited before the second attempt; longest is how long before any, whatever the server asks.
+	pause, longest time.Duration
+	// page is how many objects are asked for at once; pages is how many pages of a kind are read, and objects how
+	// many objects in them.
+	page, pages, objects int
+	// answer is how long an answer may be, in bytes.
+	answer int64
+}
+
+// New makes a fleet of the contexts in a list with commas; none is the current context.
+func New(argument string, o Options) (promote.Fleet, error) {
+	contexts, err := contextNames(argument)
+	if err != nil {
+		return nil, err
+	}
+	return &fleet{
+		contexts: contexts,
+		options:  o,
+		account:  "/var/run/secrets/kubernetes.io/serviceaccount",
+		limits: limits{
+			together: 32,
+			request:  15 * time.Second, cluster: time.Minute,
+			attempts: 3, pause: time.Second, longest: 10 * time.Second,
+			page: 100, pages: 1000, objects: 50_000, answer: 64 << 20,
+		},
+	}, nil
+}
+
+func contextNames(argument string) ([]string, error) {
+	if strings.TrimSpace(argument) == "" {
+		return nil, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(argument, ",") {
+		name = strings.TrimSpace(name)
+		switch {
+		case name == "":
+			return nil, fmt.Errorf("flux:%s has an empty context name (write flux:context1,context2)", argument)
+		case slices.Contains(names, name):
+			return nil, fmt.Errorf("flux:%s names the context %q twice", argument, name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// String names the fleet as --fleet does.
+func (f *fleet) String() string {
+	if len(f.contexts) == 0 {
+		return "flux"
+	}
+	return "flux:" + strings.Join(f.contexts, ",")
+}
+
+// Look asks all clusters side by side. It reads the kubeconfig anew each time, for credentials in it may be renewed
+// while somebody waits. The error is one if the kubeconfig is wrong, or no cluster at all can be asked.
+func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
+	clusters, err := f.clusters()
+	if err != nil {
+		return nil, err
+	}
+	answers := f.askAll(ctx, clusters, wanted)
+	if err := ctx.Err(); err != nil {
+		return nil, &promote.FleetError{Temporary: true, Message: "asking the clusters was broken off", Err: err}
+	}
+	if err := nobody(answers); err != nil {
+		return nil, err
+	}
+	var sightings []promote.Sighting
+	for _, a := range answers {
+		sightings = append(sightings, f.seen(a)...)
+	}
+	return sightings, nil
+}
+
+// outcome is what came of asking a cluster.
+type outcome struct {
+	cluster   string
+	sightings []promote.Sighting
+	err       *promote.FleetError
+}
+
+// seen returns the sightings on a cluster, of which there is one at least if it is expected.
+func (f *fleet) seen(a outcome) []promote.Sighting {
+	expected := len(f.contexts) > 0
+	var message string
+	switch {
+	case len(a.sightings) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)):
+		return a.sightings
+	case a.err == nil:
+		message = "no GitRepository there follows this repository and branch"
+	case a.err.Hint != "":
+		message = a.err.Message + "; " + a.err.Hint
+	default:
+		message = a.err.Message
+	}
+	return []promote.Sighting{{Cluster: a.cluster, State: promote.Pending, Message: message}}
+}
+
+// nobody returns an error if not one cluster could be asked.
+func nobody(answers []outcome) error {
+	var all promote.FleetError
+	for _, a := range answers {
+		if a.err == nil || errors.Is(a.err, errNoFlux) {
+			return nil
+		}
+		all.Temporary = all.Temporary || a.err.Temporary
+		all.Wait = max(all.Wait, a.err.Wait)
+		all.Hint = cmp.Or(all.Hint, a.err.Hint)
+		all.Err = cmp.Or(all.Err, error(a.err))
+	}
+	first := answers[0]
+	all.Message = fmt.Sprintf("the cluster of context %q %s", first.cluster, first.err.Message)
+	if len(answers) > 1 {
+		all.Message = fmt.Sprintf("none of the %d clusters can be asked: that of context %q %s", len(answers), first.cluster, first.err.Message)
+	}
+	return &all
+}
+
+// askAll asks each cluster, and returns the answers in the same order.
+func (f *fleet) askAll(ctx context.Context, clusters []cluster, wanted promote.Deployment) []outcome {
+	answers := make([]outcome, len(clusters))
+	places := make(chan struct{}, f.limits.together)
+	var all sync.WaitGroup
+	for i, cluster := range clusters {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			answers[i] = f.ask(ctx, cluster, wanted)
+		})
+	}
+	all.Wait()
+	return answers
+}
+
+// ask asks a cluster for as long as it may take. It does not wait for what does not heed that: client-go waits for
+// a credential plugin to end, whatever becomes of the request.
+func (f *fleet) ask(ctx context.Context, cluster cluster, wanted promote.Deployment) outcome {
+	ctx, cancel := context.WithTimeout(ctx, f.limits.cluster)
+	defer cancel()
+	answer := make(chan outcome, 1)
+	go func() { answer <- cluster.look(ctx, wanted) }()
+	select {
+	case a := <-answer:
+		return a
+	case <-ctx.Done():
+		return outcome{cluster: cluster.name, err: &promote.FleetError{
+			Temporary: true,
+			Message:   fmt.Sprintf("did not answer within %s", f.limits.cluster),
+			Err:       ctx.Err(),
+		}}
+	}
+}

@@ -1,0 +1,141 @@
+package flux
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// gitRepository is what matters of a GitRepository: https://fluxcd.io/flux/components/source/gitrepositories/
+type gitRepository struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		URL     string       `json:"url"`
+		Ref     gitReference `json:"ref"`
+		Suspend bool         `json:"suspend"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+		Artifact   struct {
+			Revision string `json:"revision"`
+		} `json:"artifact"`
+	} `json:"status"`
+}
+
+// gitReference says what a GitRepository follows.
+type gitReference struct {
+	Branch string `json:"branch"`
+	Tag    string `json:"tag"`
+	SemVer string `json:"semver"`
+	Name   string `json:"name"`
+	Commit string `json:"commit"`
+}
+
+// branch returns the branch that is followed; empty if it is none, but a tag or a fixed commit. What counts is the
+// commit, else the name, the version, the tag, the branch, and last the default of Flux.
+func (r gitReference) branch() string {
+	switch {
+	case r.Commit != "":
+		return ""
+	case r.Name != "":
+		branch, found := strings.CutPrefix(r.Name, "refs/heads/")
+		if !found {
+			return ""
+		}
+		return branch
+	case r.SemVer != "" || r.Tag != "":
+		return ""
+	case r.Branch != "":
+		return r.Branch
+	}
+	return "master"
+}
+
+// kustomization is what matters of a Kustomization: https://fluxcd.io/flux/components/kustomize/kustomizations/
+type kustomization struct {
+	Metadata meta `json:"metadata"`
+	Spec     struct {
+		Path      string `json:"path"`
+		Suspend   bool   `json:"suspend"`
+		SourceRef struct {
+			Kind      string `json:"kind"`
+			Name      string `json:"name"`
+			Namespace string `json:"namespace"`
+		} `json:"sourceRef"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64       `json:"observedGeneration"`
+		Conditions         []condition `json:"conditions"`
+		// LastAppliedRevision is set once what was applied is healthy, LastAttemptedRevision before it is applied.
+		LastAppliedRevision   string `json:"lastAppliedRevision"`
+		LastAttemptedRevision string `json:"lastAttemptedRevision"`
+	} `json:"status"`
+}
+
+// source names the GitRepository that is applied; false if it is something else.
+func (k *kustomization) source() (objectName, bool) {
+	ref := k.Spec.SourceRef
+	name := objectName{Namespace: ref.Namespace, Name: ref.Name}
+	if name.Namespace == "" {
+		name.Namespace = k.Metadata.Namespace
+	}
+	return name, ref.Kind == gitRepositories.kind
+}
+
+type meta struct {
+	objectName
+	Generation        int64  `json:"generation"`
+	DeletionTimestamp string `json:"deletionTimestamp"`
+}
+
+// objectName tells an object from others of its kind.
+type objectName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// valid tells whether an API server can have accepted the name. One that has not is text of a stranger.
+func (n objectName) valid() bool {
+	return len(validation.IsDNS1123Label(n.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(n.Name)) == 0
+}
+
+func (n objectName) String() string { return n.Namespace + "/" + n.Name }
+
+// condition is an aspect of an object's state: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
+type condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+	// Message is for people. It may have many lines.
+	Message            string `json:"message"`
+	ObservedGeneration int64  `json:"observedGeneration"`
+}
+
+// conditionOf returns the condition of a type; the zero one if there is none.
+func conditionOf(all []condition, kind string) condition {
+	for _, c := range all {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
+
+// commitOf returns the commit of a revision in lower case; empty if it has none. Revisions are written
+// BRANCH@sha1:COMMIT, or refs/heads/BRANCH@sha1:COMMIT, or sha1:COMMIT; before Flux 2.0 they were BRANCH/COMMIT.
+// See https://github.com/fluxcd/flux2/tree/main/rfcs/0005-artifact-revision-and-digest
+func commitOf(revision string) string {
+	id := revision[strings.LastIndexAny(revision, "@/")+1:]
+	if algorithm, digest, found := strings.Cut(id, ":"); found {
+		if algorithm != "sha1" && algorithm != "sha256" {
+			return ""
+		}
+		id = digest
+	}
+	const sha1, sha256 = 40, 64
+	if _, err := hex.DecodeString(id); err != nil || len(id) != sha1 && len(id) != sha256 {
+		return ""
+	}
+	return strings.ToLower(id)
+}
