@@ -45,8 +45,13 @@ func promotionOutputs(c *checked, outcomes []promote.Outcome) []stepOutput {
 	promoted := false
 	var environments, actions, pulls []string
 	for _, o := range outcomes {
+		environments = append(environments, o.Environment)
+		if o.DryRun {
+			actions = append(actions, "none")
+			continue
+		}
 		promoted = promoted || o.Action == promote.ActionPromoted || o.Action == promote.ActionProposed
-		environments, actions = append(environments, o.Environment), append(actions, string(o.Action))
+		actions = append(actions, string(o.Action))
 		if o.Request != nil {
 			pulls = append(pulls, o.Request.PullRequest.URL)
 		}

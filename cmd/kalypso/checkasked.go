@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
 )
@@ -29,6 +30,30 @@ func (c *checkRun) newer(ctx context.Context, wanted promote.Deployment, commit 
 		}
 	}
 	relation, err := output.history.Relation(ctx, wanted.Commit, commit)
+	if err != nil || relation != gitops.Newer {
+		return false, err
+	}
+	return c.keeps(ctx, output.repo, commit)
+}
+
+// keeps tells whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
+// is not.
+func (c *checkRun) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
+	now, err := c.reader.Promoted(ctx, repo, commit)
+	if err != nil || now.Commit == "" || now.Commit == c.promoted.Commit {
+		return err == nil && now.Commit != "", err
+	}
+	history, err := c.promoter.History(ctx)
+	if err != nil {
+		return false, err
+	}
+	relation, err := history.Relation(ctx, c.promoted.Commit, now.Commit)
+	if err == nil && relation == gitops.Unknown {
+		if err := history.Refresh(ctx); err != nil {
+			return false, err
+		}
+		relation, err = history.Relation(ctx, c.promoted.Commit, now.Commit)
+	}
 	return relation == gitops.Newer, err
 }
 
@@ -38,11 +63,8 @@ func (c *checkRun) earlier(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return history.Line(ctx, c.promoted.Commit, maxEarlier)
+	return history.Line(ctx, c.promoted.Commit, promote.MaxEarlier)
 }
-
-// maxEarlier is how many commits of the base branch are looked at that may have been overtaken.
-const maxEarlier = 25
 
 // overtaken returns the promoted commit that the GitOps branch has by now, if that is another one.
 func (c *checkRun) overtaken(ctx context.Context) (string, error) {
@@ -80,10 +102,6 @@ func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote
 		return c.promote(ctx, environment, promotionOf{commit: c.promoted.Commit, deployed: []string{c.environment.Name.Value}}), nil
 	}
 	outcome := promote.Outcome{Environment: environment, Commit: c.promoted.Commit, Action: promote.ActionDispatched}
-	if c.forge.repo == nil {
-		outcome.Action = promote.ActionRefused
-		return outcome, usageError("--dispatch: %s", c.promoter.NoStatuses)
-	}
 	err := c.forge.repo.Dispatch(ctx, c.flags.dispatch, c.compiler.loader.Main().Ref.Branch,
 		map[string]string{"environment": environment, "commit": c.promoted.Commit})
 	if err != nil {
@@ -96,8 +114,14 @@ func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote
 
 func (c *checkRun) runPostDeploy(ctx context.Context, look promote.Look) error {
 	c.begin("running the post-deployment command")
+	deployment := c.deployments[0]
+	for i, output := range c.outputs {
+		if output.bound {
+			deployment = c.deployments[i]
+		}
+	}
 	return program.PostDeploy(ctx, c.flags.postDeploy, program.PostDeployOptions{
-		Environ: c.allVariables(), Deployment: c.deployments[0], Promoted: c.promoted.Commit, Clusters: look.Seen(),
+		Environ: c.allVariables(), Deployment: deployment, Promoted: c.promoted.Commit, Clusters: look.Deployed,
 		Stdout: c.stderr, Stderr: c.stderr,
 	})
 }

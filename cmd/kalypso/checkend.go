@@ -29,7 +29,7 @@ func (c *checkRun) end(ctx context.Context, report promote.Report, err error) er
 	if err := c.promotionRun.end(ctx); err != nil {
 		return err
 	}
-	if report.State == promote.CheckWaiting {
+	if c.checked.State == promote.CheckWaiting {
 		return &exitError{code: exitTimeUp}
 	}
 	return nil
@@ -61,15 +61,16 @@ func (c *checkRun) noteUnseen() {
 // explain turns what went wrong into diagnostics.
 func (c *checkRun) explain(report promote.Report, err error) {
 	at := c.environment.Name.At
-	var unasked *promote.FleetError
-	switch {
-	case errors.As(err, &unasked):
-		c.diags.Error(ruleFleetUnasked, at, c.reader.Scrub(unasked.Error()), diag.Hint(unasked.Hint))
-	case err != nil:
-		for _, err := range unjoined(err) {
-			rule, hint := causeOf(err)
-			c.diags.Error(rule, at, c.reader.Scrub(err.Error()), diag.Hint(hint))
+	for _, err := range unjoined(err) {
+		rule, hint := causeOf(err)
+		var unasked *promote.FleetError
+		if errors.As(err, &unasked) {
+			rule, hint = ruleFleetUnasked, unasked.Hint
 		}
+		c.diags.Error(rule, at, c.reader.Scrub(err.Error()), diag.Hint(hint))
+	}
+	if report.State == promote.CheckWaiting && report.Reason != "" {
+		c.diags.Error(ruleFleetUnasked, at, diag.Safe(report.Reason))
 	}
 	if report.State != promote.CheckFailed || err != nil {
 		return
@@ -88,8 +89,11 @@ func (c *checkRun) explain(report promote.Report, err error) {
 	c.diags.Error(rule, at, fmt.Sprintf("%s has not deployed %.12s: %s", c.environment.Name.Value, c.promoted.Commit, diag.Safe(report.Reason)), diag.Hint(hint))
 }
 
-// unjoined returns the errors that were joined.
+// unjoined returns the errors that were joined; none for nil.
 func unjoined(err error) []error {
+	if err == nil {
+		return nil
+	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}

@@ -86,12 +86,13 @@ func (c *checkRun) findPromoted(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if c.promoted.Commit == "" {
-		c.noteNothing("nothing was ever promoted to %s: there is no commit to report on", c.environment.Name.Value)
+		c.noteNothing(promote.CheckNothing, "nothing was ever promoted to %s: there is no commit to report on", c.environment.Name.Value)
 		return true, nil
 	}
 	for _, output := range c.outputs {
 		if output.promoted.Commit != c.promoted.Commit {
-			c.noteNothing("GitOpsRepo %q does not have %.12s yet: the check after its merge counts", output.repo.Name.Value, c.promoted.Commit)
+			c.noteNothing(promote.CheckUnmerged, "GitOpsRepo %q has not %.12s: once all have it, the check after that merge counts",
+				output.repo.Name.Value, c.promoted.Commit)
 			return true, nil
 		}
 		if err := c.addDeployment(output); err != nil {
@@ -114,6 +115,6 @@ func (c *checkRun) addDeployment(output checkedOutput) error {
 }
 
 // noteNothing says why there is nothing to check.
-func (c *checkRun) noteNothing(format string, args ...any) {
-	c.checked = &checked{Report: promote.Report{State: promote.CheckDone, Notes: []string{fmt.Sprintf(format, args...)}}}
+func (c *checkRun) noteNothing(state promote.CheckState, format string, args ...any) {
+	c.checked = &checked{Report: promote.Report{State: state, Notes: []string{fmt.Sprintf(format, args...)}}}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -75,6 +76,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the newest of its branch)")
 	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo that --commit is in, if there are several")
 	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to ask, see above (repeatable; default: spec.promotion.checks.fleet)")
+	_ = flags.SetAnnotation("fleet", oneAlone, nil) // there is this flag
 	flags.StringVar(&opts.healthy, "healthy", "", "how many clusters must have deployed the commit: `number` or percentage (default 100%)")
 	flags.IntVar(&opts.expect, "expect", 0, "the `number` of clusters that there are at least")
 	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "how long to wait for the fleet: a `duration` such as 90s or 30m")
@@ -127,7 +129,7 @@ func (o *checkPromoteOptions) check() error {
 }
 
 func runCheckPromote(ctx context.Context, e *edges, opts *checkPromoteOptions) error {
-	if err := opts.check(); err != nil {
+	if err := cmp.Or(opts.check(), opts.checkIdle(e.env)); err != nil {
 		return err
 	}
 	run, err := startPromotion(ctx, e, &opts.fleetFlags, &opts.promoteFlags)
@@ -139,6 +141,11 @@ func runCheckPromote(ctx context.Context, e *edges, opts *checkPromoteOptions) e
 		return usageError("--env: one environment is checked at a time: %s", strings.Join(environmentNames(run.environments), ", "))
 	}
 	check := &checkRun{promotionRun: run, flags: opts, environment: run.environments[0]}
+	if next, given := opts.nextEnvironments(e.env); given {
+		if err := run.setNext(check.environment.Name.Value, next); err != nil {
+			return err
+		}
+	}
 	return check.run(ctx)
 }
 

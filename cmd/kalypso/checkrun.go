@@ -40,12 +40,8 @@ type checkedOutput struct {
 func (c *checkRun) run(ctx context.Context) error {
 	name := c.environment.Name.Value
 	c.begin("reading what was deployed to " + name)
-	if next, given := c.flags.nextEnvironments(c.env); given {
-		chain, err := c.chain.With(name, next)
-		if err != nil {
-			return usageError("the environments after %s: %w", name, err)
-		}
-		c.chain = chain
+	if c.flags.dispatch != "" && c.forge.repo == nil {
+		return usageError("--dispatch: no workflow can be started: %s", c.promoter.NoStatuses)
 	}
 	check, err := c.prepareCheck(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func (o *promoteOptions) check() error {
 }
 
 func runPromote(ctx context.Context, e *edges, opts *promoteOptions) error {
-	if err := opts.check(); err != nil {
+	if err := cmp.Or(opts.check(), opts.checkIdle(e.env)); err != nil {
 		return err
 	}
 	ctx, cancel := opts.limited(ctx)

@@ -49,15 +49,16 @@ func pullRequestFlags() []string {
 	return []string{"assignee", "auto-merge", "draft", "force", "label", "reopen", "reviewer"}
 }
 
-// checkIdle refuses flags that would do nothing.
-func (f *promoteFlags) checkIdle() error {
+// checkIdle refuses flags that would do nothing. Those that a job sets for all its commands, as variables, may.
+func (f *promoteFlags) checkIdle(env func(string) string) error {
+	given := func(name string) bool { return f.given.Changed(name) && env(variableOf(name)) == "" }
 	for _, name := range renderFlags() {
-		if f.given.Changed(name) && !f.render {
+		if given(name) && !f.render {
 			return usageError("--%s is about what --render publishes: give both, or neither", name)
 		}
 	}
 	for _, name := range pullRequestFlags() {
-		if f.given.Changed(name) && !f.render && !f.pullRequest {
+		if given(name) && !f.render && !f.pullRequest {
 			return usageError("--%s is about a pull request: give --pull-request or --render too", name)
 		}
 	}
@@ -74,9 +75,6 @@ func (f *promoteFlags) check() error {
 	}
 	if f.dispatch != "" && !strings.HasSuffix(f.dispatch, ".yaml") && !strings.HasSuffix(f.dispatch, ".yml") {
 		return usageError("--dispatch %s: write the file of a workflow, such as cd.yaml", f.dispatch)
-	}
-	if err := f.checkIdle(); err != nil {
-		return err
 	}
 	return f.publishFlags.check()
 }

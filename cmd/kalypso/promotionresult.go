@@ -23,6 +23,8 @@ type promotionResult struct {
 	// Commit is what was to be promoted; From is what the environment had.
 	Commit string `json:"commit,omitempty"`
 	From   string `json:"from,omitempty"`
+	// DryRun says that nothing was done: the action is what would be.
+	DryRun bool `json:"dryRun,omitempty"`
 	// Repo, Branch and File are where it is written, Pushed is the commit that does so.
 	Repo        string             `json:"repo,omitempty"`
 	Branch      string             `json:"branch,omitempty"`
@@ -79,7 +81,7 @@ func newStatusResult(s *promote.Status) *statusResult {
 
 func newPromotionResult(o promote.Outcome) promotionResult {
 	r := promotionResult{
-		Environment: o.Environment, Action: o.Action, Commit: o.Commit, From: o.From, Repo: o.Repo, Branch: o.Branch,
+		Environment: o.Environment, Action: o.Action, Commit: o.Commit, From: o.From, DryRun: o.DryRun, Repo: o.Repo, Branch: o.Branch,
 		File: o.File, Pushed: o.Pushed, Status: newStatusResult(o.Status), Notes: o.Notes,
 	}
 	if o.Request != nil {

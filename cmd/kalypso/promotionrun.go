@@ -21,6 +21,8 @@ type promotionRun struct {
 	promoter *promote.Promoter
 	// forge is the control plane on GitHub; it has no repo if it is not there.
 	forge forge
+	// next are the environments after one that the command line names; nil if it names none.
+	next *nextEnvironments
 	// outcomes are what became of each environment that something was promoted to.
 	outcomes []promote.Outcome
 	// checked is what became of a check; nil if nothing was checked.
@@ -49,12 +51,18 @@ func startPromotion(ctx context.Context, e *edges, fleet *fleetFlags, opts *prom
 // prepare makes what promotes, from the control plane as it was read.
 func (r *promotionRun) prepare(ctx context.Context) error {
 	chain, diags := promote.NewChain(r.known)
+	var err error
 	r.diags.Add(diags)
 	if diags.HasErrors() {
 		return r.finish("nothing was promoted")
 	}
-	r.chain = chain
-	place, err := r.reader.Where(r.compiler.loader.Main().Ref)
+	if r.chain = chain; r.next != nil {
+		if r.chain, err = chain.With(r.next.of, r.next.names); err != nil {
+			return usageError("the environments after %s: %w", r.next.of, err)
+		}
+	}
+	var place string
+	place, err = r.reader.Where(r.compiler.loader.Main().Ref)
 	if err != nil {
 		return r.fail(err)
 	}
@@ -64,12 +72,29 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 		}
 	}
 	r.promoter = &promote.Promoter{
-		Reader: r.reader, Loader: r.compiler.loader, Chain: chain, NoStatuses: r.noStatuses(place),
+		Reader: r.reader, Loader: r.compiler.loader, Chain: r.chain, NoStatuses: r.noStatuses(place),
 		TargetURL: r.opts.pageOfRun(r.env), Version: r.version,
 	}
 	if r.forge.repo != nil {
 		r.promoter.Statuses, r.promoter.Ancestry = r.forge.repo, r.forge.repo
 	}
+	return nil
+}
+
+// nextEnvironments are the names of those that come after an environment.
+type nextEnvironments struct {
+	of    string
+	names []string
+}
+
+// setNext replaces the environments that come after one.
+func (r *promotionRun) setNext(environment string, names []string) error {
+	r.next = &nextEnvironments{environment, names}
+	chain, err := r.chain.With(environment, names)
+	if err != nil {
+		return usageError("the environments after %s: %w", environment, err)
+	}
+	r.chain, r.promoter.Chain = chain, chain
 	return nil
 }
 
@@ -219,8 +244,10 @@ func (r *promotionRun) end(ctx context.Context) error {
 // have been stopped in between.
 func (r *promotionRun) renderPromoted(ctx context.Context) error {
 	var names []string
-	if r.checked != nil && r.checked.State == promote.CheckDone && r.checked.promoted != "" {
-		names = r.chain.Next(r.checked.environment)
+	if r.checked != nil && r.checked.State == promote.CheckDeployed {
+		names = slices.DeleteFunc(slices.Clone(r.chain.Next(r.checked.environment)), func(name string) bool {
+			return slices.ContainsFunc(r.outcomes, func(o promote.Outcome) bool { return o.Environment == name })
+		})
 	}
 	for _, outcome := range r.outcomes {
 		if outcome.Action == promote.ActionPromoted || outcome.Action == promote.ActionUnchanged {

@@ -50,13 +50,13 @@ func (p promotionPrinter) check(c *checked) {
 func (c *checked) verdict() string {
 	name := c.environment
 	switch {
-	case c.promoted == "" && c.State == promote.CheckDone:
+	case c.State == promote.CheckNothing:
 		return name + ": nothing to do"
 	case c.promoted == "":
 		return name + " was not checked"
 	}
 	text := map[promote.CheckState]string{
-		promote.CheckDone:       "%s has deployed %.12s before: nothing to do",
+		promote.CheckUnmerged:   "%s waits for a merge: not all of its GitOps repositories have %.12s",
 		promote.CheckDeployed:   "%s has deployed %.12s",
 		promote.CheckFailed:     "%s has not deployed %.12s",
 		promote.CheckWaiting:    "%s has not deployed %.12s yet",

@@ -105,19 +105,23 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 	return root
 }
 
+// oneAlone annotates a flag that repeats and whose values may hold commas: in its variable there is one in each line.
+const oneAlone = "one value in a line"
+
 // fromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
-// that repeats are separated by line breaks or commas.
+// that repeats are separated by line breaks or commas, or just by line breaks where values have commas.
 func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variableOf(f.Name)
 		value := env(name)
 		if f.Changed || value == "" || f.Name == "help" {
 			return
 		}
 		values := []string{value}
 		if f.Value.Type() == "stringArray" {
-			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' })
+			_, lines := f.Annotations[oneAlone]
+			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' && !lines })
 		}
 		for _, value := range values {
 			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
@@ -129,6 +133,11 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 		return &exitError{exitUsage, errors.Join(errs...)}
 	}
 	return nil
+}
+
+// variableOf is the environment variable that a flag can be given as.
+func variableOf(flag string) string {
+	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 func newVersion(e *edges) *cobra.Command {

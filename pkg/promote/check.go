@@ -32,8 +32,8 @@ type Check struct {
 	PostDeploy func(ctx context.Context, look Look) error
 	// Earlier returns the commits of the base branch before Promoted, the newest first.
 	Earlier func(ctx context.Context) ([]string, error)
-	// Overtaken returns the promoted commit that the GitOps branch has by now, if that is newer than Promoted; else it
-	// is empty.
+	// Overtaken returns the promoted commit that a GitOps branch has by now, if that is another one than Promoted; else
+	// it is empty.
 	Overtaken func(ctx context.Context) (string, error)
 	// Has tells whether an environment has Promoted, or something newer.
 	Has func(ctx context.Context, environment string) (Possession, error)
@@ -46,8 +46,10 @@ type CheckState string
 
 // The states of a check.
 const (
-	// CheckDone: it was deployed before, and has gone on.
-	CheckDone CheckState = "done"
+	// CheckNothing: nothing was ever promoted.
+	CheckNothing CheckState = "nothing-promoted"
+	// CheckUnmerged: not all GitOps repositories have it.
+	CheckUnmerged CheckState = "not-merged"
 	// CheckDeployed: it is deployed.
 	CheckDeployed CheckState = "deployed"
 	// CheckFailed: it is not.
@@ -105,9 +107,6 @@ func (c *checkRun) run(ctx context.Context) error {
 	}
 	deployed := c.known && isDeployed(c.current)
 	switch {
-	case deployed && len(missing) == 0:
-		c.report.State = CheckDone
-		return nil
 	case c.ByHand && !deployed:
 		c.report.State = CheckByHand
 		return c.set(ctx, c.words.waitsForPerson())
@@ -115,8 +114,10 @@ func (c *checkRun) run(ctx context.Context) error {
 		c.report.State = CheckDeployed
 		return c.goOn(ctx, missing)
 	}
-	if err := c.set(ctx, c.words.deploying()); err != nil {
-		return err
+	if !deployed { // else its gate stays open until there is a reason to close it
+		if err := c.set(ctx, c.words.deploying()); err != nil {
+			return err
+		}
 	}
 	if err := c.watch(ctx); err != nil {
 		return err
@@ -152,7 +153,11 @@ func (c *checkRun) missing(ctx context.Context) (missing []string, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
-		_, told := find(c.statuses, next)
+		said, told := find(c.statuses, next)
+		if said.isRolledBack() {
+			c.note("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted)
+			continue
+		}
 		if has == HasOlder || has == HasIt && !told && c.Statuses != nil {
 			missing = append(missing, next)
 		}
@@ -164,12 +169,15 @@ func (c *checkRun) note(format string, args ...any) {
 	c.report.Notes = append(c.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// set sets the status of the commit, unless it is that already.
+// set sets the status of the commit, unless it is that already. That it is deployed need not link to the last run that
+// has found so.
 func (c *checkRun) set(ctx context.Context, status Status) error {
 	if c.Statuses == nil {
 		return nil
 	}
-	if now := c.current; c.known && now.State == status.State && now.Description == status.Description && now.TargetURL == status.TargetURL {
+	now := c.current
+	same := c.known && now.State == status.State && now.Description == status.Description
+	if same && (isDeployed(status) || now.TargetURL == status.TargetURL) {
 		return nil
 	}
 	if err := c.Statuses.SetStatus(ctx, c.Promoted, status); err != nil {
@@ -182,7 +190,9 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 // watch looks at the fleet until it is clear what has become of the commit.
 func (c *checkRun) watch(ctx context.Context) error {
 	verdict, look, err := c.Watch.Run(ctx)
-	c.report.Verdict, c.report.Look = verdict, &look
+	if c.report.Verdict = verdict; err == nil {
+		c.report.Look = &look
+	}
 	var failed *FleetError
 	if errors.As(err, &failed) && ctx.Err() == nil { // it will not answer the next time either
 		c.report.State, c.report.Reason = CheckFailed, failed.Message
@@ -191,10 +201,10 @@ func (c *checkRun) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch verdict {
-	case Waiting:
-		c.report.State = CheckWaiting
-	case Succeeded:
+	switch {
+	case verdict == Waiting, verdict == Unreachable && c.Watch.Rules.Once:
+		c.report.State, c.report.Reason = CheckWaiting, look.Unasked
+	case verdict == Succeeded:
 		c.report.State = CheckDeployed
 	default:
 		c.report.State, c.report.Reason = CheckFailed, c.reason(verdict, look)
@@ -222,14 +232,23 @@ func (c *checkRun) overtaken(ctx context.Context, look Look) error {
 
 // reason says in a line why a commit is not deployed.
 func (c *checkRun) reason(verdict Verdict, look Look) string {
-	counts := look.Counts.String()
+	counts, after := look.Counts.String(), ""
+	if !c.Watch.Rules.Once {
+		after = fmt.Sprintf(" after %v", c.Watch.Rules.Timeout)
+	}
+	if look.Seen() == 0 {
+		counts = "no cluster was seen"
+	}
 	switch verdict {
 	case NoClusters:
-		return fmt.Sprintf("no cluster is registered after %v", c.Watch.Rules.Timeout)
+		return "no cluster is registered" + after
 	case Unreachable:
-		return fmt.Sprintf("%s; after %v: %s", counts, c.Watch.Rules.Timeout, look.Unasked)
+		return fmt.Sprintf("%s%s; %s", counts, after, look.Unasked)
 	case TimedOut:
-		return fmt.Sprintf("%s after %v%s", counts, c.Watch.Rules.Timeout, firstOf(look))
+		for _, name := range look.Silent {
+			counts += "; none for " + name
+		}
+		return counts + after + firstOf(look)
 	default:
 		return counts + firstOf(look)
 	}
@@ -272,8 +291,8 @@ func (c *checkRun) conclude(ctx context.Context) error {
 	return c.supersede(ctx)
 }
 
-// maxEarlier bounds how many commits are looked at that may have been overtaken.
-const maxEarlier = 25
+// MaxEarlier is how many commits are looked at that may have been overtaken.
+const MaxEarlier = 25
 
 // supersede tells the commits that were promoted before this one, and never got as far: their pull request was
 // overtaken by this one's, or the run that watched them was cancelled.
@@ -285,7 +304,7 @@ func (c *checkRun) supersede(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, commit := range earlier[:min(len(earlier), maxEarlier)] {
+	for _, commit := range earlier[:min(len(earlier), MaxEarlier)] {
 		statuses, err := c.Statuses.Statuses(ctx, commit)
 		if err != nil {
 			return err

@@ -8,6 +8,8 @@ type Look struct {
 	Counts
 	// Need is how many must be deployed.
 	Need int
+	// Silent are the fleets and GitOps repositories of which no reconciler was seen, as texts for people.
+	Silent []string
 	// Unasked says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
 	Unasked string
 }

@@ -8,7 +8,7 @@ type Rules struct {
 	Need func(total int) int
 	// Expect is how many clusters there are at least; those that are not seen are missing.
 	Expect int
-	// AllowNone lets a fleet count as deployed in which no cluster is registered.
+	// AllowNone lets it count as deployed if no cluster is registered, in all or for a fleet or GitOps repository.
 	AllowNone bool
 	// Counts tells whether the clusters of a type count; nil means all. One whose type is not known counts.
 	Counts func(clusterType string) bool
@@ -16,7 +16,7 @@ type Rules struct {
 	Timeout, Interval time.Duration
 	// Grace is how long a failure must last until it is one.
 	Grace time.Duration
-	// Once looks a single time: then success need not hold for a second look.
+	// Once looks a single time: then neither success nor failure has to last.
 	Once bool
 }
 

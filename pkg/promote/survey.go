@@ -10,9 +10,10 @@ import (
 
 // seen is what one fleet showed of one deployment.
 type seen struct {
-	fleet     string
-	wanted    string
-	sightings []Sighting
+	fleet string
+	// deployment is its repository and branch, wanted its commit.
+	deployment, wanted string
+	sightings          []Sighting
 	// newer are the commits among those reported that the branch got after the wanted one.
 	newer map[string]bool
 }
@@ -41,9 +42,28 @@ func survey(all []seen, rules Rules) Look {
 	slices.SortFunc(look.Clusters, func(a, b Cluster) int {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
 	})
+	look.Silent = silent(all)
 	look.Missing = max(0, rules.Expect-len(clusters))
 	look.Need = rules.need(look.Total())
 	return look
+}
+
+// silent names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
+// all others are fine says nothing of them.
+func silent(all []seen) []string {
+	var names []string
+	heard := map[string]bool{}
+	note := func(name string, sightings int) {
+		if _, known := heard[name]; !known {
+			names = append(names, name)
+		}
+		heard[name] = heard[name] || sightings > 0
+	}
+	for _, s := range all {
+		note(s.fleet, len(s.sightings))
+		note(s.deployment, len(s.sightings))
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
 }
 
 // compareSightings is an order for those that are alike: fleets answer in any.

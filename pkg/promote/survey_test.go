@@ -59,6 +59,22 @@ func TestC2DistinctClusters(t *testing.T) {
 	assert.Equal(t, 5, look.Need)
 }
 
+// TestC1SilentPart: that one fleet or GitOps repository is fine says nothing of another in which nothing is registered.
+func TestC1SilentPart(t *testing.T) {
+	t.Parallel()
+	at := func(fleet, deployment string, sightings ...Sighting) seen {
+		s := seenOf(fleet, sightings...)
+		s.deployment = deployment
+		return s
+	}
+	one := Sighting{Cluster: "a", Commit: wantedCommit, State: Compliant}
+	assert.Empty(t, survey([]seen{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).Silent)
+	assert.Equal(t, []string{"azure"}, survey([]seen{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).Silent)
+	assert.Equal(t, []string{"edge"}, survey([]seen{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).Silent)
+	assert.Empty(t, survey([]seen{at("flux", "gitops", one), at("flux", "edge"), at("azure", "gitops"), at("azure", "edge", one)}, Rules{}).Silent)
+	assert.Equal(t, []string{"flux", "gitops"}, survey([]seen{at("flux", "gitops")}, Rules{}).Silent)
+}
+
 func TestWhoCounts(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Counts: func(clusterType string) bool { return clusterType == "cloud" }}

@@ -7,7 +7,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	// Waiting: nothing is decided yet. With Rules.Once it is final.
+	// Waiting: nothing is decided yet. With Rules.Once it is final: neither deployed nor failed.
 	Waiting Verdict = "waiting"
 	// Succeeded: enough clusters have deployed the commit.
 	Succeeded Verdict = "succeeded"
@@ -41,14 +41,16 @@ func (j *judge) see(look Look, now time.Time) Verdict {
 	switch {
 	case j.good >= looksToSucceed, j.good > 0 && j.rules.Once:
 		return Succeeded
-	case !j.failing.IsZero() && now.Sub(j.failing) >= j.rules.Grace:
+	case !j.failing.IsZero() && (j.rules.Once || now.Sub(j.failing) >= j.rules.Grace):
 		return Rejected
-	case now.Sub(j.started) < j.rules.Timeout || j.rules.Once:
+	case !j.rules.Once && now.Sub(j.started) < j.rules.Timeout:
 		return Waiting
 	case look.Unasked != "":
 		return Unreachable
 	case look.Seen() == 0:
 		return NoClusters
+	case j.rules.Once:
+		return Waiting
 	default:
 		return TimedOut
 	}
@@ -56,7 +58,7 @@ func (j *judge) see(look Look, now time.Time) Verdict {
 
 // note counts how long things have been going well, or not.
 func (j *judge) note(look Look, now time.Time) {
-	if look.Unasked == "" && look.Deployed >= look.Need && look.Missing == 0 {
+	if look.Unasked == "" && look.Deployed >= look.Need && look.Missing == 0 && (len(look.Silent) == 0 || j.rules.AllowNone) {
 		j.good++
 	} else {
 		j.good = 0

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// lookOf makes a look of clusters by their standing: d deployed, p progressing, b behind, f failed, m missing; "?" says
+// lookOf makes a look of clusters by their standing: d deployed, p progressing, b behind, f failed, m missing, s for a silent fleet; "?" says
 // that a fleet could not be asked.
 func lookOf(letters string, rules Rules) Look {
 	var look Look
@@ -25,6 +25,9 @@ func lookOf(letters string, rules Rules) Look {
 			cluster.Standing = Broken
 		case 'm':
 			look.Missing++
+			continue
+		case 's':
+			look.Silent = append(look.Silent, "the silent one")
 			continue
 		case '?':
 			look.Unasked = "it does not answer"
@@ -80,9 +83,12 @@ func TestVerdict(t *testing.T) {
 		"it fails while another is not asked":  {usual, []string{"df?", "df?", "df?"}, Rejected},
 		"once, deployed":                       {with(func(r *Rules) { r.Once = true }), []string{"d"}, Succeeded},
 		"once, not yet":                        {with(func(r *Rules) { r.Once = true }), []string{"p"}, Waiting},
-		"once, failed for a moment":            {with(func(r *Rules) { r.Once = true }), []string{"f"}, Waiting},
-		"once, failed without grace":           {with(func(r *Rules) { r.Once, r.Grace = true, 0 }), []string{"f"}, Rejected},
-		"once, nothing is registered":          {with(func(r *Rules) { r.Once = true }), []string{""}, Waiting},
+		"once, failed":                         {with(func(r *Rules) { r.Once = true }), []string{"f"}, Rejected},
+		"once, nothing is registered":          {with(func(r *Rules) { r.Once = true }), []string{""}, NoClusters},
+		"once, it cannot be asked":             {with(func(r *Rules) { r.Once = true }), []string{"d?"}, Unreachable},
+		"a part of the fleet is silent":        {usual, []string{"ds", "ds", "ds", "ds", "ds", "ds", "ds"}, TimedOut},
+		"a part is silent, and may be so":      {with(func(r *Rules) { r.AllowNone = true }), []string{"ds", "ds"}, Succeeded},
+		"a part is silent at first":            {usual, []string{"ds", "dd", "dd"}, Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

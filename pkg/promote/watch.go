@@ -3,6 +3,7 @@ package promote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ type Watch struct {
 	// Deployments are what is to be deployed: one for each GitOps repository.
 	Deployments []Deployment
 	Rules       Rules
-	// Newer tells whether the branch of a deployment has a commit, and got it after the wanted one. It is asked about
-	// each commit again as long as the answer is no.
+	// Newer tells whether the branch of a deployment has a commit, got it after the wanted one, and what was promoted with
+	// it is what was promoted with the wanted one, or newer: a rollback comes later too, and says nothing of what it takes
+	// back. It is asked about each commit again as long as the answer is no.
 	Newer func(ctx context.Context, wanted Deployment, commit string) (bool, error)
 	// Now is the clock. Sleep waits, or until ctx is done, whose error it then returns.
 	Now   func() time.Time
@@ -28,6 +30,8 @@ type Watch struct {
 	Show func(look Look)
 
 	newer map[newerKey]bool
+	// names are those of Fleets, each another.
+	names []string
 }
 
 type newerKey struct {
@@ -38,7 +42,7 @@ type newerKey struct {
 // Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (Verdict, Look, error) {
-	w.newer = map[newerKey]bool{}
+	w.newer, w.names = map[newerKey]bool{}, namesOf(w.Fleets)
 	started := w.Now()
 	judge := judge{rules: w.Rules, started: started}
 	for {
@@ -75,7 +79,7 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 		case !errors.As(err, &known) || !known.Temporary:
 			return Look{}, 0, err
 		default:
-			unasked, wait = append(unasked, w.nameOf(i)+": "+known.Message), max(wait, known.Wait)
+			unasked, wait = append(unasked, named(w.nameOf(i), known.Message)), max(wait, known.Wait)
 		}
 	}
 	for i := range all {
@@ -92,8 +96,29 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 	return look, wait, nil
 }
 
+// named puts the name of a fleet before what it says, unless it is there.
+func named(fleet, message string) string {
+	if strings.HasPrefix(message, fleet) {
+		return message
+	}
+	return fleet + ": " + message
+}
+
 // nameOf is the fleet that gave the i-th answer.
-func (w *Watch) nameOf(i int) string { return w.Fleets[i/len(w.Deployments)].String() }
+func (w *Watch) nameOf(i int) string { return w.names[i/len(w.Deployments)] }
+
+// namesOf tells fleets apart that call themselves alike, as two programs with other arguments do.
+func namesOf(fleets []Fleet) []string {
+	names, count := make([]string, len(fleets)), map[string]int{}
+	for i, fleet := range fleets {
+		name := fleet.String()
+		if count[name]++; count[name] > 1 {
+			name = fmt.Sprintf("%s (%d)", name, count[name])
+		}
+		names[i] = name
+	}
+	return names
+}
 
 // asked is an answer and what it is about.
 type asked struct {
@@ -116,7 +141,9 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) ([]asked, []error
 				if err != nil && ctx.Err() != nil {
 					err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: err}
 				}
-				answers[at] = asked{seen{fleet: fleet.String(), wanted: deployment.Commit, sightings: sightings}, deployment}
+				answers[at] = asked{seen{
+					fleet: w.names[i], deployment: deployment.Branch + " of " + deployment.Repo, wanted: deployment.Commit, sightings: sightings,
+				}, deployment}
 				errs[at] = err
 				return nil
 			})

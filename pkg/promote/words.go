@@ -96,3 +96,16 @@ func cutDescription(text string) string {
 	}
 	return string([]rune(text)[:MaxDescription-1]) + "…"
 }
+
+// descriptionRolledBack is what is said of a commit that was taken back on purpose.
+const descriptionRolledBack = "Rolled back to "
+
+// rolledBack is a commit that an environment had, and that a person has taken back for an older one.
+func (w words) rolledBack(to string) Status {
+	return w.status(StatusError, fmt.Sprintf("%s%.7s", descriptionRolledBack, to))
+}
+
+// isRolledBack tells whether a status says so.
+func (s Status) isRolledBack() bool {
+	return s.State == StatusError && strings.HasPrefix(s.Description, descriptionRolledBack)
+}

@@ -22,7 +22,7 @@ func TestNew(t *testing.T) {
 	for text, want := range map[string]string{
 		"argocd:https://argocd.example.com": "argocd:https://argocd.example.com",
 		"azure-resource-graph":              "azure-resource-graph",
-		"command:./state.sh --all":          "command:./state.sh --all",
+		"command:./state.sh --all":          "command:./state.sh",
 		"flux":                              "flux",
 		"flux:":                             "flux",
 		"flux: a , b":                       "flux:a,b",

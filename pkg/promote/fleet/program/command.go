@@ -18,7 +18,6 @@ const maxOutput = 64 << 20
 // KALYPSO_FLEET_REPO, KALYPSO_FLEET_BRANCH, KALYPSO_FLEET_PATH, KALYPSO_FLEET_COMMIT and KALYPSO_FLEET_ENVIRONMENT in its
 // environment, which else is that of kalypso without its secrets. What it writes to stderr is shown if it fails only.
 type fleet struct {
-	text    string
 	args    []string
 	environ []string
 	// limit is how much it may print, in bytes.
@@ -32,10 +31,11 @@ func New(argument string, environ []string) (promote.Fleet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--fleet command: %w", err)
 	}
-	return &fleet{text: argument, args: args, environ: withoutOwnSecrets(environ), limit: maxOutput}, nil
+	return &fleet{args: args, environ: withoutOwnSecrets(environ), limit: maxOutput}, nil
 }
 
-func (c *fleet) String() string { return "command:" + c.text }
+// String leaves out the arguments, in which there may be a secret.
+func (c *fleet) String() string { return "command:" + c.args[0] }
 
 // Look runs the program once.
 func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {

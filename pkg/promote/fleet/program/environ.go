@@ -30,9 +30,10 @@ func withoutOwnSecrets(environ []string) []string {
 
 func ownSecret(name string) bool {
 	switch name {
-	case "GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN":
+	case "GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN",
+		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN":
 		return true
 	}
-	return strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") ||
+	return strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "ARGOCD_AUTH_TOKEN") ||
 		strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
 }

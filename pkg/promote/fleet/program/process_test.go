@@ -290,11 +290,12 @@ func TestWithoutOwnSecrets(t *testing.T) {
 		"PATH=/bin", "GITHUB_TOKEN=s", "GH_TOKEN=s", "GH_ENTERPRISE_TOKEN=s", "GITHUB_ENTERPRISE_TOKEN=s",
 		"KALYPSO_CONTROL_PLANE_TOKEN=s", "KALYPSO_GITOPS_TOKEN=s", "KALYPSO_SOURCE_TOKEN=s", "Kalypso_Any_Token=s",
 		"KALYPSO_GITHUB_APP_ID=s", "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE=s", "KALYPSO_GITHUB_APP_PRIVATE_KEY=s",
-		"KALYPSO_TIMEOUT=1m", "AZURE_CLIENT_SECRET=theirs", "ARGOCD_AUTH_TOKEN=theirs", "ODD", "X=GITHUB_TOKEN=1",
+		"KALYPSO_TIMEOUT=1m", "AZURE_CLIENT_SECRET=theirs", "ARGOCD_AUTH_TOKEN=s", "ARGOCD_AUTH_TOKEN_HOST=s",
+		"ACTIONS_RUNTIME_TOKEN=s", "ODD", "X=GITHUB_TOKEN=1",
 	}
 	before := strings.Join(given, " ")
 	assert.Equal(t, []string{
-		"PATH=/bin", "KALYPSO_TIMEOUT=1m", "AZURE_CLIENT_SECRET=theirs", "ARGOCD_AUTH_TOKEN=theirs", "ODD", "X=GITHUB_TOKEN=1",
+		"PATH=/bin", "KALYPSO_TIMEOUT=1m", "AZURE_CLIENT_SECRET=theirs", "ODD", "X=GITHUB_TOKEN=1",
 	}, withoutOwnSecrets(given))
 	assert.Equal(t, before, strings.Join(given, " "), "what was given is left as it is")
 }
