@@ -52,13 +52,13 @@ func newRace(p *press) *race {
 }
 
 // start starts a run, up to its first request.
-func (r *race) start(who string) {
+func (r *race) start(who string, more ...string) {
 	c := &car{arrived: make(chan *waiting), ended: make(chan outcome, 1)}
 	r.mu.Lock()
 	r.cars[who] = c
 	r.mu.Unlock()
 	r.p.admit(who)
-	go func() { c.ended <- r.p.runAs(r.p.t.Context(), who) }()
+	go func() { c.ended <- r.p.runAs(r.p.t.Context(), who, more...) }()
 	c.wait()
 }
 

@@ -137,8 +137,8 @@ func (p *press) assertRight(which string) {
 // that no token was told to anybody.
 func (p *press) assertNothingLost(which string) {
 	p.t.Helper()
-	if now := fmt.Sprint(refsOf(p.dir("gitops"))); now != p.sound { // else nothing has been pushed since
-		p.git("gitops", "fsck", "--strict", "--no-dangling")
+	if now := fmt.Sprint(refsOf(p.dir(p.home))); now != p.sound { // else nothing has been pushed since
+		p.git(p.home, "fsck", "--strict", "--no-dangling")
 		p.sound = now
 	}
 	p.mu.Lock()

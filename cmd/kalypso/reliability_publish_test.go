@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
@@ -53,9 +54,14 @@ type press struct {
 	variables map[string]string
 	// clock is that of runs in this process; nil for that of the machine, and sleeping that takes no time.
 	clock *aClock
+	// patience is how long runs wait for the API; zero is as long as usual.
+	patience github.Limits
+	// home is the repository that runs push to, and versions are the commits that they promote, the oldest first.
+	home     string
+	versions []string
 	// moves tells of a reference, such as "gitops refs/heads/dev", whether it is for runs to move.
 	moves func(ref string) bool
-	// sound are the references of the GitOps repository when it was last checked.
+	// sound are the references of home when it was last checked.
 	sound string
 }
 
@@ -103,6 +109,7 @@ func tokenOf(who string) string { return who + secret }
 func newPress(t testing.TB, from string, served ...string) *press {
 	t.Helper()
 	p := &press{t: t, root: filepath.Join(t.TempDir(), "repos"), books: newBooks(), steps: map[string]int{}, served: slices.Concat(served, []string{"gitops"})}
+	p.home = "gitops"
 	p.moves = func(ref string) bool { return strings.HasPrefix(ref, "gitops refs/heads/deployment/") }
 	copyRepos(t, from, p.root)
 	p.api = githubtest.NewServer(t, githubtest.Options{})
@@ -329,7 +336,7 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 		environ:    func() []string { return append(listOf(environ), "PATH="+os.Getenv("PATH")) },
 		workingDir: func() (string, error) { return "", errors.New("there is none") },
 		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		now:        time.Now, version: "devel",
+		now:        time.Now, version: "devel", patience: p.patience,
 		limits: gitops.Limits{Stall: time.Second}, // such as to be silent for a second takes a fault
 	}
 	if p.clock != nil {
