@@ -27,6 +27,8 @@ type promotionRun struct {
 	outcomes []promote.Outcome
 	// checked is what became of a check; nil if nothing was checked.
 	checked *checked
+	// unread says that the control plane could not be read again, so that nothing more can be promoted.
+	unread bool
 }
 
 // startPromotion opens the control plane.
@@ -42,11 +44,14 @@ func startPromotion(ctx context.Context, e *edges, fleet *fleetFlags, opts *prom
 	run := &promotionRun{session: s, opts: opts}
 	s.view = promotionView{run}
 	if err := run.prepare(ctx); err != nil {
-		s.close()
-		return nil, err
+		defer s.close()
+		return nil, run.fail(err)
 	}
 	return run, nil
 }
+
+// errSaid is an error that the diagnostics of the run have already.
+var errSaid = errors.New("the control plane cannot be read")
 
 // prepare makes what promotes, from the control plane as it was read.
 func (r *promotionRun) prepare(ctx context.Context) error {
@@ -54,7 +59,7 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 	var err error
 	r.diags.Add(diags)
 	if diags.HasErrors() {
-		return r.finish("nothing was promoted")
+		return errSaid
 	}
 	if r.chain = chain; r.next != nil {
 		if r.chain, err = chain.With(r.next.of, r.next.names); err != nil {
@@ -64,11 +69,11 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 	var place string
 	place, err = r.reader.Where(r.compiler.loader.Main().Ref)
 	if err != nil {
-		return r.fail(err)
+		return err
 	}
 	if r.forge.repo == nil {
 		if r.forge, err = r.connectForge(ctx, model.Main, place); err != nil {
-			return r.fail(err)
+			return err
 		}
 	}
 	r.promoter = &promote.Promoter{
@@ -112,8 +117,10 @@ func (r *promotionRun) fail(err error) error {
 	if errors.As(err, &exit) {
 		return err
 	}
-	rule, hint := causeOf(err)
-	r.diags.Error(rule, diag.Place{}, r.reader.Scrub(err.Error()), diag.Hint(hint))
+	if !errors.Is(err, errSaid) {
+		rule, hint := causeOf(err)
+		r.diags.Error(rule, diag.Place{}, r.reader.Scrub(err.Error()), diag.Hint(hint))
+	}
 	return r.finish("nothing was promoted")
 }
 
@@ -127,8 +134,12 @@ type promotionOf struct {
 
 // promote promotes a commit to an environment, and notes what became of it.
 func (r *promotionRun) promote(ctx context.Context, environment string, of promotionOf) promote.Outcome {
+	if r.unread {
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}
+	}
 	outcome, err := r.promoteUntilNewest(ctx, environment, of)
-	if err != nil && ctx.Err() == nil {
+	r.unread = errors.Is(err, errSaid)
+	if err != nil && !r.unread && ctx.Err() == nil {
 		rule, hint := causeOf(err)
 		var at diag.Place
 		if e := r.named(environment); e != nil {
@@ -169,12 +180,32 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment strin
 	}
 }
 
-// readAnew reads the control plane as it is now.
+// readAnew reads the control plane as it is now. The error is errSaid if it cannot.
 func (r *promotionRun) readAnew(ctx context.Context) error {
-	if err := r.reopen(ctx); err != nil {
+	reader, loader, err := r.session.flags.open(r.edges, r.progress)
+	if err != nil {
 		return err
 	}
+	r.close()
+	if !r.load(ctx, reader, loader) {
+		return errSaid
+	}
 	return r.prepare(ctx)
+}
+
+// stopped ends a run whose context has ended: see session.stopped.
+func (r *promotionRun) stopped(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errTimeUp) {
+		r.timeUp()
+		return r.finish(r.leftUnpromoted())
+	}
+	r.progress.done()
+	for _, o := range r.outcomes {
+		if o.Pushed != "" {
+			r.sayPushed(o.Pushed, o.PushedTo, o.Repo)
+		}
+	}
+	return r.session.stopped(ctx)
 }
 
 func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of promotionOf) (promote.Outcome, error) {

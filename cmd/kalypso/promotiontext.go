@@ -76,11 +76,7 @@ func (p promotionPrinter) outcome(o promote.Outcome) {
 	}
 	fmt.Fprintln(p, p.heading(o.Environment+": "+changeOf(o)))
 	if o.Pushed != "" {
-		branch := o.Branch
-		if o.Action == promote.ActionProposed {
-			branch = promote.HeadBranch(o.Environment)
-		}
-		fmt.Fprintf(p, "pushed %.12s to %s of %s: %s\n", o.Pushed, diag.Safe(branch), o.Repo, diag.Safe(o.File))
+		fmt.Fprintf(p, "pushed %.12s to %s of %s: %s\n", o.Pushed, diag.Safe(o.PushedTo), o.Repo, diag.Safe(o.File))
 	}
 	if request := o.Request; request != nil {
 		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.PullRequest.Number, request.Action, diag.Safe(request.PullRequest.URL))

@@ -103,23 +103,31 @@ func (s *session) reopen(ctx context.Context) error {
 
 // readControlPlane reads the environments and, the first time, chooses among them.
 func (s *session) readControlPlane(ctx context.Context, reader *gitops.Reader, loader *gitops.Loader, all bool) error {
-	s.reader = reader
-	s.begin("reading the control plane")
-	environments, diags := loader.Environments(ctx)
-	s.diags = diags
-	if ctx.Err() != nil {
-		return s.stopped(ctx)
+	if !s.load(ctx, reader, loader) {
+		if ctx.Err() != nil {
+			return s.stopped(ctx)
+		}
+		return s.finish(s.leftUnread())
 	}
-	if diags.HasErrors() {
-		return s.finish("nothing was compiled")
-	}
-	s.known = environments
-	s.compiler = &compiler{reader: reader, loader: loader, names: environmentNames(environments)}
-	chosen, err := s.flags.choose(s.edges, environments, all)
+	chosen, err := s.flags.choose(s.edges, s.known, all)
 	if err == nil && s.environments == nil {
 		s.environments = chosen
 	}
 	return err
+}
+
+// load reads the environments, and tells whether it could. The diagnostics of the session say why not.
+func (s *session) load(ctx context.Context, reader *gitops.Reader, loader *gitops.Loader) bool {
+	s.reader = reader
+	s.begin("reading the control plane")
+	environments, diags := loader.Environments(ctx)
+	s.diags = diags
+	if ctx.Err() != nil || diags.HasErrors() {
+		return false
+	}
+	s.known = environments
+	s.compiler = &compiler{reader: reader, loader: loader, names: environmentNames(environments)}
+	return true
 }
 
 // begin says what the run is about from now on.

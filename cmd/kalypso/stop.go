@@ -74,14 +74,31 @@ func (s *session) stopped(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errTimeUp) {
 		s.progress.done()
 		for _, published := range s.pushed() {
-			fmt.Fprintf(s.stderr, "kalypso: pushed %.12s to %s of %s; the next run does the rest\n",
-				published.Commit, diag.Safe(published.Branch), published.Repo)
+			s.sayPushed(published.Commit, published.Branch, published.Repo)
 		}
 		return cause // run says so
 	}
+	s.timeUp()
+	return s.finish(s.leftUndone())
+}
+
+// sayPushed tells people what a run that is interrupted has pushed.
+func (s *session) sayPushed(commit, branch, repo string) {
+	fmt.Fprintf(s.stderr, "kalypso: pushed %.12s to %s of %s; the next run does the rest\n", commit, diag.Safe(branch), repo)
+}
+
+// timeUp reports that a run took longer than it may.
+func (s *session) timeUp() {
 	s.diags.Error(ruleTimeUp, diag.Place{}, fmt.Sprintf("time is up after %v, while %s", s.flags.timeout, s.doing),
 		diag.Hint("--timeout gives a run more time"))
-	return s.finish(s.leftUndone())
+}
+
+// leftUnread says what comes of a control plane that cannot be read.
+func (s *session) leftUnread() string {
+	if s.flags.promotion != nil {
+		return "nothing was promoted"
+	}
+	return "nothing was compiled"
 }
 
 // unfinished reports whether there is an environment that was compiled and then neither compared nor

@@ -81,9 +81,9 @@ type Outcome struct {
 	DryRun bool
 	// Newer says that the environment has something newer than the commit.
 	Newer bool
-	// Repo, Branch and File are where the commit is written, and Pushed is the commit that writes it; empty if nothing
-	// was pushed.
-	Repo, Branch, File, Pushed string
+	// Repo, Branch and File are where the commit is written. Pushed is the commit that writes it, and PushedTo the branch
+	// that got it; empty if nothing was pushed.
+	Repo, Branch, File, Pushed, PushedTo string
 	// Request is the pull request; nil if there is none.
 	Request *gitops.SubmissionResult
 	// Status is what was said on the commit; nil if nothing was.

@@ -28,7 +28,7 @@ func (s *step) write(ctx context.Context) error {
 		return err
 	}
 	if committed.Pushed {
-		s.out.Pushed = committed.Commit
+		s.out.Pushed, s.out.PushedTo = committed.Commit, committed.Branch
 	}
 	if s.branch.Clone {
 		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is a clone: push %s to where it was cloned from, or give that with --control-plane",
