@@ -109,6 +109,15 @@ func (w *walker) inherit() bool {
 	return true
 }
 
+// Ignores tells whether .sourceignore keeps a file from being read that is, or would be, right in the folder of a source.
+func Ignores(source *Source, name string) bool {
+	w := &walker{
+		source: source, limits: DefaultOptions().limits(source.Ref.Role), root: cleanPath(source.Ref.Path),
+		ignored: source.Ref.Role != Main, diags: &diag.List{},
+	}
+	return !w.inherit() || !w.readIgnoreFile(w.root) || w.excluded(path.Join(w.root, name), false)
+}
+
 func segments(p string) []string {
 	if p == "." {
 		return nil

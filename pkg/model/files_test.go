@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -113,7 +114,13 @@ func TestSourceIgnore(t *testing.T) {
 			for name, content := range files {
 				fsys[cleanPath(name)] = &fstest.MapFile{Data: []byte(content)}
 			}
-			assert.Equal(t, c.want, strings.Join(found(t, sourceOf(Base, fsys)), " "))
+			source := sourceOf(Base, fsys)
+			read := found(t, source)
+			assert.Equal(t, c.want, strings.Join(read, " "))
+			for _, file := range repo { // Ignores says the same of each
+				source.Ref.Path = path.Dir(file)
+				assert.Equal(t, !slices.Contains(read, file), Ignores(source, path.Base(file)), file)
+			}
 		})
 	}
 }

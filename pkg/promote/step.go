@@ -20,6 +20,8 @@ type step struct {
 	out Outcome
 
 	branch *gitops.Branch
+	// source is the branch as it was read, and base the BaseRepo in it; nil for none.
+	source *model.Source
 	base   *model.BaseRepo
 	// files are those that change.
 	files    map[string][]byte
@@ -59,7 +61,7 @@ func (s *step) open(ctx context.Context) error {
 	if s.branch, err = s.Reader.OpenBranch(ctx, gitops.PlatformRef(s.Environment), head); err != nil {
 		return err
 	}
-	s.newest = objects.Source.Committed
+	s.source, s.newest = objects.Source, objects.Source.Committed
 	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
 	if s.branch.Tip != objects.Source.Commit {
 		return fmt.Errorf("branch %q: %w", s.branch.Branch, gitops.ErrMoved)

@@ -65,13 +65,19 @@ const baseFile = "base-repo.yaml"
 func (s *step) newBase() error {
 	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baseFile)
 	spec := s.newSpec()
+	if model.Ignores(s.source, baseFile) {
+		return s.cannotEdit(&baserepo.EditError{
+			Message: fmt.Sprintf("BaseRepo %q belongs in this file, which .sourceignore keeps from being read", model.MainBase),
+			Hint:    "bring it back with the line !/" + baseFile + ", or write the BaseRepo to another file",
+		})
+	}
 	old, err := fs.ReadFile(s.branch.FS, s.out.File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.files = map[string][]byte{s.out.File: baserepo.New(spec)}
 		return nil
 	case err != nil:
-		return err
+		return s.cannotRead(err)
 	}
 	file, err := baserepo.Append(old, spec)
 	if err != nil {
@@ -79,6 +85,17 @@ func (s *step) newBase() error {
 	}
 	s.files = map[string][]byte{s.out.File: file}
 	return nil
+}
+
+// cannotRead reports what is in the way of a new file.
+func (s *step) cannotRead(err error) error {
+	var known *gitops.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return s.cannotEdit(&baserepo.EditError{
+		Message: fmt.Sprintf("BaseRepo %q belongs in this file, and it is none", model.MainBase), Hint: "write the BaseRepo to another file",
+	})
 }
 
 // newSpec is that of a new BaseRepo, which names the control plane as its environment does.
