@@ -179,10 +179,14 @@ func (s *step) rewritten(ctx context.Context, history *gitops.History) error {
 	return err
 }
 
-// gates reads what the environments before say.
+// gates reads what the environments before say. A commit that is refused as it is anywhere else may not even be there to
+// have statuses.
 func (s *step) gates(ctx context.Context) error {
 	if s.Statuses != nil {
 		var err error
+	if !s.facts.onBase && !s.Unmerged && s.out.From != s.out.Commit {
+		return nil
+	}
 		if s.statuses, err = s.Statuses.Statuses(ctx, s.out.Commit); err != nil {
 			return err
 		}
