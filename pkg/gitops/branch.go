@@ -107,6 +107,20 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 	return noBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
 }
 
+// Promotion is what the newest commit of the branch promotes, if it is one of ours.
+func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.message) }
+
+// Proposed is the newest promotion to an environment that Head has and the branch has not, if there is one. The error is
+// an *Error.
+func (b *Branch) Proposed(ctx context.Context, environment string) (promotion Promotion, ok bool, err error) {
+	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
+	if err != nil || left.tip.IsZero() || left.merged {
+		return Promotion{}, false, b.reader.clean(err)
+	}
+	promotion, ok = ParsePromotion(left.ours.message)
+	return promotion, ok, nil
+}
+
 // Committed is what became of an Edit.
 type Committed struct {
 	// Pushed says that the commit was pushed in this run; otherwise there was nothing to do.
@@ -118,7 +132,7 @@ type Committed struct {
 // Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
 // What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
 // error wraps ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
-// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author returned.
+// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Ready returned.
 func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	made, err := edit.contents(b)
 	if err != nil {
@@ -134,6 +148,11 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 		}
 		if already != nil {
 			return *already, nil
+		}
+		if edit.Ready != nil {
+			if err := edit.Ready(ctx, made.tree.String()); err != nil {
+				return Committed{}, err
+			}
 		}
 	}
 	commit, err := edit.commit(ctx, b, made)

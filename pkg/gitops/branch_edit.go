@@ -26,6 +26,9 @@ type Edit struct {
 	Author func(context.Context) (Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *SigningKey
+	// Ready is called with the id of the tree before a commit is pushed to the branch of a pull request; with an error
+	// nothing is pushed. nil agrees.
+	Ready func(ctx context.Context, tree string) error
 	// Force overwrites what others have committed to the branch of a pull request.
 	Force bool
 }

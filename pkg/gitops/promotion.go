@@ -5,6 +5,9 @@ import "strings"
 // promotedTrailer names the commit that a commit of ours promotes.
 const promotedTrailer = "Kalypso-Promoted"
 
+// takenBackTrailer names the commit that it takes back for it, if it is a rollback.
+const takenBackTrailer = "Kalypso-Taken-Back"
+
 // Promotion is a promotion as its commit tells it. What that says depends on nothing else.
 type Promotion struct {
 	// Version is that of kalypso, as `kalypso version` prints it.
@@ -45,7 +48,31 @@ func PromotionMessage(p Promotion) string {
 	}
 	b.WriteString(Provenance{Version: p.Version, Environment: p.Environment}.trailers())
 	trailer(&b, promotedTrailer, escape(p.Commit, ""))
+	if p.Rollback {
+		trailer(&b, takenBackTrailer, escape(p.Before, ""))
+	}
 	return b.String()
+}
+
+// ParsePromotion reads what a commit of ours promotes from its message: the environment, the commit, and for a rollback
+// what was taken back. It is not ok for any other commit.
+func ParsePromotion(message string) (p Promotion, ok bool) {
+	made, ours := ParseTrailers(message)
+	if !ours {
+		return Promotion{}, false
+	}
+	p.Version, p.Environment = made.Version, made.Environment
+	for line := range strings.Lines(message) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch {
+		case !isCommitID(value):
+		case key == promotedTrailer:
+			p.Commit = value
+		case key == takenBackTrailer:
+			p.Before, p.Rollback = value, true
+		}
+	}
+	return p, p.Commit != ""
 }
 
 // firstDigits shortens the id of a commit; anything else stays as it is.

@@ -45,3 +45,33 @@ func TestPromotionMessageOfStrangers(t *testing.T) {
 		assert.NotContains(t, message, "\x00")
 	}
 }
+
+// What a promotion says of itself can be read again, also when GitHub has added a number to the subject or a person a
+// word; anybody else's commit says nothing.
+func TestParsePromotion(t *testing.T) {
+	t.Parallel()
+	older, newer := strings.Repeat("a1", 20), strings.Repeat("b2", 20)
+	for _, p := range []Promotion{
+		{Version: "v1.2.3", Environment: "stage", Commit: newer, Before: older},
+		{Version: "devel", Environment: "dev", Commit: newer},
+		{Version: "v1.2.3", Environment: "stage", Commit: older, Before: newer, Rollback: true},
+	} {
+		want := Promotion{Version: p.Version, Environment: p.Environment, Commit: p.Commit, Rollback: p.Rollback}
+		if p.Rollback {
+			want.Before = p.Before
+		}
+		message := PromotionMessage(p)
+		for _, message := range []string{message, strings.Replace(message, "\n", " (#7)\n", 1), message + "\nCo-authored-by: A Person <a@example.com>\n"} {
+			got, ok := ParsePromotion(message)
+			assert.True(t, ok, message)
+			assert.Equal(t, want, got, message)
+		}
+	}
+	for _, message := range []string{
+		"", "Promote by hand\n\nKalypso-Promoted: " + newer + "\n", "Publish\n\nKalypso-Version: v1\nKalypso-Environment: dev\n",
+		"Promote\n\nKalypso-Version: v1\nKalypso-Environment: dev\nKalypso-Promoted: main\n",
+	} {
+		_, ok := ParsePromotion(message)
+		assert.False(t, ok, message)
+	}
+}
