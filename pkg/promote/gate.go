@@ -44,6 +44,9 @@ type facts struct {
 	relation gitops.Relation
 	// currentOnBase says that current still is on it: a branch that was rewritten has lost it.
 	currentOnBase bool
+	// proposed is a newer commit that waits in an open pull request, proposedIn its number; empty for none.
+	proposed   string
+	proposedIn int
 	// gates are those of the environments before.
 	gates []gate
 }
@@ -82,7 +85,14 @@ func guardBase(f facts, o Overrides, diags *diag.List) {
 // guardOrder keeps a job that comes late from taking back what a newer one has promoted.
 func guardOrder(f facts, o Overrides, diags *diag.List) {
 	name := f.environment.Name.Value
-	if f.current == "" || o.Rollback {
+	if o.Rollback {
+		return
+	}
+	if f.proposed != "" {
+		diags.Error(RuleOlderCommit, diag.Place{}, fmt.Sprintf("pull request #%d proposes commit %.12s for %s, which is newer than %.12s", f.proposedIn, f.proposed, name, f.commit),
+			diag.Hint("nothing needs to be done if another run came first; kalypso promote --rollback proposes this one instead"))
+	}
+	if f.current == "" {
 		return
 	}
 	if !f.currentOnBase {

@@ -65,7 +65,7 @@ const (
 	ActionDispatched Action = "dispatched"
 	// ActionWaiting: another environment before has not deployed it yet.
 	ActionWaiting Action = "waiting"
-	// ActionNotPromotable: the commit is a promotion itself, and nothing else.
+	// ActionNotPromotable: the commit is a promotion itself, and nothing else; or a newer one waits in a pull request.
 	ActionNotPromotable Action = "not-promotable"
 	// ActionRefused: the diagnostics say why.
 	ActionRefused Action = "refused"

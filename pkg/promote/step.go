@@ -31,7 +31,7 @@ type step struct {
 }
 
 func (s *step) run(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.gates, s.decide, s.write, s.tell} {
+	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.proposals, s.gates, s.decide, s.write, s.tell} {
 		if err := part(ctx); err != nil || s.out.Diags.HasErrors() {
 			if s.out.Diags.HasErrors() {
 				s.out.Action = ActionRefused
@@ -238,6 +238,32 @@ func (s *step) decide(context.Context) error {
 
 // settles tells whether all that speaks against going on from a deployed environment is what happens every day: other
 // environments have to deploy the commit too, or there is a newer one.
+// proposals finds out whether a newer commit waits in the pull request: a job that comes late must not put an older one
+// in its place.
+func (s *step) proposals(ctx context.Context) error {
+	if s.branch.Head == "" || s.Forge == nil || !s.facts.onBase || s.out.From == s.out.Commit {
+		return nil
+	}
+	proposed, ok, err := s.branch.Proposed(ctx, s.Environment.Name.Value)
+	if err != nil || !ok || proposed.Rollback {
+		return err
+	}
+	history, err := s.History(ctx)
+	if err != nil {
+		return err
+	}
+	if relation, err := history.Relation(ctx, proposed.Commit, s.out.Commit); err != nil || relation != gitops.Older {
+		return err
+	}
+	open, err := s.Forge.Open(ctx, s.out.Branch)
+	for _, pull := range open {
+		if pull.Head == s.branch.Head {
+			s.facts.proposed, s.facts.proposedIn = proposed.Commit, pull.Number
+		}
+	}
+	return err
+}
+
 func (s *step) settles(refusals diag.List) bool {
 	if !refusals.HasErrors() {
 		return false
@@ -248,6 +274,11 @@ func (s *step) settles(refusals diag.List) bool {
 	}
 	for _, d := range refusals {
 		if d.Severity == diag.Error && d.Rule != RuleGateClosed {
+	if s.facts.proposed != "" {
+		s.out.Action = ActionNotPromotable
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("pull request #%d proposes %.12s, which is newer", s.facts.proposedIn, s.facts.proposed))
+		return true
+	}
 			return false
 		}
 	}
