@@ -59,6 +59,8 @@ const (
 	ActionPromoted Action = "promoted"
 	// ActionProposed: a pull request has it.
 	ActionProposed Action = "proposed"
+	// ActionDeclined: a person has closed the pull request for it.
+	ActionDeclined Action = "declined"
 	// ActionUnchanged: the environment had it already.
 	ActionUnchanged Action = "unchanged"
 	// ActionDispatched: a workflow was started that promotes it.

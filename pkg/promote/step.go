@@ -28,6 +28,8 @@ type step struct {
 	newest   time.Time
 	statuses []Status
 	facts    facts
+	// takenBack is the newer commit that a rollback takes back; empty for none.
+	takenBack string
 }
 
 func (s *step) run(ctx context.Context) error {
@@ -182,11 +184,11 @@ func (s *step) rewritten(ctx context.Context, history *gitops.History) error {
 // gates reads what the environments before say. A commit that is refused as it is anywhere else may not even be there to
 // have statuses.
 func (s *step) gates(ctx context.Context) error {
-	if s.Statuses != nil {
-		var err error
 	if !s.facts.onBase && !s.Unmerged && s.out.From != s.out.Commit {
 		return nil
 	}
+	if s.Statuses != nil {
+		var err error
 		if s.statuses, err = s.Statuses.Statuses(ctx, s.out.Commit); err != nil {
 			return err
 		}
@@ -236,8 +238,6 @@ func (s *step) decide(context.Context) error {
 	return nil
 }
 
-// settles tells whether all that speaks against going on from a deployed environment is what happens every day: other
-// environments have to deploy the commit too, or there is a newer one.
 // proposals finds out whether a newer commit waits in the pull request: a job that comes late must not put an older one
 // in its place.
 func (s *step) proposals(ctx context.Context) error {
@@ -264,6 +264,8 @@ func (s *step) proposals(ctx context.Context) error {
 	return err
 }
 
+// settles tells whether all that speaks against going on from a deployed environment is what happens every day: other
+// environments have to deploy the commit too, or there is a newer one.
 func (s *step) settles(refusals diag.List) bool {
 	if !refusals.HasErrors() {
 		return false
@@ -272,13 +274,13 @@ func (s *step) settles(refusals diag.List) bool {
 		s.out.Action = ActionUnchanged
 		return true
 	}
-	for _, d := range refusals {
-		if d.Severity == diag.Error && d.Rule != RuleGateClosed {
 	if s.facts.proposed != "" {
 		s.out.Action = ActionNotPromotable
 		s.out.Notes = append(s.out.Notes, fmt.Sprintf("pull request #%d proposes %.12s, which is newer", s.facts.proposedIn, s.facts.proposed))
 		return true
 	}
+	for _, d := range refusals {
+		if d.Severity == diag.Error && d.Rule != RuleGateClosed {
 			return false
 		}
 	}

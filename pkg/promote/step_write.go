@@ -2,8 +2,8 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
@@ -22,8 +22,12 @@ func (s *step) write(ctx context.Context) error {
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{
 		Files: s.files, Message: gitops.PromotionMessage(s.promotion()), Newest: s.newest,
-		Author: s.Author, Key: s.Key, Force: s.Force,
+		Author: s.Author, Key: s.Key, Force: s.Force, Ready: s.ready,
 	})
+	var declined *declinedError
+	if errors.As(err, &declined) {
+		committed, err = gitops.Committed{Branch: s.branch.Head, Tree: declined.tree}, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -40,6 +44,12 @@ func (s *step) write(ctx context.Context) error {
 		}
 	}
 	s.out.Action = s.intended()
+	if s.out.Newer && s.out.Action == ActionPromoted {
+		s.takenBack = s.out.From
+	}
+	if s.out.Request != nil && s.out.Request.Action == gitops.SubmissionDeclined {
+		s.out.Action = ActionDeclined
+	}
 	return nil
 }
 
@@ -61,18 +71,44 @@ func (s *step) propose(ctx context.Context, committed gitops.Committed) error {
 			s.out.Repo, committed.Branch, s.out.Branch))
 		return nil
 	}
+	result, err := gitops.Submit(ctx, s.Forge, s.submission(committed))
+	s.out.Request = &result
+	if err != nil {
+		return fmt.Errorf("submit the pull request: %w", err)
+	}
+	return nil
+}
+
+// submission is what the pull request should be.
+func (s *step) submission(committed gitops.Committed) gitops.Submission {
 	submission := s.Submission
 	submission.Environment, submission.Head, submission.Base = s.Environment.Name.Value, committed.Branch, s.out.Branch
 	submission.HeadCommit, submission.Tree = committed.Commit, committed.Tree
 	submission.Title = gitops.PromotionSubject(s.promotion())
 	submission.Body = s.body()
 	submission.Promoted = true
-	result, err := gitops.Submit(ctx, s.Forge, submission)
-	s.out.Request = &result
-	if err != nil {
-		return fmt.Errorf("submit the pull request: %w", err)
+	return submission
+}
+
+// declinedError is a pull request for a tree that a person has closed, so that there is nothing to push.
+type declinedError struct{ tree string }
+
+func (e *declinedError) Error() string { return "a person has closed the pull request" }
+
+// ready makes the pull request ready for its branch to be pushed.
+func (s *step) ready(ctx context.Context, tree string) error {
+	if s.Forge == nil {
+		return nil
 	}
-	return nil
+	declined, err := gitops.Prepare(ctx, s.Forge, s.submission(gitops.Committed{Branch: s.branch.Head, Tree: tree}))
+	switch {
+	case err != nil:
+		return fmt.Errorf("prepare the pull request: %w", err)
+	case declined != nil:
+		return &declinedError{tree}
+	default:
+		return nil
+	}
 }
 
 // body is the text of the pull request.
@@ -98,20 +134,36 @@ func (s *step) tell(ctx context.Context) error {
 	}
 	words := words{environment: s.Environment.Name.Value, targetURL: s.TargetURL}
 	status := words.promoted()
-	switch known, found := find(s.statuses, s.Environment.Name.Value); {
-	case s.out.Action == ActionUnchanged && found && !strings.HasPrefix(known.Description, descriptionProposed):
-		return nil
-	case s.out.Action == ActionProposed:
-		status = words.proposed(s.requestNumber())
-		if found && known.Description == status.Description {
-			return nil
+	known, found := find(s.statuses, s.Environment.Name.Value)
+	switch s.out.Action {
+	case ActionUnchanged:
+		unfinished, err := s.unfinished(ctx)
+		if err != nil || found && !unfinished && !known.isPassed() {
+			return err
 		}
+	case ActionProposed:
+		status = words.proposed(s.requestNumber())
+	case ActionDeclined:
+		status = words.declined(s.requestNumber())
+	}
+	if found && s.out.Action != ActionPromoted && known.Description == status.Description {
+		return s.supersede(ctx, words)
 	}
 	if err := s.Statuses.SetStatus(ctx, s.out.Commit, status); err != nil {
-		return fmt.Errorf("%w (%s has the commit; run again to set its status)", err, s.Environment.Name.Value)
+		return fmt.Errorf("%w (%s; run again to set the status of the commit)", err, s.reached())
 	}
 	s.out.Status = &status
 	return s.supersede(ctx, words)
+}
+
+// reached says how far a promotion has come without its status.
+func (s *step) reached() string {
+	switch s.out.Action {
+	case ActionProposed, ActionDeclined:
+		return fmt.Sprintf("it is %s for %s", s.out.Action, s.Environment.Name.Value)
+	default:
+		return s.Environment.Name.Value + " has the commit"
+	}
 }
 
 func (s *step) requestNumber() int {
@@ -124,15 +176,33 @@ func (s *step) requestNumber() int {
 // supersede tells a newer commit that is taken back before it was deployed. Nothing else would: what is newer than
 // the commit of a check is not looked at.
 func (s *step) supersede(ctx context.Context, words words) error {
-	if !s.out.Newer || s.out.Action != ActionPromoted {
+	if s.takenBack == "" {
 		return nil
 	}
-	statuses, err := s.Statuses.Statuses(ctx, s.out.From)
-	if err != nil {
+	if _, waits, err := s.waiting(ctx, s.takenBack); err != nil || !waits {
 		return err
 	}
-	if known, found := find(statuses, s.out.Environment); !found || known.State != StatusPending || isDeployed(known) {
-		return nil
+	return s.Statuses.SetStatus(ctx, s.takenBack, words.superseded(s.out.Commit))
+}
+
+// waiting is what is said of a commit that is on its way into the environment.
+func (s *step) waiting(ctx context.Context, commit string) (status Status, waits bool, err error) {
+	statuses, err := s.Statuses.Statuses(ctx, commit)
+	status, found := find(statuses, s.out.Environment)
+	return status, found && status.State == StatusPending && !isDeployed(status), err
+}
+
+// unfinished tells whether a run before this one was stopped after it had rolled the environment back, and before it could
+// say so: then what was taken back still waits.
+func (s *step) unfinished(ctx context.Context) (bool, error) {
+	last, ok := s.branch.Promotion()
+	if !ok || !last.Rollback || last.Environment != s.Environment.Name.Value || last.Commit != s.out.Commit {
+		return false, nil
 	}
-	return s.Statuses.SetStatus(ctx, s.out.From, words.superseded(s.out.Commit))
+	status, waits, err := s.waiting(ctx, last.Before)
+	if !waits || status.isPassed() { // it may be on its way once more
+		return false, err
+	}
+	s.takenBack = last.Before
+	return true, nil
 }

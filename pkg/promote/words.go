@@ -2,6 +2,7 @@ package promote
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,8 @@ const (
 	descriptionDeployed  = "Deployed"
 	descriptionFailed    = "Failed to deploy"
 	descriptionProposed  = "Promotion proposed"
+	descriptionDeclined  = "Promotion declined"
+	descriptionOvertaken = "Superseded by"
 )
 
 // statusContext is what the statuses of an environment are called.
@@ -39,6 +42,11 @@ func (w words) proposed(number int) Status {
 		return w.status(StatusPending, descriptionProposed)
 	}
 	return w.status(StatusPending, fmt.Sprintf("%s in #%d", descriptionProposed, number))
+}
+
+// declined is a promotion whose pull request a person has closed.
+func (w words) declined(number int) Status {
+	return w.status(StatusError, fmt.Sprintf("%s in #%d", descriptionDeclined, number))
 }
 
 func (w words) deploying() Status { return w.status(StatusPending, descriptionDeploying) }
@@ -70,12 +78,20 @@ func (w words) failed(reason string) Status {
 
 // superseded is a commit that was overtaken before it was deployed.
 func (w words) superseded(by string) Status {
-	return w.status(StatusError, fmt.Sprintf("Superseded by %.7s", by))
+	return w.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
 }
 
 // isDeployed tells whether a status says that a commit is deployed: the gate to what comes next.
 func isDeployed(s Status) bool {
 	return s.State == StatusSuccess || s.State == StatusPending && s.Description == descriptionDeployed
+}
+
+// isPassed tells whether a status cannot be true any more of a commit that its environment has: a run was stopped
+// before it could say so, or a pull request was merged.
+func (s Status) isPassed() bool {
+	return slices.ContainsFunc([]string{descriptionProposed, descriptionDeclined, descriptionOvertaken}, func(words string) bool {
+		return strings.HasPrefix(s.Description, words)
+	})
 }
 
 // find returns the status of an environment.
