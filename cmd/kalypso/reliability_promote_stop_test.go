@@ -92,7 +92,7 @@ func TestC6RollbackStoppedAtAnyStep(t *testing.T) {
 	template.must()
 	template.flags = []string{"--rollback", "--commit", template.versions[1]}
 	want := template.rehearse()
-	assert.Equal(t, "error Superseded by "+template.versions[1][:7], strings.TrimPrefix(want.Statuses[template.versions[2]][2], stageStatus+": "))
+	assert.Equal(t, "error Rolled back to "+template.versions[1][:7], strings.TrimPrefix(want.Statuses[template.versions[2]][2], stageStatus+": "))
 	var steps []stopStep
 	for _, o := range template.stopSteps(syscall.SIGKILL) {
 		if o.writes() {

@@ -107,6 +107,9 @@ func (c *checkRun) run(ctx context.Context) error {
 	}
 	deployed := c.known && isDeployed(c.current)
 	switch {
+	case c.current.isRolledBack(): // which is to be remembered
+		c.report.State, c.report.Reason = CheckSuperseded, c.current.Description
+		return nil
 	case c.ByHand && !deployed:
 		c.report.State = CheckByHand
 		return c.set(ctx, c.words.waitsForPerson())

@@ -210,7 +210,14 @@ func TestCheck(t *testing.T) {
 			},
 			state: CheckFailed, status: "dev environment: failure Failed to deploy: 2 of 3 clusters; cluster-2: message of failed",
 		},
-		"rolled back from it on purpose": {
+		"rolled back on purpose": {
+			looks: []answer{healthy},
+			change: func(w *world, _ *Check) {
+				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusError, Description: "Rolled back to 1234567"}}
+			},
+			state: CheckSuperseded, status: "dev environment: error Rolled back to 1234567",
+		},
+		"the next is rolled back from it on purpose": {
 			looks: []answer{healthy},
 			change: func(w *world, _ *Check) {
 				w.board[promotedCommit] = []Status{{Context: "eu environment", State: StatusError, Description: "Rolled back to 1234567"}}

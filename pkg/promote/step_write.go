@@ -147,13 +147,13 @@ func (s *step) tell(ctx context.Context) error {
 		status = words.declined(s.requestNumber())
 	}
 	if found && s.out.Action != ActionPromoted && known.Description == status.Description {
-		return s.supersede(ctx, words)
+		return s.takeBack(ctx, words)
 	}
 	if err := s.Statuses.SetStatus(ctx, s.out.Commit, status); err != nil {
 		return fmt.Errorf("%w (%s; run again to set the status of the commit)", err, s.reached())
 	}
 	s.out.Status = &status
-	return s.supersede(ctx, words)
+	return s.takeBack(ctx, words)
 }
 
 // reached says how far a promotion has come without its status.
@@ -173,35 +173,29 @@ func (s *step) requestNumber() int {
 	return s.out.Request.PullRequest.Number
 }
 
-// supersede tells a newer commit that is taken back before it was deployed. Nothing else would: what is newer than
-// the commit of a check is not looked at.
-func (s *step) supersede(ctx context.Context, words words) error {
+// takeBack tells the newer commit that is taken back. It counts as deployed no more, and no check promotes it to the
+// environment again: a person has decided. It is the last that a rollback does, so that what was stopped before can be
+// seen.
+func (s *step) takeBack(ctx context.Context, words words) error {
 	if s.takenBack == "" {
 		return nil
 	}
-	if _, waits, err := s.waiting(ctx, s.takenBack); err != nil || !waits {
-		return err
-	}
-	return s.Statuses.SetStatus(ctx, s.takenBack, words.superseded(s.out.Commit))
-}
-
-// waiting is what is said of a commit that is on its way into the environment.
-func (s *step) waiting(ctx context.Context, commit string) (status Status, waits bool, err error) {
-	statuses, err := s.Statuses.Statuses(ctx, commit)
-	status, found := find(statuses, s.out.Environment)
-	return status, found && status.State == StatusPending && !isDeployed(status), err
+	return s.Statuses.SetStatus(ctx, s.takenBack, words.rolledBack(s.out.Commit))
 }
 
 // unfinished tells whether a run before this one was stopped after it had rolled the environment back, and before it could
-// say so: then what was taken back still waits.
+// say so: then what was taken back does not know.
 func (s *step) unfinished(ctx context.Context) (bool, error) {
 	last, ok := s.branch.Promotion()
 	if !ok || !last.Rollback || last.Environment != s.Environment.Name.Value || last.Commit != s.out.Commit {
 		return false, nil
 	}
-	status, waits, err := s.waiting(ctx, last.Before)
-	if !waits || status.isPassed() { // it may be on its way once more
+	statuses, err := s.Statuses.Statuses(ctx, last.Before)
+	if err != nil {
 		return false, err
+	}
+	if status, _ := find(statuses, s.out.Environment); status.isRolledBack() || status.isPassed() {
+		return false, nil
 	}
 	s.takenBack = last.Before
 	return true, nil
