@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -51,7 +52,7 @@ func (c *checkRun) checks() model.Checks {
 }
 
 // newRules puts together what the command line and the Environment say.
-func (c *checkRun) newRules() promote.Rules {
+func (c *checkRun) newRules(ctx context.Context) promote.Rules {
 	said := c.checks()
 	rules := promote.Rules{
 		AllowNone: c.flags.allowNone, Timeout: c.flags.wait, Interval: c.flags.interval, Grace: c.flags.grace, Once: c.flags.once,
@@ -67,13 +68,23 @@ func (c *checkRun) newRules() promote.Rules {
 		rules.Need = c.flags.atLeast.Of
 	}
 	if selector := said.ClusterTypes; len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
-		selected, diags := schedule.SelectClusterTypes(selector, c.objects.ClusterTypes)
-		c.diags.Add(diags)
-		names := map[string]bool{}
-		for _, clusterType := range selected {
-			names[clusterType.Name.Value] = true
-		}
-		rules.Counts = func(clusterType string) bool { return names[clusterType] }
+		rules.Counts = c.newCounts(ctx, selector)
 	}
 	return rules
+}
+
+// newCounts tells whether the clusters of a type count. Unless all cluster types can be read nobody knows: those that
+// cannot be might be the ones that fail.
+func (c *checkRun) newCounts(ctx context.Context, selector model.Selector) func(clusterType string) bool {
+	all, known, reasons := c.compiler.loader.ClusterTypes(ctx, c.environment)
+	if !known {
+		c.diags.Add(reasons)
+	}
+	selected, diags := schedule.SelectClusterTypes(selector, all)
+	c.diags.Add(diags)
+	names := map[string]bool{}
+	for _, clusterType := range selected {
+		names[clusterType.Name.Value] = true
+	}
+	return func(clusterType string) bool { return names[clusterType] }
 }

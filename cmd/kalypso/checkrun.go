@@ -75,7 +75,7 @@ func (c *checkRun) prepareCheck(ctx context.Context) (*promote.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.rules = c.newRules(); c.failed() {
+	if c.rules = c.newRules(ctx); c.failed() {
 		return nil, nil
 	}
 	return c.newCheck(fleets, byHand), nil

@@ -308,3 +308,32 @@ func seesTypes(clusters ...string) look {
 	}
 	return look("cat <<EOF\n{\"clusters\":[" + strings.Join(all, ",") + "]}\nEOF\n")
 }
+
+// TestCheckSelectsClusterTypes: cluster types are read where rendering reads them, in the branch of the environment and in its
+// base. While one of them cannot be read nobody knows who counts.
+func TestCheckSelectsClusterTypes(t *testing.T) {
+	t.Parallel()
+	of := func(name, labels string) string {
+		return strings.Replace(acmeObject("ClusterType", name, "spec: {reconciler: flux, namespaceService: default}"), "{name: "+name+"}", "{name: "+name+", labels: "+labels+"}", 1)
+	}
+	template := withChecks(t, "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}")
+	template.commit("control-plane", "dev", gitopstest.Files{"other.yaml": of("other", "{tier: canary}")})
+	template.asks(seesTypes("edge-1 canary failed", "edge-2 other compliant"))
+
+	c := template.another()
+	c.commit("control-plane", "dev", gitopstest.Files{"canary.yaml": of("canary", "{tier: [canary]}")})
+	got := c.run()
+	assert.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	assert.Contains(t, got.stderr, "@dev:canary.yaml:3:")
+	assert.Zero(t, c.promotions("stage"))
+	assert.Empty(t, c.statusesOf(c.commits[1], "dev"))
+
+	c = template.another()
+	commit := c.push(gitopstest.Files{"canary.yaml": of("canary", "{tier: canary}")})
+	c.has("dev", commit)
+	c.merged("dev", commit)
+	got = c.run()
+	assert.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	assert.Contains(t, got.stderr, "1 of 2 clusters; edge-1 [not-deployed]")
+	assert.Zero(t, c.promotions("stage"))
+}

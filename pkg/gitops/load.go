@@ -144,6 +144,22 @@ func (l *Loader) Platform(ctx context.Context, environment *model.Environment) (
 	return run.parts[0], run.diags
 }
 
+// ClusterTypes reads the cluster types that an environment sees: those of its branch and of its BaseRepos. known says
+// that these are all; else the reasons are in the list.
+func (l *Loader) ClusterTypes(ctx context.Context, environment *model.Environment) (all []*model.ClusterType, known bool, reasons diag.List) {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if !run.readPlatform(ctx) {
+		return nil, false, run.diags
+	}
+	run.readBases(ctx)
+	known = !run.baseUnread
+	for _, part := range run.parts {
+		all = append(all, part.ClusterTypes...)
+		known = known && !part.Incomplete && !slices.ContainsFunc(part.ClusterTypes, func(c *model.ClusterType) bool { return c.Broken })
+	}
+	return all, known, run.diags
+}
+
 // fleetLoad is the reading of one environment.
 type fleetLoad struct {
 	*Loader
