@@ -253,6 +253,7 @@ func TestC5FleetFaults(t *testing.T) {
 		assert.True(t, strings.HasPrefix(s.Statuses["version 2 dev environment"], test.status), "%s: %s", name, s.Statuses["version 2 dev environment"])
 		if test.code != exitDone {
 			assert.Contains(t, got.stderr, "[fleet-unreachable]", name)
+			assert.Regexp(t, "(?m)^no cluster was seen; command:.*"+test.say, got.stdout, name)
 			assert.Zero(t, c.promotions("stage"), name)
 		}
 		c.asks(sees("edge-1"))

@@ -76,8 +76,10 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 		var known *FleetError
 		switch {
 		case err == nil:
-		case !errors.As(err, &known) || !known.Temporary:
+		case !errors.As(err, &known):
 			return Look{}, 0, err
+		case !known.Temporary:
+			return Look{Unasked: w.nameOf(i) + ": " + known.Message}, 0, err
 		default:
 			unasked, wait = append(unasked, named(w.nameOf(i), known.Message)), max(wait, known.Wait)
 		}
