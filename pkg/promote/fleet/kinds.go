@@ -69,7 +69,8 @@ func newFlux(argument string, o Options) (promote.Fleet, error) {
 // Names are those of the fleets that there are.
 func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage.
+// New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage, which does not
+// quote the argument: somebody may have written a secret into it.
 func New(text string, o Options) (promote.Fleet, error) {
 	name, argument, _ := strings.Cut(text, ":")
 	create, known := kinds()[name]

@@ -54,11 +54,11 @@ type fleet struct {
 func New(argument string, o Options) (promote.Fleet, error) {
 	server, err := readServer(argument)
 	if err != nil {
-		return nil, fmt.Errorf("--fleet argocd: %w", err)
+		return nil, err
 	}
 	token, err := tokenFor(server, o.Env)
 	if err != nil {
-		return nil, fmt.Errorf("--fleet argocd:%s: %w", server, err)
+		return nil, fmt.Errorf("%s: %w", server, err)
 	}
 	list := server.JoinPath("api/v1/applications")
 	list.RawQuery = server.RawQuery

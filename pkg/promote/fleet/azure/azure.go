@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -85,7 +86,7 @@ func New(argument string, o Options) (promote.Fleet, error) {
 		DisableInstanceDiscovery: place.private,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", Name, new(gitops.Scrubber).Line(err.Error()))
+		return nil, errors.New(new(gitops.Scrubber).Line(err.Error()))
 	}
 	return newGraph(argument, o, access{place.configuration(), wire, credential})
 }

@@ -29,7 +29,7 @@ type fleet struct {
 func New(argument string, environ []string) (promote.Fleet, error) {
 	args, err := Split(argument)
 	if err != nil {
-		return nil, fmt.Errorf("--fleet command: %w", err)
+		return nil, err
 	}
 	return &fleet{args: args, environ: withoutOwnSecrets(environ), limit: maxOutput}, nil
 }

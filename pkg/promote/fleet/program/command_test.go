@@ -55,7 +55,7 @@ func TestString(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":      "--fleet command: the command is empty: name a program",
+		"":      "the command is empty: name a program",
 		`./a "`: "not closed",
 	} {
 		_, err := New(text, nil)
