@@ -180,7 +180,7 @@ func TestFaultsCheckAPI(t *testing.T) {
 		assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
 		c.assertChecked(want, which)
 		assert.GreaterOrEqual(t, c.clock.longest(), f.min, which)
-		assert.Equal(t, 1, len(c.statusesOf(c.commits[2], "stage")), which)
+		assert.Len(t, c.statusesOf(c.commits[2], "stage"), 1, which)
 		c.api.Heal()
 		c.assertHeals(want, which)
 	})

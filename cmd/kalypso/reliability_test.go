@@ -127,7 +127,7 @@ func matrix(t *testing.T) {
 }
 
 // finish runs a program to its end.
-func finish(t *testing.T, cmd *exec.Cmd) outcome {
+func finish(t testing.TB, cmd *exec.Cmd) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if cmd.Stdout == nil {
