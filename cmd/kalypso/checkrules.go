@@ -28,9 +28,6 @@ func (c *checkRun) fleets() (fleets []promote.Fleet, byHand bool, err error) {
 			return nil, false, usageError("%s %s: a person decides alone, so name no other fleet", from, name)
 		}
 		asked, err := fleet.New(text, c.fleetOptions())
-		if err != nil && strings.HasPrefix(err.Error(), "--fleet") {
-			return nil, false, usageError("%w", err)
-		}
 		if err != nil {
 			return nil, false, usageError("%s %s: %w", from, name, err)
 		}

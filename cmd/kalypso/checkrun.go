@@ -43,9 +43,6 @@ func (c *checkRun) run(ctx context.Context) error {
 	if c.flags.dispatch != "" && c.forge.repo == nil {
 		return usageError("--dispatch: no workflow can be started: %s", c.promoter.NoStatuses)
 	}
-	if c.flags.dispatch != "" && c.forge.repo == nil {
-		return usageError("--dispatch: %s", c.promoter.NoStatuses)
-	}
 	check, err := c.prepareCheck(ctx)
 	if err != nil {
 		return c.end(ctx, promote.Report{}, err)
