@@ -110,6 +110,9 @@ func (c *checkRun) run(ctx context.Context) error {
 	case c.current.isRolledBack(): // which is to be remembered
 		c.report.State, c.report.Reason = CheckSuperseded, c.current.Description
 		return nil
+	case c.ByHand && c.known && c.current.State == StatusFailure: // a person has said so
+		c.report.State = CheckByHand
+		return nil
 	case c.ByHand && !deployed:
 		c.report.State = CheckByHand
 		return c.set(ctx, c.words.waitsForPerson())

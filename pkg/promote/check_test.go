@@ -277,6 +277,13 @@ func TestCheck(t *testing.T) {
 			change: func(_ *world, c *Check) { c.ByHand = true },
 			state:  CheckByHand, status: "dev environment: pending Deploying: a person decides whether it is deployed",
 		},
+		"by hand, and a person has refused": {
+			change: func(w *world, c *Check) {
+				c.ByHand = true
+				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusFailure, Description: "The tills do not start"}}
+			},
+			state: CheckByHand, status: "dev environment: failure The tills do not start",
+		},
 		"by hand, and a person has decided": {
 			change: func(w *world, c *Check) {
 				c.ByHand = true
