@@ -137,7 +137,7 @@ var docTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
 func TestDocsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
-	for _, pattern := range []string{"../../*_test.go", "../../pkg/*/*_test.go", "../../pkg/*/*/*_test.go", "*_test.go"} {
+	for _, pattern := range []string{"../../*_test.go", "../../pkg/*/*_test.go", "../../pkg/*/*/*_test.go", "../../pkg/*/*/*/*_test.go", "*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {

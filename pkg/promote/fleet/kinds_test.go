@@ -35,9 +35,9 @@ func TestNew(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          `there is no kind of fleet ""`,
 		"flx:edge-1":                `there is no kind of fleet "flx" (did you mean "flux"?)`,
-		"argocd":                    "--fleet argocd: name its URL",
+		"argocd":                    "name its URL",
 		"azure-resource-graph:prod": `azure-resource-graph: "prod" is not the id of a subscription`,
-		"command":                   "--fleet command: the command is empty",
+		"command":                   "the command is empty",
 		"flux:a,":                   "flux:a, has an empty context name",
 	} {
 		_, err := fleet.New(text, o)
