@@ -81,9 +81,14 @@ func TestGateIsOpen(t *testing.T) {
 	for want, all := range map[bool][]Status{
 		true: {{State: StatusSuccess}, {State: StatusSuccess, Description: "a person says so"}, {State: StatusPending, Description: "Deployed"}},
 		false: {
-			{}, {State: StatusPending}, {State: StatusPending, Description: "Promoted"}, {State: StatusPending, Description: "Deploying"},
-			{State: StatusPending, Description: "deployed"}, {State: StatusPending, Description: "Deployed: 3 of 3 clusters"},
-			{State: StatusFailure, Description: "Deployed"}, {State: StatusError, Description: "Deployed"},
+			{},
+			{State: StatusPending},
+			{State: StatusPending, Description: "Promoted"},
+			{State: StatusPending, Description: "Deploying"},
+			{State: StatusPending, Description: "deployed"},
+			{State: StatusPending, Description: "Deployed: 3 of 3 clusters"},
+			{State: StatusFailure, Description: "Deployed"},
+			{State: StatusError, Description: "Deployed"},
 		},
 	} {
 		for _, status := range all {
