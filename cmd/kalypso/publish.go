@@ -144,6 +144,9 @@ func (s *session) publishAll(ctx context.Context, opts *publishing, environments
 // publishResult publishes an environment to each of its destinations. The error, if there is one, wraps
 // gitops.ErrMoved.
 func (s *session) publishResult(ctx context.Context, opts *publishing, result *result, destinations []*gitops.Destination) (lost error) {
+	if len(destinations) == 0 && len(result.fleet.GitOpsRepos) > 0 { // they could not be read when they were opened
+		return fmt.Errorf("the GitOpsRepos of %s: %w", result.environment.Name.Value, gitops.ErrMoved)
+	}
 	if len(destinations) == 0 {
 		result.diags.Error(ruleNoGitOpsRepo, result.environment.Name.At,
 			fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", result.environment.Name.Value),
