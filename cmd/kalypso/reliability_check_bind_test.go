@@ -15,6 +15,7 @@ import (
 // refused before anything is said or promoted.
 func TestS17CommitOfAnotherPlace(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	unmerged := template.prepare("gitops", "dev", trackingOf(template.commits[2]))
 	tip := template.gitops("dev")
@@ -88,6 +89,7 @@ func TestS17OlderCommit(t *testing.T) {
 // TestS17TrackingFile: what the tracking file says is a stranger's text. Only a commit of the base branch is ever promoted.
 func TestS17TrackingFile(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	unmerged := template.prepare("control-plane", "main", gitopstest.Files{"version.txt": "not merged\n"})
 	for name, test := range map[string]struct {

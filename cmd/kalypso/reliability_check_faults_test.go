@@ -74,7 +74,7 @@ func TestFaultsCheckCancelled(t *testing.T) {
 // in the same place.
 func TestFaultsCheckGit(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	template := aDueChain(t)
 	want := template.undisturbed()
 	type trial struct {
@@ -123,7 +123,7 @@ func atFault(n int, fault aFault) gate {
 // TestFaultsCheckGitDown: a git server that is down from some request on fails the run, which names it.
 func TestFaultsCheckGitDown(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	template := aDueChain(t)
 	want := template.undisturbed()
 	together(template.theSteps(), func(o step) {
@@ -157,7 +157,7 @@ func (c *chain) theAPISteps() []githubtest.Request {
 // had happened.
 func TestFaultsCheckAPI(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	template := aDueChain(t)
 	want := template.undisturbed()
 	type trial struct {
@@ -232,7 +232,7 @@ func TestFaultsCheckAPIRefuses(t *testing.T) {
 // TestFaultsCheckAPIDown: GitHub is down for good from some request on, or limits for longer than anybody waits.
 func TestFaultsCheckAPIDown(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	template := aDueChain(t)
 	want := template.undisturbed()
 	together(template.theAPISteps(), func(o githubtest.Request) {

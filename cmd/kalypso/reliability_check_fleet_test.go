@@ -61,6 +61,7 @@ func (c *chain) waited() time.Duration {
 // are missing. All must have the commit for two looks.
 func TestC2WhoCounts(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	before := template.git("gitops", "rev-parse", "dev~1")
 	const nobodyHas = "0123456789012345678901234567890123456789"

@@ -141,6 +141,7 @@ func TestStrandedOvertaken(t *testing.T) {
 // conflict.)
 func TestStrandedMergeQueue(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, method := range []string{"merge", "rebase"} {
 		c := newChain(t, devToProd(), 1)
 		older := c.push(gitopstest.Files{"version.txt": "1\n"})

@@ -271,6 +271,7 @@ func withChecks(t *testing.T, checks string) *chain {
 // TestCheckSaysTheEnvironment: who is asked, for how long, and how many must be healthy is in the Environment; flags go before it.
 func TestCheckSaysTheEnvironment(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for name, test := range map[string]struct {
 		checks string
 		flags  []string

@@ -17,7 +17,7 @@ import (
 // if nothing had happened.
 func TestC6GitFaultOnce(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	for name, template := range ways(t) {
 		want := template.rehearse()
 		type trial struct {
@@ -128,7 +128,7 @@ func TestC6SilentGitHub(t *testing.T) {
 // it has done by then, and the next one ends as if nothing had happened.
 func TestC6RefusedForGood(t *testing.T) {
 	t.Parallel()
-	matrix(t)
+	wholeMatrix(t)
 	for name, template := range ways(t) {
 		want := template.rehearse()
 		type trial struct {

@@ -126,6 +126,15 @@ func matrix(t *testing.T) {
 	}
 }
 
+// wholeMatrix is for the largest tables of faults, which make ci-full runs.
+func wholeMatrix(t *testing.T) {
+	t.Helper()
+	matrix(t)
+	if os.Getenv("KALYPSO_WHOLE_MATRIX") == "" {
+		t.Skip("make ci-full runs it, with KALYPSO_WHOLE_MATRIX=1")
+	}
+}
+
 // finish runs a program to its end.
 func finish(t testing.TB, cmd *exec.Cmd) outcome {
 	t.Helper()
