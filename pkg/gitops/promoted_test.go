@@ -59,7 +59,7 @@ func TestS17Promoted(t *testing.T) {
 func TestIsCommit(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"1234567": true, strings.Repeat("F", 40): true, "123456": false, strings.Repeat("a", 41): false, "main123": false, "": false, " 123456": false,
+		"1234567": true, strings.Repeat("F", 40): true, "123456": false, strings.Repeat("a", 41): false, "main123": false, "": false, "12 4567": false,
 	} {
 		assert.Equal(t, want, IsCommit(text), text)
 	}
