@@ -296,17 +296,13 @@ func (l *fleetLoad) override(ref *model.Ref) {
 		return
 	case base == WorktreeBase:
 		ref.Commit, ref.WorkTree = "", true
-	case isCommitID(base):
+	case IsFullCommit(base):
 		ref.Commit = strings.ToLower(base)
 	default:
 		ref.Branch, ref.Commit = base, ""
 	}
 	ref.Subject = "--base " + l.controlPlane.Base
 	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
-}
-
-func isCommitID(s string) bool {
-	return len(s) == 40 && isHex(s)
 }
 
 // howToPromote says how the base of an environment is set.

@@ -41,7 +41,7 @@ func (r *Reader) Promoted(ctx context.Context, repo *model.GitOpsRepo, commit st
 		return Promoted{}, r.clean(fmt.Errorf("read %s: %w", render.TrackingFile, err))
 	}
 	out := Promoted{Commit: strings.ToLower(strings.TrimSpace(string(text)))}
-	if !isCommitID(out.Commit) {
+	if !IsFullCommit(out.Commit) {
 		return Promoted{}, problem(RuleInvalidTracking, "%s at %.12s holds %q, which is not the id of a commit", render.TrackingFile, commit, oneLine(out.Commit))
 	}
 	published, err := findPublished(tree)
@@ -65,6 +65,9 @@ func (r *Reader) Where(ref model.Ref) (string, error) {
 func IsCommit(text string) bool {
 	return len(text) >= 7 && len(text) <= 40 && isHex(text)
 }
+
+// IsFullCommit tells whether a text is the whole id of a commit, in letters of either case.
+func IsFullCommit(text string) bool { return len(text) == 40 && isHex(text) }
 
 // Main is the base branch of the control plane, once Environments has read it.
 func (l *Loader) Main() *model.Source { return l.main }

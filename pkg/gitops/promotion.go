@@ -65,7 +65,7 @@ func ParsePromotion(message string) (p Promotion, ok bool) {
 	for line := range strings.Lines(message) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
-		case !isCommitID(value):
+		case !IsFullCommit(value):
 		case key == promotedTrailer:
 			p.Commit = value
 		case key == takenBackTrailer:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -107,10 +108,10 @@ func (s *step) resolve(ctx context.Context) error {
 			break
 		}
 		var known *gitops.Error
-		if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound || !isFullID(s.Commit) {
+		if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound || !gitops.IsFullCommit(s.Commit) {
 			return err
 		}
-		s.out.Commit, s.facts.onBase = s.Commit, false
+		s.out.Commit, s.facts.onBase = strings.ToLower(s.Commit), false
 		if s.Unmerged {
 			return s.exists(ctx)
 		}
@@ -125,18 +126,6 @@ func (s *step) exists(ctx context.Context) error {
 	ref.Commit, ref.Branch = s.out.Commit, ""
 	_, err := s.Reader.CommitChanges(ctx, ref)
 	return err
-}
-
-func isFullID(commit string) bool {
-	if len(commit) != 40 {
-		return false
-	}
-	for _, c := range commit {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 // compare finds out how the commit stands to what the environment has.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // lastLook is the least that a look may take, so that the one at the very end can still be answered.
@@ -159,7 +161,7 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) ([]asked, []error
 func (w *Watch) learn(ctx context.Context, a *asked) error {
 	a.newer = map[string]bool{}
 	for _, s := range a.sightings {
-		if s.Commit == "" || s.Commit == a.wanted || w.Newer == nil {
+		if !gitops.IsFullCommit(s.Commit) || s.Commit == a.wanted || w.Newer == nil { // what is no commit is none of the branch
 			continue
 		}
 		key := newerKey{a.deployment, s.Commit}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +140,19 @@ func TestC5FleetThatCannotBeAsked(t *testing.T) {
 		_, _, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{{err: errors.New("broken")}}}).Run(t.Context())
 		require.Error(t, err)
 	})
+}
+
+// TestC5NoCommit: what a cluster calls its commit need not be one that git here knows. It stops nobody from asking the others.
+func TestC5NoCommit(t *testing.T) {
+	t.Parallel()
+	for _, commit := range []string{strings.Repeat("a", 64), "main", "::error::"} {
+		w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{sightingsOf(commit, Compliant)}})
+		w.Newer = func(context.Context, Deployment, string) (bool, error) { return false, errors.New("it is no commit") }
+		verdict, look, err := w.Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, TimedOut, verdict)
+		assert.Equal(t, Counts{Behind: 1}, look.Counts)
+	}
 }
 
 func TestWatchIsStopped(t *testing.T) {
