@@ -43,17 +43,7 @@ func (c *checkRun) keeps(ctx context.Context, repo *model.GitOpsRepo, commit str
 	if err != nil || now.Commit == "" || now.Commit == c.promoted.Commit {
 		return err == nil && now.Commit != "", err
 	}
-	history, err := c.promoter.History(ctx)
-	if err != nil {
-		return false, err
-	}
-	relation, err := history.Relation(ctx, c.promoted.Commit, now.Commit)
-	if err == nil && relation == gitops.Unknown {
-		if err := history.Refresh(ctx); err != nil {
-			return false, err
-		}
-		relation, err = history.Relation(ctx, c.promoted.Commit, now.Commit)
-	}
+	relation, err := c.promoter.Relation(ctx, c.promoted.Commit, now.Commit)
 	return relation == gitops.Newer, err
 }
 

@@ -37,21 +37,28 @@ func (p *Promoter) Has(ctx context.Context, environment *model.Environment, comm
 	if current == commit {
 		return HasIt, nil
 	}
-	history, err := p.History(ctx)
-	if err != nil {
-		return HasOlder, err
-	}
-	relation, err := history.Relation(ctx, commit, current)
-	if err == nil && relation == gitops.Unknown { // it may be newer than what was read of the branch
-		if err := history.Refresh(ctx); err != nil {
-			return HasOlder, err
-		}
-		relation, err = history.Relation(ctx, commit, current)
-	}
+	relation, err := p.Relation(ctx, commit, current)
 	if err == nil && relation == gitops.Newer {
 		return HasNewer, nil
 	}
 	return HasOlder, err
+}
+
+// Relation says how b stands to a on the base branch, both full ids. If one of them is not there the branch is read anew:
+// it may be newer than what was read.
+func (p *Promoter) Relation(ctx context.Context, a, b string) (gitops.Relation, error) {
+	history, err := p.History(ctx)
+	if err != nil {
+		return gitops.Unknown, err
+	}
+	relation, err := history.Relation(ctx, a, b)
+	if err != nil || relation != gitops.Unknown {
+		return relation, err
+	}
+	if err := history.Refresh(ctx); err != nil {
+		return gitops.Unknown, err
+	}
+	return history.Relation(ctx, a, b)
 }
 
 // Unread is a branch that could not be read, with the reasons.
