@@ -13,7 +13,7 @@ import (
 
 // newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
 // since it was read.
-func (c *checkRun) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
+func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
 	i := slices.Index(c.deployments, wanted)
 	output := &c.outputs[i]
 	has, err := output.history.Has(ctx, commit)
@@ -38,7 +38,7 @@ func (c *checkRun) newer(ctx context.Context, wanted promote.Deployment, commit 
 
 // keeps tells whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
 // is not.
-func (c *checkRun) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
+func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
 	now, err := c.reader.Promoted(ctx, repo, commit)
 	if err != nil || now.Commit == "" || now.Commit == c.promoted.Commit {
 		return err == nil && now.Commit != "", err
@@ -48,7 +48,7 @@ func (c *checkRun) keeps(ctx context.Context, repo *model.GitOpsRepo, commit str
 }
 
 // earlier returns commits of the base branch that came before the promoted one.
-func (c *checkRun) earlier(ctx context.Context) ([]string, error) {
+func (c *deploymentCheck) earlier(ctx context.Context) ([]string, error) {
 	history, err := c.promoter.History(ctx)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c *checkRun) earlier(ctx context.Context) ([]string, error) {
 }
 
 // overtaken returns the promoted commit that the GitOps branch has by now, if that is another one.
-func (c *checkRun) overtaken(ctx context.Context) (string, error) {
+func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
 	for i := range c.outputs {
 		output := &c.outputs[i]
 		if err := output.history.Refresh(ctx); err != nil {
@@ -78,7 +78,7 @@ func (c *checkRun) overtaken(ctx context.Context) (string, error) {
 }
 
 // has tells whether an environment has the promoted commit or a newer one.
-func (c *checkRun) has(ctx context.Context, environment string) (promote.Possession, error) {
+func (c *deploymentCheck) has(ctx context.Context, environment string) (promote.Possession, error) {
 	found := c.named(environment)
 	if found == nil {
 		return promote.HasOlder, fmt.Errorf("there is no environment %q any more", environment)
@@ -87,7 +87,7 @@ func (c *checkRun) has(ctx context.Context, environment string) (promote.Possess
 }
 
 // promoteNext promotes to an environment that comes next, or has a workflow do it.
-func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
+func (c *deploymentCheck) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
 	if c.flags.dispatch == "" {
 		return c.promote(ctx, environment, promotionOf{commit: c.promoted.Commit, deployed: []string{c.environment.Name.Value}}), nil
 	}
@@ -102,7 +102,7 @@ func (c *checkRun) promoteNext(ctx context.Context, environment string) (promote
 	return outcome, nil
 }
 
-func (c *checkRun) runPostDeploy(ctx context.Context, look promote.Look) error {
+func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Look) error {
 	c.begin("running the post-deployment command")
 	deployment := c.deployments[0]
 	for i, output := range c.outputs {

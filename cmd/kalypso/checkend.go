@@ -11,7 +11,7 @@ import (
 )
 
 // end says what came of the check.
-func (c *checkRun) end(ctx context.Context, report promote.Report, err error) error {
+func (c *deploymentCheck) end(ctx context.Context, report promote.Report, err error) error {
 	var exit *exitError
 	switch {
 	case errors.As(err, &exit) && exit.code == exitUsage:
@@ -36,7 +36,7 @@ func (c *checkRun) end(ctx context.Context, report promote.Report, err error) er
 }
 
 // noteUnseen names the cluster types that no cluster was seen of. That may be right: nobody says how many there are.
-func (c *checkRun) noteUnseen() {
+func (c *deploymentCheck) noteUnseen() {
 	if c.checked.Look == nil || len(c.checked.Look.Clusters) == 0 {
 		return
 	}
@@ -59,7 +59,7 @@ func (c *checkRun) noteUnseen() {
 }
 
 // explain turns what went wrong into diagnostics.
-func (c *checkRun) explain(report promote.Report, err error) {
+func (c *deploymentCheck) explain(report promote.Report, err error) {
 	at := c.environment.Name.At
 	for _, err := range unjoined(err) {
 		rule, hint := causeOf(err)

@@ -15,7 +15,7 @@ import (
 const ruleNotOnGitOps = "not-on-gitops-branch"
 
 // findOutputs reads the GitOps branches, and finds the one that --commit is on. The others are checked as they are.
-func (c *checkRun) findOutputs(ctx context.Context) error {
+func (c *deploymentCheck) findOutputs(ctx context.Context) error {
 	name := c.environment.Name.Value
 	for _, repo := range c.objects.GitOpsRepos {
 		if repo.Broken {
@@ -42,7 +42,7 @@ func (c *checkRun) findOutputs(ctx context.Context) error {
 }
 
 // bind finds the branch that has --commit.
-func (c *checkRun) bind(ctx context.Context) error {
+func (c *deploymentCheck) bind(ctx context.Context) error {
 	var missing error
 	for i, output := range c.outputs {
 		if c.flags.gitOpsRepo != "" && output.repo.Name.Value != c.flags.gitOpsRepo {
@@ -65,7 +65,7 @@ func (c *checkRun) bind(ctx context.Context) error {
 	return nil
 }
 
-func (c *checkRun) outputNames() []string {
+func (c *deploymentCheck) outputNames() []string {
 	var names []string
 	for _, output := range c.outputs {
 		names = append(names, output.repo.Name.Value)
@@ -75,7 +75,7 @@ func (c *checkRun) outputNames() []string {
 
 // findPromoted reads which commit of the base branch was deployed. If several GitOps branches do not have the same
 // one, the others are not merged yet: whoever merges the last of them starts the check that counts.
-func (c *checkRun) findPromoted(ctx context.Context) (done bool, err error) {
+func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err error) {
 	for i := range c.outputs {
 		output := &c.outputs[i]
 		if output.promoted, err = c.reader.Promoted(ctx, output.repo, output.commit); err != nil {
@@ -102,7 +102,7 @@ func (c *checkRun) findPromoted(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-func (c *checkRun) addDeployment(output checkedOutput) error {
+func (c *deploymentCheck) addDeployment(output checkedOutput) error {
 	repo, err := gitops.NormalURL(output.repo.Repo.Value)
 	if err != nil {
 		return err
@@ -115,6 +115,6 @@ func (c *checkRun) addDeployment(output checkedOutput) error {
 }
 
 // noteNothing says why there is nothing to check.
-func (c *checkRun) noteNothing(state promote.CheckState, format string, args ...any) {
+func (c *deploymentCheck) noteNothing(state promote.CheckState, format string, args ...any) {
 	c.checked = &checked{Report: promote.Report{State: state, Notes: []string{fmt.Sprintf(format, args...)}}}
 }

@@ -140,7 +140,7 @@ func runCheckPromote(ctx context.Context, e *edges, opts *checkPromoteOptions) e
 	if len(run.environments) != 1 {
 		return usageError("--env: one environment is checked at a time: %s", strings.Join(environmentNames(run.environments), ", "))
 	}
-	check := &checkRun{promotionRun: run, flags: opts, environment: run.environments[0]}
+	check := &deploymentCheck{promotionRun: run, flags: opts, environment: run.environments[0]}
 	if next, given := opts.nextEnvironments(e.env); given {
 		if err := run.setNext(check.environment.Name.Value, next); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 )
 
 // fleets returns who is asked: what the command line says, else the Environment.
-func (c *checkRun) fleets() (fleets []promote.Fleet, byHand bool, err error) {
+func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err error) {
 	texts, from := c.flags.fleets, "--fleet"
 	if len(texts) == 0 {
 		from = "spec.promotion.checks.fleet"
@@ -41,7 +41,7 @@ func (c *checkRun) fleets() (fleets []promote.Fleet, byHand bool, err error) {
 }
 
 // checks are what the Environment says.
-func (c *checkRun) checks() model.Checks {
+func (c *deploymentCheck) checks() model.Checks {
 	if c.environment.Promotion == nil {
 		return model.Checks{}
 	}
@@ -49,7 +49,7 @@ func (c *checkRun) checks() model.Checks {
 }
 
 // newRules puts together what the command line and the Environment say.
-func (c *checkRun) newRules(ctx context.Context) promote.Rules {
+func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
 	said := c.checks()
 	rules := promote.Rules{
 		AllowNone: c.flags.allowNone, Timeout: c.flags.wait, Interval: c.flags.interval, Grace: c.flags.grace, Once: c.flags.once,
@@ -72,7 +72,7 @@ func (c *checkRun) newRules(ctx context.Context) promote.Rules {
 
 // newCounts tells whether the clusters of a type count. Unless all cluster types can be read nobody knows: those that
 // cannot be might be the ones that fail.
-func (c *checkRun) newCounts(ctx context.Context, selector model.Selector) func(clusterType string) bool {
+func (c *deploymentCheck) newCounts(ctx context.Context, selector model.Selector) func(clusterType string) bool {
 	all, known, reasons := c.compiler.loader.ClusterTypes(ctx, c.environment)
 	if !known {
 		c.diags.Add(reasons)

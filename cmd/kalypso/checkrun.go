@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// checkRun is a run of kalypso check-promote.
-type checkRun struct {
+// deploymentCheck is a run of kalypso check-promote.
+type deploymentCheck struct {
 	*promotionRun
 	flags       *checkPromoteOptions
 	environment *model.Environment
@@ -37,7 +37,7 @@ type checkedOutput struct {
 	refreshed time.Time
 }
 
-func (c *checkRun) run(ctx context.Context) error {
+func (c *deploymentCheck) run(ctx context.Context) error {
 	name := c.environment.Name.Value
 	c.begin("reading what was deployed to " + name)
 	if c.flags.dispatch != "" && c.forge.repo == nil {
@@ -55,7 +55,7 @@ func (c *checkRun) run(ctx context.Context) error {
 }
 
 // prepareCheck reads what is to be checked. It returns nil if there is nothing.
-func (c *checkRun) prepareCheck(ctx context.Context) (*promote.Check, error) {
+func (c *deploymentCheck) prepareCheck(ctx context.Context) (*promote.Check, error) {
 	objects, diags := c.compiler.loader.Platform(ctx, c.environment)
 	if objects == nil {
 		c.diags.Add(diags)
@@ -81,7 +81,7 @@ func (c *checkRun) prepareCheck(ctx context.Context) (*promote.Check, error) {
 	return c.newCheck(fleets, byHand), nil
 }
 
-func (c *checkRun) newCheck(fleets []promote.Fleet, byHand bool) *promote.Check {
+func (c *deploymentCheck) newCheck(fleets []promote.Fleet, byHand bool) *promote.Check {
 	name := c.environment.Name.Value
 	watch := newWatch(c.progress, watchOptions{
 		timeout: c.rules.Timeout, size: c.stderrSize, palette: newPalette(c.colourful(c.session.flags.color, c.stderrTerminal)),
