@@ -152,7 +152,8 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 }
 
 // missing returns the environments that come next and have neither the commit nor a newer one. One that has it counts
-// as missing if no status says so: then a run was stopped between the two.
+// as missing if no status says so: then a run was stopped between the two. One that had it does not: a person has taken it
+// back, be it by a rollback that was proposed, a revert, or an edit.
 func (c *checkRun) missing(ctx context.Context) (missing []string, err error) {
 	for _, next := range c.Next {
 		has, err := c.Has(ctx, next)
@@ -160,11 +161,10 @@ func (c *checkRun) missing(ctx context.Context) (missing []string, err error) {
 			return nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
 		said, told := find(c.statuses, next)
-		if said.isRolledBack() {
+		switch {
+		case said.isRolledBack(), has == HasOlder && told && said.wasPromoted():
 			c.note("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted)
-			continue
-		}
-		if has == HasOlder || has == HasIt && !told && c.Statuses != nil {
+		case has == HasOlder, has == HasIt && !told && c.Statuses != nil:
 			missing = append(missing, next)
 		}
 	}

@@ -224,6 +224,26 @@ func TestCheck(t *testing.T) {
 			},
 			state: CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters", next: []string{"us"},
 		},
+		"somebody took it back in the next by a way of his own": {
+			looks: []answer{healthy},
+			change: func(w *world, _ *Check) {
+				w.board[promotedCommit] = []Status{
+					{Context: "eu environment", State: StatusSuccess, Description: "Deployed: 3 of 3 clusters"},
+					{Context: "us environment", State: StatusPending, Description: "Promoted"},
+				}
+			},
+			state: CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters",
+		},
+		"proposed to the next, but not merged": {
+			looks: []answer{healthy},
+			change: func(w *world, _ *Check) {
+				w.board[promotedCommit] = []Status{
+					{Context: "eu environment", State: StatusPending, Description: "Promotion proposed in #12"},
+					{Context: "us environment", State: StatusError, Description: "Superseded by 1234567"},
+				}
+			},
+			state: CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters", next: []string{"eu", "us"},
+		},
 		"deployed before, but a run was cancelled before it promoted": {
 			looks: []answer{healthy},
 			change: func(w *world, _ *Check) {

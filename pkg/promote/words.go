@@ -94,6 +94,13 @@ func (s Status) isPassed() bool {
 	})
 }
 
+// wasPromoted tells whether a status is only set once the environment has got the commit.
+func (s Status) wasPromoted() bool {
+	return slices.ContainsFunc([]string{descriptionPromoted, descriptionDeploying, descriptionDeployed, descriptionFailed}, func(words string) bool {
+		return strings.HasPrefix(s.Description, words)
+	})
+}
+
 // find returns the status of an environment.
 func find(statuses []Status, environment string) (Status, bool) {
 	for _, s := range statuses { // the newest is first
