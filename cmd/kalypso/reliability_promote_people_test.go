@@ -142,6 +142,39 @@ func TestC6DeclinedPromotion(t *testing.T) {
 	}
 }
 
+// TestC6PointlessProposal: where something newer was promoted in another way, merging the pull request would take that back:
+// the next run closes it. One that proposes something newer stays.
+func TestC6PointlessProposal(t *testing.T) {
+	t.Parallel()
+	p := newStages(t)
+	p.must("--commit", p.versions[1], "--pull-request")
+	p.must()
+	require.Len(t, p.repo.OpenPulls(), 1)
+	got := p.must("--pull-request", "--dry-run")
+	require.Len(t, p.repo.OpenPulls(), 1, got.stdout)
+
+	got = p.must("--pull-request")
+	assert.Contains(t, got.stdout, "note: closed pull request #1, which proposes "+p.versions[1][:12])
+	assert.Empty(t, p.repo.OpenPulls())
+	assert.Equal(t, "pending Promoted", p.statusSaid())
+	p.set(nil)
+	p.must("--pull-request")
+	assert.Empty(t, p.writes())
+}
+
+// TestC6NewerProposal: a run that finds its commit promoted leaves a pull request for a newer one alone.
+func TestC6NewerProposal(t *testing.T) {
+	t.Parallel()
+	p := newStages(t)
+	p.must("--commit", p.versions[1])
+	p.must("--pull-request")
+	require.Len(t, p.repo.OpenPulls(), 1)
+	p.set(nil)
+	p.must("--commit", p.versions[1], "--pull-request")
+	assert.Len(t, p.repo.OpenPulls(), 1)
+	assert.Empty(t, p.writes())
+}
+
 // TestC6DeclinedThenNewer: a newer commit is another matter than the one that was declined.
 func TestC6DeclinedThenNewer(t *testing.T) {
 	t.Parallel()

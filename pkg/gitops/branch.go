@@ -110,6 +110,14 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 // Promotion is what the newest commit of the branch promotes, if it is one of ours.
 func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.message) }
 
+// HeadTip is the commit that Head is at; empty if there is no such branch.
+func (b *Branch) HeadTip() string {
+	if tip := b.tips[b.Head]; !tip.IsZero() {
+		return tip.String()
+	}
+	return ""
+}
+
 // Proposed is the newest promotion to an environment that Head has and the branch has not, if there is one. The error is
 // an *Error.
 func (b *Branch) Proposed(ctx context.Context, environment string) (promotion Promotion, ok bool, err error) {

@@ -14,7 +14,7 @@ func HeadBranch(environment string) string { return "promotion/" + environment }
 // write pushes the commit, or proposes it.
 func (s *step) write(ctx context.Context) error {
 	if s.out.Action == ActionUnchanged {
-		return nil
+		return s.withdraw(ctx)
 	}
 	if s.DryRun {
 		s.out.Action = s.intended()
@@ -75,6 +75,35 @@ func (s *step) propose(ctx context.Context, committed gitops.Committed) error {
 	s.out.Request = &result
 	if err != nil {
 		return fmt.Errorf("submit the pull request: %w", err)
+	}
+	return nil
+}
+
+// withdraw closes a pull request that proposes what the environment has by now, or something older: it was promoted in
+// another way, and merging would take it back.
+func (s *step) withdraw(ctx context.Context) error {
+	if !s.PullRequest || s.Forge == nil || s.DryRun {
+		return nil
+	}
+	proposed, ok, err := s.branch.Proposed(ctx, s.Environment.Name.Value)
+	if err != nil || !ok || proposed.Rollback {
+		return err
+	}
+	if proposed.Commit != s.out.From {
+		relation, err := s.Relation(ctx, proposed.Commit, s.out.From)
+		if err != nil || relation != gitops.Newer {
+			return err
+		}
+	}
+	closed, err := gitops.Withdraw(ctx, s.Forge, gitops.Withdrawal{
+		Environment: s.Environment.Name.Value, Head: s.branch.Head, Base: s.out.Branch, HeadCommit: s.branch.HeadTip(),
+		Why: fmt.Sprintf("Closed, as %s has %.12s by now.", s.Environment.Name.Value, s.out.From),
+	})
+	for _, pull := range closed {
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("closed pull request #%d, which proposes %.12s", pull.Number, proposed.Commit))
+	}
+	if err != nil {
+		return fmt.Errorf("close the pull request: %w", err)
 	}
 	return nil
 }
