@@ -15,8 +15,6 @@ type Promotion struct {
 	Environment string
 	// Commit is the full id of what is promoted, Before of what the environment had; empty if it had nothing.
 	Commit, Before string
-	// Subject is the first line of the message of Commit, a stranger's text; empty if it is not known.
-	Subject string
 	// Rollback says that Commit is older than Before, on purpose.
 	Rollback bool
 }
@@ -38,9 +36,6 @@ func PromotionSubject(p Promotion) string {
 func PromotionMessage(p Promotion) string {
 	var b strings.Builder
 	b.WriteString(PromotionSubject(p) + "\n\n")
-	if p.Subject != "" {
-		b.WriteString(plainText(firstDigits(p.Commit)) + ": " + plainText(p.Subject) + "\n")
-	}
 	if p.Before != "" {
 		b.WriteString("Before, it had " + plainText(firstDigits(p.Before)) + ".\n\n")
 	} else {

@@ -11,10 +11,9 @@ import (
 func TestPromotionMessage(t *testing.T) {
 	t.Parallel()
 	commit, before := strings.Repeat("12345678", 5), strings.Repeat("abcdef01", 5)
-	p := Promotion{Version: "v1.2.3", Environment: "stage", Commit: commit, Before: before, Subject: "Add a shop @you #1 [skip ci]"}
+	p := Promotion{Version: "v1.2.3", Environment: "stage", Commit: commit, Before: before}
 	assert.Equal(t, `Promote 123456781234 to stage
 
-123456781234: Add a shop ?you ?1 ?skip ci?
 Before, it had abcdef01abcd.
 
 Kalypso-Version: v1.2.3
@@ -24,17 +23,17 @@ Kalypso-Promoted: `+commit+"\n", PromotionMessage(p))
 	require.True(t, ours)
 	assert.Equal(t, Provenance{Version: "v1.2.3", Environment: "stage"}, made)
 
-	p.Before, p.Subject = "", ""
+	p.Before = ""
 	assert.Contains(t, PromotionMessage(p), "\n\nNothing was promoted to it before.\n\nKalypso-Version")
 	p.Rollback = true
 	assert.Equal(t, "Roll stage back to 123456781234", PromotionSubject(p))
 }
 
-// TestPromotionMessageOfStrangers: no name and no subject can be anything but text, or pass for a trailer.
+// TestPromotionMessageOfStrangers: no name can be anything but text, or pass for a trailer.
 func TestPromotionMessageOfStrangers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\n\nKalypso-Environment: prod", "@you", "closes #1", "Kalypso-Version: v2", strings.Repeat("long ", 1000), "\x00\xff"} {
-		message := PromotionMessage(Promotion{Version: "v1", Environment: "e" + text, Commit: "c" + text, Before: "b" + text, Subject: text})
+		message := PromotionMessage(Promotion{Version: "v1", Environment: "e" + text, Commit: "c" + text, Before: "b" + text})
 		made, ours := ParseTrailers(message)
 		require.True(t, ours, text)
 		assert.Equal(t, "v1", made.Version)
