@@ -2,7 +2,6 @@ package argocd
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -174,21 +173,7 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 	if err != nil || repo != wanted.Repo {
 		return "", false
 	}
-	return folderBelow(s.Path, wanted.Path)
-}
-
-// folderBelow returns the first folder on the way from root down to dir; none if they are the same.
-func folderBelow(dir, root string) (first string, below bool) {
-	dir, root = path.Clean("/"+dir), path.Clean("/"+root)
-	if dir == root {
-		return "", true
-	}
-	rest, below := strings.CutPrefix(dir, strings.TrimSuffix(root, "/")+"/")
-	first, _, _ = strings.Cut(rest, "/")
-	if !below {
-		return "", false
-	}
-	return first, true
+	return told.FolderBelow(s.Path, wanted.Path)
 }
 
 // of returns the commit that one of so many sources was resolved to, in lower case; none if it is no commit of git, as

@@ -169,7 +169,7 @@ func TestTriesAgain(t *testing.T) {
 	}{
 		"server":     {refused(503, "upstream"), "answers 503 Service Unavailable: upstream", []time.Duration{time.Second, 2 * time.Second}},
 		"limit":      {refused(429, "", "Retry-After", "7"), "answers 429 Too Many Requests", []time.Duration{7 * time.Second, 7 * time.Second}},
-		"date":       {refused(503, "", "Retry-After", "Sun, 01 Mar 2026 12:00:05 GMT"), "answers 503", []time.Duration{5 * time.Second, 5 * time.Second}},
+		"date":       {refused(503, "", "Retry-After", "Sun, 01 Mar 2026 12:00:05 GMT", "Date", "Sun, 01 Mar 2026 12:00:00 GMT"), "answers 503", []time.Duration{5 * time.Second, 5 * time.Second}},
 		"connection": {hangUp, "cannot be reached: EOF", []time.Duration{time.Second, 2 * time.Second}},
 		"half":       {half, "broke off its answer", []time.Duration{time.Second, 2 * time.Second}},
 		"cut JSON":   {text(`{"metadata":{},"items":[{"metadata":{`), "broke off its answer", []time.Duration{time.Second, 2 * time.Second}},
@@ -195,10 +195,10 @@ func TestTriesAgain(t *testing.T) {
 func TestLeavesLongWaitsToTheCaller(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]time.Duration{
-		"60": time.Minute, "soon": 0, "999999999": 24 * time.Hour, "Sun, 01 Mar 2026 12:30:00 GMT": 30 * time.Minute,
+		"60": time.Minute, "soon": 0, "999999999": time.Hour, "Sun, 01 Mar 2026 12:30:00 GMT": 30 * time.Minute,
 	} {
 		s := newStandIn(t)
-		s.faults = []http.HandlerFunc{refused(429, "slow down", "Retry-After", header)}
+		s.faults = []http.HandlerFunc{refused(429, "slow down", "Retry-After", header, "Date", "Sun, 01 Mar 2026 12:00:00 GMT")}
 		if want == 0 {
 			_, err := s.look(t)
 			require.NoError(t, err, "what cannot be read is as if it were not there")

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -161,7 +160,7 @@ func (a *fleet) refusal(answer *http.Response) *promote.FleetError {
 		e.Hint = "check the URL: Argo CD may be served below a path, as in https://example.com/argocd"
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout,
 		status >= 500 && status != http.StatusNotImplemented:
-		e.Temporary, e.Wait = true, a.told(answer)
+		e.Temporary, e.Wait = true, told.RetryAfter(answer.Header, a.o.Now)
 	}
 	return e
 }
@@ -178,19 +177,6 @@ func remarkOf(body io.Reader) string {
 		return ""
 	}
 	return told.Line(remark.Message)
-}
-
-// told returns how long an answer asks to wait, in seconds or until a date; zero if it does not say.
-func (a *fleet) told(answer *http.Response) time.Duration {
-	const longest = 24 * 60 * 60 // seconds: longer than anybody waits, too short to overflow
-	value := answer.Header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, longest)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil && a.o.Now != nil {
-		return max(0, at.Sub(a.o.Now()))
-	}
-	return 0
 }
 
 // unreadable says why an answer is no list of Applications. One that broke off may be whole the next time.

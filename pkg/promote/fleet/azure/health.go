@@ -2,11 +2,11 @@ package azure
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 const (
@@ -14,18 +14,6 @@ const (
 	maxReasons = 4
 	maxReason  = 1000
 )
-
-// revisionForm is "<branch>@sha1:<commit>", or as older versions of Flux have it "<branch>/<commit>" or "<commit>".
-var revisionForm = regexp.MustCompile(`^(?:.*[@/])?(?:sha1:|sha256:)?([0-9a-f]{40}|[0-9a-f]{64})$`)
-
-// commitOf is the commit of a revision; empty if it has none.
-func commitOf(revision string) string {
-	m := revisionForm.FindStringSubmatch(strings.ToLower(revision))
-	if m == nil {
-		return ""
-	}
-	return m[1]
-}
 
 // stateOf is what complianceState says: Compliant, Non-Compliant, Pending, Suspended or Unknown.
 func stateOf(row record) promote.State {
@@ -70,7 +58,7 @@ func applied(status record) string {
 	if !found {
 		return ""
 	}
-	return commitOf(strings.TrimSpace(revision))
+	return told.Commit(strings.TrimSpace(revision))
 }
 
 // reasonsOf is what the configuration and its objects say about not being compliant, and otherwise if they say

@@ -2,11 +2,11 @@ package azure
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 // clusterSighting is what a row says.
@@ -31,7 +31,7 @@ func readRow(row record, wanted promote.Deployment) (seen clusterSighting, ours 
 	if branch != wanted.Branch || !sameRepo(repo, wanted.Repo) {
 		return clusterSighting{}, false, nil
 	}
-	commit := commitOf(textOf(row, "revision"))
+	commit := told.Commit(textOf(row, "revision"))
 	state, message := healthOf(row, commit)
 	return clusterSighting{cluster, promote.Sighting{
 		Reconciler:  name,
@@ -63,9 +63,8 @@ func clusterTypeOf(row record, root string) string {
 	found := ""
 	for _, one := range kustomizations {
 		kustomization, _ := one.(record)
-		below, inside := pathFrom(root, textOf(kustomization, "path"))
-		folder, _, _ := strings.Cut(below, "/")
-		switch _, around := pathFrom(textOf(kustomization, "path"), root); {
+		folder, inside := told.FolderBelow(textOf(kustomization, "path"), root)
+		switch _, around := told.FolderBelow(root, textOf(kustomization, "path")); {
 		case around, inside && found != "" && folder != found:
 			return ""
 		case inside:
@@ -73,16 +72,6 @@ func clusterTypeOf(row record, root string) string {
 		}
 	}
 	return found
-}
-
-// pathFrom is the path of folder from root, and whether it is in it or is it. Both count from the top of the
-// repository, also if they begin with a slash.
-func pathFrom(root, folder string) (string, bool) {
-	root, folder = path.Join("/", root), path.Join("/", folder)
-	if root == folder {
-		return "", true
-	}
-	return strings.CutPrefix(folder, strings.TrimSuffix(root, "/")+"/")
 }
 
 // textOf is a column that is a text; empty if it is not.

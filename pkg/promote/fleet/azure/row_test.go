@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 // object is the status of an object, as the list "statuses" has it.
@@ -85,30 +86,6 @@ func TestMessageIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Less(t, len(seen.Message), 5*maxReason)
 	assert.True(t, utf8.ValidString(seen.Message))
-}
-
-func TestCommit(t *testing.T) {
-	t.Parallel()
-	sha256 := strings.Repeat("a1", 32)
-	for revision, want := range map[string]string{
-		"dev@sha1:" + wantCommit:                  wantCommit,
-		"dev/" + wantCommit:                       wantCommit,
-		"feature/x@sha1:" + wantCommit:            wantCommit,
-		"feature/x/" + wantCommit:                 wantCommit,
-		"a@b@sha1:" + wantCommit:                  wantCommit,
-		wantCommit:                                wantCommit,
-		"sha1:" + wantCommit:                      wantCommit,
-		"dev@sha1:" + strings.ToUpper(wantCommit): wantCommit,
-		"dev@sha256:" + sha256:                    sha256,
-		"dev@sha1:" + wantCommit[:7]:              "",
-		"dev@sha1:" + wantCommit + "0":            "",
-		"dev@sha1:" + wantCommit + "\n":           "",
-		"dev" + wantCommit:                        "",
-		"dev":                                     "",
-		"":                                        "",
-	} {
-		assert.Equal(t, want, commitOf(revision), "%q", revision)
-	}
 }
 
 func TestClusterType(t *testing.T) {
@@ -216,7 +193,7 @@ func FuzzSighting(f *testing.F) {
 		if seen.Commit == "" {
 			assert.Equal(t, promote.Pending, seen.State)
 		} else {
-			assert.Equal(t, seen.Commit, commitOf(seen.Commit))
+			assert.Equal(t, seen.Commit, told.Commit(seen.Commit))
 		}
 		if seen.State == promote.Compliant {
 			assert.Empty(t, seen.Message)

@@ -4,8 +4,9 @@ import (
 	"context"
 	"net/http"
 	"regexp"
-	"strconv"
 	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 const (
@@ -36,21 +37,9 @@ func (a *graph) spare(ctx context.Context, header http.Header, patience *time.Du
 	return a.wait(ctx, delay, patience)
 }
 
-// told is how long Azure asks to wait: the longer of what two headers say, and zero if none does. A date is compared
-// with that of the answer, as clocks differ.
+// told is how long Azure asks to wait: the longer of what two headers say, and zero if none does.
 func (a *graph) told(header http.Header) time.Duration {
-	told := untilQuota(header)
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		told = max(told, time.Duration(min(seconds, int(maxWait/time.Second)))*time.Second)
-	} else if at, err := http.ParseTime(value); err == nil {
-		now, err := http.ParseTime(header.Get("Date"))
-		if err != nil && a.Now != nil {
-			now = a.Now()
-		}
-		told = max(told, at.Sub(now))
-	}
-	return min(told, maxWait)
+	return max(untilQuota(header), told.RetryAfter(header, a.Now))
 }
 
 var clockForm = regexp.MustCompile(`^(\d{2}):(\d{2}):(\d{2})$`)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 // client reads from the API server of a cluster. It has the credentials, keys and proxy of a context from
@@ -132,7 +133,7 @@ func (c *client) once(ctx context.Context, path string, query url.Values) ([]byt
 // refused reads why a server did not answer as asked: a Status object, or whatever a proxy says, which is of no use.
 func refused(response *http.Response) *refusal {
 	const enough = 64 << 10
-	r := &refusal{status: response.StatusCode, wait: seconds(response.Header.Get("Retry-After"))}
+	r := &refusal{status: response.StatusCode, wait: told.RetryAfter(response.Header, nil)}
 	var status struct {
 		Kind, Message string
 	}
@@ -141,16 +142,6 @@ func refused(response *http.Response) *refusal {
 		r.message = status.Message
 	}
 	return r
-}
-
-// seconds reads a Retry-After header in the form that API servers use.
-func seconds(text string) time.Duration {
-	const longest = 3600
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return time.Duration(min(n, longest)) * time.Second
 }
 
 // explain makes of an error of get, about a kind of objects, one that says what is wrong with the cluster, as the

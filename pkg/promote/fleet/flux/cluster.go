@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 // cluster is the cluster of a context.
@@ -81,13 +80,7 @@ func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustom
 // clusterType returns the first folder of a Kustomization's path below that of the output; empty if there is none, or
 // it cannot be the name of a cluster type.
 func clusterType(folder, output string) string {
-	// Flux takes paths as relative to the root of the repository, and lets none lead out of it.
-	folder, output = path.Clean("/"+folder), path.Clean("/"+output)
-	below, found := strings.CutPrefix(folder, strings.TrimSuffix(output, "/")+"/")
-	if !found {
-		return ""
-	}
-	first, _, _ := strings.Cut(below, "/")
+	first, _ := told.FolderBelow(folder, output)
 	if len(validation.IsDNS1123Subdomain(first)) > 0 {
 		return ""
 	}

@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -120,22 +119,4 @@ func conditionOf(all []condition, kind string) condition {
 		}
 	}
 	return condition{}
-}
-
-// commitOf returns the commit of a revision in lower case; empty if it has none. Revisions are written
-// BRANCH@sha1:COMMIT, or refs/heads/BRANCH@sha1:COMMIT, or sha1:COMMIT; before Flux 2.0 they were BRANCH/COMMIT.
-// See https://github.com/fluxcd/flux2/tree/main/rfcs/0005-artifact-revision-and-digest
-func commitOf(revision string) string {
-	id := revision[strings.LastIndexAny(revision, "@/")+1:]
-	if algorithm, digest, found := strings.Cut(id, ":"); found {
-		if algorithm != "sha1" && algorithm != "sha256" {
-			return ""
-		}
-		id = digest
-	}
-	const sha1, sha256 = 40, 64
-	if _, err := hex.DecodeString(id); err != nil || len(id) != sha1 && len(id) != sha256 {
-		return ""
-	}
-	return strings.ToLower(id)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 // sighted says what a Kustomization has made of the commits of its repository.
@@ -19,7 +20,7 @@ import (
 func sighted(k *kustomization, source *gitRepository) promote.Sighting {
 	s := promote.Sighting{
 		Reconciler: k.Metadata.String(),
-		Commit:     cmp.Or(commitOf(k.Status.LastAttemptedRevision), commitOf(k.Status.LastAppliedRevision)),
+		Commit:     cmp.Or(told.Commit(k.Status.LastAttemptedRevision), told.Commit(k.Status.LastAppliedRevision)),
 	}
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	stalled := conditionOf(k.Status.Conditions, "Stalled")
@@ -30,7 +31,7 @@ func sighted(k *kustomization, source *gitRepository) promote.Sighting {
 		s.State, s.Message = promote.Pending, "suspended"
 	case stalled.Status == "True" && k.observed(stalled):
 		s.State, s.Message = promote.Failed, said(stalled)
-		s.Commit = cmp.Or(commitOf(source.Status.Artifact.Revision), s.Commit)
+		s.Commit = cmp.Or(told.Commit(source.Status.Artifact.Revision), s.Commit)
 	case ready.Status == "":
 		s.State, s.Message = promote.Pending, cmp.Or(trouble(source), "Flux has not tried it yet")
 	case !k.observed(ready):
@@ -47,7 +48,7 @@ func sighted(k *kustomization, source *gitRepository) promote.Sighting {
 
 // applied is the sighting of a Kustomization that is ready.
 func applied(s promote.Sighting, k *kustomization, source *gitRepository) promote.Sighting {
-	s.Commit = commitOf(k.Status.LastAppliedRevision)
+	s.Commit = told.Commit(k.Status.LastAppliedRevision)
 	switch {
 	case s.Commit == "":
 		s.State = promote.Pending
@@ -64,7 +65,7 @@ func applied(s promote.Sighting, k *kustomization, source *gitRepository) promot
 // the attempt at a revision is noted only once the revision was fetched and the folder found in it.
 func unready(s promote.Sighting, ready condition, source *gitRepository) promote.Sighting {
 	s.State, s.Message = promote.Failed, said(ready)
-	offered := commitOf(source.Status.Artifact.Revision)
+	offered := told.Commit(source.Status.Artifact.Revision)
 	switch ready.Reason {
 	case "DependencyNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry":
 		s.State = promote.Pending

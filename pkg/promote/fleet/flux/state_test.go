@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux/fluxtest"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
 const (
@@ -197,32 +198,6 @@ func TestMessagesAreBounded(t *testing.T) {
 	assert.NotContains(t, s.Message, "\x1b")
 }
 
-func TestCommitOf(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("a", 64)
-	for revision, want := range map[string]string{
-		"main@sha1:" + oldCommit:            oldCommit,
-		"feature/x@sha1:" + oldCommit:       oldCommit,
-		"a@b@sha1:" + oldCommit:             oldCommit,
-		"refs/heads/main@sha1:" + oldCommit: oldCommit,
-		"main@sha256:" + long:               long,
-		"sha1:" + oldCommit:                 oldCommit,
-		"main/" + oldCommit:                 oldCommit,
-		"feature/x/" + oldCommit:            oldCommit,
-		oldCommit:                           oldCommit,
-		"":                                  "",
-		"main":                              "",
-		"main@sha1:":                        "",
-		"main@sha1:" + oldCommit[1:]:        "",
-		"main@sha1:" + oldCommit + "11":     "",
-		"main@md5:" + oldCommit:             "",
-		"6.5.4@sha256:" + long[1:] + "x":    "",
-		"sha1:sha1:" + oldCommit:            "",
-	} {
-		assert.Equal(t, want, commitOf(revision), revision)
-	}
-}
-
 func TestBranch(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[gitReference]string{
@@ -290,7 +265,7 @@ func FuzzSighting(f *testing.F) {
 		}
 		s := sighted(&k, &r)
 		assert.Contains(t, []promote.State{promote.Compliant, promote.Pending, promote.Failed}, s.State)
-		assert.Equal(t, s.Commit, commitOf("x@sha1:"+s.Commit), "a full id, or none")
+		assert.Equal(t, s.Commit, told.Commit("x@sha1:"+s.Commit), "a full id, or none")
 		assert.NotContains(t, s.Message, "\n")
 		if s.State == promote.Compliant {
 			assert.NotEmpty(t, s.Commit)

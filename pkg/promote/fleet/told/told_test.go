@@ -3,8 +3,10 @@ package told_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,87 @@ func TestCommitID(t *testing.T) {
 		_, err := told.CommitID(text)
 		require.ErrorContains(t, err, "is not 40 hex digits", text)
 		assert.NotContains(t, err.Error(), "\n")
+	}
+}
+
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
+	sha256 := strings.Repeat("a1", 32)
+	for revision, want := range map[string]string{
+		"main@sha1:" + commit:                  commit,
+		"main@sha1:" + strings.ToUpper(commit): commit,
+		"feature/x@sha1:" + commit:             commit,
+		"a@b@sha1:" + commit:                   commit,
+		"a\nb@sha1:" + commit:                  commit,
+		"refs/heads/main@sha1:" + commit:       commit,
+		"main@sha256:" + sha256:                sha256,
+		"sha1:" + commit:                       commit,
+		"main/" + commit:                       commit,
+		"feature/x/" + commit:                  commit,
+		commit:                                 commit,
+		"":                                     "",
+		"main":                                 "",
+		"main" + commit:                        "",
+		"main@sha1:":                           "",
+		"main@sha1:" + commit[:7]:              "",
+		"main@sha1:" + commit[1:]:              "",
+		"main@sha1:" + commit + "11":           "",
+		"main@sha1:" + commit + "\n":           "",
+		"main@md5:" + commit:                   "",
+		"6.5.4@sha256:" + sha256[1:] + "x":     "",
+		"sha1:sha1:" + commit:                  "",
+	} {
+		assert.Equal(t, want, told.Commit(revision), "%q", revision)
+	}
+}
+
+func TestFolderBelow(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		folder, root, first string
+		below               bool
+	}{
+		{"edge", ".", "edge", true},
+		{"/edge/apps", "", "edge", true},
+		{"./clusters/edge/apps", "clusters/", "edge", true},
+		{"clusters", "./clusters", "", true},
+		{"", ".", "", true},
+		{"clusters-old/edge", "clusters", "", false},
+		{".", "clusters", "", false},
+		{"clusters/../../other", "clusters", "", false},
+		{"../../edge", ".", "edge", true},
+	} {
+		first, below := told.FolderBelow(test.folder, test.root)
+		assert.Equal(t, test.first, first, "%+v", test)
+		assert.Equal(t, test.below, below, "%+v", test)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	const sent, later = "Fri, 02 Jan 2026 03:00:00 GMT", "Fri, 02 Jan 2026 03:00:09 GMT"
+	now := func() time.Time { return time.Date(2026, time.January, 2, 3, 0, 4, 0, time.UTC) }
+	for name, test := range map[string]struct {
+		after, sent string
+		now         func() time.Time
+		want        time.Duration
+	}{
+		"nothing":               {"", sent, now, 0},
+		"seconds":               {"7", "", nil, 7 * time.Second},
+		"negative":              {"-7", "", nil, 0},
+		"for ever":              {"999999999999", "", nil, time.Hour},
+		"nonsense":              {"soon", sent, now, 0},
+		"a date, by its clock":  {later, sent, now, 9 * time.Second},
+		"a date, by ours":       {later, "", now, 5 * time.Second},
+		"a date, without clock": {later, "", nil, 0},
+		"a date that is past":   {sent, later, nil, 0},
+		"a date far away":       {"Fri, 02 Jan 2126 03:00:00 GMT", sent, nil, time.Hour},
+	} {
+		answer := http.Header{}
+		answer.Set("Retry-After", test.after)
+		answer.Set("Date", test.sent)
+		assert.Equal(t, test.want, told.RetryAfter(answer, test.now), name)
 	}
 }
 
