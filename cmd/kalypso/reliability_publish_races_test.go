@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -24,6 +25,8 @@ type race struct {
 type car struct {
 	arrived chan *waiting
 	ended   chan outcome
+	// gone is closed when it has ended. A request that it has given up before waits for nobody then.
+	gone chan struct{}
 	// next is the request that waits; nil after the end, when got is how it ended.
 	next *waiting
 	got  outcome
@@ -37,14 +40,21 @@ type waiting struct {
 
 func newRace(p *press) *race {
 	r := &race{p: p, cars: map[string]*car{}}
+	p.stall = time.Minute // to be held at the gate is no fault of the server
 	p.set(func(s step) aFault {
 		r.mu.Lock()
 		c := r.cars[s.who]
 		r.mu.Unlock()
 		if c != nil {
 			w := &waiting{s, make(chan struct{})}
-			c.arrived <- w
-			<-w.through
+			select {
+			case c.arrived <- w:
+			case <-c.gone:
+			}
+			select {
+			case <-w.through:
+			case <-c.gone:
+			}
 		}
 		return nil
 	})
@@ -53,12 +63,15 @@ func newRace(p *press) *race {
 
 // start starts a run, up to its first request.
 func (r *race) start(who string, more ...string) {
-	c := &car{arrived: make(chan *waiting), ended: make(chan outcome, 1)}
+	c := &car{arrived: make(chan *waiting), ended: make(chan outcome, 1), gone: make(chan struct{})}
 	r.mu.Lock()
 	r.cars[who] = c
 	r.mu.Unlock()
 	r.p.admit(who)
-	go func() { c.ended <- r.p.runAs(r.p.t.Context(), who, more...) }()
+	go func() {
+		defer close(c.gone)
+		c.ended <- r.p.runAs(r.p.t.Context(), who, more...)
+	}()
 	c.wait()
 }
 

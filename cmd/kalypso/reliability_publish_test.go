@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,8 @@ type press struct {
 	clock *aClock
 	// patience is how long runs wait for the API; zero is as long as usual.
 	patience github.Limits
+	// stall is how long they wait for a git server that is silent; zero is a second, as that takes a fault here.
+	stall time.Duration
 	// home is the repository that runs push to, and versions are the commits that they promote, the oldest first.
 	home     string
 	versions []string
@@ -337,7 +340,7 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 		workingDir: func() (string, error) { return "", errors.New("there is none") },
 		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		now:        time.Now, version: "devel", patience: p.patience,
-		limits: gitops.Limits{Stall: time.Second}, // such as to be silent for a second takes a fault
+		limits: gitops.Limits{Stall: cmp.Or(p.stall, time.Second)},
 	}
 	if p.clock != nil {
 		e.sleep, e.now = p.clock.sleep, p.clock.now
