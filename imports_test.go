@@ -73,6 +73,7 @@ var house = []room{
 	{dir: "pkg/promote/baserepo", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
 	{dir: "pkg/promote", thirdParty: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "pkg/promote/fleet/told", pure: true},
+	{dir: "pkg/promote/fleet/throttle"},
 	{dir: "pkg/promote/fleet/argocd"},
 	{dir: "pkg/promote/fleet/azure", thirdParty: []string{"github.com/Azure/azure-sdk-for-go/sdk"}},
 	{dir: "pkg/promote/fleet/flux", thirdParty: []string{"k8s.io/apimachinery", "k8s.io/client-go"}},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/throttle"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
 
@@ -160,7 +161,7 @@ func (a *fleet) refusal(answer *http.Response) *promote.FleetError {
 		e.Hint = "check the URL: Argo CD may be served below a path, as in https://example.com/argocd"
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout,
 		status >= 500 && status != http.StatusNotImplemented:
-		e.Temporary, e.Wait = true, told.RetryAfter(answer.Header, a.o.Now)
+		e.Temporary, e.Wait = true, throttle.RetryAfter(answer.Header, a.o.Now)
 	}
 	return e
 }

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/throttle"
 )
 
 const (
@@ -39,7 +39,7 @@ func (a *graph) spare(ctx context.Context, header http.Header, patience *time.Du
 
 // told is how long Azure asks to wait: the longer of what two headers say, and zero if none does.
 func (a *graph) told(header http.Header) time.Duration {
-	return max(untilQuota(header), told.RetryAfter(header, a.Now))
+	return max(untilQuota(header), throttle.RetryAfter(header, a.Now))
 }
 
 var clockForm = regexp.MustCompile(`^(\d{2}):(\d{2}):(\d{2})$`)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/throttle"
 )
 
 // client reads from the API server of a cluster. It has the credentials, keys and proxy of a context from
@@ -133,7 +133,7 @@ func (c *client) once(ctx context.Context, path string, query url.Values) ([]byt
 // refused reads why a server did not answer as asked: a Status object, or whatever a proxy says, which is of no use.
 func refused(response *http.Response) *refusal {
 	const enough = 64 << 10
-	r := &refusal{status: response.StatusCode, wait: told.RetryAfter(response.Header, nil)}
+	r := &refusal{status: response.StatusCode, wait: throttle.RetryAfter(response.Header, nil)}
 	var status struct {
 		Kind, Message string
 	}

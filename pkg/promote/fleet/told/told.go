@@ -1,7 +1,7 @@
 // Package told makes what fleets tell fit for use.
 //
-// In: texts of strangers, whatever is in them. Out: a line that can be shown, the id of a commit, a folder, a time to
-// wait; or an error that shows no more of the text than a line.
+// In: texts of strangers, whatever is in them. Out: a line that can be shown, the id of a commit, a folder; or an
+// error that shows no more of the text than a line.
 package told
 
 import (

@@ -3,10 +3,8 @@ package told_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,33 +101,6 @@ func TestFolderBelow(t *testing.T) {
 		first, below := told.FolderBelow(test.folder, test.root)
 		assert.Equal(t, test.first, first, "%+v", test)
 		assert.Equal(t, test.below, below, "%+v", test)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	const sent, later = "Fri, 02 Jan 2026 03:00:00 GMT", "Fri, 02 Jan 2026 03:00:09 GMT"
-	now := func() time.Time { return time.Date(2026, time.January, 2, 3, 0, 4, 0, time.UTC) }
-	for name, test := range map[string]struct {
-		after, sent string
-		now         func() time.Time
-		want        time.Duration
-	}{
-		"nothing":               {"", sent, now, 0},
-		"seconds":               {"7", "", nil, 7 * time.Second},
-		"negative":              {"-7", "", nil, 0},
-		"for ever":              {"999999999999", "", nil, time.Hour},
-		"nonsense":              {"soon", sent, now, 0},
-		"a date, by its clock":  {later, sent, now, 9 * time.Second},
-		"a date, by ours":       {later, "", now, 5 * time.Second},
-		"a date, without clock": {later, "", nil, 0},
-		"a date that is past":   {sent, later, nil, 0},
-		"a date far away":       {"Fri, 02 Jan 2126 03:00:00 GMT", sent, nil, time.Hour},
-	} {
-		answer := http.Header{}
-		answer.Set("Retry-After", test.after)
-		answer.Set("Date", test.sent)
-		assert.Equal(t, test.want, told.RetryAfter(answer, test.now), name)
 	}
 }
 

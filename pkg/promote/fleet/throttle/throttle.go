@@ -1,4 +1,7 @@
-package told
+// Package throttle reads how long servers ask to be left alone.
+//
+// In: the header of an answer. Out: a duration.
+package throttle
 
 import (
 	"net/http"
