@@ -130,10 +130,13 @@ func matrix(t *testing.T) {
 func wholeMatrix(t *testing.T) {
 	t.Helper()
 	matrix(t)
-	if os.Getenv("KALYPSO_WHOLE_MATRIX") == "" {
+	if !wantsWholeMatrix() {
 		t.Skip("make ci-full runs it, with KALYPSO_WHOLE_MATRIX=1")
 	}
 }
+
+// wantsWholeMatrix tells whether all faults are to be tried at all steps, as make ci-full does.
+func wantsWholeMatrix() bool { return os.Getenv("KALYPSO_WHOLE_MATRIX") != "" }
 
 // finish runs a program to its end.
 func finish(t testing.TB, cmd *exec.Cmd) outcome {
