@@ -57,7 +57,8 @@ type press struct {
 	clock *aClock
 	// patience is how long runs wait for the API; zero is as long as usual.
 	patience github.Limits
-	// stall is how long they wait for a git server that is silent; zero is a second, as that takes a fault here.
+	// stall is how long they wait for a git server that is silent; zero is a second if there is a gate, as that takes a
+	// fault then, and longer otherwise.
 	stall time.Duration
 	// home is the repository that runs push to, and versions are the commits that they promote, the oldest first.
 	home     string
@@ -349,6 +350,16 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 	got := outcome{code, stdout.String(), stderr.String()}
 	p.heard(got)
 	return got
+}
+
+// patienceWithGit is how long a git server may be silent.
+func (p *press) patienceWithGit() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stall == 0 && p.gate != nil {
+		return time.Second
+	}
+	return cmp.Or(p.stall, time.Minute) // a machine with other work may well be silent for seconds
 }
 
 // heard keeps what a run has printed.
