@@ -341,7 +341,7 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 		workingDir: func() (string, error) { return "", errors.New("there is none") },
 		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		now:        time.Now, version: "devel", patience: p.patience,
-		limits: gitops.Limits{Stall: cmp.Or(p.stall, time.Second)},
+		limits: gitops.Limits{Stall: p.patienceWithGit()},
 	}
 	if p.clock != nil {
 		e.sleep, e.now = p.clock.sleep, p.clock.now
