@@ -1,6 +1,9 @@
 package gitops
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -12,8 +15,20 @@ import (
 // lies beside it, often empty, and go-git takes it for a branch. No name of a branch ends like that.
 type withoutLocks struct{ billy.Filesystem }
 
-// ReadDir implements billy.Dir.
+// mostListings is how often a folder is listed while locks come and go in it.
+const mostListings = 100
+
+// ReadDir implements billy.Dir. A lock that is gone before it is looked at makes go-billy say that there is no such
+// folder, which go-git takes for one without branches.
 func (f withoutLocks) ReadDir(path string) ([]os.FileInfo, error) {
-	entries, err := f.Filesystem.ReadDir(path)
-	return slices.DeleteFunc(entries, func(entry os.FileInfo) bool { return strings.HasSuffix(entry.Name(), ".lock") }), err
+	for range mostListings {
+		entries, err := f.Filesystem.ReadDir(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, missing := f.Filesystem.Stat(path); missing == nil {
+				continue
+			}
+		}
+		return slices.DeleteFunc(entries, func(entry os.FileInfo) bool { return strings.HasSuffix(entry.Name(), ".lock") }), err
+	}
+	return nil, fmt.Errorf("list %s: what is in it changes all the time", path)
 }

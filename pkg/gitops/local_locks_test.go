@@ -3,8 +3,11 @@ package gitops
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,4 +29,38 @@ func TestLocksAreNoBranches(t *testing.T) {
 	assert.Equal(t, RuleBranchNotFound, d.Rule)
 	assert.Contains(t, d.Hint, "dev")
 	assert.NotContains(t, d.Hint, "lock")
+}
+
+// vanishing is a file system in which an entry of a folder is gone before it is looked at, so many times.
+type vanishing struct {
+	billy.Filesystem
+	times *int
+}
+
+func (f vanishing) ReadDir(path string) ([]os.FileInfo, error) {
+	if *f.times > 0 {
+		*f.times--
+		return nil, &os.PathError{Op: "lstat", Path: path + "/dev.lock", Err: syscall.ENOENT}
+	}
+	return f.Filesystem.ReadDir(path)
+}
+
+// TestLocksThatVanish: a lock that git takes away while branches are listed does not hide the branches.
+func TestLocksThatVanish(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	for times, whole := range map[int]bool{1: true, 50: true, 1 << 20: false} {
+		files := withoutLocks{vanishing{osfs.New(p.dir), &times}}
+		entries, err := files.ReadDir("refs/heads")
+		if !whole {
+			require.ErrorContains(t, err, "refs/heads: what is in it changes all the time")
+			require.NotErrorIs(t, err, os.ErrNotExist, "that would be none")
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		assert.Equal(t, "dev", entries[0].Name())
+	}
+	_, err := withoutLocks{osfs.New(p.dir)}.ReadDir("refs/none")
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
