@@ -56,6 +56,7 @@ func TestS17CommitOfAnotherPlace(t *testing.T) {
 // TestS17CommitInOtherForms: the beginning of an id, or one in capitals, means the same commit.
 func TestS17CommitInOtherForms(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	tip := template.gitops("dev")
 	want := template.undisturbed()
@@ -69,6 +70,7 @@ func TestS17CommitInOtherForms(t *testing.T) {
 // TestS17OlderCommit: a check that comes late, for a commit that has been overtaken long since, takes nothing back.
 func TestS17OlderCommit(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	c := aDueChain(t)
 	older := c.gitops("dev")
 	newest := c.push(gitopstest.Files{"version.txt": "3\n"})
@@ -135,6 +137,7 @@ func TestS17NeverPromoted(t *testing.T) {
 // TestS17GitOpsBranchForced: somebody gives the GitOps branch another history, before the check or while it waits.
 func TestS17GitOpsBranchForced(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	c := aDueChain(t)
 	gone := c.gitops("dev")
 	c.point("gitops", "dev", c.git("gitops", "commit-tree", "dev^{tree}", "-m", "A new beginning"))
@@ -164,6 +167,7 @@ func TestS17GitOpsBranchForced(t *testing.T) {
 // TestS17MainForced: somebody gives main another history. What it has lost is not promoted any further.
 func TestS17MainForced(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	c := aDueChain(t)
 	c.point("control-plane", "main", c.commits[1])
 	got := c.run()

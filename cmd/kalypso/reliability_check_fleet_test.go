@@ -158,6 +158,7 @@ func TestC3FailureMustLast(t *testing.T) {
 // counts too; what is on another branch does not.
 func TestC4NewerCommit(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	checked := template.gitops("dev")
 	template.check("dev", "--commit", checked)
@@ -196,6 +197,7 @@ func TestC4NewerCommit(t *testing.T) {
 // is told that it was superseded; it is no failure.
 func TestC4Overtaken(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for name, busy := range map[string]string{"slow": "pending", "failing": "failed"} {
 		c := aDueChain(t)
 		checked, commit := c.gitops("dev"), c.push(gitopstest.Files{"version.txt": "3\n"})
@@ -225,6 +227,7 @@ func TestC4Overtaken(t *testing.T) {
 // fault of a remote, and never a success.
 func TestC5FleetFaults(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := aDueChain(t)
 	for name, test := range map[string]struct {
 		looks  []look

@@ -64,6 +64,7 @@ esac
 // TestCheckGitOpsRepoByName: --gitops-repo says which branch --commit is of.
 func TestCheckGitOpsRepoByName(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := inTwoRepos(t)
 	east, west := template.merged("dev", template.commits[2]), template.merged("dev-west", template.commits[2])
 	template.another().must("--commit", west, "--gitops-repo", "west")
@@ -81,6 +82,7 @@ func TestCheckGitOpsRepoByName(t *testing.T) {
 // for it.
 func TestCheckOneGitOpsRepoIsBroken(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := inTwoRepos(t)
 	template.merged("dev", template.commits[2])
 	for name, broken := range map[string]string{
@@ -102,6 +104,7 @@ func TestCheckOneGitOpsRepoIsBroken(t *testing.T) {
 // TestCheckGitOpsRepoWithPath: the output, with the tracking file, lies below the path.
 func TestCheckGitOpsRepoWithPath(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	c := newChain(t, devToProd(), 3)
 	c.commit("control-plane", "dev", gitopstest.Files{
 		"gitops.yaml": acmeObject("GitOpsRepo", "dev", "spec: {repo: "+acme("gitops")+", branch: dev, path: fleets/dev}"),
@@ -314,6 +317,7 @@ func seesTypes(clusters ...string) look {
 // base. While one of them cannot be read nobody knows who counts.
 func TestCheckSelectsClusterTypes(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	of := func(name, labels string) string {
 		return strings.Replace(acmeObject("ClusterType", name, "spec: {reconciler: flux, namespaceService: default}"), "{name: "+name+"}", "{name: "+name+", labels: "+labels+"}", 1)
 	}

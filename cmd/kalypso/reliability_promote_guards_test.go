@@ -106,6 +106,7 @@ func TestC6ForcedBase(t *testing.T) {
 // TestC6Gates: a commit goes on from dev if its status there says that it is deployed, whoever said so.
 func TestC6Gates(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	root, commits := stagedFleet(t)
 	template := newStagesOf(t, root, commits)
 	newest := commits[2]

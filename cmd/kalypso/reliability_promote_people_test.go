@@ -113,6 +113,7 @@ func TestC6ForeignCommitOnProposal(t *testing.T) {
 // until a newer commit comes or somebody asks for it. Its branch is not made again.
 func TestC6DeclinedPromotion(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for _, deleted := range []bool{false, true} {
 		p := newProtected(t)
 		p.repo.Close(1)

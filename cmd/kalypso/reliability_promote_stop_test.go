@@ -45,6 +45,7 @@ func stoppedWhilePromoting(t *testing.T, signal syscall.Signal) {
 // TestC6SaysWhatItPushed: a run that is interrupted before it could set the status says so.
 func TestC6SaysWhatItPushed(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	for name, template := range ways(t) {
 		branch := map[string]string{"pushed": "stage", "proposed": proposedStage}[name]
 		for _, o := range template.stopSteps(syscall.SIGTERM) {

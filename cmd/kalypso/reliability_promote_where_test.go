@@ -77,6 +77,7 @@ func newNever(t *testing.T, folder string, files gitopstest.Files) *press {
 // TestC6NeverPromoted: the first promotion makes the BaseRepo, in a file of its own or behind what is there.
 func TestC6NeverPromoted(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	const notes = "docs/notes.md"
 	config := acmeObjectOf("v1", "ConfigMap", "more", "data: {a: b}")
 	for _, c := range []struct {
@@ -125,6 +126,7 @@ func acmeObjectOf(api, kind, name, content string) string {
 // and the run says which file it is.
 func TestC6CannotBeWritten(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	one := stageBaseAt(strings.Repeat("1", 40))
 	for _, c := range []struct {
 		name  string
@@ -210,6 +212,7 @@ func forbidCompare() gate {
 // started it; else the newest.
 func TestC6DefaultCommit(t *testing.T) {
 	t.Parallel()
+	matrix(t)
 	template := newStages(t)
 	older, newest := template.versions[1], template.versions[2]
 	for _, c := range []struct {

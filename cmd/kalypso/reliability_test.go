@@ -117,8 +117,8 @@ func ourProgram(t *testing.T, args []string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// matrix begins a test that tries many faults, one after the other, on runs that are otherwise alike. Under the race
-// detector it would find in an hour what the tests of single runs, and of runs at once, find in seconds.
+// matrix begins a test that tries many faults or inputs, one after the other, on runs that are otherwise alike. Under the
+// race detector it would find in an hour what the tests of runs at once, and the sessions in scripts, find in seconds.
 func matrix(t *testing.T) {
 	t.Helper()
 	if raceDetector {

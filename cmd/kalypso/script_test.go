@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http/httptest"
 	"os"
@@ -37,6 +38,12 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
+		Condition: func(condition string) (bool, error) {
+			if condition != "race" {
+				return false, fmt.Errorf("there is no condition %q", condition)
+			}
+			return raceDetector, nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TESTDATA", fleets)
 			env.Setenv("FLEET", filepath.Join(fleets, "fleets", "harvest", "in"))

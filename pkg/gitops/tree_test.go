@@ -232,6 +232,9 @@ func TestTooLargeFile(t *testing.T) {
 // TestTreeBomb reads a tree of 30 objects that stands for 10^30 files.
 func TestTreeBomb(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("nothing here is done at once")
+	}
 	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
 	tree := git(t, dir, "rev-parse", "main^{tree}")
 	for range 30 {
@@ -290,6 +293,9 @@ func TestNeededFiles(t *testing.T) {
 // A folder with a list that is too long is refused before it is read.
 func TestS8FolderWithAMillionFiles(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("nothing here is done at once")
+	}
 	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
 	blob := plumbing.NewHash(git(t, dir, "rev-parse", "main:a.yaml"))
 	var raw bytes.Buffer

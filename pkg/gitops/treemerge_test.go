@@ -103,6 +103,9 @@ func TestMergeTreesErrors(t *testing.T) {
 // A few trees that hold each other stand for any number of folders.
 func TestS8MergeTreesBombs(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("nothing here is done at once")
+	}
 	trees := memoryTrees{}
 	bomb := func(file string) plumbing.Hash {
 		id := trees.make(t, "100644 "+file)
@@ -162,6 +165,9 @@ func similar(r *rand.Rand) string {
 // must be clean for it, and the same.
 func TestMergeTreesIsGits(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("nothing here is done at once")
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	const cases = 120
 	var stream bytes.Buffer

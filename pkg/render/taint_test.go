@@ -334,6 +334,9 @@ func TestTaintMessages(t *testing.T) {
 // What a shell makes of a string cannot be known, so it must be one that means nothing to a shell.
 func TestTaintInShellFiles(t *testing.T) {
 	t.Parallel()
+	if raceDetector {
+		t.Skip("nothing here is done at once")
+	}
 	for _, template := range []string{
 		"x={{ .Manifests.x }}\n", "x=\"{{ .Manifests.x }}\"\n", "x='{{ .Manifests.x }}'\n", "echo {{ .Manifests.x }} > $HOME/log\n",
 		"cat <<EOF\n{{ .Manifests.x }}\nEOF\n", "# {{ .Manifests.x }}\n", "x={{ .Manifests.x | squote }}\n", "x={{ .Manifests.x | quote }}\n",
