@@ -12,10 +12,12 @@ trap 'status=$?; [ -z "$scratch" ] || rm -rf "$scratch"; [ "$status" -eq 0 ] || 
 scratch_in_memory() {
   local room
   room=$(df --output=avail -m /dev/shm 2>/dev/null | tail -n 1) || return 0
-  if [ "${room:-0}" -gt 2048 ]; then
-    export GOTMPDIR="${GOTMPDIR:-${TMPDIR:-/tmp}}"
-    scratch=$(mktemp -d /dev/shm/kalypso.XXXXXX)
-    export TMPDIR=$scratch
+  [ "${room:-0}" -gt 2048 ] || return 0
+  scratch=$(mktemp -d /dev/shm/kalypso.XXXXXX) || return 0
+  printf '#!/bin/sh\n' >"$scratch/program"
+  chmod +x "$scratch/program"
+  if "$scratch/program" 2>/dev/null; then # else nothing may be run from there, and tests do
+    export GOTMPDIR="${GOTMPDIR:-${TMPDIR:-/tmp}}" TMPDIR=$scratch
   fi
 }
 

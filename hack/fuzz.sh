@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME: run every fuzz target of the module for TIME, two at a time, as go test takes only one at once and spends
-# much of a short run on starting and linking, which keeps one core busy.
+# fuzz.sh TIME: run every fuzz target of the module for TIME, two at a time, as one keeps one core busy. The tests of a
+# package are built once for all of its targets: to build them takes longer than a short run.
 # fuzz.sh TIME PACKAGE TARGET: run that one.
 set -euo pipefail
-time=${1:?usage: fuzz.sh TIME [PACKAGE TARGET]}
+cd "$(dirname "$0")/.."
+export time=${1:?usage: fuzz.sh TIME [PACKAGE TARGET]}
 
 # only_late tells whether the log shows nothing worse than a worker that was still busy when the time was up. Go before
 # 1.27 reports that as a failure (go.dev/issue/75804); a real one names the input that it wrote.
@@ -11,34 +12,48 @@ only_late() {
   grep -q '^ *context deadline exceeded$' "$1" && ! grep -q 'Failing input written to' "$1"
 }
 
-# fuzz runs a target and prints what it says in one piece.
+# fuzz DIR BINARY TARGET runs a target in the folder of its package, and prints what it says in one piece.
 fuzz() {
-  local log
+  local log status=0
   log=$(mktemp)
-  if go test -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 2s -parallel 1 "$1" </dev/null >"$log" 2>&1; then
-    set -- "$1" "$2" 0
-  elif only_late "$log"; then
+  (cd "$1" && "$2" -test.run '^$' -test.fuzz "^$3\$" -test.fuzztime "$time" -test.fuzzminimizetime 2s -test.parallel 1 \
+    -test.fuzzcachedir "$cache/$1") </dev/null >"$log" 2>&1 || status=255 # which tells xargs to stop
+  if [ "$status" -ne 0 ] && only_late "$log"; then
     echo "no failing input: the time was up while a worker was busy (go.dev/issue/75804)" >>"$log"
-    set -- "$1" "$2" 0
-  else
-    set -- "$1" "$2" 255 # which tells xargs to stop
+    status=0
   fi
-  printf 'fuzz %s %s\n%s\n' "$1" "$2" "$(cat "$log")"
+  printf 'fuzz %s %s\n%s\n' "$1" "$3" "$(cat "$log")"
   rm -f "$log"
-  return "$3"
+  return "$status"
+}
+export -f fuzz only_late
+
+bin=$(TMPDIR=${GOTMPDIR:-${TMPDIR:-/tmp}} mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+cache=$(go env GOCACHE)/fuzz/kalypso
+export cache
+
+# build PACKAGE builds its tests, and prints where they are.
+build() {
+  local binary
+  binary=$bin/$(tr / _ <<<"$1").test
+  [ -e "$binary" ] || go test -c -fuzz . -o "$binary" "$1"
+  printf '%s\n' "$binary"
 }
 
 if [ $# -eq 3 ]; then
-  fuzz "$2" "$3"
+  fuzz "$(go list -f '{{.Dir}}' "$2")" "$(build "$2")" "$3"
   exit
 fi
 
-# go test -list prints the targets of a package, then "ok" and the package.
-targets=$(go test -list '^Fuzz' ./... | awk '
-  /^Fuzz/ { name[n++] = $1 }
-  $1 == "ok" { for (i = 0; i < n; i++) print $2, name[i]; n = 0 }')
-if [ -z "$targets" ]; then
+# Packages with fuzz targets, without building those that have none.
+packages=$(git grep --untracked -l '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u)
+if [ -z "$packages" ]; then
   echo "no fuzz target found"
   exit
 fi
-xargs -P 2 -L 1 "$0" "$time" <<<"$targets"
+for package in $packages; do
+  binary=$(build "./$package")
+  (cd "$package" && "$binary" -test.list '^Fuzz') | sed "s|^|$package $binary |"
+done >"$bin/targets"
+xargs -P 2 -L 1 bash -euo pipefail -c 'fuzz "$@"' fuzz <"$bin/targets"
