@@ -166,8 +166,12 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docsFolder, "json.md"))
 	require.NoError(t, err)
 	fields := append(jsonFields(reflect.TypeFor[report]()), jsonFields(reflect.TypeFor[promotionReport]())...)
+	for _, answer := range []answer{&targetAnswer{}, &clusterTypeAnswer{}, &configAnswer{}} {
+		fields = append(fields, jsonFields(reflect.TypeOf(answer))...)
+	}
 	require.Contains(t, fields, "gitOpsRepo")
 	require.Contains(t, fields, "superseded")
+	require.Contains(t, fields, "otherConfigMaps")
 	for _, field := range fields {
 		// assert.Contains would print the whole document.
 		if !strings.Contains(string(text), "`"+field+"`") {

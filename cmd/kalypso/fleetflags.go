@@ -223,20 +223,29 @@ func environmentNames(environments []*model.Environment) []string {
 
 // completeEnvironments reads the names of the environments if that needs no network.
 func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string {
+	_, environments, done := f.readLocal(cmd, e)
+	defer done()
+	return environmentNames(environments)
+}
+
+// readLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
+// that.
+func (f *fleetFlags) readLocal(cmd *cobra.Command, e *edges) (loader *gitops.Loader, environments []*model.Environment, done func()) {
+	done = func() {}
 	if err := fromEnvironment(cmd.Flags(), e.env); err != nil {
-		return nil
+		return nil, nil, done
 	}
 	reader, loader, err := f.open(e, nil)
 	if err != nil {
-		return nil
+		return nil, nil, done
 	}
-	defer reader.Close()
+	done = func() { _ = reader.Close() } // nothing was written through it
 	repo, err := f.findControlPlane(e)
 	if err != nil || !reader.IsLocal(repo) {
-		return nil
+		return nil, nil, done
 	}
-	environments, _ := loader.Environments(cmd.Context())
-	return environmentNames(environments)
+	environments, _ = loader.Environments(cmd.Context())
+	return loader, environments, done
 }
 
 // addOutputFlag adds -o.

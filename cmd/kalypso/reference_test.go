@@ -42,6 +42,11 @@ func writeCommand(b *bytes.Buffer, cmd *cobra.Command) {
 	}
 	cmd.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(description), strings.TrimSpace(cmd.UsageString()))
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
+			writeCommand(b, sub)
+		}
+	}
 }
 
 // otherRules are those that a folder of text files cannot show.
@@ -79,6 +84,7 @@ var otherRules = map[string]string{
 	"gitops-path":          "The GitOpsRepo has a new `path`, but the output that the clusters pull lies at the root of its branch.",
 	"lost-races":           "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
 	"many-deletions":       "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",
+	"not-found":            "What `explain` is asked about is not in what could be read of the environments.",
 	"no-gitops-repo":       "The environment has no GitOpsRepo, so there is nowhere to publish it.",
 	"output-path":          "A file would be written where none of ours may be.",
 	"pack-refused":         "What a server sends would exhaust the machine, or is damaged.",

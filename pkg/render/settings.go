@@ -89,13 +89,18 @@ func (s *setting) withAll(entries []*configEntry) *setting {
 // last is the entry that was laid on top.
 func (s *setting) last() *configEntry { return s.entries[len(s.entries)-1] }
 
-// origins tells where the setting comes from, the last that decided at the end.
-func (s *setting) origins() []Origin {
+// allEntries are those that were laid over each other, the last that decided at the end.
+func (s *setting) allEntries() []*configEntry {
 	if s == nil {
 		return nil
 	}
-	origins := s.before.origins()
-	for _, entry := range s.entries {
+	return append(s.before.allEntries(), s.entries...)
+}
+
+// origins tells where the setting comes from, the last that decided at the end.
+func (s *setting) origins() []Origin {
+	var origins []Origin
+	for _, entry := range s.allEntries() {
 		origins = append(origins, entry.origin)
 	}
 	return origins

@@ -74,6 +74,8 @@ type layer struct {
 	config     *model.ConfigMap
 	conditions []condition
 	entries    []*configEntry
+	// azure says that it is a key of Azure App Configuration.
+	azure bool
 }
 
 type configEntry struct {
@@ -95,7 +97,7 @@ func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 			continue
 		}
 		if config.Labels[model.PlatformConfigLabel].Value == "true" {
-			all = append(all, layer{config, conditions(config.Labels), entries(config, diags)})
+			all = append(all, layer{config: config, conditions: conditions(config.Labels), entries: entries(config, diags)})
 		}
 		if strings.HasPrefix(config.Name.Value, azurePrefix) {
 			azure = append(azure, azureLayers(config, diags)...)
@@ -148,7 +150,7 @@ func azureLayers(config *model.ConfigMap, diags *diag.List) []layer {
 		for i := 0; i < last; i += 2 {
 			conditions = append(conditions, condition{parts[i], parts[i+1], text.At})
 		}
-		all = append(all, layer{config, conditions, []*configEntry{newEntry(config, parts[last], text, diags)}})
+		all = append(all, layer{config, conditions, []*configEntry{newEntry(config, parts[last], text, diags)}, true})
 	}
 	return all
 }
@@ -165,9 +167,10 @@ func emptyLabel(pairs []string) bool {
 
 // Configurator finds the Values of assignments. It is safe for concurrent use.
 type Configurator struct {
-	layers []layer
-	choice *choice
-	keys   []*configKey
+	configs []*model.ConfigMap
+	layers  []layer
+	choice  *choice
+	keys    []*configKey
 	// applied tells for each layer whether anything uses it.
 	applied []atomic.Bool
 	// slots holds idle lists with a place for each of the keys, all nil.
@@ -188,7 +191,7 @@ const maxShared = 4096
 // NewConfigurator reads the platform configuration of a fleet.
 func NewConfigurator(fleet *model.Fleet) (*Configurator, diag.List) {
 	var diags diag.List
-	c := &Configurator{layers: layers(fleet.ConfigMaps, &diags), shared: map[string]*Values{}}
+	c := &Configurator{configs: fleet.ConfigMaps, layers: layers(fleet.ConfigMaps, &diags), shared: map[string]*Values{}}
 	all := make([][]condition, len(c.layers))
 	for i, layer := range c.layers {
 		all[i] = layer.conditions

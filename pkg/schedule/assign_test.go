@@ -227,14 +227,14 @@ func TestExplainAgreesWithAssign(t *testing.T) {
 			require.NotEmpty(t, a.Reasons)
 			reasons[[2]string{a.ClusterType.Name.Value, a.Target.Name.Value}] = a.Reasons
 		}
+		explainer := schedule.NewExplainer(fleet)
 		for _, clusterType := range fleet.ClusterTypes {
 			for _, target := range fleet.Targets {
-				verdicts := schedule.Explain(fleet, target, clusterType)
+				verdicts := explainer.Verdicts(target, clusterType)
 				require.Len(t, verdicts, len(fleet.Policies))
 				var assigning []*model.SchedulingPolicy
 				for _, v := range verdicts {
-					require.Equal(t, v.Assigns, len(v.Misses) == 0)
-					if v.Assigns {
+					if v.Assigns() {
 						assigning = append(assigning, v.Policy)
 					}
 				}

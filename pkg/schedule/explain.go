@@ -1,7 +1,9 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/selection"
 
@@ -9,52 +11,192 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
+// Explainer says why deployment targets are scheduled where they are, by the same lookups that Assign
+// makes. It is safe for concurrent use.
+type Explainer struct {
+	*scheduler
+	policies []explained
+	// targetAt and clusterTypeAt are the positions of objects in the fleet.
+	targetAt      map[*model.DeploymentTarget]int
+	clusterTypeAt map[*model.ClusterType]int
+}
+
+// explained is a policy with all that each of its conditions selects.
+type explained struct {
+	policy
+	byTarget, byClusterType []set
+}
+
+// NewExplainer gets ready to explain a fleet. Policies with invalid selectors are left out; Assign
+// reports them.
+func NewExplainer(fleet *model.Fleet) *Explainer {
+	x := &Explainer{
+		scheduler:     newScheduler(fleet, &diag.List{}),
+		targetAt:      make(map[*model.DeploymentTarget]int, len(fleet.Targets)),
+		clusterTypeAt: make(map[*model.ClusterType]int, len(fleet.ClusterTypes)),
+	}
+	for i, t := range fleet.Targets {
+		x.targetAt[t] = i
+	}
+	for i, c := range fleet.ClusterTypes {
+		x.clusterTypeAt[c] = i
+	}
+	for _, p := range x.scheduler.policies {
+		x.policies = append(x.policies, explained{p, x.targets.each(p.targets), x.clusterTypes.each(p.clusterTypes)})
+	}
+	return x
+}
+
+// each returns what satisfies each requirement of a selector.
+func (x *index) each(s selector) []set {
+	sets := make([]set, len(s))
+	for i, r := range s {
+		sets[i] = x.find(selector{r})
+	}
+	return sets
+}
+
 // Verdict says what one policy makes of one pair of a deployment target and a cluster type.
 type Verdict struct {
 	Policy *model.SchedulingPolicy
-	// Assigns is true if the policy is a reason for the assignment; then Misses is empty.
-	Assigns bool
-	Misses  []Miss
+	// Misses are the conditions that do not hold, those on the target first, each in the order of the
+	// file. If there are none, the policy is a reason for the assignment.
+	Misses []Miss
 }
+
+// Assigns tells whether the policy is a reason for the assignment.
+func (v Verdict) Assigns() bool { return len(v.Misses) == 0 }
+
+// Side is what a condition of a policy is about.
+type Side string
+
+// The sides of a policy.
+const (
+	OfTarget      Side = "deployment target"
+	OfClusterType Side = "cluster type"
+)
 
 // Miss is one condition of a policy that does not hold.
 type Miss struct {
 	// At is the condition in the policy.
-	At diag.Place
-	// Message says what the policy wants and what it found.
+	At   diag.Place
+	Side Side
+	// Label is the label that the condition is about; empty for the workspace.
+	Label string
+	// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or
+	// the workspace.
+	Wants string
+	// Found is the value that the object has; Has says that it has one at all.
+	Found string
+	Has   bool
+	// Message says both in a sentence without a subject.
 	Message string
 }
 
-// Explain says for every policy why it assigns the target to the cluster type, or why not. Policies
-// with invalid selectors are left out; Assign reports them.
-func Explain(fleet *model.Fleet, target *model.DeploymentTarget, clusterType *model.ClusterType) []Verdict {
-	var verdicts []Verdict
-	for _, p := range newScheduler(fleet, &diag.List{}).policies {
-		v := Verdict{Policy: p.SchedulingPolicy}
-		if w := p.Workspace; w.Value != "" && w.Value != target.Workspace {
-			v.Misses = append(v.Misses, Miss{w.At, fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace)})
-		}
-		v.miss(p.targets, target.Labels, "deployment target")
-		v.miss(p.clusterTypes, clusterType.Labels, "cluster type")
-		v.Assigns = len(v.Misses) == 0
-		verdicts = append(verdicts, v)
+// Verdicts says for every policy, in order of name, why it assigns the target to the cluster type, or
+// why not. Both are of the fleet.
+func (x *Explainer) Verdicts(target *model.DeploymentTarget, clusterType *model.ClusterType) []Verdict {
+	verdicts := make([]Verdict, len(x.policies))
+	for i, p := range x.policies {
+		verdicts[i] = Verdict{p.SchedulingPolicy, append(x.targetMisses(p, target), x.clusterTypeMisses(p, clusterType)...)}
 	}
 	return verdicts
 }
 
-func (v *Verdict) miss(s selector, labels map[string]model.Text, what string) {
-	one := newIndex(1, func(int) map[string]model.Text { return labels })
-	for _, r := range s {
-		if one.find(selector{r}).has(0) {
-			continue
+// Selection is what a policy selects, and how a cluster type stands to it.
+type Selection struct {
+	Policy *model.SchedulingPolicy
+	// Targets and ClusterTypes are how many it selects in the environment.
+	Targets, ClusterTypes int
+	// Misses are the conditions that the cluster type does not meet.
+	Misses []Miss
+}
+
+// Selections says for every policy, in order of name, what it selects.
+func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
+	selections := make([]Selection, len(x.policies))
+	for i, p := range x.policies {
+		targets := x.targets.find(p.targets)
+		x.narrow(targets, p.policy)
+		selections[i] = Selection{
+			p.SchedulingPolicy, targets.size(), x.clusterTypes.find(p.clusterTypes).size(), x.clusterTypeMisses(p, clusterType),
 		}
-		found := fmt.Sprintf("the %s has no label %q", what, r.key)
-		if value, ok := labels[r.key]; ok {
-			found = fmt.Sprintf("the %s has %s=%s", what, r.key, value.Value)
-			if r.operator == selection.DoesNotExist {
-				found = fmt.Sprintf("the %s has the label %q", what, r.key)
-			}
-		}
-		v.Misses = append(v.Misses, Miss{r.at, fmt.Sprintf("wants %s, but %s", r, found)})
 	}
+	return selections
+}
+
+func (x *Explainer) targetMisses(p explained, target *model.DeploymentTarget) []Miss {
+	var misses []Miss
+	at := x.targetAt[target]
+	if w := p.Workspace; w.Value != "" && (x.byWorkspace[w.Value] == nil || !x.byWorkspace[w.Value].has(at)) {
+		misses = append(misses, Miss{
+			At: w.At, Side: OfTarget, Wants: w.Value, Found: target.Workspace, Has: target.Workspace != "",
+			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace),
+		})
+	}
+	return append(misses, missesOf(p.targets, p.byTarget, at, target.Labels, OfTarget)...)
+}
+
+func (x *Explainer) clusterTypeMisses(p explained, clusterType *model.ClusterType) []Miss {
+	return missesOf(p.clusterTypes, p.byClusterType, x.clusterTypeAt[clusterType], clusterType.Labels, OfClusterType)
+}
+
+// missesOf returns the requirements that the object at a position does not satisfy.
+func missesOf(s selector, satisfied []set, at int, labels map[string]model.Text, side Side) []Miss {
+	var misses []Miss
+	for i, r := range s {
+		if !satisfied[i].has(at) {
+			misses = append(misses, newMiss(r, labels, side))
+		}
+	}
+	return misses
+}
+
+func newMiss(r requirement, labels map[string]model.Text, side Side) Miss {
+	value, has := labels[r.key]
+	found := fmt.Sprintf("the %s has no label %q", side, r.key)
+	switch {
+	case has && r.operator == selection.DoesNotExist:
+		found = fmt.Sprintf("the %s has the label %q", side, r.key)
+	case has:
+		found = fmt.Sprintf("the %s has %s=%s", side, r.key, value.Value)
+	}
+	return Miss{
+		At: r.at, Side: side, Label: r.key, Wants: r.String(), Found: value.Value, Has: has,
+		Message: fmt.Sprintf("wants %s, but %s", r, found),
+	}
+}
+
+// Nearest returns the verdict of the policy that comes closest to an assignment: the one with the
+// fewest misses. That of another workspace counts as two, as such a policy is somebody else's; of equal
+// ones a policy that means the target is nearer than one that means the cluster type. There is none if
+// there is no policy.
+func Nearest(verdicts []Verdict) (nearest Verdict, ok bool) {
+	if len(verdicts) == 0 {
+		return Verdict{}, false
+	}
+	return slices.MinFunc(verdicts, byDistance), true
+}
+
+// NearestFirst returns the verdicts in the order of Nearest; equal ones stay as they are.
+func NearestFirst(verdicts []Verdict) []Verdict {
+	return slices.SortedStableFunc(slices.Values(verdicts), byDistance)
+}
+
+func byDistance(a, b Verdict) int { return cmp.Compare(a.distance(), b.distance()) }
+
+// distance orders verdicts: the smaller, the nearer.
+func (v Verdict) distance() int {
+	misses, ofTarget := 0, 0
+	for _, m := range v.Misses {
+		misses++
+		if m.Label == "" {
+			misses++
+		}
+		if m.Side == OfTarget {
+			ofTarget++
+		}
+	}
+	const many = 1 << 20 // more conditions than a policy has
+	return misses*many + ofTarget
 }

@@ -1,11 +1,13 @@
 package schedule_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -13,14 +15,14 @@ import (
 func misses(t *testing.T, spec, targetLabels, clusterTypeLabels string) []string {
 	t.Helper()
 	fleet := readFleet(t, policy("p", spec), target("cart", targetLabels), clusterType("edge", clusterTypeLabels))
-	verdicts := schedule.Explain(fleet, fleet.Targets[0], fleet.ClusterTypes[0])
+	verdicts := schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
 	require.Len(t, verdicts, 1)
 	lines := []string{}
 	for _, miss := range verdicts[0].Misses {
 		require.False(t, miss.At.IsZero())
 		lines = append(lines, miss.Message)
 	}
-	assert.Equal(t, len(lines) == 0, verdicts[0].Assigns)
+	assert.Equal(t, len(lines) == 0, verdicts[0].Assigns())
 	return lines
 }
 
@@ -77,7 +79,94 @@ func TestExplainLeavesOutInvalidPolicies(t *testing.T) {
 	t.Parallel()
 	fleet := readFleet(t, target("cart", ""), clusterType("edge", ""), everything("good"),
 		policy("bad", `{clusterTypeSelector: {labelSelector: {matchExpressions: [{key: a, operator: Like}]}}}`))
-	verdicts := schedule.Explain(fleet, fleet.Targets[0], fleet.ClusterTypes[0])
+	verdicts := schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
 	require.Len(t, verdicts, 1)
 	assert.Equal(t, "good", verdicts[0].Policy.Name.Value)
+}
+
+// verdictsOf explains the first target on the first cluster type.
+func verdictsOf(t *testing.T, documents ...string) []schedule.Verdict {
+	t.Helper()
+	fleet := readFleet(t, documents...)
+	return schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
+}
+
+func TestExplainSides(t *testing.T) {
+	t.Parallel()
+	verdicts := verdictsOf(t, target("cart", "workspace: shop, tier: web"), clusterType("edge", "site: store"),
+		policy("p", `{deploymentTargetSelector: {workspace: bank, labelSelector: {matchLabels: {tier: db, size: s}}}, clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`))
+	require.Len(t, verdicts, 1)
+	var got []schedule.Miss
+	for _, m := range verdicts[0].Misses {
+		require.False(t, m.At.IsZero())
+		m.At, m.Message = diag.Place{}, ""
+		got = append(got, m)
+	}
+	assert.Equal(t, []schedule.Miss{
+		{Side: schedule.OfTarget, Wants: "bank", Found: "shop", Has: true},
+		{Side: schedule.OfTarget, Label: "tier", Wants: "tier=db", Found: "web", Has: true},
+		{Side: schedule.OfTarget, Label: "size", Wants: "size=s"},
+		{Side: schedule.OfClusterType, Label: "site", Wants: "site=azure", Found: "store", Has: true},
+	}, got)
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	const cart, edge = "workspace: shop, tier: web, size: s", "site: store, region: west"
+	tests := []struct {
+		name     string
+		policies []string
+		want     string
+	}{
+		{"one that assigns", []string{everything("z"), policy("a", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}")}, "z"},
+		{"fewer misses", []string{
+			policy("a", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure, region: east}}}}"),
+			policy("b", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}"),
+		}, "b"},
+		{"another workspace is farther than a label", []string{
+			policy("a", "{deploymentTargetSelector: {workspace: bank}}"),
+			policy("b", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}"),
+		}, "b"},
+		{"the one that means the target", []string{
+			policy("a", "{deploymentTargetSelector: {labelSelector: {matchLabels: {tier: db}}}}"),
+			policy("b", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}"),
+		}, "b"},
+		{"the first of equals", []string{
+			policy("b", "{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}"),
+			policy("a", "{clusterTypeSelector: {labelSelector: {matchLabels: {region: east}}}}"),
+		}, "a"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			verdicts := verdictsOf(t, append(test.policies, target("cart", cart), clusterType("edge", edge))...)
+			nearest, ok := schedule.Nearest(verdicts)
+			assert.True(t, ok)
+			assert.Equal(t, test.want, nearest.Policy.Name.Value)
+			sorted := schedule.NearestFirst(verdicts)
+			assert.Len(t, sorted, len(verdicts))
+			assert.Equal(t, nearest, sorted[0])
+		})
+	}
+	_, ok := schedule.Nearest(nil)
+	assert.False(t, ok)
+}
+
+func TestSelections(t *testing.T) {
+	t.Parallel()
+	fleet := readFleet(t, target("cart", "workspace: shop"), target("ledger", "workspace: bank"), clusterType("edge", "site: store"), clusterType("hub", "site: hub"),
+		policy("bank", "{deploymentTargetSelector: {workspace: bank}, clusterTypeSelector: {labelSelector: {matchLabels: {site: hub}}}}"),
+		policy("nobody", "{deploymentTargetSelector: {workspace: none}, clusterTypeSelector: {labelSelector: {matchLabels: {site: moon}}}}"))
+	var got []string
+	for _, s := range schedule.NewExplainer(fleet).Selections(fleet.ClusterTypes[0]) {
+		line := fmt.Sprintf("%s: %d on %d", s.Policy.Name.Value, s.Targets, s.ClusterTypes)
+		for _, m := range s.Misses {
+			line += ", " + m.Message
+		}
+		got = append(got, line)
+	}
+	assert.Equal(t, []string{
+		"bank: 1 on 1, wants site=hub, but the cluster type has site=store",
+		"nobody: 0 on 0, wants site=moon, but the cluster type has site=store",
+	}, got)
 }

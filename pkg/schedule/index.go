@@ -52,6 +52,15 @@ func (s set) empty() bool {
 	return true
 }
 
+// size is how many are in the set.
+func (s set) size() int {
+	n := 0
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // members returns the positions in the set, in order.
 func (s set) members() []int {
 	var members []int

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// explainFlags are the flags of the commands that explain.
+type explainFlags struct {
+	fleetFlags
+	clusterType string
+}
+
+func newExplain(e *edges) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain",
+		Short: "Say why a target is or is not on a cluster type, and where a config value comes from",
+		Long: `Say why a deployment target is or is not on a cluster type, what is on a cluster type, and
+where a config value comes from. The answer is made of what render uses, and names file and line.
+Nothing is rendered or written.
+
+All environments are asked that have something of the name, or those that --env names.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, sub := range cmd.Commands() {
+				names = append(names, sub.Name())
+			}
+			return usageError("there is nothing to explain called %q (%s)", args[0], diag.DidYouMean(args[0], names))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExplainTarget(e), newExplainClusterType(e), newExplainConfig(e))
+	return cmd
+}
+
+// addReading adds those that say what is read, and how.
+func (f *explainFlags) addReading(cmd *cobra.Command, e *edges) {
+	f.add(cmd, e)
+	cmd.Flags().Lookup("env").Usage = "`environment` to ask (repeatable; default: all)"
+}
+
+// addClusterType adds --cluster-type.
+func (f *explainFlags) addClusterType(cmd *cobra.Command, e *edges, usage string) {
+	cmd.Flags().StringVar(&f.clusterType, "cluster-type", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("cluster-type", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return f.complete(cmd, e, clusterTypeNames), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// inquiry is an environment that is asked, as it was read.
+type inquiry struct {
+	name  string
+	fleet *model.Fleet
+	// explainer is what the policies make of it, and assignments what comes of that.
+	explainer   *schedule.Explainer
+	assignments []schedule.Assignment
+}
+
+func newInquiry(environment string, fleet *model.Fleet) *inquiry {
+	assignments, _ := schedule.Assign(fleet) // what it reports, validate does
+	return &inquiry{environment, fleet, schedule.NewExplainer(fleet), assignments}
+}
+
+// target returns a deployment target by name; nil if there is none.
+func (q *inquiry) target(name string) *model.DeploymentTarget {
+	i := slices.IndexFunc(q.fleet.Targets, func(t *model.DeploymentTarget) bool { return t.Name.Value == name })
+	if i < 0 {
+		return nil
+	}
+	return q.fleet.Targets[i]
+}
+
+// clusterType returns a cluster type by name; nil if there is none.
+func (q *inquiry) clusterType(name string) *model.ClusterType {
+	i := slices.IndexFunc(q.fleet.ClusterTypes, func(c *model.ClusterType) bool { return c.Name.Value == name })
+	if i < 0 {
+		return nil
+	}
+	return q.fleet.ClusterTypes[i]
+}
+
+// assignment returns that of a target to a cluster type; nil if there is none.
+func (q *inquiry) assignment(target *model.DeploymentTarget, clusterType *model.ClusterType) *schedule.Assignment {
+	i := slices.IndexFunc(q.assignments, func(a schedule.Assignment) bool { return a.Target == target && a.ClusterType == clusterType })
+	if i < 0 {
+		return nil
+	}
+	return &q.assignments[i]
+}
+
+func targetNames(fleet *model.Fleet) []string {
+	names := make([]string, len(fleet.Targets))
+	for i, t := range fleet.Targets {
+		names[i] = t.Name.Value
+	}
+	return names
+}
+
+func clusterTypeNames(fleet *model.Fleet) []string {
+	names := make([]string, len(fleet.ClusterTypes))
+	for i, c := range fleet.ClusterTypes {
+		names[i] = c.Name.Value
+	}
+	return names
+}
+
+// answer is what is said of one environment. It is also its form in JSON.
+type answer interface {
+	text(p explainPrinter)
+}
+
+// errNotThere is that an environment has nothing of the name that is asked about.
+type errNotThere struct {
+	// kind and name are what is asked about, and others what there is.
+	kind, name string
+	others     []string
+}
+
+func (e *errNotThere) Error() string { return fmt.Sprintf("there is no %s %q", e.kind, e.name) }
+
+// explanation is a run of explain.
+type explanation struct {
+	*session
+	answers []answer
+}
+
+// explain asks the environments.
+func (f *explainFlags) explain(ctx context.Context, e *edges, ask func(*inquiry) (answer, error)) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, cancel := f.limited(ctx)
+	defer cancel()
+	session, err := f.start(ctx, e, true)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	run := &explanation{session: session}
+	session.view = run
+	missing, err := run.ask(ctx, ask)
+	if ctx.Err() != nil {
+		return session.stopped(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if len(run.answers) == 0 && len(missing) > 0 {
+		return run.notThere(missing)
+	}
+	return run.finish("")
+}
+
+// ask asks one environment after the other. It returns why those do not know that do not.
+func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (answer, error)) (missing []*errNotThere, err error) {
+	for _, environment := range r.environments {
+		name := environment.Name.Value
+		r.begin("reading " + name)
+		read := r.compiler.read(ctx, environment)
+		r.addErrors(name, read.diags)
+		if read.fleet == nil || ctx.Err() != nil {
+			continue
+		}
+		answer, err := ask(newInquiry(name, read.fleet))
+		var notThere *errNotThere
+		switch {
+		case errors.As(err, &notThere):
+			missing = append(missing, notThere)
+		case err != nil:
+			return nil, err
+		default:
+			r.answers = append(r.answers, answer)
+		}
+	}
+	return missing, nil
+}
+
+// addErrors notes what may make an answer wrong. Whatever else is to be said of a fleet, validate says.
+func (r *explanation) addErrors(environment string, diags diag.List) {
+	for _, d := range diags {
+		if d.Severity != diag.Error {
+			continue
+		}
+		if len(r.environments) > 1 && d.At.IsZero() {
+			d.Message = environment + ": " + d.Message
+		}
+		r.diags = append(r.diags, d)
+	}
+}
+
+// notThere ends a run that found nothing of the name anywhere.
+func (r *explanation) notThere(missing []*errNotThere) error {
+	var others []string
+	for _, m := range missing {
+		others = append(others, m.others...)
+	}
+	slices.Sort(others)
+	others = slices.Compact(others)
+	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(environmentNames(r.environments), ", "))
+	if hint := diag.DidYouMean(missing[0].name, others); hint != "" {
+		message += " (" + hint + ")"
+	}
+	if !r.failed() {
+		return usageError("%s", message)
+	}
+	r.diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in what cannot be read: see the other errors"))
+	return r.finish("")
+}
+
+// explainReport is the result of explain in JSON.
+type explainReport struct {
+	FormatVersion string             `json:"formatVersion"`
+	Environments  []answer           `json:"environments"`
+	Diagnostics   []diagnosticResult `json:"diagnostics"`
+}
+
+func (r *explanation) structured(diags diag.List) any {
+	return explainReport{formatVersion, append([]answer{}, r.answers...), diagnosticResults(diags)}
+}
+
+func (r *explanation) text() error {
+	p := explainPrinter{r.stdout, newPalette(r.colourful(r.flags.color, r.stdoutTerminal))}
+	for i, answer := range r.answers {
+		if i > 0 {
+			fmt.Fprintln(p)
+		}
+		answer.text(p)
+	}
+	return nil
+}
+
+func (*explanation) actions(r actionsReport) actionsReport { return r }
+
+// explainPrinter writes answers for people.
+type explainPrinter struct {
+	io.Writer
+	palette
+}
+
+// table writes rows below their titles, and nothing if there are none.
+func (p explainPrinter) table(rows [][]string, titles ...string) {
+	if len(rows) == 0 {
+		return
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = diag.Safe(cell)
+		}
+	}
+	for _, line := range (grid{titles: titles, rows: rows}).lines(tableOptions{palette: p.palette}, true) {
+		fmt.Fprintln(p, "  "+line)
+	}
+}
+
+// completionTime is how long a person at a shell is kept waiting for names. Application repositories may be far away.
+const completionTime = 3 * time.Second
+
+// complete returns names from the environments of a control plane on this machine.
+func (f *explainFlags) complete(cmd *cobra.Command, e *edges, names func(*model.Fleet) []string) []string {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	loader, known, done := f.readLocal(cmd, e)
+	defer done()
+	chosen, err := f.choose(e, known, true)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, environment := range chosen {
+		if fleet, _ := loader.Fleet(ctx, environment, environmentNames(known)); fleet != nil {
+			all = append(all, names(fleet)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
