@@ -111,8 +111,11 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.message) }
 
 // HeadTip is the commit that Head is at; empty if there is no such branch.
-func (b *Branch) HeadTip() string {
-	if tip := b.tips[b.Head]; !tip.IsZero() {
+func (b *Branch) HeadTip() string { return tipOf(b.tips, b.Head) }
+
+// tipOf is the commit of a branch; empty if there is no such branch.
+func tipOf(tips map[string]plumbing.Hash, branch string) string {
+	if tip := tips[branch]; !tip.IsZero() {
 		return tip.String()
 	}
 	return ""

@@ -286,11 +286,10 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 	if p.Forge == nil {
 		return Published{}, nil
 	}
-	w := Withdrawal{Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch, Why: why, Confirm: p.reader.Unmoved}
-	if tip := p.tips[p.Head]; !tip.IsZero() {
-		w.HeadCommit = tip.String()
-	}
-	closed, err := Withdraw(ctx, p.Forge, w)
+	closed, err := Withdraw(ctx, p.Forge, Withdrawal{
+		Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
+		HeadCommit: tipOf(p.tips, p.Head), Why: why, Confirm: p.reader.Unmoved,
+	})
 	if err != nil {
 		return Published{Withdrawn: closed}, fmt.Errorf("close the pull request: %w", err)
 	}

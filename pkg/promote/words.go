@@ -89,16 +89,17 @@ func isDeployed(s Status) bool {
 // isPassed tells whether a status cannot be true any more of a commit that its environment has: a run was stopped
 // before it could say so, or a pull request was merged.
 func (s Status) isPassed() bool {
-	return slices.ContainsFunc([]string{descriptionProposed, descriptionDeclined, descriptionOvertaken}, func(words string) bool {
-		return strings.HasPrefix(s.Description, words)
-	})
+	return s.begins(descriptionProposed, descriptionDeclined, descriptionOvertaken)
 }
 
 // wasPromoted tells whether a status is only set once the environment has got the commit.
 func (s Status) wasPromoted() bool {
-	return slices.ContainsFunc([]string{descriptionPromoted, descriptionDeploying, descriptionDeployed, descriptionFailed}, func(words string) bool {
-		return strings.HasPrefix(s.Description, words)
-	})
+	return s.begins(descriptionPromoted, descriptionDeploying, descriptionDeployed, descriptionFailed)
+}
+
+// begins tells whether the description begins with one of the words.
+func (s Status) begins(words ...string) bool {
+	return slices.ContainsFunc(words, func(words string) bool { return strings.HasPrefix(s.Description, words) })
 }
 
 // find returns the status of an environment.
