@@ -65,14 +65,8 @@ func (f *explainFlags) addClusterType(cmd *cobra.Command, e *edges, usage string
 type inquiry struct {
 	name  string
 	fleet *model.Fleet
-	// explainer is what the policies make of it, and assignments what comes of that.
-	explainer   *schedule.Explainer
-	assignments []schedule.Assignment
-}
-
-func newInquiry(environment string, fleet *model.Fleet) *inquiry {
-	assignments, _ := schedule.Assign(fleet) // what it reports, validate does
-	return &inquiry{environment, fleet, schedule.NewExplainer(fleet), assignments}
+	// explainer is what the policies make of it.
+	explainer *schedule.Explainer
 }
 
 // target returns a deployment target by name; nil if there is none.
@@ -91,15 +85,6 @@ func (q *inquiry) clusterType(name string) *model.ClusterType {
 		return nil
 	}
 	return q.fleet.ClusterTypes[i]
-}
-
-// assignment returns that of a target to a cluster type; nil if there is none.
-func (q *inquiry) assignment(target *model.DeploymentTarget, clusterType *model.ClusterType) *schedule.Assignment {
-	i := slices.IndexFunc(q.assignments, func(a schedule.Assignment) bool { return a.Target == target && a.ClusterType == clusterType })
-	if i < 0 {
-		return nil
-	}
-	return &q.assignments[i]
 }
 
 func targetNames(fleet *model.Fleet) []string {
@@ -175,7 +160,7 @@ func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (answer, error
 		if read.fleet == nil || ctx.Err() != nil {
 			continue
 		}
-		answer, err := ask(newInquiry(name, read.fleet))
+		answer, err := ask(&inquiry{name, read.fleet, schedule.NewExplainer(read.fleet)})
 		var notThere *errNotThere
 		switch {
 		case errors.As(err, &notThere):

@@ -81,16 +81,17 @@ func explainClusterType(q *inquiry, name string) (answer, error) {
 		Targets: []targetOnThis{}, Others: []idlePolicy{},
 	}
 	busy := map[*model.SchedulingPolicy]bool{}
-	for _, assigned := range q.assignments {
-		if assigned.ClusterType != clusterType {
+	for _, target := range q.fleet.Targets {
+		reasons := q.explainer.Reasons(target, clusterType)
+		if len(reasons) == 0 {
 			continue
 		}
-		target := targetOnThis{assigned.Target.Name.Value, assigned.Target.Workspace, newPlaceResult(assigned.Target.Name.At), nil}
-		for _, policy := range assigned.Reasons {
+		on := targetOnThis{target.Name.Value, target.Workspace, newPlaceResult(target.Name.At), nil}
+		for _, policy := range reasons {
 			busy[policy] = true
-			target.Policies = append(target.Policies, newPolicyVerdict(schedule.Verdict{Policy: policy}))
+			on.Policies = append(on.Policies, newPolicyVerdict(schedule.Verdict{Policy: policy}))
 		}
-		a.Targets = append(a.Targets, target)
+		a.Targets = append(a.Targets, on)
 	}
 	for _, selects := range q.explainer.Selections(clusterType) {
 		if busy[selects.Policy] {

@@ -10,7 +10,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
-	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 func newExplainConfig(e *edges) *cobra.Command {
@@ -127,7 +126,7 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (answer, erro
 	}
 	a := &configAnswer{
 		Name: q.name, Target: newTargetObject(target), ClusterType: newObjectResult(&clusterType.Object),
-		Scheduled: q.assignment(target, clusterType) != nil, key: key, Values: []valueResult{}, Others: []configVerdict{},
+		Scheduled: len(q.explainer.Reasons(target, clusterType)) > 0, key: key, Values: []valueResult{}, Others: []configVerdict{},
 	}
 	verdicts := configurator.Explain(clusterType, target)
 	a.addValues(configurator.Configure(clusterType, target), verdicts)
@@ -143,13 +142,15 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 		}
 		return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
 	}
-	on := slices.DeleteFunc(slices.Clone(q.assignments), func(a schedule.Assignment) bool { return a.Target != target })
-	if len(on) == 1 {
-		return on[0].ClusterType, nil
-	}
+	var on []*model.ClusterType
 	var names []string
-	for _, a := range on {
-		names = append(names, a.ClusterType.Name.Value)
+	for _, clusterType := range q.fleet.ClusterTypes {
+		if len(q.explainer.Reasons(target, clusterType)) > 0 {
+			on, names = append(on, clusterType), append(names, clusterType.Name.Value)
+		}
+	}
+	if len(on) == 1 {
+		return on[0], nil
 	}
 	if len(names) == 0 {
 		return nil, usageError("%s is on no cluster type in %s: say with --cluster-type which one it would be", target.Name.Value, q.name)

@@ -112,7 +112,7 @@ func newTargetObject(t *model.DeploymentTarget) objectResult {
 func newPolicyVerdict(v schedule.Verdict) policyVerdict {
 	r := policyVerdict{Policy: v.Policy.Name.Value, At: newPlaceResult(v.Policy.Name.At), Assigns: v.Assigns(), at: v.Policy.Name.At}
 	for _, m := range v.Misses {
-		miss := missResult{At: newPlaceResult(m.At), Side: sideName(m.Side), Label: m.Label, Wants: m.Wants, Message: m.Message, at: m.At}
+		miss := missResult{At: newPlaceResult(m.At), Side: sideName(m.Side), Label: m.Label, Wants: m.Wants(), Message: m.Message(), at: m.At}
 		if m.Has {
 			miss.Found = &m.Found
 		}

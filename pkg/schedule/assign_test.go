@@ -239,6 +239,7 @@ func TestExplainAgreesWithAssign(t *testing.T) {
 					}
 				}
 				require.Equal(t, reasons[[2]string{clusterType.Name.Value, target.Name.Value}], assigning)
+				require.Equal(t, assigning, explainer.Reasons(target, clusterType))
 			}
 		}
 	}

@@ -21,9 +21,10 @@ type Explainer struct {
 	clusterTypeAt map[*model.ClusterType]int
 }
 
-// explained is a policy with all that each of its conditions selects.
+// explained is a policy with what it selects, and what each of its conditions does.
 type explained struct {
 	policy
+	targets, clusterTypes   set
 	byTarget, byClusterType []set
 }
 
@@ -42,7 +43,11 @@ func NewExplainer(fleet *model.Fleet) *Explainer {
 		x.clusterTypeAt[c] = i
 	}
 	for _, p := range x.scheduler.policies {
-		x.policies = append(x.policies, explained{p, x.targets.each(p.targets), x.clusterTypes.each(p.clusterTypes)})
+		targets := x.targets.find(p.targets)
+		x.narrow(targets, p)
+		x.policies = append(x.policies, explained{
+			p, targets, x.clusterTypes.find(p.clusterTypes), x.targets.each(p.targets), x.clusterTypes.each(p.clusterTypes),
+		})
 	}
 	return x
 }
@@ -83,14 +88,47 @@ type Miss struct {
 	Side Side
 	// Label is the label that the condition is about; empty for the workspace.
 	Label string
-	// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or
-	// the workspace.
-	Wants string
 	// Found is the value that the object has; Has says that it has one at all.
 	Found string
 	Has   bool
-	// Message says both in a sentence without a subject.
-	Message string
+
+	// workspace is the one that is wanted, or condition.
+	workspace string
+	condition requirement
+}
+
+// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or the
+// workspace.
+func (m Miss) Wants() string {
+	if m.Label == "" {
+		return m.workspace
+	}
+	return m.condition.String()
+}
+
+// Message says in a sentence without a subject what is wanted, and what was found.
+func (m Miss) Message() string {
+	switch {
+	case m.Label == "":
+		return fmt.Sprintf("wants workspace %q, but the deployment target is of %q", m.workspace, m.Found)
+	case !m.Has:
+		return fmt.Sprintf("wants %s, but the %s has no label %q", m.condition, m.Side, m.Label)
+	case m.condition.operator == selection.DoesNotExist:
+		return fmt.Sprintf("wants %s, but the %s has the label %q", m.condition, m.Side, m.Label)
+	default:
+		return fmt.Sprintf("wants %s, but the %s has %s=%s", m.condition, m.Side, m.Label, m.Found)
+	}
+}
+
+// Reasons are the policies that assign the target to the cluster type, in order of name.
+func (x *Explainer) Reasons(target *model.DeploymentTarget, clusterType *model.ClusterType) []*model.SchedulingPolicy {
+	var reasons []*model.SchedulingPolicy
+	for _, p := range x.policies {
+		if p.targets.has(x.targetAt[target]) && p.clusterTypes.has(x.clusterTypeAt[clusterType]) {
+			reasons = append(reasons, p.SchedulingPolicy)
+		}
+	}
+	return reasons
 }
 
 // Verdicts says for every policy, in order of name, why it assigns the target to the cluster type, or
@@ -116,11 +154,7 @@ type Selection struct {
 func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
 	selections := make([]Selection, len(x.policies))
 	for i, p := range x.policies {
-		targets := x.targets.find(p.targets)
-		x.narrow(targets, p.policy)
-		selections[i] = Selection{
-			p.SchedulingPolicy, targets.size(), x.clusterTypes.find(p.clusterTypes).size(), x.clusterTypeMisses(p, clusterType),
-		}
+		selections[i] = Selection{p.SchedulingPolicy, p.targets.size(), p.clusterTypes.size(), x.clusterTypeMisses(p, clusterType)}
 	}
 	return selections
 }
@@ -129,16 +163,13 @@ func (x *Explainer) targetMisses(p explained, target *model.DeploymentTarget) []
 	var misses []Miss
 	at := x.targetAt[target]
 	if w := p.Workspace; w.Value != "" && (x.byWorkspace[w.Value] == nil || !x.byWorkspace[w.Value].has(at)) {
-		misses = append(misses, Miss{
-			At: w.At, Side: OfTarget, Wants: w.Value, Found: target.Workspace, Has: target.Workspace != "",
-			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace),
-		})
+		misses = append(misses, Miss{At: w.At, Side: OfTarget, Found: target.Workspace, Has: target.Workspace != "", workspace: w.Value})
 	}
-	return append(misses, missesOf(p.targets, p.byTarget, at, target.Labels, OfTarget)...)
+	return append(misses, missesOf(p.policy.targets, p.byTarget, at, target.Labels, OfTarget)...)
 }
 
 func (x *Explainer) clusterTypeMisses(p explained, clusterType *model.ClusterType) []Miss {
-	return missesOf(p.clusterTypes, p.byClusterType, x.clusterTypeAt[clusterType], clusterType.Labels, OfClusterType)
+	return missesOf(p.policy.clusterTypes, p.byClusterType, x.clusterTypeAt[clusterType], clusterType.Labels, OfClusterType)
 }
 
 // missesOf returns the requirements that the object at a position does not satisfy.
@@ -146,25 +177,11 @@ func missesOf(s selector, satisfied []set, at int, labels map[string]model.Text,
 	var misses []Miss
 	for i, r := range s {
 		if !satisfied[i].has(at) {
-			misses = append(misses, newMiss(r, labels, side))
+			value, has := labels[r.key]
+			misses = append(misses, Miss{At: r.at, Side: side, Label: r.key, Found: value.Value, Has: has, condition: r})
 		}
 	}
 	return misses
-}
-
-func newMiss(r requirement, labels map[string]model.Text, side Side) Miss {
-	value, has := labels[r.key]
-	found := fmt.Sprintf("the %s has no label %q", side, r.key)
-	switch {
-	case has && r.operator == selection.DoesNotExist:
-		found = fmt.Sprintf("the %s has the label %q", side, r.key)
-	case has:
-		found = fmt.Sprintf("the %s has %s=%s", side, r.key, value.Value)
-	}
-	return Miss{
-		At: r.at, Side: side, Label: r.key, Wants: r.String(), Found: value.Value, Has: has,
-		Message: fmt.Sprintf("wants %s, but %s", r, found),
-	}
 }
 
 // Nearest returns the verdict of the policy that comes closest to an assignment: the one with the

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -20,7 +19,7 @@ func misses(t *testing.T, spec, targetLabels, clusterTypeLabels string) []string
 	lines := []string{}
 	for _, miss := range verdicts[0].Misses {
 		require.False(t, miss.At.IsZero())
-		lines = append(lines, miss.Message)
+		lines = append(lines, miss.Message())
 	}
 	assert.Equal(t, len(lines) == 0, verdicts[0].Assigns())
 	return lines
@@ -96,17 +95,16 @@ func TestExplainSides(t *testing.T) {
 	verdicts := verdictsOf(t, target("cart", "workspace: shop, tier: web"), clusterType("edge", "site: store"),
 		policy("p", `{deploymentTargetSelector: {workspace: bank, labelSelector: {matchLabels: {tier: db, size: s}}}, clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`))
 	require.Len(t, verdicts, 1)
-	var got []schedule.Miss
+	var got []string
 	for _, m := range verdicts[0].Misses {
 		require.False(t, m.At.IsZero())
-		m.At, m.Message = diag.Place{}, ""
-		got = append(got, m)
+		got = append(got, fmt.Sprintf("%s %q: %s, %q %t", m.Side, m.Label, m.Wants(), m.Found, m.Has))
 	}
-	assert.Equal(t, []schedule.Miss{
-		{Side: schedule.OfTarget, Wants: "bank", Found: "shop", Has: true},
-		{Side: schedule.OfTarget, Label: "tier", Wants: "tier=db", Found: "web", Has: true},
-		{Side: schedule.OfTarget, Label: "size", Wants: "size=s"},
-		{Side: schedule.OfClusterType, Label: "site", Wants: "site=azure", Found: "store", Has: true},
+	assert.Equal(t, []string{
+		`deployment target "": bank, "shop" true`,
+		`deployment target "tier": tier=db, "web" true`,
+		`deployment target "size": size=s, "" false`,
+		`cluster type "site": site=azure, "store" true`,
 	}, got)
 }
 
@@ -161,7 +159,7 @@ func TestSelections(t *testing.T) {
 	for _, s := range schedule.NewExplainer(fleet).Selections(fleet.ClusterTypes[0]) {
 		line := fmt.Sprintf("%s: %d on %d", s.Policy.Name.Value, s.Targets, s.ClusterTypes)
 		for _, m := range s.Misses {
-			line += ", " + m.Message
+			line += ", " + m.Message()
 		}
 		got = append(got, line)
 	}
