@@ -35,7 +35,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 	}
 	if len(fleets) == 0 {
 		return nil, false, usageError("say who knows what the clusters run with --fleet, or spec.promotion.checks.fleet of the Environment: %s",
-			strings.Join(append(fleet.Names(), "none"), ", "))
+			strings.Join(append(fleet.Names(), model.NoFleet), ", "))
 	}
 	return fleets, false, nil
 }

@@ -54,6 +54,8 @@ func (c *checked) verdict() string {
 		return name + ": nothing to do"
 	case c.promoted == "":
 		return name + " was not checked"
+	case c.State == promote.CheckFailed && (c.Look == nil || c.Verdict == promote.Unreachable):
+		return fmt.Sprintf("whether %s has deployed %.12s is not known", name, c.promoted)
 	}
 	text := map[promote.CheckState]string{
 		promote.CheckUnmerged:   "%s waits for a merge: not all of its GitOps repositories have %.12s",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/argocd"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/azure"
@@ -75,7 +76,7 @@ func New(text string, o Options) (promote.Fleet, error) {
 	name, argument, _ := strings.Cut(text, ":")
 	create, known := kinds()[name]
 	if !known {
-		return nil, fmt.Errorf("there is no kind of fleet %q (%s)", name, diag.DidYouMean(name, Names()))
+		return nil, fmt.Errorf("there is no kind of fleet %q (%s)", name, diag.DidYouMean(name, append(Names(), model.NoFleet)))
 	}
 	return create(argument, o)
 }
