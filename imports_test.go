@@ -78,7 +78,7 @@ var house = []room{
 	{dir: "pkg/promote/fleet/azure", thirdParty: []string{"github.com/Azure/azure-sdk-for-go/sdk"}},
 	{dir: "pkg/promote/fleet/flux", thirdParty: []string{"k8s.io/apimachinery", "k8s.io/client-go"}},
 	{dir: "pkg/promote/fleet/flux/fluxtest"},
-	{dir: "pkg/promote/fleet/program", thirdParty: []string{"github.com/google/shlex"}},
+	{dir: "pkg/promote/fleet/program", thirdParty: []string{"github.com/google/shlex", "sigs.k8s.io/json"}},
 	{dir: "pkg/promote/fleet"},
 	{dir: "pkg/github", thirdParty: []string{
 		"github.com/golang-jwt/jwt/v5",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,6 +76,24 @@ func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// takenBack tells whether the environment has something else than the promoted commit by now.
+func (c *deploymentCheck) takenBack(ctx context.Context) (promote.TakenBack, error) {
+	err := c.reader.Newest(ctx)
+	if errors.Is(err, gitops.ErrMoved) {
+		said := c.diags
+		err = c.readAnew(ctx)
+		c.diags = slices.Concat(said, onlyErrors(c.diags))
+	}
+	if err != nil {
+		return promote.TakenBack{}, err
+	}
+	found := c.named(c.environment.Name.Value)
+	if found == nil {
+		return promote.TakenBack{}, fmt.Errorf("there is no environment %q any more", c.environment.Name.Value)
+	}
+	return c.promoter.TakenBack(ctx, found, c.promoted.Commit)
 }
 
 // has tells whether an environment has the promoted commit or a newer one.

@@ -62,6 +62,9 @@ func (c *deploymentCheck) noteUnseen() {
 func (c *deploymentCheck) explain(report promote.Report, err error) {
 	at := c.environment.Name.At
 	for _, err := range unjoined(err) {
+		if errors.Is(err, errSaid) {
+			continue
+		}
 		rule, hint := causeOf(err)
 		var unasked *promote.FleetError
 		if errors.As(err, &unasked) {
@@ -78,7 +81,7 @@ func (c *deploymentCheck) explain(report promote.Report, err error) {
 	rule, hint := ruleNotDeployed, ""
 	switch report.Verdict {
 	case promote.TimedOut:
-		rule, hint = ruleTimeUp, "--timeout gives the fleet more time"
+		rule, hint = ruleTimeUp, timeHint(report.Look)
 	case promote.NoClusters:
 		rule, hint = ruleNoClusters, "--allow-no-clusters says that this is fine"
 	case promote.Unreachable:
@@ -87,6 +90,18 @@ func (c *deploymentCheck) explain(report promote.Report, err error) {
 		rule = rulePostDeploy
 	}
 	c.diags.Error(rule, at, fmt.Sprintf("%s has not deployed %.12s: %s", c.environment.Name.Value, c.promoted.Commit, diag.Safe(report.Reason)), diag.Hint(hint))
+}
+
+// timeHint says what would help a check whose time was up.
+func timeHint(look *promote.Look) string {
+	switch {
+	case look.Need > look.Total():
+		return "--healthy, or spec.promotion.checks.healthy, asks for more clusters than there are"
+	case look.Missing > 0:
+		return "register the clusters that are missing; --expect, or spec.promotion.checks.expect, says how many there are"
+	default:
+		return "--timeout gives the fleet more time"
+	}
 }
 
 // unjoined returns the errors that were joined; none for nil.

@@ -85,6 +85,10 @@ func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err erro
 			c.promoted = output.promoted
 		}
 	}
+	if c.promoted.Commit == "" && c.flags.commit != "" {
+		c.noteNothing(promote.CheckNothing, "commit %.12s of the GitOps repository has nothing that was promoted: there is no commit to report on", c.flags.commit)
+		return true, nil
+	}
 	if c.promoted.Commit == "" {
 		c.noteNothing(promote.CheckNothing, "nothing was ever promoted to %s: there is no commit to report on", c.environment.Name.Value)
 		return true, nil

@@ -96,7 +96,7 @@ func (o *checkPromoteOptions) check() error {
 	if len(o.environments) > 1 || len(o.environments) == 1 && strings.Contains(o.environments[0], ",") {
 		return usageError("--env: one environment is checked at a time")
 	}
-	if err := checkCommit("--commit", o.commit); err != nil {
+	if err := checkCommit(o.given, o.commit); err != nil {
 		return err
 	}
 	if o.given.Changed("expect") && o.expect < 1 {

@@ -116,3 +116,8 @@ func printDiagnostics(w io.Writer, list diag.List, style diag.Style) {
 		fmt.Fprint(w, diag.Format(d, style))
 	}
 }
+
+// onlyErrors leaves out what is no error.
+func onlyErrors(diags diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(diags), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+}

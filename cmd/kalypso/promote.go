@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
@@ -55,7 +56,7 @@ func (o *promoteOptions) check() error {
 	if o.dryRun && o.render {
 		return usageError("--dry-run changes nothing, --render publishes: give one of them")
 	}
-	if err := checkCommit("--commit", o.commit); err != nil {
+	if err := checkCommit(o.given, o.commit); err != nil {
 		return err
 	}
 	if err := o.promoteFlags.check(); err != nil {
@@ -99,10 +100,14 @@ func (r *promotionRun) defaultCommit(given string) string {
 	return ""
 }
 
-// checkCommit finds what cannot be a commit.
-func checkCommit(flag, commit string) error {
-	if commit != "" && !gitops.IsCommit(commit) {
-		return usageError("%s %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", flag, commit)
+// checkCommit finds what cannot be a commit. An empty one is a variable that is not set, and not what is newest.
+func checkCommit(given *pflag.FlagSet, commit string) error {
+	switch {
+	case commit == "" && given.Changed("commit"):
+		return usageError(`--commit "": it is empty; leave the flag out for the newest commit`)
+	case commit != "" && !gitops.IsCommit(commit):
+		return usageError("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", commit)
+	default:
+		return nil
 	}
-	return nil
 }

@@ -34,6 +34,9 @@ type promotionRun struct {
 // startPromotion opens the control plane.
 func startPromotion(ctx context.Context, e *edges, fleet *fleetFlags, opts *promoteFlags) (*promotionRun, error) {
 	fleet.promotion = opts
+	if _, err := opts.publishOptions(); err != nil { // before anything is read
+		return nil, err
+	}
 	if opts.render {
 		fleet.publication = &opts.publishFlags
 	}
@@ -148,15 +151,15 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 		if errors.Is(err, gitops.ErrMoved) {
 			rule, hint = ruleLostRaces, "run again"
 		}
-		outcome.Diags.Error(rule, at, fmt.Sprintf("promote to %s: %s", environment, r.reader.Scrub(err.Error())), diag.Hint(promotionHint(rule, hint)))
+		outcome.Diags.Error(rule, at, fmt.Sprintf("promote to %s: %s", environment, r.reader.Scrub(err.Error())), diag.Hint(r.opts.hint(rule, hint)))
 	}
 	r.outcomes = append(r.outcomes, outcome)
 	return outcome
 }
 
-// promotionHint says what to do about a push that was refused: as a rule the branch is protected.
-func promotionHint(rule, hint string) string {
-	if rule == gitops.RulePushRefused && hint == "" {
+// hint says what to do about a push that was refused: as a rule the branch is protected.
+func (o *promoteFlags) hint(rule, hint string) string {
+	if rule == gitops.RulePushRefused && hint == "" && !o.pullRequest {
 		return "--pull-request proposes the promotion instead of pushing it"
 	}
 	return hint
@@ -215,7 +218,7 @@ func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of p
 	}
 	options, err := r.opts.publishOptions()
 	if err != nil {
-		return promote.Outcome{}, err
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, err
 	}
 	request := promote.Request{
 		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,

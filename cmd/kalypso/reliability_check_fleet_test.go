@@ -84,7 +84,7 @@ func TestC2WhoCounts(t *testing.T) {
 			looks: flips(100, sees("edge-1"), sees("edge-1=failed:flapping")), code: exitTimeUp, fails: "0 of 1 cluster after 5m0s; edge-1: flapping",
 		},
 		"expected and not seen": {
-			flags: []string{"--expect", "3"}, looks: []look{sees("edge-1", "edge-2")}, code: exitTimeUp, fails: "2 of 3 clusters after 5m0s",
+			flags: []string{"--expect", "3"}, looks: []look{sees("edge-1", "edge-2")}, code: exitTimeUp, fails: "2 of 3 clusters; 1 not registered after 5m0s",
 		},
 		"expected, and more": {flags: []string{"--expect", "2"}, looks: []look{sees("edge-1", "edge-2", "edge-3")}, succeeds: "3 of 3 clusters"},
 		"enough of them": {

@@ -284,7 +284,7 @@ func TestCheckSaysTheEnvironment(t *testing.T) {
 	}{
 		"healthy":           {checks: "{healthy: 50%}", look: sees("edge-1", "edge-2=pending"), status: "success Deployed: 1 of 2 clusters"},
 		"healthy, flag":     {checks: "{healthy: 50%}", flags: []string{"--healthy", "100%"}, look: sees("edge-1", "edge-2=pending"), code: exitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters after 5m0s"},
-		"expect":            {checks: "{expect: 2}", look: sees("edge-1"), code: exitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters after 5m0s"},
+		"expect":            {checks: "{expect: 2}", look: sees("edge-1"), code: exitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters; 1 not registered after 5m0s"},
 		"expect, flag":      {checks: "{expect: 2}", flags: []string{"--expect", "1"}, look: sees("edge-1"), status: "success Deployed: 1 of 1 cluster"},
 		"timeout":           {checks: "{timeout: 1m}", look: sees("edge-1=pending"), code: exitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 1m0s"},
 		"timeout, flag":     {checks: "{timeout: 1m}", flags: []string{"--timeout", "2m"}, look: sees("edge-1=pending"), code: exitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 2m0s"},

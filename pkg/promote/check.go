@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
 // Check finds out whether the fleet has deployed a commit, says so on it, and lets it go on. Killed at any point and
@@ -35,6 +33,8 @@ type Check struct {
 	// Overtaken returns the promoted commit that a GitOps branch has by now, if that is another one than Promoted; else
 	// it is empty.
 	Overtaken func(ctx context.Context) (string, error)
+	// TakenBack tells whether the environment has, by now, neither Promoted nor anything newer.
+	TakenBack func(ctx context.Context) (TakenBack, error)
 	// Has tells whether an environment has Promoted, or something newer.
 	Has func(ctx context.Context, environment string) (Possession, error)
 	// Promote promotes Promoted to an environment.
@@ -83,6 +83,9 @@ type Report struct {
 // Run checks. The report is what was reached, also if there is an error.
 func (c *Check) Run(ctx context.Context) (Report, error) {
 	run := &checkRun{Check: c, words: words{environment: c.Environment, targetURL: c.TargetURL, seed: c.SeedStatuses}}
+	if c.Statuses == nil {
+		run.report.Notes = []string{"no status is set on the commit: " + c.NoStatuses}
+	}
 	err := run.run(ctx)
 	return run.report, err
 }
@@ -90,7 +93,7 @@ func (c *Check) Run(ctx context.Context) (Report, error) {
 type checkRun struct {
 	*Check
 	words words
-	// statuses are those of Promoted when the check began, current is that of the environment, if it is known.
+	// statuses are those of Promoted when they were read last, current is that of the environment, if it is known.
 	statuses []Status
 	current  Status
 	known    bool
@@ -101,14 +104,12 @@ func (c *checkRun) run(ctx context.Context) error {
 	if err := c.readStatus(ctx); err != nil {
 		return err
 	}
-	missing, err := c.missing(ctx)
-	if err != nil {
+	if _, _, err := c.missing(ctx); err != nil { // before anybody waits for the fleet
 		return err
 	}
 	deployed := c.known && isDeployed(c.current)
 	switch {
-	case c.current.isRolledBack(): // which is to be remembered
-		c.report.State, c.report.Reason = CheckSuperseded, c.current.Description
+	case c.rolledBack():
 		return nil
 	case c.ByHand && c.known && c.current.State == StatusFailure: // a person has said so
 		c.report.State = CheckByHand
@@ -117,32 +118,62 @@ func (c *checkRun) run(ctx context.Context) error {
 		c.report.State = CheckByHand
 		return c.set(ctx, c.words.waitsForPerson())
 	case c.ByHand:
+		if back, err := c.takenBack(ctx); back || err != nil {
+			return err
+		}
 		c.report.State = CheckDeployed
-		return c.goOn(ctx, missing)
+		return c.goOn(ctx)
 	}
 	if !deployed { // else its gate stays open until there is a reason to close it
 		if err := c.set(ctx, c.words.deploying()); err != nil {
 			return err
 		}
 	}
-	if err := c.watch(ctx); err != nil {
+	status, err := c.watch(ctx)
+	if status == nil {
 		return err
 	}
-	if c.report.State == CheckWaiting {
-		return nil
+	if back, failed := c.takenBack(ctx); back || failed != nil {
+		return errors.Join(err, failed)
 	}
-	if err := c.conclude(ctx); err != nil {
+	if err := errors.Join(err, c.set(ctx, *status)); err != nil {
 		return err
 	}
-	if c.report.State != CheckDeployed {
-		return nil
+	if err := c.supersede(ctx); err != nil || c.report.State != CheckDeployed {
+		return err
 	}
-	return c.goOn(ctx, missing)
+	return c.goOn(ctx)
+}
+
+// rolledBack tells whether the status says that the commit was taken back, which is to be remembered.
+func (c *checkRun) rolledBack() bool {
+	if !c.current.isRolledBack() {
+		return false
+	}
+	c.report.State, c.report.Reason = CheckSuperseded, c.current.Description
+	return true
+}
+
+// takenBack looks again whether the environment has the commit: that the fleet was looked at, or tests ran, took its time,
+// and a person may have decided meanwhile. Then that is said on the commit, unless it is said already.
+func (c *checkRun) takenBack(ctx context.Context) (bool, error) {
+	if err := c.readStatus(ctx); err != nil || c.rolledBack() {
+		return err == nil, err
+	}
+	now, err := c.TakenBack(ctx)
+	if err != nil || now.To == "" {
+		return false, err
+	}
+	status := c.words.superseded(now.To)
+	if now.Older {
+		status = c.words.rolledBack(now.To)
+	}
+	c.report.State, c.report.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s by now", c.Environment, now.To)
+	return true, c.set(ctx, status)
 }
 
 func (c *checkRun) readStatus(ctx context.Context) error {
 	if c.Statuses == nil {
-		c.note("no status is set on the commit: %s", c.NoStatuses)
 		return nil
 	}
 	var err error
@@ -153,26 +184,22 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 
 // missing returns the environments that come next and have neither the commit nor a newer one. One that has it counts
 // as missing if no status says so: then a run was stopped between the two. One that had it does not: a person has taken it
-// back, be it by a rollback that was proposed, a revert, or an edit.
-func (c *checkRun) missing(ctx context.Context) (missing []string, err error) {
+// back, be it by a rollback that was proposed, a revert, or an edit; of that the notes tell.
+func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err error) {
 	for _, next := range c.Next {
 		has, err := c.Has(ctx, next)
 		if err != nil {
-			return nil, fmt.Errorf("find out what %s has: %w", next, err)
+			return nil, nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
 		said, told := find(c.statuses, next)
 		switch {
 		case said.isRolledBack(), has == HasOlder && told && said.wasPromoted():
-			c.note("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted)
+			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
 		case has == HasOlder, has == HasIt && !told && c.Statuses != nil:
 			missing = append(missing, next)
 		}
 	}
-	return missing, nil
-}
-
-func (c *checkRun) note(format string, args ...any) {
-	c.report.Notes = append(c.report.Notes, fmt.Sprintf(format, args...))
+	return missing, notes, nil
 }
 
 // set sets the status of the commit, unless it is that already. That it is deployed need not link to the last run that
@@ -193,8 +220,9 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 	return nil
 }
 
-// watch looks at the fleet until it is clear what has become of the commit.
-func (c *checkRun) watch(ctx context.Context) error {
+// watch looks at the fleet until it is clear what has become of the commit, and returns the status that says so: nil if
+// it is not clear yet, or if it was not found out.
+func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	verdict, look, err := c.Watch.Run(ctx)
 	if c.report.Verdict = verdict; err == nil {
 		c.report.Look = &look
@@ -202,99 +230,60 @@ func (c *checkRun) watch(ctx context.Context) error {
 	var failed *FleetError
 	if errors.As(err, &failed) && ctx.Err() == nil { // it will not answer the next time either
 		c.report.State, c.report.Reason = CheckFailed, failed.Message
-		return errors.Join(err, c.set(ctx, c.words.failed("the fleet cannot be asked")))
-	}
-	if err != nil {
-		return err
+		status := c.words.failed("the fleet cannot be asked")
+		return &status, err
 	}
 	switch {
+	case err != nil:
+		return nil, err
 	case verdict == Waiting, verdict == Unreachable && c.Watch.Rules.Once:
 		c.report.State, c.report.Reason = CheckWaiting, look.Unasked
-	case verdict == Succeeded:
-		c.report.State = CheckDeployed
-	default:
-		c.report.State, c.report.Reason = CheckFailed, c.reason(verdict, look)
+		return nil, nil
+	case verdict != Succeeded:
+		c.report.State, c.report.Reason = CheckFailed, c.Watch.reason(verdict, look)
 		return c.overtaken(ctx, look)
+	default:
+		c.report.State = CheckDeployed
+		return c.postDeploy(ctx, look)
 	}
-	return nil
 }
 
 // overtaken finds out whether a newer commit has come meanwhile. Then it is that which fails or takes its time, unless
 // a cluster has failed with just this one.
-func (c *checkRun) overtaken(ctx context.Context, look Look) error {
+func (c *checkRun) overtaken(ctx context.Context, look Look) (*Status, error) {
+	status := c.words.failed(c.report.Reason)
 	ours := func(cluster Cluster) bool {
 		return cluster.Standing == Broken && slices.ContainsFunc(c.Watch.Deployments, func(d Deployment) bool { return d.Commit == cluster.Commit })
 	}
 	if c.Overtaken == nil || slices.ContainsFunc(look.Clusters, ours) {
-		return nil
+		return &status, nil
 	}
 	newer, err := c.Overtaken(ctx)
-	if err != nil || newer == "" {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	c.report.State, c.report.Reason = CheckSuperseded, fmt.Sprintf("%.12s has come in its place", newer)
-	return c.set(ctx, c.words.superseded(newer))
+	if newer != "" {
+		c.report.State, c.report.Reason = CheckSuperseded, fmt.Sprintf("%.12s has come in its place", newer)
+		status = c.words.superseded(newer)
+	}
+	return &status, nil
 }
 
-// reason says in a line why a commit is not deployed.
-func (c *checkRun) reason(verdict Verdict, look Look) string {
-	counts, after := look.Counts.String(), ""
-	if !c.Watch.Rules.Once {
-		after = fmt.Sprintf(" after %v", c.Watch.Rules.Timeout)
+// postDeploy does what is to be done before the commit counts as deployed.
+func (c *checkRun) postDeploy(ctx context.Context, look Look) (*Status, error) {
+	status := c.words.deployed(look.Counts.String(), len(c.Next) > 0)
+	if c.PostDeploy == nil {
+		return &status, nil
 	}
-	if look.Seen() == 0 {
-		counts = "no cluster was seen"
+	err := c.PostDeploy(ctx, look)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	switch verdict {
-	case NoClusters:
-		return "no cluster is registered" + after
-	case Unreachable:
-		return fmt.Sprintf("%s%s; %s", counts, after, look.Unasked)
-	case TimedOut:
-		for _, name := range look.Silent {
-			counts += "; none for " + name
-		}
-		return counts + after + firstOf(look)
-	default:
-		return counts + firstOf(look)
+	if err != nil {
+		c.report.State, c.report.Reason = CheckFailed, err.Error()
+		status = c.words.failed(c.report.Reason)
 	}
-}
-
-// firstOf names the first cluster that failed, with what it says.
-func firstOf(look Look) string {
-	at := slices.IndexFunc(look.Clusters, func(c Cluster) bool { return c.Standing == Broken })
-	if at < 0 {
-		return ""
-	}
-	failed := look.Clusters[at]
-	if failed.Message == "" {
-		return "; " + failed.Name
-	}
-	return fmt.Sprintf("; %s: %s", failed.Name, diag.Safe(failed.Message))
-}
-
-// conclude runs the post-deployment command and says on the commit what has become of it, and on those that it has
-// overtaken.
-func (c *checkRun) conclude(ctx context.Context) error {
-	if c.report.State == CheckSuperseded {
-		return nil
-	}
-	if c.report.State == CheckDeployed && c.PostDeploy != nil {
-		if err := c.PostDeploy(ctx, *c.report.Look); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			c.report.State, c.report.Reason = CheckFailed, err.Error()
-		}
-	}
-	status := c.words.failed(c.report.Reason)
-	if c.report.State == CheckDeployed {
-		status = c.words.deployed(c.report.Look.Counts.String(), len(c.Next) > 0)
-	}
-	if err := c.set(ctx, status); err != nil {
-		return err
-	}
-	return c.supersede(ctx)
+	return &status, nil
 }
 
 // MaxEarlier is how many commits are looked at that may have been overtaken.
@@ -303,7 +292,7 @@ const MaxEarlier = 25
 // supersede tells the commits that were promoted before this one, and never got as far: their pull request was
 // overtaken by this one's, or the run that watched them was cancelled.
 func (c *checkRun) supersede(ctx context.Context) error {
-	if c.Statuses == nil || c.Earlier == nil {
+	if c.Statuses == nil || c.Earlier == nil || c.report.State == CheckSuperseded {
 		return nil
 	}
 	earlier, err := c.Earlier(ctx)
@@ -331,7 +320,12 @@ func (c *checkRun) supersede(ctx context.Context) error {
 }
 
 // goOn promotes the commit to the environments that do not have it. One that fails does not stop the others.
-func (c *checkRun) goOn(ctx context.Context, missing []string) error {
+func (c *checkRun) goOn(ctx context.Context) error {
+	missing, notes, err := c.missing(ctx)
+	c.report.Notes = append(c.report.Notes, notes...)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, next := range missing {
 		outcome, err := c.Promote(ctx, next)

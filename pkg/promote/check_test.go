@@ -26,8 +26,10 @@ type world struct {
 	stop          func()
 	promotions    []string
 	overtaken     string
-	earlier       []string
-	postDeploy    func() error
+	// takenBack is what the environment that is checked has by now.
+	takenBack  TakenBack
+	earlier    []string
+	postDeploy func() error
 }
 
 const promotedCommit = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -92,6 +94,7 @@ func (w *world) check(next ...string) *Check {
 		Has: func(ctx context.Context, environment string) (Possession, error) {
 			return map[string]Possession{promotedCommit: HasIt, newerCommit: HasNewer}[w.has[environment]], w.step(ctx)
 		},
+		TakenBack: func(ctx context.Context) (TakenBack, error) { return w.takenBack, w.step(ctx) },
 		Earlier:   func(ctx context.Context) ([]string, error) { return w.earlier, w.step(ctx) },
 		Overtaken: func(ctx context.Context) (string, error) { return w.overtaken, w.step(ctx) },
 	}
@@ -310,6 +313,58 @@ func TestCheck(t *testing.T) {
 				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Looks good"}}
 			},
 			state: CheckDeployed, status: "dev environment: success Looks good", next: []string{"eu", "us"},
+		},
+		"C7 it was rolled back meanwhile": {
+			looks: []answer{healthy, healthy},
+			change: func(w *world, c *Check) {
+				c.PostDeploy = func(ctx context.Context, _ Look) error {
+					w.takenBack = TakenBack{To: olderCommit, Older: true}
+					return w.SetStatus(ctx, promotedCommit, words{environment: "dev"}.rolledBack(olderCommit))
+				}
+			},
+			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
+		},
+		"C7 it was rolled back meanwhile, and fails": {
+			looks: []answer{sightingsOf(wantedCommit, Compliant, Pending, Compliant)},
+			change: func(w *world, c *Check) {
+				c.Overtaken = func(ctx context.Context) (string, error) {
+					return "", w.SetStatus(ctx, promotedCommit, words{environment: "dev"}.rolledBack(olderCommit))
+				}
+			},
+			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
+		},
+		"C7 somebody took it back by a way of his own": {
+			looks: []answer{healthy},
+			change: func(w *world, _ *Check) {
+				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Deployed: 3 of 3 clusters"}}
+				w.takenBack = TakenBack{To: olderCommit, Older: true}
+			},
+			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
+		},
+		"C7 it has something else": {
+			looks:  []answer{healthy},
+			change: func(w *world, _ *Check) { w.takenBack = TakenBack{To: olderCommit} },
+			state:  CheckSuperseded, status: "dev environment: error Superseded by " + olderCommit[:7],
+		},
+		"C7 by hand": {
+			change: func(w *world, c *Check) {
+				c.ByHand, w.takenBack = true, TakenBack{To: olderCommit, Older: true}
+				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Looks good"}}
+			},
+			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
+		},
+		"C2 more are needed than there are": {
+			looks:  []answer{healthy},
+			change: func(_ *world, c *Check) { c.Watch.Rules.Need = func(int) int { return 5 } },
+			state:  CheckFailed, status: "dev environment: failure Failed to deploy: 3 of 3 clusters; 5 needed after 1m0s",
+		},
+		"C7 without statuses": {
+			looks: []answer{healthy},
+			change: func(w *world, c *Check) {
+				c.Statuses, c.NoStatuses = nil, "it is not on GitHub"
+				w.takenBack = TakenBack{To: olderCommit, Older: true}
+			},
+			state: CheckSuperseded,
 		},
 		"no statuses": {
 			looks:  []answer{healthy},

@@ -116,7 +116,7 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 	switch {
 	case g.open:
 	case o.SkipGates:
-		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("%s goes on to %s although %s", short(f.commit), name, g.describe()))
+		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("%.12s goes on to %s although %s", f.commit, name, g.describe()))
 	case g.unknown:
 		diags.Error(RuleGateUnknown, f.environment.Name.At, fmt.Sprintf("whether %s has deployed %.12s is not known: %s", g.environment, f.commit, g.status.Description),
 			diag.Hint("--skip-gates promotes it all the same"))
@@ -137,5 +137,3 @@ func (g gate) describe() string {
 		return fmt.Sprintf("its status %q is %s (%s)", statusContext(g.environment), g.status.State, g.status.Description)
 	}
 }
-
-func short(commit string) string { return fmt.Sprintf("%.12s", commit) }

@@ -25,15 +25,10 @@ const (
 
 // Has tells whether an environment has a commit, or something newer.
 func (p *Promoter) Has(ctx context.Context, environment *model.Environment, commit string) (Possession, error) {
-	objects, diags := p.Loader.Platform(ctx, environment)
-	if objects == nil {
-		return HasOlder, &Unread{diags}
+	current, err := p.current(ctx, environment)
+	if err != nil || current == "" {
+		return HasOlder, err
 	}
-	i := slices.IndexFunc(objects.BaseRepos, func(base *model.BaseRepo) bool { return base.Name.Value == model.MainBase })
-	if i < 0 || objects.BaseRepos[i].Commit.Value == "" {
-		return HasOlder, nil
-	}
-	current := strings.ToLower(objects.BaseRepos[i].Commit.Value)
 	if current == commit {
 		return HasIt, nil
 	}
@@ -42,6 +37,48 @@ func (p *Promoter) Has(ctx context.Context, environment *model.Environment, comm
 		return HasNewer, nil
 	}
 	return HasOlder, err
+}
+
+// TakenBack is what an environment has instead of a commit that it had.
+type TakenBack struct {
+	// To is neither that commit nor a newer one that contains it; empty if the environment still has it.
+	To string
+	// Older says that To is older; otherwise it is of another line of history.
+	Older bool
+}
+
+// TakenBack tells whether an environment that had a commit has something else by now. Of a commit that is not on the base
+// branch nobody can say that the environment had it.
+func (p *Promoter) TakenBack(ctx context.Context, environment *model.Environment, commit string) (TakenBack, error) {
+	current, err := p.current(ctx, environment)
+	if err != nil || current == "" || current == commit {
+		return TakenBack{}, err
+	}
+	relation, err := p.Relation(ctx, commit, current)
+	if err != nil || relation == gitops.Newer {
+		return TakenBack{}, err
+	}
+	history, err := p.History(ctx)
+	if err != nil {
+		return TakenBack{}, err
+	}
+	if has, err := history.Has(ctx, commit); err != nil || !has {
+		return TakenBack{}, err
+	}
+	return TakenBack{To: current, Older: relation == gitops.Older}, nil
+}
+
+// current is the commit that an environment has; empty if it names none.
+func (p *Promoter) current(ctx context.Context, environment *model.Environment) (string, error) {
+	objects, diags := p.Loader.Platform(ctx, environment)
+	if objects == nil {
+		return "", &Unread{diags}
+	}
+	i := slices.IndexFunc(objects.BaseRepos, func(base *model.BaseRepo) bool { return base.Name.Value == model.MainBase })
+	if i < 0 {
+		return "", nil
+	}
+	return strings.ToLower(objects.BaseRepos[i].Commit.Value), nil
 }
 
 // Relation says how b stands to a on the base branch, both full ids. If one of them is not there the branch is read anew:

@@ -100,21 +100,26 @@ func (s *step) resolve(ctx context.Context) error {
 		return err
 	}
 	s.out.Commit, s.facts.onBase = s.Commit, true
-	switch {
-	case s.Commit == "":
+	if s.Commit == "" {
 		s.out.Commit = history.Tip()
-	default:
-		if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
-			break
-		}
-		var known *gitops.Error
-		if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound || !gitops.IsFullCommit(s.Commit) {
-			return err
-		}
-		s.out.Commit, s.facts.onBase = strings.ToLower(s.Commit), false
+		return nil
+	}
+	if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
+		return nil
+	}
+	var known *gitops.Error
+	if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound {
+		return err
+	}
+	if !gitops.IsFullCommit(s.Commit) {
 		if s.Unmerged {
-			return s.exists(ctx)
+			known.Hint = "a commit that is not on the branch is given by its full id of 40 digits"
 		}
+		return known
+	}
+	s.out.Commit, s.facts.onBase = strings.ToLower(s.Commit), false
+	if s.Unmerged {
+		return s.exists(ctx)
 	}
 	return nil
 }
@@ -182,8 +187,10 @@ func (s *step) gates(ctx context.Context) error {
 			return err
 		}
 	}
+	own, _ := find(s.statuses, s.Environment.Name.Value)
+	back := s.Rollback && own.hadIt() // then it came through these gates, whatever became of it elsewhere since
 	for _, name := range s.Chain.Previous(s.Environment.Name.Value) {
-		g := gate{environment: name, unknown: s.Statuses == nil}
+		g := gate{environment: name, open: back, unknown: s.Statuses == nil}
 		g.status, _ = find(s.statuses, name)
 		if g.unknown {
 			g.status.Description = s.NoStatuses

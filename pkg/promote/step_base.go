@@ -33,7 +33,10 @@ func (s *step) findBase(objects *model.Objects) {
 		return
 	}
 	main := s.Loader.Main()
-	s.out.From = strings.ToLower(s.base.Commit.Value)
+	if s.out.From = strings.ToLower(s.base.Commit.Value); s.out.From != "" && !gitops.IsCommit(s.out.From) {
+		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is no id of a commit", model.MainBase, s.base.Commit.Value),
+			diag.Hint("write the id of the commit that the environment has, or remove the line if it has none"))
+	}
 	if repo, err := gitops.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
 		s.out.Diags.Error(RuleForeignBase, s.base.Repo.At, fmt.Sprintf("BaseRepo %q is %s, not the control plane %s: its commits cannot be promoted",
 			model.MainBase, s.base.Repo.Value, main.Repo), diag.Hint("a BaseRepo of another name may hold further common data"))

@@ -209,7 +209,12 @@ func (s *step) takeBack(ctx context.Context, words words) error {
 	if s.takenBack == "" {
 		return nil
 	}
-	return s.Statuses.SetStatus(ctx, s.takenBack, words.rolledBack(s.out.Commit))
+	status := words.rolledBack(s.out.Commit)
+	if err := s.Statuses.SetStatus(ctx, s.takenBack, status); err != nil {
+		return fmt.Errorf("%w (%s; run again to tell %.12s, which is taken back)", err, s.reached(), s.takenBack)
+	}
+	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%.12s was told: %s", s.takenBack, status.Description))
+	return nil
 }
 
 // unfinished tells whether a run before this one was stopped after it had rolled the environment back, and before it could

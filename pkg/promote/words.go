@@ -18,6 +18,8 @@ const (
 	descriptionProposed  = "Promotion proposed"
 	descriptionDeclined  = "Promotion declined"
 	descriptionOvertaken = "Superseded by"
+	// descriptionRolledBack is said of a commit that was taken back.
+	descriptionRolledBack = "Rolled back to"
 )
 
 // statusContext is what the statuses of an environment are called.
@@ -81,6 +83,11 @@ func (w words) superseded(by string) Status {
 	return w.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
 }
 
+// rolledBack is a commit that an environment had, and that a person has taken back for an older one.
+func (w words) rolledBack(to string) Status {
+	return w.status(StatusError, fmt.Sprintf("%s %.7s", descriptionRolledBack, to))
+}
+
 // isDeployed tells whether a status says that a commit is deployed: the gate to what comes next.
 func isDeployed(s Status) bool {
 	return s.State == StatusSuccess || s.State == StatusPending && s.Description == descriptionDeployed
@@ -95,6 +102,16 @@ func (s Status) isPassed() bool {
 // wasPromoted tells whether a status is only set once the environment has got the commit.
 func (s Status) wasPromoted() bool {
 	return s.begins(descriptionPromoted, descriptionDeploying, descriptionDeployed, descriptionFailed)
+}
+
+// hadIt tells whether a status says that the environment has the commit, or had it once.
+func (s Status) hadIt() bool {
+	return isDeployed(s) || s.wasPromoted() || s.begins(descriptionOvertaken, descriptionRolledBack)
+}
+
+// isRolledBack tells whether a status says that the commit was taken back.
+func (s Status) isRolledBack() bool {
+	return s.State == StatusError && s.begins(descriptionRolledBack+" ")
 }
 
 // begins tells whether the description begins with one of the words.
@@ -119,17 +136,4 @@ func cutDescription(text string) string {
 		return text
 	}
 	return string([]rune(text)[:MaxDescription-1]) + "…"
-}
-
-// descriptionRolledBack is what is said of a commit that was taken back on purpose.
-const descriptionRolledBack = "Rolled back to "
-
-// rolledBack is a commit that an environment had, and that a person has taken back for an older one.
-func (w words) rolledBack(to string) Status {
-	return w.status(StatusError, fmt.Sprintf("%s%.7s", descriptionRolledBack, to))
-}
-
-// isRolledBack tells whether a status says so.
-func (s Status) isRolledBack() bool {
-	return s.State == StatusError && strings.HasPrefix(s.Description, descriptionRolledBack)
 }

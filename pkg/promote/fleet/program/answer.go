@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	strictjson "sigs.k8s.io/json"
+
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
@@ -73,6 +75,19 @@ func decodeOnce(printed []byte, into *map[string]json.RawMessage) error {
 		return errors.New("what it prints is null, not an object")
 	case len(bytes.TrimSpace(printed[d.InputOffset():])) > 0:
 		return errors.New("something follows the JSON that it prints")
+	}
+	return eachOnce(printed)
+}
+
+// eachOnce makes sure that no object has a field twice: which of them would count is for nobody to guess.
+func eachOnce(printed []byte) error {
+	var whole any
+	twice, err := strictjson.UnmarshalStrict(printed, &whole)
+	if err != nil {
+		return fmt.Errorf("what it prints is not JSON: %w", err)
+	}
+	if len(twice) > 0 {
+		return twice[0]
 	}
 	return nil
 }

@@ -184,6 +184,8 @@ func TestAnswerRefused(t *testing.T) {
 		`{"clusters":[{"name":"a","state":"pending","commit":"8d1f2c3"}]}`:                                              `the commit "8d1f2c3" is not 40 hex digits`,
 		`{"clusters":[{"name":"a","state":"pending","commit":"main@sha1:` + commit + `"}]}`:                             "is not 40 hex digits",
 		`{"clusters":[{"name":"a","state":"pending"},{"name":"a","state":"failed"}]}`:                                   `clusters[1]: "a" was in clusters[0] already`,
+		`{"clusters":[{"name":"a","state":"failed","state":"compliant"}]}`:                                              `duplicate field "clusters[0].state"`,
+		`{"clusters":[],"clusters":[{"name":"a","state":"compliant"}]}`:                                                 `duplicate field "clusters"`,
 		`{"clusters":[{"name":"a","state":"pending","reconciler":"x"},{"name":"a","state":"failed","reconciler":"x"}]}`: "already",
 	} {
 		seen, err := readAnswer([]byte(printed))
