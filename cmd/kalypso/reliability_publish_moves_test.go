@@ -70,10 +70,10 @@ func together[T any](items []T, do func(T)) {
 	wait.Wait()
 }
 
-// share is a sixth of the items, or all of them if there are few or make ci-full asks for it. Which, depends on nothing
+// share is a tenth of the items, or all of them if there are few or make ci-full asks for it. Which, depends on nothing
 // but the items: a failure can be seen again.
 func share[T any](items []T) []T {
-	const few, part = 8, 6
+	const few, part = 6, 10
 	if wantsWholeMatrix() || len(items) <= few {
 		return items
 	}
