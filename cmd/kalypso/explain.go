@@ -69,24 +69,6 @@ type inquiry struct {
 	explainer *schedule.Explainer
 }
 
-// target returns a deployment target by name; nil if there is none.
-func (q *inquiry) target(name string) *model.DeploymentTarget {
-	i := slices.IndexFunc(q.fleet.Targets, func(t *model.DeploymentTarget) bool { return t.Name.Value == name })
-	if i < 0 {
-		return nil
-	}
-	return q.fleet.Targets[i]
-}
-
-// clusterType returns a cluster type by name; nil if there is none.
-func (q *inquiry) clusterType(name string) *model.ClusterType {
-	i := slices.IndexFunc(q.fleet.ClusterTypes, func(c *model.ClusterType) bool { return c.Name.Value == name })
-	if i < 0 {
-		return nil
-	}
-	return q.fleet.ClusterTypes[i]
-}
-
 func targetNames(fleet *model.Fleet) []string {
 	names := make([]string, len(fleet.Targets))
 	for i, t := range fleet.Targets {

@@ -71,7 +71,7 @@ type idlePolicy struct {
 }
 
 func explainClusterType(q *inquiry, name string) (answer, error) {
-	clusterType := q.clusterType(name)
+	clusterType := q.fleet.ClusterType(name)
 	if clusterType == nil {
 		return nil, &errNotThere{"cluster type", name, clusterTypeNames(q.fleet)}
 	}

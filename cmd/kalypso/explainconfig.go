@@ -112,7 +112,7 @@ type configMissResult struct {
 }
 
 func (f *explainFlags) explainConfig(q *inquiry, name, key string) (answer, error) {
-	target := q.target(name)
+	target := q.fleet.Target(name)
 	if target == nil {
 		return nil, &errNotThere{"deployment target", name, targetNames(q.fleet)}
 	}
@@ -137,7 +137,7 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (answer, erro
 // chooseClusterType returns what --cluster-type names, else the only one that the target is on.
 func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTarget) (*model.ClusterType, error) {
 	if f.clusterType != "" {
-		if clusterType := q.clusterType(f.clusterType); clusterType != nil {
+		if clusterType := q.fleet.ClusterType(f.clusterType); clusterType != nil {
 			return clusterType, nil
 		}
 		return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}

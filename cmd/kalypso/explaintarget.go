@@ -111,14 +111,20 @@ func newTargetObject(t *model.DeploymentTarget) objectResult {
 
 func newPolicyVerdict(v schedule.Verdict) policyVerdict {
 	r := policyVerdict{Policy: v.Policy.Name.Value, At: newPlaceResult(v.Policy.Name.At), Assigns: v.Assigns(), at: v.Policy.Name.At}
-	for _, m := range v.Misses {
+	r.Misses = newMissResults(v.Misses)
+	return r
+}
+
+func newMissResults(misses []schedule.Miss) []missResult {
+	var results []missResult
+	for _, m := range misses {
 		miss := missResult{At: newPlaceResult(m.At), Side: sideName(m.Side), Label: m.Label, Wants: m.Wants(), Message: m.Message(), at: m.At}
 		if m.Has {
 			miss.Found = &m.Found
 		}
-		r.Misses = append(r.Misses, miss)
+		results = append(results, miss)
 	}
-	return r
+	return results
 }
 
 func sideName(side schedule.Side) string {
@@ -130,13 +136,13 @@ func sideName(side schedule.Side) string {
 
 // explainTarget answers for one environment.
 func (f *explainFlags) explainTarget(q *inquiry, name string) (answer, error) {
-	target := q.target(name)
+	target := q.fleet.Target(name)
 	if target == nil {
 		return nil, &errNotThere{"deployment target", name, targetNames(q.fleet)}
 	}
 	a := &targetAnswer{Name: q.name, Target: newTargetObject(target), ClusterTypes: []targetOnType{}}
 	if f.clusterType != "" {
-		clusterType := q.clusterType(f.clusterType)
+		clusterType := q.fleet.ClusterType(f.clusterType)
 		if clusterType == nil {
 			return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
 		}

@@ -58,6 +58,20 @@ func (r *Reader) readLocal(ctx context.Context, at location, source *model.Sourc
 	return r.readFolder(opened.folder, at.String(), source, list)
 }
 
+// CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
+// such clone.
+func (r *Reader) CheckedOut(ctx context.Context, repo string) string {
+	at, err := r.locate(model.Ref{Repo: repo})
+	if err != nil || !at.address.local() {
+		return ""
+	}
+	opened, err := r.openAt(ctx, at)
+	if err != nil || opened.folder != nil || opened.repo.workTree == "" {
+		return ""
+	}
+	return opened.repo.checkedOut()
+}
+
 // readFolder reads a plain folder.
 func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list *diag.List) error {
 	root, err := branchFolder(f, source.Ref.Branch)

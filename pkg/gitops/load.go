@@ -33,10 +33,18 @@ type ControlPlane struct {
 	Options model.Options
 }
 
+// BranchOf is a branch of a repository.
+type BranchOf struct {
+	// Repo is in normal form; empty for the control plane.
+	Repo, Branch string
+}
+
 // Loader reads the environments of one control plane. What two of them share is fetched once.
 type Loader struct {
 	reader       *Reader
 	controlPlane ControlPlane
+	// instead is what is read instead of the tip of a branch; see At.
+	instead map[BranchOf]string
 	// main is the base branch of the control plane, once it is read.
 	main *model.Source
 }
@@ -44,6 +52,21 @@ type Loader struct {
 // NewLoader returns a Loader that reads through reader.
 func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
 	return &Loader{reader: reader, controlPlane: controlPlane}
+}
+
+// BaseBranch is the branch that holds the Environments, once they are read.
+func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
+
+// At returns a Loader of the same control plane that reads another state instead of the tip of a branch: another branch, a
+// commit, or WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The
+// Environments must have been read.
+func (l *Loader) At(branch BranchOf, state string) *Loader {
+	at := NewLoader(l.reader, l.controlPlane)
+	at.instead = map[BranchOf]string{branch: state}
+	if branch == (BranchOf{Branch: l.controlPlane.BaseBranch}) {
+		at.controlPlane.Base = state
+	}
+	return at
 }
 
 // Environments reads the environments of the control plane, in order of name.
@@ -80,6 +103,7 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	if local {
 		ref.Branch = "main"
 	}
+	ref = l.replaced("", ref)
 	sources, diags := l.reader.Read(ctx, []model.Ref{ref})
 	if local && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == RuleBranchNotFound }) {
 		ref.Branch = ""
@@ -88,7 +112,10 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 		}
 	}
 	if sources[0] != nil {
-		l.controlPlane.BaseBranch, l.main = sources[0].Ref.Branch, sources[0]
+		l.main = sources[0]
+		if len(l.instead) == 0 { // else it is given
+			l.controlPlane.BaseBranch = l.main.Ref.Branch
+		}
 	}
 	return sources[0], diags
 }
@@ -213,7 +240,7 @@ func PlatformRef(e *model.Environment) model.Ref {
 }
 
 func (l *fleetLoad) readPlatform(ctx context.Context) bool {
-	objects := l.read(ctx, []model.Ref{PlatformRef(l.environment)}, noRegistration)
+	objects := l.read(ctx, []model.Ref{l.replaced("", PlatformRef(l.environment))}, noRegistration)
 	if objects[0] == nil {
 		return false
 	}
@@ -293,15 +320,32 @@ func baseRef(base *model.BaseRepo) model.Ref {
 func (l *fleetLoad) override(ref *model.Ref) {
 	switch base := l.controlPlane.Base; {
 	case base == "":
-		return
-	case base == WorktreeBase:
-		ref.Commit, ref.WorkTree = "", true
-	case IsFullCommit(base):
-		ref.Commit = strings.ToLower(base)
+	case len(l.instead) > 0: // no flag names it
+		readAt(ref, base, base)
 	default:
-		ref.Branch, ref.Commit = base, ""
+		readAt(ref, base, "--base "+base)
 	}
-	ref.Subject = "--base " + l.controlPlane.Base
+}
+
+// replaced returns the ref of what is read instead of a branch; repo is empty for the control plane.
+func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
+	if state := l.instead[BranchOf{repo, ref.Branch}]; state != "" {
+		readAt(&ref, state, fmt.Sprintf("%s instead of branch %q", state, ref.Branch))
+	}
+	return ref
+}
+
+// readAt makes a ref read a branch, a commit or WorktreeBase, of which subject says who wants it.
+func readAt(ref *model.Ref, state, subject string) {
+	switch {
+	case state == WorktreeBase:
+		ref.Commit, ref.WorkTree = "", true
+	case IsFullCommit(state):
+		ref.Commit = strings.ToLower(state)
+	default:
+		ref.Branch, ref.Commit = state, ""
+	}
+	ref.Subject = subject
 	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
 }
 
@@ -412,11 +456,11 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 			continue
 		}
 		admitted = append(admitted, r)
-		refs = append(refs, model.Ref{
+		refs = append(refs, l.replaced(placeOf(r).repo, model.Ref{
 			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Commit: commit, Path: r.Workload.Path.Value,
 			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
 			Subject: registrationSubject + fmt.Sprintf("%q", r.Name.Value),
-		})
+		}))
 	}
 	return refs, admitted
 }

@@ -46,6 +46,24 @@ func (f *Fleet) Template(name string) *Template {
 	return f.Templates[i]
 }
 
+// Target returns the deployment target with the name, or nil.
+func (f *Fleet) Target(name string) *DeploymentTarget {
+	i, found := slices.BinarySearchFunc(f.Targets, name, func(t *DeploymentTarget, name string) int { return cmp.Compare(t.Name.Value, name) })
+	if !found {
+		return nil
+	}
+	return f.Targets[i]
+}
+
+// ClusterType returns the cluster type with the name, or nil.
+func (f *Fleet) ClusterType(name string) *ClusterType {
+	i, found := slices.BinarySearchFunc(f.ClusterTypes, name, func(c *ClusterType, name string) int { return cmp.Compare(c.Name.Value, name) })
+	if !found {
+		return nil
+	}
+	return f.ClusterTypes[i]
+}
+
 // NewFleet puts the objects of all sources of an environment together. names are those of all
 // environments of the control plane.
 func NewFleet(environment *Environment, names []string, parts []*Objects) (*Fleet, diag.List) {

@@ -1,0 +1,63 @@
+package impact
+
+import (
+	"context"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// State is an environment as it was compiled.
+type State struct {
+	Fleet       *model.Fleet
+	Assignments []schedule.Assignment
+	Tree        *render.Tree
+}
+
+// Impact is the difference between two states.
+type Impact struct {
+	// Change is the difference of the output.
+	Change *gitops.Change
+	// Targets are the deployment targets on cluster types that come, go or change, in the order of Change.Targets.
+	Targets []Target
+	// Values are what changes on targets that stay: what goes away first, then what reaches furthest.
+	Values []Values
+	// Dropped is how many changes of values are left out, as nobody would read so many.
+	Dropped int
+}
+
+// Target is what happens to a deployment target on a cluster type.
+type Target struct {
+	gitops.TargetChange
+	// Was is the name of its counterpart in the other environment; empty if they have the same name.
+	Was string
+	// Cause is why it came or went; nil if it stays.
+	Cause *Cause
+}
+
+// mostValues bounds the different changes of values that are looked for.
+const mostValues = 10_000
+
+// Compare finds what the second state has that the first has not, and the other way round. If they are of different
+// environments, a target that only one of them has is compared with that of the same workload on the same cluster type,
+// if each has just one; and what differs by nothing but the names of target and environment is no difference. The error
+// is that of ctx.
+func Compare(ctx context.Context, before, after State) (*Impact, error) {
+	pairs := newPairs(before, after)
+	change, err := gitops.CompareTrees(ctx, pairs.translate(before), after.Tree)
+	if err != nil {
+		return nil, err
+	}
+	impact := &Impact{Change: change}
+	causes := newCauses(before, after, change)
+	for _, t := range change.Targets {
+		if t.Action == gitops.Unchanged {
+			continue
+		}
+		impact.Targets = append(impact.Targets, Target{t, pairs.otherName(t), causes.of(t)})
+	}
+	impact.addValues(before, after, pairs)
+	return impact, ctx.Err()
+}

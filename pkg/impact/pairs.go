@@ -1,0 +1,130 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// pairs knows which targets of two environments are counterparts of each other. Of one environment with itself there are
+// none: a target is its own.
+type pairs struct {
+	// before and after are the names of the environments; the same twice if there is nothing to translate.
+	before, after string
+	// counterparts are the names in the second environment of targets in the first, and was the other way round.
+	counterparts, was map[folder]string
+}
+
+func newPairs(before, after State) *pairs {
+	p := &pairs{
+		before: before.Fleet.Environment.Name.Value, after: after.Fleet.Environment.Name.Value,
+		counterparts: map[folder]string{}, was: map[folder]string{},
+	}
+	if p.before == p.after {
+		return p
+	}
+	there, here := foldersOf(before.Assignments), foldersOf(after.Assignments)
+	alone, theirs := alone(before.Assignments, here), alone(after.Assignments, there)
+	for of, target := range alone {
+		counterpart := theirs[of]
+		if target == nil || counterpart == nil {
+			continue
+		}
+		p.counterparts[folder{of.clusterType, target.Name.Value}] = counterpart.Name.Value
+		p.was[folder{of.clusterType, counterpart.Name.Value}] = target.Name.Value
+	}
+	return p
+}
+
+func foldersOf(assignments []schedule.Assignment) map[folder]bool {
+	folders := make(map[folder]bool, len(assignments))
+	for _, a := range assignments {
+		folders[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] = true
+	}
+	return folders
+}
+
+// workloadOn is a workload on a cluster type.
+type workloadOn struct{ clusterType, workload string }
+
+// alone returns the targets that the other side has not and that are the only ones of their workload on a cluster type;
+// nil where there are several.
+func alone(assignments []schedule.Assignment, others map[folder]bool) map[workloadOn]*model.DeploymentTarget {
+	found := map[workloadOn]*model.DeploymentTarget{}
+	for _, a := range assignments {
+		if a.Target.Workload == "" || others[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] {
+			continue
+		}
+		of := workloadOn{a.ClusterType.Name.Value, a.Target.Workload}
+		if _, several := found[of]; several {
+			found[of] = nil
+			continue
+		}
+		found[of] = a.Target
+	}
+	return found
+}
+
+// otherName is what the counterpart of a target is called in the first environment; empty if it has the same name.
+func (p *pairs) otherName(t gitops.TargetChange) string {
+	return p.was[folder{t.ClusterType, t.Target}]
+}
+
+// translate returns the output of the first state with the names of the second.
+func (p *pairs) translate(before State) *render.Tree {
+	if p.before == p.after {
+		return before.Tree
+	}
+	translated := &render.Tree{Partial: before.Tree.Partial}
+	for _, f := range before.Tree.Files {
+		if a := f.Assignment; a != nil {
+			was := a.Target.Name.Value
+			name := was
+			if counterpart, paired := p.counterparts[folder{a.ClusterType.Name.Value, was}]; paired {
+				name = counterpart
+			}
+			text := replaceWord(f.Content.String(), was, name)
+			f.Path = strings.Replace(f.Path, "/"+was+"/", "/"+name+"/", 1)
+			f.Content = render.NewText(replaceWord(text, p.before, p.after))
+		}
+		translated.Files = append(translated.Files, f)
+	}
+	slices.SortFunc(translated.Files, func(a, b render.File) int { return cmp.Compare(a.Path, b.Path) })
+	return translated
+}
+
+// replaceWord replaces a name where it stands alone: "dev" in "team-dev", but not in "device".
+func replaceWord(text, old, name string) string {
+	if old == "" || old == name {
+		return text
+	}
+	var b strings.Builder
+	done := 0
+	for {
+		i := strings.Index(text[done:], old)
+		if i < 0 {
+			b.WriteString(text[done:])
+			return b.String()
+		}
+		at, end := done+i, done+i+len(old)
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		b.WriteString(text[done:at])
+		if isWord(before) || isWord(after) {
+			b.WriteString(old)
+		} else {
+			b.WriteString(name)
+		}
+		done = end
+	}
+}
+
+// isWord reports whether a character belongs to a word; the one beyond the end of a text does not.
+func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }

@@ -1,0 +1,83 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// Values are what changes on the same targets.
+type Values struct {
+	// Targets are indexes into Change.Targets, in order.
+	Targets []int
+	Changes []Value
+}
+
+// Value is what happens to a value.
+type Value struct {
+	gitops.ValueChange
+	// Before and After are what set the value on the targets, in order of place, each once; empty for what is no platform
+	// configuration, and where there is none.
+	Before, After []render.Origin
+}
+
+// addValues finds the values that change, and what has set them.
+func (i *Impact) addValues(before, after State, p *pairs) {
+	changes, dropped := i.Change.Values(mostValues)
+	i.Dropped = dropped
+	if len(changes) == 0 {
+		return
+	}
+	old, now := newSources(before), newSources(after)
+	for _, c := range changes {
+		values := Values{Targets: c.Targets}
+		for _, change := range c.Changes {
+			value := Value{ValueChange: change}
+			if !change.WholeFile {
+				for _, index := range c.Targets {
+					t := i.Change.Targets[index]
+					value.After = append(value.After, now.of(t.ClusterType, t.Target, change.Key)...)
+					value.Before = append(value.Before, old.of(t.ClusterType, cmp.Or(p.otherName(t), t.Target), change.Key)...)
+				}
+				value.Before, value.After = once(value.Before), once(value.After)
+			}
+			values.Changes = append(values.Changes, value)
+		}
+		i.Values = append(i.Values, values)
+	}
+}
+
+// once leaves each place once, in order.
+func once(origins []render.Origin) []render.Origin {
+	slices.SortFunc(origins, func(a, b render.Origin) int { return a.At.Compare(b.At) })
+	return slices.CompactFunc(origins, func(a, b render.Origin) bool { return a.At == b.At })
+}
+
+// sources tells what has set the values of a state.
+type sources struct {
+	State
+	configurator *render.Configurator
+}
+
+func newSources(s State) *sources {
+	configurator, _ := render.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
+	return &sources{s, configurator}
+}
+
+// of returns what a value consists of: the entry that replaced what was below it, and those that were merged into it.
+func (s *sources) of(clusterType, target, key string) []render.Origin {
+	t, c := s.Fleet.Target(target), s.Fleet.ClusterType(clusterType)
+	if t == nil || c == nil {
+		return nil
+	}
+	var origins []render.Origin
+	for _, laid := range slices.Backward(s.configurator.Configure(c, t).Stack(key)) {
+		origins = append(origins, laid.Origin)
+		if !laid.Merged {
+			break
+		}
+	}
+	return origins
+}
