@@ -16,18 +16,28 @@ import (
 )
 
 func newValidate(e *edges) *cobra.Command {
-	opts := &fleetFlags{}
+	opts, workload := &fleetFlags{}, ""
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Compile all environments, publish nothing, report every problem",
 		Long: `Compile all environments, or those that --env names, and report every problem in them,
-and in the chain in which commits are promoted. Nothing is written or published.`,
+and in the chain in which commits are promoted. Nothing is written or published.
+
+--workload checks the workloads of an application by themselves, for its own repository: without
+the control plane, and without what other applications have.`,
 		Example: `  kalypso validate
+  kalypso validate --workload workload/
   kalypso validate --env dev --env stage --control-plane ./control-plane`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runValidate(cmd.Context(), e, opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if workload != "" {
+				return validateWorkload(e, opts, workload)
+			}
+			return runValidate(cmd.Context(), e, opts)
+		},
 	}
 	opts.add(cmd, e)
+	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
 	return cmd
 }
 

@@ -59,7 +59,7 @@ type Objects struct {
 }
 
 // Parse reads and decodes everything that counts in a source. registration is what admitted a
-// Tenant source, and nil for the others.
+// Tenant source, and nil for the others, or if nobody knows it: then any workspace may be named.
 func Parse(source *Source, registration *WorkloadRegistration, options Options) (*Objects, diag.List) {
 	limits := options.limits(source.Ref.Role)
 	paths, diags := files(source, limits, options.IgnoreKustomization)
@@ -302,6 +302,18 @@ func (p *parser) foreign(group string, apiVersion, kind *yaml.Node) func(*Object
 	return func(o *Objects) { o.Others[name]++ }
 }
 
+// tenantKind refuses a kind that an application repository may not have.
+func (p *parser) tenantKind(kind *yaml.Node) {
+	message, options := p.kind+" is not allowed here: only Workloads are read from ", []diag.Option{}
+	if r := p.registration; r != nil {
+		message += fmt.Sprintf("the repository of WorkloadRegistration %q", r.Name.Value)
+		options = append(options, diag.See(r.At, "registered here"))
+	} else {
+		message += "application repositories"
+	}
+	p.diags.Error("tenant-kind", p.place(kind), message, options...)
+}
+
 // ours decodes an object of our group, if it counts where it stands.
 func (p *parser) ours(kind *yaml.Node) func(*Objects) {
 	decode, known := kinds[p.kind]
@@ -312,8 +324,7 @@ func (p *parser) ours(kind *yaml.Node) func(*Objects) {
 	}
 	switch role := p.source.Ref.Role; {
 	case role == Tenant && p.kind != "Workload":
-		p.diags.Error("tenant-kind", p.place(kind), fmt.Sprintf("%s is not allowed here: only Workloads are read from the repository of WorkloadRegistration %q",
-			p.kind, p.registration.Name.Value), diag.See(p.registration.At, "registered here"))
+		p.tenantKind(kind)
 		return nil
 	case role == Main && p.kind != "Environment":
 		p.diags.Notice("not-counted", p.place(kind), fmt.Sprintf("%s is skipped: %s/ is read for Environments alone", p.kind, EnvironmentsFolder))
