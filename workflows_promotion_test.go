@@ -48,8 +48,10 @@ func TestS14ExamplesMayWriteNothingElse(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{
-		"ci.yaml status":           "statuses: write",
-		"check-promote.yaml check": "id-token: write",
+		"ci.yaml status":               "statuses: write",
+		"check-promote.yaml check":     "id-token: write",
+		"preview.yaml preview":         "pull-requests: write", // a comment
+		"preview-comment.yaml comment": "pull-requests: write",
 	}, written)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // answered are a command of docs/explain.md and the answer below it.
-var answered = regexp.MustCompile("(?m)^```sh\nkalypso (explain .*)\n```\n\n```text\n((?s:.*?))^```$")
+var answered = regexp.MustCompile("(?m)^```sh\nkalypso ((?:explain|diff) .*)\n```\n\n```text\n((?s:.*?))^```$")
 
 // TestExplainDoc runs every command of docs/explain.md that has an answer, and compares that.
 func TestExplainDoc(t *testing.T) {

@@ -35,6 +35,8 @@ type fleetFlags struct {
 	publication *publishFlags
 	// promotion are the flags of a run that promotes; nil if it does not.
 	promotion *promoteFlags
+	// comments says that the run comments on pull requests.
+	comments bool
 	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
 	tokens *github.AppTokens
 }
@@ -157,6 +159,16 @@ func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops
 	return reader, gitops.NewLoader(reader, gitops.ControlPlane{
 		Repo: repo, BaseBranch: f.baseBranch, Base: f.base, Options: options,
 	}), nil
+}
+
+// reach returns a session that reads nothing of a fleet.
+func (f *fleetFlags) reach(e *edges) (*session, error) {
+	e, progress := e.withProgress(f.color)
+	reader, _, err := f.open(e, progress)
+	if err != nil {
+		return nil, err
+	}
+	return &session{edges: e, flags: f, progress: progress, reader: reader}, nil
 }
 
 // findControlPlane returns what --control-plane says, else the workflow's repository, else the one

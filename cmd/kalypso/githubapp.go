@@ -55,6 +55,8 @@ func (f *fleetFlags) needs(role model.Role) github.Needs {
 		return f.publication.needs()
 	case f.promotion != nil && (role == model.Main || role == model.Platform || role == model.Base):
 		return f.promotion.needs()
+	case role == model.Main && f.comments:
+		return github.Needs{Required: map[string]string{"contents": "read", "pull_requests": "write"}}
 	}
 	return github.Needs{Required: map[string]string{"contents": "read"}}
 }

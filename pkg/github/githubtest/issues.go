@@ -191,21 +191,47 @@ func (c *call) createComment() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	switch {
-	case strings.TrimSpace(asked.Body) == "":
-		return answer{}, invalid(fieldError{
-			Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body cannot be blank",
-		})
-	case utf8.RuneCountInString(asked.Body) > bodyLimit:
-		return answer{}, invalid(fieldError{
-			Resource: "IssueComment", Code: "unprocessable", Field: "data",
-			Message: "Body is too long (maximum is 65536 characters)",
-		})
+	if err := checkComment(asked.Body); err != nil {
+		return answer{}, err
 	}
 	comment := c.repo.comment(i, c.login(), asked.Body)
 	a, err := created(c.repo.commentJSON(i, comment))
 	a.header = http.Header{"Location": {fmt.Sprintf("%s/issues/comments/%d", c.repo.url(), comment.ID)}}
 	return a, err
+}
+
+// checkComment refuses a text that GitHub refuses.
+func checkComment(body string) error {
+	switch {
+	case strings.TrimSpace(body) == "":
+		return invalid(fieldError{Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body cannot be blank"})
+	case utf8.RuneCountInString(body) > bodyLimit:
+		return invalid(fieldError{
+			Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body is too long (maximum is 65536 characters)",
+		})
+	default:
+		return nil
+	}
+}
+
+// updateComment changes the text of a comment.
+func (c *call) updateComment() (answer, error) {
+	asked, err := decode[struct{ Body string }](c)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := checkComment(asked.Body); err != nil {
+		return answer{}, err
+	}
+	for _, i := range c.repo.items {
+		for n := range i.Comments {
+			if i.Comments[n].ID == c.number("comment_id") {
+				i.Comments[n].Body = asked.Body
+				return ok(c.repo.commentJSON(i, i.Comments[n]))
+			}
+		}
+	}
+	return answer{}, notFound()
 }
 
 func (r *Repo) comment(i *item, author, body string) Comment {
@@ -214,6 +240,16 @@ func (r *Repo) comment(i *item, author, body string) Comment {
 	i.Comments = append(i.Comments, comment)
 	r.touch(i)
 	return comment
+}
+
+// association is how somebody stands to the repository.
+func (r *Repo) association(login string) string {
+	switch r.options.Collaborators[login] {
+	case "admin", "maintain", "write":
+		return "COLLABORATOR"
+	default:
+		return "CONTRIBUTOR"
+	}
 }
 
 func (r *Repo) commentJSON(i *item, comment Comment) object {
@@ -226,7 +262,7 @@ func (r *Repo) commentJSON(i *item, comment Comment) object {
 		"id": comment.ID, "node_id": fmt.Sprintf("IC_%d_%d", r.id, comment.ID), "url": url,
 		"html_url":  fmt.Sprintf("%s/%s/%d#issuecomment-%d", r.web(), kind, i.Number, comment.ID),
 		"issue_url": fmt.Sprintf("%s/issues/%d", r.url(), i.Number),
-		"body":      comment.Body, "user": r.user(comment.Author), "author_association": "CONTRIBUTOR",
+		"body":      comment.Body, "user": r.user(comment.Author), "author_association": r.association(comment.Author),
 		"created_at": orNull(comment.Created), "updated_at": orNull(comment.Created),
 	}
 }

@@ -45,6 +45,7 @@ func routes() []route {
 		{method: "PATCH", path: onIssue, needs: writeIssues, handle: (*call).updateIssue},
 		{method: "GET", path: onIssue + "/comments", needs: readIssues, handle: (*call).listComments},
 		{method: "POST", path: onIssue + "/comments", needs: writeIssues, handle: (*call).createComment},
+		{method: "PATCH", path: onRepo + "/issues/comments/{comment_id}", needs: writeIssues, handle: (*call).updateComment},
 		{method: "POST", path: onIssue + "/assignees", needs: writeIssues, handle: (*call).addAssignees},
 		{method: "GET", path: onIssue + "/labels", needs: readIssues, handle: (*call).listIssueLabels},
 		{method: "POST", path: onIssue + "/labels", needs: writeIssues, handle: (*call).addIssueLabels},

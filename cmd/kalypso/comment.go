@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// commentFlags are the flags of kalypso comment.
+type commentFlags struct {
+	fleetFlags
+	request string
+}
+
+func newComment(e *edges) *cobra.Command {
+	opts := &commentFlags{}
+	cmd := &cobra.Command{
+		Use:   "comment FILE",
+		Short: "Put a preview that was saved on its pull request",
+		Long: `Put the text that "kalypso diff --save-comment FILE" has written on a pull request, as one
+comment that is kept up to date.
+
+For pull requests from forks: their workflows get no secrets, so one workflow computes the preview
+without any, and another, which the fork cannot change, comments. It must take the number of the
+pull request from GitHub and not from a file. Whoever opens a pull request can change what the
+first workflow saves: the comment is what he says.`,
+		Example: `  kalypso comment --pull-request 12 preview.md
+  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runComment(cmd.Context(), e, opts, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.controlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
+	addRequestFlag(flags, &opts.request)
+	opts.addTimeout(cmd)
+	opts.color, opts.format, opts.comments = "auto", formatText, true
+	return cmd
+}
+
+func runComment(ctx context.Context, e *edges, opts *commentFlags, file string) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	switch {
+	case err != nil:
+		return usageError("%w", err)
+	case !utf8.Valid(text) || !gitops.IsPreview(string(text)):
+		return usageError("%s is no preview: write it with kalypso diff --save-comment", file)
+	case utf8.RuneCount(text) > gitops.MaxComment:
+		return usageError("%s is too long for a comment, which has %d characters at most", file, gitops.MaxComment)
+	}
+	ctx, cancel := opts.limited(ctx)
+	defer cancel()
+	session, err := opts.reach(e)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	session.begin("commenting on the pull request")
+	if err := session.keepComment(ctx, opts.request, string(text)); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return session.stopped(ctx)
+	}
+	return session.finish(fmt.Sprintf("%s was not put on the pull request", file))
+}

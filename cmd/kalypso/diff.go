@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// diffFlags are the flags of kalypso diff.
+type diffFlags struct {
+	fleetFlags
+	// withEnvironment is the other of two environments.
+	withEnvironment string
+	// repo and branch are what is compared at two states, from and to.
+	repo, branch, from, to string
+	files                  bool
+	exitCode               bool
+	previewFlags
+}
+
+func newDiff(e *edges) *cobra.Command {
+	opts := &diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff",
+		Short: "Say what a change of the model does to the fleet, or how two environments differ",
+		Long: `Compile two states of the model and say how they differ: which deployment targets come and
+go and why, and which values change and where the new ones are from. Nothing is written, and what
+is published plays no part; see render --dry-run for that.
+
+Two states of a branch: --from and --to are a commit, another branch, "worktree", or "promoted"
+(what the environments have of the base branch now). --branch is any branch of the control plane,
+or with --repo of an application. A change of the base branch is shown as if it were promoted.
+Without flags, the work tree around you is compared with the branch that it has checked out; in a
+workflow for a pull request, the pull request with the branch that it goes to.
+
+--comment puts what was found on the pull request, as one comment that is kept up to date.
+
+Two environments: --env and --with-env. A target that only one of them has is compared with that
+of the same workload on the same cluster type. What differs by nothing but the names of target and
+environment is not shown.`,
+		Example: `  kalypso diff
+  kalypso diff --env dev --with-env stage
+  kalypso diff --branch main --from promoted --to main --env prod
+  kalypso diff --branch dev --from "$(git rev-parse dev~1)" --files
+  kalypso diff --repo https://github.com/acme/checkout --branch main --to new-targets`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd.Context(), e, opts) },
+	}
+	opts.addControlPlane(cmd, e)
+	opts.addParsing(cmd)
+	opts.addTimeout(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("env").Usage = "`environment` to compare (repeatable; default: all that read the branch)"
+	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare that of --env with")
+	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository that --branch is in (default: the control plane)")
+	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare at two states (default: the one that is checked out)")
+	flags.StringVar(&opts.from, "from", "", "`state` before: a commit, a branch, worktree or promoted (default: the tip of the branch)")
+	flags.StringVar(&opts.to, "to", "", "`state` after, likewise (default: the work tree, unless it is of another environment)")
+	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests, too")
+	opts.previewFlags.add(flags)
+	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there is a difference")
+	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return opts.completeEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+func (f *diffFlags) check() error {
+	if f.withEnvironment != "" {
+		if f.repo != "" || f.branch != "" || f.from != "" || f.to != "" {
+			return usageError("--with-env compares two environments as they are: leave out --repo, --branch, --from and --to")
+		}
+		if len(f.environments) != 1 || f.environments[0] == f.withEnvironment {
+			return usageError("--with-env %s: say with --env which other environment to compare it with", f.withEnvironment)
+		}
+	}
+	if f.repo != "" && f.branch == "" {
+		return usageError("--repo %s: say which branch of it with --branch", f.repo)
+	}
+	if f.withEnvironment != "" && f.wanted() {
+		return usageError("--with-env compares two environments, which is no preview of a pull request")
+	}
+	return f.fleetFlags.check()
+}
+
+func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	ctx, cancel := opts.limited(ctx)
+	defer cancel()
+	opts.comments = opts.comment
+	session, err := opts.start(ctx, e, true)
+	if err != nil {
+		return err
+	}
+	defer session.close()
+	run := &comparison{session: session, flags: opts}
+	session.view = run
+	if err := run.compare(ctx); err != nil && ctx.Err() == nil {
+		return run.fail(err)
+	}
+	if ctx.Err() != nil {
+		return session.stopped(ctx)
+	}
+	if err := run.preview(ctx); err != nil {
+		return err
+	}
+	if err := run.finish("the states cannot be compared"); err != nil {
+		return err
+	}
+	if opts.exitCode && run.differs() {
+		return &exitError{code: exitChanges}
+	}
+	return nil
+}
+
+// fail ends a run that cannot compare.
+func (c *comparison) fail(err error) error {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return err
+	}
+	rule, hint := causeOf(err)
+	c.diags.Error(rule, diag.Place{}, c.reader.Scrub(err.Error()), diag.Hint(hint))
+	return c.finish("the states cannot be compared")
+}
+
+// comparison is a run of diff.
+type comparison struct {
+	*session
+	flags *diffFlags
+	found []difference
+	// command shows the same again.
+	command string
+}
+
+// difference is what was found out about an environment, or about two.
+type difference struct {
+	// environment is the first, with the second if there are two.
+	environment, with string
+	// before and after say which states are compared.
+	before, after string
+	impact        *impact.Impact
+	// notes are for people.
+	notes []string
+}
+
+func (c *comparison) compare(ctx context.Context) error {
+	if c.flags.withEnvironment != "" {
+		return c.compareEnvironments(ctx)
+	}
+	states, err := c.states(ctx)
+	if err != nil {
+		return err
+	}
+	return c.compareStates(ctx, states)
+}
+
+// compareEnvironments compares two environments as they are.
+func (c *comparison) compareEnvironments(ctx context.Context) error {
+	name := c.flags.withEnvironment
+	i := slices.IndexFunc(c.known, func(e *model.Environment) bool { return e.Name.Value == name })
+	if i < 0 {
+		return usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, environmentNames(c.known)))
+	}
+	one, other := c.environments[0], c.known[i]
+	first, second := c.compileState(ctx, c.compiler, one, one), c.compileState(ctx, c.compiler, other, other)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.diags.Add(onlyErrors(first.diags))
+	c.diags.Add(onlyErrors(second.diags))
+	if c.diags.HasErrors() {
+		return nil
+	}
+	return c.add(ctx, difference{environment: one.Name.Value, with: name, before: one.Name.Value, after: name}, first, second)
+}
+
+// compareStates compares the environments at two states of a branch.
+func (c *comparison) compareStates(ctx context.Context, states *branchStates) error {
+	before, after := c.compilerAt(ctx, states, states.from), c.compilerAt(ctx, states, states.to)
+	if after.compiler == nil {
+		return nil // the diagnostics say why
+	}
+	names := append(environmentNames(before.environments), environmentNames(after.environments)...)
+	slices.Sort(names)
+	reached := false
+	for _, name := range slices.Compact(names) {
+		old, now := before.environment(name), after.environment(name)
+		if !c.wanted(states, name, old, now) {
+			continue
+		}
+		was, is := c.compileState(ctx, before.compiler, old, now), c.compileState(ctx, after.compiler, now, old)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !states.reaches(was.fleet) && !states.reaches(is.fleet) {
+			continue
+		}
+		reached = true
+		c.diags.Add(news(is.diags, was.diags))
+		if was.fleet == nil { // what is not known cannot be compared
+			c.diags.Add(onlyErrors(was.diags))
+		}
+		if is.diags.HasErrors() || was.fleet == nil {
+			continue
+		}
+		d := difference{environment: name, before: states.describe(states.from), after: states.describe(states.to)}
+		if was.diags.HasErrors() {
+			d.notes = append(d.notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.before, firstError(was.diags)))
+			was = emptyState(was.environment)
+		}
+		if err := c.add(ctx, d, was, is); err != nil {
+			return err
+		}
+	}
+	if !reached && states.repo != "" {
+		return usageError("no WorkloadRegistration names the branch %q of %s", states.branch, states.repo)
+	}
+	return nil
+}
+
+// wanted tells whether an environment is compared: it is named, or nothing is and it reads the branch.
+func (c *comparison) wanted(states *branchStates, name string, sides ...*model.Environment) bool {
+	if len(c.flags.environments) > 0 {
+		return slices.ContainsFunc(c.environments, func(e *model.Environment) bool { return e.Name.Value == name })
+	}
+	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
+		return e != nil && e.ControlPlane.Branch.Value == states.branch
+	})
+}
+
+func (c *comparison) add(ctx context.Context, d difference, before, after *compiled) error {
+	c.begin("comparing " + d.environment)
+	found, err := impact.Compare(ctx, stateOf(before), stateOf(after))
+	d.impact = found
+	c.found = append(c.found, d)
+	return err
+}
+
+func (c *comparison) differs() bool {
+	return slices.ContainsFunc(c.found, func(d difference) bool { return !d.impact.Change.Empty() })
+}
+
+// news leaves out notices, and the warnings that the state before has, too.
+func news(now, before diag.List) diag.List {
+	type finding struct{ rule, message, path string }
+	of := func(d diag.Diagnostic) finding {
+		if d.At.IsZero() {
+			return finding{d.Rule, d.Message, ""}
+		}
+		return finding{d.Rule, d.Message, d.At.File.Path}
+	}
+	known := map[finding]bool{}
+	for _, d := range before {
+		known[of(d)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(now), func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Notice || d.Severity == diag.Warning && known[of(d)]
+	})
+}
+
+// firstError is the message of the error that is listed first.
+func firstError(diags diag.List) string {
+	sorted := diags.Sorted()
+	i := slices.IndexFunc(sorted, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	return sorted[i].Message
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// diffReport is the result of diff in JSON.
+type diffReport struct {
+	FormatVersion string             `json:"formatVersion"`
+	Environments  []differenceResult `json:"environments"`
+	Diagnostics   []diagnosticResult `json:"diagnostics"`
+}
+
+// differenceResult is what differs in an environment, or between two.
+type differenceResult struct {
+	Name string `json:"name"`
+	// With is the other of two environments.
+	With string `json:"with,omitempty"`
+	// Before and After say which states are compared.
+	Before  string         `json:"before"`
+	After   string         `json:"after"`
+	Plan    planResult     `json:"plan"`
+	Targets []targetImpact `json:"targets"`
+	Values  []valuesImpact `json:"values"`
+	// LeftOut is how many changes of values are not listed.
+	LeftOut int          `json:"leftOut,omitempty"`
+	Files   []fileResult `json:"files"`
+	Notes   []string     `json:"notes,omitempty"`
+}
+
+// targetImpact is what happens to a deployment target on a cluster type.
+type targetImpact struct {
+	targetResult
+	// Was is the name of its counterpart in the first of two environments.
+	Was   string       `json:"was,omitempty"`
+	Cause *causeResult `json:"cause,omitempty"`
+}
+
+// causeResult is why a target came or went.
+type causeResult struct {
+	// Why is what is new or gone: deployment-target, cluster-type, policy; or conditions, if none of these is.
+	Why impact.Why `json:"why"`
+	// Policies schedule it on the side where it is.
+	Policies []policyResult `json:"policies"`
+	// Misses are the conditions of the first policy that do not hold on the other side.
+	Misses []missResult `json:"misses,omitempty"`
+}
+
+type policyResult struct {
+	Name string       `json:"name"`
+	At   *placeResult `json:"at"`
+}
+
+// valuesImpact is what changes on the same targets.
+type valuesImpact struct {
+	Targets []assignedResult `json:"targets"`
+	Changes []valueImpact    `json:"changes"`
+}
+
+type assignedResult struct {
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"deploymentTarget"`
+}
+
+// valueImpact is what happens to a value.
+type valueImpact struct {
+	// Key is missing where File is given.
+	Key string `json:"key,omitempty"`
+	// File is one of which it is not known what changes in it.
+	File   string        `json:"file,omitempty"`
+	Action gitops.Action `json:"action"`
+	// Before and After are the part that differs, if the values are long.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// SetBefore and SetAfter are the ConfigMaps that make up the value, if it is platform configuration.
+	SetBefore []setResult `json:"setBefore,omitempty"`
+	SetAfter  []setResult `json:"setAfter,omitempty"`
+}
+
+type setResult struct {
+	ConfigMap string       `json:"configMap"`
+	At        *placeResult `json:"at"`
+}
+
+func (c *comparison) structured(diags diag.List) any {
+	r := diffReport{FormatVersion: formatVersion, Environments: []differenceResult{}, Diagnostics: diagnosticResults(diags)}
+	for _, d := range c.found {
+		r.Environments = append(r.Environments, newDifferenceResult(d))
+	}
+	return r
+}
+
+func newDifferenceResult(d difference) differenceResult {
+	change := d.impact.Change
+	r := differenceResult{
+		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: newPlanResult(change.Plan()), Notes: d.notes,
+		Targets: []targetImpact{}, Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: []fileResult{},
+	}
+	for _, t := range d.impact.Targets {
+		r.Targets = append(r.Targets, targetImpact{targetResult{t.ClusterType, t.TargetChange.Target, t.Action, t.Files}, t.Was, newCauseResult(t.Cause)})
+	}
+	for _, v := range d.impact.Values {
+		r.Values = append(r.Values, newValuesImpact(v, change))
+	}
+	for _, f := range change.Files {
+		r.Files = append(r.Files, fileResult{f.Path, f.Action})
+	}
+	return r
+}
+
+func newCauseResult(c *impact.Cause) *causeResult {
+	if c == nil {
+		return nil
+	}
+	return &causeResult{c.Why, newPolicyResults(c.Policies), newMissResults(c.Misses)}
+}
+
+func newPolicyResults(policies []*model.SchedulingPolicy) []policyResult {
+	results := make([]policyResult, len(policies))
+	for i, p := range policies {
+		results[i] = policyResult{p.Name.Value, newPlaceResult(p.Name.At)}
+	}
+	return results
+}
+
+func newValuesImpact(v impact.Values, change *gitops.Change) valuesImpact {
+	r := valuesImpact{}
+	for _, i := range v.Targets {
+		r.Targets = append(r.Targets, assignedResult{change.Targets[i].ClusterType, change.Targets[i].Target})
+	}
+	for _, value := range v.Changes {
+		result := valueImpact{Action: value.Action, Before: value.Old, After: value.New, SetBefore: newSetResults(value.Before), SetAfter: newSetResults(value.After)}
+		if value.WholeFile {
+			result.File = value.Key
+		} else {
+			result.Key = value.Key
+		}
+		r.Changes = append(r.Changes, result)
+	}
+	return r
+}
+
+func newSetResults(origins []render.Origin) []setResult {
+	var results []setResult
+	for _, o := range origins {
+		results = append(results, setResult{o.Config.Name.Value, newPlaceResult(o.At)})
+	}
+	return results
+}

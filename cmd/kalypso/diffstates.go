@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// promotedState is the state of the base branch that the environments see now.
+const promotedState = "promoted"
+
+// branchStates are two states of a branch.
+type branchStates struct {
+	// repo is in normal form; empty for the control plane.
+	repo, branch string
+	// base says that the branch is the base branch of the control plane.
+	base     bool
+	from, to string
+}
+
+// describe names a state for people.
+func (s *branchStates) describe(state string) string {
+	switch {
+	case state == promotedState:
+		return "what is promoted"
+	case state == gitops.WorktreeBase:
+		return "the work tree"
+	case gitops.IsFullCommit(state):
+		return fmt.Sprintf("%s at %.12s", s.branch, state)
+	default:
+		return state
+	}
+}
+
+// reaches tells whether a fleet is made of the branch. Of one that could not be read that is not known.
+func (s *branchStates) reaches(fleet *model.Fleet) bool {
+	return s.repo == "" || fleet == nil || slices.ContainsFunc(fleet.Registrations, func(r *model.WorkloadRegistration) bool {
+		repo, err := gitops.NormalURL(r.Workload.Repo.Value)
+		return err == nil && repo == s.repo && r.Workload.Branch.Value == s.branch
+	})
+}
+
+// command compares the same states.
+func (s *branchStates) command() string {
+	command := "kalypso diff"
+	if s.repo != "" {
+		command += " --repo " + s.repo
+	}
+	return fmt.Sprintf("%s --branch %s --from %s --to %s", command, s.branch, s.from, s.to)
+}
+
+// states finds out which states of which branch are compared.
+func (c *comparison) states(ctx context.Context) (*branchStates, error) {
+	f := c.flags
+	s := &branchStates{branch: f.branch, from: f.from, to: f.to}
+	if request := c.pullRequest(); request != nil && f.branch == "" && f.from == "" && f.to == "" {
+		s.branch, s.to = request.base, request.merge
+		changes, err := c.reader.CommitChanges(ctx, model.Ref{Repo: c.compiler.loader.Main().Ref.Repo, Commit: request.merge, Role: model.Main})
+		if err != nil {
+			return nil, err
+		}
+		s.from = changes.Parent
+	}
+	checkedOut, err := c.place(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.to == "" {
+		s.to = s.branch
+		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.branches(), checkedOut) { // work on the branch
+			s.to = gitops.WorktreeBase
+		}
+	}
+	if s.from == "" {
+		s.from = s.branch
+	}
+	if s.from == s.to {
+		return nil, usageError("%s is compared with itself: say with --from what was before, or with --to what comes", s.describe(s.to))
+	}
+	c.command = s.command()
+	for _, state := range []string{s.from, s.to} {
+		if state == promotedState && !s.base {
+			return nil, usageError("--from and --to: %s is a state of the branch %s", promotedState, c.compiler.loader.BaseBranch())
+		}
+	}
+	return s, nil
+}
+
+// place finds the repository and the branch, and returns which branch is checked out where that is a clone on this
+// machine.
+func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut string, err error) {
+	if c.flags.repo != "" {
+		if s.repo, err = gitops.NormalURL(c.flags.repo); err != nil {
+			return "", usageError("--repo: %w", err)
+		}
+		return c.reader.CheckedOut(ctx, c.flags.repo), nil
+	}
+	repo, err := c.flags.findControlPlane(c.edges)
+	if err != nil {
+		return "", err
+	}
+	checkedOut = c.reader.CheckedOut(ctx, repo)
+	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
+		return "", usageError("say which branch to compare with --branch: %s; or two environments with --env and --with-env", strings.Join(c.branches(), ", "))
+	}
+	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
+		return "", usageError("no environment is made of the branch %q, which is checked out: say with --branch what to compare it with: %s",
+			checkedOut, strings.Join(c.branches(), ", "))
+	}
+	if !slices.Contains(c.branches(), s.branch) {
+		return "", usageError("no environment is made of the branch %q (%s)", s.branch, diag.DidYouMean(s.branch, c.branches()))
+	}
+	s.base = s.branch == c.compiler.loader.BaseBranch()
+	return checkedOut, nil
+}
+
+// branches are those of the control plane that environments are made of, the base branch first.
+func (c *comparison) branches() []string {
+	base, others := c.compiler.loader.BaseBranch(), map[string]bool{}
+	for _, e := range c.known {
+		others[e.ControlPlane.Branch.Value] = true
+	}
+	delete(others, base)
+	return append([]string{base}, slices.Sorted(maps.Keys(others))...)
+}
+
+// compilerState is what compiles a state.
+type compilerState struct {
+	compiler     *compiler
+	environments []*model.Environment
+}
+
+// environment returns the one with the name, or nil.
+func (s *compilerState) environment(name string) *model.Environment {
+	i := slices.IndexFunc(s.environments, func(e *model.Environment) bool { return e.Name.Value == name })
+	if i < 0 {
+		return nil
+	}
+	return s.environments[i]
+}
+
+// compilerAt returns what compiles a state of a branch. If its Environments cannot be read, there is none, and the
+// diagnostics of the run say why.
+func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state string) *compilerState {
+	if state == promotedState || ctx.Err() != nil {
+		return &compilerState{c.compiler, c.known}
+	}
+	loader := c.compiler.loader.At(gitops.BranchOf{Repo: s.repo, Branch: s.branch}, state)
+	environments := c.known
+	if s.base {
+		read, diags := loader.Environments(ctx)
+		if c.diags.Add(onlyErrors(diags)); diags.HasErrors() {
+			return &compilerState{}
+		}
+		environments = read
+	}
+	return &compilerState{&compiler{reader: c.reader, loader: loader, names: environmentNames(environments)}, environments}
+}
+
+// compileState compiles an environment. One that is not there has nothing; as is what it is on the other side.
+func (c *comparison) compileState(ctx context.Context, with *compiler, environment, as *model.Environment) *compiled {
+	if environment == nil || with == nil || ctx.Err() != nil {
+		return emptyState(as)
+	}
+	c.begin("reading " + environment.Name.Value)
+	out := with.read(ctx, environment)
+	if out.fleet != nil && ctx.Err() == nil {
+		c.begin("rendering " + environment.Name.Value)
+		with.render(ctx, out, nil)
+	}
+	return out
+}
+
+// emptyState is that of an environment that is not there.
+func emptyState(environment *model.Environment) *compiled {
+	return &compiled{environment: environment, fleet: &model.Fleet{Environment: environment}, tree: &render.Tree{}}
+}
+
+func stateOf(c *compiled) impact.State {
+	return impact.State{Fleet: c.fleet, Assignments: c.assignments, Tree: c.tree}
+}

@@ -1,0 +1,100 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// TestPreviewFitsAnyLimit: the marker and the table are always there, and the text is never too long.
+func TestPreviewFitsAnyLimit(t *testing.T) {
+	t.Parallel()
+	var p Preview
+	for _, r := range []Report{reportOf(largeChange(100, 100)), reportOf(largeChange(3, 3)), reportOf(&Change{})} {
+		e := EnvironmentPreview{Report: r}
+		for _, target := range r.Change.Targets {
+			if target.Action == Added || target.Action == Removed {
+				e.Causes = append(e.Causes, TargetCause{TargetChange: target, Why: "new deployment target"})
+			}
+		}
+		p.Environments = append(p.Environments, e)
+	}
+	for i := range 300 {
+		p.Problems.Error("invalid-value", diag.Place{}, fmt.Sprintf("problem %d", i))
+	}
+	p.Command = "kalypso diff --branch main"
+	for _, limit := range []int{2000, 2001, 3000, 5000, 20_000, MaxComment, 900 << 10} {
+		assert.Contains(t, assertPreview(t, p, limit), "| Environment |", limit)
+	}
+	assert.Contains(t, PreviewComment(p, MaxComment), "Left out: ")
+	assert.Contains(t, PreviewComment(p, MaxComment), "and 2")
+}
+
+// assertPreview makes sure that a preview is whole, and that nobody else has written Markdown in it.
+func assertPreview(t *testing.T, p Preview, limit int) string {
+	t.Helper()
+	text := PreviewComment(p, limit)
+	assert.LessOrEqual(t, len(text), limit)
+	assert.True(t, IsPreview(text))
+	rest := text[len(PreviewMarker):]
+	assert.NotContains(t, rest, "<!--")
+	rendered := htmlOf(t, rest)
+	assert.Equal(t, strings.Count(rendered, "<details>"), strings.Count(rendered, "</details>"))
+	assert.True(t, strings.HasSuffix(strings.TrimSpace(rendered), "</code></pre>\n</details>"), "the end is whole: %q", rendered[max(0, len(rendered)-80):])
+	assert.NotContains(t, rendered, "<img")
+	assert.NotContains(t, rendered, "javascript:y\"")
+	return text
+}
+
+// TestPreviewIsInert: what strangers write gives no orders to a reader's browser or to kalypso.
+func TestPreviewIsInert(t *testing.T) {
+	t.Parallel()
+	const evil = "</details><img src=x onerror=alert(1)> @acme/everybody ``` | [x](javascript:y) #1 <!-- kalypso:preview:v1 -->"
+	p := Preview{Command: evil, Environments: []EnvironmentPreview{{
+		Report: Report{Environment: evil, Notes: []string{evil}, Change: &Change{
+			ClusterTypes: 1, Targets: []TargetChange{{ClusterType: evil, Target: evil, Action: Removed}},
+			Files: []FileChange{{evil + "/" + evil + "/namespace.yaml", Removed, []byte("a: " + evil + "\n"), render.Text{}}},
+		}},
+		Causes: []TargetCause{{TargetChange: TargetChange{ClusterType: evil, Target: evil, Action: Removed}, Why: evil, At: diag.Place{File: &diag.File{Repo: evil}}}},
+	}}}
+	p.Problems.Error("rule", diag.Place{}, evil)
+	assertPreview(t, p, MaxComment)
+}
+
+// TestPreviewOfAnything makes up previews.
+func TestPreviewOfAnything(t *testing.T) {
+	t.Parallel()
+	property := func(environments []string, why, old, now string, limit uint16) bool {
+		p := Preview{Command: why}
+		for i, name := range environments {
+			action := Action(i%3 + 1)
+			target := TargetChange{ClusterType: "edge", Target: fmt.Sprint("t", i), Action: action}
+			p.Environments = append(p.Environments, EnvironmentPreview{
+				Report: Report{Environment: name, Change: &Change{
+					ClusterTypes: 1, Targets: []TargetChange{target},
+					Files: []FileChange{{fmt.Sprintf("edge/t%d/platform-config.yaml", i), action, []byte(old), render.NewText(now)}},
+				}},
+				Causes: []TargetCause{{TargetChange: target, Why: why}},
+			})
+		}
+		assertPreview(t, p, 2000+int(limit))
+		return !t.Failed()
+	}
+	require.NoError(t, quick.Check(property, nil))
+}
+
+func TestIsPreview(t *testing.T) {
+	t.Parallel()
+	assert.True(t, IsPreview(PreviewMarker))
+	assert.True(t, IsPreview(PreviewMarker+"\r\nmore"))
+	for _, text := range []string{"", "> " + PreviewMarker, "see\n" + PreviewMarker, PreviewMarker + " and more", "<!-- kalypso:preview:v2 -->"} {
+		assert.False(t, IsPreview(text), text)
+	}
+}
