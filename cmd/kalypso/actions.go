@@ -42,7 +42,10 @@ func newWorkflow(env func(string) string, stderr *commandGuard) *workflow {
 	}
 	w.repo, _ = gitops.NormalURL(env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY")) // else it is no repository's
 	w.workspace, _ = gitops.NormalURL(env("GITHUB_WORKSPACE"))
-	if env("GITHUB_REF_TYPE") != "tag" {
+	switch {
+	case env("GITHUB_EVENT_NAME") == "pull_request": // what is read is the branch that it goes to, as it would be
+		w.branch = env("GITHUB_BASE_REF")
+	case env("GITHUB_REF_TYPE") != "tag":
 		w.branch = env("GITHUB_REF_NAME")
 	}
 	return w

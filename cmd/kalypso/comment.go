@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"unicode/utf8"
 
@@ -29,8 +30,8 @@ For pull requests from forks: their workflows get no secrets, so one workflow co
 without any, and another, which the fork cannot change, comments. It must take the number of the
 pull request from GitHub and not from a file. Whoever opens a pull request can change what the
 first workflow saves: the comment is what he says.`,
-		Example: `  kalypso comment --pull-request 12 preview.md
-  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md`,
+		Example: `  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md
+  kalypso comment --pull-request 12 --control-plane https://github.com/acme/control-plane preview.md`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runComment(cmd.Context(), e, opts, args[0]) },
 	}
@@ -46,10 +47,10 @@ func runComment(ctx context.Context, e *edges, opts *commentFlags, file string) 
 	if err := opts.check(); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(file)
+	text, err := readPreview(file)
 	switch {
 	case err != nil:
-		return usageError("%w", err)
+		return usageError("%s: %w", file, withoutPath(err))
 	case !utf8.Valid(text) || !gitops.IsPreview(string(text)):
 		return usageError("%s is no preview: write it with kalypso diff --save-comment", file)
 	case utf8.RuneCount(text) > gitops.MaxComment:
@@ -57,7 +58,7 @@ func runComment(ctx context.Context, e *edges, opts *commentFlags, file string) 
 	}
 	ctx, cancel := opts.limited(ctx)
 	defer cancel()
-	session, err := opts.reach(e)
+	session, _, err := opts.reach(e)
 	if err != nil {
 		return err
 	}
@@ -70,4 +71,14 @@ func runComment(ctx context.Context, e *edges, opts *commentFlags, file string) 
 		return session.stopped(ctx)
 	}
 	return session.finish(fmt.Sprintf("%s was not put on the pull request", file))
+}
+
+// readPreview reads a file as far as a comment can be long.
+func readPreview(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, utf8.UTFMax*gitops.MaxComment+1))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +86,7 @@ func (f *diffFlags) check() error {
 	if f.repo != "" && f.branch == "" {
 		return usageError("--repo %s: say which branch of it with --branch", f.repo)
 	}
-	if f.withEnvironment != "" && f.wanted() {
+	if f.withEnvironment != "" && f.previews() {
 		return usageError("--with-env compares two environments, which is no preview of a pull request")
 	}
 	return f.fleetFlags.check()
@@ -97,15 +99,20 @@ func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
 	ctx, cancel := opts.limited(ctx)
 	defer cancel()
 	opts.comments = opts.comment
-	session, err := opts.start(ctx, e, true)
+	named := strings.Split(strings.Join(opts.environments, ","), ",")
+	opts.environments = nil // one may be there in the other state only
+	session, loader, err := opts.reach(e)
 	if err != nil {
 		return err
 	}
 	defer session.close()
-	run := &comparison{session: session, flags: opts}
+	session.compiler = &compiler{reader: session.reader, loader: loader}
+	run := &comparison{session: session, flags: opts, named: slices.DeleteFunc(named, func(name string) bool { return name == "" })}
 	session.view = run
 	if err := run.compare(ctx); err != nil && ctx.Err() == nil {
-		return run.fail(err)
+		if err := run.fail(err); err != nil {
+			return err
+		}
 	}
 	if ctx.Err() != nil {
 		return session.stopped(ctx)
@@ -113,7 +120,7 @@ func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
 	if err := run.preview(ctx); err != nil {
 		return err
 	}
-	if err := run.finish("the states cannot be compared"); err != nil {
+	if err := run.finish(run.leftUncompared()); err != nil {
 		return err
 	}
 	if opts.exitCode && run.differs() {
@@ -122,7 +129,7 @@ func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
 	return nil
 }
 
-// fail ends a run that cannot compare.
+// fail notes why nothing can be compared. It returns what is wrong usage.
 func (c *comparison) fail(err error) error {
 	var exit *exitError
 	if errors.As(err, &exit) {
@@ -130,7 +137,19 @@ func (c *comparison) fail(err error) error {
 	}
 	rule, hint := causeOf(err)
 	c.diags.Error(rule, diag.Place{}, c.reader.Scrub(err.Error()), diag.Hint(hint))
-	return c.finish("the states cannot be compared")
+	return nil
+}
+
+// leftUncompared says what errors kept from being compared.
+func (c *comparison) leftUncompared() string {
+	switch {
+	case len(c.found) == 0:
+		return "nothing was compared"
+	case len(c.failedOnes) > 0:
+		return "not compared: " + strings.Join(c.failedOnes, ", ")
+	default:
+		return ""
+	}
 }
 
 // comparison is a run of diff.
@@ -138,6 +157,10 @@ type comparison struct {
 	*session
 	flags *diffFlags
 	found []difference
+	// named are the environments that --env names.
+	named []string
+	// failedOnes are the environments that cannot be compared.
+	failedOnes []string
 	// command shows the same again.
 	command string
 }
@@ -149,11 +172,22 @@ type difference struct {
 	// before and after say which states are compared.
 	before, after string
 	impact        *impact.Impact
+	// blind says that the state before does not compile.
+	blind bool
+	// outputs say what has changed of where the result goes.
+	outputs []string
 	// notes are for people.
 	notes []string
 }
 
 func (c *comparison) compare(ctx context.Context) error {
+	c.begin("reading the control plane")
+	known, diags := c.compiler.loader.Environments(ctx)
+	c.known, c.compiler.names = known, environmentNames(known)
+	if c.compiler.loader.Main() == nil || c.flags.withEnvironment != "" && diags.HasErrors() {
+		c.diags.Add(onlyErrors(diags))
+		return nil
+	}
 	if c.flags.withEnvironment != "" {
 		return c.compareEnvironments(ctx)
 	}
@@ -161,18 +195,23 @@ func (c *comparison) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !states.base { // else each of the states is asked
+		c.diags.Add(onlyErrors(diags))
+	}
 	return c.compareStates(ctx, states)
 }
 
 // compareEnvironments compares two environments as they are.
 func (c *comparison) compareEnvironments(ctx context.Context) error {
-	name := c.flags.withEnvironment
-	i := slices.IndexFunc(c.known, func(e *model.Environment) bool { return e.Name.Value == name })
-	if i < 0 {
-		return usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, environmentNames(c.known)))
+	var both []*model.Environment
+	for _, name := range []string{c.named[0], c.flags.withEnvironment} {
+		i := slices.IndexFunc(c.known, func(e *model.Environment) bool { return e.Name.Value == name })
+		if i < 0 {
+			return usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, environmentNames(c.known)))
+		}
+		both = append(both, c.known[i])
 	}
-	one, other := c.environments[0], c.known[i]
-	first, second := c.compileState(ctx, c.compiler, one, one), c.compileState(ctx, c.compiler, other, other)
+	first, second := c.compileState(ctx, c.compiler, both[0], both[0]), c.compileState(ctx, c.compiler, both[1], both[1])
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -181,21 +220,29 @@ func (c *comparison) compareEnvironments(ctx context.Context) error {
 	if c.diags.HasErrors() {
 		return nil
 	}
-	return c.add(ctx, difference{environment: one.Name.Value, with: name, before: one.Name.Value, after: name}, first, second)
+	one, other := both[0].Name.Value, both[1].Name.Value
+	return c.add(ctx, difference{environment: one, with: other, before: one, after: other}, first, second)
 }
 
 // compareStates compares the environments at two states of a branch.
 func (c *comparison) compareStates(ctx context.Context, states *branchStates) error {
 	before, after := c.compilerAt(ctx, states, states.from), c.compilerAt(ctx, states, states.to)
-	if after.compiler == nil {
+	if before == nil || after == nil {
 		return nil // the diagnostics say why
 	}
+	c.diags.Add(after.broken)
 	names := append(environmentNames(before.environments), environmentNames(after.environments)...)
 	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range c.named {
+		if !slices.Contains(names, name) {
+			return usageError("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+		}
+	}
 	reached := false
-	for _, name := range slices.Compact(names) {
+	for _, name := range names {
 		old, now := before.environment(name), after.environment(name)
-		if !c.wanted(states, name, old, now) {
+		if !c.concerns(states, name, old, now) || now == nil && len(after.broken) > 0 {
 			continue
 		}
 		was, is := c.compileState(ctx, before.compiler, old, now), c.compileState(ctx, after.compiler, now, old)
@@ -206,32 +253,68 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 			continue
 		}
 		reached = true
-		c.diags.Add(news(is.diags, was.diags))
-		if was.fleet == nil { // what is not known cannot be compared
-			c.diags.Add(onlyErrors(was.diags))
-		}
-		if is.diags.HasErrors() || was.fleet == nil {
-			continue
-		}
+		was.diags.Add(before.broken)
 		d := difference{environment: name, before: states.describe(states.from), after: states.describe(states.to)}
-		if was.diags.HasErrors() {
-			d.notes = append(d.notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.before, firstError(was.diags)))
-			was = emptyState(was.environment)
-		}
-		if err := c.add(ctx, d, was, is); err != nil {
+		if err := c.addStates(ctx, d, was, is); err != nil {
 			return err
 		}
 	}
-	if !reached && states.repo != "" {
+	if !reached && states.repo != "" && !c.failed() {
 		return usageError("no WorkloadRegistration names the branch %q of %s", states.branch, states.repo)
 	}
 	return nil
 }
 
-// wanted tells whether an environment is compared: it is named, or nothing is and it reads the branch.
-func (c *comparison) wanted(states *branchStates, name string, sides ...*model.Environment) bool {
-	if len(c.flags.environments) > 0 {
-		return slices.ContainsFunc(c.environments, func(e *model.Environment) bool { return e.Name.Value == name })
+// addStates compares an environment at two states, if both can be told.
+func (c *comparison) addStates(ctx context.Context, d difference, was, is *compiled) error {
+	c.diags.Add(news(is.diags, was.diags))
+	if was.fleet == nil { // what is not known cannot be compared
+		c.diags.Add(onlyErrors(was.diags))
+	}
+	if is.diags.HasErrors() || was.fleet == nil {
+		c.failedOnes = append(c.failedOnes, d.environment)
+		return nil
+	}
+	if was.diags.HasErrors() {
+		d.notes = append(d.notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.before, firstError(was.diags)))
+		was, d.blind = emptyState(was.environment), true
+	}
+	d.addOutputs(was.fleet, is.fleet)
+	return c.add(ctx, d, was, is)
+}
+
+// addOutputs notes that the result goes somewhere else.
+func (d *difference) addOutputs(was, is *model.Fleet) {
+	where := func(fleet *model.Fleet) map[string]string {
+		at := map[string]string{}
+		for _, r := range fleet.GitOpsRepos {
+			at[r.Name.Value] = fmt.Sprintf("%s, branch %s, path %s", r.Repo.Value, r.Branch.Value, r.Path.Value)
+		}
+		return at
+	}
+	old, now := where(was), where(is)
+	if len(was.Sources) == 0 || len(is.Sources) == 0 {
+		return // it is new or gone as a whole
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		switch to, stays := now[name]; {
+		case !stays:
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is gone: %s", name, old[name]))
+		case to != old[name]:
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s was %s, and is %s", name, old[name], to))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, there := old[name]; !there {
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is new: %s", name, now[name]))
+		}
+	}
+}
+
+// concerns tells whether an environment is compared: it is named, or nothing is and it reads the branch.
+func (c *comparison) concerns(states *branchStates, name string, sides ...*model.Environment) bool {
+	if len(c.named) > 0 {
+		return slices.Contains(c.named, name)
 	}
 	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
 		return e != nil && e.ControlPlane.Branch.Value == states.branch
@@ -247,8 +330,10 @@ func (c *comparison) add(ctx context.Context, d difference, before, after *compi
 }
 
 func (c *comparison) differs() bool {
-	return slices.ContainsFunc(c.found, func(d difference) bool { return !d.impact.Change.Empty() })
+	return slices.ContainsFunc(c.found, difference.differs)
 }
+
+func (d difference) differs() bool { return !d.impact.Change.Empty() || len(d.outputs) > 0 }
 
 // news leaves out notices, and the warnings that the state before has, too.
 func news(now, before diag.List) diag.List {
@@ -268,9 +353,9 @@ func news(now, before diag.List) diag.List {
 	})
 }
 
-// firstError is the message of the error that is listed first.
+// firstError is the error that is listed first, in a line.
 func firstError(diags diag.List) string {
 	sorted := diags.Sorted()
-	i := slices.IndexFunc(sorted, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-	return sorted[i].Message
+	d := sorted[slices.IndexFunc(sorted, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
+	return strings.TrimPrefix(d.At.String()+": "+d.Message, ": ")
 }

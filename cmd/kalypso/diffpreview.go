@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,8 +34,8 @@ func addRequestFlag(flags *pflag.FlagSet, request *string) {
 	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request to comment on (default: the one that the workflow runs for)")
 }
 
-// wanted tells whether there is to be a preview.
-func (f *previewFlags) wanted() bool { return f.comment || f.saveComment != "" || f.request != "" }
+// previews tells whether there is to be a preview.
+func (f *previewFlags) previews() bool { return f.comment || f.saveComment != "" || f.request != "" }
 
 // pullRequest is the pull request that a workflow runs for.
 type pullRequest struct {
@@ -57,7 +58,7 @@ func (e *edges) pullRequest() *pullRequest {
 
 // preview tells the pull request what was found, also if that is only what is wrong with it.
 func (c *comparison) preview(ctx context.Context) error {
-	if !c.flags.wanted() {
+	if !c.flags.previews() {
 		return nil
 	}
 	text := gitops.PreviewComment(c.newPreview(), gitops.MaxComment)
@@ -78,11 +79,12 @@ func (c *comparison) newPreview() gitops.Preview {
 	for _, d := range c.found {
 		p.Environments = append(p.Environments, newEnvironmentPreview(d))
 	}
+	p.Failed = c.failedOnes
 	return p
 }
 
 func newEnvironmentPreview(d difference) gitops.EnvironmentPreview {
-	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.environment, Change: d.impact.Change, Notes: d.notes}}
+	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.environment, Change: d.impact.Change, Notes: slices.Concat(d.outputs, d.notes)}}
 	for _, t := range d.impact.Targets {
 		if t.Cause == nil {
 			continue
@@ -104,7 +106,7 @@ func (c *comparison) actions(r actionsReport) actionsReport {
 	for _, d := range c.found {
 		change := d.impact.Change
 		r.results = append(r.results, actionsResult{
-			Environment: d.environment, Changed: !change.Empty(), Plan: newPlanResult(change.Plan()), details: newEnvironmentPreview(d).Details(summaryRoom),
+			Environment: d.environment, Changed: d.differs(), Plan: newPlanResult(change.Plan()), details: newEnvironmentPreview(d).Details(summaryRoom),
 		})
 	}
 	return r

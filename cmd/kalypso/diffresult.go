@@ -4,7 +4,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -29,7 +28,9 @@ type differenceResult struct {
 	// LeftOut is how many changes of values are not listed.
 	LeftOut int          `json:"leftOut,omitempty"`
 	Files   []fileResult `json:"files"`
-	Notes   []string     `json:"notes,omitempty"`
+	// Outputs say what has changed of where the result goes.
+	Outputs []string `json:"outputs,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 }
 
 // targetImpact is what happens to a deployment target on a cluster type.
@@ -42,17 +43,18 @@ type targetImpact struct {
 
 // causeResult is why a target came or went.
 type causeResult struct {
-	// Why is what is new or gone: deployment-target, cluster-type, policy; or conditions, if none of these is.
-	Why impact.Why `json:"why"`
+	// Why is what is new or gone: environment, deployment-target or cluster-type; else policies.
+	Why impact.Why   `json:"why"`
+	At  *placeResult `json:"at"`
 	// Policies schedule it on the side where it is.
-	Policies []policyResult `json:"policies"`
-	// Misses are the conditions of the first policy that do not hold on the other side.
-	Misses []missResult `json:"misses,omitempty"`
+	Policies []policyCauseResult `json:"policies"`
 }
 
-type policyResult struct {
+type policyCauseResult struct {
 	Name string       `json:"name"`
 	At   *placeResult `json:"at"`
+	// Misses are the conditions that do not hold on the other side; missing if the policy is not there.
+	Misses []missResult `json:"misses,omitempty"`
 }
 
 // valuesImpact is what changes on the same targets.
@@ -97,7 +99,7 @@ func (c *comparison) structured(diags diag.List) any {
 func newDifferenceResult(d difference) differenceResult {
 	change := d.impact.Change
 	r := differenceResult{
-		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: newPlanResult(change.Plan()), Notes: d.notes,
+		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: newPlanResult(change.Plan()), Notes: d.notes, Outputs: d.outputs,
 		Targets: []targetImpact{}, Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: []fileResult{},
 	}
 	for _, t := range d.impact.Targets {
@@ -116,15 +118,11 @@ func newCauseResult(c *impact.Cause) *causeResult {
 	if c == nil {
 		return nil
 	}
-	return &causeResult{c.Why, newPolicyResults(c.Policies), newMissResults(c.Misses)}
-}
-
-func newPolicyResults(policies []*model.SchedulingPolicy) []policyResult {
-	results := make([]policyResult, len(policies))
-	for i, p := range policies {
-		results[i] = policyResult{p.Name.Value, newPlaceResult(p.Name.At)}
+	r := &causeResult{c.Why, newPlaceResult(c.At), []policyCauseResult{}}
+	for _, p := range c.Policies {
+		r.Policies = append(r.Policies, policyCauseResult{p.Name.Value, newPlaceResult(p.Name.At), newMissResults(p.Misses)})
 	}
-	return results
+	return r
 }
 
 func newValuesImpact(v impact.Values, change *gitops.Change) valuesImpact {

@@ -25,6 +25,8 @@ type branchStates struct {
 	// base says that the branch is the base branch of the control plane.
 	base     bool
 	from, to string
+	// request is the number of the pull request that is looked at; 0 for none.
+	request int
 }
 
 // describe names a state for people.
@@ -55,6 +57,9 @@ func (s *branchStates) command() string {
 	if s.repo != "" {
 		command += " --repo " + s.repo
 	}
+	if s.request > 0 { // no clone has what merging would make
+		command = fmt.Sprintf("git fetch origin pull/%d/merge && ", s.request) + command
+	}
 	return fmt.Sprintf("%s --branch %s --from %s --to %s", command, s.branch, s.from, s.to)
 }
 
@@ -63,7 +68,7 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	f := c.flags
 	s := &branchStates{branch: f.branch, from: f.from, to: f.to}
 	if request := c.pullRequest(); request != nil && f.branch == "" && f.from == "" && f.to == "" {
-		s.branch, s.to = request.base, request.merge
+		s.branch, s.to, s.request = request.base, request.merge, request.number
 		changes, err := c.reader.CommitChanges(ctx, model.Ref{Repo: c.compiler.loader.Main().Ref.Repo, Commit: request.merge, Role: model.Main})
 		if err != nil {
 			return nil, err
@@ -83,13 +88,16 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	if s.from == "" {
 		s.from = s.branch
 	}
+	if s.to == gitops.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
+		return nil, usageError("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
+	}
 	if s.from == s.to {
 		return nil, usageError("%s is compared with itself: say with --from what was before, or with --to what comes", s.describe(s.to))
 	}
 	c.command = s.command()
 	for _, state := range []string{s.from, s.to} {
 		if state == promotedState && !s.base {
-			return nil, usageError("--from and --to: %s is a state of the branch %s", promotedState, c.compiler.loader.BaseBranch())
+			return nil, usageError("%s is a state of the base branch %s of the control plane, and of no other", promotedState, c.compiler.loader.BaseBranch())
 		}
 	}
 	return s, nil
@@ -137,6 +145,8 @@ func (c *comparison) branches() []string {
 type compilerState struct {
 	compiler     *compiler
 	environments []*model.Environment
+	// broken says why its Environments cannot be compiled; empty if they can.
+	broken diag.List
 }
 
 // environment returns the one with the name, or nil.
@@ -148,27 +158,31 @@ func (s *compilerState) environment(name string) *model.Environment {
 	return s.environments[i]
 }
 
-// compilerAt returns what compiles a state of a branch. If its Environments cannot be read, there is none, and the
-// diagnostics of the run say why.
+// compilerAt returns what compiles a state of a branch; nil if the branch cannot be read, and then the diagnostics of the
+// run say why.
 func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state string) *compilerState {
 	if state == promotedState || ctx.Err() != nil {
-		return &compilerState{c.compiler, c.known}
+		return &compilerState{compiler: c.compiler, environments: c.known}
 	}
 	loader := c.compiler.loader.At(gitops.BranchOf{Repo: s.repo, Branch: s.branch}, state)
 	environments := c.known
+	var broken diag.List
 	if s.base {
 		read, diags := loader.Environments(ctx)
-		if c.diags.Add(onlyErrors(diags)); diags.HasErrors() {
-			return &compilerState{}
+		if loader.Main() == nil {
+			c.diags.Add(onlyErrors(diags))
+			return nil
 		}
-		environments = read
+		if environments = read; diags.HasErrors() {
+			broken = onlyErrors(diags)
+		}
 	}
-	return &compilerState{&compiler{reader: c.reader, loader: loader, names: environmentNames(environments)}, environments}
+	return &compilerState{&compiler{reader: c.reader, loader: loader, names: environmentNames(environments)}, environments, broken}
 }
 
 // compileState compiles an environment. One that is not there has nothing; as is what it is on the other side.
 func (c *comparison) compileState(ctx context.Context, with *compiler, environment, as *model.Environment) *compiled {
-	if environment == nil || with == nil || ctx.Err() != nil {
+	if environment == nil || ctx.Err() != nil {
 		return emptyState(as)
 	}
 	c.begin("reading " + environment.Name.Value)
@@ -186,5 +200,5 @@ func emptyState(environment *model.Environment) *compiled {
 }
 
 func stateOf(c *compiled) impact.State {
-	return impact.State{Fleet: c.fleet, Assignments: c.assignments, Tree: c.tree}
+	return impact.State{Absent: len(c.fleet.Sources) == 0, Fleet: c.fleet, Assignments: c.assignments, Tree: c.tree}
 }

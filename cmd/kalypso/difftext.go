@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 func (c *comparison) text() error {
@@ -32,7 +32,13 @@ func (p diffPrinter) difference(d difference, files bool) {
 	for _, note := range d.notes {
 		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
 	}
+	for _, output := range d.outputs {
+		fmt.Fprintln(p, "  "+p.changed(diag.Safe(gitops.Changed.Sign()+" "+output)))
+	}
 	change := d.impact.Change
+	if change.Empty() && len(d.outputs) > 0 {
+		return
+	}
 	if change.Empty() {
 		fmt.Fprintln(p, "  no difference")
 		return
@@ -99,26 +105,23 @@ type reason struct {
 
 // why says why a target came or went.
 func (d difference) why(t impact.Target) []reason {
-	policies := t.Cause.Policies
-	by := reason{more: max(len(policies)-1, 0)}
-	if len(policies) > 0 {
-		by.at = policies[0].Name.At
+	if d.blind {
+		return []reason{{text: "not known before", at: t.Cause.At}}
 	}
-	switch t.Cause.Why {
-	case impact.WhyTarget:
-		by.text = d.oneSided(t, "deployment target")
-	case impact.WhyClusterType:
-		by.text = d.oneSided(t, "cluster type")
-	case impact.WhyPolicy:
-		by.text = d.oneSided(t, "policy "+policyNames(policies))
-	default:
-		var reasons []reason
-		for _, m := range t.Cause.Misses {
-			reasons = append(reasons, reason{text: fmt.Sprintf("policy %s %s%s", policies[0].Name.Value, d.otherSide(t), m.Message()), at: m.At})
+	whole := map[impact.Why]string{impact.WhyEnvironment: "environment", impact.WhyTarget: "deployment target", impact.WhyClusterType: "cluster type"}
+	if what, is := whole[t.Cause.Why]; is {
+		return []reason{{text: d.oneSided(t, what), at: t.Cause.At}}
+	}
+	var reasons []reason
+	for _, p := range t.Cause.Policies {
+		if len(p.Misses) == 0 {
+			reasons = append(reasons, reason{text: d.oneSided(t, "policy "+p.Name.Value), at: p.Name.At})
 		}
-		return reasons
+		for _, m := range p.Misses {
+			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name.Value, m.Message()), at: m.At})
+		}
 	}
-	return []reason{by}
+	return reasons
 }
 
 // place is where it is written.
@@ -133,9 +136,9 @@ func (r reason) place() string {
 func (d difference) otherSide(t impact.Target) string {
 	switch {
 	case d.with != "":
-		return "of " + d.without(t) + " "
+		return "in " + d.without(t) + ", "
 	case t.Action == gitops.Added:
-		return "before: "
+		return "before, "
 	default:
 		return ""
 	}
@@ -159,14 +162,6 @@ func (d difference) oneSided(t impact.Target, what string) string {
 	default:
 		return "the " + what + " is gone"
 	}
-}
-
-func policyNames(policies []*model.SchedulingPolicy) string {
-	names := make([]string, len(policies))
-	for i, p := range policies {
-		names[i] = p.Name.Value
-	}
-	return strings.Join(names, ", ")
 }
 
 // values lists what changes on targets that stay.
@@ -224,13 +219,12 @@ func valueLine(v impact.Value) string {
 	return fmt.Sprintf("%s: %s -> %s", cmp.Or(v.Key, "(document)"), before, after)
 }
 
-// shownValue is a value in a line.
+// shownValue is a value in a line. What one would not see of it is written out.
 func shownValue(text string) string {
-	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ")
-	if text == "" {
-		return `""`
+	if text == "" || text != strings.TrimSpace(text) && !strings.HasPrefix(text, "…") && !strings.HasSuffix(text, "…") {
+		return strconv.Quote(text)
 	}
-	return text
+	return strings.ReplaceAll(text, "\n", " ⏎ ")
 }
 
 // valuePlace is where a value is written, or was if it is gone.

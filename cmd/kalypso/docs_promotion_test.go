@@ -122,7 +122,7 @@ func TestWorkflowsUseFlagsThatExist(t *testing.T) {
 			assert.Empty(t, flagsOf(t, "kalypso "+command+" "+strings.Join(strings.Fields(args), " ")), file)
 		}
 	}
-	assert.Equal(t, map[string]bool{"render": true, "validate": true, "promote": true, "check-promote": true}, seen)
+	assert.Equal(t, map[string]bool{"render": true, "validate": true, "promote": true, "check-promote": true, "comment": true, "diff": true}, seen)
 }
 
 // actionInputs are what a workflow gives our action.

@@ -178,7 +178,7 @@ func (r *explanation) notThere(missing []*errNotThere) error {
 	slices.Sort(others)
 	others = slices.Compact(others)
 	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(environmentNames(r.environments), ", "))
-	if hint := diag.DidYouMean(missing[0].name, others); hint != "" {
+	if hint := nearestOf(missing[0].name, others); hint != "" {
 		message += " (" + hint + ")"
 	}
 	if !r.failed() {
@@ -186,6 +186,22 @@ func (r *explanation) notThere(missing []*errNotThere) error {
 	}
 	r.diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in what cannot be read: see the other errors"))
 	return r.finish("")
+}
+
+// nearestOf says what may be meant by a name: what begins with it, as the targets of a workload do, or what is written
+// nearly like it.
+func nearestOf(name string, others []string) string {
+	const few = 5
+	var longer []string
+	for _, other := range others {
+		if strings.HasPrefix(other, name+"-") {
+			longer = append(longer, other)
+		}
+	}
+	if len(longer) == 0 || len(longer) > few || slices.Contains(others, name) {
+		return diag.DidYouMean(name, others)
+	}
+	return "did you mean " + strings.Join(longer, " or ") + "?"
 }
 
 // explainReport is the result of explain in JSON.

@@ -161,14 +161,14 @@ func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops
 	}), nil
 }
 
-// reach returns a session that reads nothing of a fleet.
-func (f *fleetFlags) reach(e *edges) (*session, error) {
+// reach returns a session that has read nothing yet, and what reads the control plane.
+func (f *fleetFlags) reach(e *edges) (*session, *gitops.Loader, error) {
 	e, progress := e.withProgress(f.color)
-	reader, _, err := f.open(e, progress)
+	reader, loader, err := f.open(e, progress)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &session{edges: e, flags: f, progress: progress, reader: reader}, nil
+	return &session{edges: e, flags: f, progress: progress, reader: reader}, loader, nil
 }
 
 // findControlPlane returns what --control-plane says, else the workflow's repository, else the one

@@ -30,7 +30,7 @@ the control plane, and without what other applications have.`,
   kalypso validate --env dev --env stage --control-plane ./control-plane`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if workload != "" {
+			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
 			}
 			return runValidate(cmd.Context(), e, opts)

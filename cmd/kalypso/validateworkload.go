@@ -13,7 +13,10 @@ import (
 
 // validateWorkload checks the workloads at a path as an application repository is checked.
 func validateWorkload(e *edges, opts *fleetFlags, path string) error {
-	if len(opts.environments) > 0 || opts.base != "" || opts.worktree {
+	switch {
+	case path == "":
+		return usageError(`--workload "": it is empty; name a file or a folder`)
+	case len(opts.environments) > 0 || opts.base != "" || opts.worktree:
 		return usageError("--workload checks workloads by themselves: leave out --env, --base and --worktree")
 	}
 	if err := opts.check(); err != nil {

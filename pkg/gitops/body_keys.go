@@ -29,14 +29,17 @@ type keyGroups struct {
 	known map[[sha256.Size]byte][]keyChange
 	// budget is how many bytes may still be parsed.
 	budget int
+	// alike leaves out what differs by names alone; nil leaves out nothing.
+	alike  Alike
 	buffer []byte
 }
 
 // maxParsedInAll bounds the work for a change of which nobody could read the keys anyway.
 const maxParsedInAll = 6 << 20
 
-func newKeyGroups(change *Change, most int) *keyGroups {
+func newKeyGroups(change *Change, most int, alike Alike) *keyGroups {
 	g := &keyGroups{
+		alike:  alike,
 		change: change, most: most, groups: map[keyChange]*keyGroup{}, targets: change.targetsWith(Changed),
 		known: map[[sha256.Size]byte][]keyChange{}, budget: maxParsedInAll,
 	}
@@ -54,6 +57,9 @@ func (g *keyGroups) addFile(f FileChange, target int32) {
 	if !known {
 		changes, known = g.parsed(f, g.buffer)
 	}
+	if known && g.alike != nil {
+		changes = g.unlike(f, changes)
+	}
 	if !known {
 		name := strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/")
 		changes = []keyChange{{key: name, action: f.Action, old: noValue, now: noValue}}
@@ -61,6 +67,19 @@ func (g *keyGroups) addFile(f FileChange, target int32) {
 	for _, change := range changes {
 		g.add(change, target)
 	}
+}
+
+// unlike leaves out the changes of keys whose values differ by names alone.
+func (g *keyGroups) unlike(f FileChange, changes []keyChange) []keyChange {
+	renamed, known := keyChanges(f.Path, g.alike(f.Path, f.Old), g.buffer)
+	if !known {
+		return changes
+	}
+	differs := map[string]bool{}
+	for _, c := range renamed {
+		differs[c.key] = true
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c keyChange) bool { return !differs[c.key] })
 }
 
 // parsed parses a file, unless it knows what comes out: files of many targets differ in nothing but the

@@ -25,7 +25,7 @@ func changedFiles(file string, targets []string, content func(target string) (ol
 // found lists the groups: on how many targets, and what.
 func found(change *Change) []string {
 	var all []string
-	for _, bundle := range newKeyGroups(change, 1000).bundles() {
+	for _, bundle := range newKeyGroups(change, 1000, nil).bundles() {
 		all = append(all, fmt.Sprintf("%d: %s", len(bundle.targets), describe(bundle.changes)))
 	}
 	return all
@@ -87,7 +87,7 @@ func TestKeysBeyondTheBoundsAreCounted(t *testing.T) {
 		targets = append(targets, fmt.Sprintf("app-%d", i))
 	}
 	change := changedFiles(render.ReconcilerFile, targets, func(target string) (string, string) { return "x: 1\n", "x: " + target + "\n" })
-	groups := newKeyGroups(change, 4)
+	groups := newKeyGroups(change, 4, nil)
 	assert.Len(t, groups.groups, 4)
 	assert.Equal(t, 6, groups.dropped)
 

@@ -21,7 +21,7 @@ func (b *body) keyTable(room int) string {
 		return ""
 	}
 	const leastRow = len("|  | `a` | `b` | `c` |\n")
-	groups := newKeyGroups(b.Change, max(room/leastRow, 1))
+	groups := newKeyGroups(b.Change, max(room/leastRow, 1), nil)
 	total := len(groups.groups) + groups.dropped
 	bundles := groups.bundles()
 	folded := "\n" + detailsStart(more(total)) + keysHead + detailsEnd

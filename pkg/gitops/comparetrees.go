@@ -10,14 +10,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// CompareTrees finds what must change for one output to become another. It reads nothing; the error is that of ctx.
-func CompareTrees(ctx context.Context, before, after *render.Tree) (*Change, error) {
-	pairs := pairFiles(before, after)
+// Alike returns the content of a file with the names that it would have in another environment: what then is the same is
+// no difference. nil changes no names.
+type Alike func(path string, content []byte) []byte
+
+// CompareTrees finds what must change for one output to become another, but for the tracking file: which commit is promoted
+// is no part of what runs. It reads nothing; the error is that of ctx.
+func CompareTrees(ctx context.Context, before, after *render.Tree, alike Alike) (*Change, error) {
+	pairs := slices.DeleteFunc(pairFiles(before, after), func(p filePair) bool { return p.path == render.TrackingFile })
 	differs := make([]bool, len(pairs))
 	text := func(i int) render.Text { return pairs[i].now }
 	err := eachText(ctx, len(pairs), text, func(i int, now []byte) error {
 		p := pairs[i]
-		differs[i] = p.old == nil || !p.stays || !bytes.Equal(p.old.Bytes(), now)
+		if differs[i] = p.old == nil || !p.stays; !differs[i] {
+			old := p.old.Bytes()
+			differs[i] = !bytes.Equal(old, now) && (alike == nil || !bytes.Equal(alike(p.path, old), now))
+		}
 		return nil
 	})
 	if err != nil {

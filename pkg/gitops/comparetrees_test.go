@@ -21,7 +21,7 @@ func TestCompareTrees(t *testing.T) {
 	t.Parallel()
 	property := func(before, after []uint8) bool {
 		old, now := treeOf(before), treeOf(after)
-		got, err := CompareTrees(t.Context(), old, now)
+		got, err := CompareTrees(t.Context(), old, now, nil)
 		require.NoError(t, err)
 		published := fstest.MapFS{}
 		for _, f := range old.Files {
@@ -70,6 +70,6 @@ func TestCompareTreesStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := CompareTrees(ctx, treeOf([]uint8{1}), treeOf([]uint8{2}))
+	_, err := CompareTrees(ctx, treeOf([]uint8{1}), treeOf([]uint8{2}), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }

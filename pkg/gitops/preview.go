@@ -13,6 +13,8 @@ import (
 type Preview struct {
 	// Environments are those that it reaches, in the order in which they are shown.
 	Environments []EnvironmentPreview
+	// Failed are the names of those that cannot be compiled.
+	Failed []string
 	// Problems are what keeps it from being compiled, and what it makes questionable.
 	Problems diag.List
 	// Command shows the same on a laptop.
@@ -50,6 +52,7 @@ func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comme
 // environment that changes what comes, goes and changes, with reasons. It has at most limit bytes. What does not fit is
 // left out, and the text says how to see it; the table and the marker are always there.
 func PreviewComment(p Preview, limit int) string {
+	p.Problems = p.Problems.Sorted()
 	end := "\n" + details("See it for yourself", fenced("", inertLines(p.Command)))
 	s := &sheet{room: limit - len(restLeftOut) - len(end)}
 	s.add(PreviewMarker + "\n## What this does to the fleet\n\n")
@@ -58,7 +61,7 @@ func PreviewComment(p Preview, limit int) string {
 	left := 0
 	changed := p.changed()
 	for i, e := range changed {
-		if text := e.markdown((s.room - s.Len()) / (len(changed) - i)); text == "" || !s.add(text) {
+		if !s.add(e.markdown((s.room - s.Len()) / (len(changed) - i))) {
 			left++
 		}
 	}
@@ -75,7 +78,7 @@ const restLeftOut = "\nFor its length, this text leaves out further environments
 func (p Preview) changed() []EnvironmentPreview {
 	var changed []EnvironmentPreview
 	for _, e := range p.Environments {
-		if !e.Change.Empty() {
+		if !e.Change.Empty() || len(e.Notes) > 0 {
 			changed = append(changed, e)
 		}
 	}
@@ -85,7 +88,7 @@ func (p Preview) changed() []EnvironmentPreview {
 // table has a row for each environment, as many as fit.
 func (p Preview) table(room int) string {
 	switch {
-	case len(p.Environments) > 0:
+	case len(p.Environments)+len(p.Failed) > 0:
 	case p.Problems.HasErrors():
 		return "Nobody can tell before it compiles.\n"
 	default:
@@ -102,7 +105,12 @@ func (p Preview) table(room int) string {
 			break
 		}
 	}
-	if len(p.changed()) == 0 {
+	for _, name := range p.Failed {
+		if rest == "" && !rows.add(fmt.Sprintf("| %s | _does not compile_ | | | |\n", nameCell(name))) {
+			rest = "\n" + "and others that do not compile\n"
+		}
+	}
+	if len(p.changed())+len(p.Failed) == 0 {
 		rest += nothing
 	}
 	return rows.finish(rest)
@@ -120,7 +128,7 @@ func (p Preview) problems(room int) string {
 	head := fmt.Sprintf("\n> [!%s]\n> **%s**\n\n", kind, p.Problems.Summary())
 	lines := &sheet{room: room - len(head) - len(fenced("", "")) - len(more(1<<30)) - 1}
 	shown := 0
-	for _, d := range p.Problems.Sorted() {
+	for _, d := range p.Problems {
 		if !lines.addCode(inertLines(diag.Format(d, diag.Style{}))) {
 			break
 		}
@@ -136,10 +144,7 @@ func (p Preview) problems(room int) string {
 // markdown is an environment with its heading, in at most room bytes.
 func (e EnvironmentPreview) markdown(room int) string {
 	head := fmt.Sprintf("\n## %s\n\n**%s**\n\n", nameSpan(e.Environment), e.Change.Plan())
-	if text := e.Details(room - len(head)); text != "" {
-		return head + text
-	}
-	return ""
+	return head + e.Details(room-len(head))
 }
 
 // Details are what there is to say of an environment, in Markdown of at most room bytes; empty if there is nothing, or no
@@ -152,10 +157,10 @@ func (e EnvironmentPreview) Details(room int) string {
 	b := &body{Report: e.Report, blast: newBlast(e.Change)}
 	left := room - reserve
 	parts := []part{
-		{at: 0, share: 45, write: func(room int) string { return e.movements(b, room) }},
-		{at: 1, share: 60, write: b.keyTable},
-		{at: 2, share: 40, write: b.clusterTypeTable},
-		{at: 3, share: 30, write: b.notes},
+		{at: 0, share: 30, write: b.notes},
+		{at: 1, share: 45, write: func(room int) string { return e.movements(b, room) }},
+		{at: 2, share: 60, write: b.keyTable},
+		{at: 3, share: 40, write: b.clusterTypeTable},
 		{at: 4, share: 100, write: b.diffs},
 	}
 	for i, p := range parts {

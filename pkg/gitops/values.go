@@ -21,8 +21,9 @@ type ValueChange struct {
 
 // Values finds the values that change on targets that are there before and after: those that go away first, then those
 // that reach furthest. At most so many different changes are returned; dropped counts the others, on each target anew.
-func (c *Change) Values(most int) (all []ValueChanges, dropped int) {
-	groups := newKeyGroups(c, most)
+// What is the same once names are alike is left out.
+func (c *Change) Values(most int, alike Alike) (all []ValueChanges, dropped int) {
+	groups := newKeyGroups(c, most, alike)
 	for _, bundle := range groups.bundles() {
 		changes := ValueChanges{}
 		for _, target := range bundle.targets {

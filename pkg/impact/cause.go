@@ -1,6 +1,9 @@
 package impact
 
 import (
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -11,22 +14,29 @@ type Why string
 
 // The reasons. Where several hold, it is the first.
 const (
-	// WhyTarget: the deployment target itself is new or gone.
+	// WhyEnvironment: the environment is new or gone.
+	WhyEnvironment Why = "environment"
+	// WhyTarget: the deployment target itself is.
 	WhyTarget Why = "deployment-target"
 	// WhyClusterType: the cluster type is.
 	WhyClusterType Why = "cluster-type"
-	// WhyPolicy: the policy is.
-	WhyPolicy Why = "policy"
-	// WhyConditions: the policy is there before and after, and its conditions hold only on one side.
-	WhyConditions Why = "conditions"
+	// WhyPolicies: each of the policies that assign it is, or its conditions hold on one side only.
+	WhyPolicies Why = "policies"
 )
 
 // Cause is why a target is on a cluster type on one side only.
 type Cause struct {
 	Why Why
+	// At is where that is written: the target, the cluster type or the first policy.
+	At diag.Place
 	// Policies are those that assign it on the side where it is, in order of name.
-	Policies []*model.SchedulingPolicy
-	// Misses are the conditions of the first of them that do not hold on the other side, for WhyConditions.
+	Policies []PolicyCause
+}
+
+// PolicyCause is a policy that assigns a target on one side, and what it makes of it on the other.
+type PolicyCause struct {
+	*model.SchedulingPolicy
+	// Misses are the conditions that do not hold on the other side, for WhyPolicies; none if it is not there.
 	Misses []schedule.Miss
 }
 
@@ -54,18 +64,27 @@ func (c *causes) of(t gitops.TargetChange) *Cause {
 
 // causeOf finds out why a target is on one side and not on the other.
 func causeOf(t gitops.TargetChange, here, there *side) *Cause {
-	cause := &Cause{Policies: here.reasons[folder{t.ClusterType, t.Target}]}
+	cause := &Cause{Why: WhyPolicies}
+	for _, p := range here.reasons[folder{t.ClusterType, t.Target}] {
+		cause.Policies = append(cause.Policies, PolicyCause{SchedulingPolicy: p})
+	}
+	if len(cause.Policies) > 0 {
+		cause.At = cause.Policies[0].Name.At
+	}
 	target, clusterType := there.Fleet.Target(t.Target), there.Fleet.ClusterType(t.ClusterType)
 	switch {
+	case there.Absent:
+		cause.Why, cause.At = WhyEnvironment, here.Fleet.Environment.Name.At
 	case target == nil:
-		cause.Why = WhyTarget
+		cause.Why, cause.At = WhyTarget, here.Fleet.Target(t.Target).Name.At
 	case clusterType == nil:
-		cause.Why = WhyClusterType
+		cause.Why, cause.At = WhyClusterType, here.Fleet.ClusterType(t.ClusterType).Name.At
 	default:
-		cause.Why = WhyPolicy
-		for _, verdict := range there.verdicts(target, clusterType) {
-			if len(cause.Policies) > 0 && verdict.Policy.Name.Value == cause.Policies[0].Name.Value && !verdict.Assigns() {
-				cause.Why, cause.Misses = WhyConditions, verdict.Misses
+		verdicts := there.verdicts(target, clusterType)
+		for i, p := range cause.Policies {
+			at := slices.IndexFunc(verdicts, func(v schedule.Verdict) bool { return v.Policy.Name.Value == p.Name.Value })
+			if at >= 0 {
+				cause.Policies[i].Misses = verdicts[at].Misses
 			}
 		}
 	}

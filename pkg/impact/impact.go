@@ -11,6 +11,8 @@ import (
 
 // State is an environment as it was compiled.
 type State struct {
+	// Absent says that there is no such environment; the rest is empty then.
+	Absent      bool
 	Fleet       *model.Fleet
 	Assignments []schedule.Assignment
 	Tree        *render.Tree
@@ -18,7 +20,7 @@ type State struct {
 
 // Impact is the difference between two states.
 type Impact struct {
-	// Change is the difference of the output.
+	// Change is the difference of the output, but for the tracking file.
 	Change *gitops.Change
 	// Targets are the deployment targets on cluster types that come, go or change, in the order of Change.Targets.
 	Targets []Target
@@ -46,7 +48,8 @@ const mostValues = 10_000
 // is that of ctx.
 func Compare(ctx context.Context, before, after State) (*Impact, error) {
 	pairs := newPairs(before, after)
-	change, err := gitops.CompareTrees(ctx, pairs.translate(before), after.Tree)
+	alike := pairs.alike()
+	change, err := gitops.CompareTrees(ctx, pairs.renamed(before), after.Tree, alike)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +61,6 @@ func Compare(ctx context.Context, before, after State) (*Impact, error) {
 		}
 		impact.Targets = append(impact.Targets, Target{t, pairs.otherName(t), causes.of(t)})
 	}
-	impact.addValues(before, after, pairs)
+	impact.addValues(before, after, pairs, alike)
 	return impact, ctx.Err()
 }

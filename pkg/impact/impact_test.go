@@ -119,9 +119,9 @@ func lines(found *impact.Impact) []string {
 			line += " " + string(t.Cause.Why)
 			for _, p := range t.Cause.Policies {
 				line += " " + p.Name.Value
-			}
-			for _, m := range t.Cause.Misses {
-				line += "; " + m.Message()
+				for _, m := range p.Misses {
+					line += "; " + m.Message()
+				}
 			}
 		}
 		all = append(all, line)
@@ -163,17 +163,17 @@ func TestCauses(t *testing.T) {
 		policy("till", "{deploymentTargetSelector: {labelSelector: {matchLabels: {workload: till}}}, clusterTypeSelector: {labelSelector: {matchLabels: {size: small}}}}"),
 	)
 	assert.Equal(t, []string{
-		`-cloud/till-app conditions large; wants size=large, but the cluster type has size=huge`,
+		`-cloud/till-app policies large; wants size=large, but the cluster type has size=huge`,
 		`-edge/shop-gone deployment-target small`,
-		`+edge/till-app policy till`,
+		`+edge/till-app policies till`,
 		`+new/shop-web cluster-type small`,
 		`+new/till-app cluster-type till`,
 		`-old/shop-gone deployment-target small`,
 		`-old/shop-web cluster-type small`,
 	}, lines(compare(t, before, after)))
 	back := compare(t, after, before)
-	assert.Contains(t, lines(back), `+cloud/till-app conditions large; wants size=large, but the cluster type has size=huge`)
-	assert.Contains(t, lines(back), `-edge/till-app policy till`)
+	assert.Contains(t, lines(back), `+cloud/till-app policies large; wants size=large, but the cluster type has size=huge`)
+	assert.Contains(t, lines(back), `-edge/till-app policies till`)
 	assert.Empty(t, lines(compare(t, before, before)))
 	assert.True(t, compare(t, before, before).Change.Empty())
 }
@@ -189,6 +189,31 @@ func TestValues(t *testing.T) {
 		`2 + NEW:  -> z >all`,
 		`1 ~ LEVEL: debug -> warn <all >all`,
 	}, values(compare(t, before, after)))
+}
+
+// TestSeveralPolicies: each of them has its own part in it.
+func TestSeveralPolicies(t *testing.T) {
+	t.Parallel()
+	fleet := []string{clusterType("edge", ""), workload("shop", "web: dev {size: small}")}
+	before := compile(t, "dev", append(slices.Clone(fleet), policy("a", "{}"), policy("b", "{}"))...)
+	after := compile(t, "dev", append(slices.Clone(fleet), policy("b", "{deploymentTargetSelector: {labelSelector: {matchLabels: {size: large}}}}"))...)
+	assert.Equal(t, []string{`-edge/shop-web policies a b; wants size=large, but the deployment target has size=small`}, lines(compare(t, before, after)))
+	gone := impact.State{Absent: true, Fleet: &model.Fleet{Environment: before.Fleet.Environment}, Tree: &render.Tree{}}
+	assert.Equal(t, []string{`-edge/shop-web environment a b`}, lines(compare(t, before, gone)))
+	assert.Equal(t, []string{`+edge/shop-web environment a b`}, lines(compare(t, gone, before)))
+}
+
+// TestWhatSetIt: of the ConfigMaps that make up a value, the one that changed is named first.
+func TestWhatSetIt(t *testing.T) {
+	t.Parallel()
+	fleet := []string{clusterType("edge", "region: west"), workload("shop", "web: dev {size: small}"), policy("everywhere", "{}")}
+	west := config("a-west", "region: west", "{LOGGING: 'level: info'}")
+	before := compile(t, "dev", append(slices.Clone(fleet), west, config("z-all", "", "{LOGGING: 'sink: a'}"))...)
+	after := compile(t, "dev", append(slices.Clone(fleet), west, config("z-all", "", "{LOGGING: 'sink: b'}"))...)
+	found := compare(t, before, after)
+	require.Len(t, found.Values, 1)
+	assert.Equal(t, "z-all", found.Values[0].Changes[0].After[0].Config.Name.Value)
+	assert.Equal(t, "a-west", found.Values[0].Changes[0].After[1].Config.Name.Value)
 }
 
 // TestEnvironments: what is called by the names of target and environment is the same in both.
@@ -208,6 +233,17 @@ func TestEnvironments(t *testing.T) {
 	}, lines(found))
 	assert.Equal(t, []string{`1 ~ LEVEL: debug -> info <all >all`}, values(found))
 	assert.Empty(t, lines(compare(t, stage, stage)))
+}
+
+// TestEnvironmentsInvent: what is the same in both is no difference, whatever names are in it; and a value is shown as it is.
+func TestEnvironmentsInvent(t *testing.T) {
+	t.Parallel()
+	fleet := []string{clusterType("edge", ""), workload("shop", "bench: dev {size: small}", "uat: stage {size: small}"), policy("everywhere", "{}")}
+	same := "MIRROR: https://registry.dev.example, NAMES: stage and dev, CACHE: shop-bench.internal"
+	dev := compile(t, "dev", append(slices.Clone(fleet), config("all", "", "{"+same+", URL: dev.example/v1}"))...)
+	stage := compile(t, "stage", append(slices.Clone(fleet), config("all", "", "{"+same+", URL: stage.example/v2}"))...)
+	assert.Equal(t, []string{`1 ~ URL: dev.example/v1 -> stage.example/v2 <all >all`}, values(compare(t, dev, stage)))
+	assert.Equal(t, []string{`1 ~ URL: stage.example/v2 -> dev.example/v1 <all >all`}, values(compare(t, stage, dev)))
 }
 
 // TestTargetsAreThoseOfTheAssignments: of any two states, what comes and goes is the difference of what was assigned, and
@@ -253,7 +289,7 @@ func TestTargetsAreThoseOfTheAssignments(t *testing.T) {
 				assert.True(t, had[name] && has[name], name)
 			}
 			if target.Cause != nil {
-				assert.Equal(t, target.Cause.Why == impact.WhyConditions, len(target.Cause.Misses) > 0, name)
+				assert.False(t, target.Cause.At.IsZero(), name)
 			}
 			delete(had, name)
 			delete(has, name)

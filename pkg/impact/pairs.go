@@ -2,6 +2,7 @@ package impact
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -77,27 +78,38 @@ func (p *pairs) otherName(t gitops.TargetChange) string {
 	return p.was[folder{t.ClusterType, t.Target}]
 }
 
-// translate returns the output of the first state with the names of the second.
-func (p *pairs) translate(before State) *render.Tree {
-	if p.before == p.after {
+// renamed returns the output of the first state with the folders of the second.
+func (p *pairs) renamed(before State) *render.Tree {
+	if len(p.counterparts) == 0 {
 		return before.Tree
 	}
-	translated := &render.Tree{Partial: before.Tree.Partial}
-	for _, f := range before.Tree.Files {
+	renamed := &render.Tree{Files: slices.Clone(before.Tree.Files), Partial: before.Tree.Partial}
+	for i, f := range renamed.Files {
 		if a := f.Assignment; a != nil {
-			was := a.Target.Name.Value
-			name := was
-			if counterpart, paired := p.counterparts[folder{a.ClusterType.Name.Value, was}]; paired {
-				name = counterpart
+			clusterType, was := a.ClusterType.Name.Value, a.Target.Name.Value
+			if name, paired := p.counterparts[folder{clusterType, was}]; paired {
+				renamed.Files[i].Path = path.Join(clusterType, name, path.Base(f.Path))
 			}
-			text := replaceWord(f.Content.String(), was, name)
-			f.Path = strings.Replace(f.Path, "/"+was+"/", "/"+name+"/", 1)
-			f.Content = render.NewText(replaceWord(text, p.before, p.after))
 		}
-		translated.Files = append(translated.Files, f)
 	}
-	slices.SortFunc(translated.Files, func(a, b render.File) int { return cmp.Compare(a.Path, b.Path) })
-	return translated
+	slices.SortFunc(renamed.Files, func(a, b render.File) int { return cmp.Compare(a.Path, b.Path) })
+	return renamed
+}
+
+// alike returns what gives a file of the first environment the names of the second; nil if they have the same.
+func (p *pairs) alike() gitops.Alike {
+	if p.before == p.after {
+		return nil
+	}
+	return func(name string, content []byte) []byte {
+		clusterType, rest, _ := strings.Cut(name, "/")
+		target, _, _ := strings.Cut(rest, "/")
+		text := string(content)
+		if was, paired := p.was[folder{clusterType, target}]; paired {
+			text = replaceWord(text, was, target)
+		}
+		return []byte(replaceWord(text, p.before, p.after))
+	}
 }
 
 // replaceWord replaces a name where it stands alone: "dev" in "team-dev", but not in "device".

@@ -3,6 +3,7 @@ package impact
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -18,14 +19,14 @@ type Values struct {
 // Value is what happens to a value.
 type Value struct {
 	gitops.ValueChange
-	// Before and After are what set the value on the targets, in order of place, each once; empty for what is no platform
-	// configuration, and where there is none.
+	// Before and After are what set the value on the targets, each once: what the other does not have goes first, else in
+	// order of place. They are empty for what is no platform configuration, and where there is none.
 	Before, After []render.Origin
 }
 
 // addValues finds the values that change, and what has set them.
-func (i *Impact) addValues(before, after State, p *pairs) {
-	changes, dropped := i.Change.Values(mostValues)
+func (i *Impact) addValues(before, after State, p *pairs, alike gitops.Alike) {
+	changes, dropped := i.Change.Values(mostValues, alike)
 	i.Dropped = dropped
 	if len(changes) == 0 {
 		return
@@ -42,6 +43,7 @@ func (i *Impact) addValues(before, after State, p *pairs) {
 					value.Before = append(value.Before, old.of(t.ClusterType, cmp.Or(p.otherName(t), t.Target), change.Key)...)
 				}
 				value.Before, value.After = once(value.Before), once(value.After)
+				value.Before, value.After = newFirst(value.Before, value.After), newFirst(value.After, value.Before)
 			}
 			values.Changes = append(values.Changes, value)
 		}
@@ -53,6 +55,25 @@ func (i *Impact) addValues(before, after State, p *pairs) {
 func once(origins []render.Origin) []render.Origin {
 	slices.SortFunc(origins, func(a, b render.Origin) int { return a.At.Compare(b.At) })
 	return slices.CompactFunc(origins, func(a, b render.Origin) bool { return a.At == b.At })
+}
+
+// newFirst puts those first that are not among the others: what changed.
+func newFirst(origins, others []render.Origin) []render.Origin {
+	known := func(o render.Origin) bool {
+		return slices.ContainsFunc(others, func(other render.Origin) bool {
+			return other.Config.Name.Value == o.Config.Name.Value && other.Text == o.Text
+		})
+	}
+	return slices.SortedStableFunc(slices.Values(origins), func(a, b render.Origin) int {
+		switch {
+		case known(a) == known(b):
+			return 0
+		case known(a):
+			return 1
+		default:
+			return -1
+		}
+	})
 }
 
 // sources tells what has set the values of a state.
@@ -72,8 +93,14 @@ func (s *sources) of(clusterType, target, key string) []render.Origin {
 	if t == nil || c == nil {
 		return nil
 	}
+	values := s.configurator.Configure(c, t)
+	stack := values.Stack(key)
+	if len(stack) == 0 { // a field of a map
+		key, _, _ = strings.Cut(key, ".")
+		stack = values.Stack(key)
+	}
 	var origins []render.Origin
-	for _, laid := range slices.Backward(s.configurator.Configure(c, t).Stack(key)) {
+	for _, laid := range slices.Backward(stack) {
 		origins = append(origins, laid.Origin)
 		if !laid.Merged {
 			break
