@@ -71,6 +71,7 @@ var house = []room{
 	}},
 	{dir: "pkg/gitops/gitopstest"},
 	{dir: "pkg/impact", pure: true},
+	{dir: "pkg/picture", pure: true, thirdParty: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "pkg/promote/baserepo", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
 	{dir: "pkg/promote", thirdParty: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "pkg/promote/fleet/told", pure: true},

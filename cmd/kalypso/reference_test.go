@@ -67,6 +67,7 @@ var otherRules = map[string]string{
 	"not-on-base":          "A commit that is to be promoted is not on the base branch. `--unmerged` promotes it all the same.",
 	"not-on-gitops-branch": "The commit that is to be checked is not on the GitOps branch of the environment.",
 	"older-commit":         "An environment has something newer than the commit, or something that the commit does not contain. `--rollback` takes it back on purpose.",
+	"report-file":          "The file of a report cannot be written.",
 	"post-deploy":          "The fleet has deployed a commit, and the post-deployment command did not end with code 0.",
 	"unsafe-edit":          "The file of a BaseRepo is written so that its commit cannot be changed without a doubt that something else changes. The hint says what to write by hand.",
 	"file-too-large":       "A file is larger than the limit for its repository (`--tenant-limit file-bytes=N`).",

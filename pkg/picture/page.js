@@ -1,0 +1,348 @@
+"use strict";
+// The page of a fleet. What the model says is set as text, never as HTML.
+(() => {
+  const fleet = JSON.parse(document.getElementById("index").textContent);
+  const ROW = 24, COLUMN = 26, HEAD = 176, SIDE = 250, WIDE = 110;
+  const $ = id => document.getElementById(id);
+  const state = { env: 0, other: -1, group: "", rows: [], columns: [], row: 0, column: 0, open: null };
+
+  // element makes an element with a class, text or children.
+  function element(tag, attributes, ...children) {
+    const e = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (name === "class") e.className = value;
+      else if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+      else e.setAttribute(name, value);
+    }
+    e.append(...children.filter(c => c !== null && c !== undefined));
+    return e;
+  }
+  const plural = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
+  const env = () => fleet.environments[state.env];
+
+  // assignments of an environment: for each cluster type a map of positions of targets to those of reasons.
+  const assigned = fleet.environments.map(e => e.on.map(list => {
+    const on = new Map();
+    for (let i = 0; i < list.length; i += 2) on.set(list[i], list[i + 1]);
+    return on;
+  }));
+  const byName = fleet.environments.map(e => ({
+    types: new Map(e.clusterTypes.map((c, i) => [c.n, i])), targets: new Map(e.targets.map((t, i) => [t.n, i])),
+  }));
+
+  // matches tells whether an object has every word of a search: in its name, workload or workspace, or as label=value.
+  function matches(object, words) {
+    return words.every(word => {
+      if (word.includes("=")) return (object.l || []).some(([k, v]) => (k + "=" + v).toLowerCase() === word || (k + "=" + v).toLowerCase().startsWith(word + ","));
+      return [object.n, object.w || "", object.s || "", ...(object.l || []).map(([, v]) => v)].some(text => text.toLowerCase().includes(word));
+    });
+  }
+  const words = id => $(id).value.toLowerCase().split(/\s+/).filter(w => w);
+
+  // A row is a target: its name, and its position in the environment and in the one that is compared with; -1 for none. A
+  // column is a list of cluster types in the same form.
+  function names(kind, find) {
+    const here = env()[kind], there = state.other < 0 ? [] : fleet.environments[state.other][kind];
+    const all = new Map();
+    here.forEach((o, i) => all.set(o.n, { n: o.n, o, here: i, there: -1 }));
+    there.forEach((o, i) => { if (all.has(o.n)) all.get(o.n).there = i; else all.set(o.n, { n: o.n, o, here: -1, there: i }); });
+    const wanted = words(find);
+    return [...all.values()].filter(x => matches(x.o, wanted)).sort((a, b) => a.n < b.n ? -1 : a.n > b.n ? 1 : 0);
+  }
+  function choose() {
+    const row = (state.rows[state.row] || {}).n, column = (state.columns[state.column] || {}).n;
+    state.rows = names("targets", "find-target");
+    const types = names("clusterTypes", "find-type");
+    if (!state.group) state.columns = types.map(t => ({ n: t.n, types: [t] }));
+    else {
+      const groups = new Map();
+      for (const t of types) {
+        const label = (t.o.l || []).find(([k]) => k === state.group);
+        const value = label ? label[1] : "";
+        if (!groups.has(value)) groups.set(value, { n: value, types: [] });
+        groups.get(value).types.push(t);
+      }
+      state.columns = [...groups.values()].sort((a, b) => a.n < b.n ? -1 : 1);
+      for (const g of state.columns) g.n = state.group + "=" + (g.n || "(none)") + " (" + g.types.length + ")";
+    }
+    state.row = Math.max(0, state.rows.findIndex(r => r.n === row)); // what was chosen stays so, if it is still there
+    state.column = Math.max(0, state.columns.findIndex(c => c.n === column));
+  }
+
+  // count says on how many cluster types of a column a target is, in both environments.
+  function count(row, column) {
+    let here = 0, there = 0, added = 0, removed = 0;
+    for (const t of column.types) {
+      const a = row.here >= 0 && t.here >= 0 && assigned[state.env][t.here].has(row.here);
+      const b = state.other >= 0 && row.there >= 0 && t.there >= 0 && assigned[state.other][t.there].has(row.there);
+      here += a; there += b; added += a && !b; removed += b && !a;
+    }
+    return { here, there, added, removed };
+  }
+
+  const width = () => state.group ? WIDE : COLUMN;
+  function place(e, x, y, w, h) {
+    e.style.left = x + "px"; e.style.top = y + "px"; e.style.width = w + "px"; e.style.height = h + "px";
+    return e;
+  }
+  // draw makes what can be seen of the grid, and nothing else.
+  function draw() {
+    const grid = $("grid"), w = width();
+    $("space").style.width = SIDE + state.columns.length * w + "px";
+    $("space").style.height = HEAD + state.rows.length * ROW + "px";
+    const firstRow = Math.max(0, Math.floor(grid.scrollTop / ROW)), lastRow = Math.min(state.rows.length, firstRow + Math.ceil(grid.clientHeight / ROW) + 1);
+    const firstColumn = Math.max(0, Math.floor(grid.scrollLeft / w)), lastColumn = Math.min(state.columns.length, firstColumn + Math.ceil(grid.clientWidth / w) + 1);
+    const view = document.createDocumentFragment();
+    const x = c => SIDE + c * w - grid.scrollLeft, y = r => HEAD + r * ROW - grid.scrollTop;
+    for (let r = firstRow; r < lastRow; r++) for (let c = firstColumn; c < lastColumn; c++) view.append(cell(r, c, x(c), y(r), w));
+    for (let c = firstColumn; c < lastColumn; c++) {
+      const e = element("div", { class: "type" + (c === state.column ? " here" : ""), role: "columnheader", title: state.columns[c].n, "data-c": c }, element("span", {}, state.columns[c].n));
+      view.append(place(e, x(c), 0, w, HEAD));
+    }
+    for (let r = firstRow; r < lastRow; r++) {
+      const e = element("div", { class: "target" + (r === state.row ? " here" : ""), role: "rowheader", title: state.rows[r].n, "data-r": r }, state.rows[r].n);
+      view.append(place(e, 0, y(r), SIDE, ROW));
+    }
+    view.append(place(element("div", { class: "corner" }, plural(state.rows.length, "target"), element("br"), plural(state.columns.length, state.group ? "group" : "cluster type")), 0, 0, SIDE, HEAD));
+    $("view").replaceChildren(view);
+  }
+  function cell(r, c, left, top, w) {
+    const row = state.rows[r], column = state.columns[c], n = count(row, column);
+    let text = "", kind = "cell";
+    if (state.group) text = n.here ? (n.here === column.types.length ? "all " + n.here : n.here + " of " + column.types.length) : "";
+    else text = n.here ? "●" : "";
+    if (n.here) kind += " on";
+    if (state.other >= 0 && n.added) { kind += " added"; text = state.group ? text + " +" + n.added : "+"; }
+    if (state.other >= 0 && n.removed) { kind += " removed"; text = state.group ? text + " −" + n.removed : "−"; }
+    if (r === state.row && c === state.column) kind += " here";
+    const said = row.n + " on " + column.n + ": " + (n.added && state.other >= 0 ? "only here" : n.removed ? "only there" : n.here ? "scheduled" : "not scheduled");
+    return place(element("div", { class: kind, role: "gridcell", title: said, "data-r": r, "data-c": c }, text), left, top, w, ROW);
+  }
+  let drawing = false;
+  function redraw() {
+    if (drawing) return;
+    drawing = true;
+    requestAnimationFrame(() => { drawing = false; draw(); });
+  }
+  // reveal scrolls so that the chosen cell can be seen.
+  function reveal() {
+    const grid = $("grid"), w = width(), top = state.row * ROW, left = state.column * w;
+    if (top < grid.scrollTop) grid.scrollTop = top;
+    if (top + ROW > grid.scrollTop + grid.clientHeight - HEAD) grid.scrollTop = top + ROW - grid.clientHeight + HEAD;
+    if (left < grid.scrollLeft) grid.scrollLeft = left;
+    if (left + w > grid.scrollLeft + grid.clientWidth - SIDE) grid.scrollLeft = left + w - grid.clientWidth + SIDE;
+  }
+
+  // unpack reads a compressed block, once.
+  const unpacked = new Map();
+  function unpack(id) {
+    if (!unpacked.has(id)) {
+      const packed = Uint8Array.from(atob($(id).textContent), s => s.charCodeAt(0));
+      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+      unpacked.set(id, new Response(stream).json());
+    }
+    return unpacked.get(id);
+  }
+  // contentOf returns what a target gets on a cluster type: its files, and its values with what was laid over what.
+  async function contentOf(e, c, name) {
+    const [content, table] = await Promise.all([unpack("on-" + e + "-" + c), unpack("table-" + e)]);
+    const own = content.targets[name];
+    const values = content.configs[own.config].map(value => {
+      const stack = value.o.map((n, i) => ({ ...table.entries[n], m: (value.m || []).includes(i) }));
+      return { k: stack[0].k, v: value.v === undefined ? stack[stack.length - 1].v : value.v, o: stack };
+    });
+    return { files: own.files || [], values };
+  }
+
+  const at = text => text ? element("div", { class: "at" }, text) : null;
+  function labels(o) {
+    return element("dd", {}, (o.l || []).map(([k, v]) => k + "=" + v).join(", ") || "none");
+  }
+  function facts(title, o) {
+    return element("div", {}, element("h3", {}, title + " " + o.n), element("dl", {},
+      ...(o.w ? [element("dt", {}, "workload"), element("dd", {}, o.w)] : []), ...(o.s ? [element("dt", {}, "workspace"), element("dd", {}, o.s)] : []),
+      element("dt", {}, "labels"), labels(o), ...(o.at ? [element("dt", {}, "written at"), element("dd", { class: "at" }, o.at)] : [])));
+  }
+  function show(title, ...parts) {
+    const detail = $("detail");
+    detail.replaceChildren(element("button", { class: "close", onclick: close, "aria-label": "Close" }, "✕"), element("h2", {}, title), ...parts);
+    detail.hidden = false;
+    detail.scrollTop = 0;
+    reveal(); // the grid has got narrower
+    redraw();
+  }
+  function hide() {
+    $("detail").hidden = true;
+    state.open = null;
+  }
+  function close() {
+    hide();
+    $("grid").focus();
+    redraw();
+  }
+  function command(text) { return element("pre", {}, text); }
+
+  // openCell shows why a target is on a cluster type, and what it gets there.
+  async function openCell(r, c) {
+    const row = state.rows[r], column = state.columns[c];
+    if (!row || !column) return;
+    if (column.types.length !== 1 || state.group) return openGroup(row, column);
+    const type = column.types[0], title = row.n + " on " + type.n;
+    const mine = state.open = {};
+    const sides = [];
+    for (const [e, target, on] of [[state.env, row.here, type.here], [state.other, row.there, type.there]]) {
+      if (e < 0) continue;
+      const reason = target >= 0 && on >= 0 ? assigned[e][on].get(target) : undefined;
+      sides.push({ e: fleet.environments[e], reason, own: reason === undefined ? null : await contentOf(e, on, row.n) });
+    }
+    if (state.open !== mine) return; // something else was opened meanwhile
+    const parts = [];
+    for (const s of sides) {
+      const where = sides.length > 1 ? " in " + s.e.name : "";
+      if (s.reason === undefined) {
+        parts.push(element("p", {}, "Not scheduled" + where + ". This says why:"), command("kalypso explain target " + row.n + " --env " + s.e.name + " --cluster-type " + type.n));
+        continue;
+      }
+      parts.push(element("h3", {}, "Scheduled" + where + " by"), element("ul", {}, ...s.e.reasons[s.reason].map(p => element("li", {}, "policy " + p.n, at(p.at)))));
+    }
+    const there = sides.filter(s => s.own);
+    if (there.length) parts.push(configuration(there), ...there.map(s => manifests(s, there.length > 1)));
+    parts.push(facts("Deployment target", row.o), facts("Cluster type", type.o));
+    show(title, ...parts);
+  }
+  // configuration is a table of the values, of one environment or of two beside each other.
+  function configuration(sides) {
+    const entries = sides.map(s => new Map(s.own.values.map(entry => [entry.k, entry])));
+    const keys = [...new Set(entries.flatMap(m => [...m.keys()]))].sort();
+    if (!keys.length) return element("p", {}, "No configuration.");
+    const rows = keys.map(k => {
+      const values = entries.map(m => m.get(k));
+      const differs = values.length > 1 && (values[0] && values[0].v) !== (values[1] && values[1].v);
+      return element("tr", { class: differs ? "warning" : "" }, element("td", {}, k, differs ? " ≠" : ""), ...values.map(v => element("td", {}, v ? value(v) : element("span", { class: "notice" }, "none"))));
+    });
+    return element("div", {}, element("h3", {}, "Configuration"), element("table", {},
+      element("thead", {}, element("tr", {}, element("th", {}, "key"), ...sides.map(s => element("th", {}, sides.length > 1 ? s.e.name : "value")))), element("tbody", {}, ...rows)));
+  }
+  function value(entry) {
+    const top = entry.o[entry.o.length - 1];
+    const long = entry.v.length > 60 || entry.v.trimEnd().includes("\n");
+    return element("details", {}, element("summary", {}, element("code", {}, long ? entry.v.split("\n")[0].slice(0, 60) + " …" : entry.v || '""'), " ", element("span", { class: "notice" }, "from " + top.n + (entry.o.length > 1 ? (top.m ? ", merged" : ", over " + (entry.o.length - 1)) : ""))),
+      long ? element("pre", {}, entry.v) : null, ...entry.o.slice().reverse().map((o, i) => element("div", {}, (i === 0 ? "from " : o === entry.o[0] && !top.m ? "instead of " : "over ") + o.n + (o.m ? ", merged" : ""), at(o.at), i > 0 || o.m ? element("pre", {}, o.v) : null)));
+  }
+  function manifests(side, named) {
+    return element("div", {}, element("h3", {}, "Manifests" + (named ? " in " + side.e.name : "")), ...(side.own.files.length ? side.own.files.map(([name, text]) => element("details", {}, element("summary", {}, name), element("pre", {}, text))) : [element("p", {}, fleet.manifests ? "They were not rendered." : "They are too many for this page. This writes them to a folder:"), fleet.manifests ? null : command("kalypso render --env " + side.e.name + " --output-dir out")]));
+  }
+  function openGroup(row, column) {
+    state.open = {};
+    const on = column.types.filter(t => row.here >= 0 && t.here >= 0 && assigned[state.env][t.here].has(row.here));
+    const off = column.types.filter(t => !on.includes(t));
+    const list = types => element("ul", {}, ...types.map(t => element("li", {}, element("button", { onclick: () => goTo(row.n, t.n) }, t.n))));
+    show(row.n + " on " + column.n, element("h3", {}, "Scheduled on " + on.length), list(on), element("h3", {}, "Not on " + off.length), list(off), facts("Deployment target", row.o));
+  }
+  // goTo shows one cell, whatever is grouped.
+  function goTo(target, type) {
+    $("group").value = state.group = "";
+    $("find-type").value = ""; $("find-target").value = "";
+    choose();
+    state.row = Math.max(0, state.rows.findIndex(r => r.n === target));
+    state.column = Math.max(0, state.columns.findIndex(c => c.n === type));
+    summarize(); reveal(); redraw();
+    openCell(state.row, state.column);
+  }
+  function openTarget(r) {
+    const row = state.rows[r], on = [];
+    state.open = {};
+    env().clusterTypes.forEach((t, i) => { if (row.here >= 0 && assigned[state.env][i].has(row.here)) on.push(t); });
+    show(row.n, facts("Deployment target", row.o), element("h3", {}, "On " + plural(on.length, "cluster type")), element("ul", {}, ...on.map(t => element("li", {}, element("button", { onclick: () => goTo(row.n, t.n) }, t.n)))),
+      element("p", {}, "Why it is not on others:"), command("kalypso explain target " + row.n + " --env " + env().name));
+  }
+  function openType(c) {
+    const column = state.columns[c];
+    if (state.group || column.types[0].here < 0) return;
+    const i = column.types[0].here, on = [...assigned[state.env][i].keys()].sort((a, b) => a - b).map(t => env().targets[t]);
+    state.open = {};
+    show(column.n, facts("Cluster type", column.types[0].o), element("h3", {}, plural(on.length, "target")), element("ul", {}, ...on.map(t => element("li", {}, element("button", { onclick: () => goTo(t.n, column.n) }, t.n)))));
+  }
+
+  function summarize() {
+    const e = env(), all = e.on.reduce((n, list) => n + list.length / 2, 0);
+    let text = plural(e.targets.length, "target") + " of " + plural(new Set(e.targets.map(t => t.w).filter(w => w)).size, "workload") + ", " + plural(e.clusterTypes.length, "cluster type") + ", " + plural(all, "assignment");
+    if (state.other >= 0) {
+      let added = 0, removed = 0;
+      for (const row of state.rows) for (const column of state.columns) { const n = count(row, column); added += n.added; removed += n.removed; }
+      text += ". Of what is shown, only in " + e.name + ": +" + added + ", only in " + fleet.environments[state.other].name + ": −" + removed;
+    }
+    if (state.rows.length !== e.targets.length || (!state.group && state.columns.length !== e.clusterTypes.length)) text += ". Shown: " + plural(state.rows.length, "target") + ", " + plural(state.columns.length, state.group ? "group" : "cluster type");
+    $("summary").textContent = text;
+    $("foot").textContent = "kalypso " + fleet.version + (e.promoted ? " · " + e.name + " has commit " + e.promoted.slice(0, 12) : "") + " · arrows and Enter in the grid, / to search, Esc to close";
+  }
+  function problems() {
+    const list = env().diagnostics.filter(d => d.severity !== "notice"), box = $("problems"), errors = list.filter(d => d.severity === "error").length;
+    box.hidden = !list.length;
+    if (!list.length) return;
+    box.open = errors > 0;
+    const counts = [[errors, "error"], [list.length - errors, "warning"]].filter(([n]) => n).map(([n, noun]) => plural(n, noun)).join(", ");
+    box.replaceChildren(element("summary", { class: errors ? "error" : "warning" }, counts), element("ul", {}, ...list.slice(0, 500).map(d =>
+      element("li", {}, element("span", { class: d.severity }, d.severity + ": "), d.message + " [" + d.rule + "]", d.hint ? element("div", { class: "notice" }, d.hint) : null, at(d.at))), ...(list.length > 500 ? [element("li", {}, "and " + (list.length - 500) + " more")] : [])));
+  }
+  function update() { choose(); summarize(); redraw(); }
+  function select(i) {
+    state.env = i;
+    if (state.other === i) { state.other = -1; }
+    [...$("tabs").children].forEach((tab, n) => { tab.setAttribute("aria-selected", n === i); tab.tabIndex = n === i ? 0 : -1; });
+    const keys = new Set(env().clusterTypes.flatMap(c => (c.l || []).map(([k]) => k)));
+    if (!keys.has(state.group)) state.group = "";
+    $("group").replaceChildren(element("option", { value: "" }, "(nothing)"), ...[...keys].sort().map(k => element("option", { value: k }, k)));
+    $("group").value = state.group;
+    $("compare").replaceChildren(element("option", { value: "-1" }, "(nothing)"), ...fleet.environments.map((e, n) => n === i ? null : element("option", { value: n }, e.name)).filter(o => o));
+    $("compare").value = state.other;
+    hide(); problems(); update();
+  }
+  // printout lists everything for paper.
+  function printout() {
+    const e = env();
+    $("print").replaceChildren(...e.clusterTypes.map((c, i) => element("div", {}, element("h2", {}, c.n), element("p", { class: "at" }, (c.l || []).map(([k, v]) => k + "=" + v).join(", ")),
+      element("p", {}, [...assigned[state.env][i].keys()].sort((a, b) => a - b).map(t => e.targets[t].n).join(", ") || "nothing"))));
+  }
+
+  fleet.environments.forEach((e, i) => $("tabs").append(element("button", { role: "tab", class: e.diagnostics.some(d => d.severity === "error") ? "bad" : "", onclick: () => select(i) }, e.name)));
+  $("tabs").addEventListener("keydown", event => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = (state.env + step + fleet.environments.length) % fleet.environments.length;
+    select(next); $("tabs").children[next].focus();
+  });
+  for (const id of ["find-target", "find-type"]) $(id).addEventListener("input", () => { $("grid").scrollTop = $("grid").scrollLeft = 0; update(); });
+  $("group").addEventListener("change", () => { state.group = $("group").value; $("grid").scrollLeft = 0; hide(); update(); });
+  $("compare").addEventListener("change", () => { state.other = Number($("compare").value); hide(); update(); });
+  const grid = $("grid");
+  grid.addEventListener("scroll", redraw);
+  new ResizeObserver(redraw).observe(grid);
+  grid.addEventListener("click", event => {
+    const e = event.target.closest("[data-r],[data-c]");
+    if (!e) return;
+    if (e.dataset.r !== undefined) state.row = Number(e.dataset.r);
+    if (e.dataset.c !== undefined) state.column = Number(e.dataset.c);
+    redraw();
+    if (e.dataset.c === undefined) openTarget(state.row); else if (e.dataset.r === undefined) openType(state.column); else openCell(state.row, state.column);
+  });
+  grid.addEventListener("keydown", event => {
+    const page = Math.max(1, Math.floor((grid.clientHeight - HEAD) / ROW) - 1);
+    const move = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [page, 0], PageUp: [-page, 0], Home: [0, -1e9], End: [0, 1e9] }[event.key];
+    if (event.key === "Enter" || event.key === " ") openCell(state.row, state.column);
+    else if (move) {
+      state.row = Math.min(Math.max(0, state.row + move[0]), Math.max(0, state.rows.length - 1));
+      state.column = Math.min(Math.max(0, state.column + move[1]), Math.max(0, state.columns.length - 1));
+      reveal(); redraw();
+      const row = state.rows[state.row], column = state.columns[state.column];
+      if (row && column) grid.setAttribute("aria-description", row.n + " on " + column.n + (count(row, column).here ? ": scheduled" : ": not scheduled"));
+    } else return;
+    event.preventDefault();
+  });
+  document.addEventListener("keydown", event => {
+    if (event.key === "/" && !/^(INPUT|SELECT)$/.test(document.activeElement.tagName)) { $("find-target").focus(); event.preventDefault(); }
+    if (event.key === "Escape" && !$("detail").hidden) close();
+  });
+  addEventListener("beforeprint", printout);
+  if (fleet.environments.length) select(0); else $("summary").textContent = "There is no environment.";
+})();
