@@ -57,6 +57,10 @@ bench-publish: ## publish a large output to a git server on loopback, beside git
 microbench: ## run the benchmarks that match BENCH (all)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: browser
+browser: ## try what kalypso report makes in a headless Chromium
+	@hack/browser.sh
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities (needs the network)
 	$(TOOL) govulncheck ./...

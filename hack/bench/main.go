@@ -35,6 +35,8 @@ type options struct {
 	// publish measures publishing, rounds times.
 	publish bool
 	rounds  int
+	// folders is where the first of the sizes is written to, and nothing measured; empty to measure.
+	folders string
 	// only names a kind of output that is published; empty for all.
 	only string
 }
@@ -50,6 +52,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	dir := flags.String("dir", "", "the `folder` for temporary files, on the file system to measure (default: the system's)")
 	publish := flags.Bool("publish", false, "measure publishing to a git server on loopback")
 	rounds := flags.Int("rounds", usualRounds, "how `often` each way of publishing is measured")
+	folders := flags.String("folders", "", "write the first of the sizes to this `folder`, and measure nothing")
 	only := flags.String("only", "", "publish just `what`: "+syntheticOutput+" or "+fleetOutput)
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -63,7 +66,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if flags.NArg() > 0 {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	o := options{dir: *dir, publish: *publish, rounds: *rounds, only: *only}
+	o := options{dir: *dir, publish: *publish, rounds: *rounds, only: *only, folders: *folders}
 	for name := range strings.SplitSeq(*names, ",") {
 		size, err := fleettest.Named(name)
 		if err != nil {
@@ -89,6 +92,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	if err != nil {
 		return err
+	}
+	if options.folders != "" {
+		return os.CopyFS(options.folders, fleettest.Generate(options.sizes[0]).Folders())
 	}
 	dir, err := os.MkdirTemp(options.dir, "kalypso-bench-")
 	if err != nil {
