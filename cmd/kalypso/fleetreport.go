@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -41,6 +42,9 @@ func runReport(ctx context.Context, e *edges, opts *fleetFlags, file string) err
 	}
 	ctx, cancel := opts.limited(ctx)
 	defer cancel()
+	if err := checkReportFile(file); err != nil {
+		return err
+	}
 	session, err := opts.start(ctx, e, true)
 	if err != nil {
 		return err
@@ -50,38 +54,61 @@ func runReport(ctx context.Context, e *edges, opts *fleetFlags, file string) err
 		session.compile(ctx, environment, nil)
 	}
 	session.begin("writing " + file)
+	without := "the report has them"
 	if ctx.Err() == nil {
 		if err := session.writeReport(ctx, file); err != nil && ctx.Err() == nil {
-			session.diags.Error(ruleReportFile, diag.Place{}, err.Error())
+			session.diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, withoutPath(err)))
+			without = "there is no report"
 		}
 	}
 	if ctx.Err() != nil {
 		return session.stopped(ctx)
 	}
-	return session.finish("the report has them")
+	return session.finish(without)
 }
 
-// writeReport writes the file as a whole or not at all.
-func (s *session) writeReport(ctx context.Context, file string) error {
-	temporary, err := os.CreateTemp(filepath.Dir(file), ".kalypso-report-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, withoutPath(err))
+// checkReportFile refuses what cannot be written, before anything is compiled.
+func checkReportFile(file string) error {
+	if file == "" || file == "-" {
+		return usageError("FILE %q: name the file to write, such as fleet.html", file)
 	}
-	defer func() { _ = os.Remove(temporary.Name()) }() // of no effect once it has its name
-	err = picture.Write(ctx, temporary, s.version, s.pictured())
-	if closed := temporary.Close(); err == nil {
-		err = closed
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return usageError("FILE %s: it is a folder", file)
 	}
-	if err == nil {
-		err = os.Chmod(temporary.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return usageError("FILE %s: there is no folder %s", file, filepath.Dir(file))
 	}
 	return nil
+}
+
+// writeReport writes the file as a whole or not at all. A link stays one, and what is no regular file, such as a pipe, is
+// written to.
+func (s *session) writeReport(ctx context.Context, file string) error {
+	mode := os.FileMode(0o666) // less what the umask takes
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
+	if info, err := os.Stat(file); err == nil {
+		if !info.Mode().IsRegular() {
+			return s.writeInto(ctx, file, os.O_WRONLY, 0)
+		}
+		mode = info.Mode().Perm()
+	}
+	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
+	defer func() { _ = os.Remove(temporary) }() // of no effect once it has its name
+	if err := s.writeInto(ctx, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+		return err
+	}
+	return os.Rename(temporary, file)
+}
+
+func (s *session) writeInto(ctx context.Context, name string, flags int, mode os.FileMode) error {
+	file, err := os.OpenFile(name, flags, mode)
+	if err != nil {
+		return err
+	}
+	err = picture.Write(ctx, file, s.version, s.pictured())
+	return cmp.Or(err, file.Close())
 }
 
 // pictured are the environments as the report shows them.

@@ -232,6 +232,8 @@ func TestEnvironments(t *testing.T) {
 		`-edge/till-two deployment-target everywhere`,
 	}, lines(found))
 	assert.Equal(t, []string{`1 ~ LEVEL: debug -> info <all >all`}, values(found))
+	assert.Equal(t, []impact.Counterpart{{ClusterType: "edge", Target: "shop-bench", Other: "shop-uat"}}, impact.Counterparts(dev, stage))
+	assert.Empty(t, impact.Counterparts(dev, dev))
 	assert.Empty(t, lines(compare(t, stage, stage)))
 }
 

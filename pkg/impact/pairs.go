@@ -44,6 +44,21 @@ func newPairs(before, after State) *pairs {
 	return p
 }
 
+// Counterpart is a target of one environment, and what it is compared with in another, where that has another name.
+type Counterpart struct{ ClusterType, Target, Other string }
+
+// Counterparts are the targets of two environments that Compare takes for each other, in order of cluster type and target.
+func Counterparts(before, after State) []Counterpart {
+	var all []Counterpart
+	for at, other := range newPairs(before, after).counterparts {
+		all = append(all, Counterpart{at.clusterType, at.target, other})
+	}
+	slices.SortFunc(all, func(a, b Counterpart) int {
+		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.Target, b.Target))
+	})
+	return all
+}
+
 func foldersOf(assignments []schedule.Assignment) map[folder]bool {
 	folders := make(map[folder]bool, len(assignments))
 	for _, a := range assignments {

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -16,10 +18,44 @@ type index struct {
 	// Manifests says that they are in the page.
 	Manifests    bool               `json:"manifests"`
 	Environments []environmentIndex `json:"environments"`
+	// Pairs are the targets of two environments that diff takes for each other although their names differ.
+	Pairs []pairIndex `json:"pairs"`
+}
+
+// pairIndex has for two environments, by position, lists of a cluster type, a target of the one and a target of the other,
+// all by name.
+type pairIndex struct {
+	One   int         `json:"one"`
+	Other int         `json:"other"`
+	Names [][3]string `json:"names"`
+}
+
+// pairsOf finds the counterparts in each two environments that could be read.
+func pairsOf(environments []Environment) []pairIndex {
+	all := []pairIndex{}
+	for i, one := range environments {
+		for j, other := range environments[:i] {
+			if one.Fleet == nil || other.Fleet == nil {
+				continue
+			}
+			pair := pairIndex{One: i, Other: j, Names: [][3]string{}}
+			for _, c := range impact.Counterparts(stateOf(one), stateOf(other)) {
+				pair.Names = append(pair.Names, [3]string{c.ClusterType, c.Target, c.Other})
+			}
+			all = append(all, pair)
+		}
+	}
+	return all
+}
+
+func stateOf(e Environment) impact.State {
+	return impact.State{Fleet: e.Fleet, Assignments: e.Assignments, Tree: e.Tree}
 }
 
 type environmentIndex struct {
-	Name         string        `json:"name"`
+	Name string `json:"name"`
+	// Read says that it could be.
+	Read         bool          `json:"read"`
 	Promoted     string        `json:"promoted,omitempty"`
 	ClusterTypes []objectIndex `json:"clusterTypes"`
 	Targets      []objectIndex `json:"targets"`
@@ -50,14 +86,20 @@ type diagnosticIndex struct {
 	Message  string        `json:"message"`
 	Hint     string        `json:"hint,omitempty"`
 	At       string        `json:"at,omitempty"`
+	// Related are lines about other places.
+	Related []string `json:"related,omitempty"`
 }
 
 func newEnvironmentIndex(e Environment) environmentIndex {
 	x := environmentIndex{
-		Name: e.Name, ClusterTypes: []objectIndex{}, Targets: []objectIndex{}, Reasons: [][]policyIndex{}, On: [][]int{}, Diagnostics: []diagnosticIndex{},
+		Name: e.Name, Read: e.Fleet != nil, ClusterTypes: []objectIndex{}, Targets: []objectIndex{}, Reasons: [][]policyIndex{}, On: [][]int{}, Diagnostics: []diagnosticIndex{},
 	}
 	for _, d := range e.Diags.Sorted() {
-		x.Diagnostics = append(x.Diagnostics, diagnosticIndex{d.Severity, d.Rule, d.Message, d.Hint, d.At.String()})
+		shown := diagnosticIndex{Severity: d.Severity, Rule: d.Rule, Message: d.Message, Hint: d.Hint, At: d.At.String()}
+		for _, related := range d.Related {
+			shown.Related = append(shown.Related, strings.TrimPrefix(related.At.String()+": "+related.Message, ": "))
+		}
+		x.Diagnostics = append(x.Diagnostics, shown)
 	}
 	if e.Fleet == nil {
 		return x

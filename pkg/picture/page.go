@@ -45,7 +45,7 @@ var script string
 // Write writes the page. version is that of kalypso. The error is that of w, or of ctx.
 func Write(ctx context.Context, w io.Writer, version string, environments []Environment) error {
 	manifests := sizeOf(environments) <= maxManifests
-	index := index{Version: version, Manifests: manifests, Environments: make([]environmentIndex, len(environments))}
+	index := index{Version: version, Manifests: manifests, Environments: make([]environmentIndex, len(environments)), Pairs: pairsOf(environments)}
 	var blocks []block
 	for i, e := range environments {
 		index.Environments[i] = newEnvironmentIndex(e)

@@ -33,7 +33,7 @@
   // matches tells whether an object has every word of a search: in its name, workload or workspace, or as label=value.
   function matches(object, words) {
     return words.every(word => {
-      if (word.includes("=")) return (object.l || []).some(([k, v]) => (k + "=" + v).toLowerCase() === word || (k + "=" + v).toLowerCase().startsWith(word + ","));
+      if (word.includes("=")) return (object.l || []).some(([k, v]) => (k + "=" + v).toLowerCase().startsWith(word));
       return [object.n, object.w || "", object.s || "", ...(object.l || []).map(([, v]) => v)].some(text => text.toLowerCase().includes(word));
     });
   }
@@ -69,15 +69,32 @@
     state.column = Math.max(0, state.columns.findIndex(c => c.n === column));
   }
 
+  // paired tells what a target on a cluster type is compared with in the other environment, if that has another name.
+  let partners = new Map();
+  function pair() {
+    partners = new Map();
+    for (const p of fleet.pairs) {
+      const forward = p.one === state.env && p.other === state.other, back = p.one === state.other && p.other === state.env;
+      for (const [type, one, other] of forward || back ? p.names : []) {
+        const [here, there] = forward ? [one, other] : [other, one];
+        partners.set("here\n" + type + "\n" + here, there);
+        partners.set("there\n" + type + "\n" + there, here);
+      }
+    }
+  }
+  const partner = (side, type, target) => partners.get(side + "\n" + type.n + "\n" + target.n);
+
   // count says on how many cluster types of a column a target is, in both environments.
   function count(row, column) {
-    let here = 0, there = 0, added = 0, removed = 0;
+    let here = 0, there = 0, added = 0, removed = 0, paired = 0;
     for (const t of column.types) {
       const a = row.here >= 0 && t.here >= 0 && assigned[state.env][t.here].has(row.here);
       const b = state.other >= 0 && row.there >= 0 && t.there >= 0 && assigned[state.other][t.there].has(row.there);
-      here += a; there += b; added += a && !b; removed += b && !a;
+      here += a; there += b;
+      if (a && !b) { if (partner("here", t, row)) paired++; else added++; }
+      if (b && !a) { if (partner("there", t, row)) paired++; else removed++; }
     }
-    return { here, there, added, removed };
+    return { here, there, added, removed, paired };
   }
 
   const width = () => state.group ? WIDE : COLUMN;
@@ -109,13 +126,16 @@
   function cell(r, c, left, top, w) {
     const row = state.rows[r], column = state.columns[c], n = count(row, column);
     let text = "", kind = "cell";
-    if (state.group) text = n.here ? (n.here === column.types.length ? "all " + n.here : n.here + " of " + column.types.length) : "";
+    const known = column.types.filter(t => t.here >= 0).length;
+    if (state.group) text = n.here ? (n.here === known ? "all " + n.here : n.here + " of " + known) : "";
     else text = n.here ? "●" : "";
+    if (n.paired) text = state.group ? text + " ≈" + n.paired : "≈";
     if (n.here) kind += " on";
     if (state.other >= 0 && n.added) { kind += " added"; text = state.group ? text + " +" + n.added : "+"; }
     if (state.other >= 0 && n.removed) { kind += " removed"; text = state.group ? text + " −" + n.removed : "−"; }
     if (r === state.row && c === state.column) kind += " here";
-    const said = row.n + " on " + column.n + ": " + (n.added && state.other >= 0 ? "only here" : n.removed ? "only there" : n.here ? "scheduled" : "not scheduled");
+    const one = column.types[0], counterpart = n.paired && !state.group ? partner(n.here ? "here" : "there", one, row) : "";
+    const said = row.n + " on " + column.n + ": " + (state.group ? text || "not scheduled" : counterpart ? "compared with " + counterpart : n.added && state.other >= 0 ? "only in " + env().name : n.removed ? "only in " + fleet.environments[state.other].name : n.here ? "scheduled" : "not scheduled");
     return place(element("div", { class: kind, role: "gridcell", title: said, "data-r": r, "data-c": c }, text), left, top, w, ROW);
   }
   let drawing = false;
@@ -190,20 +210,27 @@
     const type = column.types[0], title = row.n + " on " + type.n;
     const mine = state.open = {};
     const sides = [];
-    for (const [e, target, on] of [[state.env, row.here, type.here], [state.other, row.there, type.there]]) {
+    const mineName = row.here >= 0 && type.here >= 0 && assigned[state.env][type.here].has(row.here) ? row.n : partner("there", type, row) || row.n;
+    const otherName = partner("here", type, { n: mineName }) || mineName;
+    for (const [e, name, on] of [[state.env, mineName, type.here], [state.other, otherName, type.there]]) {
       if (e < 0) continue;
+      const found = byName[e].targets.get(name), target = found === undefined ? -1 : found;
       const reason = target >= 0 && on >= 0 ? assigned[e][on].get(target) : undefined;
-      sides.push({ e: fleet.environments[e], reason, own: reason === undefined ? null : await contentOf(e, on, row.n) });
+      sides.push({ e: fleet.environments[e], reason, name, target, on, own: reason === undefined ? null : await contentOf(e, on, name) });
     }
     if (state.open !== mine) return; // something else was opened meanwhile
     const parts = [];
     for (const s of sides) {
       const where = sides.length > 1 ? " in " + s.e.name : "";
       if (s.reason === undefined) {
+        if (s.target < 0 || s.on < 0) {
+          parts.push(element("p", {}, s.e.name + " has no such " + (s.target < 0 ? "deployment target." : "cluster type.")));
+          continue;
+        }
         parts.push(element("p", {}, "Not scheduled" + where + ". This says why:"), command("kalypso explain target " + row.n + " --env " + s.e.name + " --cluster-type " + type.n));
         continue;
       }
-      parts.push(element("h3", {}, "Scheduled" + where + " by"), element("ul", {}, ...s.e.reasons[s.reason].map(p => element("li", {}, "policy " + p.n, at(p.at)))));
+      parts.push(element("h3", {}, "Scheduled" + where + (s.name === row.n ? "" : " as " + s.name) + " by"), element("ul", {}, ...s.e.reasons[s.reason].map(p => element("li", {}, "policy " + p.n, at(p.at)))));
     }
     const there = sides.filter(s => s.own);
     if (there.length) parts.push(configuration(there), ...there.map(s => manifests(s, there.length > 1)));
@@ -237,7 +264,10 @@
     const on = column.types.filter(t => row.here >= 0 && t.here >= 0 && assigned[state.env][t.here].has(row.here));
     const off = column.types.filter(t => !on.includes(t));
     const list = types => element("ul", {}, ...types.map(t => element("li", {}, element("button", { onclick: () => goTo(row.n, t.n) }, t.n))));
-    show(row.n + " on " + column.n, element("h3", {}, "Scheduled on " + on.length), list(on), element("h3", {}, "Not on " + off.length), list(off), facts("Deployment target", row.o));
+    const there = t => state.other >= 0 && row.there >= 0 && t.there >= 0 && assigned[state.other][t.there].has(row.there);
+    const others = state.other < 0 ? [] : off.filter(there);
+    show(row.n + " on " + column.n, element("h3", {}, "Scheduled on " + on.length), list(on), ...(others.length ? [element("h3", {}, "Only in " + fleet.environments[state.other].name + ", on " + others.length), list(others)] : []),
+      element("h3", {}, "Not on " + off.filter(t => !there(t)).length), list(off.filter(t => !there(t))), facts("Deployment target", row.o));
   }
   // goTo shows one cell, whatever is grouped.
   function goTo(target, type) {
@@ -247,12 +277,14 @@
     state.row = Math.max(0, state.rows.findIndex(r => r.n === target));
     state.column = Math.max(0, state.columns.findIndex(c => c.n === type));
     summarize(); reveal(); redraw();
+    $("grid").focus(); // the button that was pressed is gone
     openCell(state.row, state.column);
   }
   function openTarget(r) {
     const row = state.rows[r], on = [];
     state.open = {};
     env().clusterTypes.forEach((t, i) => { if (row.here >= 0 && assigned[state.env][i].has(row.here)) on.push(t); });
+    if (row.here < 0) return show(row.n, element("p", {}, env().name + " has no such deployment target."), facts("In " + fleet.environments[state.other].name + ": deployment target", row.o));
     show(row.n, facts("Deployment target", row.o), element("h3", {}, "On " + plural(on.length, "cluster type")), element("ul", {}, ...on.map(t => element("li", {}, element("button", { onclick: () => goTo(row.n, t.n) }, t.n)))),
       element("p", {}, "Why it is not on others:"), command("kalypso explain target " + row.n + " --env " + env().name));
   }
@@ -270,11 +302,12 @@
     if (state.other >= 0) {
       let added = 0, removed = 0;
       for (const row of state.rows) for (const column of state.columns) { const n = count(row, column); added += n.added; removed += n.removed; }
-      text += ". Of what is shown, only in " + e.name + ": +" + added + ", only in " + fleet.environments[state.other].name + ": −" + removed;
+      text += ". Of what is shown, only in " + e.name + ": +" + added + ", only in " + fleet.environments[state.other].name + ": −" + removed + ", under another name in both: ≈";
+      if (fleet.environments[state.other].diagnostics.some(d => d.severity === "error")) text += ". " + fleet.environments[state.other].name + " has errors";
     }
     if (state.rows.length !== e.targets.length || (!state.group && state.columns.length !== e.clusterTypes.length)) text += ". Shown: " + plural(state.rows.length, "target") + ", " + plural(state.columns.length, state.group ? "group" : "cluster type");
     $("summary").textContent = text;
-    $("foot").textContent = "kalypso " + fleet.version + (e.promoted ? " · " + e.name + " has commit " + e.promoted.slice(0, 12) : "") + " · arrows and Enter in the grid, / to search, Esc to close";
+    $("foot").textContent = "kalypso " + fleet.version + (e.promoted ? " · " + e.name + " has commit " + e.promoted.slice(0, 12) : "") + " · in the grid: arrows, Enter for the cell, t for the target, c for the cluster type · / searches, Esc closes";
   }
   function problems() {
     const list = env().diagnostics.filter(d => d.severity !== "notice"), box = $("problems"), errors = list.filter(d => d.severity === "error").length;
@@ -283,25 +316,26 @@
     box.open = errors > 0;
     const counts = [[errors, "error"], [list.length - errors, "warning"]].filter(([n]) => n).map(([n, noun]) => plural(n, noun)).join(", ");
     box.replaceChildren(element("summary", { class: errors ? "error" : "warning" }, counts), element("ul", {}, ...list.slice(0, 500).map(d =>
-      element("li", {}, element("span", { class: d.severity }, d.severity + ": "), d.message + " [" + d.rule + "]", d.hint ? element("div", { class: "notice" }, d.hint) : null, at(d.at))), ...(list.length > 500 ? [element("li", {}, "and " + (list.length - 500) + " more")] : [])));
+      element("li", {}, element("span", { class: d.severity }, d.severity + ": "), d.message + " [" + d.rule + "]", d.hint ? element("div", { class: "notice" }, d.hint) : null, at(d.at), ...(d.related || []).map(line => element("div", { class: "at" }, line)))), ...(list.length > 500 ? [element("li", {}, "and " + (list.length - 500) + " more")] : [])));
   }
-  function update() { choose(); summarize(); redraw(); }
+  function update() { pair(); choose(); summarize(); redraw(); }
   function select(i) {
     state.env = i;
-    if (state.other === i) { state.other = -1; }
+    if (state.other === i || !fleet.environments[i].read) state.other = -1;
     [...$("tabs").children].forEach((tab, n) => { tab.setAttribute("aria-selected", n === i); tab.tabIndex = n === i ? 0 : -1; });
     const keys = new Set(env().clusterTypes.flatMap(c => (c.l || []).map(([k]) => k)));
     if (!keys.has(state.group)) state.group = "";
     $("group").replaceChildren(element("option", { value: "" }, "(nothing)"), ...[...keys].sort().map(k => element("option", { value: k }, k)));
     $("group").value = state.group;
-    $("compare").replaceChildren(element("option", { value: "-1" }, "(nothing)"), ...fleet.environments.map((e, n) => n === i ? null : element("option", { value: n }, e.name)).filter(o => o));
+    $("compare").replaceChildren(element("option", { value: "-1" }, "(nothing)"), ...fleet.environments.map((e, n) => n === i || !e.read || !fleet.environments[i].read ? null : element("option", { value: n }, e.name)).filter(o => o));
     $("compare").value = state.other;
     hide(); problems(); update();
   }
   // printout lists everything for paper.
   function printout() {
     const e = env();
-    $("print").replaceChildren(...e.clusterTypes.map((c, i) => element("div", {}, element("h2", {}, c.n), element("p", { class: "at" }, (c.l || []).map(([k, v]) => k + "=" + v).join(", ")),
+    $("problems").open = true;
+    $("print").replaceChildren(element("h1", {}, "Environment " + e.name), ...e.clusterTypes.map((c, i) => element("div", {}, element("h2", {}, c.n), element("p", { class: "at" }, (c.l || []).map(([k, v]) => k + "=" + v).join(", ")),
       element("p", {}, [...assigned[state.env][i].keys()].sort((a, b) => a - b).map(t => e.targets[t].n).join(", ") || "nothing"))));
   }
 
@@ -330,6 +364,8 @@
     const page = Math.max(1, Math.floor((grid.clientHeight - HEAD) / ROW) - 1);
     const move = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [page, 0], PageUp: [-page, 0], Home: [0, -1e9], End: [0, 1e9] }[event.key];
     if (event.key === "Enter" || event.key === " ") openCell(state.row, state.column);
+    else if (event.key === "t" && state.rows.length) openTarget(state.row);
+    else if (event.key === "c" && state.columns.length) openType(state.column);
     else if (move) {
       state.row = Math.min(Math.max(0, state.row + move[0]), Math.max(0, state.rows.length - 1));
       state.column = Math.min(Math.max(0, state.column + move[1]), Math.max(0, state.columns.length - 1));
