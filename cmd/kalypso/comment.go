@@ -64,7 +64,7 @@ func runComment(ctx context.Context, e *edges, opts *commentFlags, file string) 
 	}
 	defer session.close()
 	session.begin("commenting on the pull request")
-	if err := session.keepComment(ctx, opts.request, string(text)); err != nil {
+	if err := session.keepComment(ctx, "", opts.request, string(text)); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

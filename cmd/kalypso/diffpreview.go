@@ -71,7 +71,7 @@ func (c *comparison) preview(ctx context.Context) error {
 		return nil
 	}
 	c.begin("commenting on the pull request")
-	return c.keepComment(ctx, c.flags.request, text)
+	return c.keepComment(ctx, c.flags.repo, c.flags.request, text)
 }
 
 func (c *comparison) newPreview() gitops.Preview {
@@ -116,9 +116,9 @@ func (c *comparison) actions(r actionsReport) actionsReport {
 var requestForm = regexp.MustCompile(`^(https?://[^\s?#]+)/pull/([1-9][0-9]{0,9})/?$`)
 
 // keepComment brings the comment on a pull request up to date: on the one that is given as a number or URL, else on that
-// which the workflow runs for.
-func (s *session) keepComment(ctx context.Context, given, text string) error {
-	repo, number, err := s.findRequest(given)
+// which the workflow runs for. It is one of the application repository in, if that is not empty.
+func (s *session) keepComment(ctx context.Context, in, given, text string) error {
+	repo, number, err := s.findRequest(in, given)
 	if err != nil {
 		return err
 	}
@@ -144,14 +144,20 @@ func (s *session) keepComment(ctx context.Context, given, text string) error {
 }
 
 // findRequest returns the repository of a pull request, in normal form, and its number.
-func (s *session) findRequest(given string) (repo string, number int, err error) {
+func (s *session) findRequest(in, given string) (repo string, number int, err error) {
 	if url := requestForm.FindStringSubmatch(given); url != nil {
 		if repo, err = gitops.NormalURL(url[1]); err != nil {
 			return "", 0, usageError("--pull-request %s: %w", given, err)
 		}
+		if own, err := gitops.NormalURL(in); in != "" && (err != nil || own != repo) {
+			return "", 0, usageError("--pull-request %s is not in the repository %s", given, in)
+		}
 		return repo, numberOf(url[2]), nil
 	}
 	running := s.pullRequest()
+	if in != "" {
+		running = nil // it is of the control plane
+	}
 	if number = numberOf(given); given == "" && running != nil {
 		number = running.number
 	}
@@ -162,7 +168,10 @@ func (s *session) findRequest(given string) (repo string, number int, err error)
 		repo, err = gitops.NormalURL(s.env("GITHUB_SERVER_URL") + "/" + s.env("GITHUB_REPOSITORY"))
 		return repo, number, err
 	}
-	if repo, err = s.flags.findControlPlane(s.edges); err == nil {
+	if repo = in; repo == "" {
+		repo, err = s.flags.findControlPlane(s.edges)
+	}
+	if err == nil {
 		repo, err = s.reader.Where(model.Ref{Repo: repo, Role: model.Main})
 	}
 	return repo, number, err
