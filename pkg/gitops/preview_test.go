@@ -16,6 +16,7 @@ import (
 // TestPreviewFitsAnyLimit: the marker and the table are always there, and the text is never too long.
 func TestPreviewFitsAnyLimit(t *testing.T) {
 	t.Parallel()
+	skipInRace(t)
 	var p Preview
 	for _, r := range []Report{reportOf(largeChange(100, 100)), reportOf(largeChange(3, 3)), reportOf(&Change{})} {
 		e := EnvironmentPreview{Report: r}
@@ -71,6 +72,7 @@ func TestPreviewIsInert(t *testing.T) {
 // TestPreviewOfAnything makes up previews.
 func TestPreviewOfAnything(t *testing.T) {
 	t.Parallel()
+	skipInRace(t)
 	property := func(environments []string, why, old, now string, limit uint16) bool {
 		p := Preview{Command: why}
 		for i, name := range environments {
