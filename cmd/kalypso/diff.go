@@ -79,7 +79,7 @@ func (f *diffFlags) check() error {
 		if f.repo != "" || f.branch != "" || f.from != "" || f.to != "" {
 			return usageError("--with-env compares two environments as they are: leave out --repo, --branch, --from and --to")
 		}
-		if len(f.environments) != 1 || f.environments[0] == f.withEnvironment {
+		if named := listed(f.environments); len(named) != 1 || named[0] == f.withEnvironment {
 			return usageError("--with-env %s: say with --env which other environment to compare it with", f.withEnvironment)
 		}
 	}
@@ -99,7 +99,7 @@ func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
 	ctx, cancel := opts.limited(ctx)
 	defer cancel()
 	opts.comments = opts.comment
-	named := strings.Split(strings.Join(opts.environments, ","), ",")
+	named := listed(opts.environments)
 	opts.environments = nil // one may be there in the other state only
 	session, loader, err := opts.reach(e)
 	if err != nil {
@@ -107,7 +107,7 @@ func runDiff(ctx context.Context, e *edges, opts *diffFlags) error {
 	}
 	defer session.close()
 	session.compiler = &compiler{reader: session.reader, loader: loader}
-	run := &comparison{session: session, flags: opts, named: slices.DeleteFunc(named, func(name string) bool { return name == "" })}
+	run := &comparison{session: session, flags: opts, named: named}
 	session.view = run
 	if err := run.compare(ctx); err != nil && ctx.Err() == nil {
 		if err := run.fail(err); err != nil {
@@ -317,7 +317,7 @@ func (c *comparison) concerns(states *branchStates, name string, sides ...*model
 		return slices.Contains(c.named, name)
 	}
 	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
-		return e != nil && e.ControlPlane.Branch.Value == states.branch
+		return e != nil && e.ControlPlane.Branch.Value == states.branch && c.compiler.loader.Owns(e)
 	})
 }
 

@@ -135,7 +135,9 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 func (c *comparison) branches() []string {
 	base, others := c.compiler.loader.BaseBranch(), map[string]bool{}
 	for _, e := range c.known {
-		others[e.ControlPlane.Branch.Value] = true
+		if c.compiler.loader.Owns(e) {
+			others[e.ControlPlane.Branch.Value] = true
+		}
 	}
 	delete(others, base)
 	return append([]string{base}, slices.Sorted(maps.Keys(others))...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,24 +98,14 @@ func (c *workloadCheck) checkTogether() {
 			names[t.Environment.Value] = true
 		}
 	}
-	var environments []string
-	for name := range names {
-		environments = append(environments, name)
-	}
-	slices.Sort(environments)
+	environments := slices.Sorted(maps.Keys(names))
 	if len(environments) == 0 {
 		environments = []string{""}
 	}
-	found := map[string]bool{}
-	for _, name := range environments {
+	for _, name := range environments { // what is said of several is shown once
 		environment := &model.Environment{Object: model.Object{Name: model.Text{Value: name}}}
 		_, diags := model.NewFleet(environment, environments, []*model.Objects{c.objects})
-		for _, d := range diags {
-			if key := diag.Format(d, diag.Style{}); !found[key] {
-				found[key] = true
-				c.diags = append(c.diags, d)
-			}
-		}
+		c.diags.Add(diags)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	gh "github.com/google/go-github/v53/github"
 )
@@ -20,11 +19,15 @@ func (r *Repository) Comment(ctx context.Context, number int, body string) error
 
 // commented tells whether the last comments have one like this.
 func (r *Repository) commented(ctx context.Context, number int, body string) (bool, error) {
+	comments, err := r.comments(ctx, number)
+	return slices.ContainsFunc(comments, func(c *gh.IssueComment) bool { return sameText(c.GetBody(), body) }), err
+}
+
+// comments lists those of an issue or a pull request, the oldest first.
+func (r *Repository) comments(ctx context.Context, number int) ([]*gh.IssueComment, error) {
 	comments, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
 		return r.client.api.Issues.ListComments(ctx, r.owner, r.name, number, &gh.IssueListCommentsOptions{ListOptions: page})
 	})
 	op := operation{act: fmt.Sprintf("list the comments of #%d", number), need: "pull requests: read"}
-	return slices.ContainsFunc(comments, func(c *gh.IssueComment) bool {
-		return strings.TrimSpace(c.GetBody()) == strings.TrimSpace(body)
-	}), r.explain(op, err)
+	return comments, r.explain(op, err)
 }

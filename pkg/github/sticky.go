@@ -20,12 +20,9 @@ type Sticky struct {
 // KeepComment makes the first comment that is ours say what body says, or adds it if there is none. ours tells by the
 // text; of strangers no comment is taken, as its author could change it afterwards.
 func (r *Repository) KeepComment(ctx context.Context, number int, ours func(text string) bool, body string) (Sticky, error) {
-	comments, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
-		return r.client.api.Issues.ListComments(ctx, r.owner, r.name, number, &gh.IssueListCommentsOptions{ListOptions: page})
-	})
+	comments, err := r.comments(ctx, number)
 	if err != nil {
-		op := operation{act: fmt.Sprintf("list the comments of #%d", number), need: "pull requests: read"}
-		return Sticky{}, r.explain(op, err)
+		return Sticky{}, err
 	}
 	at := slices.IndexFunc(comments, func(c *gh.IssueComment) bool { return ours(c.GetBody()) && trusted(c) })
 	if at < 0 {

@@ -65,8 +65,21 @@ func (l *Loader) At(branch BranchOf, state string) *Loader {
 	at.instead = map[BranchOf]string{branch: state}
 	if branch == (BranchOf{Branch: l.controlPlane.BaseBranch}) {
 		at.controlPlane.Base = state
+	} else {
+		at.main = l.main
 	}
 	return at
+}
+
+// Owns tells whether the branch of an environment is in the repository of the control plane. The Environments must have been
+// read.
+func (l *Loader) Owns(e *model.Environment) bool {
+	if l.main == nil {
+		return false
+	}
+	own, err := l.reader.Where(l.main.Ref)
+	at, failed := l.reader.Where(PlatformRef(e))
+	return err == nil && failed == nil && own == at // names may differ, with replacements
 }
 
 // Environments reads the environments of the control plane, in order of name.
@@ -240,7 +253,11 @@ func PlatformRef(e *model.Environment) model.Ref {
 }
 
 func (l *fleetLoad) readPlatform(ctx context.Context) bool {
-	objects := l.read(ctx, []model.Ref{l.replaced("", PlatformRef(l.environment))}, noRegistration)
+	ref := PlatformRef(l.environment)
+	if l.Owns(l.environment) {
+		ref = l.replaced("", ref)
+	}
+	objects := l.read(ctx, []model.Ref{ref}, noRegistration)
 	if objects[0] == nil {
 		return false
 	}
