@@ -107,7 +107,7 @@ func TestActionHasTheOutputs(t *testing.T) {
 		Outputs map[string]struct{ Value string } `json:"outputs"`
 	}
 	require.NoError(t, yaml.Unmarshal(text, &action))
-	docs, err := os.ReadFile(filepath.Join(docsFolder, "publishing.md"))
+	docs, err := os.ReadFile(filepath.Join(docsFolder, "reference/publishing.md"))
 	require.NoError(t, err)
 	rendered, err := stepOutputs(nil)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestActionHasTheOutputs(t *testing.T) {
 		names[o.name] = true
 		assert.Equal(t, "${{ steps.run.outputs."+o.name+" }}", action.Outputs[o.name].Value, o.name)
 		if !strings.Contains(string(docs), "`"+o.name+"`") {
-			t.Errorf("docs/publishing.md has nothing about %q", o.name)
+			t.Errorf("docs/reference/publishing.md has nothing about %q", o.name)
 		}
 	}
 	assert.Len(t, action.Outputs, len(names))

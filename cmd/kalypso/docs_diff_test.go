@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDiffDoc runs the command of docs/diff.md, whose output it shows in parts: an ellipsis stands for lines that are left
-// out.
+// TestDiffDoc runs the command of docs/how-to/diff.md, whose output it shows in parts: an ellipsis stands for lines that
+// are left out.
 func TestDiffDoc(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(docsFolder, "diff.md"))
+	text, err := os.ReadFile(filepath.Join(docsFolder, "how-to/diff.md"))
 	require.NoError(t, err)
 	t.Chdir("../../testdata/fleets/harvest/in")
 	replace, err := os.ReadFile("replace.txt")

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answered are a command of docs/explain.md and the answer below it.
+// answered are a command of docs/how-to/explain.md and the answer below it.
 var answered = regexp.MustCompile("(?m)^```sh\nkalypso ((?:explain|diff) .*)\n```\n\n```text\n((?s:.*?))^```$")
 
-// TestExplainDoc runs every command of docs/explain.md that has an answer, and compares that.
+// TestExplainDoc runs every command of docs/how-to/explain.md that has an answer, and compares that.
 func TestExplainDoc(t *testing.T) {
-	path, err := filepath.Abs(filepath.Join(docsFolder, "explain.md"))
+	path, err := filepath.Abs(filepath.Join(docsFolder, "how-to/explain.md"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)

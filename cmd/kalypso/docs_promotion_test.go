@@ -39,7 +39,7 @@ func docCommands(text string) []string {
 // TestPromotionDocQuickstart keeps what the quickstart shows and what a script runs the same.
 func TestPromotionDocQuickstart(t *testing.T) {
 	t.Parallel()
-	_, text, found := strings.Cut(readDoc(t, "promotion.md"), "## Quickstart\n")
+	_, text, found := strings.Cut(readDoc(t, "reference/promotion.md"), "## Quickstart\n")
 	require.True(t, found)
 	quickstart, _, _ := strings.Cut(text, "\n## ")
 	script, err := os.ReadFile("testdata/script/promotion-quickstart.txtar")
@@ -76,7 +76,7 @@ var flagName = regexp.MustCompile(`(?:^|[ "'])--([a-z][a-z-]*)`)
 
 func TestPromotionDocFlags(t *testing.T) {
 	t.Parallel()
-	text := readDoc(t, "promotion.md")
+	text := readDoc(t, "reference/promotion.md")
 	commands := docCommands(text)
 	require.Greater(t, len(commands), 10)
 	for _, command := range commands {
@@ -100,10 +100,10 @@ func TestPromotionDocStatuses(t *testing.T) {
 	require.NoError(t, err)
 	descriptions := regexp.MustCompile(`"([A-Z][A-Za-z :]+)(?: %[^"]*)?"`).FindAllStringSubmatch(string(source), -1)
 	require.Greater(t, len(descriptions), 5)
-	text := readDoc(t, "promotion.md")
+	text := readDoc(t, "reference/promotion.md")
 	for _, description := range descriptions {
 		if !strings.Contains(text, "| `"+description[1]) {
-			t.Errorf("docs/promotion.md has no status %q", description[1])
+			t.Errorf("docs/reference/promotion.md has no status %q", description[1])
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 
 const docsFolder = "../../docs"
 
-// TestModelDocExamples compiles the examples of docs/model.md, which are one fleet, and compares
-// the files that it shows as output.
+// TestModelDocExamples compiles the examples of docs/reference/model.md, which are one fleet, and compares the files that
+// it shows as output.
 func TestModelDocExamples(t *testing.T) {
-	inputs, outputs := docExamples(t, "model.md")
+	inputs, outputs := docExamples(t, "reference/model.md")
 	require.NotEmpty(t, inputs)
 	require.NotEmpty(t, outputs)
 	t.Chdir(writeExamples(t, inputs))
@@ -31,14 +31,14 @@ func TestModelDocExamples(t *testing.T) {
 	}
 }
 
-// TestJSONDocExample makes the example in docs/json.md: the fleet of docs/model.md is published, a
-// value changes and a target goes.
+// TestJSONDocExample makes the example in docs/reference/json.md: the fleet of model.md beside it is published, a value
+// changes and a target goes.
 func TestJSONDocExample(t *testing.T) {
-	path, err := filepath.Abs(filepath.Join(docsFolder, "json.md"))
+	path, err := filepath.Abs(filepath.Join(docsFolder, "reference/json.md"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	inputs, _ := docExamples(t, "model.md")
+	inputs, _ := docExamples(t, "reference/model.md")
 	t.Chdir(writeExamples(t, inputs))
 	runExamples(t, "render", "--output-dir", "gitops")
 	replaceIn(t, "control-plane/dev/configs/stores.yaml", `REPLICAS: "3"`, `REPLICAS: "4"`)
@@ -112,14 +112,14 @@ func docExamples(t *testing.T, name string) (inputs, outputs map[string]string) 
 	return inputs, outputs
 }
 
-// TestModelDocFunctions keeps the list of functions in docs/model.md equal to the frozen one. It may
-// rewrite a file that others read, so it is not parallel.
+// TestModelDocFunctions keeps the list of functions in docs/reference/model.md equal to the frozen one. It may rewrite a
+// file that others read, so it is not parallel.
 func TestModelDocFunctions(t *testing.T) {
 	test, err := os.ReadFile("../../pkg/render/funcs_test.go")
 	require.NoError(t, err)
 	frozen := regexp.MustCompile("const allowedFunctions = `\n((?s:.*?))`").FindSubmatch(test)
 	require.NotNil(t, frozen)
-	path := filepath.Join(docsFolder, "model.md")
+	path := filepath.Join(docsFolder, "reference/model.md")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	want := replaceBetween(t, string(text), "<!-- functions: made by make golden -->\n```text\n", "```\n<!-- end of functions -->", string(frozen[1]))
@@ -146,7 +146,7 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 			tests.Write(text)
 		}
 	}
-	for _, name := range []string{"security.md", "reliability.md", "design.md"} {
+	for _, name := range []string{"explanation/security.md", "explanation/reliability.md", "explanation/design.md"} {
 		text, err := os.ReadFile(filepath.Join(docsFolder, name))
 		require.NoError(t, err)
 		named := docTest.FindAllStringSubmatch(string(text), -1)
@@ -160,10 +160,10 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 	}
 }
 
-// TestJSONDocHasEveryField keeps docs/json.md complete.
+// TestJSONDocHasEveryField keeps docs/reference/json.md complete.
 func TestJSONDocHasEveryField(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(docsFolder, "json.md"))
+	text, err := os.ReadFile(filepath.Join(docsFolder, "reference/json.md"))
 	require.NoError(t, err)
 	fields := append(jsonFields(reflect.TypeFor[report]()), jsonFields(reflect.TypeFor[promotionReport]())...)
 	for _, answer := range []answer{&targetAnswer{}, &clusterTypeAnswer{}, &configAnswer{}} {
@@ -175,7 +175,7 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	for _, field := range fields {
 		// assert.Contains would print the whole document.
 		if !strings.Contains(string(text), "`"+field+"`") {
-			t.Errorf("docs/json.md has nothing about %q", field)
+			t.Errorf("docs/reference/json.md has nothing about %q", field)
 		}
 	}
 }

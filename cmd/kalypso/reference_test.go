@@ -24,7 +24,7 @@ func TestCommandReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("<!-- made by make golden -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
-		"flag that repeats are separated by line breaks or commas there.\n\n```text\n" + exitCodes + "```\n")
+		"flag that repeats are separated by line breaks or commas there.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(exitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&edges{stdout: &b, stderr: &b, env: func(string) string { return "" }, workingDir: os.Getwd})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -32,7 +32,7 @@ func TestCommandReference(t *testing.T) {
 			writeCommand(&b, cmd)
 		}
 	}
-	assertReference(t, "cli.md", b.String())
+	assertReference(t, "reference/cli.md", b.String())
 }
 
 func writeCommand(b *bytes.Buffer, cmd *cobra.Command) {
@@ -117,7 +117,7 @@ var ruleInCode = regexp.MustCompile(`(?:\.(?:Error|Warning|Notice)|report|fail|p
 // TestEveryRuleIsDocumented reads the code for rules that the reference does not have.
 func TestEveryRuleIsDocumented(t *testing.T) {
 	t.Parallel()
-	reference, err := os.ReadFile("../../docs/errors.md")
+	reference, err := os.ReadFile("../../docs/reference/errors.md")
 	require.NoError(t, err)
 	documented := map[string]bool{}
 	for line := range strings.Lines(string(reference)) {
@@ -143,7 +143,7 @@ func checkRules(t *testing.T, room string, documented map[string]bool) (found in
 		for _, match := range ruleInCode.FindAllStringSubmatch(string(code), -1) {
 			rule := match[1] + match[2] + match[3]
 			found++
-			assert.True(t, documented[rule], "%s: docs/errors.md has nothing about %s", path, rule)
+			assert.True(t, documented[rule], "%s: docs/reference/errors.md has nothing about %s", path, rule)
 		}
 		return err
 	}))
@@ -169,7 +169,7 @@ func TestErrorReference(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<!-- made by make golden -->\n# Errors, warnings and notices\n\n" +
 		"Each has a rule that does not change: tools may match on it (`-o json`). The examples are from\n" +
-		"[the catalogue of bad fleets](../testdata/bad/README.md), where the whole input can be seen.\n")
+		"[the catalogue of bad fleets](../../testdata/bad/README.md), where the whole input can be seen.\n")
 	for rule, what := range otherRules {
 		assert.NotContains(t, examples, rule, "it has an example now")
 		examples[rule] = what + "\n"
@@ -177,7 +177,7 @@ func TestErrorReference(t *testing.T) {
 	for _, rule := range slices.Sorted(maps.Keys(examples)) {
 		fmt.Fprintf(&b, "\n## %s\n\n%s", rule, examples[rule])
 	}
-	assertReference(t, "errors.md", b.String())
+	assertReference(t, "reference/errors.md", b.String())
 }
 
 // collectExamples adds the rules of one archive that have no example yet; named asks for those that
@@ -201,7 +201,7 @@ func collectExamples(examples map[string]string, archive *txtar.Archive, name, s
 			}
 			text += "\n" + more
 		}
-		examples[rule] = fmt.Sprintf("%s ([%s](../testdata/bad/%s))\n\n```text\n%s\n```\n", strings.TrimSpace(what), strings.TrimSuffix(name, ".txtar"), name, text)
+		examples[rule] = fmt.Sprintf("%s ([%s](../../testdata/bad/%s))\n\n```text\n%s\n```\n", strings.TrimSpace(what), strings.TrimSuffix(name, ".txtar"), name, text)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// The tests named TestR… show the promises of docs/reliability.md: each injects a fault and runs the
+// The tests named TestR… show the promises of docs/explanation/reliability.md: each injects a fault and runs the
 // real program.
 
 // acme is the name of a repository of the fleet that these tests compile.
