@@ -31,6 +31,10 @@ test: ## run all tests
 golden: ## rewrite golden files and generated docs, then show what changed
 	@hack/golden.sh
 
+.PHONY: docs
+docs: ## rewrite the generated parts of the docs, then show what changed
+	@hack/golden.sh docs
+
 .PHONY: lint
 lint: ## check style, imports and workflows
 	$(TOOL) golangci-lint run

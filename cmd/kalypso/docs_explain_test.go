@@ -41,5 +41,5 @@ func TestExplainDoc(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, string(text), "make golden rewrites it")
+	assert.Equal(t, want, string(text), "make docs rewrites it")
 }

@@ -49,7 +49,7 @@ func TestJSONDocExample(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, string(text), "make golden rewrites it")
+	assert.Equal(t, want, string(text), "make docs rewrites it")
 }
 
 // writeExamples writes files to a new folder and returns it.
@@ -122,12 +122,12 @@ func TestModelDocFunctions(t *testing.T) {
 	path := filepath.Join(docsFolder, "reference/model.md")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	want := replaceBetween(t, string(text), "<!-- functions: made by make golden -->\n```text\n", "```\n<!-- end of functions -->", string(frozen[1]))
+	want := replaceBetween(t, string(text), "<!-- functions: made by make docs -->\n```text\n", "```\n<!-- end of functions -->", string(frozen[1]))
 	if *update && want != string(text) {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, string(text), "make golden rewrites it")
+	assert.Equal(t, want, string(text), "make docs rewrites it")
 }
 
 var docTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")

@@ -17,12 +17,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The references in docs are made from the program itself: make golden rewrites them.
+// The references in docs are made from the program itself: make docs rewrites them.
 
 func TestCommandReference(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	b.WriteString("<!-- made by make golden -->\n# Commands and flags\n\n")
+	b.WriteString("<!-- made by make docs -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
 		"flag that repeats are separated by line breaks or commas there.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(exitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&edges{stdout: &b, stderr: &b, env: func(string) string { return "" }, workingDir: os.Getwd})
@@ -167,7 +167,7 @@ func TestErrorReference(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("<!-- made by make golden -->\n# Errors, warnings and notices\n\n" +
+	b.WriteString("<!-- made by make docs -->\n# Errors, warnings and notices\n\n" +
 		"Each has a rule that does not change: tools may match on it (`-o json`). The examples are from\n" +
 		"[the catalogue of bad fleets](../../testdata/bad/README.md), where the whole input can be seen.\n")
 	for rule, what := range otherRules {
@@ -214,5 +214,5 @@ func assertReference(t *testing.T, name, text string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), text, "make golden rewrites %s", name)
+	assert.Equal(t, string(want), text, "make docs rewrites %s", name)
 }
