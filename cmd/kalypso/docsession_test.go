@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// docStep is a command of a session, and what is shown below it.
+type docStep struct {
+	block   docBlock
+	command string
+	// begin and end are the lines of the output in the block.
+	begin, end int
+	// want is the output: "…" stands for anything within a line, and as a line for any number of lines.
+	want []string
+}
+
+func (s docStep) at() string {
+	first, _, _ := strings.Cut(s.command, "\n")
+	return fmt.Sprintf("%s:%d: $ %s", s.block.file, s.block.line+s.begin-1, first)
+}
+
+// sessionOf reads a console block. A line that begins with "$ " is a command. It goes on in the next line if it ends in a
+// backslash, or if that begins with "> ".
+func sessionOf(block docBlock) ([]docStep, error) {
+	lines := strings.Split(strings.TrimSuffix(block.text, "\n"), "\n")
+	if !strings.HasPrefix(lines[0], "$ ") {
+		return nil, errors.New("the session does not begin with a command: \"$ …\"")
+	}
+	var steps []docStep
+	for i := 0; i < len(lines); {
+		command := strings.TrimPrefix(lines[i], "$ ")
+		for i++; ; i++ {
+			goesOn := strings.HasSuffix(command, `\`)
+			if i == len(lines) {
+				if goesOn {
+					return nil, errors.New("the command does not end: " + command)
+				}
+				break
+			}
+			more, prompted := strings.CutPrefix(lines[i]+" ", "> ")
+			if !goesOn && !prompted {
+				break
+			}
+			command += "\n" + strings.TrimSuffix(more, " ")
+		}
+		step := docStep{block: block, command: command, begin: i}
+		for i < len(lines) && !strings.HasPrefix(lines[i], "$ ") {
+			i++
+		}
+		step.end = i
+		step.want = lines[step.begin:step.end]
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// asksForStatus tells whether a step shows how the one before has ended, which may then be badly.
+func asksForStatus(steps []docStep, i int) bool {
+	return i < len(steps) && steps[i].command == "echo $?"
+}
+
+const stepMark = "\x01"
+
+// scriptOf is the shell script of a session. After each command it prints a mark and the exit status.
+func scriptOf(steps []docStep) string {
+	var b strings.Builder
+	for i, step := range steps {
+		fmt.Fprintf(&b, "%s\n_status=$?\nprintf '\\001%%s\\n' \"$_status\"\n", step.command)
+		if !asksForStatus(steps, i+1) {
+			b.WriteString("[ \"$_status\" -eq 0 ] || exit\n")
+		}
+		b.WriteString("(exit \"$_status\")\n")
+	}
+	return b.String()
+}
+
+// shellOutput is what a step has printed, and how it has ended.
+type shellOutput struct {
+	text   string
+	status int
+}
+
+// playSession runs a session in a shell and returns the output of each step, up to one that ends the shell.
+func playSession(t *testing.T, dir string, steps []docStep) []shellOutput {
+	t.Helper()
+	home := t.TempDir()
+	script := filepath.Join(home, "session.sh")
+	require.NoError(t, os.WriteFile(script, []byte(scriptOf(steps)), 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", script)
+	cmd.Dir = dir
+	cmd.Env = sessionEnvironment(t, home)
+	cmd.WaitDelay = 5 * time.Second // for what still holds its output
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	var outputs []shellOutput
+	rest := string(out)
+	for range steps {
+		text, after, _ := strings.Cut(rest, stepMark)
+		status, after, ended := strings.Cut(after, "\n")
+		code, err := strconv.Atoi(status)
+		if !ended || err != nil {
+			return append(outputs, shellOutput{text, cmd.ProcessState.ExitCode()})
+		}
+		outputs = append(outputs, shellOutput{text, code})
+		rest = after
+	}
+	return outputs
+}
+
+// sessionEnvironment is a machine of nobody: with kalypso, git and the usual programs, without a network, a configuration or
+// a clock for commits.
+func sessionEnvironment(t *testing.T, home string) []string {
+	t.Helper()
+	const nowhere = "http://127.0.0.1:9"
+	const then = "2026-01-02T03:04:05Z"
+	return []string{
+		"PATH=" + makeShim(t) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + home, "TMPDIR=" + home, "TZ=UTC", "LC_ALL=C.UTF-8", "TERM=dumb", "NO_COLOR=1",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
+		"GIT_CONFIG_KEY_1=advice.detachedHead", "GIT_CONFIG_VALUE_1=false",
+		"GIT_AUTHOR_NAME=Jo", "GIT_AUTHOR_EMAIL=jo@example.com", "GIT_AUTHOR_DATE=" + then,
+		"GIT_COMMITTER_NAME=Jo", "GIT_COMMITTER_EMAIL=jo@example.com", "GIT_COMMITTER_DATE=" + then,
+		"http_proxy=" + nowhere, "https_proxy=" + nowhere, "HTTP_PROXY=" + nowhere, "HTTPS_PROXY=" + nowhere, "GIT_SSH_COMMAND=false",
+	}
+}
+
+// makeShim returns a folder with a make that runs the demo with the program under test. What else it makes has steps of
+// its own in CI.
+func makeShim(t *testing.T) string {
+	t.Helper()
+	targets, err := makeTargets()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := "#!/bin/sh\nfor target; do\n  case $target in\n  demo) hack/demo.sh || exit 2 ;;\n  " +
+		strings.Join(targets, " | ") + ") ;;\n  *)\n    echo \"make: there is no target $target\" >&2\n    exit 2\n    ;;\n  esac\ndone\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "make"), []byte(script), 0o700))
+	return dir
+}
+
+// sessionFolder is where the session of a document begins: for those at the root of the repository in a copy of what they
+// speak of, for the others in an empty folder.
+func sessionFolder(t *testing.T, file string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if strings.Contains(file, "/") {
+		return dir
+	}
+	for _, folder := range []string{"hack", "testdata/fleets"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join("../..", folder))))
+	}
+	program, err := exec.LookPath("kalypso")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(program, filepath.Join(dir, "kalypso")))
+	return dir
+}
+
+// shownBy tells whether a document may show an output as want.
+func shownBy(want []string, got string) bool {
+	var pattern strings.Builder
+	pattern.WriteString("^")
+	for _, line := range trimmed(strings.Join(want, "\n")) {
+		if line == "…" {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "\n")
+	}
+	return regexp.MustCompile(pattern.String() + "$").MatchString(strings.Join(trimmed(got), "\n") + "\n")
+}
+
+// trimmed are the lines of a text, without blanks at their ends and without empty ones at its end.
+func trimmed(text string) []string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " \t\r")
+	}
+	for len(lines) > 1 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// failedStep says which command has failed without the session asking for it, or was never reached.
+func failedStep(steps []docStep, outputs []shellOutput) error {
+	for i, step := range steps {
+		switch {
+		case i == len(outputs):
+			return fmt.Errorf("%s\nit does not come to this", step.at())
+		case outputs[i].status != 0 && !asksForStatus(steps, i+1):
+			return fmt.Errorf("%s\nexit code %d\n%s", step.at(), outputs[i].status, outputs[i].text)
+		}
+	}
+	return nil
+}
+
+// judgeSession says what a session does otherwise than its document shows.
+func judgeSession(steps []docStep, outputs []shellOutput) error {
+	for i, got := range outputs {
+		if step := steps[i]; (got.status == 0 || asksForStatus(steps, i+1)) && !shownBy(step.want, got.text) {
+			return fmt.Errorf("%s\n%s", step.at(), diff.Diff("shown", joined(step.want), "printed", joined(trimmed(got.text))))
+		}
+	}
+	return failedStep(steps, outputs)
+}
+
+func joined(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+
+// rewriteSession puts the output of a session into its document, but for what is shown with "…".
+func rewriteSession(t *testing.T, file string, steps []docStep, outputs []shellOutput) {
+	t.Helper()
+	path := filepath.Join("../..", filepath.FromSlash(file))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.Split(string(text), "\n")
+	for i := len(outputs) - 1; i >= 0; i-- {
+		step := steps[i]
+		if shownBy(step.want, outputs[i].text) || strings.Contains(strings.Join(step.want, ""), "…") {
+			continue
+		}
+		var printed []string
+		if outputs[i].text != "" {
+			printed = trimmed(outputs[i].text)
+		}
+		for j := range printed {
+			printed[j] = strings.TrimRight(step.block.indent+printed[j], " ")
+		}
+		lines = slices.Replace(lines, step.block.line-1+step.begin, step.block.line-1+step.end, printed...)
+	}
+	if changed := strings.Join(lines, "\n"); changed != string(text) {
+		require.NoError(t, os.WriteFile(path, []byte(changed), 0o644))
+	}
+}
+
+// TestDocSessions types every console block of the documentation line by line: those of one document one after the other,
+// in one shell. It may rewrite files that others read, so it is not parallel.
+func TestDocSessions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the sessions are of a Unix shell")
+	}
+	sessions := map[string][]docStep{}
+	for _, b := range readBlocks(t) {
+		if b.lang == "console" {
+			steps, err := sessionOf(b)
+			require.NoError(t, err, b.at())
+			sessions[b.file] = append(sessions[b.file], steps...)
+		}
+	}
+	require.NotEmpty(t, sessions)
+	for file, steps := range sessions {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			outputs := playSession(t, sessionFolder(t, file), steps)
+			if *update {
+				require.NoError(t, failedStep(steps, outputs))
+				rewriteSession(t, file, steps, outputs)
+				return
+			}
+			require.NoError(t, judgeSession(steps, outputs))
+		})
+	}
+}
+
+// TestDocSessionsJudged shows what a session may look like, and which differences are found.
+func TestDocSessionsJudged(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the sessions are of a Unix shell")
+	}
+	for _, test := range []struct{ text, want string }{
+		{"$ echo hello\nhello\n", ""},
+		{"$ echo hello; echo world >&2\nhello\nworld\n", ""},
+		{"$ printf hello\nhello\n$ echo world\nworld\n", ""},
+		{"$ a=1 &&\n>   mkdir sub\n$ cd sub\n$ echo $a ${PWD##*/}\n1 sub\n", ""},
+		{"$ cat >f <<EOF\n> one\n>\n> two\n> EOF\n$ cat f\none\n\ntwo\n", ""},
+		{"$ echo one \\\n    two\none two\n", ""},
+		{"$ printf 'one  \\ntwo\\n\\n'\none\ntwo\n", ""},
+		{"$ seq 9\n1\n…\n8\n9\n", ""},
+		{"$ seq 9\n1\n…\n", ""},
+		{"$ true\n…\n", ""},
+		{"$ echo took 12 s\ntook … s\n", ""},
+		{"$ false\n$ echo $?\n1\n", ""},
+		{"$ kalypso version --help\n…\nUsage:\n  kalypso version [flags]\n…\n", ""},
+		{"$ git config user.name || git var GIT_AUTHOR_IDENT\nJo <jo@example.com> …\n", ""},
+		{"$ make build lint\n", ""},
+
+		{"$ echo hello\nhullo\n", "-hullo\n+hello"},
+		{"$ echo hello\n", "+hello"},
+		{"$ true\nhello\n", "-hello"},
+		{"$ seq 9\n1\n…\n8\n", "+9"},
+		{"$ seq 3\n1\n2\n", "+3"},
+		{"$ echo took 12 s\ntook … ms\n", "+took 12 s"},
+		{"$ echo a.c\na…d\n", "+a.c"},
+		{"$ echo abc\na.c\n", "+abc"},
+		{"$ echo why; false\nwhy\n$ echo more\nmore\n", "a.md:2: $ echo why; false\nexit code 1\nwhy"},
+		{"$ false\n$ echo $?\n2\n", "-2\n+1"},
+		{"$ echo why; false\nwho\n$ echo $?\n1\n", "-who\n+why"},
+		{"$ exit 3\n$ echo $?\n3\n", "it does not come to this"},
+		{"$ if\n", "exit code 2"},
+		{"$ kalypso rander\n…\n", `unknown command "rander"`},
+		{"$ make all\n…\n", "there is no target all"},
+		{"$ git ls-remote https://github.com/kalypso-gitops/kalypso\n…\n", "exit code 128"},
+	} {
+		steps, err := sessionOf(docBlock{file: "a.md", line: 2, text: test.text})
+		require.NoError(t, err)
+		err = judgeSession(steps, playSession(t, t.TempDir(), steps))
+		if test.want == "" {
+			assert.NoError(t, err, test.text)
+		} else {
+			assert.ErrorContains(t, err, test.want, test.text)
+		}
+	}
+}
