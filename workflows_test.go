@@ -136,6 +136,39 @@ func TestS14UnsafeWorkflowsAreFound(t *testing.T) {
 	}
 }
 
+// TestIssueForms keeps the forms such as GitHub takes them.
+func TestIssueForms(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(".github/ISSUE_TEMPLATE/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var form struct {
+			Name        string   `json:"name"`
+			Description string   `json:"description"`
+			Labels      []string `json:"labels"`
+			Body        []struct {
+				Type        string            `json:"type"`
+				ID          string            `json:"id"`
+				Attributes  map[string]string `json:"attributes"`
+				Validations map[string]bool   `json:"validations"`
+			} `json:"body"`
+		}
+		require.NoError(t, yaml.UnmarshalStrict(text, &form), path)
+		assert.NotEmpty(t, form.Name, path)
+		assert.NotEmpty(t, form.Description, path)
+		seen := map[string]bool{}
+		for _, field := range form.Body {
+			assert.Contains(t, []string{"markdown", "textarea"}, field.Type, path)
+			assert.Equal(t, field.Type == "markdown", field.Attributes["label"] == "", path)
+			assert.False(t, seen[field.ID], "%s: %s comes twice", path, field.ID)
+			seen[field.ID] = true
+		}
+	}
+}
+
 // TestPinsAgree keeps an action that several files use at one commit.
 func TestPinsAgree(t *testing.T) {
 	t.Parallel()
