@@ -117,6 +117,20 @@ func TestImports(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
+// TestImportsInContributing keeps the line of packages that newcomers read in the order of the plan.
+func TestImportsInContributing(t *testing.T) {
+	t.Parallel()
+	var rooms []string
+	for _, r := range house {
+		if name, found := strings.CutPrefix(r.dir, "pkg/"); found && !strings.Contains(name, "/") {
+			rooms = append(rooms, name)
+		}
+	}
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "\n"+strings.Join(append(rooms, "cmd/kalypso"), " ← ")+"\n")
+}
+
 func TestImportsRefused(t *testing.T) {
 	t.Parallel()
 	rooms := []room{

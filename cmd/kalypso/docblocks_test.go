@@ -171,6 +171,9 @@ func TestDocBlocksRefused(t *testing.T) {
 		{"sh", "kalypso explain nobody\n", `nothing to explain called "nobody"`},
 		{"sh", "kalypso version # and\nkalypso version 1.0\n", "version"},
 		{"sh", "make everything\n", "make has no target everything"},
+		{"sh", "go test ./pkg/nothing\n", "./pkg/nothing has no tests"},
+		{"sh", "go test ./pkg/diag -run TestAssign/order\n", "there is no test TestAssign"},
+		{"sh", "go test ./pkg/schedule -run TestAssign/order\n", ""},
 
 		{"yaml", "a: [1\n", "did not find expected"},
 		{"yaml", "a: 1\nb: {c: 1, c: 2}\n", "already defined"},

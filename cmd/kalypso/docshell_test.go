@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,6 +54,10 @@ func checkCall(call *syntax.CallExpr) error {
 		return checkArguments(words[1:])
 	case "make":
 		return checkTargets(words[1:])
+	case "go":
+		if len(words) > 1 && words[1] == "test" {
+			return checkGoTest(words[2:])
+		}
 	}
 	return nil
 }
@@ -95,4 +100,31 @@ func checkTargets(words []string) error {
 		}
 	}
 	return err
+}
+
+// checkGoTest says which folder or test a go test names that there is not. Of a pattern it looks at the first part.
+func checkGoTest(words []string) error {
+	var errs []error
+	var tests strings.Builder
+	for _, word := range words {
+		if !strings.HasPrefix(word, "./") {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join("../..", word, "*_test.go"))
+		if errs = append(errs, err); len(files) == 0 {
+			errs = append(errs, fmt.Errorf("%s has no tests", word))
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			errs = append(errs, err)
+			tests.Write(text)
+		}
+	}
+	if i := slices.Index(words, "-run"); i >= 0 && i+1 < len(words) {
+		name, _, _ := strings.Cut(words[i+1], "/")
+		if !strings.Contains(tests.String(), "\nfunc "+name) {
+			errs = append(errs, fmt.Errorf("there is no test %s", name))
+		}
+	}
+	return errors.Join(errs...)
 }
