@@ -159,12 +159,13 @@ func makeShim(t *testing.T) string {
 	return dir
 }
 
-// sessionFolder is where the session of a document begins: for those at the root of the repository in a copy of what they
-// speak of, for the others in an empty folder.
-func sessionFolder(t *testing.T, file string) string {
+// sessionFolder is where the session of a document begins: beside copies of what documents at the root of the repository,
+// and those whose commands name testdata, speak of; for the others in an empty folder.
+func sessionFolder(t *testing.T, file string, steps []docStep) string {
 	t.Helper()
 	dir := t.TempDir()
-	if strings.Contains(file, "/") {
+	named := slices.ContainsFunc(steps, func(step docStep) bool { return strings.Contains(step.command, "testdata/") })
+	if strings.Contains(file, "/") && !named {
 		return dir
 	}
 	for _, folder := range []string{"hack", "testdata/fleets"} {
@@ -271,7 +272,7 @@ func TestDocSessions(t *testing.T) {
 	for file, steps := range sessions {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			outputs := playSession(t, sessionFolder(t, file), steps)
+			outputs := playSession(t, sessionFolder(t, file, steps), steps)
 			if *update {
 				require.NoError(t, failedStep(steps, outputs))
 				rewriteSession(t, file, steps, outputs)
