@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 const docsFolder = "../../docs"
@@ -146,7 +150,7 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 			tests.Write(text)
 		}
 	}
-	for _, name := range []string{"explanation/security.md", "explanation/reliability.md", "explanation/design.md"} {
+	for _, name := range []string{"explanation/security.md", "explanation/reliability.md", "explanation/design.md", "explanation/determinism.md"} {
 		text, err := os.ReadFile(filepath.Join(docsFolder, name))
 		require.NoError(t, err)
 		named := docTest.FindAllStringSubmatch(string(text), -1)
@@ -158,6 +162,52 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 			assert.FileExists(t, filepath.Join(badFleets, archive[1]), name)
 		}
 	}
+}
+
+// TestModelDocHasEveryField keeps the reference of kinds complete: each has a section with an example, and every field that
+// documents are decoded into is in it.
+func TestModelDocHasEveryField(t *testing.T) {
+	t.Parallel()
+	text := readDoc(t, "reference/model.md")
+	sectionOf := func(kind string) string {
+		_, section, has := strings.Cut(text, "\n### "+kind+"\n")
+		require.True(t, has, "docs/reference/model.md has no section %s", kind)
+		return regexp.MustCompile(`(?m)^###? `).Split(section, 2)[0]
+	}
+	found := 0
+	for _, kind := range model.Kinds() {
+		section := sectionOf(kind)
+		if strings.Contains(section, "(#schedulingpolicy)") { // for selectors
+			section += sectionOf("SchedulingPolicy")
+		}
+		if kind != "ConfigMap" { // whose examples are below Configuration
+			assert.Contains(t, section, "\nkind: "+kind+"\n", "it has no example")
+		}
+		properties, _ := model.Schema(kind)["properties"].(map[string]any)
+		delete(properties, "metadata") // as all kinds have it
+		delete(properties, "status")
+		for _, field := range schemaFields(map[string]any{"properties": properties}) {
+			found++
+			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(section) {
+				t.Errorf("docs/reference/model.md has nothing about %s of %s", field, kind)
+			}
+		}
+	}
+	assert.Greater(t, found, 60)
+}
+
+// schemaFields returns the names of all fields in a JSON Schema.
+func schemaFields(schema map[string]any) []string {
+	var names []string
+	for key, value := range schema {
+		if below, is := value.(map[string]any); is {
+			if key == "properties" {
+				names = slices.AppendSeq(names, maps.Keys(below))
+			}
+			names = append(names, schemaFields(below)...)
+		}
+	}
+	return names
 }
 
 // TestJSONDocHasEveryField keeps docs/reference/json.md complete.
