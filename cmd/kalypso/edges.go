@@ -19,11 +19,15 @@ import (
 type edges struct {
 	// stdout is for results, stderr for everything else.
 	stdout, stderr io.Writer
-	env            func(string) string
+	// stdin is where answers to questions come from; nil for none.
+	stdin io.Reader
+	env   func(string) string
 	// environ are all environment variables as NAME=VALUE, for programs that are started; nil has none.
 	environ func() []string
 	// stdoutTerminal and stderrTerminal tell whether a person is looking.
 	stdoutTerminal, stderrTerminal bool
+	// stdinTerminal tells whether a person can answer.
+	stdinTerminal bool
 	// stderrSize is that of the terminal that stderr is; nil, or zeros, if it is not known.
 	stderrSize func() (columns, rows int)
 	// workingDir is the folder that the command was started in.
@@ -33,6 +37,8 @@ type edges struct {
 	now   func() time.Time
 	// version is that of this program.
 	version string
+	// commit is the one that it was built of; empty if that is not known, or not all of it.
+	commit string
 	// patience is how long GitHub is waited for; the zero value is as long as usual.
 	patience github.Limits
 	// limits bound what is asked of git servers; the zero value are the usual ones.
@@ -44,7 +50,7 @@ type edges struct {
 // system returns the edges of the process.
 func system() *edges {
 	return &edges{
-		stdout: os.Stdout, stderr: os.Stderr, env: os.Getenv, environ: os.Environ,
+		stdout: os.Stdout, stderr: os.Stderr, stdin: os.Stdin, stdinTerminal: isatty.IsTerminal(os.Stdin.Fd()), env: os.Getenv, environ: os.Environ,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
 		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now, version: version(),
 	}

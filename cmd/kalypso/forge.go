@@ -120,6 +120,6 @@ func (s *session) authorOf(ctx context.Context, known forge) (gitops.Identity, e
 	case s.isWorkflowToken(known.origin):
 		return github.ActionsBot(), nil
 	default:
-		return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}, nil
+		return kalypsoItself(), nil
 	}
 }

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+// initFlags are the flags of init.
+type initFlags struct {
+	controlPlane, gitops string
+	environments         []string
+	baseBranch           string
+	reconciler           string
+	fleet                string
+	action               string
+	author               string
+	sample               string
+	workflows            string
+	format               string
+}
+
+func newInit(e *edges) *cobra.Command {
+	f := &initFlags{}
+	cmd := &cobra.Command{
+		Use:   "init [FOLDER]",
+		Short: "Begin a fleet: a control plane, a GitOps repository and workflows, or a sample to try",
+		Long: `Make a control plane and a GitOps repository with all their branches, in two new folders below FOLDER
+(default: the current one), ready to be pushed: templates for Flux and Argo CD, an Environment for each
+environment, an example of a workload, a cluster type, a policy and a configuration, and the workflows
+that check, publish and promote. What is not given with flags is asked for on a terminal.
+
+With --sample, a whole fleet to try kalypso with, all of it on this machine. With --workflows, only the
+workflows of one kind of repository, in FOLDER/.github/workflows, for a fleet that there is already:
+` + placesHelp() + `
+
+Nothing is ever overwritten. Nothing is sent anywhere.`,
+		Example: `  kalypso init
+  kalypso init --control-plane https://github.com/acme/control-plane --gitops https://github.com/acme/gitops
+  kalypso init --sample playground
+  kalypso init --workflows control-plane --control-plane https://github.com/acme/control-plane --env dev --env prod`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(f.format); err != nil {
+				return err
+			}
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			return f.run(cmd, e, folder)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
+	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
+	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod)")
+	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
+	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
+	flags.StringVar(&f.fleet, "fleet", "", "who knows what the clusters run: a `fleet` as check-promote has it (default none: a person says so)")
+	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
+	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
+	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
+	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(placeNames(), ", "))
+	addOutputFlag(cmd, &f.format)
+	_ = cmd.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(placeNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func placesHelp() string {
+	return `  control-plane  its base branch
+  environment    the branch of an environment in the control plane
+  gitops         the branch of an environment in the GitOps repository
+  application    the registered branch of an application repository`
+}
+
+func placeNames() []string {
+	var names []string
+	for _, place := range scaffold.Places() {
+		names = append(names, string(place))
+	}
+	return names
+}
+
+func (f *initFlags) run(cmd *cobra.Command, e *edges, folder string) error {
+	switch {
+	case cmd.Flags().Changed("sample"):
+		return f.makeSample(cmd, e)
+	case cmd.Flags().Changed("workflows"):
+		if !slices.Contains(placeNames(), f.workflows) {
+			return usageError("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, placeNames()))
+		}
+		return f.writeWorkflows(cmd.Context(), e, folder, scaffold.Place(f.workflows))
+	}
+	return f.makeFleet(cmd.Context(), e, folder)
+}
+
+// plan asks for what is still to be said of the fleet, and checks all of it. fields are those that count.
+func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffold.Fleet, error) {
+	if err := ask(ctx, e, fields); err != nil {
+		return scaffold.Fleet{}, err
+	}
+	plan := scaffold.Fleet{
+		ControlPlane: f.controlPlane, GitOps: f.gitops, Base: f.baseBranch, Environments: f.environments,
+		Reconciler: f.reconciler, Asks: f.fleet,
+	}
+	var err error
+	if plan.Action, err = f.actionOf(e); err != nil {
+		return plan, err
+	}
+	if err := gitops.CheckBranchName(plan.Base); err != nil {
+		return plan, usageError("--base-branch: %w", err)
+	}
+	return plan, nil
+}
+
+// fields are the questions of a new fleet, in the order in which they are asked.
+func (f *initFlags) fields() []field {
+	return []field{
+		{flag: "control-plane", question: "URL of the control plane", value: &f.controlPlane, check: checkURL},
+		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
+		{flag: "env", question: "Environments, in the order in which a commit goes through them", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
+		{flag: "reconciler", question: "What clusters pull with: " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
+		{flag: "fleet", question: "Who knows what the clusters run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none", value: &f.fleet, check: checkFleet, proposal: always(model.NoFleet), optional: true},
+	}
+}
+
+// besideControlPlane proposes a repository of the same owner.
+func (f *initFlags) besideControlPlane() string {
+	i := strings.LastIndexByte(strings.TrimRight(f.controlPlane, "/"), '/')
+	return f.controlPlane[:i+1] + "gitops"
+}
+
+func (f *initFlags) checkGitOps(url string) error {
+	if err := checkURL(url); err != nil {
+		return err
+	}
+	a, _ := gitops.NormalURL(url)
+	if b, _ := gitops.NormalURL(f.controlPlane); a == b {
+		return fmt.Errorf("%s is the control plane itself", url)
+	}
+	return nil
+}
+
+// checkURL tells why a repository of that URL could not be read by everybody.
+func checkURL(url string) error {
+	normal, err := gitops.NormalURL(url)
+	switch {
+	case err != nil:
+		return err
+	case gitops.IsLocal(url) || !strings.HasPrefix(normal, "https://") && !strings.HasPrefix(normal, "ssh://"):
+		return fmt.Errorf("%s is not the https or ssh URL of a repository", url)
+	case strings.Count(strings.TrimPrefix(strings.TrimPrefix(normal, "https://"), "ssh://"), "/") < 2:
+		return fmt.Errorf("%s names no repository: https://HOST/OWNER/NAME", url)
+	case strings.ContainsFunc(normal, func(r rune) bool { return !strings.ContainsRune(urlCharacters, r) }):
+		return fmt.Errorf("%s has characters that are in no URL of a repository", url)
+	}
+	return nil
+}
+
+// urlCharacters are those that need no quotes, neither in YAML nor in a shell.
+const urlCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/@"
+
+func (f *initFlags) checkEnvironment(name string) error {
+	switch problems := validation.IsDNS1123Label(name); {
+	case len(problems) > 0:
+		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-'", name)
+	case name == f.baseBranch || name == scaffold.HelloWorld:
+		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
+	}
+	return nil
+}
+
+func checkReconciler(name string) error {
+	if !slices.Contains(scaffold.Reconcilers(), name) {
+		return fmt.Errorf("there is no template for %q (%s)", name, diag.DidYouMean(name, scaffold.Reconcilers()))
+	}
+	return nil
+}
+
+func checkFleet(text string) error {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) || strings.Contains(text, "${{") {
+		return fmt.Errorf("%q cannot stand in a workflow", text)
+	}
+	if text == model.NoFleet {
+		return nil
+	}
+	_, err := fleet.New(text, fleet.Options{})
+	return err
+}

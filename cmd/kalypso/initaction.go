@@ -1,0 +1,38 @@
+package main
+
+import (
+	"regexp"
+)
+
+// action is the repository of kalypso's own action.
+const action = "kalypso-gitops/kalypso"
+
+var (
+	// actionRef is how a step of a workflow refers to an action.
+	actionRef = regexp.MustCompile(`^[\w.-]+/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
+	// released is the version of a release.
+	released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+)
+
+// actionOf is the action that workflows use: the one that was given, else the commit that this program was built of.
+func (f *initFlags) actionOf(e *edges) (string, error) {
+	if f.action == "" {
+		return ownAction(e.version, e.commit), nil
+	}
+	if !actionRef.MatchString(f.action) {
+		return "", usageError("--action %q: write OWNER/NAME@REF", f.action)
+	}
+	return f.action, nil
+}
+
+// ownAction refers to kalypso's action by commit, so that nobody can change what runs, and says which release that is.
+// A program that does not know its commit, or was changed since, leaves that to be chosen.
+func ownAction(version, commit string) string {
+	switch {
+	case commit == "":
+		return action + "@COMMIT # EDIT: the commit of the release that you trust"
+	case released.MatchString(version):
+		return action + "@" + commit + " # " + version
+	}
+	return action + "@" + commit
+}

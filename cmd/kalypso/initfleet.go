@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+// plannedRepository is a repository that is to be made at a place.
+type plannedRepository struct {
+	path string
+	gitops.NewRepository
+}
+
+// makeFleet makes the control plane and the GitOps repository of a new fleet.
+func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) error {
+	author, err := f.authorOf()
+	if err != nil {
+		return err
+	}
+	plan, err := f.plan(ctx, e, f.fields())
+	if err != nil {
+		return err
+	}
+	repositories := []plannedRepository{
+		{folderOf(plan.ControlPlane), controlPlane(plan)},
+		{folderOf(plan.GitOps), gitOpsRepository(plan)},
+	}
+	if repositories[0].path == repositories[1].path {
+		return usageError("both repositories would be in the folder %s: run init for one owner, or rename one", repositories[0].path)
+	}
+	for i := range repositories {
+		repositories[i].Author, repositories[i].When = author, e.now()
+	}
+	made, err := createAll(folder, repositories)
+	if err != nil {
+		return err
+	}
+	return f.print(e, initResult{Repositories: made, Next: nextOfFleet(plan, folder)})
+}
+
+func (f *initFlags) authorOf() (gitops.Identity, error) {
+	if f.author == "" {
+		return kalypsoItself(), nil
+	}
+	author, err := gitops.ParseIdentity(f.author)
+	if err != nil {
+		return author, usageError("--author %q: %w", f.author, err)
+	}
+	return author, nil
+}
+
+// folderOf is the folder that git clone would make of a URL.
+func folderOf(url string) string {
+	return strings.TrimSuffix(path.Base(strings.TrimRight(url, "/")), ".git")
+}
+
+// controlPlane is the repository of a new fleet's control plane.
+func controlPlane(plan scaffold.Fleet) gitops.NewRepository {
+	r := gitops.NewRepository{Origin: plan.ControlPlane, Branches: []gitops.NewBranch{
+		branchOf(plan.Base, "Begin the control plane", plan.BaseBranch),
+		branchOf(scaffold.HelloWorld, "Add an example of a workload", plan.HelloWorldBranch),
+	}}
+	for _, environment := range plan.Environments {
+		r.Branches = append(r.Branches, environmentBranch(plan.Base, environment, plan.EnvironmentBranch))
+	}
+	return r
+}
+
+// gitOpsRepository is a GitOps repository to which nothing was published yet.
+func gitOpsRepository(plan scaffold.Fleet) gitops.NewRepository {
+	r := gitops.NewRepository{Origin: plan.GitOps}
+	for _, environment := range plan.Environments {
+		r.Branches = append(r.Branches, branchOf(environment, "Begin "+environment, plan.GitOpsBranch))
+	}
+	return r
+}
+
+func branchOf(name, message string, files func() (scaffold.Files, error)) gitops.NewBranch {
+	return gitops.NewBranch{Name: name, Message: message, Files: func(map[string]string) (map[string]string, error) { return files() }}
+}
+
+// environmentBranch is the branch of an environment that has the first commit of the base branch.
+func environmentBranch(base, environment string, files func(environment, commit string) (scaffold.Files, error)) gitops.NewBranch {
+	return gitops.NewBranch{Name: environment, Message: "Begin " + environment, Files: func(tips map[string]string) (map[string]string, error) {
+		return files(environment, tips[base])
+	}}
+}
+
+// createAll makes repositories in a folder: all of them, or none if something is in the way. They are made beside their
+// places first, so that none is there in half.
+func createAll(folder string, repositories []plannedRepository) (made []createdRepository, err error) {
+	if err := notThere(folder, repositories); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, cannotWrite(err)
+	}
+	work, err := os.MkdirTemp(folder, ".kalypso-init-")
+	if err != nil {
+		return nil, cannotWrite(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	for _, r := range repositories {
+		tips, err := gitops.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
+		if err != nil {
+			return nil, cannotWrite(err)
+		}
+		made = append(made, newCreatedRepository(filepath.Join(folder, r.path), r.NewRepository, tips))
+	}
+	for _, r := range repositories {
+		if err := os.Rename(filepath.Join(work, r.path), filepath.Join(folder, r.path)); err != nil {
+			return nil, cannotWrite(err)
+		}
+	}
+	return made, nil
+}
+
+// notThere is an error that names what would be overwritten.
+func notThere(folder string, repositories []plannedRepository) error {
+	var there []string
+	for _, r := range repositories {
+		if _, err := os.Lstat(filepath.Join(folder, r.path)); err == nil {
+			there = append(there, filepath.Join(folder, r.path))
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return usageError("%s: exists already, and nothing is overwritten; name another folder, or use --workflows for a fleet that there is already", strings.Join(there, ", "))
+}
+
+// cannotWrite is the error of a folder that cannot be written.
+func cannotWrite(err error) error {
+	return &exitError{exitModel, fmt.Errorf("make the repositories: %w", err)}
+}
+
+// kalypsoItself is who commits what nobody is named for.
+func kalypsoItself() gitops.Identity {
+	return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
+}
+
+// sampleTime dates the commits of the sample, so that they have the same ids everywhere.
+func sampleTime() time.Time { return time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC) }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+func nextOfSample(folder string) []nextStep {
+	return []nextStep{
+		{What: "go there, and let kalypso read what is there", Run: []string{"cd " + shellWord(folder), ". ./env.sh"}},
+		{What: "compile all environments, and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
+		{What: "go on with README.md, or the tutorial", See: scaffold.Doc("tutorial")},
+	}
+}
+
+func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
+	first := plan.Environments[0]
+	at := func(url string) string { return shellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url)))) }
+	control, output := at(plan.ControlPlane), at(plan.GitOps)
+	return []nextStep{
+		{What: "see what would be published, without any server", Run: []string{
+			"kalypso render --env " + first + " --dry-run --control-plane " + control + " --replace " + plan.GitOps + "=" + output,
+		}},
+		{What: "make two empty repositories, " + plan.ControlPlane + " and " + plan.GitOps},
+		{What: "give a GitHub App access to them, and its id and key to the workflows", See: scaffold.Doc("how-to/set-up-github")},
+		{What: "push", Run: []string{
+			"git -C " + output + " push origin " + first, // the first branch becomes the default one
+			"git -C " + output + " push --all --set-upstream origin",
+			"git -C " + control + " push origin " + plan.Base,
+			"git -C " + control + " push --all --set-upstream origin",
+		}},
+		{What: "merge the pull requests that the workflow render opens, and let the clusters pull", See: scaffold.Doc("how-to/let-clusters-pull")},
+	}
+}
+
+func nextOfWorkflows(place scaffold.Place) []nextStep {
+	where := map[scaffold.Place]string{
+		scaffold.OfControlPlane: "the base branch of the control plane",
+		scaffold.OfEnvironment:  "the branch of each environment in the control plane",
+		scaffold.OfGitOps:       "the branch of each environment in the GitOps repository",
+		scaffold.OfApplication:  "the registered branch of the application repository",
+	}[place]
+	return []nextStep{
+		{What: "look for EDIT in them, and commit them on " + where},
+		{What: "give them a GitHub App", See: scaffold.Doc("how-to/set-up-github")},
+	}
+}
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// shellWord is a text as a word for a shell.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,154 @@
+package scaffold
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Files are the contents of files by their slash-separated paths.
+type Files map[string]string
+
+// Fleet is what a new fleet is called, and who is in it.
+type Fleet struct {
+	// ControlPlane and GitOps are the URLs of the two repositories.
+	ControlPlane, GitOps string
+	// Base is the branch of the control plane that all environments share.
+	Base string
+	// Environments are in the order in which a commit goes through them. Their branches are called like them.
+	Environments []string
+	// Reconciler is what the first cluster type uses, one of Reconcilers.
+	Reconciler string
+	// Asks is who is asked what the clusters run, as check-promote --fleet has it.
+	Asks string
+	// Action is the action that workflows use, as OWNER/NAME@REF, with a comment behind it if there is one.
+	Action string
+}
+
+// Reconcilers are the templates that a new control plane has for reconcilers.
+func Reconcilers() []string { return []string{"flux", "argocd"} }
+
+// HelloWorld is the branch of the control plane that stands for the repository of an application.
+const HelloWorld = "hello-world"
+
+// HelloWorldBranch is what that branch holds.
+func (f Fleet) HelloWorldBranch() (Files, error) { return f.files("example/application", f.data()) }
+
+// BaseBranch is what the base branch of the control plane begins with.
+func (f Fleet) BaseBranch() (Files, error) { return f.baseBranch("example/base") }
+
+// baseBranch is what every base branch has, and what stands in a folder beside.
+func (f Fleet) baseBranch(beside string) (Files, error) {
+	files, err := f.files("base", f.data())
+	if err != nil {
+		return nil, err
+	}
+	for i, environment := range f.Environments {
+		data := f.data()
+		data.Environment, data.Next = environment, f.Environments[i+1:min(i+2, len(f.Environments))]
+		if files[".environments/"+environment+".yaml"], err = execute("parts/environment.yaml", data); err != nil {
+			return nil, err
+		}
+	}
+	return f.join(files, OfControlPlane, beside)
+}
+
+// EnvironmentBranch is what the branch of an environment in the control plane begins with. base is the commit of the
+// base branch that the environment has.
+func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
+	return f.environmentBranch(environment, base, "example/environment")
+}
+
+func (f Fleet) environmentBranch(environment, base string, beside ...string) (Files, error) {
+	data := f.data()
+	data.Environment, data.Commit = environment, base
+	files, err := f.files("environment", data)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range beside {
+		more, err := f.files(folder, data)
+		if err != nil {
+			return nil, err
+		}
+		if err := merge(files, more); err != nil {
+			return nil, err
+		}
+	}
+	return f.join(files, OfEnvironment, "")
+}
+
+// GitOpsBranch is what each branch of the GitOps repository begins with.
+func (f Fleet) GitOpsBranch() (Files, error) {
+	files, err := f.files("gitops", f.data())
+	if err != nil {
+		return nil, err
+	}
+	return f.join(files, OfGitOps, "")
+}
+
+// join adds the workflows of a place, and what stands in a folder; empty for none.
+func (f Fleet) join(files Files, place Place, beside string) (Files, error) {
+	workflows, err := f.Workflows(place)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range workflows {
+		files[WorkflowFolder+"/"+name] = text
+	}
+	if beside == "" {
+		return files, nil
+	}
+	more, err := f.files(beside, f.data())
+	if err != nil {
+		return nil, err
+	}
+	return files, merge(files, more)
+}
+
+// merge adds files that are not there yet.
+func merge(files, more Files) error {
+	for name, text := range more {
+		if _, twice := files[name]; twice {
+			return fmt.Errorf("two files are called %s", name)
+		}
+		files[name] = text
+	}
+	return nil
+}
+
+// data is what templates can show of a fleet.
+type data struct {
+	Fleet
+	// Owner and Name are those of the control plane; FleetKind is Asks without its argument.
+	Owner, Name, FleetKind string
+	// Environment is the one that a file is for, Next what comes after it, and Commit what it has of the base branch.
+	Environment string
+	Next        []string
+	Commit      string
+	// Replace is what the playground reads in place of what is on servers.
+	Replace string
+}
+
+func (f Fleet) data() data {
+	d := data{Fleet: f}
+	d.Owner, d.Name = ownerAndName(f.ControlPlane)
+	d.FleetKind, _, _ = strings.Cut(f.Asks, ":")
+	return d
+}
+
+// First is the first environment of the chain.
+func (d data) First() string { return d.Environments[0] }
+
+// ownerAndName are the last two parts of the path of a URL.
+func ownerAndName(url string) (owner, name string) {
+	parts := strings.Split(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "/")
+	slices.Reverse(parts)
+	if len(parts) < 2 {
+		return "", parts[0]
+	}
+	if i := strings.LastIndexByte(parts[1], ':'); i >= 0 { // git@host:owner/name
+		parts[1] = parts[1][i+1:]
+	}
+	return parts[1], parts[0]
+}
