@@ -57,6 +57,7 @@ var house = []room{
 		"k8s.io/apimachinery",
 		"sigs.k8s.io/yaml",
 	}},
+	{dir: "pkg/scaffold", pure: true, thirdParty: []string{"k8s.io/apimachinery", "sigs.k8s.io/yaml"}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",

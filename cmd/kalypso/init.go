@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -119,8 +118,8 @@ func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffol
 	if plan.Action, err = f.actionOf(e); err != nil {
 		return plan, err
 	}
-	if err := gitops.CheckBranchName(plan.Base); err != nil {
-		return plan, usageError("--base-branch: %w", err)
+	if err := gitops.CheckBranch(plan.Base); err != nil {
+		return plan, usageError("--base-branch %q: %w", plan.Base, err)
 	}
 	return plan, nil
 }
@@ -173,13 +172,7 @@ func checkURL(url string) error {
 const urlCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/@"
 
 func (f *initFlags) checkEnvironment(name string) error {
-	switch problems := validation.IsDNS1123Label(name); {
-	case len(problems) > 0:
-		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-'", name)
-	case name == f.baseBranch || name == scaffold.HelloWorld:
-		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
-	}
-	return nil
+	return scaffold.Fleet{Base: f.baseBranch}.CheckEnvironment(name)
 }
 
 func checkReconciler(name string) error {
@@ -193,9 +186,13 @@ func checkFleet(text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) || strings.Contains(text, "${{") {
 		return fmt.Errorf("%q cannot stand in a workflow", text)
 	}
-	if text == model.NoFleet {
-		return nil
+	kind, argument, _ := strings.Cut(text, ":")
+	names := append(fleet.Names(), model.NoFleet)
+	switch {
+	case !slices.Contains(names, kind):
+		return fmt.Errorf("there is no kind of fleet %q (%s)", kind, diag.DidYouMean(kind, names))
+	case slices.Contains([]string{"argocd", "command"}, kind) && argument == "":
+		return fmt.Errorf("%s: write behind a colon which one", kind)
 	}
-	_, err := fleet.New(text, fleet.Options{})
-	return err
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // field is something that init has to know.
@@ -43,7 +44,7 @@ func (f field) set(answer string) {
 		*f.value = strings.TrimSpace(answer)
 		return
 	}
-	*f.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' })
+	*f.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
 // problem tells what is wrong with what was given.

@@ -16,7 +16,7 @@ import (
 const server = "repositories"
 
 // makeSample makes a whole fleet in a folder.
-func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) error {
+func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) (err error) {
 	if err := onlySample(cmd); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) error {
 	if err != nil {
 		return cannotWrite(err)
 	}
-	defer os.RemoveAll(work) // what is left of it after an error; otherwise it is gone
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }() // what is left after an error; otherwise it is gone
 	made, err := playground{plan: scaffold.SampleFleet(action), work: work, target: target, shown: f.sample}.make()
 	if err != nil {
 		return cannotWrite(err)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -201,12 +200,4 @@ func createFile(root *os.Root, name, content string) error {
 	}
 	_, err = io.WriteString(file, content)
 	return errors.Join(err, file.Close())
-}
-
-// CheckBranchName tells what is wrong with the name of a branch; nil if git can make one of that name.
-func CheckBranchName(name string) error {
-	if strings.HasPrefix(name, "-") || plumbing.NewBranchReferenceName(name).Validate() != nil {
-		return fmt.Errorf("%q is no name for a branch", name)
-	}
-	return nil
 }

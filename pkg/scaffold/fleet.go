@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Files are the contents of files by their slash-separated paths.
@@ -30,6 +32,17 @@ func Reconcilers() []string { return []string{"flux", "argocd"} }
 
 // HelloWorld is the branch of the control plane that stands for the repository of an application.
 const HelloWorld = "hello-world"
+
+// CheckEnvironment tells why an environment cannot have a name; nil if it can.
+func (f Fleet) CheckEnvironment(name string) error {
+	switch {
+	case len(validation.IsDNS1123Label(name)) > 0:
+		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-', 63 at most", name)
+	case name == f.Base || name == HelloWorld:
+		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
+	}
+	return nil
+}
 
 // HelloWorldBranch is what that branch holds.
 func (f Fleet) HelloWorldBranch() (Files, error) { return f.files("example/application", f.data()) }

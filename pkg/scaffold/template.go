@@ -67,9 +67,10 @@ func functions() template.FuncMap {
 	}
 }
 
-func toJSON(value any) (string, error) {
-	text, err := json.Marshal(value)
-	return string(text), err
+// toJSON is a list of texts in one line.
+func toJSON(texts []string) (string, error) {
+	text, err := json.Marshal(texts)
+	return strings.ReplaceAll(string(text), `","`, `", "`), err
 }
 
 // scalar is a text as YAML writes it: in quotes if it would be taken for something else.

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+// initAnswered runs init on a terminal on which somebody answers.
+func initAnswered(t *testing.T, answers io.Reader, args ...string) (plan scaffold.Fleet, asked string, err error) {
+	t.Helper()
+	var stderr bytes.Buffer
+	e := &edges{
+		stderr: &stderr, stdin: answers, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }, commit: "0123",
+	}
+	f := &initFlags{baseBranch: "main", environments: args}
+	plan, err = f.plan(t.Context(), e, f.fields())
+	return plan, stderr.String(), err
+}
+
+func TestInitAsks(t *testing.T) {
+	t.Parallel()
+	plan, asked, err := initAnswered(t, strings.NewReader("https://github.com/zed/model\n\n\n\n\n"))
+	require.NoError(t, err, asked)
+	assert.Equal(t, scaffold.Fleet{
+		ControlPlane: "https://github.com/zed/model", GitOps: "https://github.com/zed/gitops", Base: "main",
+		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: "none", Action: "kalypso-gitops/kalypso@0123",
+	}, plan)
+	assert.Equal(t, "URL of the control plane: "+
+		"URL of the platform GitOps repository [https://github.com/zed/gitops]: "+
+		"Environments, in the order in which a commit goes through them [dev stage prod]: "+
+		"What clusters pull with: flux or argocd [flux]: "+
+		"Who knows what the clusters run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: ", asked)
+}
+
+// TestInitAsksAgain says what is wrong with an answer.
+func TestInitAsksAgain(t *testing.T) {
+	t.Parallel()
+	plan, asked, err := initAnswered(t, strings.NewReader("\nmodel\nhttps://github.com/zed/model\nhttps://github.com/zed/model\nhttps://github.com/zed/out\nfluxx\nflux\nargocd\nflux:east\n"), "one")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one"}, plan.Environments)
+	assert.Equal(t, "https://github.com/zed/out", plan.GitOps)
+	assert.Equal(t, "flux:east", plan.Asks)
+	for _, want := range []string{
+		"  model is not the https or ssh URL of a repository\n", "  https://github.com/zed/model is the control plane itself\n",
+		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  argocd: write behind a colon which one\n",
+	} {
+		assert.Contains(t, asked, want)
+	}
+	assert.NotContains(t, asked, "Environments", "it was given")
+}
+
+// TestInitHearsNothing ends when nobody answers any more.
+func TestInitHearsNothing(t *testing.T) {
+	t.Parallel()
+	_, _, err := initAnswered(t, strings.NewReader(""))
+	require.EqualError(t, err, "no answer: give --control-plane")
+	var exit *exitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, exitUsage, exit.code)
+}
+
+// TestInitIsInterrupted while it waits for an answer.
+func TestInitIsInterrupted(t *testing.T) {
+	t.Parallel()
+	silent, writer := io.Pipe()
+	t.Cleanup(func() { _ = writer.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	f := &initFlags{baseBranch: "main"}
+	e := &edges{stderr: io.Discard, stdin: silent, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }}
+	_, err := f.plan(ctx, e, f.fields())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestOwnAction(t *testing.T) {
+	t.Parallel()
+	const commit = "0123456789012345678901234567890123456789"
+	for _, test := range []struct{ version, commit, want string }{
+		{"v1.2.3", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3"},
+		{"v1.2.4-0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit},
+		{"v1.2.3-rc.1", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3-rc.1"},
+		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust"},
+	} {
+		assert.Equal(t, test.want, ownAction(test.version, test.commit), test.version)
+	}
+}

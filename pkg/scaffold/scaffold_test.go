@@ -1,0 +1,145 @@
+package scaffold_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/workflows")
+
+// documented is the fleet of the documentation.
+func documented() scaffold.Fleet {
+	f := scaffold.SampleFleet("kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust")
+	f.Asks = "azure-resource-graph"
+	return f
+}
+
+// TestWorkflowsInTheDocs keeps what the documentation shows and what init writes the same.
+func TestWorkflowsInTheDocs(t *testing.T) {
+	t.Parallel()
+	const folder = "../../docs/workflows"
+	want := scaffold.Files{}
+	for _, place := range scaffold.Places() {
+		files, err := documented().Workflows(place)
+		require.NoError(t, err)
+		maps.Copy(want, files)
+	}
+	if *update {
+		for name, text := range want {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	var names []string
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		require.NoError(t, err)
+		assert.Equal(t, want[entry.Name()], string(text), "make docs rewrites %s", entry.Name())
+		names = append(names, entry.Name())
+	}
+	assert.Equal(t, slices.Sorted(maps.Keys(want)), names)
+}
+
+// TestWorkflowsOfEveryFleet looks at the workflows of fleets with other names and other clusters.
+func TestWorkflowsOfEveryFleet(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []string{"azure-resource-graph:one,two", "flux:east", "argocd:https://argocd.example.com", "command:./a b 'c'", "none"} {
+		f := scaffold.Fleet{
+			ControlPlane: "git@github.com:zed/no.git", GitOps: "https://github.com/zed/yes", Base: "true", Environments: []string{"on", "007", "null"},
+			Reconciler: "argocd", Asks: asks, Action: "zed/kalypso@1",
+		}
+		for _, place := range scaffold.Places() {
+			files, err := f.Workflows(place)
+			require.NoError(t, err)
+			require.NotEmpty(t, files)
+			for name, text := range files {
+				var parsed map[string]any
+				require.NoError(t, yaml.UnmarshalStrict([]byte(text), &parsed), "%s\n%s", name, text)
+				assert.NotContains(t, text, "[[", name)
+				assert.NotContains(t, text, "acme", name)
+				assert.NotContains(t, text, "kalypso-gitops/kalypso@", name)
+				assert.NotContains(t, text, "\n\n\n", name)
+			}
+		}
+	}
+}
+
+// TestWorkflowAsksTheFleet looks at what differs between kinds of fleets.
+func TestWorkflowAsksTheFleet(t *testing.T) {
+	t.Parallel()
+	for asks, wants := range map[string][]string{
+		"azure-resource-graph": {"azure/login@", "id-token: write", "AZURE_TOKEN_CREDENTIALS"},
+		"flux:east,west":       {"secrets.KUBECONFIG"},
+		"argocd:https://a.b":   {"secrets.ARGOCD_AUTH_TOKEN"},
+		"command:./x":          {"actions/checkout@"},
+		"none":                 nil,
+	} {
+		f := documented()
+		f.Asks = asks
+		files, err := f.Workflows(scaffold.OfControlPlane)
+		require.NoError(t, err)
+		text := files["check-promote.yaml"]
+		for _, other := range []string{"azure/login@", "id-token: write", "AZURE_TOKEN_CREDENTIALS", "secrets.KUBECONFIG", "secrets.ARGOCD_AUTH_TOKEN", "actions/checkout@"} {
+			assert.Equal(t, slices.Contains(wants, other), strings.Contains(text, other), "%s in the check of %s", other, asks)
+		}
+		assert.Contains(t, text, "\n            --fleet="+asks+"\n")
+	}
+}
+
+func TestWorkflowsOfNoPlace(t *testing.T) {
+	t.Parallel()
+	_, err := documented().Workflows("nowhere")
+	require.EqualError(t, err, `there are no workflows of "nowhere"`)
+}
+
+// TestBranches lists what init writes.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	f := documented()
+	for name, test := range map[string]struct {
+		files func() (scaffold.Files, error)
+		want  []string
+	}{
+		"base": {f.BaseBranch, []string{
+			".environments/dev.yaml", ".environments/prod.yaml", ".environments/stage.yaml",
+			".github/workflows/cd.yaml", ".github/workflows/check-promote.yaml", ".github/workflows/ci.yaml",
+			".github/workflows/preview-comment.yaml", ".github/workflows/preview-workload.yaml", ".github/workflows/preview.yaml",
+			".github/workflows/render.yaml",
+			"README.md", "registrations/hello-world.yaml", "templates/argocd.yaml", "templates/flux.yaml", "templates/namespace.yaml",
+		}},
+		"environment": {func() (scaffold.Files, error) { return f.EnvironmentBranch("dev", "abc") }, []string{
+			".github/workflows/preview.yaml", ".github/workflows/render.yaml", "base-repo.yaml", "cluster-types/cloud.yaml",
+			"configs/all.yaml", "gitops-repo.yaml", "policies/applications.yaml",
+		}},
+		"gitops": {f.GitOpsBranch, []string{".github/workflows/gitops-merged.yaml", "README.md"}},
+	} {
+		files, err := test.files()
+		require.NoError(t, err, name)
+		assert.Equal(t, test.want, slices.Sorted(maps.Keys(files)), name)
+	}
+}
+
+// TestChain looks at the order of the environments.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	files, err := documented().BaseBranch()
+	require.NoError(t, err)
+	for environment, next := range map[string]string{"dev": "[stage]", "stage": "[prod]", "prod": ""} {
+		text := files[fmt.Sprintf(".environments/%s.yaml", environment)]
+		assert.Equal(t, next != "", strings.Contains(text, "promotion:"), text)
+		assert.Contains(t, text, next)
+	}
+}
