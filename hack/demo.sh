@@ -1,68 +1,79 @@
 #!/bin/sh
-# demo.sh: publish a copy of the sample fleet with ./kalypso to a bare GitOps repository, folders standing in for the
-# other repositories, and show what a reviewer would see; merge it, change one value, and show what that would publish.
+# demo.sh: walk a commit from dev to prod with ./kalypso, on the sample fleet in build/demo, and show what people see.
 set -eu
-work=build/demo
-fleet=$work/fleet
-gitops=$work/gitops.git
-log=$work/notices.txt
+kalypso=$PWD/kalypso
+demo=$PWD/build/demo
 
 headline() { printf '\n== %s\n' "$*"; }
 
-# compile runs ./kalypso; what it says on stderr, which validate has shown once, only if it fails.
-compile() {
-  ./kalypso "$@" 2>"$log" || {
-    status=$?
-    [ "$status" -eq 4 ] || cat "$log" >&2
-    return "$status"
-  }
+control_plane() { git -C control-plane "$@"; }
+gitops() { git -C gitops "$@"; }
+
+# merge ENVIRONMENT does what the button on the page of the pull request does.
+merge() {
+  gitops fetch --quiet
+  gitops switch --quiet "$1"
+  gitops merge --quiet "origin/deployment/$1"
+  gitops push --quiet
 }
 
-# git_ops runs git in the GitOps repository, without the configuration of the machine.
-git_ops() {
-  GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null git -c user.name=Reviewer -c user.email=reviewer@example.com \
-    -c core.pager=cat --git-dir="$gitops" "$@"
-}
+# Whoever runs the demo has settings and credentials of his own, which are none of its business.
+for name in $(env | sed -n 's/^\(KALYPSO_[A-Z0-9_]*\)=.*/\1/p') GITHUB_TOKEN GH_TOKEN; do unset "$name"; done
+export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_PAGER=cat
+export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@acme.example GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@acme.example
+# The same commits, and so the same ids, every time.
+export GIT_AUTHOR_DATE=2026-01-06T10:00:00Z GIT_COMMITTER_DATE=2026-01-06T10:00:00Z
 
-rm -rf "$work"
-mkdir -p "$work"
-cp -R testdata/fleets/harvest/in "$fleet"
-git_ops init --quiet --bare --initial-branch=dev "$gitops"
+headline "kalypso init --sample build/demo: repositories, a control plane and clusters that are none"
+rm -rf "$demo"
+"$kalypso" init --sample build/demo | sed 1q
+cd "$demo"
+. ./env.sh
 
-# replace.txt says which folder stands in for which repository: URL=FOLDER.
-set -- --control-plane "$fleet/control-plane" --replace "https://github.com/oatwick-grocers/harvest-gitops=$gitops"
-while IFS='=' read -r url folder; do
-  case $url in '' | '#'*) continue ;; esac
-  set -- "$@" --replace "$url=$fleet/$folder"
-done <"$fleet/replace.txt"
+headline "kalypso validate: every environment compiles"
+"$kalypso" validate
 
-headline "kalypso validate: every environment of the sample fleet, testdata/fleets/harvest"
-./kalypso validate "$@"
+headline "a commit to main of the control plane: the loyalty team is onboarded"
+cat >control-plane/registrations/loyalty.yaml <<'EOF'
+apiVersion: scheduler.kalypso.io/v1alpha1
+kind: WorkloadRegistration
+metadata:
+  name: loyalty
+spec:
+  workload:
+    repo: https://github.com/acme/loyalty
+    branch: main
+  workspace: loyalty-team
+EOF
+control_plane add registrations
+control_plane commit --quiet -m 'Onboard loyalty'
+control_plane push --quiet
+control_plane show --stat --format='%h %s'
 
-headline "kalypso render --env dev: publish it to a GitOps repository, $gitops"
-compile render --env dev "$@" --create-branch --save-body "$work/pull-request.md"
+headline "kalypso promote --env dev: dev gets it"
+"$kalypso" promote --env dev
 
-headline "what a reviewer sees: the pull request, without what is folded ($work/pull-request.md has it)"
-sed -e '/<details>/,/<\/details>/d' "$work/pull-request.md" | cat -s
+headline "kalypso render --env dev: publish what comes of it"
+"$kalypso" render --env dev --save-body pull-request.md
 
-headline "and the commit"
-git_ops log -1 --format='%h %an%n%n%B' deployment/dev
+headline "what a reviewer sees, without what is folded (all of it: build/demo/pull-request.md)"
+sed -e '/<details>/,/<\/details>/d' pull-request.md | cat -s
 
-headline "the tree: cluster type / deployment target / manifests"
-git_ops ls-tree -r --name-only deployment/dev | sed 's|^|  |'
+headline "the manifests that the clusters of one type pull once it is merged"
+merge dev
+gitops ls-tree -r --name-only dev cloud | sed 's|^|  |'
 
-headline "kalypso render --env dev, once more: the commit is the same, so nothing is pushed"
-compile render --env dev "$@" | tail -1
+headline "kalypso check-promote --env dev: do the clusters run it? Then stage gets it"
+"$kalypso" check-promote --env dev --fleet command:./clusters.sh 2>/dev/null
 
-headline "merged, and then the load test gets 24 replicas, not 12: kalypso render --env dev --dry-run"
-merge=$(git_ops commit-tree -p dev -p deployment/dev -m 'Merge deployment/dev' 'deployment/dev^{tree}')
-git_ops update-ref refs/heads/dev "$merge"
-config=$fleet/control-plane/dev/configs/targets.yaml
-sed 's/REPLICAS: "12"/REPLICAS: "24"/' "$config" >"$work/edited"
-mv "$work/edited" "$config"
-status=0
-compile render --env dev "$@" --dry-run --exit-code || status=$?
-if [ "$status" -ne 4 ]; then # 4: there are changes
-  echo "demo: the edited value should change a file: exit code 4, not $status" >&2
-  exit 1
-fi
+for environment in stage prod; do
+  headline "the same for $environment: render, merge, check"
+  "$kalypso" render --env "$environment" | sed 1q
+  merge "$environment"
+  "$kalypso" check-promote --env "$environment" --fleet command:./clusters.sh 2>/dev/null
+done
+
+headline "kalypso render --env dev, once more: nothing has changed, so nothing is pushed"
+"$kalypso" render --env dev
+
+headline "build/demo is yours to play with: see README.md there"
