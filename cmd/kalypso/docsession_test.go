@@ -26,7 +26,8 @@ type docStep struct {
 	command string
 	// begin and end are the lines of the output in the block.
 	begin, end int
-	// want is the output: "…" stands for anything within a line, and as a line for any number of lines.
+	// want is the output: "…" stands for anything within a line, and as a line for any number of lines. The id of a commit
+	// stands for any, as commits are made at the time at which somebody types.
 	want []string
 }
 
@@ -177,6 +178,12 @@ func sessionFolder(t *testing.T, file string, steps []docStep) string {
 	return dir
 }
 
+// commitID is the id of a commit, whole or as kalypso or git shorten it.
+var commitID = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{12}|[0-9a-f]{7})\b`)
+
+// anyID is the pattern of an id as long as this one.
+func anyID(id string) string { return fmt.Sprintf("[0-9a-f]{%d}", len(id)) }
+
 // shownBy tells whether a document may show an output as want.
 func shownBy(want []string, got string) bool {
 	var pattern strings.Builder
@@ -186,7 +193,8 @@ func shownBy(want []string, got string) bool {
 			pattern.WriteString(`(?:.*\n)*`)
 			continue
 		}
-		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "\n")
+		line = strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*")
+		pattern.WriteString(commitID.ReplaceAllStringFunc(line, anyID) + "\n")
 	}
 	return regexp.MustCompile(pattern.String() + "$").MatchString(strings.Join(trimmed(got), "\n") + "\n")
 }
@@ -305,6 +313,7 @@ func TestDocSessionsJudged(t *testing.T) {
 		{"$ kalypso version --help\n…\nUsage:\n  kalypso version [flags]\n…\n", ""},
 		{"$ git config user.name || git var GIT_AUTHOR_IDENT\nJo <jo@example.com> …\n", ""},
 		{"$ make build lint\n", ""},
+		{"$ echo at 0123456789ab, once 89abcde\nat ffffffffffff, once 0000000\n", ""},
 
 		{"$ echo hello\nhullo\n", "-hullo\n+hello"},
 		{"$ echo hello\n", "+hello"},
@@ -314,6 +323,8 @@ func TestDocSessionsJudged(t *testing.T) {
 		{"$ echo took 12 s\ntook … ms\n", "+took 12 s"},
 		{"$ echo a.c\na…d\n", "+a.c"},
 		{"$ echo abc\na.c\n", "+abc"},
+		{"$ echo at 0123456789a\nat ffffffffffff\n", "+at 0123456789a"},
+		{"$ echo at nowhere\nat ffffffffffff\n", "+at nowhere"},
 		{"$ echo why; false\nwhy\n$ echo more\nmore\n", "a.md:2: $ echo why; false\nexit code 1\nwhy"},
 		{"$ false\n$ echo $?\n2\n", "-2\n+1"},
 		{"$ echo why; false\nwho\n$ echo $?\n1\n", "-who\n+why"},

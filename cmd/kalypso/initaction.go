@@ -2,6 +2,8 @@ package main
 
 import (
 	"regexp"
+
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
 )
 
 // action is the repository of kalypso's own action.
@@ -30,7 +32,7 @@ func (f *initFlags) actionOf(e *edges) (string, error) {
 func ownAction(version, commit string) string {
 	switch {
 	case commit == "":
-		return action + "@COMMIT # EDIT: the commit of the release that you trust"
+		return scaffold.UnknownAction
 	case released.MatchString(version):
 		return action + "@" + commit + " # " + version
 	}

@@ -20,10 +20,6 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) (err error) {
 	if err := onlySample(cmd); err != nil {
 		return err
 	}
-	action, err := f.actionOf(e)
-	if err != nil {
-		return err
-	}
 	target, err := filepath.Abs(f.sample)
 	if err != nil {
 		return cannotWrite(err)
@@ -39,7 +35,7 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) (err error) {
 		return cannotWrite(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }() // what is left after an error; otherwise it is gone
-	made, err := playground{plan: scaffold.SampleFleet(action), work: work, target: target, shown: f.sample}.make()
+	made, err := playground{plan: scaffold.SampleFleet(), work: work, target: target, shown: f.sample}.make()
 	if err != nil {
 		return cannotWrite(err)
 	}
@@ -57,7 +53,7 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) (err error) {
 
 // onlySample refuses what the sample does not ask for.
 func onlySample(cmd *cobra.Command) error {
-	for _, name := range []string{"env", "gitops", "base-branch", "reconciler", "fleet", "author", "workflows"} {
+	for _, name := range []string{"env", "gitops", "base-branch", "reconciler", "fleet", "action", "author", "workflows"} {
 		if cmd.Flags().Changed(name) {
 			return usageError("--%s: the sample has its own; leave it out with --sample", name)
 		}

@@ -1,10 +1,13 @@
 package scaffold
 
-// SampleFleet is the fleet of the playground.
-func SampleFleet(action string) Fleet {
+// UnknownAction is what workflows use if the commit to be trusted is to be chosen yet.
+const UnknownAction = "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust"
+
+// SampleFleet is the fleet of the playground. Its workflows run nowhere, and so are the same whoever makes it.
+func SampleFleet() Fleet {
 	return Fleet{
 		ControlPlane: "https://github.com/acme/control-plane", GitOps: "https://github.com/acme/gitops", Base: "main",
-		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: "command:./" + ClustersProgram, Action: action,
+		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: "command:./" + ClustersProgram, Action: UnknownAction,
 	}
 }
 

@@ -21,13 +21,13 @@ var update = flag.Bool("update", false, "rewrite docs/workflows")
 
 // documented is the fleet of the documentation.
 func documented() scaffold.Fleet {
-	f := scaffold.SampleFleet("kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust")
+	f := scaffold.SampleFleet()
 	f.Asks = "azure-resource-graph"
 	return f
 }
 
-// TestWorkflowsInTheDocs keeps what the documentation shows and what init writes the same.
-func TestWorkflowsInTheDocs(t *testing.T) {
+// TestDocWorkflows keeps what the documentation shows and what init writes the same.
+func TestDocWorkflows(t *testing.T) {
 	t.Parallel()
 	const folder = "../../docs/workflows"
 	want := scaffold.Files{}
