@@ -276,7 +276,7 @@ func (a *configAnswer) value(p explainPrinter) {
 	v := a.Values[0]
 	fmt.Fprintln(p)
 	p.indented(v.Value, "  ")
-	fmt.Fprintf(p, "\n%s\n", p.heading("where it comes from, the last on top"))
+	fmt.Fprintf(p, "\n%s\n", p.heading("where it comes from, in the order in which it applies"))
 	for _, o := range v.Origins {
 		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.asks()), p.faint(diag.Safe(o.at.String())))
 		fmt.Fprintf(p, "    %s\n", o.Effect)
