@@ -57,7 +57,6 @@ var house = []room{
 		"k8s.io/apimachinery",
 		"sigs.k8s.io/yaml",
 	}},
-	{dir: "pkg/scaffold", pure: true, thirdParty: []string{"k8s.io/apimachinery", "sigs.k8s.io/yaml"}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
@@ -89,6 +88,7 @@ var house = []room{
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/github/githubtest"},
+	{dir: "pkg/scaffold", pure: true, thirdParty: []string{"k8s.io/apimachinery", "sigs.k8s.io/yaml"}},
 	{dir: "cmd/kalypso", thirdParty: []string{
 		"github.com/fatih/color",
 		"github.com/mattn/go-isatty",
