@@ -216,6 +216,7 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference/json.md"))
 	require.NoError(t, err)
 	fields := append(jsonFields(reflect.TypeFor[report]()), jsonFields(reflect.TypeFor[promotionReport]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[initResult]())...)
 	for _, answer := range []answer{&targetAnswer{}, &clusterTypeAnswer{}, &configAnswer{}} {
 		fields = append(fields, jsonFields(reflect.TypeOf(answer))...)
 	}
