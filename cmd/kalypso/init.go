@@ -114,8 +114,7 @@ func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffol
 		ControlPlane: f.controlPlane, GitOps: f.gitops, Base: f.baseBranch, Environments: f.environments,
 		Reconciler: f.reconciler, Asks: f.fleet,
 	}
-	var err error
-	if plan.Action, err = f.actionOf(e); err != nil {
+	if err := f.setAction(e, &plan); err != nil {
 		return plan, err
 	}
 	if err := gitops.CheckBranch(plan.Base); err != nil {

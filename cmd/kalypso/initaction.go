@@ -16,25 +16,28 @@ var (
 	released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 )
 
-// actionOf is the action that workflows use: the one that was given, else the commit that this program was built of.
-func (f *initFlags) actionOf(e *edges) (string, error) {
+// setAction says which action workflows use: the one that was given, else the commit that this program was built of, and
+// its release if it is one.
+func (f *initFlags) setAction(e *edges, plan *scaffold.Fleet) error {
 	if f.action == "" {
-		return ownAction(e.version, e.commit), nil
+		plan.Action, plan.Release = ownAction(e.version, e.commit)
+		return nil
 	}
 	if !actionRef.MatchString(f.action) {
-		return "", usageError("--action %q: write OWNER/NAME@REF", f.action)
+		return usageError("--action %q: write OWNER/NAME@REF", f.action)
 	}
-	return f.action, nil
+	plan.Action = f.action
+	return nil
 }
 
 // ownAction refers to kalypso's action by commit, so that nobody can change what runs, and says which release that is.
 // A program that does not know its commit, or was changed since, leaves that to be chosen.
-func ownAction(version, commit string) string {
+func ownAction(version, commit string) (ref, release string) {
 	switch {
 	case commit == "":
-		return scaffold.UnknownAction
+		return scaffold.UnknownAction, ""
 	case released.MatchString(version):
-		return action + "@" + commit + " # " + version
+		return action + "@" + commit + " # " + version, version
 	}
-	return action + "@" + commit
+	return action + "@" + commit, ""
 }

@@ -84,12 +84,15 @@ func TestInitIsInterrupted(t *testing.T) {
 func TestOwnAction(t *testing.T) {
 	t.Parallel()
 	const commit = "0123456789012345678901234567890123456789"
-	for _, test := range []struct{ version, commit, want string }{
-		{"v1.2.3", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3"},
-		{"v1.2.4-0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit},
-		{"v1.2.3-rc.1", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3-rc.1"},
-		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust"},
+	for _, test := range []struct{ version, commit, want, release string }{
+		{"v1.2.3", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3", "v1.2.3"},
+		{"v1.2.3-rc.1", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3-rc.1", "v1.2.3-rc.1"},
+		{"v1.2.4-0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit, ""},
+		{"v1.2.4-rc.1.0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit, ""},
+		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust", ""},
 	} {
-		assert.Equal(t, test.want, ownAction(test.version, test.commit), test.version)
+		ref, release := ownAction(test.version, test.commit)
+		assert.Equal(t, test.want, ref, test.version)
+		assert.Equal(t, test.release, release, test.version)
 	}
 }

@@ -25,6 +25,8 @@ type Fleet struct {
 	Asks string
 	// Action is the action that workflows use, as OWNER/NAME@REF, with a comment behind it if there is one.
 	Action string
+	// Release is the release of kalypso that the action installs, such as v1.2.3; empty has it build its own source.
+	Release string
 }
 
 // Reconcilers are the templates that a new control plane has for reconcilers.

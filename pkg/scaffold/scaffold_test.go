@@ -77,6 +77,21 @@ func TestWorkflowsOfEveryFleet(t *testing.T) {
 	}
 }
 
+// TestWorkflowsInstallARelease if there is one.
+func TestWorkflowsInstallARelease(t *testing.T) {
+	t.Parallel()
+	f := documented()
+	f.Release = "v1.2.3"
+	for _, place := range scaffold.Places() {
+		files, err := f.Workflows(place)
+		require.NoError(t, err)
+		for name, text := range files {
+			assert.Equal(t, strings.Count(text, f.Action), strings.Count(text, "        with:\n          version: v1.2.3\n"), name)
+			require.NoError(t, yaml.UnmarshalStrict([]byte(text), &map[string]any{}), name)
+		}
+	}
+}
+
 // TestWorkflowAsksTheFleet looks at what differs between kinds of fleets.
 func TestWorkflowAsksTheFleet(t *testing.T) {
 	t.Parallel()
