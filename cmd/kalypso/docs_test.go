@@ -217,6 +217,7 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	require.NoError(t, err)
 	fields := append(jsonFields(reflect.TypeFor[report]()), jsonFields(reflect.TypeFor[promotionReport]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[initResult]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[build]())...)
 	for _, answer := range []answer{&targetAnswer{}, &clusterTypeAnswer{}, &configAnswer{}} {
 		fields = append(fields, jsonFields(reflect.TypeOf(answer))...)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/fatih/color"
@@ -35,10 +34,9 @@ type edges struct {
 	// sleep waits, or until ctx is done, whose error it then returns.
 	sleep func(ctx context.Context, d time.Duration) error
 	now   func() time.Time
-	// version is that of this program.
+	// version is that of this program, and build what else is known of it.
 	version string
-	// commit is the one that it was built of; empty if that is not known, or not all of it.
-	commit string
+	build   build
 	// patience is how long GitHub is waited for; the zero value is as long as usual.
 	patience github.Limits
 	// limits bound what is asked of git servers; the zero value are the usual ones.
@@ -49,10 +47,12 @@ type edges struct {
 
 // system returns the edges of the process.
 func system() *edges {
+	this := thisBuild()
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, stdin: os.Stdin, stdinTerminal: isatty.IsTerminal(os.Stdin.Fd()), env: os.Getenv, environ: os.Environ,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now, version: version(),
+		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now,
+		version: this.Version, build: this,
 	}
 }
 
@@ -106,21 +106,4 @@ func style(on bool) diag.Style {
 		Error: paint(on, color.FgRed, color.Bold), Warning: paint(on, color.FgYellow, color.Bold),
 		Notice: paint(on, color.FgCyan), Place: paint(on, color.Bold), Hint: paint(on, color.FgGreen),
 	}
-}
-
-// version is that of the build: the module's version, else the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return "devel-" + setting.Value
-		}
-	}
-	return "devel"
 }

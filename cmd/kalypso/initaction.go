@@ -20,7 +20,7 @@ var (
 // its release if it is one.
 func (f *initFlags) setAction(e *edges, plan *scaffold.Fleet) error {
 	if f.action == "" {
-		plan.Action, plan.Release = ownAction(e.version, e.commit)
+		plan.Action, plan.Release = ownAction(e.build)
 		return nil
 	}
 	if !actionRef.MatchString(f.action) {
@@ -32,12 +32,12 @@ func (f *initFlags) setAction(e *edges, plan *scaffold.Fleet) error {
 
 // ownAction refers to kalypso's action by commit, so that nobody can change what runs, and says which release that is.
 // A program that does not know its commit, or was changed since, leaves that to be chosen.
-func ownAction(version, commit string) (ref, release string) {
+func ownAction(b build) (ref, release string) {
 	switch {
-	case commit == "":
+	case b.Commit == "" || b.Modified:
 		return scaffold.UnknownAction, ""
-	case released.MatchString(version):
-		return action + "@" + commit + " # " + version, version
+	case released.MatchString(b.Version):
+		return action + "@" + b.Commit + " # " + b.Version, b.Version
 	}
-	return action + "@" + commit, ""
+	return action + "@" + b.Commit, ""
 }

@@ -19,7 +19,7 @@ func initAnswered(t *testing.T, answers io.Reader, args ...string) (plan scaffol
 	t.Helper()
 	var stderr bytes.Buffer
 	e := &edges{
-		stderr: &stderr, stdin: answers, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }, commit: "0123",
+		stderr: &stderr, stdin: answers, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }, build: build{Commit: "0123"},
 	}
 	f := &initFlags{baseBranch: "main", environments: args}
 	plan, err = f.plan(t.Context(), e, f.fields())
@@ -91,8 +91,10 @@ func TestOwnAction(t *testing.T) {
 		{"v1.2.4-rc.1.0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit, ""},
 		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust", ""},
 	} {
-		ref, release := ownAction(test.version, test.commit)
+		ref, release := ownAction(build{Version: test.version, Commit: test.commit})
 		assert.Equal(t, test.want, ref, test.version)
 		assert.Equal(t, test.release, release, test.version)
 	}
+	ref, _ := ownAction(build{Version: "v1.2.3+dirty", Commit: commit, Modified: true})
+	assert.Equal(t, scaffold.UnknownAction, ref)
 }

@@ -89,6 +89,7 @@ registers, schedules deployment targets on cluster types, and renders the manife
 Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.
 
 ` + exitCodes,
+		Version:       e.version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -98,6 +99,8 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 	}
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
+	root.SetVersionTemplate("kalypso {{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nsee %s --help", err, cmd.CommandPath())
 	})
@@ -115,7 +118,7 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := variableOf(f.Name)
 		value := env(name)
-		if f.Changed || value == "" || f.Name == "help" {
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		values := []string{value}
@@ -138,24 +141,4 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 // variableOf is the environment variable that a flag can be given as.
 func variableOf(flag string) string {
 	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-func newVersion(e *edges) *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if format == formatText {
-				_, err := fmt.Fprintln(e.stdout, "kalypso", e.version)
-				return err
-			}
-			return printStructured(e.stdout, format, struct {
-				Version string `json:"version"`
-			}{e.version})
-		},
-	}
-	addOutputFlag(cmd, &format)
-	return cmd
 }
