@@ -104,7 +104,7 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%w\nsee %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRender(e), newValidate(e), newExplain(e), newSchema(e), newDiff(e), newComment(e), newPicture(e), newPromote(e), newCheckPromote(e), newInit(e), newVersion(e))
+	root.AddCommand(newRender(e), newValidate(e), newExplain(e), newSchema(e), newDiff(e), newComment(e), newPicture(e), newPromote(e), newCheckPromote(e), newInit(e), newVersion(e), newMan(e))
 	return root
 }
 

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// newMan makes a command that packagers need, and therefore hidden: it writes a manual page for every command.
+func newMan(e *edges) *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages to a folder",
+		Args:   cobra.ExactArgs(1),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			return doc.GenManTree(root, e.manHeader(), args[0])
+		},
+	}
+}
+
+// manHeader dates the pages with the commit, so that a build of the same commit writes the same.
+func (e *edges) manHeader() *doc.GenManHeader {
+	date, err := time.Parse(time.RFC3339, e.build.Date)
+	if err != nil { // built without a repository
+		date = e.now()
+	}
+	return &doc.GenManHeader{Section: "1", Source: fmt.Sprint("kalypso ", e.version), Manual: "Kalypso", Date: &date}
+}
