@@ -65,6 +65,14 @@ microbench: ## run the benchmarks that match BENCH (all)
 browser: ## try what kalypso report makes in a headless Chromium
 	@hack/browser.sh
 
+.PHONY: release-check
+release-check: ## check .goreleaser.yaml
+	$(GO) tool -modfile=tools/release/go.mod goreleaser check
+
+.PHONY: snapshot
+snapshot: ## make a release without publishing it, twice, and try it (minutes)
+	@hack/snapshot.sh
+
 .PHONY: vuln
 vuln: ## look for known vulnerabilities (needs the network)
 	$(TOOL) govulncheck ./...

@@ -185,6 +185,29 @@ func TestActionInstallsRelease(t *testing.T) {
 	}
 }
 
+// TestActionInstallsSnapshot installs what make snapshot has made, for every system, and runs the program for this one.
+func TestActionInstallsSnapshot(t *testing.T) {
+	t.Parallel()
+	dist, version := os.Getenv("DIST"), os.Getenv("SNAPSHOT")
+	if dist == "" {
+		t.Skip("DIST names no release")
+	}
+	server := httptest.NewServer(http.StripPrefix("/acme/kalypso/releases/download/"+version+"/", http.FileServer(http.Dir(dist))))
+	t.Cleanup(server.Close)
+	for runner, system := range map[string]string{"Linux": "linux", "macOS": "darwin", "Windows": "windows"} {
+		for machine, arch := range map[string]string{"X64": "amd64", "ARM64": "arm64"} {
+			got := install(t, server.URL, version, map[string]string{"RUNNER_OS": runner, "RUNNER_ARCH": machine})
+			require.Zero(t, got.code, got.said)
+			require.Equal(t, "false", got.outputs["build"], got.said)
+			if system == runtime.GOOS && arch == runtime.GOARCH {
+				said, err := exec.CommandContext(t.Context(), got.outputs["path"], "version").Output()
+				require.NoError(t, err)
+				assert.Contains(t, string(said), "platform  "+system+"/"+arch+"\n")
+			}
+		}
+	}
+}
+
 func TestActionRefusesWrongRelease(t *testing.T) {
 	t.Parallel()
 	const name = "kalypso_1.2.3_linux_amd64.tar.gz"
