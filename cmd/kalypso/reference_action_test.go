@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// parameter is an input or output of the action.
+type parameter struct{ name, description, value string }
+
+// TestActionReference makes docs/action.md from action.yml, in whose order it has all inputs and outputs.
+func TestActionReference(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../action.yml")
+	require.NoError(t, err)
+	var action struct {
+		Inputs  yaml.Node `yaml:"inputs"`
+		Outputs yaml.Node `yaml:"outputs"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &action))
+	inputs, outputs := parameters(t, action.Inputs, "default"), parameters(t, action.Outputs, "value")
+	require.NotEmpty(t, inputs)
+	require.NotEmpty(t, outputs)
+
+	var b strings.Builder
+	b.WriteString("<!-- made by make golden -->\n# The action\n\n" +
+		"The inputs and outputs of [action.yml](../action.yml). How it is used is in\n" +
+		"[Publishing](publishing.md#in-github-actions), which version of kalypso it runs in [Installing](install.md#the-action).\n" +
+		"\n## Inputs\n\n| input | default | |\n| --- | --- | --- |\n")
+	for _, input := range inputs {
+		value := ""
+		if input.value != "" {
+			value = "`" + input.value + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", input.name, value, input.description)
+	}
+	b.WriteString("\n## Outputs\n\nNumbers are sums over all environments. What each result has one of is a line for each, in the order of `results`.\n" +
+		"\n| output | |\n| --- | --- |\n")
+	for _, output := range outputs {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", output.name, output.description)
+	}
+	assertReference(t, "action.md", b.String())
+}
+
+// parameters reads the inputs or outputs of an action. Each must have a description that fits in a row of a table.
+func parameters(t *testing.T, node yaml.Node, valueKey string) []parameter {
+	t.Helper()
+	require.Equal(t, yaml.MappingNode, node.Kind)
+	var all []parameter
+	for i := 0; i < len(node.Content); i += 2 {
+		name := node.Content[i].Value
+		var fields map[string]string
+		require.NoError(t, node.Content[i+1].Decode(&fields), name)
+		description := strings.TrimSpace(fields["description"])
+		assert.True(t, strings.HasSuffix(description, "."), "%s of action.yml has no description in sentences: %q", name, description)
+		assert.NotContains(t, description, "\n", name)
+		_, has := fields[valueKey]
+		assert.True(t, has, "%s of action.yml has no %s", name, valueKey)
+		all = append(all, parameter{name, strings.ReplaceAll(description, "|", `\|`), fields[valueKey]})
+	}
+	return all
+}
