@@ -12,8 +12,8 @@ const action = "kalypso-gitops/kalypso"
 var (
 	// actionRef is how a step of a workflow refers to an action.
 	actionRef = regexp.MustCompile(`^[\w.-]+/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
-	// released is the version of a release.
-	released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
+	// releaseVersion is the version of a release.
+	releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 )
 
 // setAction says which action workflows use: the one that was given, else the commit that this program was built of, and
@@ -36,7 +36,7 @@ func ownAction(b build) (ref, release string) {
 	switch {
 	case b.Commit == "" || b.Modified:
 		return scaffold.UnknownAction, ""
-	case released.MatchString(b.Version):
+	case releaseVersion.MatchString(b.Version):
 		return action + "@" + b.Commit + " # " + b.Version, b.Version
 	}
 	return action + "@" + b.Commit, ""

@@ -14,7 +14,7 @@ import (
 // parameter is an input or output of the action.
 type parameter struct{ name, description, value string }
 
-// TestActionReference makes docs/action.md from action.yml, in whose order it has all inputs and outputs.
+// TestActionReference makes docs/reference/action.md from action.yml, in whose order it has all inputs and outputs.
 func TestActionReference(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../action.yml")
@@ -30,8 +30,8 @@ func TestActionReference(t *testing.T) {
 
 	var b strings.Builder
 	b.WriteString("<!-- made by make golden -->\n# The action\n\n" +
-		"The inputs and outputs of [action.yml](../action.yml). How it is used is in\n" +
-		"[Publishing](publishing.md#in-github-actions), which version of kalypso it runs in [Installing](install.md#the-action).\n" +
+		"The inputs and outputs of [action.yml](../../action.yml). How it is used is in\n" +
+		"[Publishing](publishing.md#in-github-actions), which version of kalypso it runs in [Installing](../how-to/install.md#the-action).\n" +
 		"\n## Inputs\n\n| input | default | |\n| --- | --- | --- |\n")
 	for _, input := range inputs {
 		value := ""
@@ -45,7 +45,7 @@ func TestActionReference(t *testing.T) {
 	for _, output := range outputs {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", output.name, output.description)
 	}
-	assertReference(t, "action.md", b.String())
+	assertReference(t, "reference/action.md", b.String())
 }
 
 // parameters reads the inputs or outputs of an action. Each must have a description that fits in a row of a table.

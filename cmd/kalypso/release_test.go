@@ -41,10 +41,10 @@ func readReleased(t *testing.T) released {
 	return r
 }
 
-// TestInstallDoc keeps the names in docs/install.md those that are published.
+// TestInstallDoc keeps the names in docs/how-to/install.md those that are published.
 func TestInstallDoc(t *testing.T) {
 	t.Parallel()
-	text := readDoc(t, "install.md")
+	text := readDoc(t, "how-to/install.md")
 	r := readReleased(t)
 	for _, name := range []string{
 		strings.Replace(r.Signs[0].Signature, "${artifact}", "checksums.txt", 1) + " \\\n",
