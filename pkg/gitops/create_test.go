@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestCreateRepository(t *testing.T) {
 			git := func(args ...string) string {
 				out, err := gitopstest.Git(dir, args...)
 				require.NoError(t, err, out)
-				return out
+				return strings.TrimSpace(out)
 			}
 			git("fsck", "--strict")
 			assert.Equal(t, tips["main"], git("rev-parse", "main"))
