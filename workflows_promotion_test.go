@@ -157,6 +157,24 @@ func play(t *testing.T, text string, env map[string]string) (said string, err er
 	return string(out), err
 }
 
+// TestGHTalksToItsServer: without a host gh takes github.com, and sends it the token of whatever server this is.
+func TestGHTalksToItsServer(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, name := range examples(t) {
+		for _, step := range example(t, name).steps() {
+			if at := strings.Index(step.Run, "gh "); at >= 0 {
+				found++
+				host := strings.Index(step.Run, `export GH_HOST="${GITHUB_SERVER_URL#*://}"`)
+				assert.True(t, host >= 0 && host < strings.Index(step.Run, "gh api"), "%s: %s", name, step.Name)
+				assert.NotEmpty(t, step.Env["GH_TOKEN"], name)
+				assert.Equal(t, step.Env["GH_TOKEN"], step.Env["GH_ENTERPRISE_TOKEN"], name)
+			}
+		}
+	}
+	assert.Equal(t, 4, found)
+}
+
 func TestCIStatus(t *testing.T) {
 	t.Parallel()
 	text := script(t, "ci.yaml", "Set the commit status")
