@@ -118,7 +118,8 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 	}
 	checkedOut = c.reader.CheckedOut(ctx, repo)
 	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
-		return "", usageError("say which branch to compare with --branch: %s; or two environments with --env and --with-env", strings.Join(c.branches(), ", "))
+		return "", usageError("say which branch to compare with --branch: %s; or two environments with --env and --with-env; or a clone with --control-plane .",
+			strings.Join(c.branches(), ", "))
 	}
 	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
 		return "", usageError("no environment is made of the branch %q, which is checked out: say with --branch what to compare it with: %s",

@@ -115,6 +115,7 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 	name := f.environment.Name.Value
 	switch {
 	case g.open:
+	case o.SkipGates && diags.HasErrors(): // it does not go on
 	case o.SkipGates:
 		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("%.12s goes on to %s although %s", f.commit, name, g.describe()))
 	case g.unknown:

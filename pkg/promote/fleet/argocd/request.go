@@ -114,7 +114,7 @@ func (a *fleet) unreachable(err error) *promote.FleetError {
 	case errors.As(err, &redirect):
 		return a.failure("cannot be asked: "+redirect.Error(), "name the URL that Argo CD's API itself is served at, not that of a proxy that asks people to log in")
 	case errors.As(err, &unknown):
-		return a.failure("has a certificate of an unknown authority", "SSL_CERT_FILE names a file with further certificate authorities")
+		return a.failure("has a certificate of an unknown authority", "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them")
 	case errors.As(err, &certificate):
 		return a.failure("has a certificate that is not valid: "+told.Reason(err), "")
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
