@@ -122,7 +122,7 @@ func hintLater(kind Kind) string {
 func hintCertificate(err error) string {
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return "SSL_CERT_FILE names a file with further certificate authorities"
+		return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func unreachable(host string, err error) *Error {
 	e := problem(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).because(err)
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return e.hint("SSL_CERT_FILE names a file with further certificate authorities")
+		return e.hint("on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them")
 	}
 	return e
 }

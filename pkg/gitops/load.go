@@ -368,9 +368,8 @@ func readAt(ref *model.Ref, state, subject string) {
 
 // howToPromote says how the base of an environment is set.
 func (l *fleetLoad) howToPromote() string {
-	return fmt.Sprintf("promote a commit of %s: write its full id into spec.commit of the BaseRepo %q in branch %q; "+
-		"or compile another state with --base BRANCH-OR-COMMIT",
-		l.controlPlane.BaseBranch, model.MainBase, l.environment.ControlPlane.Branch.Value)
+	return fmt.Sprintf("kalypso promote --env %s promotes the newest commit of %q to it; --base BRANCH-OR-COMMIT compiles another state",
+		l.environment.Name.Value, l.controlPlane.BaseBranch)
 }
 
 // neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken, or

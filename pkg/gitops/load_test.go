@@ -95,7 +95,7 @@ func TestLoadFailures(t *testing.T) {
 		},
 		"it says how to promote": {
 			gitopstest.Files{"base.yaml": baseFile("main", missing)},
-			`hint: promote a commit of main: write its full id into spec.commit of the BaseRepo "main" in branch "dev"`,
+			`hint: kalypso promote --env dev promotes the newest commit of "main" to it`,
 		},
 		"never promoted": {
 			gitopstest.Files{"notes.md": "x"},
