@@ -268,6 +268,9 @@ func TestDocSessions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions are of a Unix shell")
 	}
+	if raceDetector {
+		t.Skip("other tests do at once what these sessions do")
+	}
 	sessions := map[string][]docStep{}
 	for _, b := range readBlocks(t) {
 		if b.lang == "console" {
