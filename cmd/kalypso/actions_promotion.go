@@ -46,11 +46,11 @@ func promotionOutputs(c *checked, outcomes []promote.Outcome) []stepOutput {
 	var environments, actions, pulls []string
 	for _, o := range outcomes {
 		environments = append(environments, o.Environment)
+		promoted = promoted || o.Action == promote.ActionPromoted || o.Action == promote.ActionProposed
 		if o.DryRun {
 			actions = append(actions, "none")
 			continue
 		}
-		promoted = promoted || o.Action == promote.ActionPromoted || o.Action == promote.ActionProposed
 		actions = append(actions, string(o.Action))
 		if o.Request != nil {
 			pulls = append(pulls, o.Request.PullRequest.URL)

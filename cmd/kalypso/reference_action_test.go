@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,4 +67,28 @@ func parameters(t *testing.T, node yaml.Node, valueKey string) []parameter {
 		all = append(all, parameter{name, strings.ReplaceAll(description, "|", `\|`), fields[valueKey]})
 	}
 	return all
+}
+
+// TestActionOutputsSayWhatThereIs keeps the lists of what two outputs may be those of the code.
+func TestActionOutputsSayWhatThereIs(t *testing.T) {
+	t.Parallel()
+	action, err := os.ReadFile("../../action.yml")
+	require.NoError(t, err)
+	for typ, output := range map[string]string{"Action": "What became of each", "CheckState": "What check-promote has found"} {
+		_, described, found := strings.Cut(string(action), output)
+		require.True(t, found, output)
+		described, _, _ = strings.Cut(described, "value:")
+		files, err := filepath.Glob("../../pkg/promote/*.go")
+		require.NoError(t, err)
+		count := 0
+		for _, file := range files {
+			code, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, match := range regexp.MustCompile(`\b`+typ+` += "([a-z-]+)"`).FindAllStringSubmatch(string(code), -1) {
+				count++
+				assert.Regexp(t, `\b`+match[1]+`\b`, described, typ)
+			}
+		}
+		assert.Greater(t, count, 5, typ)
+	}
 }
