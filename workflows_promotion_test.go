@@ -2,7 +2,6 @@ package kalypso_test
 
 import (
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -145,11 +144,10 @@ func play(t *testing.T, text string, env map[string]string) (said string, err er
 	if err != nil {
 		t.Skip("there is no bash")
 	}
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "gh"), []byte("#!"+bash+"\nprintf '<%s>\\n' \"$@\"\n"), 0o755))
-	cmd := exec.CommandContext(t.Context(), bash, "-e", "-c", text)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + dir}
+	// A function, as a program that was just written may be busy for the processes of other tests.
+	cmd := exec.CommandContext(t.Context(), bash, "-e", "-c", "gh() { printf '<%s>\\n' \"$@\"; }\n"+text)
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"PATH=" + cmd.Dir}
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

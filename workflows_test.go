@@ -120,6 +120,27 @@ func TestS14WorkflowsAreSafe(t *testing.T) {
 	}
 }
 
+// TestGroupsAreApart: of a concurrency group of a repository one run waits, so those of two workflows are not the same.
+func TestGroupsAreApart(t *testing.T) {
+	t.Parallel()
+	groups := map[string]string{}
+	for _, path := range automations(t) {
+		a := readAutomation(t, path)
+		for _, job := range a.Jobs {
+			if job.Concurrency != nil {
+				a.Concurrency = job.Concurrency
+			}
+		}
+		if a.Concurrency == nil {
+			continue
+		}
+		fixed := regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(a.Concurrency.Group, "*")
+		assert.NotContains(t, groups, fixed, path)
+		groups[fixed] = path
+	}
+	assert.Greater(t, len(groups), 8)
+}
+
 func TestS14UnsafeWorkflowsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,13 +36,35 @@ func Reconcilers() []string { return []string{"flux", "argocd"} }
 // HelloWorld is the branch of the control plane that stands for the repository of an application.
 const HelloWorld = "hello-world"
 
+// longestEnvironment is how many characters the name of an environment may have, for the namespaces of the example,
+// <environment>-cloud-hello-world-<environment>, to be those of Kubernetes.
+const longestEnvironment = (validation.DNS1123LabelMaxLength - len("-cloud-hello-world-")) / 2
+
 // CheckEnvironment tells why an environment cannot have a name; nil if it can.
 func (f Fleet) CheckEnvironment(name string) error {
 	switch {
 	case len(validation.IsDNS1123Label(name)) > 0:
-		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-', 63 at most", name)
-	case name == f.Base || name == HelloWorld:
+		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-'", name)
+	case len(name) > longestEnvironment:
+		return fmt.Errorf("%q has %d characters: as it becomes part of namespaces, an environment has %d at most", name, len(name), longestEnvironment)
+	case strings.EqualFold(f.Base, name), name == HelloWorld: // some file systems take Dev and dev for the same
 		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
+	case slices.Contains([]string{"deployment", "promotion"}, name):
+		return fmt.Errorf("%q is not a name for an environment: kalypso pushes to branches below %s/", name, name)
+	}
+	return nil
+}
+
+// plainBranch is a branch that needs no quotes, neither in YAML nor in a shell.
+var plainBranch = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// CheckBase tells why the base branch cannot have its name; nil if it can.
+func (f Fleet) CheckBase() error {
+	switch {
+	case !plainBranch.MatchString(f.Base) || strings.Contains(f.Base, "..") || strings.HasSuffix(f.Base, ".") || strings.HasSuffix(f.Base, ".lock") || f.Base == "HEAD":
+		return fmt.Errorf("%q is not a name for the base branch: use letters, digits, '.', '_' and '-'", f.Base)
+	case strings.EqualFold(f.Base, HelloWorld), strings.EqualFold(f.Base, "promotion"):
+		return fmt.Errorf("%q is not a name for the base branch: the control plane has another branch that is called so", f.Base)
 	}
 	return nil
 }
@@ -151,6 +174,9 @@ func (f Fleet) data() data {
 	d.FleetKind, _, _ = strings.Cut(f.Asks, ":")
 	return d
 }
+
+// Repository is the control plane as GitHub calls it.
+func (d data) Repository() string { return d.Owner + "/" + d.Name }
 
 // First is the first environment of the chain.
 func (d data) First() string { return d.Environments[0] }

@@ -77,6 +77,44 @@ func TestWorkflowsOfEveryFleet(t *testing.T) {
 	}
 }
 
+// TestWorkflowsSayWhatWasGiven: names that YAML would take for something else arrive as they are.
+func TestWorkflowsSayWhatWasGiven(t *testing.T) {
+	t.Parallel()
+	f := scaffold.Fleet{
+		ControlPlane: "https://github.com/007/null", GitOps: "https://github.com/007/out", Base: "1.10", Environments: []string{"007", "no"},
+		Reconciler: "flux", Asks: "command:./a 'b' # c", Action: "zed/kalypso@1",
+	}
+	at := func(place scaffold.Place, file string, path ...any) any {
+		files, err := f.Workflows(place)
+		require.NoError(t, err)
+		var value any
+		require.NoError(t, yaml.Unmarshal([]byte(files[file]), &value))
+		for _, key := range path {
+			switch key := key.(type) {
+			case string:
+				value = value.(map[string]any)[key]
+			case int:
+				value = value.([]any)[key]
+			}
+		}
+		return value
+	}
+	// YAML 1.1 takes the key "on" for a boolean.
+	assert.Equal(t, []any{"007", "no"}, at(scaffold.OfControlPlane, "cd.yaml", "true", "workflow_dispatch", "inputs", "environment", "options"))
+	assert.Equal(t, []any{"1.10"}, at(scaffold.OfControlPlane, "ci.yaml", "true", "push", "branches"))
+	assert.Equal(t, "007", at(scaffold.OfControlPlane, "ci.yaml", "jobs", "promote", "steps", 0, "with", "env"))
+	assert.Contains(t, at(scaffold.OfControlPlane, "check-promote.yaml", "jobs", "check", "steps", 1, "with", "args"), "--fleet=command:./a 'b' # c\n")
+	assert.Equal(t, []any{"007", "no"}, at(scaffold.OfEnvironment, "render.yaml", "true", "push", "branches"))
+	assert.Equal(t, []any{"1.10", "007", "no"}, at(scaffold.OfEnvironment, "preview.yaml", "true", "pull_request", "branches"))
+	for place, file := range map[scaffold.Place]string{scaffold.OfGitOps: "gitops-merged.yaml", scaffold.OfApplication: "notify.yaml"} {
+		job := map[scaffold.Place]string{scaffold.OfGitOps: "tell", scaffold.OfApplication: "notify"}[place]
+		assert.Equal(t, "007", at(place, file, "jobs", job, "steps", 0, "with", "owner"))
+		assert.Equal(t, "null", at(place, file, "jobs", job, "steps", 0, "with", "repositories"))
+		assert.Equal(t, "007/null", at(place, file, "jobs", job, "steps", 1, "env", "CONTROL_PLANE"))
+	}
+	assert.Equal(t, "1.10", at(scaffold.OfGitOps, "gitops-merged.yaml", "jobs", "tell", "steps", 1, "env", "BASE"))
+}
+
 // TestWorkflowsInstallARelease if there is one.
 func TestWorkflowsInstallARelease(t *testing.T) {
 	t.Parallel()
