@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -63,7 +67,7 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
 	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
-	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod)")
+	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
 	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
 	flags.StringVar(&f.fleet, "fleet", "", "who knows what the clusters run: a `fleet` as check-promote has it (default none: a person says so)")
@@ -93,16 +97,36 @@ func placeNames() []string {
 }
 
 func (f *initFlags) run(cmd *cobra.Command, e *edges, folder string) error {
+	flags := cmd.Flags()
 	switch {
-	case cmd.Flags().Changed("sample"):
+	case flags.Changed("sample"):
+		if err := onlyFlags(flags, "--sample", "sample"); err != nil {
+			return err
+		}
 		return f.makeSample(cmd, e)
-	case cmd.Flags().Changed("workflows"):
+	case flags.Changed("workflows"):
 		if !slices.Contains(placeNames(), f.workflows) {
 			return usageError("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, placeNames()))
 		}
-		return f.writeWorkflows(cmd.Context(), e, folder, scaffold.Place(f.workflows))
+		place := scaffold.Place(f.workflows)
+		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(place)...)
+		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
+			return err
+		}
+		return f.writeWorkflows(cmd, e, folder, place)
 	}
 	return f.makeFleet(cmd.Context(), e, folder)
+}
+
+// onlyFlags refuses flags that would count for nothing. Variables of the environment may be meant for other commands.
+func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
+	var err error
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(append(counts, "output"), flag.Name) && !fromVariable(flag) {
+			err = usageError("--%s counts for nothing with %s: leave it out", flag.Name, what)
+		}
+	})
+	return err
 }
 
 // plan asks for what is still to be said of the fleet, and checks all of it. fields are those that count.
@@ -117,8 +141,8 @@ func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffol
 	if err := f.setAction(e, &plan); err != nil {
 		return plan, err
 	}
-	if err := gitops.CheckBranch(plan.Base); err != nil {
-		return plan, usageError("--base-branch %q: %w", plan.Base, err)
+	if err := plan.CheckBase(); err != nil {
+		return plan, usageError("--base-branch: %w", err)
 	}
 	return plan, nil
 }
@@ -152,19 +176,33 @@ func (f *initFlags) checkGitOps(url string) error {
 }
 
 // checkURL tells why a repository of that URL could not be read by everybody.
-func checkURL(url string) error {
-	normal, err := gitops.NormalURL(url)
-	switch {
-	case err != nil:
+func checkURL(text string) error {
+	normal, err := gitops.NormalURL(text)
+	if err != nil {
 		return err
-	case gitops.IsLocal(url) || !strings.HasPrefix(normal, "https://") && !strings.HasPrefix(normal, "ssh://"):
-		return fmt.Errorf("%s is not the https or ssh URL of a repository", url)
-	case strings.Count(strings.TrimPrefix(strings.TrimPrefix(normal, "https://"), "ssh://"), "/") < 2:
-		return fmt.Errorf("%s names no repository: https://HOST/OWNER/NAME", url)
-	case strings.ContainsFunc(normal, func(r rune) bool { return !strings.ContainsRune(urlCharacters, r) }):
-		return fmt.Errorf("%s has characters that are in no URL of a repository", url)
+	}
+	https, isHTTPS := strings.CutPrefix(normal, "https://")
+	switch {
+	case gitops.IsLocal(text) || !isHTTPS && !strings.HasPrefix(normal, "ssh://"):
+		return fmt.Errorf("%s is not the https or ssh URL of a repository", normal)
+	case isHTTPS && strings.Contains(text, "@") && strings.HasPrefix(strings.ToLower(text), "https:"), hasPassword(text):
+		return fmt.Errorf("leave out what stands before %s: it is written into files that others read", https)
+	case strings.Count(strings.TrimPrefix(https, "ssh://"), "/") < 2:
+		return fmt.Errorf("%s names no repository: https://HOST/OWNER/NAME", normal)
+	case strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune(urlCharacters, r) }), strings.Contains(text, "/-"):
+		return fmt.Errorf("%s has characters that are in no URL of a repository", normal)
 	}
 	return nil
+}
+
+// hasPassword tells whether a URL names a user with a password.
+func hasPassword(text string) bool {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.User == nil {
+		return false
+	}
+	_, has := parsed.User.Password()
+	return has
 }
 
 // urlCharacters are those that need no quotes, neither in YAML nor in a shell.
@@ -181,17 +219,20 @@ func checkReconciler(name string) error {
 	return nil
 }
 
+// checkFleet tells why check-promote would not take a fleet, or a workflow could not hold it. That there is no token for
+// it here says nothing about the workflow.
 func checkFleet(text string) error {
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) || strings.Contains(text, "${{") {
-		return fmt.Errorf("%q cannot stand in a workflow", text)
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Contains(text, "${{") {
+		return errors.New("it cannot stand in a workflow")
 	}
-	kind, argument, _ := strings.Cut(text, ":")
-	names := append(fleet.Names(), model.NoFleet)
-	switch {
-	case !slices.Contains(names, kind):
-		return fmt.Errorf("there is no kind of fleet %q (%s)", kind, diag.DidYouMean(kind, names))
-	case slices.Contains([]string{"argocd", "command"}, kind) && argument == "":
-		return fmt.Errorf("%s: write behind a colon which one", kind)
+	if text == model.NoFleet {
+		return nil
 	}
-	return nil
+	_, err := fleet.New(text, fleet.Options{Env: func(name string) string {
+		if strings.HasPrefix(name, "ARGOCD_") && strings.Contains(name, "TOKEN") {
+			return "token"
+		}
+		return ""
+	}})
+	return err
 }

@@ -11,7 +11,7 @@ const action = "kalypso-gitops/kalypso"
 
 var (
 	// actionRef is how a step of a workflow refers to an action.
-	actionRef = regexp.MustCompile(`^[\w.-]+/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
+	actionRef = regexp.MustCompile(`^\w[\w.-]*/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
 	// releaseVersion is the version of a release.
 	releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 )
@@ -34,7 +34,11 @@ func (f *initFlags) setAction(e *edges, plan *scaffold.Fleet) error {
 // A program that does not know its commit, or was changed since, leaves that to be chosen.
 func ownAction(b build) (ref, release string) {
 	switch {
-	case b.Commit == "" || b.Modified:
+	case b.Modified:
+		return scaffold.UnknownAction, ""
+	case b.Commit == "" && releaseVersion.MatchString(b.Version): // of go install
+		return action + "@" + b.Version + " # EDIT: the commit of this release, which nobody can move", ""
+	case b.Commit == "":
 		return scaffold.UnknownAction, ""
 	case releaseVersion.MatchString(b.Version):
 		return action + "@" + b.Commit + " # " + b.Version, b.Version

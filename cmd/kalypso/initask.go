@@ -92,6 +92,13 @@ func ask(ctx context.Context, e *edges, fields []field) error {
 			missing = append(missing, "--"+f.flag)
 		}
 	}
+	for _, f := range fields { // some depend on what was asked after them
+		if f.given() {
+			if err := f.problem(); err != nil {
+				return usageError("--%s: %w", f.flag, err)
+			}
+		}
+	}
 	if len(missing) > 0 {
 		return usageError("%s: not given, and there is no terminal to ask on; --sample FOLDER makes a sample to try", strings.Join(missing, ", "))
 	}

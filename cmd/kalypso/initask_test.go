@@ -51,7 +51,7 @@ func TestInitAsksAgain(t *testing.T) {
 	assert.Equal(t, "flux:east", plan.Asks)
 	for _, want := range []string{
 		"  model is not the https or ssh URL of a repository\n", "  https://github.com/zed/model is the control plane itself\n",
-		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  argocd: write behind a colon which one\n",
+		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
 	} {
 		assert.Contains(t, asked, want)
 	}

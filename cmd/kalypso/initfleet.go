@@ -34,7 +34,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 		{folderOf(plan.ControlPlane), controlPlane(plan)},
 		{folderOf(plan.GitOps), gitOpsRepository(plan)},
 	}
-	if repositories[0].path == repositories[1].path {
+	if strings.EqualFold(repositories[0].path, repositories[1].path) {
 		return usageError("both repositories would be in the folder %s: run init for one owner, or rename one", repositories[0].path)
 	}
 	for i := range repositories {
@@ -95,41 +95,36 @@ func environmentBranch(base, environment string, files func(environment, commit 
 	}}
 }
 
-// createAll makes repositories in a folder: all of them, or none if something is in the way. They are made beside their
-// places first, so that none is there in half.
+// createAll makes repositories in a folder: all of them, or none if something is in the way.
 func createAll(folder string, repositories []plannedRepository) (made []createdRepository, err error) {
-	if err := notThere(folder, repositories); err != nil {
+	var names []string
+	for _, r := range repositories {
+		names = append(names, r.path)
+	}
+	if err := notThere(folder, names); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return nil, cannotWrite(err)
-	}
-	work, err := os.MkdirTemp(folder, ".kalypso-init-")
-	if err != nil {
-		return nil, cannotWrite(err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	for _, r := range repositories {
-		tips, err := gitops.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
-		if err != nil {
-			return nil, cannotWrite(err)
+	return made, inFolder(folder, func(work string) error {
+		for _, r := range repositories {
+			tips, err := gitops.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
+			if err != nil {
+				return err
+			}
+			made = append(made, newCreatedRepository(filepath.Join(folder, r.path), r.NewRepository, tips))
 		}
-		made = append(made, newCreatedRepository(filepath.Join(folder, r.path), r.NewRepository, tips))
-	}
-	for _, r := range repositories {
-		if err := os.Rename(filepath.Join(work, r.path), filepath.Join(folder, r.path)); err != nil {
-			return nil, cannotWrite(err)
-		}
-	}
-	return made, nil
+		return nil
+	})
 }
 
 // notThere is an error that names what would be overwritten.
-func notThere(folder string, repositories []plannedRepository) error {
+func notThere(folder string, names []string) error {
 	var there []string
-	for _, r := range repositories {
-		if _, err := os.Lstat(filepath.Join(folder, r.path)); err == nil {
-			there = append(there, filepath.Join(folder, r.path))
+	for _, name := range names {
+		switch _, err := os.Lstat(filepath.Join(folder, name)); {
+		case err == nil:
+			there = append(there, filepath.Join(folder, name))
+		case !errors.Is(err, os.ErrNotExist):
+			return cannotMake(err)
 		}
 	}
 	if len(there) == 0 {
@@ -138,8 +133,8 @@ func notThere(folder string, repositories []plannedRepository) error {
 	return usageError("%s: exists already, and nothing is overwritten; name another folder, or use --workflows for a fleet that there is already", strings.Join(there, ", "))
 }
 
-// cannotWrite is the error of a folder that cannot be written.
-func cannotWrite(err error) error {
+// cannotMake is the error of repositories that cannot be made.
+func cannotMake(err error) error {
 	return &exitError{exitModel, fmt.Errorf("make the repositories: %w", err)}
 }
 

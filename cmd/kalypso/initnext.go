@@ -20,20 +20,29 @@ func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	first := plan.Environments[0]
 	at := func(url string) string { return shellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url)))) }
 	control, output := at(plan.ControlPlane), at(plan.GitOps)
-	return []nextStep{
+	steps := []nextStep{
 		{What: "see what would be published, without any server", Run: []string{
 			"kalypso render --env " + first + " --dry-run --control-plane " + control + " --replace " + plan.GitOps + "=" + output,
 		}},
 		{What: "make two empty repositories, " + plan.ControlPlane + " and " + plan.GitOps},
 		{What: "give a GitHub App access to them, and its id and key to the workflows", See: scaffold.Doc("how-to/set-up-github")},
-		{What: "push", Run: []string{
-			"git -C " + output + " push origin " + first, // the first branch becomes the default one
+		{What: "push, and see to it that " + plan.Base + " is the default branch of the control plane", Run: []string{
 			"git -C " + output + " push --all --set-upstream origin",
-			"git -C " + control + " push origin " + plan.Base,
 			"git -C " + control + " push --all --set-upstream origin",
 		}},
 		{What: "merge the pull requests that the workflow render opens, and let the clusters pull", See: scaffold.Doc("how-to/let-clusters-pull")},
 	}
+	return append(nextOfAction(plan), steps...)
+}
+
+// nextOfAction says what to do if workflows cannot name the action: they are on all branches of both repositories.
+func nextOfAction(plan scaffold.Fleet) []nextStep {
+	if !strings.Contains(plan.Action, "EDIT") {
+		return nil
+	}
+	return []nextStep{{
+		What: "begin again with --action " + action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
+	}}
 }
 
 func nextOfWorkflows(place scaffold.Place) []nextStep {

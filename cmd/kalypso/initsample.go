@@ -16,52 +16,25 @@ import (
 const server = "repositories"
 
 // makeSample makes a whole fleet in a folder.
-func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) (err error) {
-	if err := onlySample(cmd); err != nil {
-		return err
+func (f *initFlags) makeSample(cmd *cobra.Command, e *edges) error {
+	if cmd.Flags().NArg() > 0 {
+		return usageError("%s: the folder of the sample is that of --sample", cmd.Flags().Arg(0))
 	}
 	target, err := filepath.Abs(f.sample)
 	if err != nil {
-		return cannotWrite(err)
+		return cannotMake(err)
 	}
 	if err := sampleFolder(f.sample, target); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
-		return cannotWrite(err)
-	}
-	work, err := os.MkdirTemp(filepath.Dir(target), ".kalypso-init-")
-	if err != nil {
-		return cannotWrite(err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }() // what is left after an error; otherwise it is gone
-	made, err := playground{plan: scaffold.SampleFleet(), work: work, target: target, shown: f.sample}.make()
-	if err != nil {
-		return cannotWrite(err)
-	}
-	if err := os.Chmod(work, 0o755); err != nil { //nolint:gosec // MkdirTemp's folders are closed to others; this one is like any other
-		return cannotWrite(err)
-	}
-	if err := os.Remove(target); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return cannotWrite(err) // an empty folder gives way
-	}
-	if err := os.Rename(work, target); err != nil {
-		return cannotWrite(err)
+	var made []createdRepository
+	if err := inFolder(target, func(work string) (err error) {
+		made, err = playground{plan: scaffold.SampleFleet(), work: work, target: target, shown: f.sample}.make()
+		return err
+	}); err != nil {
+		return err
 	}
 	return f.print(e, initResult{Repositories: made, Sample: f.sample, Next: nextOfSample(f.sample)})
-}
-
-// onlySample refuses what the sample does not ask for.
-func onlySample(cmd *cobra.Command) error {
-	for _, name := range []string{"env", "gitops", "base-branch", "reconciler", "fleet", "action", "author", "workflows"} {
-		if cmd.Flags().Changed(name) {
-			return usageError("--%s: the sample has its own; leave it out with --sample", name)
-		}
-	}
-	if cmd.Flags().NArg() > 0 {
-		return usageError("%s: the folder of the sample is that of --sample", cmd.Flags().Arg(0))
-	}
-	return nil
 }
 
 // sampleFolder tells why a folder cannot be that of a sample.
@@ -77,7 +50,7 @@ func sampleFolder(shown, target string) error {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return cannotWrite(err)
+		return cannotMake(err)
 	case len(entries) > 0:
 		return usageError("--sample %s: the folder is not empty, and nothing is overwritten", shown)
 	}
@@ -108,9 +81,9 @@ func (p playground) make() ([]createdRepository, error) {
 		return nil, err
 	}
 	for name, text := range beside {
-		mode := os.FileMode(0o644)
+		mode := os.FileMode(0o666)
 		if name == scaffold.ClustersProgram {
-			mode = 0o755
+			mode = 0o777
 		}
 		if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), mode); err != nil {
 			return nil, err
@@ -134,6 +107,10 @@ func (p playground) repositories() []plannedRepository {
 // clone is a clone of what is on the server.
 func (p playground) clone(name string, r gitops.NewRepository) plannedRepository {
 	r.Origin, r.Cloned = filepath.Join(p.target, server, name+".git"), true
+	// Whoever types what the tutorial says need not have told git who he is, or has told it to sign.
+	r.Settings = map[string]string{
+		"user.name": "You", "user.email": "you@acme.example", "commit.gpgsign": "false", "push.default": "simple",
+	}
 	return plannedRepository{name, r}
 }
 

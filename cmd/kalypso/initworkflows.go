@@ -1,13 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
 )
 
@@ -20,8 +24,8 @@ const (
 )
 
 // writeWorkflows writes the workflows of a place that are not there yet.
-func (f *initFlags) writeWorkflows(ctx context.Context, e *edges, folder string, place scaffold.Place) error {
-	plan, err := f.plan(ctx, e, f.fieldsOf(place))
+func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, place scaffold.Place) error {
+	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, environmentsAround(cmd, e, f.baseBranch)))
 	if err != nil {
 		return err
 	}
@@ -29,45 +33,90 @@ func (f *initFlags) writeWorkflows(ctx context.Context, e *edges, folder string,
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(folder, filepath.FromSlash(scaffold.WorkflowFolder))
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return cannotWrite(err)
+	states, err := writeMissing(folder, files)
+	if err != nil {
+		return &exitError{exitModel, fmt.Errorf("write the workflows: %w", err)}
 	}
 	result := initResult{Next: nextOfWorkflows(place)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		state, err := writeMissing(filepath.Join(dir, name), files[name])
-		if err != nil {
-			return cannotWrite(err)
-		}
-		result.Files = append(result.Files, createdFile{Path: filepath.ToSlash(filepath.Join(dir, name)), State: state})
+		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))
+		result.Files = append(result.Files, createdFile{Path: at, State: states[name]})
 	}
 	return f.print(e, result)
 }
 
-// fieldsOf are those that the workflows of a place show.
-func (f *initFlags) fieldsOf(place scaffold.Place) []field {
-	wanted := map[scaffold.Place][]string{
+// environmentsAround are those of the control plane around the current folder, in the order of the chain; none if it is not
+// in one.
+func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) []string {
+	f := &fleetFlags{baseBranch: baseBranch}
+	_, environments, done := f.readLocal(cmd, e)
+	defer done()
+	if chain, _ := promote.NewChain(environments); chain != nil {
+		return chain.Order()
+	}
+	return environmentNames(environments)
+}
+
+// fieldsOf are those that the workflows of a place show. Environments are not guessed: those that there are, if that is
+// known, are what is proposed.
+func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []field {
+	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(shownIn(place), f.flag) })
+	for i := range fields {
+		if fields[i].list != nil {
+			fields[i].proposal, fields[i].optional = always(strings.Join(environments, " ")), len(environments) > 0
+		}
+	}
+	return fields
+}
+
+// shownIn are the flags of which the workflows of a place show something.
+func shownIn(place scaffold.Place) []string {
+	return map[scaffold.Place][]string{
 		scaffold.OfControlPlane: {"env", "fleet"},
 		scaffold.OfEnvironment:  {"env"},
 		scaffold.OfGitOps:       {"control-plane", "env"},
 		scaffold.OfApplication:  {"control-plane"},
 	}[place]
-	return slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(wanted, f.flag) })
 }
 
-// writeMissing writes a file unless there is one.
-func writeMissing(name, text string) (state string, err error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// writeMissing writes workflows that are not there yet into a folder and says what became of each. It stays in the
+// folder, whatever links there are in it.
+func writeMissing(folder string, files scaffold.Files) (states map[string]string, err error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := root.MkdirAll(filepath.FromSlash(scaffold.WorkflowFolder), 0o777); err != nil {
+		return nil, err
+	}
+	states = map[string]string{}
+	for name, text := range files {
+		if states[name], err = writeFile(root, filepath.Join(filepath.FromSlash(scaffold.WorkflowFolder), name), text); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// writeFile writes a file unless something is in its place.
+func writeFile(root *os.Root, name, text string) (state string, err error) {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
-		there, err := os.ReadFile(name)
-		if err == nil && string(there) == text {
+		if there, err := root.ReadFile(name); err == nil && string(there) == text {
 			return fileSame, nil
 		}
-		return fileKept, err
+		return fileKept, nil
 	}
 	if err != nil {
 		return "", err
 	}
 	_, err = file.WriteString(text)
-	return fileWritten, errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, root.Remove(name)) // the next run would take half of it for somebody else's
+	}
+	return fileWritten, nil
 }

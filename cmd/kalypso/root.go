@@ -131,11 +131,21 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
+		_ = flags.SetAnnotation(f.Name, ofVariable, nil) // there is this flag
 	})
 	if len(errs) > 0 {
 		return &exitError{exitUsage, errors.Join(errs...)}
 	}
 	return nil
+}
+
+// ofVariable annotates a flag that a variable has set.
+const ofVariable = "set by a variable"
+
+// fromVariable tells whether a flag was set by a variable and not on the command line.
+func fromVariable(f *pflag.Flag) bool {
+	_, is := f.Annotations[ofVariable]
+	return is
 }
 
 // variableOf is the environment variable that a flag can be given as.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -29,6 +30,8 @@ type NewRepository struct {
 	Origin string
 	// Cloned says that the origin has the branches already, as after git clone; otherwise they are still to be pushed.
 	Cloned bool
+	// Settings are more of its configuration, as "section.key".
+	Settings map[string]string
 	// Author makes the commits, at When, which is written in UTC and whole seconds.
 	Author Identity
 	When   time.Time
@@ -77,6 +80,9 @@ func (w *repositoryWriter) write(dir string, r NewRepository) error {
 		return err
 	}
 	for i, branch := range r.Branches {
+		if _, twice := w.tips[branch.Name]; twice {
+			return fmt.Errorf("there are two branches %q", branch.Name)
+		}
 		files, err := branch.Files(maps.Clone(w.tips))
 		if err != nil {
 			return err
@@ -97,6 +103,10 @@ func (w *repositoryWriter) write(dir string, r NewRepository) error {
 func (r NewRepository) config() *config.Config {
 	c := config.NewConfig()
 	c.Core.IsBare = r.Bare
+	for name, value := range r.Settings {
+		section, key, _ := strings.Cut(name, ".")
+		c.Raw.SetOption(section, "", key, value)
+	}
 	if r.Origin == "" {
 		return c
 	}

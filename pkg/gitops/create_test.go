@@ -16,7 +16,7 @@ import (
 
 func newRepository() NewRepository {
 	return NewRepository{
-		Origin: "https://github.com/acme/control-plane", Author: Identity{"Ada", "ada@example.com"},
+		Origin: "https://github.com/acme/control-plane", Settings: map[string]string{"user.name": "Bo"}, Author: Identity{"Ada", "ada@example.com"},
 		When: time.Date(2026, 1, 5, 9, 0, 0, 7, time.FixedZone("", 3600)),
 		Branches: []NewBranch{
 			{"main", "Begin", func(map[string]string) (map[string]string, error) {
@@ -55,12 +55,14 @@ func TestCreateRepository(t *testing.T) {
 			assert.Equal(t, tips["main"], git("show", "dev:base"))
 			assert.Equal(t, "main", git("symbolic-ref", "--short", "HEAD"))
 			assert.Equal(t, ".github/workflows/x.yaml\nREADME.md\na/b/c.yaml", git("ls-tree", "-r", "--name-only", "main"))
-			assert.Equal(t, "Ada <ada@example.com> 1767600000 +0000 Begin", git("log", "-1", "--format=%an <%ae> %ad %s", "--date=raw", "main"))
+			assert.Equal(t, "Ada <ada@example.com> 1767600000 +0000, Ada <ada@example.com> 1767600000 +0000: Begin",
+				git("log", "-1", "--format=%an <%ae> %ad, %cn <%ce> %cd: %s", "--date=raw", "main"))
 			if r.Bare {
 				assert.Equal(t, "true", git("rev-parse", "--is-bare-repository"))
 				return
 			}
 			assert.Empty(t, git("status", "--porcelain"))
+			assert.Equal(t, "Bo", git("config", "--local", "user.name"))
 			text, err := os.ReadFile(filepath.Join(dir, "a", "b", "c.yaml"))
 			require.NoError(t, err)
 			assert.Equal(t, "c: 1\n", string(text))
@@ -96,4 +98,8 @@ func TestCreateRepositoryFails(t *testing.T) {
 	}
 	_, err = CreateRepository(filepath.Join(t.TempDir(), "made"), r)
 	require.ErrorContains(t, err, `branch dev: ".git/config" cannot be in a repository`)
+	r = newRepository()
+	r.Branches[1].Name = "main"
+	_, err = CreateRepository(filepath.Join(t.TempDir(), "made"), r)
+	require.EqualError(t, err, `there are two branches "main"`)
 }
