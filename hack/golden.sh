@@ -14,7 +14,7 @@ packages=$(git grep --untracked -l 'flag\.Bool("update"' -- '*_test.go' | xargs 
 status=0
 for _ in first 'once more, as the references in docs are made of the golden files'; do
   # shellcheck disable=SC2086
-  go test -count=1 "${only[@]}" $packages -update || status=$?
+  go test -count=1 ${only[@]+"${only[@]}"} $packages -update || status=$?
 done
 
 changed=$(git status --short --untracked-files=all -- "${compared[@]}")

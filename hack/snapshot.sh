@@ -47,14 +47,15 @@ mkdir -p "$work/unpacked"
 tar -xzf "dist/$(archive "$(go env GOHOSTOS)_$(go env GOHOSTARCH)")" -C "$work/unpacked"
 said=$("$work/unpacked/kalypso" version)
 printf '%s\n' "$said"
-grep -q "^commit *$commit" <<<"$said" || fail "the program does not say that it is of $commit"
+grep -qxE "commit +$commit( and changes that are not committed)?" <<<"$said" || fail "the program does not say that it is of $commit"
 
 DIST=$PWD/dist SNAPSHOT=v$version go test -count=1 -run TestActionInstallsSnapshot -v .
 
 if [ -n "$(git status --porcelain)" ]; then
-  echo "SKIPPED: made again from a clone: there are changes that are not committed, which a clone does not have"
+  echo "SKIPPED: that the program is of this commit alone, and made again from a clone: there are changes that are not committed, which a clone does not have"
   exit 0
 fi
+grep -qxE "commit +$commit" <<<"$said" || fail "the program says that there are changes, and there are none"
 git clone --quiet . "$work/again"
 (cd "$work/again" && release)
 diff dist/checksums.txt "$work/again/dist/checksums.txt" || fail "another build has other bytes"

@@ -17,12 +17,16 @@ func newMan(e *edges) *cobra.Command {
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, e.manHeader(), args[0])
+			err := os.MkdirAll(args[0], 0o755)
+			if err == nil {
+				err = doc.GenManTree(root, e.manHeader(), args[0])
+			}
+			if err != nil {
+				return &exitError{exitModel, fmt.Errorf("write the manual pages: %w", err)}
+			}
+			return nil
 		},
 	}
 }

@@ -30,8 +30,8 @@ func thisBuild() build {
 	return buildOf(info)
 }
 
-// buildOf reads what Go stamps into every program, so that releases need no linker flags and a program of go install
-// says the same. It takes nil for a program without it.
+// buildOf reads what Go stamps into every program, so that releases need no linker flags. A program of go install knows
+// its version, but no commit. It takes nil for a program without a stamp.
 func buildOf(info *debug.BuildInfo) build {
 	if info == nil {
 		return build{Version: "unknown"}
