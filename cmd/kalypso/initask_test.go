@@ -98,3 +98,15 @@ func TestOwnAction(t *testing.T) {
 	ref, _ := ownAction(build{Version: "v1.2.3+dirty", Commit: commit, Modified: true})
 	assert.Equal(t, scaffold.UnknownAction, ref)
 }
+
+// TestInitAsksNobody where there is a terminal, but no person.
+func TestInitAsksNobody(t *testing.T) {
+	t.Parallel()
+	f := &initFlags{baseBranch: "main", controlPlane: "https://github.com/zed/model"}
+	e := &edges{
+		stderr: io.Discard, stdin: strings.NewReader("https://github.com/zed/out\n\n\n\n"), stdinTerminal: true, stderrTerminal: true,
+		env: func(name string) string { return map[string]string{"CI": "true"}[name] },
+	}
+	_, err := f.plan(t.Context(), e, f.fields())
+	require.ErrorContains(t, err, "--gitops: not given, and there is no terminal to ask on")
+}
