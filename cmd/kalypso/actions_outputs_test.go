@@ -150,3 +150,16 @@ func TestS13OutputsCannotBeForged(t *testing.T) {
 	}
 	assert.Len(t, delimiters, 2, "each run has a delimiter of its own")
 }
+
+// TestDryPromotionOutputs tell a workflow whether there is something for people to approve.
+func TestDryPromotionOutputs(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[promote.Action]string{
+		promote.ActionPromoted: "true", promote.ActionProposed: "true", promote.ActionUnchanged: "false", promote.ActionWaiting: "false",
+		promote.ActionRefused: "false", promote.ActionNotPromotable: "false", promote.ActionDeclined: "false",
+	} {
+		outputs := promotionOutputs(nil, []promote.Outcome{{Environment: "dev", Action: action, DryRun: true}})
+		assert.Contains(t, outputs, stepOutput{"changed", want}, action)
+		assert.Contains(t, outputs, stepOutput{"actions", "none"}, "nothing was done")
+	}
+}
