@@ -105,6 +105,15 @@ func (c *deploymentCheck) has(ctx context.Context, environment string) (promote.
 	return c.promoter.Has(ctx, found, c.promoted.Commit)
 }
 
+// rolledBack tells whether an environment was taken back from the promoted commit.
+func (c *deploymentCheck) rolledBack(ctx context.Context, environment string) (bool, error) {
+	found := c.named(environment)
+	if found == nil {
+		return false, fmt.Errorf("there is no environment %q any more", environment)
+	}
+	return c.promoter.RolledBack(ctx, found, c.promoted.Commit)
+}
+
 // promoteNext promotes to an environment that comes next, or has a workflow do it.
 func (c *deploymentCheck) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
 	if c.flags.dispatch == "" {

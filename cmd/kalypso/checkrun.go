@@ -94,7 +94,7 @@ func (c *deploymentCheck) newCheck(fleets []promote.Fleet, byHand bool) *promote
 			Fleets: fleets, Deployments: c.deployments, Rules: c.rules, Newer: c.newer, Now: c.now, Sleep: c.sleep,
 			Show: watch.look,
 		},
-		Earlier: c.earlier, Overtaken: c.overtaken, TakenBack: c.takenBack, Has: c.has, Promote: c.promoteNext,
+		Earlier: c.earlier, Overtaken: c.overtaken, TakenBack: c.takenBack, Has: c.has, RolledBack: c.rolledBack, Promote: c.promoteNext,
 	}
 	if c.flags.postDeploy != "" {
 		check.PostDeploy = c.runPostDeploy

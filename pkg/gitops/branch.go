@@ -110,6 +110,31 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 // Promotion is what the newest commit of the branch promotes, if it is one of ours.
 func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.message) }
 
+// remembered is how many commits of a branch are looked through for the last promotion.
+const remembered = 100
+
+// RolledBack is the commit that an environment was taken back from, if that is what the last promotion of ours on the
+// branch did; else it is empty. The error is an *Error.
+func (b *Branch) RolledBack(ctx context.Context, environment string) (from string, err error) {
+	recent, err := b.repo.recent(ctx, b.tip, remembered)
+	if err != nil {
+		return "", b.reader.clean(err)
+	}
+	for id := b.tip; ; {
+		commit, there := recent[id]
+		if promotion, ours := ParsePromotion(commit.message); ours && promotion.Environment == environment {
+			if promotion.Rollback {
+				return promotion.Before, nil
+			}
+			return "", nil
+		}
+		if !there || len(commit.parents) == 0 {
+			return "", nil
+		}
+		id = commit.parents[0]
+	}
+}
+
 // HeadTip is the commit that Head is at; empty if there is no such branch.
 func (b *Branch) HeadTip() string { return tipOf(b.tips, b.Head) }
 

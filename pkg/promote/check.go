@@ -37,6 +37,9 @@ type Check struct {
 	TakenBack func(ctx context.Context) (TakenBack, error)
 	// Has tells whether an environment has Promoted, or something newer.
 	Has func(ctx context.Context, environment string) (Possession, error)
+	// RolledBack tells whether the last promotion to an environment has taken it back from Promoted, or from something
+	// newer. It is asked where there are no statuses.
+	RolledBack func(ctx context.Context, environment string) (bool, error)
 	// Promote promotes Promoted to an environment.
 	Promote func(ctx context.Context, environment string) (Outcome, error)
 }
@@ -192,8 +195,14 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 			return nil, nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
 		said, told := find(c.statuses, next)
+		back := said.isRolledBack() || has == HasOlder && told && said.wasPromoted()
+		if c.Statuses == nil && has == HasOlder {
+			if back, err = c.RolledBack(ctx, next); err != nil {
+				return nil, nil, fmt.Errorf("find out how %s came to what it has: %w", next, err)
+			}
+		}
 		switch {
-		case said.isRolledBack(), has == HasOlder && told && said.wasPromoted():
+		case back:
 			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
 		case has == HasOlder, has == HasIt && !told && c.Statuses != nil:
 			missing = append(missing, next)

@@ -27,8 +27,10 @@ type world struct {
 	promotions    []string
 	overtaken     string
 	// takenBack is what the environment that is checked has by now.
-	takenBack  TakenBack
-	earlier    []string
+	takenBack TakenBack
+	earlier   []string
+	// rolledBack are environments whose branch says that they were taken back from the commit.
+	rolledBack []string
 	postDeploy func() error
 }
 
@@ -93,6 +95,9 @@ func (w *world) check(next ...string) *Check {
 		Environment: "dev", Next: next, Promoted: promotedCommit, Statuses: w, Watch: *newTestWatch(w.clock, w), Promote: w.promote,
 		Has: func(ctx context.Context, environment string) (Possession, error) {
 			return map[string]Possession{promotedCommit: HasIt, newerCommit: HasNewer}[w.has[environment]], w.step(ctx)
+		},
+		RolledBack: func(ctx context.Context, environment string) (bool, error) {
+			return slices.Contains(w.rolledBack, environment), w.step(ctx)
 		},
 		TakenBack: func(ctx context.Context) (TakenBack, error) { return w.takenBack, w.step(ctx) },
 		Earlier:   func(ctx context.Context) ([]string, error) { return w.earlier, w.step(ctx) },
@@ -370,6 +375,19 @@ func TestCheck(t *testing.T) {
 			looks:  []answer{healthy},
 			change: func(_ *world, c *Check) { c.Statuses, c.NoStatuses = nil, "it is not on GitHub" },
 			state:  CheckDeployed, next: []string{"eu", "us"},
+		},
+		"no statuses, and one was taken back": {
+			looks: []answer{healthy},
+			change: func(w *world, c *Check) {
+				c.Statuses, c.NoStatuses = nil, "it is not on GitHub"
+				w.rolledBack = []string{"eu"}
+			},
+			state: CheckDeployed, next: []string{"us"},
+		},
+		"statuses say more than the branch": {
+			looks:  []answer{healthy},
+			change: func(w *world, _ *Check) { w.rolledBack = []string{"eu"} },
+			state:  CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters", next: []string{"eu", "us"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package promote
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -66,6 +67,25 @@ func (p *Promoter) TakenBack(ctx context.Context, environment *model.Environment
 		return TakenBack{}, err
 	}
 	return TakenBack{To: current, Older: relation == gitops.Older}, nil
+}
+
+// RolledBack tells whether the last promotion to an environment has taken it back from a commit, or from a newer one. The
+// branch of the environment says so, where no status can.
+func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
+	branch, err := p.Reader.OpenBranch(ctx, gitops.PlatformRef(environment), "")
+	var known *gitops.Error
+	if errors.As(err, &known) && known.Rule == gitops.RuleInvalidRepository {
+		return false, nil // a plain folder: nothing can be promoted there, and whoever tries is told
+	}
+	if err != nil {
+		return false, err
+	}
+	from, err := branch.RolledBack(ctx, environment.Name.Value)
+	if err != nil || from == "" || from == commit {
+		return from != "", err
+	}
+	relation, err := p.Relation(ctx, commit, from)
+	return relation == gitops.Newer, err
 }
 
 // current is the commit that an environment has; empty if it names none.
