@@ -38,7 +38,7 @@ docs: ## rewrite the generated parts of the docs, then show what changed
 .PHONY: lint
 lint: ## check style, imports and workflows
 	$(TOOL) golangci-lint run
-	$(TOOL) actionlint -shellcheck= -pyflakes= .github/workflows/*.yaml docs/workflows/*.yaml
+	@hack/workflows.sh
 
 .PHONY: fmt
 fmt: ## format all Go files
