@@ -24,7 +24,7 @@ export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@acme.example GIT_COMMITTER_NAME=
 # The same commits, and so the same ids, every time.
 export GIT_AUTHOR_DATE=2026-01-06T10:00:00Z GIT_COMMITTER_DATE=2026-01-06T10:00:00Z
 
-headline "kalypso init --sample build/demo: repositories, a control plane and clusters that are none"
+headline "kalypso init --sample build/demo: repositories, a control plane and simulated clusters"
 rm -rf "$demo"
 "$kalypso" init --sample build/demo | sed 1q
 cd "$demo"

@@ -34,7 +34,7 @@ func (f Fleet) SampleEnvironmentBranch(environment, base string) (Files, error) 
 	return f.environmentBranch(environment, base, "sample/environment", "sample/"+environment)
 }
 
-// Playground is what stands beside the repositories: how to work with them, and clusters that are none. replace is how
+// Playground is what stands beside the repositories: how to work with them, and simulated clusters. replace is how
 // they are read instead of what is on servers, as --replace has it.
 func (f Fleet) Playground(replace string) (Files, error) {
 	d := f.data()
