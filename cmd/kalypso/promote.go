@@ -15,7 +15,6 @@ type promoteOptions struct {
 	fleetFlags
 	promoteFlags
 	commit string
-	dryRun bool
 }
 
 func newPromote(e *edges) *cobra.Command {

@@ -12,6 +12,8 @@ import (
 
 // promoteFlags are the flags of commands that promote.
 type promoteFlags struct {
+	// dryRun says that nothing is to be changed, so nothing need be allowed to.
+	dryRun bool
 	publishFlags
 	pullRequest bool
 	render      bool
@@ -81,6 +83,9 @@ func (f *promoteFlags) check() error {
 
 // needs are the permissions on the control plane.
 func (f *promoteFlags) needs() github.Needs {
+	if f.dryRun {
+		return github.Needs{Required: map[string]string{"contents": "read", "statuses": "read"}, Optional: map[string]string{}}
+	}
 	needs := github.Needs{Required: map[string]string{"contents": "write", "statuses": "write"}, Optional: map[string]string{}}
 	if f.pullRequest {
 		needs.Required["pull_requests"] = "write"
