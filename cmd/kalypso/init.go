@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -60,6 +60,9 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 			folder := "."
 			if len(args) > 0 {
 				folder = args[0]
+			}
+			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
+				return usageError("%q is not a name for a folder", folder)
 			}
 			return f.run(cmd, e, folder)
 		},
@@ -175,38 +178,27 @@ func (f *initFlags) checkGitOps(url string) error {
 	return nil
 }
 
-// checkURL tells why a repository of that URL could not be read by everybody.
+// repositoryURL are the forms of a URL that a repository is read by. Of a password none of them has a place; git@ is the
+// usual user of ssh.
+var repositoryURL = regexp.MustCompile(`^(https://|ssh://(git@)?)[\w.-]+(:[0-9]+)?(/[\w.~][\w.~-]*){2,}/?$|^git@[\w.-]+:[\w.~][\w.~-]*(/[\w.~][\w.~-]*)+/?$`)
+
+// checkURL tells why a repository of that URL could not be read by everybody. It never repeats the URL, as a password may
+// be in it.
 func checkURL(text string) error {
 	normal, err := gitops.NormalURL(text)
-	if err != nil {
-		return err
-	}
-	https, isHTTPS := strings.CutPrefix(normal, "https://")
 	switch {
-	case gitops.IsLocal(text) || !isHTTPS && !strings.HasPrefix(normal, "ssh://"):
-		return fmt.Errorf("%s is not the https or ssh URL of a repository", normal)
-	case isHTTPS && strings.Contains(text, "@") && strings.HasPrefix(strings.ToLower(text), "https:"), hasPassword(text):
-		return fmt.Errorf("leave out what stands before %s: it is written into files that others read", https)
-	case strings.Count(strings.TrimPrefix(https, "ssh://"), "/") < 2:
-		return fmt.Errorf("%s names no repository: https://HOST/OWNER/NAME", normal)
-	case strings.ContainsFunc(text, func(r rune) bool { return !strings.ContainsRune(urlCharacters, r) }), strings.Contains(text, "/-"):
-		return fmt.Errorf("%s has characters that are in no URL of a repository", normal)
+	case err != nil || !repositoryURL.MatchString(text):
+		return errors.New("it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
+	case strings.HasPrefix(normal, "https://github.com/") && strings.Count(normal, "/") != 4:
+		return errors.New("it is not the URL of a repository of github.com: write https://github.com/OWNER/NAME")
+	}
+	for part := range strings.SplitSeq(text, "/") {
+		if part == ".." || part == "." {
+			return errors.New("it is not the URL of a repository: leave out the dots")
+		}
 	}
 	return nil
 }
-
-// hasPassword tells whether a URL names a user with a password.
-func hasPassword(text string) bool {
-	parsed, err := url.Parse(text)
-	if err != nil || parsed.User == nil {
-		return false
-	}
-	_, has := parsed.User.Password()
-	return has
-}
-
-// urlCharacters are those that need no quotes, neither in YAML nor in a shell.
-const urlCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/@"
 
 func (f *initFlags) checkEnvironment(name string) error {
 	return scaffold.Fleet{Base: f.baseBranch}.CheckEnvironment(name)
@@ -224,6 +216,9 @@ func checkReconciler(name string) error {
 func checkFleet(text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Contains(text, "${{") {
 		return errors.New("it cannot stand in a workflow")
+	}
+	if _, argument, _ := strings.Cut(text, ":"); strings.Contains(argument, "://") && strings.Contains(argument, "@") {
+		return errors.New("leave out the user: it is written into a workflow that others read")
 	}
 	if text == model.NoFleet {
 		return nil

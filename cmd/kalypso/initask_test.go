@@ -50,7 +50,7 @@ func TestInitAsksAgain(t *testing.T) {
 	assert.Equal(t, "https://github.com/zed/out", plan.GitOps)
 	assert.Equal(t, "flux:east", plan.Asks)
 	for _, want := range []string{
-		"  model is not the https or ssh URL of a repository\n", "  https://github.com/zed/model is the control plane itself\n",
+		"  it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane itself\n",
 		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
 	} {
 		assert.Contains(t, asked, want)

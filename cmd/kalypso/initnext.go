@@ -41,7 +41,7 @@ func nextOfAction(plan scaffold.Fleet) []nextStep {
 		return nil
 	}
 	return []nextStep{{
-		What: "begin again with --action " + action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
+		What: "remove both folders, and begin again with --action " + action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
 	}}
 }
 

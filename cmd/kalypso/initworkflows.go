@@ -49,8 +49,15 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 // in one.
 func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) []string {
 	f := &fleetFlags{baseBranch: baseBranch}
-	_, environments, done := f.readLocal(cmd, e)
+	loader, _, done := f.readLocal(cmd, e)
 	defer done()
+	if loader == nil {
+		return nil
+	}
+	environments, diags := loader.Environments(cmd.Context())
+	if diags.HasErrors() {
+		return nil // of those that cannot be read nobody knows the names
+	}
 	if chain, _ := promote.NewChain(environments); chain != nil {
 		return chain.Order()
 	}
@@ -106,6 +113,10 @@ func writeMissing(folder string, files scaffold.Files) (states map[string]string
 func writeFile(root *os.Root, name, text string) (state string, err error) {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
+		info, err := root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() { // of a pipe nothing comes
+			return fileKept, nil
+		}
 		if there, err := root.ReadFile(name); err == nil && string(there) == text {
 			return fileSame, nil
 		}
