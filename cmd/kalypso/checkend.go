@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -24,6 +26,7 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.Report, err er
 	}
 	c.checked.environment, c.checked.promoted = c.environment.Name.Value, c.promoted.Commit
 	c.checked.deployments = c.deployments
+	c.noteStuck()
 	c.noteUnseen()
 	c.explain(report, err)
 	if err := c.promotionRun.end(ctx); err != nil {
@@ -33,6 +36,26 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.Report, err er
 		return &exitError{code: exitTimeUp}
 	}
 	return nil
+}
+
+// noteStuck names the cluster types of clusters for which the GitOps branch has nothing: they keep what they have, and
+// some say that all is well.
+func (c *deploymentCheck) noteStuck() {
+	if c.checked.Look == nil || len(c.promoted.ClusterTypes) == 0 {
+		return
+	}
+	stuck := map[string]bool{}
+	count := 0
+	for _, cluster := range c.checked.Look.Clusters {
+		if cluster.ClusterType != "" && !slices.Contains(c.promoted.ClusterTypes, cluster.ClusterType) {
+			stuck[cluster.ClusterType] = true
+			count++
+		}
+	}
+	if count > 0 {
+		c.checked.Notes = append(c.checked.Notes, fmt.Sprintf("%s of a cluster type that the GitOps branch does not have: %s",
+			diag.Plural(count, "cluster"), strings.Join(slices.Sorted(maps.Keys(stuck)), ", ")))
+	}
 }
 
 // noteUnseen names the cluster types that no cluster was seen of. That may be right: nobody says how many there are.
