@@ -81,7 +81,7 @@ func TestWaitingRunsStrandNoCommit(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string][]string{
 		"ci.yaml":            {"github.sha"},
-		"cd.yaml":            {"inputs.environment", "inputs.commit"},
+		"cd.yaml":            {"inputs.environment", "inputs.commit || github.sha"}, // which is the newest without one
 		"check-promote.yaml": {"matrix.environment", "inputs.commit"},
 		"gitops-merged.yaml": {"github.ref", "github.sha"},
 	} {
