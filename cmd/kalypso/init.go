@@ -138,7 +138,7 @@ func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffol
 		return scaffold.Fleet{}, err
 	}
 	plan := scaffold.Fleet{
-		ControlPlane: f.controlPlane, GitOps: f.gitops, Base: f.baseBranch, Environments: f.environments,
+		ControlPlane: overHTTPS(f.controlPlane), GitOps: overHTTPS(f.gitops), Base: f.baseBranch, Environments: f.environments,
 		Reconciler: f.reconciler, Asks: f.fleet,
 	}
 	if err := f.setAction(e, &plan); err != nil {
@@ -148,6 +148,16 @@ func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffol
 		return plan, usageError("--base-branch: %w", err)
 	}
 	return plan, nil
+}
+
+// overHTTPS is the URL that everybody reads a repository by: tokens count for no other, and a workflow has no key for ssh.
+// What is on an ssh port of its own stays there.
+func overHTTPS(text string) string {
+	normal, err := gitops.NormalURL(text)
+	if err != nil || text == "" || strings.HasPrefix(strings.ToLower(text), "https://") {
+		return text
+	}
+	return normal
 }
 
 // fields are the questions of a new fleet, in the order in which they are asked.
@@ -189,6 +199,8 @@ func checkURL(text string) error {
 	switch {
 	case err != nil || !repositoryURL.MatchString(text):
 		return errors.New("it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
+	case folderOf(text) == ".git":
+		return errors.New("it is not the URL of a repository, as none is called .git")
 	case strings.HasPrefix(normal, "https://github.com/") && strings.Count(normal, "/") != 4:
 		return errors.New("it is not the URL of a repository of github.com: write https://github.com/OWNER/NAME")
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 	if err != nil {
 		return err
 	}
-	plan, err := f.plan(ctx, e, f.fields())
+	plan, err := f.plan(ctx, e, f.fieldsOfFleet())
 	if err != nil {
 		return err
 	}
@@ -34,6 +35,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 		{folderOf(plan.ControlPlane), controlPlane(plan)},
 		{folderOf(plan.GitOps), gitOpsRepository(plan)},
 	}
+	repositories[0].Origin, repositories[1].Origin = f.controlPlane, f.gitops // over ssh, if that is how they were given
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
 		return usageError("both repositories would be in the folder %s: run init for one owner, or rename one", repositories[0].path)
 	}
@@ -45,6 +47,19 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 		return err
 	}
 	return f.print(e, initResult{Repositories: made, Next: nextOfFleet(plan, folder)})
+}
+
+// fieldsOfFleet are those of a fleet with the example.
+func (f *initFlags) fieldsOfFleet() []field {
+	fields := f.fields()
+	for i := range fields {
+		if fields[i].list != nil {
+			fields[i].check = func(name string) error {
+				return cmp.Or(f.checkEnvironment(name), scaffold.CheckExample(name))
+			}
+		}
+	}
+	return fields
 }
 
 func (f *initFlags) authorOf() (gitops.Identity, error) {

@@ -25,7 +25,11 @@ const (
 
 // writeWorkflows writes the workflows of a place that are not there yet.
 func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, place scaffold.Place) error {
-	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, environmentsAround(cmd, e, f.baseBranch)))
+	around, err := environmentsAround(cmd, e, f.baseBranch)
+	if err != nil && len(f.environments) == 0 && slices.Contains(shownIn(place), "env") {
+		return err
+	}
+	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, around))
 	if err != nil {
 		return err
 	}
@@ -46,22 +50,28 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 }
 
 // environmentsAround are those of the control plane around the current folder, in the order of the chain; none if it is not
-// in one.
-func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) []string {
+// in one. The error says why workflows cannot be made for them.
+func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) ([]string, error) {
 	f := &fleetFlags{baseBranch: baseBranch}
 	loader, _, done := f.readLocal(cmd, e)
 	defer done()
 	if loader == nil {
-		return nil
+		return nil, nil
 	}
 	environments, diags := loader.Environments(cmd.Context())
 	if diags.HasErrors() {
-		return nil // of those that cannot be read nobody knows the names
+		return nil, nil // of those that cannot be read nobody knows the names
+	}
+	for _, environment := range environments {
+		if name, branch := environment.Name.Value, environment.ControlPlane.Branch.Value; name != branch {
+			return nil, usageError("environment %q is made of the branch %q: workflows take the one for the other; give --env, and correct what names the branch",
+				name, branch)
+		}
 	}
 	if chain, _ := promote.NewChain(environments); chain != nil {
-		return chain.Order()
+		return chain.Order(), nil
 	}
-	return environmentNames(environments)
+	return environmentNames(environments), nil
 }
 
 // fieldsOf are those that the workflows of a place show. Environments are not guessed: those that there are, if that is

@@ -45,8 +45,6 @@ func (f Fleet) CheckEnvironment(name string) error {
 	switch {
 	case len(validation.IsDNS1123Label(name)) > 0:
 		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-'", name)
-	case len(name) > longestEnvironment:
-		return fmt.Errorf("%q has %d characters: as it becomes part of namespaces, an environment has %d at most", name, len(name), longestEnvironment)
 	case strings.EqualFold(f.Base, name), name == HelloWorld: // some file systems take Dev and dev for the same
 		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
 	case slices.Contains([]string{"deployment", "promotion"}, name):
@@ -55,13 +53,24 @@ func (f Fleet) CheckEnvironment(name string) error {
 	return nil
 }
 
+// CheckExample tells why an environment of that name could not have the example; nil if it can.
+func CheckExample(name string) error {
+	if len(name) > longestEnvironment {
+		return fmt.Errorf("%q has %d characters: as it becomes part of namespaces, an environment has %d at most", name, len(name), longestEnvironment)
+	}
+	return nil
+}
+
+// commitID is what GitHub takes for no branch.
+var commitID = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
+
 // plainBranch is a branch that needs no quotes, neither in YAML nor in a shell.
 var plainBranch = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // CheckBase tells why the base branch cannot have its name; nil if it can.
 func (f Fleet) CheckBase() error {
 	switch {
-	case !plainBranch.MatchString(f.Base) || strings.Contains(f.Base, "..") || strings.HasSuffix(f.Base, ".") || strings.HasSuffix(f.Base, ".lock") || f.Base == "HEAD":
+	case !plainBranch.MatchString(f.Base) || strings.Contains(f.Base, "..") || strings.HasSuffix(f.Base, ".") || strings.HasSuffix(f.Base, ".lock") || f.Base == "HEAD" || commitID.MatchString(f.Base):
 		return fmt.Errorf("%q is not a name for the base branch: use letters, digits, '.', '_' and '-'", f.Base)
 	case strings.EqualFold(f.Base, HelloWorld), strings.EqualFold(f.Base, "promotion"):
 		return fmt.Errorf("%q is not a name for the base branch: the control plane has another branch that is called so", f.Base)
