@@ -89,27 +89,36 @@ func (c *deploymentCheck) takenBack(ctx context.Context) (promote.TakenBack, err
 	if err != nil {
 		return promote.TakenBack{}, err
 	}
-	found := c.named(c.environment.Name.Value)
-	if found == nil {
-		return promote.TakenBack{}, fmt.Errorf("there is no environment %q any more", c.environment.Name.Value)
+	found, err := c.stillThere(c.environment.Name.Value)
+	if err != nil {
+		return promote.TakenBack{}, err
 	}
 	return c.promoter.TakenBack(ctx, found, c.promoted.Commit)
 }
 
+// stillThere is an environment as it was read last.
+func (c *deploymentCheck) stillThere(name string) (*model.Environment, error) {
+	found := c.named(name)
+	if found == nil {
+		return nil, fmt.Errorf("there is no environment %q any more", name)
+	}
+	return found, nil
+}
+
 // has tells whether an environment has the promoted commit or a newer one.
 func (c *deploymentCheck) has(ctx context.Context, environment string) (promote.Possession, error) {
-	found := c.named(environment)
-	if found == nil {
-		return promote.HasOlder, fmt.Errorf("there is no environment %q any more", environment)
+	found, err := c.stillThere(environment)
+	if err != nil {
+		return promote.HasOlder, err
 	}
 	return c.promoter.Has(ctx, found, c.promoted.Commit)
 }
 
 // rolledBack tells whether an environment was taken back from the promoted commit.
 func (c *deploymentCheck) rolledBack(ctx context.Context, environment string) (bool, error) {
-	found := c.named(environment)
-	if found == nil {
-		return false, fmt.Errorf("there is no environment %q any more", environment)
+	found, err := c.stillThere(environment)
+	if err != nil {
+		return false, err
 	}
 	return c.promoter.RolledBack(ctx, found, c.promoted.Commit)
 }

@@ -256,7 +256,7 @@ const completionTime = 3 * time.Second
 func (f *explainFlags) complete(cmd *cobra.Command, e *edges, names func(*model.Fleet) []string) []string {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	loader, known, done := f.readLocal(cmd, e)
+	loader, known, _, done := f.readLocal(cmd, e)
 	defer done()
 	chosen, err := f.choose(e, known, true)
 	if err != nil {

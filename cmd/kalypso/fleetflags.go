@@ -235,29 +235,29 @@ func environmentNames(environments []*model.Environment) []string {
 
 // completeEnvironments reads the names of the environments if that needs no network.
 func (f *fleetFlags) completeEnvironments(cmd *cobra.Command, e *edges) []string {
-	_, environments, done := f.readLocal(cmd, e)
+	_, environments, _, done := f.readLocal(cmd, e)
 	defer done()
 	return environmentNames(environments)
 }
 
 // readLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
 // that.
-func (f *fleetFlags) readLocal(cmd *cobra.Command, e *edges) (loader *gitops.Loader, environments []*model.Environment, done func()) {
+func (f *fleetFlags) readLocal(cmd *cobra.Command, e *edges) (loader *gitops.Loader, environments []*model.Environment, diags diag.List, done func()) {
 	done = func() {}
 	if err := fromEnvironment(cmd.Flags(), e.env); err != nil {
-		return nil, nil, done
+		return nil, nil, nil, done
 	}
 	reader, loader, err := f.open(e, nil)
 	if err != nil {
-		return nil, nil, done
+		return nil, nil, nil, done
 	}
 	done = func() { _ = reader.Close() } // nothing was written through it
 	repo, err := f.findControlPlane(e)
 	if err != nil || !reader.IsLocal(repo) {
-		return nil, nil, done
+		return nil, nil, nil, done
 	}
-	environments, _ = loader.Environments(cmd.Context())
-	return loader, environments, done
+	environments, diags = loader.Environments(cmd.Context())
+	return loader, environments, diags, done
 }
 
 // addOutputFlag adds -o.

@@ -6,9 +6,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
 )
 
-// action is the repository of kalypso's own action.
-const action = "kalypso-gitops/kalypso"
-
 var (
 	// actionRef is how a step of a workflow refers to an action.
 	actionRef = regexp.MustCompile(`^\w[\w.-]*/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
@@ -37,11 +34,11 @@ func ownAction(b build) (ref, release string) {
 	case b.Modified:
 		return scaffold.UnknownAction, ""
 	case b.Commit == "" && releaseVersion.MatchString(b.Version): // of go install
-		return action + "@" + b.Version + " # EDIT: the commit of this release, which nobody can move", ""
+		return scaffold.Action + "@" + b.Version + " # EDIT: the commit of this release, which nobody can move", ""
 	case b.Commit == "":
 		return scaffold.UnknownAction, ""
 	case releaseVersion.MatchString(b.Version):
-		return action + "@" + b.Commit + " # " + b.Version, b.Version
+		return scaffold.Action + "@" + b.Commit + " # " + b.Version, b.Version
 	}
-	return action + "@" + b.Commit, ""
+	return scaffold.Action + "@" + b.Commit, ""
 }

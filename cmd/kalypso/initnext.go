@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
@@ -10,7 +9,7 @@ import (
 
 func nextOfSample(folder string) []nextStep {
 	return []nextStep{
-		{What: "go there, and let kalypso read what is there", Run: []string{"cd " + shellWord(folder), ". ./env.sh"}},
+		{What: "go there, and let kalypso read what is there", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
 		{What: "compile all environments, and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
 		{What: "go on with README.md, or the tutorial", See: scaffold.Doc("tutorial")},
 	}
@@ -18,7 +17,9 @@ func nextOfSample(folder string) []nextStep {
 
 func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	first := plan.Environments[0]
-	at := func(url string) string { return shellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url)))) }
+	at := func(url string) string {
+		return scaffold.ShellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url))))
+	}
 	control, output := at(plan.ControlPlane), at(plan.GitOps)
 	steps := []nextStep{
 		{What: "see what would be published, without any server", Run: []string{
@@ -41,7 +42,7 @@ func nextOfAction(plan scaffold.Fleet) []nextStep {
 		return nil
 	}
 	return []nextStep{{
-		What: "remove both folders, and begin again with --action " + action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
+		What: "remove both folders, and begin again with --action " + scaffold.Action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
 	}}
 }
 
@@ -56,15 +57,4 @@ func nextOfWorkflows(place scaffold.Place) []nextStep {
 		{What: "look for EDIT in them, and commit them on " + where},
 		{What: "give them a GitHub App", See: scaffold.Doc("how-to/set-up-github")},
 	}
-}
-
-// plainWord is what a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellWord is a text as a word for a shell.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -53,12 +53,8 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 // in one. The error says why workflows cannot be made for them.
 func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) ([]string, error) {
 	f := &fleetFlags{baseBranch: baseBranch}
-	loader, _, done := f.readLocal(cmd, e)
+	_, environments, diags, done := f.readLocal(cmd, e)
 	defer done()
-	if loader == nil {
-		return nil, nil
-	}
-	environments, diags := loader.Environments(cmd.Context())
 	if diags.HasErrors() {
 		return nil, nil // of those that cannot be read nobody knows the names
 	}

@@ -79,25 +79,25 @@ func (f Fleet) CheckBase() error {
 }
 
 // HelloWorldBranch is what that branch holds.
-func (f Fleet) HelloWorldBranch() (Files, error) { return f.files("example/application", f.data()) }
+func (f Fleet) HelloWorldBranch() (Files, error) { return filesIn("example/application", f.data()) }
 
 // BaseBranch is what the base branch of the control plane begins with.
 func (f Fleet) BaseBranch() (Files, error) { return f.baseBranch("example/base") }
 
 // baseBranch is what every base branch has, and what stands in a folder beside.
 func (f Fleet) baseBranch(beside string) (Files, error) {
-	files, err := f.files("base", f.data())
+	files, err := f.branch(OfControlPlane, f.data(), "base", beside)
 	if err != nil {
 		return nil, err
 	}
 	for i, environment := range f.Environments {
 		data := f.data()
 		data.Environment, data.Next = environment, f.Environments[i+1:min(i+2, len(f.Environments))]
-		if files[".environments/"+environment+".yaml"], err = execute("parts/environment.yaml", data); err != nil {
+		if files[".environments/"+environment+".yaml"], err = execute("files/parts/environment.yaml", data); err != nil {
 			return nil, err
 		}
 	}
-	return f.join(files, OfControlPlane, beside)
+	return files, nil
 }
 
 // EnvironmentBranch is what the branch of an environment in the control plane begins with. base is the commit of the
@@ -106,51 +106,36 @@ func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
 	return f.environmentBranch(environment, base, "example/environment")
 }
 
+// environmentBranch is what the branch of every environment has, and what stands in folders beside.
 func (f Fleet) environmentBranch(environment, base string, beside ...string) (Files, error) {
 	data := f.data()
 	data.Environment, data.Commit = environment, base
-	files, err := f.files("environment", data)
-	if err != nil {
-		return nil, err
-	}
-	for _, folder := range beside {
-		more, err := f.files(folder, data)
-		if err != nil {
-			return nil, err
-		}
-		if err := merge(files, more); err != nil {
-			return nil, err
-		}
-	}
-	return f.join(files, OfEnvironment, "")
+	return f.branch(OfEnvironment, data, append([]string{"environment"}, beside...)...)
 }
 
 // GitOpsBranch is what each branch of the GitOps repository begins with.
-func (f Fleet) GitOpsBranch() (Files, error) {
-	files, err := f.files("gitops", f.data())
-	if err != nil {
-		return nil, err
-	}
-	return f.join(files, OfGitOps, "")
-}
+func (f Fleet) GitOpsBranch() (Files, error) { return f.branch(OfGitOps, f.data(), "gitops") }
 
-// join adds the workflows of a place, and what stands in a folder; empty for none.
-func (f Fleet) join(files Files, place Place, beside string) (Files, error) {
+// branch is what stands in some folders, and the workflows of a place.
+func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
+	branch := Files{}
+	for _, folder := range folders {
+		files, err := filesIn(folder, d)
+		if err != nil {
+			return nil, err
+		}
+		if err := merge(branch, files); err != nil {
+			return nil, err
+		}
+	}
 	workflows, err := f.Workflows(place)
 	if err != nil {
 		return nil, err
 	}
 	for name, text := range workflows {
-		files[WorkflowFolder+"/"+name] = text
+		branch[WorkflowFolder+"/"+name] = text
 	}
-	if beside == "" {
-		return files, nil
-	}
-	more, err := f.files(beside, f.data())
-	if err != nil {
-		return nil, err
-	}
-	return files, merge(files, more)
+	return branch, nil
 }
 
 // merge adds files that are not there yet.

@@ -1,7 +1,10 @@
 package scaffold
 
+// Action is the repository of kalypso's own action.
+const Action = "kalypso-gitops/kalypso"
+
 // UnknownAction is what workflows use if the commit to be trusted is to be chosen yet.
-const UnknownAction = "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust"
+const UnknownAction = Action + "@COMMIT # EDIT: the commit of the release that you trust"
 
 // SampleFleet is the fleet of the playground. Its workflows run nowhere, and so are the same whoever makes it.
 func SampleFleet() Fleet {
@@ -22,7 +25,7 @@ func SampleApplications() []string { return []string{"loyalty", "platform-servic
 
 // SampleApplication is what one of them holds.
 func (f Fleet) SampleApplication(name string) (Files, error) {
-	return f.files("sample/applications/"+name, f.data())
+	return filesIn("sample/applications/"+name, f.data())
 }
 
 // SampleBaseBranch is what the base branch of its control plane holds.
@@ -39,5 +42,5 @@ func (f Fleet) SampleEnvironmentBranch(environment, base string) (Files, error) 
 func (f Fleet) Playground(replace string) (Files, error) {
 	d := f.data()
 	d.Replace = replace
-	return f.files("sample/playground", d)
+	return filesIn("sample/playground", d)
 }

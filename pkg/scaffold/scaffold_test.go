@@ -196,3 +196,13 @@ func TestChain(t *testing.T) {
 		assert.Contains(t, text, next)
 	}
 }
+
+// TestShellWord: what is pasted into a shell, or loaded by one, is one word.
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a/b.c": "a/b.c", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "*": "'*'", "": "''", "a\nb": "'a\nb'",
+	} {
+		assert.Equal(t, want, scaffold.ShellWord(text))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"text/template"
 
@@ -16,8 +17,8 @@ import (
 //go:embed all:files workflows
 var texts embed.FS
 
-// files executes all files below a folder.
-func (f Fleet) files(folder string, d data) (Files, error) {
+// filesIn executes all that is in a folder of files.
+func filesIn(folder string, d data) (Files, error) {
 	below, err := fs.Sub(texts, "files/"+folder)
 	if err != nil {
 		return nil, err
@@ -27,16 +28,14 @@ func (f Fleet) files(folder string, d data) (Files, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		files[name], err = execute(folder+"/"+name, d)
+		files[name], err = execute("files/"+folder+"/"+name, d)
 		return err
 	})
 	return files, err
 }
 
-// execute returns a text of the folder files.
-func execute(name string, d data) (string, error) { return executeFile("files/"+name, d) }
-
-func executeFile(name string, d data) (string, error) {
+// execute executes one file.
+func execute(name string, d data) (string, error) {
 	text, err := fs.ReadFile(texts, name)
 	if err != nil {
 		return "", err
@@ -57,12 +56,23 @@ func Doc(page string) string {
 	return "https://github.com/kalypso-gitops/kalypso/blob/main/docs/" + page + ".md"
 }
 
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// ShellWord is a text as a word for a shell: in quotes if it needs them.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"doc":  Doc,
 		"json": toJSON,
 		"list": list,
-		"sh":   func(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" },
+		"sh":   ShellWord,
 		"yaml": scalar,
 	}
 }

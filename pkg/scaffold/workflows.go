@@ -46,7 +46,7 @@ func (f Fleet) Workflows(place Place) (Files, error) {
 	}
 	files := Files{}
 	for _, name := range workflowsOf(place) {
-		text, err := executeFile("workflows/"+name, f.data())
+		text, err := execute("workflows/"+name, f.data())
 		if err != nil {
 			return nil, err
 		}
