@@ -1,0 +1,166 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// readBases reads the common data that the environment sees.
+func (l *fleetLoad) readBases(ctx context.Context) {
+	refs, main := l.baseRefs(ctx)
+	for i, objects := range l.read(ctx, refs, noRegistration) {
+		if objects == nil {
+			l.baseUnread = true
+			continue
+		}
+		if i == main {
+			l.baseCommit = objects.Source.Commit
+		}
+		l.parts = append(l.parts, objects)
+	}
+	if main >= 0 {
+		l.explainPromotion(refs[main].Subject)
+	}
+}
+
+// baseRefs returns what the BaseRepos name, and which of it is the promoted base; -1 if none is.
+func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
+	main = -1
+	for _, base := range l.parts[0].BaseRepos {
+		if base.Broken {
+			l.baseUnread = true
+			continue
+		}
+		ref := baseRef(base)
+		if base.Name.Value == model.MainBase {
+			main = len(refs)
+			l.noticeAhead(ctx, base, ref)
+			l.override(&ref)
+		}
+		refs = append(refs, ref)
+	}
+	switch {
+	case main >= 0:
+	case l.controlPlane.Base != "":
+		ref := model.Ref{
+			Repo: l.environment.ControlPlane.Repo.Value, Branch: l.controlPlane.BaseBranch, Path: ".",
+			Role: model.Base, At: l.environment.ControlPlane.Repo.At,
+		}
+		l.override(&ref)
+		main, refs = len(refs), append(refs, ref)
+	default:
+		l.neverPromoted(l.parts[0].BaseRepos)
+	}
+	return refs, main
+}
+
+func baseRef(base *model.BaseRepo) model.Ref {
+	return model.Ref{
+		Repo: base.Repo.Value, Branch: base.Branch.Value, Commit: base.Commit.Value, Path: base.Path.Value,
+		Role: model.Base, At: base.Repo.At, BranchAt: base.Branch.At, CommitAt: base.Commit.At, PathAt: base.Path.At,
+		Subject: fmt.Sprintf("BaseRepo %q", base.Name.Value),
+	}
+}
+
+// override reads the base that the command line names instead of the pinned one.
+func (l *fleetLoad) override(ref *model.Ref) {
+	switch base := l.controlPlane.Base; {
+	case base == "":
+	case len(l.instead) > 0: // no flag names it
+		readAt(ref, base, base)
+	default:
+		readAt(ref, base, "--base "+base)
+	}
+}
+
+// replaced returns the ref of what is read instead of a branch; repo is empty for the control plane.
+func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
+	if state := l.instead[BranchOf{repo, ref.Branch}]; state != "" {
+		readAt(&ref, state, fmt.Sprintf("%s instead of branch %q", state, ref.Branch))
+	}
+	return ref
+}
+
+// readAt makes a ref read a branch, a commit or WorktreeBase, of which subject says who wants it.
+func readAt(ref *model.Ref, state, subject string) {
+	switch {
+	case state == WorktreeBase:
+		ref.Commit, ref.WorkTree = "", true
+	case IsFullCommit(state):
+		ref.Commit = strings.ToLower(state)
+	default:
+		ref.Branch, ref.Commit = state, ""
+	}
+	ref.Subject = subject
+	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
+}
+
+// howToPromote says how the base of an environment is set.
+func (l *fleetLoad) howToPromote() string {
+	return fmt.Sprintf("kalypso promote --env %s promotes the newest commit of %q to it; --base BRANCH-OR-COMMIT compiles another state",
+		l.environment.Name.Value, l.controlPlane.BaseBranch)
+}
+
+// neverPromoted reports an environment without a BaseRepo "main", unless it has one that is broken, or
+// it may be in what could not be read.
+func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
+	l.baseUnread = true
+	if l.parts[0].Incomplete {
+		return
+	}
+	hint := l.howToPromote()
+	for _, base := range bases {
+		if base.Name.Value == model.MainBase {
+			return
+		}
+		if diag.Nearest(base.Name.Value, []string{model.MainBase}) != "" {
+			hint = fmt.Sprintf("did you mean %q by %q?", model.MainBase, base.Name.Value)
+		}
+	}
+	l.diags.Error("not-promoted", l.environment.Name.At,
+		fmt.Sprintf("Environment %q has no BaseRepo %q, so nothing was ever promoted to it", l.environment.Name.Value, model.MainBase),
+		diag.Hint(hint))
+}
+
+// explainPromotion adds what to do about a base that cannot be read; subject is what asked for it.
+func (l *fleetLoad) explainPromotion(subject string) {
+	notThere := false
+	for i, d := range l.diags {
+		switch {
+		case !strings.HasPrefix(d.Message, subject+": "):
+		case d.Rule == RuleCommitNotFound:
+			l.diags[i].Hint = l.howToPromote()
+			notThere = true
+		case d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && isHex(l.controlPlane.Base):
+			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
+		}
+	}
+	if notThere { // then nothing is ahead of it
+		l.diags = slices.DeleteFunc(l.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleBaseAhead })
+	}
+}
+
+func isHex(s string) bool { return strings.Trim(strings.ToLower(s), "0123456789abcdef") == "" }
+
+// noticeAhead says when the base branch has moved on since the environment was promoted.
+func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {
+	if ref.Commit == "" || l.controlPlane.Base != "" {
+		return
+	}
+	ref.Commit = ""
+	tip, err := l.reader.Tip(ctx, ref)
+	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
+		return // that the commit itself can be read is all that is needed
+	}
+	l.diags.Notice(ruleBaseAhead, base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
+		ref.Branch, tip, base.Commit.Value), diag.Hint("--base "+ref.Branch+" compiles what it would get"))
+}
+
+func sameSource(a, b *model.Source) bool {
+	return a.Repo == b.Repo && a.Commit == b.Commit && a.Ref.Branch == b.Ref.Branch && cleanPath(a.Ref.Path) == cleanPath(b.Ref.Path)
+}
