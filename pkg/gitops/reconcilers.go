@@ -1,0 +1,112 @@
+package gitops
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Reconciler is an object of a published tree that applies or fetches something itself: of Flux or Argo CD.
+type Reconciler struct {
+	// Group is that of its API, without the version.
+	Group, Kind string
+	// Namespace is empty if the file does not say it.
+	Namespace, Name string
+	// Path is the file that it is in, from the folder of the output.
+	Path string
+}
+
+// reconcilerKinds are the kinds that count as reconcilers, by the group of their API.
+var reconcilerKinds = map[string][]string{
+	"argoproj.io":                 {"Application"},
+	"helm.toolkit.fluxcd.io":      {"HelmRelease"},
+	"kustomize.toolkit.fluxcd.io": {"Kustomization"},
+	"source.toolkit.fluxcd.io":    {"Bucket", "GitRepository", "HelmChart", "HelmRepository", "OCIRepository"},
+}
+
+// Reconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
+// their paths. The error is an *Error.
+func (r *Reader) Reconcilers(ctx context.Context, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
+	ref := OutputRef(repo)
+	ref.Commit = commit
+	r.prepare([]model.Ref{ref})
+	source, err := r.read(ctx, ref, &diag.List{})
+	if err != nil {
+		return nil, r.clean(err)
+	}
+	tree := below(source.FS, cleanPath(repo.Path.Value))
+	found, err := readReconcilers(ctx, tree)
+	if err != nil {
+		return nil, r.clean(fmt.Errorf("read the reconcilers at %.12s: %w", commit, err))
+	}
+	return found, nil
+}
+
+func readReconcilers(ctx context.Context, tree fs.FS) ([]Reconciler, error) {
+	published, err := findPublished(tree)
+	if err != nil {
+		return nil, err
+	}
+	files := slices.DeleteFunc(published.files, func(name string) bool { return !isManifest(name) })
+	if err := Prefetch(ctx, tree, files); err != nil {
+		return nil, err
+	}
+	var all []Reconciler
+	for _, name := range files {
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range reconcilersIn(content) {
+			found.Path = name
+			all = append(all, found)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Reconciler) int { return cmp.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+// reconcilersIn returns the reconcilers in a file. What is no YAML has none: neither Flux nor Argo CD applies it, and the
+// template of a cluster type that is no Kubernetes writes whatever it likes.
+func reconcilersIn(content []byte) (found []Reconciler) {
+	if !bytes.Contains(content, []byte("toolkit.fluxcd.io/")) && !bytes.Contains(content, []byte("argoproj.io/")) {
+		return nil
+	}
+	defer func() { _ = recover() }() // the library has panicked on odd input before
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		var document yaml.Node
+		if decoder.Decode(&document) != nil {
+			return found
+		}
+		var object struct {
+			APIVersion string `yaml:"apiVersion"`
+			Kind       string `yaml:"kind"`
+			Metadata   struct {
+				Namespace string `yaml:"namespace"`
+				Name      string `yaml:"name"`
+			} `yaml:"metadata"`
+			Spec struct {
+				Suspend yaml.Node `yaml:"suspend"`
+			} `yaml:"spec"`
+		}
+		if document.Decode(&object) != nil {
+			continue
+		}
+		group, _, _ := strings.Cut(object.APIVersion, "/")
+		var suspended bool // by the commit itself: then it is not to reconcile
+		_ = object.Spec.Suspend.Decode(&suspended)
+		if slices.Contains(reconcilerKinds[group], object.Kind) && !suspended {
+			found = append(found, Reconciler{Group: group, Kind: object.Kind, Namespace: object.Metadata.Namespace, Name: object.Metadata.Name})
+		}
+	}
+}
