@@ -15,7 +15,9 @@ import (
 // newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
 // since it was read.
 func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
-	i := slices.Index(c.deployments, wanted)
+	i := slices.IndexFunc(c.deployments, func(d promote.Deployment) bool {
+		return d.Repo == wanted.Repo && d.Branch == wanted.Branch && d.Path == wanted.Path
+	})
 	output := &c.outputs[i]
 	has, err := output.history.Has(ctx, commit)
 	if err != nil {

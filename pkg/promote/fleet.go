@@ -1,8 +1,14 @@
 package promote
 
 import (
+	"cmp"
 	"context"
+	"path"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // Fleet can tell what the clusters run. Package fleet has those that there are.
@@ -10,7 +16,7 @@ type Fleet interface {
 	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
 	String() string
 	// Look asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
-	// commit it is at. An answer that is known to be incomplete is an error, which is a *FleetError.
+	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer that is known to be incomplete is an error, which is a *FleetError.
 	Look(ctx context.Context, wanted Deployment) ([]Sighting, error)
 }
 
@@ -25,6 +31,27 @@ type Deployment struct {
 	Commit string
 	// Environment is its name.
 	Environment string
+	// Reconcilers are those that the published tree has at Commit, in order of their paths. A Fleet that can see single objects reports on each of
+	// them, beside those that pull the branch; others leave them out.
+	Reconcilers []gitops.Reconciler
+}
+
+// Below returns the reconcilers in a folder of the repository, and in those below it.
+func (d Deployment) Below(folder string) []gitops.Reconciler {
+	folder, root := strings.TrimSuffix(path.Join("/", folder), "/")+"/", strings.TrimSuffix(path.Join("/", d.Path), "/")+"/"
+	if strings.HasPrefix(root, folder) {
+		return d.Reconcilers
+	}
+	prefix, below := strings.CutPrefix(folder, root)
+	if !below {
+		return nil
+	}
+	from, _ := slices.BinarySearchFunc(d.Reconcilers, prefix, func(r gitops.Reconciler, prefix string) int { return cmp.Compare(r.Path, prefix) })
+	to := from
+	for to < len(d.Reconcilers) && strings.HasPrefix(d.Reconcilers[to].Path, prefix) {
+		to++
+	}
+	return d.Reconcilers[from:to]
 }
 
 // Sighting is what one reconciler on one cluster says of itself.
@@ -36,11 +63,23 @@ type Sighting struct {
 	// ClusterType is the folder that is pulled, below Deployment.Path; empty if that is not one cluster type.
 	ClusterType string
 	// Commit is what State is about, as full id in lower case: the commit that was applied, or the one that could
-	// not be. It is empty if there is none yet, or it is no commit.
+	// not be. It is empty if there is none yet, or it is no commit. That of a reconciler in the tree is the commit that
+	// brought it.
 	Commit string
 	State  State
+	// Again says of a pending reconciler that it only reconciles once more what it had applied, for the same spec: if it
+	// was compliant before, it still is.
+	Again bool
+	// Warning says that the reconciler does not tell all; zero if it does.
+	Warning Warning
 	// Message is why it is not compliant, in the words of the cluster: text of a stranger, of any length.
 	Message string
+}
+
+// Warning is about a fleet that reports less than it could.
+type Warning struct {
+	// Message names the reconciler, Hint says what to change.
+	Message, Hint string
 }
 
 // State is what a reconciler has made of a commit.

@@ -12,6 +12,8 @@ type Look struct {
 	Silent []string
 	// Unasked says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
 	Unasked string
+	// Warnings are about reconcilers that do not tell all, one for each hint.
+	Warnings []Warning
 }
 
 // Cluster is one cluster as it stands. If several reconcilers of it were seen it is as the worst of them.

@@ -3,6 +3,7 @@ package promote
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -21,10 +22,14 @@ type seen struct {
 // survey puts together what fleets have shown.
 func survey(all []seen, rules Rules) Look {
 	clusters := map[clusterKey]Cluster{}
+	warnings := map[string][]string{}
 	for _, s := range all {
 		for _, sighting := range slices.SortedFunc(slices.Values(s.sightings), compareSightings) {
 			if !rules.counts(sighting) {
 				continue
+			}
+			if w := sighting.Warning; w.Message != "" {
+				warnings[w.Hint] = append(warnings[w.Hint], sighting.Cluster+": "+w.Message)
 			}
 			c := s.cluster(sighting)
 			key := clusterKey{c.Fleet, c.Name}
@@ -43,9 +48,25 @@ func survey(all []seen, rules Rules) Look {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
 	})
 	look.Silent = silent(all)
+	look.Warnings = summarize(warnings)
 	look.Missing = max(0, rules.Expect-len(clusters))
 	look.Need = rules.need(look.Total())
 	return look
+}
+
+// summarize makes one warning of all that have the same hint: thousands of clusters have the same fault.
+func summarize(warnings map[string][]string) []Warning {
+	var summary []Warning
+	for _, hint := range slices.Sorted(maps.Keys(warnings)) {
+		messages := warnings[hint]
+		slices.Sort(messages)
+		w := Warning{Message: messages[0], Hint: hint}
+		if more := len(messages) - 1; more > 0 {
+			w.Message += fmt.Sprintf(" (and %d more)", more)
+		}
+		summary = append(summary, w)
+	}
+	return summary
 }
 
 // silent names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that

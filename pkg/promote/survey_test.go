@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 const (
@@ -107,5 +109,45 @@ func TestSurveyOrder(t *testing.T) {
 	for range 50 {
 		random.Shuffle(len(sightings), func(i, k int) { sightings[i], sightings[k] = sightings[k], sightings[i] })
 		assert.Equal(t, want, survey([]seen{seenOf("flux", sightings...)}, Rules{}))
+	}
+}
+
+// TestWarningsAreSummed: of thousands of clusters with the same fault one is named.
+func TestWarningsAreSummed(t *testing.T) {
+	t.Parallel()
+	var sightings []Sighting
+	for _, name := range []string{"c", "a", "b"} {
+		sightings = append(sightings, Sighting{Cluster: name, Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "Kustomization x does not wait", Hint: "add wait"}})
+	}
+	sightings = append(sightings, Sighting{Cluster: "a", Reconciler: "z", Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "unseen", Hint: "ask another"}})
+	look := survey([]seen{seenOf("flux", sightings...)}, Rules{})
+	assert.Equal(t, []Warning{{"a: Kustomization x does not wait (and 2 more)", "add wait"}, {"a: unseen", "ask another"}}, look.Warnings)
+}
+
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	at := func(path string) gitops.Reconciler {
+		return gitops.Reconciler{Kind: "Kustomization", Name: path, Path: path}
+	}
+	all := []gitops.Reconciler{at("cloud-2/a/reconciler.yaml"), at("cloud/a/reconciler.yaml"), at("cloud/b/reconciler.yaml")}
+	for _, test := range []struct {
+		root, folder string
+		want         []gitops.Reconciler
+	}{
+		{".", "./cloud", all[1:]},
+		{".", "/cloud/", all[1:]},
+		{".", "cloud/b", all[2:]},
+		{".", "../cloud-2", all[:1]},
+		{".", "", all},
+		{".", "./", all},
+		{".", "edge", nil},
+		{"out", "out/cloud", all[1:]},
+		{"out", "out", all},
+		{"out", ".", all},
+		{"out", "cloud", nil},
+	} {
+		got := Deployment{Path: test.root, Reconcilers: all}.Below(test.folder)
+		assert.Len(t, got, len(test.want), "%+v", test)
+		assert.Subset(t, test.want, got, "%+v", test)
 	}
 }

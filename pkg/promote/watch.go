@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,19 +33,22 @@ type Watch struct {
 	Show func(look Look)
 
 	newer map[newerKey]bool
+	// last is what each reconciler has said last.
+	last map[reconcilerKey]Sighting
 	// names are those of Fleets, each another.
 	names []string
 }
 
-type newerKey struct {
-	deployment Deployment
-	commit     string
-}
+// newerKey is a commit that was compared with the wanted one of a branch.
+type newerKey struct{ repo, branch, wanted, commit string }
+
+// reconcilerKey tells a reconciler from all others.
+type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
 // Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (Verdict, Look, error) {
-	w.newer, w.names = map[newerKey]bool{}, namesOf(w.Fleets)
+	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]Sighting{}, namesOf(w.Fleets)
 	started := w.Now()
 	judge := judge{rules: w.Rules, started: started}
 	for {
@@ -90,6 +94,7 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 		if err := w.learn(ctx, &all[i]); err != nil {
 			return Look{}, 0, err
 		}
+		w.remember(&all[i].seen)
 	}
 	seen := make([]seen, len(all))
 	for i, a := range all {
@@ -164,7 +169,7 @@ func (w *Watch) learn(ctx context.Context, a *asked) error {
 		if !gitops.IsFullCommit(s.Commit) || s.Commit == a.wanted || w.Newer == nil { // what is no commit is none of the branch
 			continue
 		}
-		key := newerKey{a.deployment, s.Commit}
+		key := newerKey{a.deployment.Repo, a.deployment.Branch, a.wanted, s.Commit}
 		if _, known := a.newer[s.Commit]; known {
 			continue
 		}
@@ -178,4 +183,25 @@ func (w *Watch) learn(ctx context.Context, a *asked) error {
 		a.newer[s.Commit] = w.newer[key]
 	}
 	return nil
+}
+
+// remember lets stand what a reconciler has come to while it tries the same commit again: a failure until it ends well, and
+// a success as long as nothing has changed. Flux says of each retry that it is in progress, and of a healthy object too
+// each time that it looks after it.
+func (w *Watch) remember(a *seen) {
+	a.sightings = slices.Clone(a.sightings)
+	for i := range a.sightings {
+		s := &a.sightings[i]
+		key := reconcilerKey{a.fleet, a.deployment, s.Cluster, s.Reconciler}
+		before := w.last[key]
+		if s.State == Pending && s.Commit != "" && s.Commit == before.Commit {
+			switch {
+			case before.State == Failed:
+				s.State, s.Message = Failed, before.Message
+			case before.State == Compliant && s.Again:
+				s.State = Compliant
+			}
+		}
+		w.last[key] = *s
+	}
 }

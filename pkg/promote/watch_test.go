@@ -187,3 +187,53 @@ func TestWatchAsksOfEachCommitUntilItIsKnown(t *testing.T) {
 	assert.Equal(t, Succeeded, verdict)
 	assert.Equal(t, 3, asked, "once in a look, and never again when it is known")
 }
+
+// TestC3RetriedFailure: a failure that is tried again and again with the same commit is one failure. It ends with a success, or another commit.
+func TestC3RetriedFailure(t *testing.T) {
+	t.Parallel()
+	failed, retried := sightingsOf(wantedCommit, Failed), sightingsOf(wantedCommit, Pending)
+	c := newClock()
+	verdict, look, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, Rejected, verdict)
+	assert.Equal(t, 30*time.Second, c.now.Sub(newClock().now), "as long as a failure must last")
+	assert.Equal(t, "message of failed", look.Clusters[0].Message, "what is told is the failure")
+
+	for name, then := range map[string]answer{"success": sightingsOf(wantedCommit, Compliant), "commit": sightingsOf(newerCommit, Pending)} {
+		after := sightingsOf(wantedCommit, Pending)
+		if name == "commit" {
+			after = then
+		}
+		verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{failed, then, after}}).Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, TimedOut, verdict, name)
+	}
+	before, retry := sightingsOf(olderCommit, Failed), sightingsOf(wantedCommit, Pending)
+	verdict, _, err = newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{before, retry}}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, TimedOut, verdict, "a failure with an older commit is none of this one")
+}
+
+// TestC2DeployedWhileItReconcilesAgain: of many clusters, each of which reconciles again at another time, all are deployed. One that
+// is pending for another reason, or was never seen to be deployed, is not.
+func TestC2DeployedWhileItReconcilesAgain(t *testing.T) {
+	t.Parallel()
+	again := func(busy ...int) answer {
+		a := sightingsOf(wantedCommit, Compliant, Compliant, Compliant)
+		for _, i := range busy {
+			a.sightings[i].State, a.sightings[i].Again = Pending, true
+		}
+		return a
+	}
+	run := func(looks ...answer) Verdict {
+		verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
+		require.NoError(t, err)
+		return verdict
+	}
+	assert.Equal(t, Succeeded, run(again(0), again(1), again(2), again(0, 1, 2)))
+	assert.Equal(t, TimedOut, run(again(0), again(0)), "the first was never seen to be deployed")
+	assert.Equal(t, TimedOut, run(again(), sightingsOf(wantedCommit, Compliant, Pending, Compliant)), "pending for another reason")
+	newer := again(0)
+	newer.sightings[0].Commit = newerCommit
+	assert.Equal(t, TimedOut, run(again(), newer), "with another commit")
+}
