@@ -183,6 +183,9 @@ func (c *client) explainRefusal(kind kind, r *refusal) *promote.FleetError {
 	case r.status == http.StatusForbidden:
 		e.Message = fmt.Sprintf("does not let its user list %s in all namespaces", kind.resource())
 		e.Hint = "a ClusterRole with get and list on " + gitRepositories.resource() + " and " + kustomizations.resource() + " is needed"
+		if kind.plural != gitRepositories.plural && kind.plural != kustomizations.plural {
+			e.Hint = "the published tree has some: the ClusterRole needs get and list on " + kind.resource()
+		}
 	case r.status >= http.StatusMultipleChoices && r.status < http.StatusBadRequest:
 		e.Message = fmt.Sprintf("answers %v", r)
 		e.Hint = "the server of its cluster in the kubeconfig should be that of the API server itself"

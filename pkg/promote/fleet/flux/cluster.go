@@ -33,7 +33,17 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) outcome {
 	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are told as such
 		return outcome{cluster: c.name, err: err}
 	}
-	return outcome{cluster: c.name, sightings: c.sightings(ours, appliers, wanted)}
+	var expected []gitops.Reconciler
+	for i := range appliers {
+		if source, git := appliers[i].source(); git && ours[source] != nil {
+			expected = append(expected, wanted.Below(appliers[i].Spec.Path)...)
+		}
+	}
+	tree, err := c.readTree(ctx, repositories, appliers, expected)
+	if err != nil {
+		return outcome{cluster: c.name, err: err}
+	}
+	return outcome{cluster: c.name, sightings: c.sightings(ours, appliers, tree, wanted)}
 }
 
 // following returns those of the repositories that are the one that is wanted, and follow its branch.
@@ -48,9 +58,9 @@ func following(repositories []gitRepository, wanted promote.Deployment) map[obje
 	return ours
 }
 
-// sightings returns one for each Kustomization that applies one of our repositories, and one for each repository
-// that none does, in order of their names.
-func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustomization, wanted promote.Deployment) []promote.Sighting {
+// sightings returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
+// published tree that it has applied, and one for each repository that none does, in order of their names.
+func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustomization, tree treeObjects, wanted promote.Deployment) []promote.Sighting {
 	var sightings []promote.Sighting
 	applied := map[objectName]bool{}
 	for i := range appliers {
@@ -61,7 +71,8 @@ func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustom
 		applied[source] = true
 		s := sighted(&appliers[i], ours[source])
 		s.Cluster, s.ClusterType = c.name, clusterType(appliers[i].Spec.Path, wanted.Path)
-		sightings = append(sightings, s)
+		s.Warning = appliers[i].waitingFor(wanted.Below(appliers[i].Spec.Path))
+		sightings = append(append(sightings, s), tree.sightings(s, &appliers[i], wanted)...)
 	}
 	for name, repository := range ours {
 		if !applied[name] {

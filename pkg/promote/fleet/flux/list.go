@@ -16,6 +16,8 @@ import (
 // same in the fields that matter here.
 type kind struct {
 	group, plural, kind string
+	// versions are those of its API; none means v1 and v1beta2.
+	versions []string
 }
 
 var (
@@ -41,7 +43,11 @@ type listPage[T any] struct {
 // list returns all objects of a kind, in all namespaces. A cluster that serves v1, as Flux does from 2.0 on, is
 // asked for nothing else; one that knows no v1 is asked for v1beta2. Discovery would be a request more on each cluster.
 func list[T any](ctx context.Context, c *client, kind kind) ([]T, *promote.FleetError) {
-	for _, version := range []string{"v1", "v1beta2"} {
+	versions := kind.versions
+	if versions == nil {
+		versions = []string{"v1", "v1beta2"}
+	}
+	for _, version := range versions {
 		items, err := listVersion[T](ctx, c, kind, version)
 		var r *refusal
 		if errors.As(err, &r) && r.status == http.StatusNotFound {

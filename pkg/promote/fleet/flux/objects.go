@@ -14,12 +14,14 @@ type gitRepository struct {
 		Ref     gitReference `json:"ref"`
 		Suspend bool         `json:"suspend"`
 	} `json:"spec"`
-	Status struct {
-		Conditions []condition `json:"conditions"`
-		Artifact   struct {
-			Revision string `json:"revision"`
-		} `json:"artifact"`
-	} `json:"status"`
+	Status status `json:"status"`
+}
+
+// object is the same, as an object of any kind.
+func (r *gitRepository) object() *kustomization {
+	k := &kustomization{Metadata: r.Metadata, Status: r.Status}
+	k.Spec.Suspend = r.Spec.Suspend
+	return k
 }
 
 // gitReference says what a GitRepository follows.
@@ -52,6 +54,7 @@ func (r gitReference) branch() string {
 }
 
 // kustomization is what matters of a Kustomization: https://fluxcd.io/flux/components/kustomize/kustomizations/
+// An object of another kind that a published tree contains is read as one, too: they report their state alike.
 type kustomization struct {
 	Metadata meta `json:"metadata"`
 	Spec     struct {
@@ -62,14 +65,33 @@ type kustomization struct {
 			Name      string `json:"name"`
 			Namespace string `json:"namespace"`
 		} `json:"sourceRef"`
+		// TargetNamespace is where all that it applies goes; empty if the files say it.
+		TargetNamespace string `json:"targetNamespace"`
+		// Wait has it wait until all that it applies is healthy, HealthChecks until these objects are.
+		Wait         bool         `json:"wait"`
+		HealthChecks []objectName `json:"healthChecks"`
+		// Type is that of a HelmRepository.
+		Type string `json:"type"`
 	} `json:"spec"`
-	Status struct {
-		ObservedGeneration int64       `json:"observedGeneration"`
-		Conditions         []condition `json:"conditions"`
-		// LastAppliedRevision is set once what was applied is healthy, LastAttemptedRevision before it is applied.
-		LastAppliedRevision   string `json:"lastAppliedRevision"`
-		LastAttemptedRevision string `json:"lastAttemptedRevision"`
-	} `json:"status"`
+	Status status `json:"status"`
+}
+
+// status is what the kinds of Flux report.
+type status struct {
+	ObservedGeneration int64       `json:"observedGeneration"`
+	Conditions         []condition `json:"conditions"`
+	// Artifact is what a source has fetched.
+	Artifact struct {
+		Revision string `json:"revision"`
+	} `json:"artifact"`
+	// LastAppliedRevision is set once what was applied is healthy, LastAttemptedRevision before it is applied.
+	LastAppliedRevision   string `json:"lastAppliedRevision"`
+	LastAttemptedRevision string `json:"lastAttemptedRevision"`
+	// History has what reconciliations came to, the last first. Flux has it since 2.7, and for Kustomizations only.
+	History []struct {
+		LastReconciledStatus string            `json:"lastReconciledStatus"`
+		Metadata             map[string]string `json:"metadata"`
+	} `json:"history"`
 }
 
 // source names the GitRepository that is applied; false if it is something else.

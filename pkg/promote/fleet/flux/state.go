@@ -18,67 +18,117 @@ import (
 // not less true, only no other will come. So the state is that of the applied commit, and the message tells why it
 // remains.
 func sighted(k *kustomization, source *gitRepository) promote.Sighting {
-	s := promote.Sighting{
-		Reconciler: k.Metadata.String(),
-		Commit:     cmp.Or(told.Commit(k.Status.LastAttemptedRevision), told.Commit(k.Status.LastAppliedRevision)),
-	}
-	ready := conditionOf(k.Status.Conditions, "Ready")
-	stalled := conditionOf(k.Status.Conditions, "Stalled")
+	s := promote.Sighting{Reconciler: k.Metadata.String(), Commit: k.commit(source)}
+	s.State, s.Message, s.Again = k.state(source)
 	switch {
-	case k.Metadata.DeletionTimestamp != "":
-		s.State, s.Message = promote.Pending, "it is being deleted"
-	case k.Spec.Suspend:
-		s.State, s.Message = promote.Pending, "suspended"
-	case stalled.Status == "True" && k.observed(stalled):
-		s.State, s.Message = promote.Failed, said(stalled)
-		s.Commit = cmp.Or(told.Commit(source.Status.Artifact.Revision), s.Commit)
-	case ready.Status == "":
-		s.State, s.Message = promote.Pending, cmp.Or(trouble(source), "Flux has not tried it yet")
-	case !k.observed(ready):
-		s.State, s.Message = promote.Pending, "Flux has not seen its present spec yet"
-	case ready.Status == "True":
-		return applied(s, k, source)
-	case ready.Status == "False":
-		return unready(s, ready, source)
-	default:
-		s.State, s.Message = promote.Pending, said(progress(k, ready))
-	}
-	return s
-}
-
-// applied is the sighting of a Kustomization that is ready.
-func applied(s promote.Sighting, k *kustomization, source *gitRepository) promote.Sighting {
-	s.Commit = told.Commit(k.Status.LastAppliedRevision)
-	switch {
+	case s.State != promote.Compliant:
 	case s.Commit == "":
 		s.State = promote.Pending
 		s.Message = fmt.Sprintf("it applied %q, which names no commit", line(k.Status.LastAppliedRevision))
-	case k.Status.ObservedGeneration != k.Metadata.Generation: // this is set with success, and then only
-		s.State, s.Message = promote.Pending, "Flux has not seen its present spec yet"
 	default:
-		s.State, s.Message = promote.Compliant, trouble(source)
+		s.Message = trouble(source)
 	}
 	return s
 }
 
-// unready is the sighting of a Kustomization that is not ready. Which commit it is about depends on how far it came:
-// the attempt at a revision is noted only once the revision was fetched and the folder found in it.
-func unready(s promote.Sighting, ready condition, source *gitRepository) promote.Sighting {
-	s.State, s.Message = promote.Failed, said(ready)
-	offered := told.Commit(source.Status.Artifact.Revision)
-	switch ready.Reason {
-	case "DependencyNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry":
-		s.State = promote.Pending
-	case "ArtifactFailed", "AccessDenied", "DirectoryCreationFailed":
-		if offered == "" { // there is nothing yet that could fail
-			s.State, s.Message = promote.Pending, cmp.Or(trouble(source), s.Message)
-			break
-		}
-		s.Commit = offered
-	default:
-		s.Commit = cmp.Or(s.Commit, offered)
+// state says how an object of Flux is, and of a pending one whether it only reconciles again.
+func (k *kustomization) state(source *gitRepository) (state promote.State, message string, again bool) {
+	const unseen = "Flux has not seen its present spec yet"
+	ready := conditionOf(k.Status.Conditions, "Ready")
+	stalled := conditionOf(k.Status.Conditions, "Stalled")
+	current := k.Status.ObservedGeneration == k.Metadata.Generation // of Kustomizations this is set with success, and then only
+	switch {
+	case k.Metadata.DeletionTimestamp != "":
+		return promote.Pending, "it is being deleted", false
+	case k.Spec.Suspend:
+		return promote.Pending, "suspended", false
+	case stalled.Status == "True" && k.observed(stalled):
+		return promote.Failed, said(stalled), false
+	case ready.Status == "":
+		return promote.Pending, cmp.Or(trouble(source), "Flux has not tried it yet"), false
+	case !k.observed(ready), ready.Status == "True" && !current:
+		return promote.Pending, unseen, false
+	case ready.Status == "False":
+		state, message = unready(ready, source)
+		return state, message, false
+	case ready.Status == "True":
+		return promote.Compliant, "", false
 	}
-	return s
+	settled, known := k.settled()
+	if current && settled {
+		return promote.Compliant, "", false
+	}
+	return promote.Pending, said(progress(k, ready)), current && !known
+}
+
+// settled tells whether an object that is being reconciled ended well the last time, with what it has now, if it says so:
+// Flux reconciles what is healthy in each interval, and its state is not known meanwhile.
+func (k *kustomization) settled() (well, known bool) {
+	s := &k.Status
+	healthy := conditionOf(s.Conditions, "Healthy").Status
+	switch {
+	case s.Artifact.Revision != "": // a source
+		return conditionOf(s.Conditions, "FetchFailed").Status != "True", true
+	case s.LastAppliedRevision != "" && s.LastAppliedRevision != s.LastAttemptedRevision:
+		return false, true
+	case len(s.History) > 0 && s.History[0].LastReconciledStatus != "":
+		last := s.History[0]
+		return last.LastReconciledStatus == "ReconciliationSucceeded" && last.Metadata["revision"] == s.LastAppliedRevision, true
+	}
+	return healthy == "True", healthy == "True" || healthy == "False"
+}
+
+// commit is what the state is about. How far an object that is not ready came decides: the attempt at a revision is noted
+// only once the revision was fetched and the folder found in it.
+func (k *kustomization) commit(source *gitRepository) string {
+	tried := cmp.Or(told.Commit(k.Status.LastAttemptedRevision), told.Commit(k.Status.LastAppliedRevision))
+	offered := told.Commit(source.Status.Artifact.Revision)
+	ready := conditionOf(k.Status.Conditions, "Ready")
+	stalled := conditionOf(k.Status.Conditions, "Stalled")
+	switch {
+	case k.Metadata.DeletionTimestamp != "" || k.Spec.Suspend:
+		return tried
+	case stalled.Status == "True" && k.observed(stalled):
+		return cmp.Or(offered, tried)
+	case !k.observed(ready):
+		return tried
+	case ready.Status == "True":
+		return told.Commit(k.Status.LastAppliedRevision)
+	case ready.Status == "False" && ready.noAttempt():
+		return cmp.Or(offered, tried)
+	case ready.Status == "False" && !ready.waits():
+		return cmp.Or(tried, offered)
+	}
+	return tried
+}
+
+// unready is the state of an object that is not ready.
+func unready(ready condition, source *gitRepository) (promote.State, string) {
+	switch {
+	case ready.waits():
+		return promote.Pending, said(ready)
+	case ready.noAttempt() && told.Commit(source.Status.Artifact.Revision) == "": // there is nothing yet that could fail
+		return promote.Pending, cmp.Or(trouble(source), said(ready))
+	}
+	return promote.Failed, said(ready)
+}
+
+// waits tells whether an object is not ready only because of another one, or was interrupted.
+func (c condition) waits() bool {
+	switch c.Reason {
+	case "DependencyNotReady", "SourceNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry":
+		return true
+	}
+	return false
+}
+
+// noAttempt tells whether a Kustomization failed before it noted which revision it tries.
+func (c condition) noAttempt() bool {
+	switch c.Reason {
+	case "ArtifactFailed", "AccessDenied", "DirectoryCreationFailed":
+		return true
+	}
+	return false
 }
 
 // observed tells whether a condition is about the present spec. The generation of the object's status is of no use if

@@ -13,7 +13,10 @@ import (
 	"sync"
 )
 
-var plurals = map[string]string{"GitRepository": "gitrepositories", "Kustomization": "kustomizations"}
+var plurals = map[string]string{
+	"Bucket": "buckets", "GitRepository": "gitrepositories", "HelmChart": "helmcharts", "HelmRelease": "helmreleases",
+	"HelmRepository": "helmrepositories", "Kustomization": "kustomizations", "OCIRepository": "ocirepositories",
+}
 
 type key struct{ group, plural, name string }
 
@@ -23,6 +26,7 @@ type Cluster struct {
 	token    string
 	version  string
 	denied   map[string]bool
+	absent   map[string]bool
 	objects  map[key]Object
 	changes  int
 	faults   []Fault
@@ -34,7 +38,7 @@ type Fault func(w http.ResponseWriter, r *http.Request) bool
 
 // NewFluxCluster returns a cluster with Flux 2 and these objects, open to all.
 func NewFluxCluster(objects ...Object) *Cluster {
-	c := &Cluster{version: "v1", denied: map[string]bool{}, objects: map[key]Object{}}
+	c := &Cluster{version: "v1", denied: map[string]bool{}, absent: map[string]bool{}, objects: map[key]Object{}}
 	for _, o := range objects {
 		c.Put(o)
 	}
@@ -78,6 +82,13 @@ func (c *Cluster) Deny(plural string) {
 	c.denied[plural] = true
 }
 
+// Without takes a kind of objects out of the API, such as "helmreleases".
+func (c *Cluster) Without(plural string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.absent[plural] = true
+}
+
 // Fail has the next requests fail, one fault each.
 func (c *Cluster) Fail(faults ...Fault) {
 	c.mu.Lock()
@@ -107,7 +118,7 @@ func (c *Cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 	case len(parts) == 3 && parts[0] == "apis" && c.serves(parts[1], parts[2]):
 		c.discover(w, parts[1])
-	case len(parts) == 4 && parts[0] == "apis" && c.serves(parts[1], parts[2]) && slices.Contains(resources(parts[1]), parts[3]):
+	case len(parts) == 4 && parts[0] == "apis" && c.serves(parts[1], parts[2]) && slices.Contains(resources(parts[1]), parts[3]) && !c.absent[parts[3]]:
 		c.list(w, r, parts[1], parts[3])
 	default: // as API servers answer for groups that they do not know
 		http.Error(w, "404 page not found", http.StatusNotFound)
@@ -128,13 +139,23 @@ func (c *Cluster) arrived(r *http.Request) Fault {
 }
 
 func (c *Cluster) serves(group, version string) bool {
-	return c.version == version && len(resources(group)) > 0
+	return c.versionOf(group) == version && len(resources(group)) > 0
+}
+
+// versionOf is the version in which a group is served: that of Helm is one ahead.
+func (c *Cluster) versionOf(group string) string {
+	if group == "helm.toolkit.fluxcd.io" {
+		return strings.NewReplacer("v1beta2", "v2beta2", "v1", "v2").Replace(c.version)
+	}
+	return c.version
 }
 
 func resources(group string) []string {
 	switch group {
 	case "source.toolkit.fluxcd.io":
-		return []string{"gitrepositories"}
+		return []string{"buckets", "gitrepositories", "helmcharts", "helmrepositories", "ocirepositories"}
+	case "helm.toolkit.fluxcd.io":
+		return []string{"helmreleases"}
 	case "kustomize.toolkit.fluxcd.io":
 		return []string{"kustomizations"}
 	}
@@ -159,7 +180,7 @@ func (c *Cluster) discover(w http.ResponseWriter, group string) {
 		})
 	}
 	answer(w, http.StatusOK, map[string]any{
-		"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group + "/" + c.version, "resources": known,
+		"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group + "/" + c.versionOf(group), "resources": known,
 	})
 }
 
@@ -184,7 +205,7 @@ func (c *Cluster) list(w http.ResponseWriter, r *http.Request, group, plural str
 		items = items[:limit]
 	}
 	answer(w, http.StatusOK, map[string]any{
-		"apiVersion": group + "/" + c.version, "kind": kindOf(plural) + "List", "metadata": meta, "items": items,
+		"apiVersion": group + "/" + c.versionOf(group), "kind": kindOf(plural) + "List", "metadata": meta, "items": items,
 	})
 }
 
@@ -216,7 +237,7 @@ func (c *Cluster) sorted(group, plural string) []Object {
 	keys := slices.SortedFunc(maps.Keys(c.objects), func(a, b key) int { return cmp.Compare(a.name, b.name) })
 	for _, k := range keys {
 		if k.group == group && k.plural == plural {
-			items = append(items, c.objects[k].With("apiVersion", group+"/"+c.version))
+			items = append(items, c.objects[k].With("apiVersion", group+"/"+c.versionOf(group)))
 		}
 	}
 	return items

@@ -44,6 +44,9 @@ func TestClientGo(t *testing.T) {
 	known, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerResourcesForGroupVersion("kustomize.toolkit.fluxcd.io/v1")
 	require.NoError(t, err)
 	require.Len(t, known.APIResources, 1)
+	helm, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerResourcesForGroupVersion("helm.toolkit.fluxcd.io/v2")
+	require.NoError(t, err)
+	require.Len(t, helm.APIResources, 1)
 	assert.Equal(t, "Kustomization", known.APIResources[0].Kind)
 
 	first, err := list(metav1.ListOptions{Limit: 3})

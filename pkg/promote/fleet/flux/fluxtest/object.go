@@ -1,9 +1,32 @@
 package fluxtest
 
 import (
+	"embed"
 	"encoding/json"
 	"strings"
 )
+
+// RecordedCommit is the commit of the platform's repository in the recorded objects that is checked.
+const RecordedCommit = "2222222222222222222222222222222222222222"
+
+//go:embed recorded/*.json
+var recorded embed.FS
+
+// Recorded returns what a real cluster had (source-controller 1.9, kustomize-controller 1.9), shortened: the folder
+// "cloud" of the branch dev of https://github.com/acme/gitops is applied by the Kustomization platform, and in it is
+// shop-functional-test, a GitRepository and a Kustomization. The name is that of a file in recorded; "nowait" in it is a
+// platform that does not wait. Of each two texts the first is replaced by the second.
+func Recorded(name string, oldnew ...string) []Object {
+	text, err := recorded.ReadFile("recorded/" + name + ".json")
+	if err != nil {
+		panic(err)
+	}
+	var objects []Object
+	if err := json.Unmarshal([]byte(strings.NewReplacer(oldnew...).Replace(string(text))), &objects); err != nil {
+		panic(err)
+	}
+	return objects
+}
 
 // Object is an object as JSON decodes it.
 type Object map[string]any

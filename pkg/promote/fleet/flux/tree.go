@@ -1,0 +1,153 @@
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// treeKinds are the kinds of Flux that a published tree may contain. Of those beside the first two a cluster is asked only
+// if the tree has them.
+var treeKinds = []kind{
+	gitRepositories, kustomizations,
+	{group: "helm.toolkit.fluxcd.io", plural: "helmreleases", kind: "HelmRelease", versions: []string{"v2", "v2beta2"}},
+	{group: "source.toolkit.fluxcd.io", plural: "buckets", kind: "Bucket"},
+	{group: "source.toolkit.fluxcd.io", plural: "helmcharts", kind: "HelmChart"},
+	{group: "source.toolkit.fluxcd.io", plural: "helmrepositories", kind: "HelmRepository"},
+	{group: "source.toolkit.fluxcd.io", plural: "ocirepositories", kind: "OCIRepository"},
+}
+
+const (
+	waitHint   = "add `wait: true` to its spec; the `timeout` of an outer Kustomization must be longer than those of the inner ones"
+	argoCDHint = "name the Argo CD of the cluster as well: --fleet argocd:https://argocd.example.com"
+)
+
+// treeObjects are the objects of a cluster that may be in the published tree.
+type treeObjects struct {
+	repositories map[objectName]*gitRepository
+	byKind       map[string]map[objectName]*kustomization
+}
+
+// readTree asks a cluster for what a published tree contains. The lists that it was asked for already are given.
+func (c cluster) readTree(ctx context.Context, repositories []gitRepository, appliers []kustomization, expected []gitops.Reconciler) (treeObjects, *promote.FleetError) {
+	t := treeObjects{repositories: map[objectName]*gitRepository{}, byKind: map[string]map[objectName]*kustomization{}}
+	sources := make([]kustomization, len(repositories))
+	for i := range repositories {
+		t.repositories[repositories[i].Metadata.objectName] = &repositories[i]
+		sources[i] = *repositories[i].object()
+	}
+	t.add(gitRepositories, sources)
+	t.add(kustomizations, appliers)
+	for _, kind := range treeKinds[2:] {
+		if !slices.ContainsFunc(expected, kind.is) {
+			continue
+		}
+		items, err := list[kustomization](ctx, c.client, kind)
+		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has none of it
+			return t, err
+		}
+		t.add(kind, items)
+	}
+	return t, nil
+}
+
+func (t treeObjects) add(kind kind, items []kustomization) {
+	named := map[objectName]*kustomization{}
+	for i := range items {
+		named[items[i].Metadata.objectName] = &items[i]
+	}
+	t.byKind[kind.kind] = named
+}
+
+// is tells whether a reconciler of a tree is of the kind.
+func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
+
+// sightings are those of the reconcilers that the tree has for what a Kustomization applies, once it has: until then their
+// state is about what was there before. by is what the Kustomization itself says.
+func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted promote.Deployment) []promote.Sighting {
+	if !k.hasApplied(by.State) {
+		return nil
+	}
+	var sightings []promote.Sighting
+	for _, r := range wanted.Below(k.Spec.Path) {
+		name := k.nameOf(r)
+		s := promote.Sighting{
+			Cluster: by.Cluster, Reconciler: r.Kind + "/" + name.String(), ClusterType: by.ClusterType, Commit: by.Commit,
+		}
+		found := t.byKind[r.Kind][name]
+		switch {
+		case !slices.ContainsFunc(treeKinds, func(k kind) bool { return k.is(r) }): // an Application of Argo CD
+			s.State, s.Warning = by.State, promote.Warning{Message: line(r.Kind+" "+name.String()) + " is not looked at by flux", Hint: argoCDHint}
+		case found == nil && by.Commit != wanted.Commit: // a newer commit may have taken it out
+			continue
+		case found == nil:
+			s.State, s.Message = promote.Pending, "it is not there"
+		default:
+			s.State, s.Message, s.Again = t.judge(r.Kind, found)
+			s.Warning = waiting(r.Kind, found)
+		}
+		if s.Message != "" {
+			s.Message = line(r.Kind+" "+name.String()) + ": " + s.Message
+		}
+		sightings = append(sightings, s)
+	}
+	return sightings
+}
+
+// nameOf is what a reconciler of the tree is called on the cluster.
+func (k *kustomization) nameOf(r gitops.Reconciler) objectName {
+	return objectName{Namespace: cmp.Or(k.Spec.TargetNamespace, r.Namespace), Name: r.Name}
+}
+
+// hasApplied tells whether all that a Kustomization has to apply of its commit is on the cluster, be it healthy or not.
+func (k *kustomization) hasApplied(state promote.State) bool {
+	healthy := conditionOf(k.Status.Conditions, "Healthy")
+	return state == promote.Compliant || conditionOf(k.Status.Conditions, "Ready").Reason == "HealthCheckFailed" ||
+		healthy.Status == "Unknown" && k.observed(healthy)
+}
+
+// judge says how an object of the tree is.
+func (t treeObjects) judge(kind string, k *kustomization) (state promote.State, message string, again bool) {
+	if kind == "HelmRepository" && k.Spec.Type == "oci" { // which Flux never reconciles
+		return promote.Compliant, "", false
+	}
+	source := &gitRepository{}
+	if name, git := k.source(); git && kind == kustomizations.kind && t.repositories[name] != nil {
+		source = t.repositories[name]
+	}
+	state, message, again = k.state(source)
+	offered, ready := source.Status.Artifact.Revision, conditionOf(k.Status.Conditions, "Ready")
+	switch {
+	case source.Status.ObservedGeneration != source.Metadata.Generation && state != promote.Pending:
+		return promote.Pending, "Flux has not seen the present spec of its GitRepository yet", false
+	case offered != "" && offered != k.Status.LastAttemptedRevision && state != promote.Pending && !ready.noAttempt():
+		return promote.Pending, fmt.Sprintf("it has not tried %s yet", line(offered)), false
+	}
+	return state, message, again
+}
+
+// waiting warns of a Kustomization in the tree that is ready before what it applies is healthy.
+func waiting(kind string, k *kustomization) promote.Warning {
+	if kind != kustomizations.kind || k.Spec.Wait || len(k.Spec.HealthChecks) > 0 {
+		return promote.Warning{}
+	}
+	return k.doesNotWait()
+}
+
+// waitingFor warns of a Kustomization that is ready before the reconcilers of the tree are that it applies.
+func (k *kustomization) waitingFor(expected []gitops.Reconciler) promote.Warning {
+	unwatched := func(r gitops.Reconciler) bool { return !slices.Contains(k.Spec.HealthChecks, k.nameOf(r)) }
+	if k.Spec.Wait || !slices.ContainsFunc(expected, unwatched) {
+		return promote.Warning{}
+	}
+	return k.doesNotWait()
+}
+
+func (k *kustomization) doesNotWait() promote.Warning {
+	return promote.Warning{Message: "Kustomization " + k.Metadata.String() + " does not wait for what it applies", Hint: waitHint}
+}
