@@ -70,6 +70,12 @@ func newFlux(argument string, o Options) (promote.Fleet, error) {
 // Names are those of the fleets that there are.
 func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
 
+// SeesReconcilers tells whether the fleet that NAME or NAME:ARGUMENT means can see the reconcilers of a published tree.
+func SeesReconcilers(text string) bool {
+	name, _, _ := strings.Cut(text, ":")
+	return name == "flux" || name == "argocd"
+}
+
 // New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage, which does not
 // quote the argument: somebody may have written a secret into it.
 func New(text string, o Options) (promote.Fleet, error) {

@@ -23,8 +23,9 @@ type application struct {
 	Spec      struct {
 		comparison
 		Destination struct {
-			Name   string `json:"name"`
-			Server string `json:"server"`
+			Name      string `json:"name"`
+			Server    string `json:"server"`
+			Namespace string `json:"namespace"`
 		} `json:"destination"`
 		SourceHydrator *struct{} `json:"sourceHydrator"`
 	} `json:"spec"`
@@ -72,8 +73,10 @@ type status struct {
 
 // operation is v1alpha1OperationState: what the last sync came to.
 type operation struct {
-	Phase      string     `json:"phase"`
-	Message    string     `json:"message"`
+	Phase   string `json:"phase"`
+	Message string `json:"message"`
+	// RetryCount is how often it has failed and was tried again.
+	RetryCount int        `json:"retryCount"`
 	FinishedAt *time.Time `json:"finishedAt"`
 	Operation  struct {
 		Sync *struct {
@@ -133,14 +136,17 @@ func (a *application) sightings(wanted promote.Deployment) ([]promote.Sighting, 
 			s.Reconciler += fmt.Sprintf(" (source %d)", i+1)
 		}
 		s.Commit, s.State, s.Message = a.judge(i)
+		s.Again = s.State == promote.Pending && a.repeats()
 		seen = append(seen, s)
 	}
 	return seen, nil
 }
 
+// The cluster that Argo CD runs on, as it calls it.
+const itself, server = "in-cluster", "https://kubernetes.default.svc"
+
 // cluster names what is deployed to: as Argo CD names the cluster, else by its address.
 func (a *application) cluster() string {
-	const itself, server = "in-cluster", "https://kubernetes.default.svc" // as Argo CD calls the cluster that it runs on
 	to := a.Spec.Destination
 	switch {
 	case to.Name != "":
@@ -176,12 +182,19 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 	return told.FolderBelow(s.Path, wanted.Path)
 }
 
+// allSources stands for all sources of an Application together.
+const allSources = -1
+
 // of returns the commit that one of so many sources was resolved to, in lower case; none if it is no commit of git, as
-// when a branch could not be resolved.
+// when a branch could not be resolved. Of all sources together it is whatever they were resolved to: the version of a
+// chart, too.
 func (r revisions) of(source int) string {
 	all := r.Revisions
 	if len(all) == 0 {
 		all = []string{r.Revision}
+	}
+	if source == allSources {
+		return strings.Join(all, " ")
 	}
 	if source >= len(all) {
 		return ""

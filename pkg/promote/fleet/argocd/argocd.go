@@ -73,17 +73,20 @@ func (a *fleet) String() string { return "argocd:" + a.server.String() }
 // its parameter fields knows neither revisions nor conditions.
 func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
 	var seen []promote.Sighting
+	var tree *publishedTree
 	err := a.ask(ctx, func(answer *http.Response) error {
-		seen = nil
+		seen, tree = nil, newPublishedTree(wanted)
 		return readApplications(answer.Body, maxAnswer, func(app *application) error {
 			ours, err := app.sightings(wanted)
 			seen = append(seen, ours...)
+			tree.note(app, ours)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
+	seen = append(seen, tree.sightings(a.server.RawQuery != "")...)
 	slices.SortFunc(seen, func(x, y promote.Sighting) int {
 		if c := strings.Compare(x.Cluster, y.Cluster); c != 0 {
 			return c

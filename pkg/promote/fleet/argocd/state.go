@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -18,6 +19,8 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	compared := a.compared(source)
 	attempted, failed := a.attempt(source)
 	switch {
+	case failed && a.retrying() && attempted != "" && (attempted == compared || compared == ""):
+		return attempted, promote.Failed, a.say("the sync fails, and is tried again", a.operationMessage())
 	case a.busy():
 		return compared, promote.Pending, a.say("a sync is under way", a.operationMessage())
 	case failed && attempted != "" && (attempted == compared || compared == ""):
@@ -45,7 +48,9 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 func (a *application) compared(source int) string {
 	sync := a.Status.Sync
 	was, is := sync.ComparedTo.all(), a.Spec.all()
-	if len(was) > 0 && (source >= len(was) || was[source] != is[source]) {
+	switch {
+	case len(was) == 0:
+	case source == allSources && !slices.Equal(was, is), source >= len(was), source != allSources && was[source] != is[source]:
 		return ""
 	}
 	return sync.of(source)
@@ -63,7 +68,22 @@ func (a *application) attempt(source int) (commit string, failed bool) {
 	if asked := op.Operation.Sync; commit == "" && asked != nil {
 		commit = asked.of(source) // it failed before it began
 	}
-	return commit, op.Phase == "Failed" || op.Phase == "Error"
+	return commit, op.Phase == "Failed" || op.Phase == "Error" || a.retrying()
+}
+
+// retrying tells whether a sync is under way that has failed before: Argo CD tries it again for minutes.
+func (a *application) retrying() bool {
+	op := a.Status.OperationState
+	return op != nil && op.Phase == "Running" && op.RetryCount > 0
+}
+
+// repeats tells whether Argo CD only syncs or compares once more what was all right.
+func (a *application) repeats() bool {
+	return a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy" && (a.busy() || a.refreshing())
+}
+
+func (a *application) refreshing() bool {
+	return a.Metadata.Annotations["argocd.argoproj.io/refresh"] != ""
 }
 
 func (o *operation) dryRun() bool { return o.Operation.Sync != nil && o.Operation.Sync.DryRun }
@@ -81,7 +101,7 @@ func (a *application) unsettled() string {
 	switch {
 	case a.Metadata.DeletionTimestamp != nil:
 		return "the Application is being deleted"
-	case a.Metadata.Annotations["argocd.argoproj.io/refresh"] != "":
+	case a.refreshing():
 		return "Argo CD is about to compare the cluster anew"
 	case op != nil && op.FinishedAt != nil && !op.dryRun() && (at == nil || at.Before(*op.FinishedAt)):
 		return "Argo CD has not looked at the cluster since the last sync"

@@ -1,0 +1,118 @@
+package argocd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+)
+
+const (
+	healthHint   = "add resource.customizations.health.argoproj.io_Application to the ConfigMap argocd-cm: without it Argo CD knows no health of Applications"
+	narrowedHint = "leave out project and selector, so that all Applications are listed"
+	elsewhere    = "name the Argo CD of that cluster as well: --fleet argocd:https://argocd.example.com"
+)
+
+// objectName tells an Application from others.
+type objectName struct{ namespace, name string }
+
+func (n objectName) String() string { return n.namespace + "/" + n.name }
+
+// publishedTree puts the Applications that a published tree contains together with those that pull it.
+type publishedTree struct {
+	wanted promote.Deployment
+	// names are those of the Applications in the tree.
+	names map[string]bool
+	found map[objectName]promote.Sighting
+	outer []outerApplication
+}
+
+// outerApplication is one that has synced a folder of the tree.
+type outerApplication struct {
+	promote.Sighting
+	// namespace is where it puts what names none, folder is what it pulls.
+	namespace, folder string
+	// here says that what it applies is on the cluster of this Argo CD.
+	here bool
+}
+
+func newPublishedTree(wanted promote.Deployment) *publishedTree {
+	t := &publishedTree{wanted: wanted, names: map[string]bool{}, found: map[objectName]promote.Sighting{}}
+	for _, r := range wanted.Reconcilers {
+		if isApplication(r) {
+			t.names[r.Name] = true
+		}
+	}
+	return t
+}
+
+func isApplication(r gitops.Reconciler) bool {
+	return r.Group == "argoproj.io" && r.Kind == "Application"
+}
+
+// note keeps what matters of an Application; ours are its sightings.
+func (t *publishedTree) note(a *application, ours []promote.Sighting) {
+	if t.names[a.Metadata.Name] {
+		var s promote.Sighting
+		_, s.State, s.Message = a.judge(allSources)
+		s.Again = s.State == promote.Pending && a.repeats()
+		t.found[objectName{a.Metadata.Namespace, a.Metadata.Name}] = s
+	}
+	if len(t.names) == 0 || len(ours) == 0 || a.Status.Sync.Status != "Synced" { // until it is, nothing new is there
+		return
+	}
+	sources := slices.DeleteFunc(slices.Clone(a.Spec.all()), func(s source) bool {
+		_, pulls := s.pulls(t.wanted)
+		return !pulls
+	})
+	for i, s := range ours {
+		to := a.Spec.Destination
+		t.outer = append(t.outer, outerApplication{
+			Sighting: s, namespace: to.Namespace, folder: sources[i].Path,
+			here: to.Name == itself || to.Server == server,
+		})
+	}
+}
+
+// sightings returns one for each Application of the tree on each cluster that has it. narrowed says that not all
+// Applications were asked for.
+func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
+	var all []promote.Sighting
+	for _, outer := range t.outer {
+		for _, r := range t.wanted.Below(outer.folder) {
+			if !isApplication(r) || outer.Commit == "" {
+				continue
+			}
+			name := objectName{cmp.Or(r.Namespace, outer.namespace), r.Name}
+			found, there := t.found[name]
+			s := promote.Sighting{Cluster: outer.Cluster, Reconciler: "Application/" + name.String(), ClusterType: outer.ClusterType, Commit: outer.Commit}
+			switch {
+			case !outer.here:
+				s.State, s.Warning = outer.State, promote.Warning{Message: t.unseen(name), Hint: elsewhere}
+			case there:
+				s.State, s.Message, s.Again = found.State, found.Message, found.Again
+			case narrowed:
+				s.State, s.Warning = outer.State, promote.Warning{Message: t.unseen(name), Hint: narrowedHint}
+			case outer.Commit != t.wanted.Commit: // a newer commit may have taken it out
+				continue
+			default:
+				s.State, s.Message = promote.Pending, "it is not there, or the token may not get it"
+			}
+			if s.Message != "" {
+				s.Message = told.Line(fmt.Sprintf("Application %s: %s", name, s.Message))
+			}
+			if outer.State == promote.Compliant && s.State == promote.Failed {
+				s.Warning = promote.Warning{Message: told.Line(fmt.Sprintf("Application %s is healthy although %s is not", outer.Reconciler, name)), Hint: healthHint}
+			}
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (t *publishedTree) unseen(name objectName) string {
+	return told.Line(fmt.Sprintf("Application %s of the published tree is not listed by this Argo CD", name))
+}
