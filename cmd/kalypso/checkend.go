@@ -84,6 +84,11 @@ func (c *deploymentCheck) noteUnseen() {
 // explain turns what went wrong into diagnostics.
 func (c *deploymentCheck) explain(report promote.Report, err error) {
 	at := c.environment.Name.At
+	if report.Look != nil {
+		for _, w := range report.Look.Warnings {
+			c.diags.Warning(ruleHealthUnseen, at, lineOf(w.Message, maxMessageColumns), diag.Hint(w.Hint))
+		}
+	}
 	for _, err := range unjoined(err) {
 		if errors.Is(err, errSaid) {
 			continue

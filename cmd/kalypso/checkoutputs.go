@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 )
 
 // ruleNotOnGitOps is a commit that is not on the GitOps branch of the environment.
@@ -115,6 +116,21 @@ func (c *deploymentCheck) addDeployment(output checkedOutput) error {
 		Repo: repo, Branch: output.repo.Branch.Value, Path: gitops.OutputFolder(output.repo),
 		Commit: output.commit, Environment: c.environment.Name.Value,
 	})
+	return nil
+}
+
+// findReconcilers reads the reconcilers that are to be judged, if a fleet can see them.
+func (c *deploymentCheck) findReconcilers(ctx context.Context) error {
+	texts, _ := c.fleetTexts()
+	if !slices.ContainsFunc(texts, fleet.SeesReconcilers) {
+		return nil
+	}
+	for i, output := range c.outputs {
+		var err error
+		if c.deployments[i].Reconcilers, err = c.reader.Reconcilers(ctx, output.repo, output.commit); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -181,4 +181,6 @@ const (
 	ruleNoClusters   = "no-clusters"
 	ruleFleetUnasked = "fleet-unreachable"
 	rulePostDeploy   = "post-deploy"
+	// ruleHealthUnseen is the rule of a reconciler that says less than it could of what it applies.
+	ruleHealthUnseen = "health-unseen"
 )

@@ -12,13 +12,7 @@ import (
 
 // fleets returns who is asked: what the command line says, else the Environment.
 func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err error) {
-	texts, from := c.flags.fleets, "--fleet"
-	if len(texts) == 0 {
-		from = "spec.promotion.checks.fleet"
-		for _, text := range c.checks().Fleets {
-			texts = append(texts, text.Value)
-		}
-	}
+	texts, from := c.fleetTexts()
 	if len(texts) == 1 && texts[0] == model.NoFleet {
 		return nil, true, nil
 	}
@@ -38,6 +32,17 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 			strings.Join(append(fleet.Names(), model.NoFleet), ", "))
 	}
 	return fleets, false, nil
+}
+
+// fleetTexts are the fleets as they are named, and where that is.
+func (c *deploymentCheck) fleetTexts() (texts []string, from string) {
+	if len(c.flags.fleets) > 0 {
+		return c.flags.fleets, "--fleet"
+	}
+	for _, text := range c.checks().Fleets {
+		texts = append(texts, text.Value)
+	}
+	return texts, "spec.promotion.checks.fleet"
 }
 
 // checks are what the Environment says.

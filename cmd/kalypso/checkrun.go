@@ -75,6 +75,9 @@ func (c *deploymentCheck) prepareCheck(ctx context.Context) (*promote.Check, err
 	if err != nil {
 		return nil, err
 	}
+	if err := c.findReconcilers(ctx); err != nil {
+		return nil, err
+	}
 	if c.rules = c.newRules(ctx); c.failed() {
 		return nil, nil
 	}

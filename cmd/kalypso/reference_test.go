@@ -71,6 +71,7 @@ var otherRules = map[string]string{
 	"post-deploy":          "The fleet has deployed a commit, and the post-deployment command did not end with code 0.",
 	"unsafe-edit":          "The file of a BaseRepo is written so that its commit cannot be changed without a doubt that something else changes. The hint says what to write by hand.",
 	"file-too-large":       "A file is larger than the limit for its repository (`--tenant-limit file-bytes=N`).",
+	"health-unseen":        "A reconciler says that it is healthy before what it applies is, or a fleet cannot see a reconciler of the published tree. The message names the first, the hint what to change.",
 	"held-back":            "A registration is broken, and `--keep-last-good` compiles it at the commit that went out last, or leaves what is published of it as it is.",
 	"host-unreachable":     "A host does not answer: name, network, certificate or time.",
 	"invalid-repository":   "What should be a repository or folder cannot be read as one.",
