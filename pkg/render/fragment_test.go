@@ -94,7 +94,7 @@ func hardValues() []string {
 		"one\ntwo\n", "one\ntwo", "one\n\n", "\n", "\n\n", "  one\n two\n", "one \ntwo", "\tone", "one\t", "a\tb\n", "one\n\ttwo", "a\n---\nb", "a\n...\nb", "# a\nb", "a\r\nb",
 		strings.Repeat("word ", 40), strings.Repeat("word ", 16) + "\n" + strings.Repeat("word ", 30), strings.Repeat("x", 200), strings.Repeat("é ", 80),
 		strings.Repeat("a: ", 60), "'" + strings.Repeat("word ", 30) + "'", "a\u0085b", "a\u2028b", "a\ufeffb", "\x7f", "a\u0080b", "\ufffe", "é\n日本\n", "日本 " + strings.Repeat("日本 ", 40),
-		"{a: b}", "{a: {b: [1, two, {c: d}]}, e: 'f g'}", "[a, [b, c], {d: e, f: [g]}]", "{1: a, b: c}", "{}", "[]", "{a: }", "{a: .inf}", "{a: 1e3}", "[1.5, 1e21, 0.1]",
+		"{a: b}", "{a: {b: [1, two, {c: d}]}, e: 'f g'}", "[a, [b, c], {d: e, f: [g]}]", "{1: a, b: c}", "{}", "[]", "[1]", "[\"x\\n\\n\"]", "[\"x\\n\\n\", [' y', \"z \\n\"]]", "{a: }", "{a: .inf}", "{a: 1e3}", "[1.5, 1e21, 0.1]",
 		"{a: \"x\\n\\n\"}", "{" + strings.Repeat("k", 150) + ": v}", "{a10: x, a9: y, B: z}", "{k: !!binary aGVsbG8=}", "{k: 2024-01-01}", "{k: 0777}", "{k: 12345678901234567890}",
 	})
 	return values

@@ -279,7 +279,7 @@ func functionTests() map[string]functionTest {
 		"splitList":                  {`{{ splitList "." "a.b" }}`, "[a b]"},
 		"splitn":                     {`{{ (splitn "." 2 "a.b.c")._1 }}`, "b.c"},
 		"squote":                     {`{{ squote "a" 1 }}`, "'a' '1'"},
-		"stringify":                  {`{{ stringify ` + deep + ` }}`, "a: 'x: 1.5'\nb: |-\n    - 2\n    - two"},
+		"stringify":                  {`{{ stringify ` + deep + ` }}`, "a: 'x: 1.5'\nb: |\n    - 2\n    - two"},
 		"sub":                        {`{{ sub 3 1 }}`, "2"},
 		"subf":                       {`{{ subf 3 1.5 }}`, "1.5"},
 		"substr":                     {`{{ substr 1 3 "abcd" }}`, "bc"},

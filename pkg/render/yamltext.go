@@ -50,11 +50,15 @@ func stringifiedMap[K comparable](m map[K]any) (string, error) {
 	return yamlText(texts)
 }
 
-// nestedText returns the YAML text of a map or list, and any other value as it is.
+// nestedText returns the YAML text of a map or list, and any other value as it is. The text of a list
+// ends with a line break, as the operator, which leaves maps as they are, has it.
 func nestedText(v any) (any, error) {
 	switch reflect.ValueOf(v).Kind() {
-	case reflect.Map, reflect.Slice, reflect.Array:
+	case reflect.Map:
 		return yamlText(v)
+	case reflect.Slice, reflect.Array:
+		text, err := yamlText(v)
+		return text + "\n", err
 	default:
 		return v, nil
 	}
