@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -68,7 +66,7 @@ func builtinConfigMap(namespace string, values *Values) (string, error) {
 	if len(wrong) > 0 {
 		return "", wrong
 	}
-	out, err := yaml.Marshal(map[string]any{
+	out, err := objectYAML(map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
 		"metadata":   map[string]string{"name": model.PlatformConfigLabel, "namespace": namespace},

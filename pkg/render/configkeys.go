@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
-	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // newConfigKeys numbers all keys that the layers set, and gives every entry its key.
@@ -38,7 +37,7 @@ func newConfigKeys(layers []layer) []*configKey {
 		keys[n].byYAML = i
 	}
 	if !goInCircles(keys) {
-		for i, n := range writtenOrder(keys, sigsyaml.Marshal) {
+		for i, n := range writtenOrder(keys, objectYAML) {
 			keys[n].byJSON = i
 		}
 	}

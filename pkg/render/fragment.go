@@ -144,20 +144,14 @@ func yamlEntry(key string, value any) (text string, ok bool) {
 
 func (s *setting) configMapEntry() (text string, ok bool) {
 	value, err := s.text()
-	if err != nil || len(s.key.name) > maxConfigMapKey || !utf8.ValidString(value) || strings.ContainsFunc(s.key.name+value, notInYAML) {
+	if err != nil || len(s.key.name) > maxConfigMapKey || !utf8.ValidString(value) {
 		return "", false
 	}
 	return alone(s.key.name, value, inData)
 }
 
-// notInYAML tells characters that YAML wants escaped and JSON does not escape: sigs.k8s.io/yaml, which
-// takes the detour, refuses them or reads them as others.
-func notInYAML(r rune) bool {
-	return r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff
-}
-
-// inData writes a map as sigs.k8s.io/yaml writes the data of an object, but without the detour over
-// JSON. How long lines get depends on their depth.
+// inData writes a map as objectYAML writes the data of an object, but without the detour through JSON.
+// How long lines get depends on their depth.
 func inData(v any) (string, error) {
 	text, err := yamlV2.marshal(map[string]any{"data": v})
 	return strings.TrimPrefix(text, "data:\n"), err

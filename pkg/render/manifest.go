@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -141,7 +139,7 @@ func (m *objectManifest) render(data any, run *execution) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	out, err := yaml.Marshal(object)
+	out, err := objectYAML(object)
 	if err != nil {
 		run.fail("invalid-output", m.root.at(), "the object cannot be written as YAML: "+err.Error())
 		return "", false

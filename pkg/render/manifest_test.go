@@ -122,6 +122,21 @@ func TestObjectManifestsKeepStrings(t *testing.T) {
 	}
 }
 
+// Nor does it change if YAML has to escape it, as sigs.k8s.io/yaml does not by itself.
+func TestObjectManifestsEscape(t *testing.T) {
+	t.Parallel()
+	template := object("Template", "flux", "", `spec: {type: reconciler, manifests: [{"k\x7f": "a\Nb", v: "{{ .ConfigData.K }}", w: ["{{ .Workload }}\uFFFE"]}]}`)
+	content := withReconciler(template, config("a", "", `{K: "\x7f\x80\N\x9f\uFFFE\uFFFF"}`)).files(t)["edge/cart/reconciler.yaml"]
+	assert.Equal(t, `"k\x7F": "a\Nb"
+v: "\x7F\x80\N\x9F\uFFFE\uFFFF"
+w:
+- "cart\uFFFE"
+`, content)
+	var got map[string]any
+	require.NoError(t, yaml.Unmarshal([]byte(content), &got))
+	assert.Equal(t, map[string]any{"k\x7f": "a\u0085b", "v": "\x7f\u0080\u0085\u009f\ufffe\uffff", "w": []any{"cart\ufffe"}}, got)
+}
+
 func TestObjectManifestThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	_, diags := withReconciler(object("Template", "flux", "", `spec: {type: reconciler, manifests: [{a: "{{ .Workload }}", b: .inf}]}`)).render(t)

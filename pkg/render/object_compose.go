@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-
-	"sigs.k8s.io/yaml"
 )
 
 // layouts are what object manifests look like in YAML, by the shapes of their strings: the library is
@@ -134,7 +132,7 @@ func (m *objectManifest) newLayout(c *composition) layout {
 		next++
 		return b.String()
 	})
-	out, err := yaml.Marshal(object)
+	out, err := objectYAML(object)
 	if err != nil {
 		return layout{}
 	}
