@@ -188,6 +188,7 @@ func (r *documentReader) read(c chunk) bool {
 			return true
 		case len(node.Content) == 1 && !isNull(node.Content[0]):
 			lines.move(node.Content[0])
+			r.content.tagStrings(node.Content[0])
 			r.each(&document{file: r.file, root: node.Content[0], content: r.content})
 		}
 	}

@@ -13,6 +13,9 @@ type fileText struct {
 	text string
 	// starts holds where each line but the first begins; it is made when it is first needed.
 	starts []int
+	// nonSpecific holds where nodes with the tag "!" may begin, once searched for.
+	nonSpecific []position
+	searched    bool
 }
 
 // after returns the lines after the one with the given number, which counts from 1.

@@ -38,6 +38,9 @@ func TestConfigValue(t *testing.T) {
 		{`~`, `~`},
 		{`  padded  `, `  padded  `},
 		{"5\n", "5\n"},
+		{`! 5`, `! 5`},
+		// The tag "!" makes a string of a scalar.
+		{`{a: ! 0, b: [! ~, ! yes], ! 1: ! }`, map[string]any{"a": "0", "b": []any{"~", "yes"}, "1": ""}},
 		{`key:value`, `key:value`},
 		{`http://x:80`, `http://x:80`},
 		{`a: b: c`, `a: b: c`},

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// position is a place in a file; lines and columns count from 1.
+type position struct{ line, column int }
+
+func (p position) compare(other position) int {
+	return cmp.Or(cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column))
+}
+
+// nonSpecificTag is the tag "!", which says that a scalar is a string, with the anchor before it.
+var nonSpecificTag = regexp.MustCompile(`(?:&\S+[ \t]+)?!(?:\s|$)`)
+
+// tagStrings gives the scalars with the tag "!" the tag !!str. The library drops their tag: only the text
+// where the node begins still has it. No scalar without quotes begins with "!" or "&" itself.
+func (t *fileText) tagStrings(n *yaml.Node) {
+	if !t.searched {
+		t.nonSpecific, t.searched = nonSpecificTags(t.text), true
+	}
+	if len(t.nonSpecific) > 0 {
+		t.tagStringsBelow(n)
+	}
+}
+
+func (t *fileText) tagStringsBelow(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 {
+		if _, tagged := slices.BinarySearchFunc(t.nonSpecific, position{n.Line, n.Column}, position.compare); tagged {
+			n.Tag, n.Style = "!!str", yaml.TaggedStyle
+		}
+	}
+	for _, child := range n.Content {
+		t.tagStringsBelow(child)
+	}
+}
+
+// nonSpecificTags returns where nodes with the tag "!" may begin, in order.
+func nonSpecificTags(text string) []position {
+	if !strings.Contains(text, "!") {
+		return nil
+	}
+	var found []position
+	at, offset, searched := position{1, 1}, 0, 0
+	for {
+		match := nonSpecificTag.FindStringIndex(text[searched:])
+		if match == nil {
+			return found
+		}
+		before := text[offset : searched+match[0]]
+		if lines := strings.Count(before, "\n"); lines > 0 {
+			at = position{at.line + lines, 1}
+			before = before[strings.LastIndexByte(before, '\n')+1:]
+		}
+		at.column += utf8.RuneCountInString(before)
+		found = append(found, at)
+		offset, searched = searched+match[0], searched+match[1]
+	}
+}
