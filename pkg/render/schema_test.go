@@ -229,6 +229,7 @@ func TestSchemaFormats(t *testing.T) {
 		{"date", "2024-02-29", "2023-02-29", "a date such as 2024-01-31"},
 		{"time", "23:59:60Z", "12:00", "a time such as 12:00:00Z"},
 		{"email", "a@example.com", "a", "an email address"},
+		{"idn-email", "ä@bücher.example", "a", "an email address"},
 		{"hostname", "db.example.com", "-db", "a host name"},
 		{"ipv4", "10.0.0.1", "10.0.0.256", "an IPv4 address"},
 		{"ipv6", "::1", "1::2::3", "an IPv6 address"},

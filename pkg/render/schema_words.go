@@ -201,6 +201,7 @@ func formatText(format string) string {
 		"time":                  "a time such as 12:00:00Z",
 		"duration":              "a duration such as P1DT2H",
 		"email":                 "an email address",
+		"idn-email":             "an email address",
 		"hostname":              "a host name",
 		"ipv4":                  "an IPv4 address",
 		"ipv6":                  "an IPv6 address",
