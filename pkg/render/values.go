@@ -146,6 +146,10 @@ func azureLayers(config *model.ConfigMap, diags *diag.List) []layer {
 			diags.Error("azure-key", text.At, fmt.Sprintf("key %q is not of the form label.value.label.value.KEY", key))
 			continue
 		}
+		if label := repeatedLabel(parts[:last]); label != "" {
+			diags.Error("azure-key", text.At, fmt.Sprintf("key %q names the label %q twice", key, label), diag.Hint("name each label once"))
+			continue
+		}
 		var conditions []condition
 		for i := 0; i < last; i += 2 {
 			conditions = append(conditions, condition{parts[i], parts[i+1], text.At})
@@ -163,6 +167,18 @@ func emptyLabel(pairs []string) bool {
 		}
 	}
 	return false
+}
+
+// repeatedLabel returns the first label that two of the pairs have, "" if there is none.
+func repeatedLabel(pairs []string) string {
+	seen := map[string]bool{}
+	for i := 0; i < len(pairs); i += 2 {
+		if seen[pairs[i]] {
+			return pairs[i]
+		}
+		seen[pairs[i]] = true
+	}
+	return ""
 }
 
 // Configurator finds the Values of assignments. It is safe for concurrent use.

@@ -142,7 +142,6 @@ func TestAzureAppConfig(t *testing.T) {
 		{"an empty value", []string{configMap("azure-app-config", "", "{region..K: v}")}, map[string]string{
 			"cloud/cart-web": "v", "cloud/ledger-api": "v", "edge/ledger-api": "v",
 		}},
-		{"one label twice", []string{configMap("azure-app-config", "", "{region.west.region.east.K: v}")}, map[string]string{"edge/cart-web": "v"}},
 		{"after all others", []string{configMap("azure-app-config", "", "{site.store.K: v}"), config("z", "site: store", "{K: z}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
 		{"the longest key last", []string{
 			configMap("azure-app-config-a", "", "{workload.cart.site.store.K: long}"), configMap("azure-app-config-b", "", "{site.store.K: short}"),
@@ -192,6 +191,16 @@ func TestAzureAppConfigKeys(t *testing.T) {
 		_, problems := configure(t, store(configMap("azure-app-config", "", fmt.Sprintf("{%q: v}", key))))
 		problem := fmt.Sprintf("cp:a.yaml:4:%d: error: key %q is not of the form label.value.label.value.KEY [azure-key]", 12+len(key), key)
 		assert.Equal(t, !good, len(problems) > 0 && problems[0] == problem, "%s: %v", key, problems)
+	}
+}
+
+// The label would select twice: by two values, or one of them in vain.
+func TestAzureKeysThatNameALabelTwice(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"region.west.region.east.K", "region.west.site.store.region.west.K"} {
+		values, problems := configure(t, store(configMap("azure-app-config", "", fmt.Sprintf("{%q: v}", key))))
+		assert.Equal(t, []string{fmt.Sprintf("cp:a.yaml:4:%d: error: key %q names the label \"region\" twice [azure-key]", 12+len(key), key)}, problems)
+		assert.Empty(t, values["edge/cart-web"].Data())
 	}
 }
 
