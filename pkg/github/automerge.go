@@ -142,13 +142,19 @@ func (r *Repository) KeepOpen(ctx context.Context, number int) error {
 
 // mutate sends a mutation of the GraphQL API, which alone knows of auto-merge. It may be sent twice.
 func (r *Repository) mutate(ctx context.Context, op operation, query string, variables map[string]any) error {
+	return r.ask(ctx, op, query, variables, nil)
+}
+
+// ask sends a query or a mutation to the GraphQL API, and decodes the data of the answer. It may be sent twice.
+func (r *Repository) ask(ctx context.Context, op operation, query string, variables map[string]any, data any) error {
 	request, err := r.client.api.NewRequest(http.MethodPost, r.client.graphQL, map[string]any{"query": query, "variables": variables})
 	if err != nil {
 		return r.explain(op, err)
 	}
-	var answer struct {
+	answer := struct {
+		Data   any                              `json:"data"`
 		Errors []struct{ Type, Message string } `json:"errors"`
-	}
+	}{Data: data}
 	if _, err := r.client.api.Do(mayRepeat(ctx), request, &answer); err != nil {
 		return r.explain(op, err)
 	}

@@ -21,6 +21,7 @@ type Repository struct {
 
 	mu      sync.Mutex
 	details *gh.Repository
+	login   string
 }
 
 var (

@@ -17,14 +17,19 @@ type Sticky struct {
 	URL string
 }
 
-// KeepComment makes the first comment that is ours say what body says, or adds it if there is none. ours tells by the
-// text; of strangers no comment is taken, as its author could change it afterwards.
-func (r *Repository) KeepComment(ctx context.Context, number int, ours func(text string) bool, body string) (Sticky, error) {
+// KeepComment makes the first comment that is ours say what body says, or adds it if there is none. isOurs tells by the
+// text; of others no comment is taken, as its author could change it afterwards.
+func (r *Repository) KeepComment(ctx context.Context, number int, isOurs func(text string) bool, body string) (Sticky, error) {
 	comments, err := r.comments(ctx, number)
 	if err != nil {
 		return Sticky{}, err
 	}
-	at := slices.IndexFunc(comments, func(c *gh.IssueComment) bool { return ours(c.GetBody()) && trusted(c) })
+	comments = slices.DeleteFunc(comments, func(c *gh.IssueComment) bool { return !isOurs(c.GetBody()) })
+	authors, err := r.ownAuthors(ctx, comments)
+	if err != nil {
+		return Sticky{}, err
+	}
+	at := slices.IndexFunc(comments, func(c *gh.IssueComment) bool { return slices.Contains(authors, c.GetUser().GetLogin()) })
 	if at < 0 {
 		return Sticky{Action: "created"}, r.Comment(ctx, number, body)
 	}
@@ -40,9 +45,16 @@ func (r *Repository) KeepComment(ctx context.Context, number int, ours func(text
 	return Sticky{"updated", changed.GetHTMLURL()}, nil
 }
 
-// trusted tells whether a comment is of somebody who may write to the repository, or of an App.
-func trusted(c *gh.IssueComment) bool {
-	return c.GetUser().GetType() == "Bot" || slices.Contains([]string{"OWNER", "MEMBER", "COLLABORATOR"}, c.GetAuthorAssociation())
+// ownAuthors are who of the authors of comments can be ourselves: who the token belongs to, and the GITHUB_TOKEN of
+// workflows, as one preview may come from an App and the next one from a workflow without it. That somebody is a member or
+// a collaborator does not say that he may write: the association says nothing about access.
+func (r *Repository) ownAuthors(ctx context.Context, comments []*gh.IssueComment) ([]string, error) {
+	workflows := ActionsBot().Name
+	if !slices.ContainsFunc(comments, func(c *gh.IssueComment) bool { return c.GetUser().GetLogin() != workflows }) {
+		return []string{workflows}, nil
+	}
+	login, err := r.Login(ctx)
+	return []string{workflows, login}, err
 }
 
 // sameText compares texts as GitHub gives them back.

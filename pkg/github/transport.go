@@ -38,11 +38,18 @@ func newTransport(api *url.URL, o Options) *transport {
 
 type contextKey int
 
-// repeatable marks a POST that does no harm if it is done twice.
-const repeatable contextKey = iota
+const (
+	// repeatable marks a POST that does no harm if it is done twice.
+	repeatable contextKey = iota
+	// readOnly marks a POST that changes nothing.
+	readOnly
+)
 
 // mayRepeat marks requests whose outcome does not depend on how often they are done, although they are POSTs.
 func mayRepeat(ctx context.Context) context.Context { return context.WithValue(ctx, repeatable, true) }
+
+// reading marks requests that change nothing, although they are POSTs.
+func reading(ctx context.Context) context.Context { return context.WithValue(ctx, readOnly, true) }
 
 // idempotent tells whether doing a request twice is as good as once.
 func idempotent(r *http.Request) bool {
@@ -104,7 +111,7 @@ func (t *transport) try(r *http.Request) (Token, *http.Response, error) {
 		return token, nil, &tokenError{err}
 	}
 	t.Secrets.Add(token.Value)
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Context().Value(readOnly) == nil {
 		if err := t.keepApart(r.Context()); err != nil {
 			return token, nil, err
 		}

@@ -303,7 +303,7 @@ func TestGraphqlRefusedByTheSchema(t *testing.T) {
 	for about, test := range map[string]struct{ query, want string }{
 		"unknown field":    {`mutation { enablePullRequestAutoMerge(input: {pullRequestId: "x", merge: SQUASH}) { clientMutationId } }`, `Field \"merge\" is not defined`},
 		"unknown mutation": {`mutation { closePullRequest(input: {pullRequestId: "x"}) { clientMutationId } }`, `Cannot query field \"closePullRequest\"`},
-		"query":            {`query { viewer { login } }`, "one mutation at a time"},
+		"two":              {`query { viewer { login } me: viewer { login } }`, "one query or mutation at a time"},
 		"wrong method":     {`mutation { enablePullRequestAutoMerge(input: {pullRequestId: "x", mergeMethod: squash}) { clientMutationId } }`, "squash"},
 		"missing input":    {enable, "variable.input cannot be null"},
 	} {

@@ -25,7 +25,7 @@ var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
 	return schema, nil
 })
 
-// graphql answers a request to the GraphQL API, which has two mutations.
+// graphql answers a request to the GraphQL API, which has two mutations and says who asks.
 func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 	field, variables, err := parseGraphql(request)
 	if err != nil {
@@ -39,6 +39,9 @@ func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 		return answer{}, err
 	} else if token == nil {
 		return answer{}, refuse(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
+	}
+	if field.Name == "viewer" {
+		return ok(object{"data": object{field.Alias: selected(object{"login": token.Login}, field.SelectionSet)}})
 	}
 	input, _ := field.ArgumentMap(variables)["input"].(map[string]any)
 	result, problem, err := s.setAutoMerge(token, field.Name == "enablePullRequestAutoMerge", input)
@@ -72,9 +75,8 @@ func parseGraphql(request Request) (*ast.Field, map[string]any, error) {
 	if len(problems) > 0 {
 		return nil, nil, problems
 	}
-	if len(document.Operations) != 1 || document.Operations[0].Operation != ast.Mutation ||
-		len(document.Operations[0].SelectionSet) != 1 {
-		return nil, nil, fmt.Errorf("the stand-in answers one mutation at a time")
+	if len(document.Operations) != 1 || len(document.Operations[0].SelectionSet) != 1 {
+		return nil, nil, fmt.Errorf("the stand-in answers one query or mutation at a time")
 	}
 	operation := document.Operations[0]
 	variables, err := validator.VariableValues(schema, operation, asked.Variables)

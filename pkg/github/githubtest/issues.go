@@ -242,14 +242,12 @@ func (r *Repo) comment(i *item, author, body string) Comment {
 	return comment
 }
 
-// association is how somebody stands to the repository.
+// association is how somebody stands to the repository, which says nothing about what a collaborator may do.
 func (r *Repo) association(login string) string {
-	switch r.options.Collaborators[login] {
-	case "admin", "maintain", "write":
+	if r.options.Collaborators[login] != "" {
 		return "COLLABORATOR"
-	default:
-		return "CONTRIBUTOR"
 	}
+	return "CONTRIBUTOR"
 }
 
 func (r *Repo) commentJSON(i *item, comment Comment) object {

@@ -5,11 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // Request is a request that a Server saw.
 type Request struct {
-	// Number counts all requests, and Write those that are not GET or HEAD (0 for those), from 1.
+	// Number counts all requests, and Write those that change something, from 1 (0 for GET, HEAD and queries of GraphQL).
 	Number, Write int
 	Method        string
 	// Path is escaped as it came, without what Enterprise servers put before it.
@@ -38,7 +39,13 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// Writes are the requests so far that are not GET or HEAD.
+// isQuery tells whether a request asks GraphQL to change nothing.
+func (r Request) isQuery() bool {
+	var asked struct{ Query string }
+	return strings.HasSuffix(r.Path, "/graphql") && r.Decode(&asked) == nil && strings.HasPrefix(asked.Query, "query")
+}
+
+// Writes are the requests so far that change something.
 func (s *Server) Writes() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Write == 0 })
 }
@@ -55,7 +62,7 @@ func (s *Server) record(r Request) Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Number = len(s.requests) + 1
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && !r.isQuery() {
 		s.writes++
 		r.Write = s.writes
 	}

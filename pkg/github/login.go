@@ -1,0 +1,25 @@
+package github
+
+import "context"
+
+// Login returns who the token is to GitHub: the login of a person, or NAME[bot] of a GitHub App, which the GITHUB_TOKEN of
+// a workflow belongs to as well. It asks once, and GraphQL, as the REST API does not answer that to the tokens of Apps.
+func (r *Repository) Login(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.login != "" {
+		return r.login, nil
+	}
+	op := operation{act: "find out who the token belongs to"}
+	var data struct {
+		Viewer struct{ Login string }
+	}
+	if err := r.ask(reading(ctx), op, "query { viewer { login } }", nil, &data); err != nil {
+		return "", err
+	}
+	if data.Viewer.Login == "" {
+		return "", r.explain(op, incomplete())
+	}
+	r.login = data.Viewer.Login
+	return r.login, nil
+}
