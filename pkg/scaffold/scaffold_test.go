@@ -6,9 +6,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -205,4 +207,41 @@ func TestShellWord(t *testing.T) {
 	} {
 		assert.Equal(t, want, scaffold.ShellWord(text))
 	}
+}
+
+// TestReadyMeansHealthy: without wait, Flux reports success for an application that the API server refuses. What pulls the
+// platform's folder waits for the Kustomizations in it, so it needs more time than they have.
+func TestReadyMeansHealthy(t *testing.T) {
+	t.Parallel()
+	files, err := documented().BaseBranch()
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../docs/how-to/let-clusters-pull.md")
+	require.NoError(t, err)
+	tenant, platform := timeoutOfKustomization(t, files["templates/flux.yaml"]), timeoutOfKustomization(t, string(page))
+	assert.Greater(t, platform, tenant)
+
+	pages, err := filepath.Glob("../../docs/*/*.md")
+	require.NoError(t, err)
+	for _, path := range append(pages, "../../README.md", "../../docs/tutorial.md") {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, strings.Count(string(text), "kind: Kustomization\n"), len(waits.FindAllString(string(text), -1)), "Kustomizations that wait in %s", path)
+	}
+	assert.Contains(t, string(page), "resource.customizations.health.argoproj.io_Application:")
+	assert.Contains(t, string(page), "      allowEmpty: true")
+}
+
+var (
+	waits    = regexp.MustCompile(`(?m)^ +wait: true\b`)
+	timeouts = regexp.MustCompile(`(?m)^ +timeout: (\S+)`)
+)
+
+// timeoutOfKustomization is the only timeout in a text.
+func timeoutOfKustomization(t *testing.T, text string) time.Duration {
+	t.Helper()
+	found := timeouts.FindAllStringSubmatch(text, -1)
+	require.Len(t, found, 1)
+	timeout, err := time.ParseDuration(found[0][1])
+	require.NoError(t, err)
+	return timeout
 }
