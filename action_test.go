@@ -234,6 +234,42 @@ func TestActionRefusesWrongRelease(t *testing.T) {
 	}
 }
 
+// TestActionVerifiesTheAttestation where gh can: checksums.txt is as good as the release that it is from.
+func TestActionVerifiesTheAttestation(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("gh is a script")
+	}
+	const name = "kalypso_1.2.3_linux_amd64.tar.gz"
+	archive := tarGz(t, "kalypso")
+	server := releases(t, map[string]string{"v1.2.3/checksums.txt": checksums(map[string][]byte{name: archive}), "v1.2.3/" + name: string(archive)})
+	const asked = "attestation verify " + name + " --repo acme/kalypso --signer-workflow acme/kalypso/.github/workflows/release.yaml"
+	for what, test := range map[string]struct {
+		gh   string // what the arguments of gh are compared with in a case of sh
+		code int
+		want string
+	}{
+		"verified":    {"*) exit 0 ;;", 0, "kalypso: verified that acme/kalypso/.github/workflows/release.yaml has built " + name + "\n"},
+		"not by us":   {"'" + asked + "') echo loading; echo 'Error: no attestations found'; exit 1 ;;", 1, "::error::kalypso: the attestation of " + name + " cannot be verified: Error: no attestations found\n"},
+		"no token":    {"'auth token '*) exit 1 ;;", 0, "kalypso: the attestation is not verified: gh has no token for 127.0.0.1:"},
+		"gh is old":   {"attestation*) exit 1 ;;", 0, "kalypso: the attestation is not verified: there is no gh that can\n"},
+		"there is no": {"*) exit 127 ;;", 0, "kalypso: the attestation is not verified: there is no gh that can\n"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			bin := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(bin, "gh"), []byte("#!/bin/sh\necho \"$*\" >>'"+bin+"/asked'\ncase \"$*\" in "+test.gh+" esac\n"), 0o755))
+			got := install(t, server.URL, "v1.2.3", map[string]string{"PATH": bin + ":" + os.Getenv("PATH")})
+			assert.Equal(t, test.code, got.code, got.said)
+			assert.Contains(t, got.said, test.want)
+			assert.Equal(t, test.code == 0, got.path != "", "it is installed or not")
+			if strings.Contains(test.want, "verified that") || test.code != 0 {
+				assert.Contains(t, readIfThere(t, filepath.Join(bin, "asked")), "\n"+asked+"\n")
+			}
+		})
+	}
+}
+
 func TestActionBuildsSourceWithoutRelease(t *testing.T) {
 	t.Parallel()
 	server := releases(t, map[string]string{

@@ -218,6 +218,31 @@ func TestGitOpsMergedStartsTheCheck(t *testing.T) {
 	assert.Equal(t, "::error::this workflow does not know which environment the branch is of\n", said)
 }
 
+// TestS14NoTokenForApplicationsByDefault: whoever may start a dispatch can push to the control plane.
+func TestS14NoTokenForApplicationsByDefault(t *testing.T) {
+	t.Parallel()
+	assert.Empty(t, example(t, "notify.yaml").On.Push)
+	assert.Contains(t, example(t, "render.yaml").On.Schedule, map[string]string{"cron": "7,22,37,52 * * * *"})
+}
+
+// TestS14PreviewIsUnpackedAside: the names of the files in an artifact are those of whoever opened the pull request.
+func TestS14PreviewIsUnpackedAside(t *testing.T) {
+	t.Parallel()
+	said, err := play(t, script(t, "preview-comment.yaml", "Find the pull request and its preview"), map[string]string{
+		"RUNNER_TEMP": "/runner temp", "RUN": "7", "GH_REPO": "acme/cp", "GITHUB_OUTPUT": "/dev/null", "HEAD": "fork:idea",
+	})
+	require.NoError(t, err, said)
+	assert.Contains(t, said, "<--dir>\n</runner temp/kalypso-preview>\n")
+	var used []string
+	for _, step := range example(t, "preview-comment.yaml").steps() {
+		if args, found := step.With["args"]; found {
+			used = append(used, strings.Fields(strings.ReplaceAll(args.(string), "${{ ", "${{"))...)
+		}
+	}
+	assert.Equal(t, "${{runner.temp", used[len(used)-2])
+	assert.Equal(t, "}}/kalypso-preview/kalypso-preview.md", used[len(used)-1])
+}
+
 // TestGitOpsMergedKnowsItsBranches keeps the branches that start the workflow and those that it knows the same.
 func TestGitOpsMergedKnowsItsBranches(t *testing.T) {
 	t.Parallel()

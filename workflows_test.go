@@ -46,7 +46,8 @@ type workflowJob struct {
 }
 
 type workflowEvents struct {
-	Push             map[string]any `json:"push"`
+	Push             map[string]any      `json:"push"`
+	Schedule         []map[string]string `json:"schedule"`
 	WorkflowDispatch struct {
 		Inputs map[string]struct{} `json:"inputs"`
 	} `json:"workflow_dispatch"`

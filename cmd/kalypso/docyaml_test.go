@@ -138,7 +138,7 @@ func checkUses(uses string, with map[string]any) error {
 	args, _ := with["args"].(string)
 	line := []string{cmp.Or(command, action.Inputs["command"].Default)}
 	for arg := range strings.FieldsFuncSeq(args, func(r rune) bool { return r == '\n' }) {
-		if !strings.HasPrefix(arg, "${{") { // which argument that is, only a run knows
+		if !strings.HasPrefix(arg, "${{") || !strings.HasSuffix(arg, "}}") { // which argument that is, only a run knows
 			line = append(line, arg)
 		}
 	}
