@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type initFlags struct {
 	environments         []string
 	baseBranch           string
 	reconciler           string
-	fleet                string
+	fleets               []string
 	action               string
 	author               string
 	sample               string
@@ -50,6 +51,7 @@ workflows of one kind of repository, in FOLDER/.github/workflows, for a fleet th
 Nothing is ever overwritten. Nothing is sent anywhere.`,
 		Example: `  kalypso init
   kalypso init --control-plane https://github.com/acme/control-plane --gitops https://github.com/acme/gitops
+  kalypso init --env dev --env prod --fleet dev=flux:dev-1,dev-2 --fleet prod=flux:prod-1
   kalypso init --sample playground
   kalypso init --workflows control-plane --control-plane https://github.com/acme/control-plane --env dev --env prod`,
 		Args: cobra.MaximumNArgs(1),
@@ -73,7 +75,7 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
 	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
-	flags.StringVar(&f.fleet, "fleet", "", "who knows what the clusters run: a `fleet` as check-promote has it (default none: a person says so)")
+	flags.StringArrayVar(&f.fleets, "fleet", nil, "who knows what the clusters run: `[ENV=]FLEET`, of one environment or of all, with a fleet as check-promote has it (repeatable; default none: a person decides)")
 	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
 	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
 	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
@@ -132,14 +134,22 @@ func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	return err
 }
 
-// plan asks for what is still to be said of the fleet, and checks all of it. fields are those that count.
-func (f *initFlags) plan(ctx context.Context, e *edges, fields []field) (scaffold.Fleet, error) {
-	if err := ask(ctx, e, fields); err != nil {
+// plan asks for what is still to be said of the fleet, and checks all of it. fields are those that count, and known is who
+// is asked in environments that there are already.
+func (f *initFlags) plan(ctx context.Context, e *edges, fields []field, known map[string][]string) (scaffold.Fleet, error) {
+	answers := bufio.NewReader(e.stdin)
+	if err := ask(ctx, e, answers, fields); err != nil {
 		return scaffold.Fleet{}, err
 	}
 	plan := scaffold.Fleet{
 		ControlPlane: overHTTPS(f.controlPlane), GitOps: overHTTPS(f.gitops), Base: f.baseBranch, Environments: f.environments,
-		Reconciler: f.reconciler, Asks: f.fleet,
+		Reconciler: f.reconciler,
+	}
+	if slices.ContainsFunc(fields, func(f field) bool { return f.flag == "fleet" }) {
+		var err error
+		if plan.Asks, err = f.asks(ctx, e, answers, known); err != nil {
+			return plan, err
+		}
 	}
 	if err := f.setAction(e, &plan); err != nil {
 		return plan, err
@@ -167,7 +177,7 @@ func (f *initFlags) fields() []field {
 		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
 		{flag: "env", question: "Environments, in the order in which a commit goes through them", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
 		{flag: "reconciler", question: "What clusters pull with: " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
-		{flag: "fleet", question: "Who knows what the clusters run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none", value: &f.fleet, check: checkFleet, proposal: always(model.NoFleet), optional: true},
+		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks asks for each environment
 	}
 }
 

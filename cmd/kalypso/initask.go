@@ -13,6 +13,7 @@ import (
 
 // field is something that init has to know.
 type field struct {
+	// question is empty for what is not asked here.
 	flag, question string
 	// value, or for several values list, is what the flag says; empty if it was not given.
 	value *string
@@ -64,7 +65,7 @@ func (f field) problem() error {
 }
 
 // ask asks a person for the fields that were not given, if there is one, and checks all of them.
-func ask(ctx context.Context, e *edges, fields []field) error {
+func ask(ctx context.Context, e *edges, answers *bufio.Reader, fields []field) error {
 	var problems []error
 	for _, f := range fields {
 		if f.given() {
@@ -77,11 +78,10 @@ func ask(ctx context.Context, e *edges, fields []field) error {
 		return &exitError{exitUsage, errors.Join(problems...)}
 	}
 	person := e.stdin != nil && e.stdinTerminal && e.stderrTerminal && e.env("CI") == ""
-	answers := bufio.NewReader(e.stdin)
 	var missing []string
 	for _, f := range fields {
 		switch {
-		case f.given():
+		case f.given(), f.question == "":
 		case person:
 			if err := f.ask(ctx, e.stderr, answers); err != nil {
 				return err

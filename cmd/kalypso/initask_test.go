@@ -22,23 +22,26 @@ func initAnswered(t *testing.T, answers io.Reader, args ...string) (plan scaffol
 		stderr: &stderr, stdin: answers, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }, build: build{Commit: "0123"},
 	}
 	f := &initFlags{baseBranch: "main", environments: args}
-	plan, err = f.plan(t.Context(), e, f.fields())
+	plan, err = f.plan(t.Context(), e, f.fields(), nil)
 	return plan, stderr.String(), err
 }
 
 func TestInitAsks(t *testing.T) {
 	t.Parallel()
-	plan, asked, err := initAnswered(t, strings.NewReader("https://github.com/zed/model\n\n\n\n\n"))
+	plan, asked, err := initAnswered(t, strings.NewReader("https://github.com/zed/model\n\n\n\nflux:one,two\nazure-resource-graph\n\n"))
 	require.NoError(t, err, asked)
 	assert.Equal(t, scaffold.Fleet{
 		ControlPlane: "https://github.com/zed/model", GitOps: "https://github.com/zed/gitops", Base: "main",
-		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: "none", Action: "kalypso-gitops/kalypso@0123",
+		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Action: "kalypso-gitops/kalypso@0123",
+		Asks: map[string][]string{"dev": {"flux:one,two"}, "stage": {"azure-resource-graph"}, "prod": {"azure-resource-graph"}},
 	}, plan)
 	assert.Equal(t, "URL of the control plane: "+
 		"URL of the platform GitOps repository [https://github.com/zed/gitops]: "+
 		"Environments, in the order in which a commit goes through them [dev stage prod]: "+
 		"What clusters pull with: flux or argocd [flux]: "+
-		"Who knows what the clusters run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: ", asked)
+		"Who knows what the clusters of dev run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
+		"Who knows what the clusters of stage run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
+		"Who knows what the clusters of prod run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [azure-resource-graph]: ", asked)
 }
 
 // TestInitAsksAgain says what is wrong with an answer.
@@ -48,7 +51,7 @@ func TestInitAsksAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one"}, plan.Environments)
 	assert.Equal(t, "https://github.com/zed/out", plan.GitOps)
-	assert.Equal(t, "flux:east", plan.Asks)
+	assert.Equal(t, map[string][]string{"one": {"flux:east"}}, plan.Asks)
 	for _, want := range []string{
 		"  it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane itself\n",
 		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
@@ -77,7 +80,7 @@ func TestInitIsInterrupted(t *testing.T) {
 	defer cancel()
 	f := &initFlags{baseBranch: "main"}
 	e := &edges{stderr: io.Discard, stdin: silent, stdinTerminal: true, stderrTerminal: true, env: func(string) string { return "" }}
-	_, err := f.plan(ctx, e, f.fields())
+	_, err := f.plan(ctx, e, f.fields(), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
@@ -107,6 +110,6 @@ func TestInitAsksNobody(t *testing.T) {
 		stderr: io.Discard, stdin: strings.NewReader("https://github.com/zed/out\n\n\n\n"), stdinTerminal: true, stderrTerminal: true,
 		env: func(name string) string { return map[string]string{"CI": "true"}[name] },
 	}
-	_, err := f.plan(t.Context(), e, f.fields())
+	_, err := f.plan(t.Context(), e, f.fields(), nil)
 	require.ErrorContains(t, err, "--gitops: not given, and there is no terminal to ask on")
 }

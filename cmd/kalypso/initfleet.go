@@ -27,7 +27,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 	if err != nil {
 		return err
 	}
-	plan, err := f.plan(ctx, e, f.fieldsOfFleet())
+	plan, err := f.plan(ctx, e, f.fieldsOfFleet(), nil)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *edges, folder string) erro
 func (f *initFlags) fieldsOfFleet() []field {
 	fields := f.fields()
 	for i := range fields {
-		if fields[i].list != nil {
+		if fields[i].flag == "env" {
 			fields[i].check = func(name string) error {
 				return cmp.Or(f.checkEnvironment(name), scaffold.CheckExample(name))
 			}

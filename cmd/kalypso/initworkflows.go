@@ -25,11 +25,11 @@ const (
 
 // writeWorkflows writes the workflows of a place that are not there yet.
 func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, place scaffold.Place) error {
-	around, err := environmentsAround(cmd, e, f.baseBranch)
+	around, known, err := environmentsAround(cmd, e, f.baseBranch)
 	if err != nil && len(f.environments) == 0 && slices.Contains(shownIn(place), "env") {
 		return err
 	}
-	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, around))
+	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, around), known)
 	if err != nil {
 		return err
 	}
@@ -42,6 +42,9 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 		return &exitError{exitModel, fmt.Errorf("write the workflows: %w", err)}
 	}
 	result := initResult{Next: nextOfWorkflows(place)}
+	if missing := withoutFleet(plan, known); place == scaffold.OfControlPlane && len(missing) > 0 {
+		result.Next = append(result.Next, nextOfFleets(missing))
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))
 		result.Files = append(result.Files, createdFile{Path: at, State: states[name]})
@@ -49,25 +52,31 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 	return f.print(e, result)
 }
 
-// environmentsAround are those of the control plane around the current folder, in the order of the chain; none if it is not
-// in one. The error says why workflows cannot be made for them.
-func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) ([]string, error) {
+// environmentsAround are those of the control plane around the current folder, in the order of the chain, and who is asked
+// in each; none if it is not in one. The error says why workflows cannot be made for them.
+func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) (names []string, fleets map[string][]string, err error) {
 	f := &fleetFlags{baseBranch: baseBranch}
 	_, environments, diags, done := f.readLocal(cmd, e)
 	defer done()
 	if diags.HasErrors() {
-		return nil, nil // of those that cannot be read nobody knows the names
+		return nil, nil, nil // of those that cannot be read nobody knows the names
 	}
+	fleets = map[string][]string{}
 	for _, environment := range environments {
+		if promotion := environment.Promotion; promotion != nil {
+			for _, fleet := range promotion.Checks.Fleets {
+				fleets[environment.Name.Value] = append(fleets[environment.Name.Value], fleet.Value)
+			}
+		}
 		if name, branch := environment.Name.Value, environment.ControlPlane.Branch.Value; name != branch {
-			return nil, usageError("environment %q is made of the branch %q: workflows take the one for the other; give --env, and correct what names the branch",
+			return nil, nil, usageError("environment %q is made of the branch %q: workflows take the one for the other; give --env, and correct what names the branch",
 				name, branch)
 		}
 	}
 	if chain, _ := promote.NewChain(environments); chain != nil {
-		return chain.Order(), nil
+		return chain.Order(), fleets, nil
 	}
-	return environmentNames(environments), nil
+	return environmentNames(environments), fleets, nil
 }
 
 // fieldsOf are those that the workflows of a place show. Environments are not guessed: those that there are, if that is
@@ -75,7 +84,7 @@ func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) ([]stri
 func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []field {
 	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(shownIn(place), f.flag) })
 	for i := range fields {
-		if fields[i].list != nil {
+		if fields[i].flag == "env" {
 			fields[i].proposal, fields[i].optional = always(strings.Join(environments, " ")), len(environments) > 0
 		}
 	}

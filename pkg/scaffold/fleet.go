@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // Files are the contents of files by their slash-separated paths.
@@ -22,8 +24,9 @@ type Fleet struct {
 	Environments []string
 	// Reconciler is what the first cluster type uses, one of Reconcilers.
 	Reconciler string
-	// Asks is who is asked what the clusters run, as check-promote --fleet has it.
-	Asks string
+	// Asks is who is asked in each environment what its clusters run, as check-promote --fleet has it. In an environment
+	// that has none a person decides.
+	Asks map[string][]string
 	// Action is the action that workflows use, as OWNER/NAME@REF, with a comment behind it if there is one.
 	Action string
 	// Release is the release of kalypso that the action installs, such as v1.2.3; empty has it build its own source.
@@ -152,8 +155,8 @@ func merge(files, more Files) error {
 // data is what templates can show of a fleet.
 type data struct {
 	Fleet
-	// Owner and Name are those of the control plane; FleetKind is Asks without its argument.
-	Owner, Name, FleetKind string
+	// Owner and Name are those of the control plane.
+	Owner, Name string
 	// Environment is the one that a file is for, Next what comes after it, and Commit what it has of the base branch.
 	Environment string
 	Next        []string
@@ -165,12 +168,32 @@ type data struct {
 func (f Fleet) data() data {
 	d := data{Fleet: f}
 	d.Owner, d.Name = ownerAndName(f.ControlPlane)
-	d.FleetKind, _, _ = strings.Cut(f.Asks, ":")
 	return d
 }
 
 // Repository is the control plane as GitHub calls it.
 func (d data) Repository() string { return d.Owner + "/" + d.Name }
+
+// Fleets are who is asked in the environment that a file is for.
+func (d data) Fleets() []string {
+	if fleets := d.Asks[d.Environment]; len(fleets) > 0 {
+		return fleets
+	}
+	return []string{model.NoFleet}
+}
+
+// IsAsked tells whether an environment asks a fleet of one of these kinds.
+func (d data) IsAsked(kinds ...string) bool {
+	for _, fleets := range d.Asks {
+		if slices.ContainsFunc(fleets, func(fleet string) bool {
+			kind, _, _ := strings.Cut(fleet, ":")
+			return slices.Contains(kinds, kind)
+		}) {
+			return true
+		}
+	}
+	return false
+}
 
 // First is the first environment of the chain.
 func (d data) First() string { return d.Environments[0] }

@@ -8,10 +8,14 @@ const UnknownAction = Action + "@COMMIT # EDIT: the commit of the release that y
 
 // SampleFleet is the fleet of the playground. Its workflows run nowhere, and so are the same whoever makes it.
 func SampleFleet() Fleet {
-	return Fleet{
+	f := Fleet{
 		ControlPlane: "https://github.com/acme/control-plane", GitOps: "https://github.com/acme/gitops", Base: "main",
-		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: "command:./" + ClustersProgram, Action: UnknownAction,
+		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: map[string][]string{}, Action: UnknownAction,
 	}
+	for _, environment := range f.Environments {
+		f.Asks[environment] = []string{"command:./" + ClustersProgram}
+	}
+	return f
 }
 
 // ClustersProgram is the file of the playground that stands for the clusters. It has to be executable.

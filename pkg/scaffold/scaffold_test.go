@@ -24,8 +24,17 @@ var update = flag.Bool("update", false, "rewrite docs/workflows")
 // documented is the fleet of the documentation.
 func documented() scaffold.Fleet {
 	f := scaffold.SampleFleet()
-	f.Asks = "azure-resource-graph"
+	f.Asks = allAsk(f, "azure-resource-graph")
 	return f
+}
+
+// allAsk says that all environments of a fleet ask the same.
+func allAsk(f scaffold.Fleet, fleets ...string) map[string][]string {
+	asks := map[string][]string{}
+	for _, environment := range f.Environments {
+		asks[environment] = fleets
+	}
+	return asks
 }
 
 // TestDocWorkflows keeps what the documentation shows and what init writes the same.
@@ -61,8 +70,9 @@ func TestWorkflowsOfEveryFleet(t *testing.T) {
 	for _, asks := range []string{"azure-resource-graph:one,two", "flux:east", "argocd:https://argocd.example.com", "command:./a b 'c'", "none"} {
 		f := scaffold.Fleet{
 			ControlPlane: "git@github.com:zed/no.git", GitOps: "https://github.com/zed/yes", Base: "true", Environments: []string{"on", "007", "null"},
-			Reconciler: "argocd", Asks: asks, Action: "zed/kalypso@1",
+			Reconciler: "argocd", Action: "zed/kalypso@1",
 		}
+		f.Asks = allAsk(f, asks)
 		for _, place := range scaffold.Places() {
 			files, err := f.Workflows(place)
 			require.NoError(t, err)
@@ -84,7 +94,7 @@ func TestWorkflowsSayWhatWasGiven(t *testing.T) {
 	t.Parallel()
 	f := scaffold.Fleet{
 		ControlPlane: "https://github.com/007/null", GitOps: "https://github.com/007/out", Base: "1.10", Environments: []string{"007", "no"},
-		Reconciler: "flux", Asks: "command:./a 'b' # c", Action: "zed/kalypso@1",
+		Reconciler: "flux", Asks: map[string][]string{"no": {"command:./a 'b' # c", "flux:y"}}, Action: "zed/kalypso@1",
 	}
 	at := func(place scaffold.Place, file string, path ...any) any {
 		files, err := f.Workflows(place)
@@ -105,7 +115,15 @@ func TestWorkflowsSayWhatWasGiven(t *testing.T) {
 	assert.Equal(t, []any{"007", "no"}, at(scaffold.OfControlPlane, "cd.yaml", "true", "workflow_dispatch", "inputs", "environment", "options"))
 	assert.Equal(t, []any{"1.10"}, at(scaffold.OfControlPlane, "ci.yaml", "true", "push", "branches"))
 	assert.Equal(t, "007", at(scaffold.OfControlPlane, "ci.yaml", "jobs", "promote", "steps", 0, "with", "env"))
-	assert.Contains(t, at(scaffold.OfControlPlane, "check-promote.yaml", "jobs", "check", "steps", 1, "with", "args"), "--fleet=command:./a 'b' # c\n")
+	branch, err := f.BaseBranch()
+	require.NoError(t, err)
+	for environment, fleets := range map[string][]any{"no": {"command:./a 'b' # c", "flux:y"}, "007": {"none"}} {
+		var written struct {
+			Spec struct{ Promotion struct{ Checks struct{ Fleet []any } } }
+		}
+		require.NoError(t, yaml.Unmarshal([]byte(branch[".environments/"+environment+".yaml"]), &written))
+		assert.Equal(t, fleets, written.Spec.Promotion.Checks.Fleet)
+	}
 	assert.Equal(t, []any{"007", "no"}, at(scaffold.OfEnvironment, "render.yaml", "true", "push", "branches"))
 	assert.Equal(t, []any{"1.10", "007", "no"}, at(scaffold.OfEnvironment, "preview.yaml", "true", "pull_request", "branches"))
 	for place, file := range map[scaffold.Place]string{scaffold.OfGitOps: "gitops-merged.yaml", scaffold.OfApplication: "notify.yaml"} {
@@ -143,14 +161,15 @@ func TestWorkflowAsksTheFleet(t *testing.T) {
 		"none":                 nil,
 	} {
 		f := documented()
-		f.Asks = asks
+		f.Asks = map[string][]string{"prod": {asks}}
 		files, err := f.Workflows(scaffold.OfControlPlane)
 		require.NoError(t, err)
 		text := files["check-promote.yaml"]
 		for _, other := range []string{"azure/login@", "id-token: write", "AZURE_TOKEN_CREDENTIALS", "secrets.KUBECONFIG", "secrets.ARGOCD_AUTH_TOKEN", "actions/checkout@"} {
 			assert.Equal(t, slices.Contains(wants, other), strings.Contains(text, other), "%s in the check of %s", other, asks)
 		}
-		assert.Contains(t, text, "\n            --fleet="+asks+"\n")
+		assert.NotContains(t, text, "--fleet", "each environment has its own")
+		assert.Equal(t, asks != "none", strings.Contains(text, "--failure-grace=5m"), asks)
 	}
 }
 
@@ -194,7 +213,8 @@ func TestChain(t *testing.T) {
 	require.NoError(t, err)
 	for environment, next := range map[string]string{"dev": "[stage]", "stage": "[prod]", "prod": ""} {
 		text := files[fmt.Sprintf(".environments/%s.yaml", environment)]
-		assert.Equal(t, next != "", strings.Contains(text, "promotion:"), text)
+		assert.Equal(t, next != "", strings.Contains(text, "next:"), text)
+		assert.Contains(t, text, "fleet: [\"azure-resource-graph\"]")
 		assert.Contains(t, text, next)
 	}
 }

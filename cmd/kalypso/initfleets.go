@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
+)
+
+// asks is who is asked in each environment what its clusters run: those of --fleet, else those that are known, else those
+// that a person names.
+func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, known map[string][]string) (map[string][]string, error) {
+	if len(f.fleets) > 0 {
+		return f.askedByFlags(e)
+	}
+	asked, last := map[string][]string{}, model.NoFleet
+	for _, environment := range f.environments {
+		if asked[environment] = known[environment]; len(known[environment]) > 0 {
+			continue
+		}
+		var fleet string
+		err := ask(ctx, e, answers, []field{{
+			flag: "fleet", question: "Who knows what the clusters of " + environment + " run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none",
+			value: &fleet, check: checkFleet, proposal: always(last), optional: true,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		asked[environment] = []string{fleet}
+		if !namesClusters(fleet) {
+			last = fleet
+		}
+	}
+	return asked, nil
+}
+
+// askedByFlags is what --fleet says of each environment. A fleet without an environment is one of all that have none of
+// their own; if it names clusters, nothing says which environment they are of, and a cluster of another one would never
+// have what is checked.
+func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
+	asked, ofAll := map[string][]string{}, []string{}
+	for _, text := range f.fleets {
+		environment, fleet := splitFleet(text)
+		switch {
+		case environment == "":
+			ofAll = append(ofAll, fleet)
+		case !slices.Contains(f.environments, environment):
+			return nil, usageError("--fleet %s: there is no environment %q (%s)", text, environment, diag.DidYouMean(environment, f.environments))
+		default:
+			asked[environment] = append(asked[environment], fleet)
+		}
+	}
+	var others []string
+	for _, environment := range f.environments {
+		if len(asked[environment]) == 0 {
+			others = append(others, environment)
+		}
+	}
+	at := slices.IndexFunc(ofAll, namesClusters)
+	if at >= 0 && len(f.environments) > 1 && f.workflows == "" {
+		named := ofAll[at]
+		ofAll = nil
+		fmt.Fprintf(e.stderr, "warning: --fleet %s does not say which environment these clusters are of, so a person decides in %s: write --fleet %s=flux:CONTEXT\n",
+			diag.Safe(named), strings.Join(others, ", "), strings.Join(others, "=flux:CONTEXT --fleet "))
+	}
+	for _, environment := range others {
+		asked[environment] = ofAll
+	}
+	for environment, fleets := range asked {
+		if len(fleets) > 1 && slices.Contains(fleets, model.NoFleet) {
+			return nil, usageError("--fleet %s: %s leaves the decision on %s to a person, so it stands alone", model.NoFleet, model.NoFleet, environment)
+		}
+	}
+	return asked, nil
+}
+
+// splitFleet splits ENV=FLEET. Before the first = of what has no environment is the colon of its argument.
+func splitFleet(text string) (environment, fleet string) {
+	before, after, found := strings.Cut(text, "=")
+	if !found || strings.Contains(before, ":") {
+		return "", text
+	}
+	return before, after
+}
+
+// namesClusters tells whether a fleet names clusters: all others find out by themselves which clusters pull a branch.
+func namesClusters(fleet string) bool { return strings.HasPrefix(fleet, "flux:") }
+
+// checkFleetFlag tells what is wrong with what --fleet says.
+func checkFleetFlag(text string) error {
+	_, fleet := splitFleet(text)
+	return checkFleet(fleet)
+}
+
+// withoutFleet are the environments whose Environment does not say who is asked.
+func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
+	var missing []string
+	for _, environment := range plan.Environments {
+		if len(known[environment]) == 0 {
+			missing = append(missing, environment)
+		}
+	}
+	return missing
+}
+
+// nextOfFleets says where to write who is asked: workflows do not.
+func nextOfFleets(environments []string) nextStep {
+	return nextStep{
+		What: "write who knows what the clusters run into the Environment of " + strings.Join(environments, ", ") + ", as spec.promotion.checks.fleet",
+		See:  scaffold.Doc("reference/promotion"),
+	}
+}
