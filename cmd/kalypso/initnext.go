@@ -17,6 +17,10 @@ func nextOfSample(folder string) []nextStep {
 
 func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	first := plan.Environments[0]
+	pull := "merge the pull requests that the workflow render opens, and let the clusters pull"
+	if plan.Reconciler == "argocd" {
+		pull += "; Argo CD needs a health check for Applications"
+	}
 	at := func(url string) string {
 		return scaffold.ShellWord(filepath.ToSlash(filepath.Join(folder, folderOf(url))))
 	}
@@ -31,7 +35,7 @@ func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 			"git -C " + output + " push --all --set-upstream origin",
 			"git -C " + control + " push --all --set-upstream origin",
 		}},
-		{What: "merge the pull requests that the workflow render opens, and let the clusters pull", See: scaffold.Doc("how-to/let-clusters-pull")},
+		{What: pull, See: scaffold.Doc("how-to/let-clusters-pull")},
 	}
 	return append(nextOfAction(plan), steps...)
 }
