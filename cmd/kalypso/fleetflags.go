@@ -78,10 +78,18 @@ func (f *fleetFlags) addTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 }
 
+// tenantLimits are the limits for application repositories: for what is in them, and for their servers.
+type tenantLimits struct {
+	model.Limits
+	gitops.TenantLimits
+}
+
 // limits are the limits that --tenant-limit can change.
-func limits(l *model.Limits) map[string]func(int) {
+func limits(l *tenantLimits) map[string]func(int) {
 	return map[string]func(int){
-		"file-bytes":         func(n int) { l.FileBytes = int64(n) },
+		"file-bytes":         func(n int) { l.FileBytes, l.File = int64(n), int64(n) },
+		"repository-bytes":   func(n int) { l.Total = min(int64(n), 1<<40) },
+		"seconds":            func(n int) { l.Time = time.Duration(min(int64(n), 1<<30)) * time.Second },
 		"registration-bytes": func(n int) { l.SourceBytes = int64(n) },
 		"files":              func(n int) { l.Files = n },
 		"documents":          func(n int) { l.Documents = n },
@@ -93,31 +101,33 @@ func limits(l *model.Limits) map[string]func(int) {
 
 func limitNames() []string {
 	var names []string
-	for name := range limits(&model.Limits{}) {
+	for name := range limits(&tenantLimits{}) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// options turns the flags into how sources are parsed.
-func (f *fleetFlags) options() (model.Options, error) {
-	options := model.DefaultOptions()
+// options turns the flags into how sources are parsed, and how much servers of application repositories may send.
+func (f *fleetFlags) options() (options model.Options, servers gitops.TenantLimits, err error) {
+	options = model.DefaultOptions()
 	options.IgnoreKustomization = f.ignoreKustomization
-	settable := limits(&options.Tenant)
+	tenant := tenantLimits{Limits: options.Tenant}
+	settable := limits(&tenant)
 	for _, limit := range f.tenantLimits {
 		name, value, _ := strings.Cut(limit, "=")
 		set, known := settable[name]
 		if !known {
-			return options, usageError("--tenant-limit %s: there is no limit %q (%s)", limit, name, diag.DidYouMean(name, limitNames()))
+			return options, servers, usageError("--tenant-limit %s: there is no limit %q (%s)", limit, name, diag.DidYouMean(name, limitNames()))
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return options, usageError("--tenant-limit %s: write %s=NUMBER with a number above 0", limit, name)
+			return options, servers, usageError("--tenant-limit %s: write %s=NUMBER with a number above 0", limit, name)
 		}
 		set(n)
 	}
-	return options, nil
+	options.Tenant = tenant.Limits
+	return options, tenant.TenantLimits, nil
 }
 
 // check finds wrong values of flags that cobra cannot know.
@@ -133,7 +143,7 @@ func (f *fleetFlags) check() error {
 
 // open returns what reads the fleet. Close the Reader when done.
 func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops.Loader, error) {
-	options, err := f.options()
+	options, servers, err := f.options()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,9 +155,11 @@ func (f *fleetFlags) open(e *edges, progress *progress) (*gitops.Reader, *gitops
 	if err != nil {
 		return nil, nil, err
 	}
+	bounds := e.limits
+	bounds.Tenant = servers
 	reading := gitops.Options{
 		Replace: f.replace, Worktree: f.worktree, Env: e.env, Helper: gitops.GitCredential,
-		Sleep: e.sleep, Limits: e.limits, Progress: progress.step, Waiting: progress.wait,
+		Sleep: e.sleep, Limits: bounds, Progress: progress.step, Waiting: progress.wait,
 	}
 	if tokens != nil {
 		reading.Tokens = tokens

@@ -97,6 +97,7 @@ func (s *session) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	reader.Continue(s.reader)
 	s.close()
 	return s.readControlPlane(ctx, reader, loader, true)
 }

@@ -23,7 +23,7 @@ func validateWorkload(e *edges, opts *fleetFlags, path string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	options, err := opts.options()
+	options, _, err := opts.options()
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ type Reader struct {
 	forms map[string]address
 	// standIns are the paths that stand for repositories, by normal name.
 	standIns map[string]string
+	// budgets are what application repositories have left, by normal name.
+	budgets map[string]*budget
 	// pins are the branches that were resolved; they stay so.
 	pins  map[pin]plumbing.Hash
 	open  []io.Closer
@@ -64,6 +66,7 @@ func NewReader(opts Options) (*Reader, error) {
 		progress: opts.Progress,
 		keys:     newKeyring(env, opts.Helper, opts.Tokens),
 		net:      newNetwork(opts, limits),
+		budgets:  map[string]*budget{},
 	}, nil
 }
 
@@ -143,7 +146,24 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 		})
 	}
 	wait.Wait()
+	for i, ref := range refs {
+		if err := r.exhausted(ref); sources[i] != nil && err != nil {
+			report(&lists[i], ref, r.clean(err))
+			sources[i] = nil
+		}
+	}
 	return sources, slices.Concat(lists...)
+}
+
+// exhausted returns why the repository of a ref is not asked again, or nil. Who was read before it used up its budget,
+// and who after, is chance: so nobody is.
+func (r *Reader) exhausted(ref model.Ref) error {
+	at, err := r.locate(ref)
+	if err != nil || at.address.local() {
+		return nil
+	}
+	m := r.newRemote(at, ref.Role)
+	return m.explain(m.budget.exhausted())
 }
 
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a

@@ -21,6 +21,7 @@ func (m *remote) explained(err error) *Error {
 		elsewhere *redirectError
 		ssh       *sshError
 		tooMuch   packLimitError
+		timeSpent timeSpentError
 		broken    brokenError
 		said      *serverError
 	)
@@ -36,16 +37,31 @@ func (m *remote) explained(err error) *Error {
 	case errors.As(err, &ssh):
 		return m.denied("over ssh, with the keys of the agent").because(err).hint(ssh.hint).remark(ssh.Error())
 	case errors.As(err, &tooMuch):
-		return problem(RulePackRefused, "%s is refused: %v", m.at, tooMuch)
+		return m.tooLarge(tooMuch)
+	case errors.As(err, &timeSpent):
+		return problem(RuleRemoteFailed, "%s is not asked any more in this run: %v", m.at, timeSpent).
+			hint("--tenant-limit seconds=NUMBER allows more time")
 	case errors.Is(err, errMalformedPack):
 		return problem(RulePackRefused, "%s is refused: %s", m.at, oneLine(err.Error()))
 	case errors.As(err, &broken):
 		return unreachable(m.at.address.authority(), broken.err).about(m.at)
 	case errors.As(err, &said):
+		if w, ok := m.wire.(*httpWire); ok && w.moved() {
+			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not send it", m.at)
+		}
 		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", m.at, said.text)
 	default:
 		return problem(RuleRemoteFailed, "%s cannot be read: %s", m.at, oneLine(err.Error()))
 	}
+}
+
+// tooLarge is the error for a repository that is larger than it may be.
+func (m *remote) tooLarge(limit packLimitError) *Error {
+	e := problem(RulePackRefused, "%s is refused: %v", m.at, limit)
+	if limit.settable && m.budget != nil {
+		return e.hint("--tenant-limit repository-bytes=NUMBER allows more")
+	}
+	return e
 }
 
 func (m *remote) explainStatus(status *statusError) *Error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,8 +22,14 @@ import (
 type httpWire struct {
 	client *http.Client
 	// base is the URL of the repository. A redirect of the first request changes it.
-	base       string
+	base string
+	// named is the host that the URL had before.
+	named      string
 	credential *credential
+	// maxAdvertisement bounds the list of references, in bytes.
+	maxAdvertisement int64
+	// stays says that no redirect to another host is followed, with a credential or without.
+	stays bool
 }
 
 // The services of git's protocol: what is asked for, and what is sent.
@@ -34,7 +41,7 @@ const (
 const (
 	// userAgent begins as git's own does: some servers answer nobody else.
 	userAgent = "git/kalypso"
-	// maxAdvertisement bounds the list of references in bytes.
+	// maxAdvertisement bounds the list of references of a platform repository in bytes.
 	maxAdvertisement = 256 << 20
 	// maxErrorPage bounds how much of an error page is read.
 	maxErrorPage = 4 << 10
@@ -42,7 +49,7 @@ const (
 )
 
 func newHTTPWire(transport http.RoundTripper, a address, c *credential) *httpWire {
-	w := &httpWire{base: a.url(), credential: c}
+	w := &httpWire{base: a.url(), credential: c, named: a.authority(), maxAdvertisement: maxAdvertisement}
 	w.client = &http.Client{Transport: transport, CheckRedirect: w.checkRedirect}
 	return w
 }
@@ -55,7 +62,7 @@ func (e *redirectError) Error() string {
 }
 
 // checkRedirect lets only the first request be redirected, never from https to http, and never to
-// another host with a credential in it.
+// another host with a credential in it, or if the wire stays with its host.
 func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0]
 	target := address{scheme: to.URL.Scheme, host: strings.ToLower(to.URL.Hostname())}
@@ -71,9 +78,11 @@ func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 		why = "it has a user in it"
 	case w.credential != nil && !sameHost(from.URL, to.URL):
 		why = "the credential is for " + from.URL.Host + " only"
+	case w.stays && !sameHost(from.URL, to.URL):
+		why = "an application repository is read from the host that its registration names"
 	}
 	if why != "" {
-		return &redirectError{host: to.URL.Scheme + "://" + to.URL.Host, why: why}
+		return &redirectError{host: oneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
 	}
 	return nil
 }
@@ -96,7 +105,11 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 	}
 	defer answer.Body.Close()
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-	if kind != "application/x-"+service+"-advertisement" {
+	switch {
+	case kind == "application/x-"+service+"-advertisement":
+	case w.foreign(answer):
+		return nil, &serverError{"it redirects to something that does not answer as a git server does"}
+	default:
 		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", oneLine(kind))}
 	}
 	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
@@ -104,12 +117,23 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 		return nil, &serverError{"it redirects to something that is not a git repository"}
 	}
 	refs := packp.NewAdvRefs()
-	err = refs.Decode(io.LimitReader(answer.Body, maxAdvertisement))
+	err = refs.Decode(newBoundedReader(answer.Body, w.maxAdvertisement, "its list of branches and tags"))
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
 		return nil, asServerError(err)
 	}
 	w.base = base
 	return refs, nil
+}
+
+// foreign reports whether an answer is from a host that nobody named: what it says in words is not shown.
+func (w *httpWire) foreign(answer *http.Response) bool {
+	return !strings.EqualFold(answer.Request.URL.Host, w.named)
+}
+
+// moved reports whether all requests but the first go to such a host.
+func (w *httpWire) moved() bool {
+	u, err := url.Parse(w.base)
+	return err != nil || !strings.EqualFold(u.Host, w.named)
 }
 
 // uploadPack asks for a pack. What it returns is still divided into side bands.
@@ -123,11 +147,36 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 		return nil, err
 	}
 	response := packp.NewUploadPackResponse(request)
-	if err := response.Decode(answer.Body); err != nil {
+	head := newBoundedReader(answer.Body, w.maxAdvertisement, "what it says before the pack")
+	if err := response.Decode(head); err != nil {
 		_ = answer.Body.Close() // what it could say is less than what is wrong already
 		return nil, asServerError(err)
 	}
+	head.unbound()
 	return response, nil
+}
+
+// boundedReader refuses to read more than what a server may send of something that is held in memory.
+type boundedReader struct {
+	io.ReadCloser
+	left, limit int64
+	what        string
+}
+
+func newBoundedReader(r io.ReadCloser, limit int64, what string) *boundedReader {
+	return &boundedReader{r, limit, limit, what}
+}
+
+// unbound takes the limit away.
+func (r *boundedReader) unbound() { r.left = math.MaxInt64 }
+
+func (r *boundedReader) Read(b []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, packLimitError{what: fmt.Sprintf("%s has more than %s", r.what, byteSize(r.limit))}
+	}
+	n, err := r.ReadCloser.Read(b[:min(int64(len(b)), r.left)])
+	r.left -= int64(n)
+	return n, err
 }
 
 func encodeRequest(w io.Writer, request *packp.UploadPackRequest) error {
@@ -178,10 +227,13 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 		}
 		return nil, brokenError{err}
 	}
-	answer.Body = liveReader{answer.Body, at.alive}
+	answer.Body = &liveReader{ReadCloser: answer.Body, at: at}
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close()
 		refused := newStatusError(answer)
+		if w.foreign(answer) {
+			refused.text = ""
+		}
 		refused.minted = w.credential != nil && w.credential.renew != nil
 		return nil, refused
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,8 +61,10 @@ const (
 // attempt is one try of a request.
 type attempt struct {
 	ctx context.Context
-	// alive is called whenever something arrives.
+	// alive is called for each sign of life.
 	alive func()
+	// least is how many bytes must arrive for a sign of life; 0 for any.
+	least int
 }
 
 var (
@@ -69,10 +72,13 @@ var (
 	errTooLong = fmt.Errorf("the request took too long: %w", context.DeadlineExceeded)
 )
 
-// retry sends a request until it succeeds, fails for good, or was tried often enough.
-func (n *network) retry(ctx context.Context, send func(attempt) error) error {
+// retry sends a request until it succeeds, fails for good, was tried often enough, or has used up the budget.
+func (n *network) retry(ctx context.Context, b *budget, send func(attempt) error) error {
 	for try := 1; ; try++ {
-		err := n.once(ctx, send)
+		if err := b.exhausted(); err != nil {
+			return err
+		}
+		err := n.once(ctx, b, send)
 		if err == nil {
 			return nil
 		}
@@ -83,9 +89,26 @@ func (n *network) retry(ctx context.Context, send func(attempt) error) error {
 		if !worthwhile || try == tries {
 			return err
 		}
-		if err := n.wait(ctx, pause, err); err != nil {
-			return interrupted(ctx)
+		if err := n.pause(ctx, b, pause, err); err != nil {
+			return err
 		}
+	}
+}
+
+// pause waits after a failure, as long as the budget lasts.
+func (n *network) pause(ctx context.Context, b *budget, pause time.Duration, failure error) error {
+	limited, end, err := b.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	switch err := n.wait(limited, pause, failure); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return interrupted(ctx)
+	default:
+		return b.exhaust(context.Cause(limited))
 	}
 }
 
@@ -103,24 +126,41 @@ func (n *network) wait(ctx context.Context, pause time.Duration, failure error) 
 }
 
 // once sends a request once, when there is a free slot.
-func (n *network) once(ctx context.Context, send func(attempt) error) error {
+func (n *network) once(ctx context.Context, b *budget, send func(attempt) error) error {
 	select {
 	case n.slots <- struct{}{}:
-		defer func() { <-n.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, n.limits.Request, errTooLong)
+	release := sync.OnceFunc(func() { <-n.slots })
+	defer release()
+	budgeted, end, err := b.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	least := 0
+	if b != nil {
+		least = leastBytes
+		defer time.AfterFunc(n.limits.Slow, release).Stop()
+	}
+	limited, cancel := context.WithTimeoutCause(budgeted, n.limits.Request, errTooLong)
 	defer cancel()
 	watched, stop := context.WithCancelCause(limited)
 	defer stop(nil)
 	timer := time.AfterFunc(n.limits.Stall, func() { stop(errStalled) })
 	defer timer.Stop()
-	err := send(attempt{ctx: watched, alive: func() { timer.Reset(n.limits.Stall) }})
-	if cause := context.Cause(watched); err != nil && ctx.Err() == nil && cause != nil {
+	err = send(attempt{ctx: watched, alive: func() { timer.Reset(n.limits.Stall) }, least: least})
+	cause := context.Cause(watched)
+	var timeSpent timeSpentError
+	switch {
+	case err == nil || ctx.Err() != nil || cause == nil:
+		return err
+	case errors.As(cause, &timeSpent):
+		return b.exhaust(cause)
+	default:
 		return brokenError{cause}
 	}
-	return err
 }
 
 // pauseAfter says whether a failed request is worth another try, and after how long.
@@ -201,13 +241,16 @@ func transient(err error) bool {
 // liveReader reports that something arrived, and tells a broken connection from an answer.
 type liveReader struct {
 	io.ReadCloser
-	alive func()
+	at attempt
+	// arrived counts the bytes since the last sign of life.
+	arrived int
 }
 
-func (r liveReader) Read(b []byte) (int, error) {
+func (r *liveReader) Read(b []byte) (int, error) {
 	n, err := r.ReadCloser.Read(b)
-	if n > 0 {
-		r.alive()
+	if r.arrived += n; n > 0 && r.arrived >= r.at.least {
+		r.at.alive()
+		r.arrived = 0
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = brokenError{err}
@@ -218,11 +261,12 @@ func (r liveReader) Read(b []byte) (int, error) {
 // asServerError keeps the failures of connections apart from what servers say.
 func asServerError(err error) error {
 	var (
-		broken brokenError
-		line   *pktline.ErrorLine
+		broken  brokenError
+		tooMuch packLimitError
+		line    *pktline.ErrorLine
 	)
 	switch {
-	case err == nil, errors.As(err, &broken), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case err == nil, errors.As(err, &broken), errors.As(err, &tooMuch), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &line):
 		return &serverError{oneLine(line.Text)}

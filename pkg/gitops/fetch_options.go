@@ -50,6 +50,11 @@ type Limits struct {
 	Stall time.Duration
 	// Request is how long one request may take in all; 15 minutes by default.
 	Request time.Duration
+	// Slow is how long a request to an application repository counts among the Parallel ones; 10 seconds by default.
+	// Those that take longer do not keep others waiting.
+	Slow time.Duration
+	// Tenant bounds application repositories further.
+	Tenant TenantLimits
 }
 
 func (l Limits) orDefaults() Limits {
@@ -59,6 +64,8 @@ func (l Limits) orDefaults() Limits {
 	setDefault(&l.Parallel, 8)
 	setDefault(&l.Stall, time.Minute)
 	setDefault(&l.Request, 15*time.Minute)
+	setDefault(&l.Slow, 10*time.Second)
+	l.Tenant = l.Tenant.orDefaults()
 	return l
 }
 

@@ -30,6 +30,8 @@ type remote struct {
 	wire wire
 	net  *network
 	keys *keyring
+	// budget is nil for what the platform reads.
+	budget *budget
 
 	capabilities *capability.List
 	// branches are the tips by name; standard is the name of the branch that HEAD is.
@@ -50,8 +52,12 @@ type remote struct {
 	whole map[plumbing.Hash]bool
 }
 
-// remoteKey names a remote: one repository may be read with different tokens in different roles.
-type remoteKey struct{ name, origin string }
+// remoteKey names a remote: one repository may be read with different tokens in different roles, and has limits of its own
+// as an application repository.
+type remoteKey struct {
+	name, origin string
+	tenant       bool
+}
 
 // remote connects to a repository, once.
 func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
@@ -60,7 +66,7 @@ func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*rem
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	key := remoteKey{name: at.read}
+	key := remoteKey{name: at.read, tenant: role == model.Tenant}
 	if known != nil {
 		key.origin = known.origin
 	}
@@ -71,7 +77,16 @@ func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*rem
 }
 
 func (r *Reader) newRemote(at location, role model.Role) *remote {
-	return &remote{at: at, role: role, net: r.net, keys: r.keys, whole: map[plumbing.Hash]bool{}}
+	return &remote{at: at, role: role, net: r.net, keys: r.keys, budget: r.budgetOf(at, role), whole: map[plumbing.Hash]bool{}}
+}
+
+// overHTTP returns a way to speak with the server that shows it a credential; nil for none.
+func (m *remote) overHTTP(c *credential) *httpWire {
+	w := newHTTPWire(m.net.transport, m.at.address, c)
+	if m.role == model.Tenant {
+		w.maxAdvertisement, w.stays = maxTenantAdvertisement, true
+	}
+	return w
 }
 
 // remoteNow connects to a repository anew, and sees it as it is by now.
@@ -97,12 +112,12 @@ func (m *remote) connect(ctx context.Context, known *credential) error {
 		m.wire = w
 		return m.explain(m.advertise(ctx))
 	}
-	m.wire = newHTTPWire(m.net.transport, a, known)
+	m.wire = m.overHTTP(known)
 	err := m.advertise(ctx)
 	var status *statusError
 	if known == nil && errors.As(err, &status) && status.code == http.StatusUnauthorized {
 		if asked := m.keys.ask(ctx, a); asked != nil {
-			m.wire = newHTTPWire(m.net.transport, a, asked)
+			m.wire = m.overHTTP(asked)
 			err = m.advertise(ctx)
 		} else if ctx.Err() != nil { // whether there is a credential is not known
 			err = interrupted(ctx)
@@ -113,12 +128,12 @@ func (m *remote) connect(ctx context.Context, known *credential) error {
 
 func (m *remote) advertise(ctx context.Context) error {
 	var refs *packp.AdvRefs
-	err := m.net.retry(ctx, func(at attempt) (err error) {
+	err := m.net.retry(ctx, m.budget, func(at attempt) (err error) {
 		refs, err = m.wire.advertise(at)
 		return err
 	})
 	if err != nil {
-		return err
+		return m.spend(err)
 	}
 	m.capabilities = refs.Capabilities
 	m.branches = branchesOf(refs)
@@ -386,6 +401,7 @@ func (m *remote) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.
 		if err != nil {
 			return m.explain(err)
 		}
+		m.store.giveUp(chunk)
 	}
 	return nil
 }
@@ -434,9 +450,10 @@ func (m *remote) pack(ctx context.Context, request *packp.UploadPackRequest) (*p
 
 // packOf is pack for objects of one kind, or of all: plumbing.InvalidObject.
 func (m *remote) packOf(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
-	limits := packLimits{object: m.net.limits.Object, total: m.net.limits.Total, objects: m.net.limits.Objects, only: only}
+	limits := m.packLimits()
+	limits.only = only
 	var p *pack
-	err := m.net.retry(ctx, func(at attempt) error {
+	err := m.net.retry(ctx, m.budget, func(at attempt) error {
 		answer, err := m.wire.uploadPack(at, request)
 		if err != nil {
 			return err
@@ -445,7 +462,26 @@ func (m *remote) packOf(ctx context.Context, request *packp.UploadPackRequest, o
 		p, err = readPack(demultiplex(answer, request), limits)
 		return err
 	})
-	return p, err
+	return p, m.spend(err)
+}
+
+// packLimits bound what a pack of the repository may make of itself.
+func (m *remote) packLimits() packLimits {
+	all := m.net.limits
+	if m.budget == nil {
+		return packLimits{object: all.Object, tree: all.Object, total: all.Total, objects: all.Objects}
+	}
+	own := m.budget.limits
+	return packLimits{object: own.File, tree: maxTreeBytes, total: own.Total, objects: all.Objects, spent: &m.budget.packs}
+}
+
+// spend keeps a repository that went beyond a limit from being asked again.
+func (m *remote) spend(err error) error {
+	var tooMuch packLimitError
+	if m.budget != nil && errors.As(err, &tooMuch) {
+		return m.budget.exhaust(err)
+	}
+	return err
 }
 
 // demultiplex takes the pack out of the side bands, if the request asked for any.

@@ -176,5 +176,5 @@ func (w *sshWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.R
 		_ = session.Close()
 		return nil, &serverError{oneLine(fmt.Sprint(err))}
 	}
-	return liveReader{response, at.alive}, nil
+	return &liveReader{ReadCloser: response, at: at}, nil
 }

@@ -32,6 +32,18 @@ func (s *store) add(p *pack) {
 	}
 }
 
+// giveUp notes that files were asked for and have not come. If a pack had objects that could not be named, they may be
+// these: then they are too large.
+func (s *store) giveUp(ids []plumbing.Hash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if _, ok := s.objects[id]; !ok && s.dropped {
+			s.objects[id] = packObject{kind: plumbing.BlobObject, size: -1}
+		}
+	}
+}
+
 // incomplete reports whether a file that is not there may have been too large to be named.
 func (s *store) incomplete() bool {
 	s.mu.RLock()
@@ -106,7 +118,7 @@ func (f fetched) tree(id plumbing.Hash) ([]byte, error) {
 		return nil, fmt.Errorf("the server left out the tree %s", id)
 	}
 	if object.tooLarge() {
-		return nil, &TooLargeError{Size: object.size, Limit: f.remote.net.limits.Object}
+		return nil, &TooLargeError{Size: object.size, Limit: f.remote.packLimits().tree}
 	}
 	return object.data, nil
 }
@@ -120,7 +132,7 @@ func (f fetched) blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
 		}
 		object, ok = f.remote.store.object(plumbing.BlobObject, id)
 	}
-	limit := f.remote.net.limits.Object
+	limit := f.remote.packLimits().object
 	switch {
 	case ok && object.tooLarge():
 		return nil, &TooLargeError{Size: object.size, Limit: limit}

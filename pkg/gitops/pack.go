@@ -17,14 +17,25 @@ import (
 
 // packLimits bound what one pack may make of itself.
 type packLimits struct {
-	// object is the size of one object in bytes. A larger one is not kept; only its size is.
-	object int64
-	// total is the sum of everything that is inflated, deltas and what they make included.
+	// object is the size of one object in bytes, tree that of the list of one folder. A larger one is not kept; only its
+	// size is.
+	object, tree int64
+	// total is the sum of everything that is inflated, deltas and what they make included, and of objectCost.
 	total int64
+	// spent is what the packs before have taken of the total, and counts on; nil if each pack has a total of its own.
+	spent *packTotals
 	// objects is how many there may be.
 	objects int
 	// only is the kind of objects that are kept, if not all are: plumbing.InvalidObject.
 	only plumbing.ObjectType
+}
+
+// largest is the size beyond which an object of a kind is not kept. What a delta makes is not known yet.
+func (l packLimits) largest(kind plumbing.ObjectType) int64 {
+	if kind == plumbing.TreeObject || kind.IsDelta() {
+		return max(l.tree, l.object)
+	}
+	return l.object
 }
 
 // unwanted reports whether objects of a kind are not kept.
@@ -51,13 +62,21 @@ type pack struct {
 	dropped int
 }
 
-// packLimitError is a pack that goes beyond a limit.
-type packLimitError struct{ what string }
+// packLimitError is a pack, or another answer, that goes beyond a limit.
+type packLimitError struct {
+	what string
+	// settable says that it is packLimits.total.
+	settable bool
+}
 
 func (e packLimitError) Error() string { return e.what }
 
-// skipFactor is how much more than packLimits.total may be inflated without being kept.
-const skipFactor = 4
+const (
+	// skipFactor is how much more than packLimits.total may be inflated without being kept.
+	skipFactor = 4
+	// objectCost is about what an object takes beside its content, in bytes.
+	objectCost = 200
+)
 
 // errMalformedPack is a pack that git would not have written.
 var errMalformedPack = errors.New("malformed pack")
@@ -65,6 +84,9 @@ var errMalformedPack = errors.New("malformed pack")
 // readPack reads a pack in one pass. Every size is checked before anything is allocated or inflated
 // for it. The error is a packLimitError, errMalformedPack, or that of the stream.
 func readPack(r io.Reader, limits packLimits) (*pack, error) {
+	if limits.spent == nil {
+		limits.spent = &packTotals{}
+	}
 	source := &packSource{r: r}
 	p := packReader{
 		scanner: packfile.NewScanner(source),
@@ -75,10 +97,12 @@ func readPack(r io.Reader, limits packLimits) (*pack, error) {
 		byEntry: map[int][]pendingDelta{},
 	}
 	err := p.read()
+	if err == nil {
+		return p.pack, nil
+	}
+	limits.spent.kept.Add(-p.kept) // nothing of it is kept
 	var tooMuch packLimitError
 	switch {
-	case err == nil:
-		return p.pack, nil
 	case source.err != nil:
 		return nil, source.err
 	case errors.As(err, &tooMuch):
@@ -117,8 +141,8 @@ type packReader struct {
 	pack    *pack
 	hash    hash.Hash
 	slab    slab
-	// total and skipped count what was inflated to be kept and to be passed over.
-	total, skipped int64
+	// kept is what the pack has added to limits.spent.
+	kept int64
 
 	// entries are in the order of the pack, and so of their offsets.
 	entries []packEntry
@@ -165,7 +189,10 @@ func (p *packReader) read() error {
 		return err
 	}
 	if int64(count) > int64(p.limits.objects) {
-		return packLimitError{fmt.Sprintf("it has %d objects, more than %d", count, p.limits.objects)}
+		return packLimitError{what: fmt.Sprintf("it has %d objects, more than %d", count, p.limits.objects)}
+	}
+	if err := p.charge(int64(count) * objectCost); err != nil {
+		return err
 	}
 	room := min(int(count), roomAhead)
 	p.entries, p.pack.objects = make([]packEntry, 0, room), make(map[plumbing.Hash]packObject, room)
@@ -206,22 +233,25 @@ func (p *packReader) next() error {
 // so has a budget of its own: one huge file must not hide the others.
 func (p *packReader) announce(header *packfile.ObjectHeader) error {
 	size := header.Length
-	if size <= p.limits.object && !p.limits.unwanted(header.Type) {
+	if size <= p.limits.largest(header.Type) && !p.limits.unwanted(header.Type) {
 		return p.charge(size)
 	}
-	if size > skipFactor*p.limits.total-p.skipped {
-		return packLimitError{fmt.Sprintf("its large files hold more than %s", byteSize(skipFactor*p.limits.total))}
+	most := skipFactor * p.limits.total
+	if size < 0 || size > most || p.limits.spent.skipped.Add(size) > most {
+		return packLimitError{fmt.Sprintf("its large files hold more than %s", byteSize(most)), true}
 	}
-	p.skipped += size
 	return nil
 }
 
 // charge counts size bytes against the total.
 func (p *packReader) charge(size int64) error {
-	if size < 0 || size > p.limits.total-p.total {
-		return packLimitError{fmt.Sprintf("it holds more than %s", byteSize(p.limits.total))}
+	if size < 0 || size > p.limits.total {
+		return packLimitError{fmt.Sprintf("it holds more than %s", byteSize(p.limits.total)), true}
 	}
-	p.total += size
+	p.kept += size
+	if p.limits.spent.kept.Add(size) > p.limits.total {
+		return packLimitError{fmt.Sprintf("it holds more than %s", byteSize(p.limits.total)), true}
+	}
 	return nil
 }
 
@@ -231,7 +261,7 @@ func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
 		p.drop(entry)
 		return p.inflate(io.Discard, header.Length)
 	}
-	if header.Length > p.limits.object {
+	if header.Length > p.limits.largest(header.Type) {
 		p.startHash(header.Type, header.Length)
 		if err := p.inflate(p.hash, header.Length); err != nil {
 			return err
@@ -248,7 +278,7 @@ func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
 
 // delta reads a delta and applies it, or puts it aside until its base is there.
 func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
-	if header.Length > p.limits.object {
+	if header.Length > p.limits.largest(header.Type) {
 		p.drop(entry)
 		return p.inflate(io.Discard, header.Length)
 	}
@@ -307,7 +337,7 @@ func (p *packReader) apply(entry int, base packObject, delta []byte) error {
 // patch applies a delta. It is not ok if the base was not kept or the result would not be.
 func (p *packReader) patch(base packObject, delta []byte) (object packObject, ok bool, err error) {
 	from, to, err := deltaSizes(delta)
-	if err != nil || base.tooLarge() || to > p.limits.object {
+	if err != nil || base.tooLarge() || to > p.limits.largest(base.kind) {
 		return packObject{}, false, err
 	}
 	if from != base.size {

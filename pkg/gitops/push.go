@@ -105,7 +105,7 @@ func (o pushOrder) request(at attempt, refs *packp.AdvRefs) (*packp.ReferenceUpd
 func (o pushOrder) stream(at attempt) io.ReadCloser {
 	reader, writer := io.Pipe()
 	go func() { writer.CloseWithError(o.pack(at.ctx, writer)) }()
-	return liveReader{reader, at.alive}
+	return &liveReader{ReadCloser: reader, at: at}
 }
 
 // maxPushText bounds what is kept of what a server says about a push.
@@ -188,7 +188,7 @@ func (n *network) pushOnce(ctx context.Context, to pushable, order pushOrder) er
 	if err != nil {
 		return err
 	}
-	return n.once(ctx, func(at attempt) error {
+	return n.once(ctx, nil, func(at attempt) error {
 		said := &pushText{alive: at.alive}
 		pack := io.NopCloser(nil)
 		report, err := s.receivePack(at, func(refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {

@@ -21,7 +21,7 @@ func (m *remote) sender(ctx context.Context) (sender, error) {
 	case *sshWire:
 		return w, nil
 	case *httpWire:
-		again := newHTTPWire(m.net.transport, m.at.address, w.credential)
+		again := m.overHTTP(w.credential)
 		again.base = w.base
 		if w.credential == nil {
 			if asked := m.keys.ask(ctx, m.at.address); asked != nil {
@@ -37,7 +37,7 @@ func (m *remote) sender(ctx context.Context) (sender, error) {
 // tipsNow implements pushable.
 func (m *remote) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
 	var refs *packp.AdvRefs
-	err := m.net.retry(ctx, func(at attempt) (err error) {
+	err := m.net.retry(ctx, m.budget, func(at attempt) (err error) {
 		refs, err = m.wire.advertise(at)
 		return err
 	})

@@ -45,7 +45,7 @@ func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.R
 	if err := cmd.Start(); err != nil {
 		return nil, &serverError{fmt.Sprintf("pushing to a repository on this machine needs git: %v", err)}
 	}
-	report, err := talk(liveReader{out, at.alive}, in, build)
+	report, err := talk(&liveReader{ReadCloser: out, at: at}, in, build)
 	stop() // if it has not ended by itself
 	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, ErrMoved) {
 		err = &serverError{oneLine(problems.String())}

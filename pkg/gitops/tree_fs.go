@@ -17,13 +17,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // ObjectID is what fs.FileInfo.Sys returns for a file or folder of a commit: the id of the git
 // object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
 type ObjectID string
 
-// TooLargeError says that a file is beyond Limits.Object and was not loaded.
+// TooLargeError says that a file is beyond Limits.Object, or TenantLimits.File, and was not loaded. It is a
+// model.ErrTooLarge.
 type TooLargeError struct {
 	// Size is the size of the file in bytes; -1 if not even that is known.
 	Size int64
@@ -37,6 +39,9 @@ func (e *TooLargeError) Error() string {
 	}
 	return fmt.Sprintf("%s, larger than %s", byteSize(e.Size), byteSize(e.Limit))
 }
+
+// Is implements errors.Is.
+func (e *TooLargeError) Is(target error) bool { return target == model.ErrTooLarge }
 
 var (
 	errSymlink   = errors.New("a symbolic link, which is not followed")

@@ -14,6 +14,8 @@ const (
 	maxWalk = 1_000_000
 	// maxDepth bounds how deep folders are nested.
 	maxDepth = 64
+	// maxPathBytes bounds the sum of the lengths of the paths that are needed: that of 100,000 files is below 10 MB.
+	maxPathBytes = 32 << 20
 )
 
 const (
@@ -57,6 +59,8 @@ type needed struct {
 	fsys  fs.FS
 	files []string
 	seen  int
+	// length is the sum of the lengths of the files' paths.
+	length int
 }
 
 func (w *needed) ignoreFileIn(dir string) error {
@@ -97,6 +101,9 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 			}
 		case entry.Type().IsRegular() && (isManifest(name) || name == ignoreFile):
 			w.files = append(w.files, path.Join(dir, name))
+			if w.length += len(dir) + len(name); w.length > maxPathBytes {
+				return fmt.Errorf("files whose paths have more than %s in all", byteSize(maxPathBytes))
+			}
 		}
 	}
 	return nil

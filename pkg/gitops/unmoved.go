@@ -55,6 +55,9 @@ func (r *Reader) unmoved(ctx context.Context, noted listing) error {
 	r.mu.Unlock()
 	work, ctx := errgroup.WithContext(ctx)
 	for _, m := range noted.remotes {
+		if m.budget.exhausted() != nil {
+			continue // nothing of it is compiled
+		}
 		work.Go(func() error { return m.unmoved(ctx, pins) })
 	}
 	for _, local := range noted.locals {

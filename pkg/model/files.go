@@ -278,6 +278,9 @@ func (s *Source) subjectPlace() diag.Place {
 	return s.Ref.At
 }
 
+// ErrTooLarge is what reading a file returns, perhaps wrapped, that is too large to be loaded and whose size is not known.
+var ErrTooLarge = errors.New("the file is too large")
+
 const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // readFile returns the content of a file within limits; ok is false if it cannot be used.
@@ -289,6 +292,10 @@ func readFile(source *Source, p string, limits Limits, diags *diag.List) (conten
 		return nil, false
 	}
 	content, err = fs.ReadFile(source.FS, p)
+	if errors.Is(err, ErrTooLarge) && limits.FileBytes > 0 {
+		diags.Error("file-too-large", at, fmt.Sprintf("the file is larger than the %d bytes that are allowed", limits.FileBytes))
+		return nil, false
+	}
 	if err != nil {
 		diags.Error("unreadable", at, "the file cannot be read: "+err.Error())
 		return nil, false
