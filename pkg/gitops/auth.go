@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -17,6 +18,8 @@ const (
 	envGitHub       = "GITHUB_TOKEN"
 	envGH           = "GH_TOKEN"
 	envGitHubServer = "GITHUB_SERVER_URL"
+	// envTokenHosts names the hosts beside GitHub's that the tokens of roles may go to, separated by commas.
+	envTokenHosts = "KALYPSO_TOKEN_HOSTS"
 )
 
 // tokenUser goes with a token where a user name and a password are asked for. GitHub, GitLab,
@@ -87,12 +90,13 @@ func roleVariable(role model.Role) string {
 }
 
 // bind decides which host the token of each role goes to: the one that the role's repositories are
-// on. Where they are on several, it is GitHub's if that is among them, else none. Once decided it
-// stays: a token is never shown to a second host.
+// on, if it may have tokens. Where they are on several that may, it is GitHub's if that is among them,
+// else none. Once decided it stays: a token is never shown to a second host.
 func (k *keyring) bind(hosts map[string][]string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for variable, named := range hosts {
+		named = slices.DeleteFunc(named, func(host string) bool { return !slices.Contains(k.tokenHosts(), host) })
 		if k.bound[variable] != "" || len(named) == 0 {
 			continue
 		}
@@ -104,6 +108,18 @@ func (k *keyring) bind(hosts map[string][]string) {
 			k.bound[variable] = k.gitHubHost()
 		}
 	}
+}
+
+// tokenHosts are the hosts that the tokens of roles may go to.
+func (k *keyring) tokenHosts() []string {
+	hosts := []string{k.gitHubHost()}
+	for name := range strings.SplitSeq(k.env(envTokenHosts), ",") {
+		name = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(name), "https://"), "/")
+		if host, port, err := parseHost(name, defaultPort("https")); err == nil {
+			hosts = append(hosts, address{host: host, port: port}.authority())
+		}
+	}
+	return hosts
 }
 
 // gitHubHost is the only host that GITHUB_TOKEN goes to.

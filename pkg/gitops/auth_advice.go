@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -12,6 +13,10 @@ func (k *keyring) advice(role model.Role, a address) string {
 	k.mu.Lock()
 	bound := k.bound[variable]
 	k.mu.Unlock()
+	if k.env(variable) != "" && !slices.Contains(k.tokenHosts(), a.authority()) {
+		return variable + " is not sent to " + a.authority() + ": name the host in " + envTokenHosts +
+			", or use netrc or a git credential helper"
+	}
 	if k.env(variable) != "" && bound != a.authority() {
 		if bound == "" {
 			bound = "and the repositories of this role are on several"

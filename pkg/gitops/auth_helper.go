@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,7 +17,7 @@ import (
 const helperPatience = 30 * time.Second
 
 // GitCredential asks git's credential helpers, through `git credential fill`, as the user has
-// configured them. It never asks a person: no prompt, no window. Where git is not installed, or no
+// configured them for all repositories. It never asks a person: no prompt, no window. Where git is not installed, or no
 // helper answers, it knows nothing, which is no error.
 func GitCredential(ctx context.Context, scheme, host, path, user string) (name, password string, err error) {
 	git, err := exec.LookPath("git")
@@ -28,9 +30,19 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, helperPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, git,
+	// The configuration of a repository can name programs: only the user's and the system's count.
+	folder, err := os.MkdirTemp("", "kalypso-credential-")
+	if err != nil {
+		return "", "", nil
+	}
+	defer os.Remove(folder)
+	cmd := exec.CommandContext(ctx, git, "-c", "safe.bareRepository=explicit",
 		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
-	cmd.Env = append(os.Environ(),
+	cmd.Dir = folder
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return ownSecret(name) || namesRepository(name)
+	}), "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder),
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 	cmd.Stdin = strings.NewReader(question)
 	cmd.WaitDelay = time.Second // a helper that hangs is a child of git, and keeps its output open
@@ -39,6 +51,19 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 		return "", "", ctx.Err()
 	}
 	return parseCredential(answer)
+}
+
+// ownSecret reports whether a variable of the environment holds a secret of kalypso's, which no helper needs.
+func ownSecret(name string) bool {
+	name = strings.ToUpper(name) // Windows does not tell the cases apart
+	return slices.Contains([]string{envGitHub, envGH, "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"}, name) ||
+		strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
+}
+
+// namesRepository reports whether a variable tells git which repository to take its configuration from. What the user
+// configures with GIT_CONFIG_… stays.
+func namesRepository(name string) bool {
+	return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
 }
 
 // credentialQuestion writes git's credential format. A line break in a value would let it ask for

@@ -55,8 +55,8 @@ func TestTokensByRole(t *testing.T) {
 		model.Main: envControlPlane, model.Platform: envControlPlane, model.Base: envControlPlane,
 		model.Tenant: envSource, model.Output: envGitOps,
 	} {
-		readOne(t, newReader(t, Options{Env: environment(variable, "right-token")}), model.Ref{Repo: repo, Branch: "main", Role: role})
-		d := readError(t, newReader(t, Options{Env: environment(variable, "wrong-token")}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		readOne(t, newReader(t, Options{Env: environment(variable, "right-token", envTokenHosts, authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		d := readError(t, newReader(t, Options{Env: environment(variable, "wrong-token", envTokenHosts, authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
 		assert.Equal(t, RuleAccessDenied, d.Rule)
 		assert.Contains(t, d.Message, "the one from "+variable+" was sent")
 		assert.NotContains(t, d.Message+d.Hint, "wrong-token")
@@ -67,7 +67,7 @@ func TestOneRepositoryWithTwoTokens(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("right-token"))
 	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
-	r := newReader(t, Options{Env: environment(envControlPlane, "right-token", envSource, "wrong-token")})
+	r := newReader(t, Options{Env: environment(envControlPlane, "right-token", envSource, "wrong-token", envTokenHosts, authority(t, repo))})
 	sources, list := r.Read(t.Context(), []model.Ref{
 		{Repo: repo, Branch: "main", Role: model.Tenant}, {Repo: repo, Branch: "main", Role: model.Base},
 	})
@@ -80,7 +80,7 @@ func TestABranchIsTheSameForBothTokens(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
-	r := newReader(t, Options{Env: environment(envControlPlane, "token-control", envSource, "token-source")})
+	r := newReader(t, Options{Env: environment(envControlPlane, "token-control", envSource, "token-source", envTokenHosts, authority(t, repo))})
 	readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Base})
 	server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"later.yaml": "x"}})
 	source := readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
@@ -161,6 +161,47 @@ func TestGitCredential(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestS10CredentialHelpersOfRepositories runs in a work tree whose configuration names a program, as a helper and in a bare
+// repository below it. Only helpers of the user are asked, without what is secret to kalypso.
+func TestS10CredentialHelpersOfRepositories(t *testing.T) {
+	work, home := t.TempDir(), t.TempDir()
+	git(t, work, "init", "-q")
+	ran := filepath.Join(home, "ran")
+	git(t, work, "config", "credential.helper", "!touch '"+ran+"'; :")
+	config, seen := filepath.Join(home, "config"), filepath.Join(home, "seen")
+	require.NoError(t, os.WriteFile(config, []byte("[credential]\n\thelper = \"!f() { env | grep -e s3cr3t -e ^SSH_AUTH_SOCK > '"+seen+"'; ls -A >> '"+seen+"'; echo username=me; echo password=from-helper; }; f\"\n"), 0o600))
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	for _, name := range []string{envGitHub, envGH, envSource, "KALYPSO_OTHER_TOKEN", "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"} {
+		t.Setenv(name, "s3cr3t")
+	}
+	t.Setenv("SSH_AUTH_SOCK", "/agent")
+	t.Chdir(work)
+	for _, dir := range []string{"", filepath.Join(work, ".git")} {
+		if dir != "" {
+			t.Setenv("GIT_DIR", dir)
+			t.Setenv("TMPDIR", work)
+		}
+		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+		_, password, err := GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+		require.NoError(t, err)
+		assert.Empty(t, password)
+		assert.NoFileExists(t, ran, "GIT_DIR=%s", dir)
+
+		t.Setenv("GIT_CONFIG_GLOBAL", config)
+		_, password, err = GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+		require.NoError(t, err)
+		assert.Equal(t, "from-helper", password)
+		environ, err := os.ReadFile(seen)
+		require.NoError(t, err)
+		assert.NotContains(t, string(environ), "s3cr3t")
+		assert.Contains(t, string(environ), "SSH_AUTH_SOCK=/agent")
+		assert.NotContains(t, string(environ), "\n.git\n", "the folder is empty")
+	}
+	left, err := filepath.Glob(filepath.Join(work, "kalypso-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 // TestS11TokensStayWithTheirHost reads from two hosts with a secret for each and looks at what the
 // other one sees.
 func TestS11TokensStayWithTheirHost(t *testing.T) {
@@ -199,7 +240,8 @@ func TestS11AmbiguousTokenIsNotSent(t *testing.T) {
 	one, two := gitopstest.NewServer(t, withPassword("x")), gitopstest.NewServer(t, withPassword("x"))
 	a, _ := one.Add("repo", gitopstest.Commit{Files: shop()})
 	b, _ := two.Add("repo", gitopstest.Commit{Files: shop()})
-	r := newReader(t, Options{Env: environment(envSource, "token-source")})
+	hosts := authority(t, a) + "," + authority(t, b)
+	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, hosts)})
 	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
 	require.Len(t, list, 2)
 	assert.Contains(t, list[0].Hint, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, a)+": a token goes to one host only")
@@ -219,14 +261,21 @@ func TestS11Redirects(t *testing.T) {
 			})
 		})
 		before := len(target.Requests())
-		ref := model.Ref{Repo: redirect.URL + "/repo.git", Branch: "main", Role: model.Tenant}
-		d := readError(t, newReader(t, Options{Env: environment(envSource, "token-source")}), ref)
+		ref := model.Ref{Repo: redirect.URL + "/repo.git", Branch: "main", Role: model.Base}
+		d := readError(t, newReader(t, Options{Env: environment(envControlPlane, "token-control", envTokenHosts, authority(t, redirect.URL))}), ref)
 		assert.Equal(t, RuleRefusedURL, d.Rule)
 		assert.Contains(t, d.Message, "it redirects to "+target.URL+", which is not followed: the credential is for "+authority(t, redirect.URL)+" only")
 		assert.Len(t, target.Requests(), before, "the other host is not even asked")
 
 		source := readOne(t, newReader(t, Options{}), ref)
 		assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"), "without a credential a redirect is followed")
+
+		before = len(target.Requests())
+		ref.Role = model.Tenant
+		d = readError(t, newReader(t, Options{}), ref)
+		assert.Equal(t, RuleRefusedURL, d.Rule)
+		assert.Contains(t, d.Message, "it redirects to "+target.URL+", which is not followed: an application repository is read from the host that its registration names")
+		assert.Len(t, target.Requests(), before, "that of an application repository is not")
 	}
 	for _, request := range target.Requests() {
 		assert.Empty(t, request.Authorization)
@@ -246,9 +295,75 @@ func TestS11RedirectOnTheSameHost(t *testing.T) {
 		})
 	})
 	server.Add("repo", gitopstest.Commit{Files: shop()})
-	r := newReader(t, Options{Env: environment(envSource, "token-source")})
+	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, authority(t, server.URL))})
 	source := readOne(t, r, model.Ref{Repo: server.URL + "/old/repo.git", Branch: "main", Role: model.Tenant})
 	assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"))
+}
+
+// TestS11TextOfHostsThatNobodyNamed redirects what the platform reads to another host, which says something.
+func TestS11TextOfHostsThatNobodyNamed(t *testing.T) {
+	t.Parallel()
+	const said = "click here"
+	repos := gitopstest.NewServer(t)
+	repos.Add("repo", gitopstest.Commit{Files: shop()})
+	right, err := gitopstest.Handler(repos.Root)
+	require.NoError(t, err)
+	for name, answer := range map[string]http.HandlerFunc{
+		"an error page": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, said, http.StatusForbidden) },
+		"a type":        func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", said) },
+		"an error line": func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				right.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+			_, _ = fmt.Fprintf(w, "%04xERR %s", len(said)+8, said)
+		},
+	} {
+		target := httptest.NewServer(answer)
+		defer target.Close()
+		named := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, target.URL+r.URL.Path+"?"+r.URL.RawQuery, http.StatusFound)
+		}))
+		defer named.Close()
+		d := readError(t, newReader(t, Options{}), model.Ref{Repo: named.URL + "/repo.git", Branch: "main", Role: model.Base})
+		assert.NotContains(t, d.Message+d.Hint, said, name)
+		d = readError(t, newReader(t, Options{}), model.Ref{Repo: target.URL + "/repo.git", Branch: "main", Role: model.Base})
+		assert.Contains(t, d.Message, said, "%s: what a host says that was named is shown", name)
+	}
+}
+
+// TestS11TokensOfRolesGoToHostsThatAreNamed: GitHub's host, and those of a variable.
+func TestS11TokensOfRolesGoToHostsThatAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env  []string
+		want bool
+	}{
+		"none":      {nil, false},
+		"another":   {[]string{envTokenHosts, "gitlab.example"}, false},
+		"the host":  {[]string{envTokenHosts, "gitlab.example, THERE"}, true},
+		"as a URL":  {[]string{envTokenHosts, "https://THERE/"}, true},
+		"GitHub's":  {[]string{envGitHubServer, "http://THERE"}, true},
+		"no suffix": {[]string{envTokenHosts, "0.1,1.THERE"}, false},
+	} {
+		server := gitopstest.NewServer(t, withPassword("token-source"))
+		repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+		for i := range test.env {
+			test.env[i] = strings.ReplaceAll(test.env[i], "THERE", authority(t, repo))
+		}
+		r := newReader(t, Options{Env: environment(append(test.env, envSource, "token-source")...)})
+		ref := model.Ref{Repo: repo, Branch: "main", Role: model.Tenant}
+		if test.want {
+			readOne(t, r, ref)
+			continue
+		}
+		d := readError(t, r, ref)
+		assert.Equal(t, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, repo)+": name the host in KALYPSO_TOKEN_HOSTS, or use netrc or a git credential helper", d.Hint, name)
+		for _, request := range server.Requests() {
+			assert.Empty(t, request.Authorization, name)
+		}
+	}
 }
 
 func TestS11RedirectsThatAreNeverFollowed(t *testing.T) {
@@ -303,7 +418,7 @@ func TestS12SecretsAreScrubbed(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "you sent <"+echo+"> to us", http.StatusForbidden)
 		}))
-		r := newReader(t, Options{Env: environment(envSource, token)})
+		r := newReader(t, Options{Env: environment(envSource, token, envTokenHosts, authority(t, server.URL))})
 		d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
 		said := d.Message + d.Hint
 		assert.Contains(t, said, mask, name)

@@ -199,7 +199,7 @@ func TestS11TheGitOpsTokenGoesToTheGitOpsHost(t *testing.T) {
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
 	a, _ := ours.Add("control", gitopstest.Commit{Files: shop()})
 	b, _ := theirs.Add("gitops", gitopstest.Commit{Files: shop()})
-	r := newReader(t, Options{Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output")})
+	r := newReader(t, Options{Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output", envTokenHosts, authority(t, theirs.URL))})
 	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
 	readOne(t, r, model.Ref{Repo: b, Branch: "main", Role: model.Output})
 	assert.Equal(t, []string{"token-github"}, shown(ours))

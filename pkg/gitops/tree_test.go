@@ -235,7 +235,17 @@ func TestTreeBomb(t *testing.T) {
 	if raceDetector {
 		t.Skip("nothing here is done at once")
 	}
-	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	for file, said := range map[string]string{"a.txt": "more than 1000000 files and folders", "a.yaml": "files whose paths have more than 32 MiB in all"} {
+		d := readError(t, newReader(t, Options{}), model.Ref{Repo: treeBomb(t, file), Branch: "main"})
+		assert.Equal(t, RuleInvalidRepository, d.Rule)
+		assert.Contains(t, d.Message, said)
+	}
+}
+
+// treeBomb is a repository whose tree of 30 objects holds a file in 10^30 folders.
+func treeBomb(t *testing.T, name string) (dir string) {
+	t.Helper()
+	dir, _ = bare(t, gitopstest.Commit{Files: gitopstest.Files{name: "a: 1\n"}})
 	tree := git(t, dir, "rev-parse", "main^{tree}")
 	for range 30 {
 		var list strings.Builder
@@ -247,9 +257,7 @@ func TestTreeBomb(t *testing.T) {
 		tree = mktree(t, dir, list.String())
 	}
 	git(t, dir, "update-ref", "refs/heads/main", git(t, dir, "commit-tree", "-m", "bomb", tree))
-	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
-	assert.Equal(t, RuleInvalidRepository, d.Rule)
-	assert.Contains(t, d.Message, "more than 1000000 files and folders")
+	return dir
 }
 
 func mktree(t *testing.T, dir, list string) string {
