@@ -228,9 +228,9 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 
 // publication prepares what does not depend on the difference.
 func (s *session) publication(ctx context.Context, opts *publishing, result *result, destination *gitops.Destination) (*gitops.Publication, error) {
-	origins, newest := s.compiler.loader.Origins(result.fleet)
+	origins, dates := s.compiler.loader.Origins(result.fleet)
 	p := &gitops.Publication{
-		Destination: destination, Newest: newest, PublishOptions: opts.options, Request: opts.request,
+		Destination: destination, Dates: dates, PublishOptions: opts.options, Request: opts.request,
 		Report: s.report(result, origins),
 	}
 	p.UsualAuthor = func(ctx context.Context) (gitops.Identity, error) { return s.usualAuthor(ctx, destination) }

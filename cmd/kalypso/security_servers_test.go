@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func (p *hostilePack) deltas(n int) {
 	base := p.add(packedBlob, chunk, nil)
 	for i := range n {
 		delta := binary.AppendUvarint(binary.AppendUvarint(nil, 64<<10), copies<<16+4)
-		delta = append(delta, bytes.Repeat([]byte{0x80}, copies)...)          // 64 KiB from the start
+		delta = append(delta, bytes.Repeat([]byte{0x80}, copies)...)        // 64 KiB from the start
 		delta = append(delta, 4, byte(i), byte(i>>8), byte(i>>16), byte(n)) // so that no two are the same
 		p.add(packedDelta, delta, base)
 	}
@@ -220,4 +221,32 @@ func hostileFleet(t *testing.T) (root string, args []string) {
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: main})
 	require.DirExists(t, filepath.Join(root, "control-plane.git"))
 	return root, args
+}
+
+// TestR5DatesOfTenants publishes applications whose commits are dated later than all of the platform's: by a few hours, which
+// counts, and by years, which does not.
+func TestR5DatesOfTenants(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	dated := func() int64 {
+		out, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "log", "-1", "--format=%ct", "dev")
+		require.NoError(t, err)
+		seconds, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64)
+		require.NoError(t, err)
+		return seconds
+	}
+	mustRun(t, publishArgs(root)...)
+	first := dated()
+	for branch, test := range map[string]struct{ date, want int64 }{
+		"years": {4_070_908_800, first}, "two-days": {first + 48*3600, first}, "hours": {first + 23*3600, first + 23*3600},
+	} {
+		addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", branch), Time: test.date})
+		_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "branch", "-f", "before", "dev")
+		require.NoError(t, err)
+		mustRun(t, publishArgs(root)...)
+		assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-2-web/reconciler.yaml"], branch)
+		assert.Equal(t, test.want, dated(), branch)
+		_, err = gitopstest.Git(filepath.Join(root, "gitops.git"), "update-ref", "refs/heads/dev", "before")
+		require.NoError(t, err)
+	}
 }

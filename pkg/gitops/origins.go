@@ -10,18 +10,45 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Origins returns what a fleet was read from, the base branch of the control plane included, and the
-// newest committer's date among it; zero if all of it are plain folders.
-func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, newest time.Time) {
+// Dates are the committers' dates of what a fleet was read from.
+type Dates struct {
+	// Platform is the newest one of the platform's repositories; zero if all of them are plain folders.
+	Platform time.Time
+	// Tenants are those of the application repositories.
+	Tenants []time.Time
+}
+
+// tenantLead is how much later than the platform's newest commit that of an application repository may be dated.
+const tenantLead = 24 * time.Hour
+
+// newest returns the newest date of these and of a parent, which is the platform's, too. A tenant can write any date into a
+// commit, so one that is much later than all of the platform's does not count.
+func (d Dates) newest(parent time.Time) time.Time {
+	platform := newer(d.Platform, parent)
+	all := platform
+	for _, date := range d.Tenants {
+		if platform.IsZero() || !date.After(platform.Add(tenantLead)) {
+			all = newer(all, date)
+		}
+	}
+	return all
+}
+
+// Origins returns what a fleet was read from, the base branch of the control plane included, and its dates.
+func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, dates Dates) {
 	sources := fleet.Sources
 	if l.main != nil {
 		sources = append([]*model.Source{l.main}, sources...)
 	}
 	for _, s := range sources {
 		origins = append(origins, originOf(s.Ref, s.Repo, s.Commit))
-		newest = newer(newest, s.Committed)
+		if s.Ref.Role == model.Tenant {
+			dates.Tenants = append(dates.Tenants, s.Committed)
+		} else {
+			dates.Platform = newer(dates.Platform, s.Committed)
+		}
 	}
-	return slices.Compact(sortedOrigins(origins)), newest
+	return slices.Compact(sortedOrigins(origins)), dates
 }
 
 // lastDate is beyond all dates that a commit has by right. Anybody can write any date into a commit, and

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -22,9 +21,9 @@ type Publication struct {
 	Change *Change
 	// Report is what the commit and the pull request say.
 	Report Report
-	// Newest is the newest committer's date of all that was read. The commit bears it, or that of its
-	// parent if that is newer, so that the same input gives the same commit.
-	Newest time.Time
+	// Dates are those of all that was read. The commit bears the newest one, or that of its parent if that is newer, so
+	// that the same input gives the same commit.
+	Dates Dates
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
 	Forge PullRequests

@@ -35,7 +35,7 @@ func (p *Publication) contents(ctx context.Context) (contents, error) {
 	if err != nil {
 		return contents{}, err
 	}
-	root, when := plumbing.ZeroHash, p.Newest
+	root, when := plumbing.ZeroHash, p.Dates.newest(time.Time{})
 	var trees treeSource
 	if parent := p.onto(); !parent.IsZero() {
 		onto, err := p.repo.commitAt(ctx, parent)
@@ -43,7 +43,7 @@ func (p *Publication) contents(ctx context.Context) (contents, error) {
 			return contents{}, err
 		}
 		root, trees = onto.tree, p.repo.treesAt(parent)
-		when = newer(when, onto.when)
+		when = p.Dates.newest(onto.when)
 	}
 	tree, err := buildTree(trees, root, cleanPath(p.Repo.Path.Value), edits)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
 // firstCommit is the empty commit that a new GitOps branch begins with, preceded by its tree.
 func (p *Publication) firstCommit() ([]newObject, error) {
 	tree := newRawObject(plumbing.TreeObject, nil)
-	commit, err := p.commit(newCommit{tree: tree.id, when: p.Newest, message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
+	commit, err := p.commit(newCommit{tree: tree.id, when: p.Dates.newest(time.Time{}), message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
 	return []newObject{tree, commit}, err
 }
 

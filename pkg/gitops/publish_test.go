@@ -86,7 +86,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	change, err := Compare(ctx, output.Tree, tree)
 	require.NoError(p.t, err)
 	return &Publication{
-		Destination: destination, Output: output, Tree: tree, Change: change, Newest: time.Unix(1_700_000_500, 0), PublishOptions: p.options, Forge: p.forge,
+		Destination: destination, Output: output, Tree: tree, Change: change, Dates: Dates{Platform: time.Unix(1_700_000_500, 0)}, PublishOptions: p.options, Forge: p.forge,
 		Report: Report{Environment: "dev", Change: change, Now: Provenance{Version: "v1", Environment: "dev"}},
 	}
 }
