@@ -189,6 +189,7 @@ func TestR27TokensByRole(t *testing.T) {
 			maps.Copy(h.env, test.env)
 			w := witness{seen: map[string]bool{}}
 			elsewhere := w.serve(t, fleet)
+			h.env["KALYPSO_TOKEN_HOSTS"] = strings.TrimPrefix(elsewhere, "http://")
 			args := []string{"render"}
 			for _, repo := range append([]string{"control-plane"}, appsOfAcme...) {
 				args = append(args, "--replace", acme(repo)+"="+elsewhere+"/"+repo+".git")
@@ -255,6 +256,7 @@ func TestR15Enterprise(t *testing.T) {
 			require.Equal(t, h.WebURL+"/api/v3", h.env["GITHUB_API_URL"])
 			if name == "the server follows" {
 				h.env["KALYPSO_GITOPS_TOKEN"] = hubSecret // GITHUB_TOKEN is for github.com then
+				h.env["KALYPSO_TOKEN_HOSTS"] = strings.TrimPrefix(h.WebURL, "http://")
 			}
 			if slash := env["slash"]; slash != "" {
 				h.env["GITHUB_API_URL"] += slash

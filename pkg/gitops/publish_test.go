@@ -127,7 +127,7 @@ func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
 			server := gitopstest.NewServer(t, func(http.Handler) http.Handler { return gitopstest.BasicAuth("secret-token", handler) })
 			p.url = server.URL + "/gitops.git"
 			p.reader.Env = func(name string) string {
-				return map[string]string{envGitOps: "secret-token", envControlPlane: "secret-token"}[name]
+				return map[string]string{envGitOps: "secret-token", envControlPlane: "secret-token", envTokenHosts: server.URL[len("http://"):]}[name]
 			}
 		},
 		"ssh": func(t *testing.T, p *press) {
