@@ -92,7 +92,7 @@ func TestTenantTotalIsOfWhatIsKept(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	var text strings.Builder // which cannot be compressed to almost nothing
-	for i := range 3000 {
+	for i := range 40_000 {
 		fmt.Fprintf(&text, "%08x\n", uint32(i)*2654435761)
 	}
 	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"a.yaml": text.String()}})
@@ -100,11 +100,11 @@ func TestTenantTotalIsOfWhatIsKept(t *testing.T) {
 	transport := roundTrip(func(request *http.Request) (*http.Response, error) {
 		answer, err := http.DefaultTransport.RoundTrip(request)
 		if err == nil && request.Method == http.MethodPost && posts.Add(1)%2 == 0 {
-			answer.Body = io.NopCloser(io.MultiReader(io.LimitReader(answer.Body, 5000), failingReader{errors.New("reset")}))
+			answer.Body = io.NopCloser(io.MultiReader(io.LimitReader(answer.Body, 100_000), failingReader{errors.New("reset")}))
 		}
 		return answer, err
 	})
-	r := newReader(t, Options{Transport: transport, Limits: Limits{Tenant: TenantLimits{Total: 32_000}}})
+	r := newReader(t, Options{Transport: transport, Limits: Limits{Tenant: TenantLimits{Total: 400_000}}})
 	readOne(t, r, model.Ref{Repo: url, Branch: "main", Role: model.Tenant})
 }
 
