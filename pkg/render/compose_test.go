@@ -69,7 +69,7 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, template 
 	var kept memo
 	for range 2 {
 		fast := newComposer(shapes, bounds)
-		fast.typed, fast.ofTarget, fast.ofClusterType = of.typed, &of.memo, &kept
+		fast.ofTarget, fast.ofClusterType = &of.memo, &kept
 		s := &subject{facts: facts, values: values}
 		file := renderedFile{File: File{yaml: true}}
 		manifest := textManifest{text{template: template}}

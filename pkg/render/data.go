@@ -25,20 +25,18 @@ type data struct {
 // targetData is what all assignments of a deployment target share.
 type targetData struct {
 	labels, manifests map[string]string
-	disguises         disguises
-	// typed are the texts that would not be read as strings without quotes.
-	typed map[string]bool
-	memo  memo
+	// disguise is nil if no string of the manifests is wild.
+	disguise *disguise
+	// strings are those of an application.
+	strings []tenantString
+	memo    memo
 }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {
 	t := &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
-	t.disguises = newDisguises(target, t.manifests)
-	if t.disguises.typed != nil || t.disguises.wild != nil {
-		t.typed = map[string]bool{}
-		for _, text := range t.manifests {
-			t.typed[text] = text != "" && !readsAsText(text)
-		}
+	if target.Registration != nil { // else it is the control plane's own
+		t.disguise = newDisguise(t.manifests)
+		t.strings = tenantStrings(target)
 	}
 	return t
 }

@@ -22,19 +22,20 @@ func isWild(text string) bool {
 	return text != "" && (!isInert(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool { return !isInert(decoded) }))
 }
 
-// isTyped reports whether YAML would read a string that is not wild as a number, a boolean or null:
-// without quotes it would not come out as the string that it is.
-func isTyped(text string) bool { return text != "" && !isWild(text) && !readsAsText(text) }
-
-// readsAsText reports whether a plain scalar is a string under YAML 1.1, as Kubernetes reads it, and
-// under YAML 1.2. Dates are strings to Kubernetes.
+// readsAsText reports whether every reader takes a plain scalar for a string: go-yaml v2, by which
+// Kubernetes reads, go-yaml v3, by which kustomize does, and readers of YAML 1.1.
 func readsAsText(text string) bool {
-	if text != "" && isLetter(text[0]) && (len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0]))) {
-		return true // none of the words that mean something begins so, or is so long
+	switch {
+	case text == "":
+		return false
+	case isLetter(text[0]):
+		if len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
+			return true // none of the words that mean something begins so, or is so long
+		}
+	case strings.ContainsAny(text, "/@ghjklmpqrsuvwGHJKLMPQRSUVW"):
+		return true // neither numbers nor dates have any of these
 	}
-	switch (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() {
-	case "!!str", "!!timestamp":
-	default:
+	if yaml11.MatchString(text) || (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() != "!!str" {
 		return false
 	}
 	var value any
@@ -45,16 +46,18 @@ func readsAsText(text string) bool {
 	return isString
 }
 
+// yaml11 matches plain scalars that are no strings by https://yaml.org/type/ and the readers that follow
+// it, and among them those that are strings to go-yaml: numbers to the base 60, dates that are none or
+// have no time zone, and "=".
+var yaml11 = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
+	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?`,
+	`[-+]?0b[01_]+`, `[-+]?0[0-7_]+`, `[-+]?0x[0-9a-fA-F_]+`, `=`,
+}, "|") + `)$`)
+
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// suspicion says what must be proven of an entry of the manifests.
-type suspicion func(key, text string) (keyIsSuspect, textIsSuspect bool)
-
-func suspectWild(key, text string) (bool, bool) { return isWild(key), isWild(text) }
-
-func suspectTyped(_, text string) (bool, bool) { return false, isTyped(text) }
-
-// disguise is a target's manifests with placeholders for the strings that are suspect.
+// disguise is a target's manifests with placeholders for the strings that are wild.
 type disguise struct {
 	manifests map[string]string
 	// originals tells what each placeholder stands for.
@@ -66,20 +69,20 @@ type disguise struct {
 // disguisedEntry is an entry of the manifests as it is, and in disguise.
 type disguisedEntry struct{ key, text, disguisedKey, disguisedText string }
 
-// newDisguise returns nil if nothing is suspect.
-func newDisguise(manifests map[string]string, suspect suspicion) *disguise {
+// newDisguise returns nil if nothing is wild.
+func newDisguise(manifests map[string]string) *disguise {
 	d := &disguise{manifests: make(map[string]string, len(manifests)), originals: map[string]string{}}
 	for _, key := range slices.Sorted(maps.Keys(manifests)) {
 		e := disguisedEntry{key, manifests[key], key, manifests[key]}
-		keyIsSuspect, textIsSuspect := suspect(e.key, e.text)
-		if keyIsSuspect {
+		keyIsWild, textIsWild := isWild(e.key), isWild(e.text)
+		if keyIsWild {
 			e.disguisedKey = d.placeholder(e.key)
 		}
-		if textIsSuspect {
+		if textIsWild {
 			e.disguisedText = d.placeholder(e.text)
 		}
 		d.manifests[e.disguisedKey] = e.disguisedText
-		if keyIsSuspect || textIsSuspect {
+		if keyIsWild || textIsWild {
 			d.entries = append(d.entries, e)
 		}
 	}
@@ -121,13 +124,3 @@ func (d *disguise) restorer(wanted func(original string) bool) *strings.Replacer
 }
 
 func anyText(string) bool { return true }
-
-// disguises are those of a deployment target, nil where nothing needs one.
-type disguises struct{ wild, typed *disguise }
-
-func newDisguises(target *model.DeploymentTarget, manifests map[string]string) disguises {
-	if target.Registration == nil {
-		return disguises{} // the control plane's own
-	}
-	return disguises{newDisguise(manifests, suspectWild), newDisguise(manifests, suspectTyped)}
-}

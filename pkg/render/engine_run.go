@@ -14,6 +14,8 @@ type run struct {
 	output  []byte
 	// into takes the output in pieces instead, if it is not nil.
 	into *rope
+	// tenant says that strings of an application may be in what is printed into it.
+	tenant bool
 	// depth is how many templates have been entered and not left.
 	depth int
 	regex regexCache
@@ -76,7 +78,7 @@ func (r *run) addPiece(p []byte) error {
 	if ok && len(text) == len(p) {
 		ok = r.into.add(piece{text: text})
 	} else {
-		ok = r.into.addHole(string(p))
+		ok = r.into.addHole(string(p), r.tenant)
 	}
 	if !ok || r.into.size > r.bounds.Bytes {
 		return errUnsure

@@ -33,6 +33,8 @@ type renderedFile struct {
 	// verified says that the file is known to be right, and objects are all that are in it.
 	verified bool
 	objects  []namedObject
+	// written says that a library wrote all of it as YAML, so that what is a string in it is one to go-yaml.
+	written bool
 	// untainted says that strings of the application are known to come out as one plain value each.
 	untainted bool
 }
@@ -63,6 +65,7 @@ func (x *execution) file(s *subject, template *compiledTemplate, path string) re
 	file := renderedFile{
 		File:     File{Path: path, Assignment: s.Assignment, yaml: template.ContentType != model.ContentSh},
 		template: template.Name.At,
+		written:  template.isWritten(),
 	}
 	if x.composer.compose(s, &file, template.compose) {
 		return file
@@ -92,7 +95,7 @@ func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
 	file := renderedFile{template: s.ClusterType.Name.At}
 	file.Assignment = s.Assignment
 	form := builtinForms[s.templates.builtin]
-	file.Path, file.yaml = folder+form.file, form.yaml
+	file.Path, file.yaml, file.written = folder+form.file, form.yaml, true
 	if x.composer.compose(s, &file, form.compose) {
 		return file, true
 	}

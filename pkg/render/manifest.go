@@ -37,6 +37,11 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 	return compiled, diags
 }
 
+// isWritten reports whether all manifests are objects, which a library writes as YAML.
+func (t *compiledTemplate) isWritten() bool {
+	return !slices.ContainsFunc(t.Template.Manifests, func(m model.Manifest) bool { return m.Object == nil })
+}
+
 // render returns the documents of all manifests as one file. Empty results are left out.
 func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
 	ok := true

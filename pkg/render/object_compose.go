@@ -74,8 +74,9 @@ func isSteady(pieces []piece) bool {
 		return true
 	}
 	var b strings.Builder
-	holes := false
+	holes, tenant := false, false
 	for _, p := range pieces {
+		tenant = tenant || p.tenant
 		switch p.kind {
 		case constantPiece:
 		case plainHole, pathHole:
@@ -86,6 +87,9 @@ func isSteady(pieces []piece) bool {
 		b.WriteString(p.text)
 	}
 	text := b.String()
+	if tenant && !readsAsText(text) {
+		return false // all that is needed to prove it a string is in the file as a whole
+	}
 	return !holes || isLetter(text[0]) && readsAsText(text) && isVisible(text) && !strings.Contains(text, " ")
 }
 

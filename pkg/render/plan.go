@@ -32,8 +32,6 @@ type composition struct {
 	values *Values
 	// yaml says that the file must be YAML.
 	yaml bool
-	// typed holds the texts of the manifests that would not be read as strings.
-	typed map[string]bool
 	// ofTarget and ofClusterType keep what depends on these alone.
 	ofTarget, ofClusterType *memo
 	// strings, starts, holes and key are scratch space of object manifests: the strings of an object,

@@ -151,5 +151,5 @@ func (hashStep) add(c *composition) bool {
 		}
 		sum ^= part
 	}
-	return c.rope.addHole(strconv.FormatUint(sum, 10))
+	return c.rope.addHole(strconv.FormatUint(sum, 10), false)
 }

@@ -15,6 +15,8 @@ type fieldStep struct {
 	indexed   bool
 	quoted    bool
 	manifests bool
+	// target says that the string may be an application's.
+	target bool
 }
 
 var textFields = map[string]func(*data) string{
@@ -49,7 +51,7 @@ func newFieldStep(pipe *parse.PipeNode) step {
 	}
 	var r reads
 	r.field(path[0])
-	s.manifests = r.manifests
+	s.manifests, s.target = r.manifests, r.target
 	return s
 }
 
@@ -104,18 +106,16 @@ func (s *fieldStep) add(c *composition) bool {
 	}
 	c.printsManifests = c.printsManifests || s.manifests
 	if s.quoted {
-		return isPrintable(text) && c.addHole(`"`+text+`"`)
+		return isPrintable(text) && c.addHole(`"`+text+`"`, s.target)
 	}
 	switch kind := kindOf(text); {
 	case kind == quotedHole && s.manifests:
 		return false // these quotes are of the value
-	case kind == plainHole && s.manifests && c.typed[text]:
-		return c.add(piece{kind: typedHole, text: text})
 	case kind != constantPiece:
-		return c.add(piece{kind: kind, text: text})
+		return c.add(piece{kind: kind, text: text, tenant: s.target})
 	case isPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
-		return c.add(piece{kind: wildHole, text: text})
+		return c.add(piece{kind: wildHole, text: text, tenant: s.target})
 	default:
-		return (text == "" || !s.manifests) && c.addHole(text)
+		return (text == "" || !s.manifests) && c.addHole(text, s.target)
 	}
 }

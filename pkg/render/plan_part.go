@@ -45,6 +45,7 @@ func (s *partStep) execute(c *composition) bool {
 	}
 	machine := s.plan.machine()
 	defer s.plan.idle.Put(machine)
+	machine.run.tenant = s.reads.target
 	ok := machine.execute(s.number, c.facts, &c.rope, c.bounds)
 	c.steps += machine.run.steps
 	return ok

@@ -173,6 +173,14 @@ type fileProblem struct {
 	hint    string
 }
 
+// hasTenantValue reports whether a flaw is known as that of a tenant's string.
+func (o *output) hasTenantValue(path string, f flaw) bool {
+	return (f.rule == ruleOutputString || f.rule == "invalid-output-name") && f.line > 0 &&
+		slices.ContainsFunc(o.problems, func(p fileProblem) bool {
+			return p.rule == "tenant-value" && p.path == path && p.line == f.line
+		})
+}
+
 // assignment renders the files of one assignment into space.
 func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space []File) output {
 	var out output
@@ -183,7 +191,7 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 		return out // reported already
 	}
 	target := r.targets[a.Target]
-	composer.typed, composer.ofTarget, composer.ofClusterType = target.typed, &target.memo, &templates.memo
+	composer.ofTarget, composer.ofClusterType = &target.memo, &templates.memo
 	subject := &subject{a, templates, newData(a, target, templates.labels), values}
 	run := &execution{bounds: r.options.Bounds, composer: composer}
 	if r.options.whole {
@@ -191,9 +199,9 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 	}
 	files := run.files(subject)
 	out.problems = run.problems
-	if !run.failed && (run.doubtful || slices.ContainsFunc(files, func(f renderedFile) bool { return !f.untainted })) {
+	if !run.failed {
 		rendering := rendering{subject, r.options.Bounds, files}
-		out.problems = append(out.problems, rendering.taint(target.disguises)...)
+		out.problems = append(out.problems, rendering.taint(target, run.doubtful)...)
 	}
 	slices.SortFunc(files, func(a, b renderedFile) int { return byPath(a.File, b.File) })
 	out.files = space
@@ -203,6 +211,9 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 			var flaws []flaw
 			file.objects, flaws = verify(file.Content.String())
 			for _, flaw := range flaws {
+				if flaw.rule == ruleOutputString && file.written || out.hasTenantValue(file.Path, flaw) {
+					continue
+				}
 				out.problems = append(out.problems, fileProblem{path: file.Path, flaw: flaw, at: file.template})
 			}
 		}

@@ -16,8 +16,6 @@ const (
 	plainHole
 	// pathHole is the same, but begins with "./" or "../".
 	pathHole
-	// typedHole is a plainHole that alone would not be read as a string.
-	typedHole
 	// quotedHole is printable text in double quotes, without a quote or backslash in it.
 	quotedHole
 	// wildHole is printable text without a double quote or backslash in it.
@@ -30,7 +28,9 @@ type piece struct {
 	kind pieceKind
 	// trimmed says that a fragment is written without the line break that it begins with.
 	trimmed bool
-	text    string
+	// tenant says that the text was printed, and that a string of an application may be in it.
+	tenant bool
+	text   string
 	// fragment is that of an entryPiece.
 	fragment *fragment
 	// together is how many pieces, of which this is the first, are the same in many files, and whole
@@ -85,8 +85,8 @@ func (r *rope) addAll(pieces []piece) bool {
 }
 
 // addHole appends a text that was printed.
-func (r *rope) addHole(text string) bool {
-	return isQuiet(text) && r.add(piece{kind: kindOf(text), text: text})
+func (r *rope) addHole(text string, tenant bool) bool {
+	return isQuiet(text) && r.add(piece{kind: kindOf(text), text: text, tenant: tenant})
 }
 
 // isQuiet reports whether nothing has to be done about a text: it is no template, and no value is

@@ -28,18 +28,6 @@ func (d *disguise) sameYAML(rendered, disguised string) bool {
 	return slices.EqualFunc(a, b, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
 }
 
-// sameShape reports whether two texts of YAML differ in scalars alone.
-func sameShape(one, other string) bool {
-	a, errA := allDocuments(one)
-	b, errB := allDocuments(other)
-	if errA != nil || errB != nil {
-		return errA != nil && errB != nil
-	}
-	var same func(a, b *yaml.Node) bool
-	same = func(a, b *yaml.Node) bool { return a.Kind == b.Kind && slices.EqualFunc(a.Content, b.Content, same) }
-	return slices.EqualFunc(a, b, same)
-}
-
 // sameNode compares structure and values. A value that a function made of the placeholder, so that
 // it cannot be found again, may differ as long as it is still one value.
 func sameNode(rendered, expected *yaml.Node, restore *strings.Replacer) bool {

@@ -18,6 +18,8 @@ type fileShape struct {
 	fixed []bool
 	// objects are those in the file, in order.
 	objects []objectShape
+	// strings are the plain scalars with holes that every reader must take for strings.
+	strings []namePattern
 	// reserved are keys that no entry of the configuration may have.
 	reserved map[string]bool
 }
@@ -88,7 +90,7 @@ func (s *fileShapes) find(r *rope, fixed []bool, yaml bool, buffer *[]byte) *fil
 
 // shapeKey writes down all that files of a shape have in common.
 func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
-	const togetherMark, fixedMark, yamlMark = 1 << 5, 1 << 6, 1 << 7
+	const tenantMark, togetherMark, fixedMark, yamlMark = 1 << 4, 1 << 5, 1 << 6, 1 << 7
 	first := byte(0)
 	if yaml {
 		first |= yamlMark
@@ -102,16 +104,20 @@ func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
 		if p.together > 0 {
 			key = binary.AppendUvarint(append(key, togetherMark), uint64(p.together)) // never negative
 		}
+		mark := byte(p.kind)
+		if p.tenant {
+			mark |= tenantMark
+		}
 		switch p.kind {
 		case constantPiece:
-			key = append(binary.AppendUvarint(append(key, byte(constantPiece)), uint64(len(p.text))), p.text...)
+			key = append(binary.AppendUvarint(append(key, mark), uint64(len(p.text))), p.text...)
 		case entryPiece:
 			if !r.continuesRun(i) {
 				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.fragment.leading))
 				key = binary.AppendUvarint(key, uint64(p.fragment.indent)) // never negative
 			}
 		default:
-			key = append(key, byte(p.kind))
+			key = append(key, mark)
 			if fixed != nil && fixed[hole] {
 				key = append(binary.AppendUvarint(key, uint64(len(p.text))), p.text...)
 			}
@@ -141,6 +147,14 @@ type namePattern struct {
 	parts []textPart
 	// text says that YAML reads it as a string whatever is in the holes.
 	text bool
+}
+
+// readsAsText reports whether every reader takes the string for one.
+func (p namePattern) readsAsText(holes []string) bool {
+	if first := p.parts[0].fill(holes); len(first) > len("false") && isLetter(first[0]) {
+		return true
+	}
+	return readsAsText(p.fill(holes))
 }
 
 // textPart is a text, or a hole.
@@ -176,10 +190,15 @@ func (s *fileShape) check(r *rope) ([]namedObject, bool) {
 			}
 		}
 	}
-	if len(s.objects) == 0 {
+	if len(s.objects) == 0 && len(s.strings) == 0 {
 		return nil, true
 	}
 	holes := r.holes()
+	for i := range s.strings {
+		if !s.strings[i].readsAsText(holes) {
+			return nil, false
+		}
+	}
 	objects := make([]namedObject, len(s.objects))
 	for i := range s.objects {
 		o := &s.objects[i]

@@ -30,6 +30,7 @@ func (s *fileShape) prove(r *rope, fixed []bool) {
 			return
 		}
 		f.walk(root, false)
+		f.tenantStrings(root)
 		f.object(root)
 	}
 	if f.failed || slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.found != 1 && !h.fixed }) ||
@@ -52,10 +53,16 @@ type shapeProof struct {
 	holes  []proofHole
 	runs   []proofRun
 	failed bool
+	// lines are those with texts that are no holes, but may be an application's.
+	lines map[int]bool
+	// otherBreaks says that lines may be counted in another way than these are.
+	otherBreaks bool
 }
 
 type proofHole struct {
 	kind pieceKind
+	// tenant says that it may hold a string of an application.
+	tenant bool
 	// placeholder is what a node that holds it has in its value.
 	placeholder string
 	fixed       bool
@@ -74,15 +81,17 @@ type proofRun struct {
 // fill writes the file with placeholders.
 func (f *shapeProof) fill(r *rope, fixed []bool) string {
 	var b strings.Builder
-	before, first := byte('\n'), byte(0)
+	before, first, line := byte('\n'), byte(0), 1
 	for i, p := range r.pieces {
 		if i > 0 {
 			text := r.pieces[i-1].text
 			before = text[len(text)-1]
 		}
+		written := b.Len()
 		switch p.kind {
 		case constantPiece:
 			b.WriteString(p.text)
+			f.note(p, line)
 		case entryPiece:
 			if !r.continuesRun(i) {
 				f.failed = f.failed || !startsLine(p, before)
@@ -92,11 +101,62 @@ func (f *shapeProof) fill(r *rope, fixed []bool) string {
 		default:
 			f.failed = f.failed || p.kind == wildHole && mayBeMarker(first)
 			b.WriteString(f.addHole(p, fixed))
+			if f.holes[len(f.holes)-1].fixed {
+				f.note(p, line)
+			}
 		}
 		first = firstOfLine(first, p.text)
+		line += strings.Count(b.String()[written:], "\n")
 	}
+	f.otherBreaks = strings.ContainsAny(b.String(), "\r\u0085\u2028\u2029")
 	f.failed = f.failed || strings.Count(b.String(), placeholderMark) != f.placeholders()
 	return b.String()
+}
+
+// note remembers the lines of a text, of which line is the first, if it may be an application's.
+func (f *shapeProof) note(p piece, line int) {
+	if !p.tenant {
+		return
+	}
+	if f.lines == nil {
+		f.lines = map[int]bool{}
+	}
+	for range 1 + strings.Count(p.text, "\n") {
+		f.lines[line] = true
+		line++
+	}
+}
+
+// tenantStrings sees to it that plain scalars which an application has a part in are strings: those with
+// holes are checked for each file.
+func (f *shapeProof) tenantStrings(n *yaml.Node) {
+	for _, child := range n.Content {
+		f.tenantStrings(child)
+	}
+	if n.Kind != yaml.ScalarNode || !isPlainScalar(n) {
+		return
+	}
+	switch {
+	case slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.tenant && !h.fixed && strings.Contains(n.Value, h.placeholder) }):
+		f.shape.strings = append(f.shape.strings, f.pattern(n))
+	case n.Value != "" && !isText(n):
+		f.failed = f.failed || f.lines[n.Line] || len(f.lines) > 0 && (f.otherBreaks || strings.ContainsAny(n.Value, " \t\n"))
+	}
+}
+
+// objectStrings does the same for what Kubernetes wants as a string, whoever wrote it.
+func (f *shapeProof) objectStrings(metadata *yaml.Node) {
+	stringsOf(metadata, func(_ string, n *yaml.Node) {
+		switch {
+		case slices.ContainsFunc(f.runs, func(r proofRun) bool { return n.Value == r.key || n.Value == r.value }):
+			f.failed = true
+		case !isPlainScalar(n):
+		case f.varies(n):
+			f.shape.strings = append(f.shape.strings, f.pattern(n))
+		default:
+			f.failed = f.failed || n.Value != "" && !isText(n)
+		}
+	})
 }
 
 // placeholderMark is in all placeholders, and may be nowhere else.
@@ -154,7 +214,7 @@ func (f *shapeProof) addRun(p piece) string {
 
 func (f *shapeProof) addHole(p piece, fixed []bool) string {
 	number := len(f.holes)
-	hole := proofHole{kind: p.kind, placeholder: fmt.Sprintf(placeholderMark+"hole%dz", number), fixed: fixed != nil && fixed[number]}
+	hole := proofHole{kind: p.kind, tenant: p.tenant, placeholder: fmt.Sprintf(placeholderMark+"hole%dz", number), fixed: fixed != nil && fixed[number]}
 	switch p.kind {
 	case pathHole:
 		hole.placeholder = "./" + hole.placeholder
@@ -216,8 +276,6 @@ func (f *shapeProof) look(h *proofHole, n *yaml.Node, inKey bool) {
 	case h.kind == quotedHole:
 		whole := n.Style&yaml.DoubleQuotedStyle != 0 && n.Value == h.placeholder
 		f.failed = f.failed || !whole && n.Style&yaml.LiteralStyle == 0
-	case h.kind == typedHole:
-		f.failed = f.failed || isPlainScalar(n)
 	}
 }
 
@@ -270,6 +328,7 @@ func (f *shapeProof) object(root *yaml.Node) {
 		return
 	}
 	metadata := lookup(root, "metadata")
+	f.objectStrings(metadata)
 	o := objectShape{group: read.group, kind: read.kind, name: f.pattern(lookup(metadata, "name")), namespace: f.pattern(lookup(metadata, "namespace"))}
 	if !f.varies(root) {
 		o.sum = read.sum

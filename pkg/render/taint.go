@@ -11,6 +11,7 @@ import (
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
 // anything else. For the rest it is proven: the files are rendered once more in a disguise, with
 // placeholders for these strings, and may differ from the real ones in nothing but these values.
+// tenantstring.go proves that such a value is a string.
 
 // rendering is an assignment with all that its files are rendered from.
 type rendering struct {
@@ -20,31 +21,32 @@ type rendering struct {
 	files []renderedFile
 }
 
-// taint reports the files in which a string of the application is more than one plain value.
-func (g *rendering) taint(d disguises) []fileProblem {
-	if problems := g.prove(d.wild, (*rendering).sameStructure); len(problems) > 0 {
-		return problems
+// taint reports the files in which a string of the application is more than one plain value, or no string.
+func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
+	if doubtful || slices.ContainsFunc(g.files, func(f renderedFile) bool { return !f.untainted }) {
+		if problems := g.prove(target.disguise); len(problems) > 0 {
+			return problems
+		}
 	}
-	problems := g.prove(d.typed, (*rendering).sameTypes)
-	for i := range problems {
-		problems[i].lasting = true // it does no harm where it has been out there for long
+	var problems []fileProblem
+	for _, file := range g.files {
+		if file.yaml && !file.verified {
+			problems = append(problems, g.mistyped(file, target.strings)...)
+		}
 	}
 	return problems
 }
 
-// proof returns the paths of the files that are the same in a disguise.
-type proof func(*rendering, *disguise) map[string]bool
-
-// prove reports the files for which there is no proof.
-func (g *rendering) prove(d *disguise, same proof) []fileProblem {
+// prove reports the files for which there is no proof that they are the same in a disguise.
+func (g *rendering) prove(d *disguise) []fileProblem {
 	if d == nil {
 		return nil
 	}
 	var problems []fileProblem
-	proven := same(g, d)
+	proven := g.sameStructure(d)
 	for _, file := range g.files {
 		if !proven[file.Path] {
-			problems = append(problems, g.tainted(file, g.blame(file, d, same)))
+			problems = append(problems, g.tainted(file, g.blame(file, d)))
 		}
 	}
 	return problems
@@ -52,13 +54,13 @@ func (g *rendering) prove(d *disguise, same proof) []fileProblem {
 
 // blame returns the key of the manifests that keeps a file from being proven: the first if it is not
 // the fault of one alone.
-func (g *rendering) blame(file renderedFile, d *disguise, same proof) string {
+func (g *rendering) blame(file renderedFile, d *disguise) string {
 	if len(d.entries) > 1 {
 		for _, entry := range d.entries {
 			manifests, hidden := d.reveal(entry)
-			revealed := rendering{g.with(manifests), g.bounds, nil}
+			revealed := rendering{g.with(g.facts.withManifests(manifests)), g.bounds, nil}
 			revealed.files, _ = g.render(manifests)
-			if !same(&revealed, hidden)[file.Path] {
+			if !revealed.sameStructure(hidden)[file.Path] {
 				return entry.key
 			}
 		}
@@ -97,32 +99,18 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 	return proven
 }
 
-// sameTypes returns the files in which numbers, booleans and null come out as the strings that they
-// are. They cannot change the structure by themselves, so where it is another one the template asked
-// for the value.
-func (g *rendering) sameTypes(d *disguise) map[string]bool {
-	files, _ := g.render(d.manifests)
-	proven := make(map[string]bool, len(g.files))
-	for _, file := range g.files {
-		disguised, ok := find(files, file.Path)
-		content, other := file.Content.String(), disguised.Content.String()
-		proven[file.Path] = !ok || !file.yaml || !sameShape(content, other) || d.sameYAML(content, other)
-	}
-	return proven
-}
-
 // render renders the files with other manifests. It also returns how many actions there were in what
 // was rendered again.
 func (g *rendering) render(manifests map[string]string) (files []renderedFile, actions []int) {
 	run := &execution{bounds: g.bounds, countsActions: true}
-	files = run.files(g.with(manifests))
+	files = run.files(g.with(g.facts.withManifests(manifests)))
 	return files, run.actions
 }
 
-// with returns the subject with other manifests.
-func (s *subject) with(manifests map[string]string) *subject {
+// with returns the subject with other data.
+func (s *subject) with(facts data) *subject {
 	other := *s
-	other.facts = s.facts.withManifests(manifests)
+	other.facts = facts
 	return &other
 }
 

@@ -77,7 +77,10 @@ func printings() []string {
 const nestedConfig = `{NESTED: "{{ .Manifests.x }}", QUOTED: "{{ .Manifests.x | quote }}"}`
 
 // press is a platform with a template for reconcilers, and a tenant with the workload cart-web.
-type press struct{ platform *model.Objects }
+type press struct {
+	platform *model.Objects
+	options  Options
+}
 
 func newPress(t testing.TB, template, contentType string) press {
 	t.Helper()
@@ -86,7 +89,7 @@ func newPress(t testing.TB, template, contentType string) press {
 		clusterType("edge", ""), everywhere(), registration("shop", "retail"), config("a", "", nestedConfig),
 	}, nil)
 	require.False(t, diags.HasErrors(), reported(diags))
-	return press{objects}
+	return press{platform: objects}
 }
 
 // print returns what the template makes of the tenant's workload, and the diagnostics of all stages.
@@ -98,7 +101,7 @@ func (p press) print(workload string) (string, diag.List) {
 	if diags.HasErrors() {
 		return "", diags
 	}
-	tree, more := renderFleet(fleet, Options{})
+	tree, more := renderFleet(fleet, p.options)
 	diags.Add(more)
 	for _, file := range tree.Files {
 		if strings.HasSuffix(file.Path, ReconcilerFile) {
@@ -163,7 +166,7 @@ func (o *oracle) requireUntainted(t *testing.T, x string) {
 	}
 }
 
-// readers are the parsers that GitOps tools use. Dates are strings to all of them.
+// readers are the parsers that GitOps tools use: Kubernetes, kustomize, and those of YAML 1.1.
 func readers() map[string]func(string) ([]any, error) {
 	return map[string]func(string) ([]any, error){
 		"YAML 1.1": func(text string) ([]any, error) {
@@ -172,16 +175,37 @@ func readers() map[string]func(string) ([]any, error) {
 		},
 		"YAML 1.2": func(text string) ([]any, error) {
 			decoder := yaml.NewDecoder(strings.NewReader(text))
+			return readAll(func() (document any, err error) { return document, decoder.Decode(&document) })
+		},
+		"PyYAML": func(text string) ([]any, error) {
+			decoder := yaml.NewDecoder(strings.NewReader(text))
 			return readAll(func() (any, error) {
 				var document yaml.Node
 				if err := decoder.Decode(&document); err != nil {
 					return nil, err
 				}
-				withoutDates(&document)
+				resolveAsPyYAML(&document)
 				var value any
 				return value, document.Decode(&value)
 			})
 		},
+	}
+}
+
+// pyYAML is what PyYAML's resolver.py has for what is no string.
+var pyYAML = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|` +
+	`[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|` +
+	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|` +
+	`[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+|<<|~|null|Null|NULL|=|[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]|` +
+	`[0-9][0-9][0-9][0-9]-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9][0-9]:[0-9][0-9](?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?)$`)
+
+// resolveAsPyYAML makes other texts of plain scalars that PyYAML takes for something else than a string.
+func resolveAsPyYAML(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && isPlainScalar(n) && n.ShortTag() == "!!str" && explicitTag(n) == "" && pyYAML.MatchString(n.Value) {
+		n.Value = "no string: " + n.Value
+	}
+	for _, child := range n.Content {
+		resolveAsPyYAML(child)
 	}
 }
 
@@ -195,15 +219,6 @@ func readAll(next func() (any, error)) (documents []any, err error) {
 		default:
 			documents = append(documents, normal(document))
 		}
-	}
-}
-
-func withoutDates(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
-		n.Tag = "!!str"
-	}
-	for _, child := range n.Content {
-		withoutDates(child)
 	}
 }
 
@@ -267,7 +282,8 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		{"a: {{ .Manifests.x }}\n", "./a/b-c_d", "a: ./a/b-c_d\n"},
 		{"a: {{ .Manifests.x }}\n", "two words", "a: two words\n"},
 		{"a: {{ .Manifests.x }}\n", "~user/é", "a: ~user/é\n"},
-		{"a: {{ .Manifests.x }}\n", "2024-01-01", "a: 2024-01-01\n"},
+		{"a: {{ .Manifests.x }}\n", "2024-01-01b", "a: 2024-01-01b\n"},
+		{"a: {{ .Manifests.x | quote }}\n", "2024-01-01", "a: \"2024-01-01\"\n"},
 		{"a: {{ .Manifests.x }}\n", "", "a: \n"},
 		{"a: \"{{ .Manifests.x }}\"\n", "0123", "a: \"0123\"\n"},
 		{"a: '{{ .Manifests.x }}'\n", `a "b" # c`, "a: 'a \"b\" # c'\n"},
@@ -284,6 +300,12 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		{"{{ if eq .Manifests.x \"1\" }}a: one\n---\n{{ end }}b: c\n", "1", "a: one\n---\nb: c\n"},
 		{"a: {{ if eq .Manifests.x \"on\" }}./on{{ else }}./off{{ end }}\n", "on", "a: ./on\n"},
 		{"a: {{ atoi .Manifests.x | add 1 }}\n", "8080", "a: 8081\n"},
+		{"a: {{ atoi .Manifests.x }}\n", "8080", "a: 8080\n"},
+		{"a: {{ if eq .Manifests.x \"web\" }}3{{ else }}auto{{ end }}\n", "web", "a: 3\n"},
+		{"a: {{ if eq .Manifests.x \"web\" }}3{{ else }}{{ .Manifests.x }}{{ end }}\n", "web", "a: 3\n"},
+		{"{{ if eq .Manifests.x \"true\" }}a: true\n{{ end }}b: c\n", "true", "a: true\nb: c\n"},
+		{"a: {{ .Manifests.x | replace \"latest\" \"0\" }}\n", "latest", "a: 0\n"},
+		{"a: 5\nb: {{ .Manifests.x }}/{{ .Manifests.x }}\nc: 2024-01-01\n", "5", "a: 5\nb: 5/5\nc: 2024-01-01\n"},
 	}
 	for _, test := range tests {
 		content, ok := newPress(t, test.template, "yaml").value(test.x)
@@ -302,8 +324,6 @@ func TestTaintMessages(t *testing.T) {
 		want           string
 	}{
 		{"structure", "a: {{ .Manifests.x }}\n", x("b: c"), `the value "b: c" of manifests.x`},
-		{"a number", "a: {{ .Manifests.x }}\n", x("0123"), `the value "0123" of manifests.x`},
-		{"a boolean", "a: {{ .Manifests.x }}\n", x("yes"), `the value "yes" of manifests.x`},
 		{"the one at fault", "a: {{ .Manifests.a | quote }}\nx: {{ .Manifests.x }}\n", ax("b: c", "d: e"), `the value "d: e" of manifests.x`},
 		{"both of them", "a: \"{{ .Manifests.a }}\"\nx: {{ .Manifests.x }}\n", ax(`"`, ": "), `the value "\"" of manifests.a`},
 		{"none alone", "a: {{ .Manifests.a }}{{ .Manifests.x }}b\n", ax("c:", " d"), `the value "c:" of manifests.a`},
@@ -371,7 +391,7 @@ func TestS3NamesAndLabels(t *testing.T) {
 	p := newPress(t, template, "yaml")
 	structure := func(name, label string) string {
 		key, value := fmt.Sprintf("%q", "example.com/"+label), fmt.Sprintf("%q", label)
-		content, diags := p.print(workload(name, "x: "+value+", "+key+`: "1"`, "name: web, manifests: {repo: r}"))
+		content, diags := p.print(workload(name, "x: "+value+", "+key+`: "one"`, "name: web, manifests: {repo: r}"))
 		if diags.HasErrors() {
 			return "refused"
 		}

@@ -185,7 +185,7 @@ func readObject(root *yaml.Node) (*namedObject, []flaw) {
 	if id.isNamespace() {
 		id.namespace = "" // it is in none, whatever is written
 	}
-	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata))
+	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata), stringFlaws(metadata))
 	if id.kind == "" || id.name == "" {
 		return nil, flaws
 	}
@@ -203,6 +203,37 @@ func textFlaws(metadata *yaml.Node) []flaw {
 	}
 	return flaws
 }
+
+// stringsOf calls each for the keys and values of labels and annotations, with what they are.
+func stringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
+	for _, field := range []string{"labels", "annotations"} {
+		n := lookup(metadata, field)
+		if n == nil || n.Kind != yaml.MappingNode {
+			continue
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			if value.Kind == yaml.ScalarNode { // else it is a merge, or no map of strings
+				each("the key "+key.Value+" of metadata."+field, key)
+				each("metadata."+field+"."+key.Value+" "+value.Value, value)
+			}
+		}
+	}
+}
+
+// stringFlaws reports labels and annotations that some reader would not take for strings.
+func stringFlaws(metadata *yaml.Node) []flaw {
+	var flaws []flaw
+	stringsOf(metadata, func(what string, n *yaml.Node) {
+		if n.Value != "" && !isText(n) {
+			flaws = append(flaws, flaw{ruleOutputString, what + " is not a string to YAML: put it in quotes", n.Line, true})
+		}
+	})
+	return flaws
+}
+
+// ruleOutputString is the rule for what Kubernetes wants as a string.
+const ruleOutputString = "invalid-output-string"
 
 func checkIdentity(id objectID, line int) []flaw {
 	var flaws []flaw

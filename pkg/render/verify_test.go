@@ -67,7 +67,23 @@ func TestVerify(t *testing.T) {
 			[]string{"invalid-output-name 4 lasting: metadata.name 0123 is not a string to YAML: put it in quotes", "invalid-output-name 5 lasting: metadata.namespace 1e3 is not a string to YAML: put it in quotes"},
 		},
 		{"names in quotes", "apiVersion: v1\nkind: Secret\nmetadata: {name: \"0123\", namespace: 'on'}\n", nil},
-		{"a name that is a date", "apiVersion: v1\nkind: Secret\nmetadata: {name: 2024-01-01}\n", nil},
+		{
+			"a name that is a date", "apiVersion: v1\nkind: Secret\nmetadata: {name: 2024-01-01}\n",
+			[]string{"invalid-output-name 3 lasting: metadata.name 2024-01-01 is not a string to YAML: put it in quotes"},
+		},
+		{
+			"labels and annotations that are no strings", "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  labels: {a: true, 5: b}\n  annotations:\n    c: 1:30\n    d: 2024-01-01\n",
+			[]string{
+				"invalid-output-string 5 lasting: metadata.labels.a true is not a string to YAML: put it in quotes",
+				"invalid-output-string 5 lasting: the key 5 of metadata.labels is not a string to YAML: put it in quotes",
+				"invalid-output-string 7 lasting: metadata.annotations.c 1:30 is not a string to YAML: put it in quotes",
+				"invalid-output-string 8 lasting: metadata.annotations.d 2024-01-01 is not a string to YAML: put it in quotes",
+			},
+		},
+		{
+			"labels that are strings",
+			"apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  labels: &l {a: \"true\", \"5\": b, c: }\n  annotations: {<<: *l, d: {e: 5}}\nspec: {a: true}\n", nil,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

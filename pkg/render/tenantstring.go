@@ -1,0 +1,311 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// A string of a tenant must be a string in the output, too: 0123 without quotes is a number, and 2024 with
+// -01-01 after it a date. So for plain scalars that some reader takes for something else it is found out
+// whether they depend on a tenant's strings, by rendering the files once more with others in their place.
+
+// tenantString is a string of an application repository that templates see.
+type tenantString struct {
+	// what tells people which it is, and quotes it.
+	what  string
+	text  string
+	at    diag.Place
+	field stringField
+	// key is that of a label or an entry of the manifests.
+	key string
+}
+
+type stringField int
+
+const (
+	manifestValue stringField = iota
+	manifestKey
+	labelValue
+	labelKey
+	workloadName
+	targetName
+)
+
+// tenantStrings returns all of a target. What kalypso sets, such as its workspace, is not the tenant's.
+func tenantStrings(target *model.DeploymentTarget) []tenantString {
+	var all []tenantString
+	for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
+		value := target.Manifests[key]
+		all = append(all,
+			tenantString{fmt.Sprintf("the value %q of manifests.%s", value.Value, key), value.Value, value.At, manifestValue, key},
+			tenantString{fmt.Sprintf("the key %q of manifests", key), key, value.At, manifestKey, key})
+	}
+	for _, key := range slices.Sorted(maps.Keys(target.Labels)) {
+		if value := target.Labels[key]; key != model.WorkloadLabel && key != model.WorkspaceLabel {
+			all = append(all,
+				tenantString{fmt.Sprintf("the value %q of label %q", value.Value, key), value.Value, value.At, labelValue, key},
+				tenantString{fmt.Sprintf("the label key %q", key), key, value.At, labelKey, key})
+		}
+	}
+	name := strings.TrimPrefix(target.Name.Value, target.Workload+"-")
+	all = append(all,
+		tenantString{fmt.Sprintf("the workload name %q", target.Workload), target.Workload, target.Labels[model.WorkloadLabel].At, workloadName, ""},
+		tenantString{fmt.Sprintf("the deployment target name %q", name), name, target.Name.At, targetName, ""})
+	return slices.DeleteFunc(all, func(s tenantString) bool { return s.text == "" })
+}
+
+// replaced returns the data with others in the place of some strings. A key that is replaced must come
+// where the key was in order.
+func (d data) replaced(some []tenantString, by func(tenantString) string) data {
+	manifests, labels := maps.Clone(d.Manifests), maps.Clone(d.Labels)
+	workload, target := d.Workload, strings.TrimPrefix(d.DeploymentTargetName, d.Workload+"-")
+	rename := func(texts map[string]string, key, other string) {
+		text := texts[key]
+		delete(texts, key)
+		texts[other] = text
+	}
+	for _, s := range some { // a value comes before its key
+		switch other := by(s); s.field {
+		case manifestValue:
+			manifests[s.key] = other
+		case manifestKey:
+			rename(manifests, s.key, other)
+		case labelValue:
+			labels[s.key] = other
+		case labelKey:
+			rename(labels, s.key, other)
+		case workloadName:
+			workload = other
+		case targetName:
+			target = other
+		}
+	}
+	if _, ok := labels[model.WorkloadLabel]; ok {
+		labels[model.WorkloadLabel] = workload
+	}
+	d.Namespace = strings.TrimSuffix(d.Namespace, d.DeploymentTargetName)
+	d.Workload, d.DeploymentTargetName, d.Labels = workload, model.FullName(workload, target), labels
+	d.Namespace += d.DeploymentTargetName
+	return d.withManifests(manifests)
+}
+
+// typeProof finds the strings of a tenant that come out as something else in a file.
+type typeProof struct {
+	*rendering
+	file  renderedFile
+	roots []*yaml.Node
+	all   []tenantString
+	// found are the scalars at fault, each with the position of the first string that it is made of.
+	found map[*yaml.Node]int
+	// renderings is how many there were.
+	renderings int
+}
+
+// maxRenderings is after how many renderings a file is refused as unproven: its templates do not just print
+// dozens of strings, but ask what they are.
+const maxRenderings = 128
+
+// mistyped reports the strings that come out as something else in a file.
+func (g *rendering) mistyped(file renderedFile, all []tenantString) []fileProblem {
+	roots, failure := allDocuments(file.Content.String())
+	if failure != nil || len(all) == 0 || !file.hasOthers(roots) {
+		return nil // or reported already
+	}
+	p := &typeProof{rendering: g, file: file, roots: roots, all: all, found: map[*yaml.Node]int{}}
+	p.prove(0, len(all))
+	var problems []fileProblem
+	known := map[int]bool{}
+	for _, n := range slices.SortedFunc(maps.Keys(p.found), func(a, b *yaml.Node) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) }) {
+		if i := p.found[n]; !known[i] {
+			known[i] = true
+			problems = append(problems, p.problem(all[i], n))
+		}
+	}
+	return problems
+}
+
+func (p *typeProof) problem(s tenantString, n *yaml.Node) fileProblem {
+	f := fileProblem{
+		path: p.file.Path,
+		flaw: flaw{rule: "tenant-value", line: n.Line, lasting: true, message: fmt.Sprintf(
+			"%s comes out as %s, which is not a string to every YAML reader", s.what, n.Value)},
+		at:      s.at,
+		related: &diag.Related{At: p.file.template, Message: "it is printed by this template"},
+		hint:    "print it with {{ … | quote }} in the template, or use another value",
+	}
+	if p.file.written {
+		f.hint = "use another value"
+	}
+	return f
+}
+
+// hasOthers reports whether there is a plain scalar that some reader does not take for a string.
+func (f *renderedFile) hasOthers(nodes []*yaml.Node) bool {
+	return slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return f.isOther(n) || f.hasOthers(n.Content) })
+}
+
+// isOther reports whether a scalar is a plain one that some reader does not take for a string. What a
+// library wrote as something else is meant.
+func (f *renderedFile) isOther(n *yaml.Node) bool {
+	if n.Kind != yaml.ScalarNode || n.Value == "" || isText(n) {
+		return false
+	}
+	tag := n.ShortTag()
+	return !f.written || tag == "!!str" || tag == "!!merge"
+}
+
+// prove looks for strings at fault from start to end. If anything depends on them, each is looked at by
+// itself.
+func (p *typeProof) prove(start, end int) {
+	if p.renderings >= maxRenderings {
+		if len(p.found) == 0 {
+			p.found[first(p.file, p.roots)] = start
+		}
+		return
+	}
+	again, ok := p.render(start, end, placeholder)
+	switch {
+	case ok && !p.compare(again, func(n, m *yaml.Node) bool { return end-start == 1 && p.isExplained(start, n, m) }):
+	case end-start == 1:
+		p.proveAlone(start)
+	default:
+		middle := start + (end-start)/2
+		p.prove(start, middle)
+		p.prove(middle, end)
+	}
+}
+
+// placeholder is no string that a template knows. A key with a placeholder comes where the key does in order.
+func placeholder(s tenantString) string {
+	const text = "kalypso0placeholder0z"
+	if s.field == manifestKey || s.field == labelKey {
+		return s.key + "+" + text
+	}
+	return text
+}
+
+// isExplained reports whether a scalar that a placeholder changes needs no other proof: it is the string, or
+// a number or boolean that a function makes of any.
+func (p *typeProof) isExplained(i int, n, m *yaml.Node) bool {
+	if s := p.all[i]; strings.ReplaceAll(m.Value, placeholder(s), s.text) == n.Value {
+		p.blame(n, i)
+		return true
+	}
+	return m.Value != "" && !isText(m)
+}
+
+// blame notes a string that a scalar is made of.
+func (p *typeProof) blame(n *yaml.Node, i int) {
+	if _, ok := p.found[n]; !ok {
+		p.found[n] = i
+	}
+}
+
+// proveAlone looks at one string of which a template does more than print it, by trying two others of the
+// same kind. A scalar is made of the string if it is made of these letter by letter, or is another text each
+// time; but not if these are printed where the string is not.
+func (p *typeProof) proveAlone(i int) {
+	s := p.all[i]
+	one, okOne := p.render(i, i+1, func(s tenantString) string { return mirrored(s.text) })
+	two, okTwo := p.render(i, i+1, func(s tenantString) string { return rotated(s.text) })
+	if !okOne || !okTwo {
+		return // the template asks for just this string
+	}
+	second := map[*yaml.Node]*yaml.Node{}
+	p.compare(two, func(n, m *yaml.Node) bool { second[n] = m; return true })
+	p.compare(one, func(n, m *yaml.Node) bool {
+		other := second[n]
+		isMade := other != nil && isText(m) && isText(other) && m.Value != other.Value &&
+			!strings.Contains(m.Value, mirrored(s.text)) && !strings.Contains(other.Value, rotated(s.text))
+		if isMade || mirrored(n.Value) == m.Value || slices.Contains(model.Decoded(s.text), n.Value) {
+			p.blame(n, i)
+		}
+		return true
+	})
+}
+
+// render returns the documents of the file with others in the place of some strings; ok is false if there
+// are none.
+func (p *typeProof) render(start, end int, by func(tenantString) string) (roots []*yaml.Node, ok bool) {
+	p.renderings++
+	files := (&execution{bounds: p.bounds}).files(p.with(p.facts.replaced(p.all[start:end], by)))
+	file, ok := find(files, p.file.Path)
+	if !ok {
+		return nil, false
+	}
+	roots, failure := allDocuments(file.Content.String())
+	return roots, failure == nil
+}
+
+// compare calls explain for the scalars that some reader does not take for strings and that are others in the
+// file as it was rendered again. It reports whether there is more that differs.
+func (p *typeProof) compare(again []*yaml.Node, explain func(n, m *yaml.Node) bool) (unsure bool) {
+	var walk func(a, b []*yaml.Node)
+	walk = func(a, b []*yaml.Node) {
+		if len(a) != len(b) {
+			unsure = true
+			return
+		}
+		for i, n := range a {
+			switch m := b[i]; {
+			case n.Kind != m.Kind:
+				unsure = true
+			case p.file.isOther(n) && n.Value != m.Value:
+				unsure = !explain(n, m) || unsure
+			default:
+				walk(n.Content, m.Content)
+			}
+		}
+	}
+	walk(p.roots, again)
+	return unsure
+}
+
+// first returns the first scalar that some reader does not take for a string.
+func first(f renderedFile, nodes []*yaml.Node) *yaml.Node {
+	for _, n := range nodes {
+		if f.isOther(n) {
+			return n
+		}
+		if found := first(f, n.Content); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// mirrored replaces each letter and digit by another of its kind, and gives back the text if it is applied
+// twice.
+func mirrored(text string) string {
+	return strings.Map(func(r rune) rune { return swapped(r, func(r, first, last rune) rune { return first + last - r }) }, text)
+}
+
+// rotated does so in another way.
+func rotated(text string) string {
+	return strings.Map(func(r rune) rune {
+		return swapped(r, func(r, first, last rune) rune {
+			if r == last {
+				return first
+			}
+			return r + 1
+		})
+	}, text)
+}
+
+// swapped applies swap to a letter or digit; hexadecimal digits stay such.
+func swapped(r rune, swap func(r, first, last rune) rune) rune {
+	for _, class := range [][2]rune{{'0', '9'}, {'a', 'f'}, {'g', 'z'}, {'A', 'F'}, {'G', 'Z'}} {
+		if class[0] <= r && r <= class[1] {
+			return swap(r, class[0], class[1])
+		}
+	}
+	return r
+}
