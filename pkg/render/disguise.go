@@ -106,6 +106,23 @@ func (d *disguise) reveal(e disguisedEntry) (map[string]string, *disguise) {
 	return revealed, hidden
 }
 
+// probes returns the manifests with placeholders that break double quotes unless a function escapes them.
+func (d *disguise) probes() map[string]string {
+	const mark = `"\` // and what follows is no escape
+	manifests := maps.Clone(d.manifests)
+	probe := func(text string) string {
+		if _, ok := d.originals[text]; ok {
+			return mark + text + mark
+		}
+		return text
+	}
+	for _, e := range d.entries {
+		delete(manifests, e.disguisedKey)
+		manifests[probe(e.disguisedKey)] = probe(e.disguisedText)
+	}
+	return manifests
+}
+
 func (d *disguise) placeholder(original string) string {
 	placeholder := fmt.Sprintf("kalypso0placeholder%dz", len(d.originals))
 	d.originals[placeholder] = original

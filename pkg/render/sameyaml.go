@@ -14,8 +14,9 @@ func (d *disguise) sameShell(rendered, disguised string) bool {
 }
 
 // sameYAML reports whether rendered YAML differs from the one with placeholders in nothing but the
-// values that these stand for.
-func (d *disguise) sameYAML(rendered, disguised string) bool {
+// values that these stand for. probed returns the YAML with placeholders that only stay one value where a
+// function escapes them.
+func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bool {
 	if rendered == disguised {
 		return true
 	}
@@ -24,13 +25,27 @@ func (d *disguise) sameYAML(rendered, disguised string) bool {
 	if errA != nil || errB != nil {
 		return false
 	}
-	restore := d.restorer(anyText)
-	return slices.EqualFunc(a, b, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
+	c := &comparison{restore: d.restorer(anyText), rendered: strings.Split(rendered, "\n"), expected: strings.Split(disguised, "\n")}
+	if slices.EqualFunc(a, b, c.sameNode) {
+		return true
+	}
+	p, errP := allDocuments(probed())
+	c.escaped = map[*yaml.Node]bool{}
+	return errP == nil && slices.EqualFunc(b, p, c.findEscaped) && slices.EqualFunc(a, b, c.sameNode)
+}
+
+// comparison is that of two texts of YAML.
+type comparison struct {
+	restore *strings.Replacer
+	// rendered and expected are their lines.
+	rendered, expected []string
+	// escaped are the expected scalars in double quotes that are such whatever is printed.
+	escaped map[*yaml.Node]bool
 }
 
 // sameNode compares structure and values. A value that a function made of the placeholder, so that
 // it cannot be found again, may differ as long as it is still one value.
-func sameNode(rendered, expected *yaml.Node, restore *strings.Replacer) bool {
+func (c *comparison) sameNode(rendered, expected *yaml.Node) bool {
 	if rendered.Kind != expected.Kind || rendered.Anchor != expected.Anchor {
 		return false
 	}
@@ -38,22 +53,63 @@ func sameNode(rendered, expected *yaml.Node, restore *strings.Replacer) bool {
 	case yaml.AliasNode:
 		return rendered.Value == expected.Value
 	case yaml.ScalarNode:
-		return sameScalar(rendered, expected, restore)
+		return c.sameScalar(rendered, expected)
 	}
-	return slices.EqualFunc(rendered.Content, expected.Content, func(a, b *yaml.Node) bool { return sameNode(a, b, restore) })
+	return slices.EqualFunc(rendered.Content, expected.Content, c.sameNode)
 }
 
-func sameScalar(rendered, expected *yaml.Node, restore *strings.Replacer) bool {
-	switch restored := restore.Replace(expected.Value); {
+func (c *comparison) sameScalar(rendered, expected *yaml.Node) bool {
+	switch restored := c.restore.Replace(expected.Value); {
 	case explicitTag(rendered) != explicitTag(expected):
 		return false
 	case restored != expected.Value:
-		return rendered.Value == restored && isText(rendered)
+		return rendered.Value == restored && isText(rendered) ||
+			rendered.Style&yaml.DoubleQuotedStyle != 0 && c.escaped[expected] || c.sameBlock(rendered, expected)
 	case rendered.Value == expected.Value:
 		return true
 	default:
 		return isText(rendered) || !isText(expected) && rendered.ShortTag() == expected.ShortTag()
 	}
+}
+
+// findEscaped notes the scalars in double quotes that are there in a text with other placeholders, too. It
+// reports whether the two have the same structure.
+func (c *comparison) findEscaped(expected, probed *yaml.Node) bool {
+	c.escaped[expected] = expected.Style&probed.Style&yaml.DoubleQuotedStyle != 0
+	return expected.Kind == probed.Kind && slices.EqualFunc(expected.Content, probed.Content, c.findEscaped)
+}
+
+// sameBlock reports whether two scalars are literal blocks, and nothing but the lines that were printed: what
+// is printed there is not read, as long as it does not change by how much the block is indented.
+func (c *comparison) sameBlock(rendered, expected *yaml.Node) bool {
+	if rendered.Style&expected.Style&yaml.LiteralStyle == 0 {
+		return false
+	}
+	by, ok := blockIndent(c.rendered, rendered)
+	as, okExpected := blockIndent(c.expected, expected)
+	return ok && okExpected && by == as
+}
+
+// blockIndent returns by how much a literal block is indented; ok is false if its value is not just its
+// lines.
+func blockIndent(lines []string, block *yaml.Node) (indent int, ok bool) {
+	value := strings.Split(strings.TrimRight(block.Value, "\n"), "\n")
+	if len(lines) < block.Line+len(value) {
+		return 0, false
+	}
+	indent = -1
+	for i, text := range value {
+		line := lines[block.Line+i]
+		by := len(line) - len(text)
+		switch {
+		case text == "" && strings.Trim(line, " ") == "":
+		case by < 0 || line != strings.Repeat(" ", by)+text || indent >= 0 && by != indent:
+			return 0, false
+		default:
+			indent = by
+		}
+	}
+	return indent, indent > 0
 }
 
 // isText reports whether every reader takes a scalar for a string.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -88,10 +89,17 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 	if len(files) != len(g.files) || !slices.Equal(actions, want) {
 		return proven // a file more or less, or a function that made a template of a string
 	}
+	probes := sync.OnceValue(func() []renderedFile {
+		files, _ := g.render(d.probes())
+		return files
+	})
 	for _, file := range g.files {
 		disguised, _ := find(files, file.Path)
 		if file.yaml {
-			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String())
+			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String(), func() string {
+				probe, _ := find(probes(), file.Path)
+				return probe.Content.String()
+			})
 		} else {
 			proven[file.Path] = d.sameShell(file.Content.String(), disguised.Content.String())
 		}

@@ -69,7 +69,6 @@ func printings() []string {
 		"a: {{ .Manifests.x | default \"main\" }}\nb: c\n",
 		"a: {{ if .Manifests.x }}" + x + "{{ else }}none{{ end }}\nb: c\n",
 		"a: {{ printf \"%s-%s\" .Environment .Manifests.x }}\n",
-		"a: {{ .Manifests.x | trim | quote }}\n",
 		"a: {{ list .Manifests.x \"b\" | join \",\" }}\n",
 	}
 }
@@ -295,6 +294,19 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		{"a: {{ .Manifests.x | sha256sum | trunc 8 | quote }}\n", "a: b", "a: \"75cd1899\"\n"},
 		{"a: {{ len .Manifests.x }}\n", "a: b", "a: 4\n"},
 		{"a: {{ default \"main\" .Manifests.nothing }}\nb: {{ .Manifests.x | quote }}\n", "a: b", "a: main\nb: \"a: b\"\n"},
+		// The value stays within one string, whatever functions made of it.
+		{"a: {{ .Manifests.x | replace \".\" \"-\" | quote }}\n", "1.0", "a: \"1-0\"\n"},
+		{"a: {{ .Manifests.x | replace \" \" \"-\" | quote }}\n", "1 0", "a: \"1-0\"\n"},
+		{"a: {{ .Manifests.x | trim | quote }}\n", " a: b ", "a: \"a: b\"\n"},
+		{"a: |\n{{ toYaml .Manifests | indent 2 }}\nb: c\n", "5", "a: |\n  x: \"5\"\nb: c\n"},
+		{"a: |\n{{ toYaml .Manifests | indent 2 }}\nb: c\n", "true", "a: |\n  x: \"true\"\nb: c\n"},
+		{"a: |\n{{ toYaml .Manifests | indent 2 }}\nb: c\n", "a: b", "a: |\n  x: 'a: b'\nb: c\n"},
+		{"a: |-\n  first\n\n{{ toYaml .Manifests | indent 2 }}", "# a", "a: |-\n  first\n\n  x: '# a'"},
+		{"a: {{ toYaml .Manifests | quote }}\n", "a: b", "a: \"x: 'a: b'\"\n"},
+		{"a: {{ toYaml .Manifests | quote }}\n", "5", "a: \"x: \\\"5\\\"\"\n"},
+		{"a: {{ toJson .Manifests | quote }}\n", `a\b "c"`, `a: "{\"x\":\"a\\\\b \\\"c\\\"\"}"` + "\n"},
+		{"a: |\n  {{ .Manifests.x | quote }}\n", `a "b" \ c`, "a: |\n  \"a \\\"b\\\" \\\\ c\"\n"},
+		{"a: |\n  {{ toJson .Manifests }}\n", `a "b" \ c`, "a: |\n  {\"x\":\"a \\\"b\\\" \\\\ c\"}\n"},
 		// The template asks for the value.
 		{"a: {{ eq .Manifests.x \"true\" }}\n", "true", "a: true\n"},
 		{"{{ if eq .Manifests.x \"1\" }}a: one\n---\n{{ end }}b: c\n", "1", "a: one\n---\nb: c\n"},
@@ -311,6 +323,26 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		content, ok := newPress(t, test.template, "yaml").value(test.x)
 		assert.True(t, ok, "%s with %q", test.template, test.x)
 		assert.Equal(t, test.want, content)
+	}
+}
+
+// What is no text as a template printed it does not stay what it is in a block or in quotes.
+func TestTaintRefusesOtherTexts(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ template, x string }{
+		{"a: \"{{ .Manifests.x }}\"\n", `a\nb`},
+		{"a: \"{{ .Manifests.x | trim }}\"\n", `a\nb`},
+		{"a: \"{{ .Manifests.x | trim }}\"\n", `a\u0041`},
+		{"a: '{{ .Manifests.x }}'\n", `a''b`},
+		{"a: |\n  {{ .Manifests.x }}\n", "  a"},
+		{"a: |\n  {{ .Manifests.x }}\nb: c\n", " a "},
+		{"a: |\n  {{ .Manifests.x | b64dec }}\n", "YQpiOiBj"}, // a, line break, b: c
+		{"a: >\n  {{ .Manifests.x | quote }}\n", `a "b"`},
+		{"a: {{ .Manifests.x | replace \" \" \"-\" }}\n", "1 0"},
+	}
+	for _, test := range tests {
+		content, ok := newPress(t, test.template, "yaml").value(test.x)
+		assert.False(t, ok, "%s with %q: %s", test.template, test.x, content)
 	}
 }
 
