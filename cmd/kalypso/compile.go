@@ -48,6 +48,8 @@ func (c *compiler) render(ctx context.Context, out *compiled, folder fs.FS) {
 	tree, diags := render.Render(out.fleet, assignments, render.Options{
 		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
 		Stop:      func() bool { return ctx.Err() != nil },
+		// What one registration makes of many cluster types must fit into memory.
+		OutputBytes: c.loader.TenantLimits().OutputBytes,
 	})
 	if ctx.Err() != nil {
 		return // what half of an environment looks like says nothing about it

@@ -96,6 +96,8 @@ func limits(l *tenantLimits) map[string]func(int) {
 		"nesting":            func(n int) { l.Nesting = n },
 		"targets":            func(n int) { l.Targets = n },
 		"values":             func(n int) { l.Nodes = n },
+		"value-bytes":        func(n int) { l.ValueBytes = n },
+		"output-bytes":       func(n int) { l.OutputBytes = int64(n) },
 	}
 }
 

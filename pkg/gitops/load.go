@@ -56,6 +56,9 @@ func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
 // BaseBranch is the branch that holds the Environments, once they are read.
 func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
 
+// TenantLimits are the limits for application repositories.
+func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
+
 // At returns a Loader of the same control plane that reads another state instead of the tip of a branch: another branch, a
 // commit, or WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The
 // Environments must have been read.

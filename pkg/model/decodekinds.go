@@ -128,7 +128,7 @@ func (p *parser) workload() func(*Objects) {
 		Registration: p.registration,
 	}
 	if p.source.Ref.Role == Tenant {
-		checkTenant(w, p.diags)
+		checkTenant(w, p.limits, p.diags)
 	} else {
 		checkDNSLabel("workload name", w.Name, p.diags)
 		checkLabels(diag.Warning, w.Labels, p.diags)

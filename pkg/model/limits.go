@@ -12,6 +12,8 @@ type Limits struct {
 	Schemas     int   // JSON Schemas of the workloads in one source
 	Aliases     bool  // whether YAML aliases are allowed at all
 	Nodes       int   // YAML nodes of one document after its aliases are expanded
+	ValueBytes  int   // a key or value of the manifests of an application
+	OutputBytes int64 // all that is rendered of one registration in an environment
 }
 
 const mib = 1 << 20
@@ -21,6 +23,7 @@ func TenantLimits() Limits {
 	return Limits{
 		FileBytes: mib, SourceBytes: 16 * mib, Files: 1000, Documents: 1000,
 		Nesting: 64, Targets: 1000, Schemas: 1000, Nodes: 200_000,
+		ValueBytes: 4 << 10, OutputBytes: 256 * mib,
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // checkTenant reports what a workload of an application repository may not do: every string in it
 // is data, never a template, a path outside, or somebody else's name.
-func checkTenant(w *Workload, diags *diag.List) {
+func checkTenant(w *Workload, limits Limits, diags *diag.List) {
 	checkDNSLabel("workload name", w.Name, diags)
 	checkTenantLabels(w, w.Labels, diags)
 	for i := range w.DeploymentTargets {
@@ -29,14 +29,26 @@ func checkTenant(w *Workload, diags *diag.List) {
 				return
 			}
 			value := target.Manifests[key]
-			checkInert("a key of manifests", Text{key, value.At}, diags)
-			checkInert("manifests."+key, value, diags)
+			if checkLength("a key of manifests", Text{key, value.At}, limits, diags) {
+				checkInert("a key of manifests", Text{key, value.At}, diags)
+				checkLength("manifests."+key, value, limits, diags)
+				checkInert("manifests."+key, value, diags)
+			}
 		}
 		if p, ok := target.Manifests["path"]; ok && escapes(p.Value) {
 			diags.Error("tenant-path", p.At, fmt.Sprintf("manifests.path %q points outside its repository", p.Value),
 				diag.Hint("remove the .. segments"))
 		}
 	}
+}
+
+// checkLength refuses a string that is longer than those of tenants may be.
+func checkLength(what string, text Text, limits Limits, diags *diag.List) bool {
+	if limits.ValueBytes == 0 || len(text.Value) <= limits.ValueBytes {
+		return true
+	}
+	diags.Error("value-too-large", text.At, fmt.Sprintf("%s is %d bytes long, %d at most are allowed", what, len(text.Value), limits.ValueBytes))
+	return false
 }
 
 // checkTenantLabels refuses labels that Kubernetes would not accept, and those that would make the

@@ -16,6 +16,9 @@ func (r *renderer) collect(assignments []schedule.Assignment, outputs []output, 
 			c.add(diag.Error, f, assignments[i].Target)
 		}
 		for _, f := range outputs[i].problems {
+			if f.lasting && r.usage.exceeded(assignments[i].Target) {
+				continue // its content is gone, so nobody knows whether it is published
+			}
 			c.add(c.severity(f, outputs[i].files), f, assignments[i].Target)
 		}
 	}

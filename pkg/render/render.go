@@ -23,6 +23,8 @@ type Options struct {
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds Bounds
+	// OutputBytes limits all files of a registration together; 0 means no limit.
+	OutputBytes int64
 	// whole renders every file in the usual way, for tests.
 	whole bool
 }
@@ -44,6 +46,7 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 				r.batch(part, assignments, outputs, places)
 				if g.open.Add(-1) == 0 {
 					g.diags = r.collisions(g.positions, outputs)
+					r.usage.drop(g.positions, assignments, outputs)
 					r.forget(g.clusterType)
 					if done.Add(1)%expiry == 0 {
 						r.configurator.expire()
@@ -56,6 +59,7 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 	}
 	_ = work.Wait() // no function returns an error
 	r.collect(assignments, outputs, &diags)
+	diags.Add(r.usage.tooLarge(assignments))
 	for _, g := range groups {
 		diags.Add(g.diags)
 	}
@@ -130,6 +134,7 @@ type renderer struct {
 	clusterTypes map[*model.ClusterType]*clusterTemplates
 	targets      map[*model.DeploymentTarget]*targetData
 	composers    sync.Pool
+	usage        usage
 }
 
 func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*renderer, diag.List) {
@@ -150,6 +155,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	for _, target := range fleet.Targets {
 		r.targets[target] = newTargetData(target)
 	}
+	r.usage = newUsage(fleet, options.OutputBytes)
 	return r, diags
 }
 
@@ -206,6 +212,7 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 	slices.SortFunc(files, func(a, b renderedFile) int { return byPath(a.File, b.File) })
 	out.files = space
 	for _, file := range files {
+		r.usage.count(a.Target, file.Content)
 		out.files = append(out.files, file.File)
 		if file.yaml && !file.verified {
 			var flaws []flaw

@@ -8,6 +8,8 @@ type Text struct {
 	holes []string
 	// fragments are those of all runs; a nil stands between two runs.
 	fragments []*fragment
+	// size is how many bytes it has.
+	size int
 }
 
 // frame is what is the same in all texts of a shape: what stands around the holes.
@@ -35,7 +37,7 @@ func NewText(text string) Text {
 	if text == "" {
 		return Text{}
 	}
-	return Text{holes: []string{text}}
+	return Text{holes: []string{text}, size: len(text)}
 }
 
 // Append appends the text to b.
@@ -117,7 +119,7 @@ func (f *frame) fill(r *rope) Text {
 	if r.size == 0 {
 		return Text{}
 	}
-	t := Text{frame: f}
+	t := Text{frame: f, size: r.size}
 	fragments := 0
 	for i := range r.pieces {
 		if r.pieces[i].kind == entryPiece {

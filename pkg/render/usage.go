@@ -1,0 +1,71 @@
+package render
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// usage counts the bytes of output of each registration. All of them are counted, so that the same input
+// gives the same answer, but the files of one that exceeds the limit are not kept.
+type usage struct {
+	limit int64
+	bytes map[*model.WorkloadRegistration]*atomic.Int64
+}
+
+func newUsage(fleet *model.Fleet, limit int64) usage {
+	u := usage{limit, map[*model.WorkloadRegistration]*atomic.Int64{}}
+	for _, target := range fleet.Targets {
+		if limit > 0 && target.Registration != nil {
+			u.bytes[target.Registration] = &atomic.Int64{}
+		}
+	}
+	return u
+}
+
+func (u usage) count(target *model.DeploymentTarget, text Text) {
+	if bytes := u.bytes[target.Registration]; bytes != nil {
+		bytes.Add(int64(text.size))
+	}
+}
+
+// exceeded reports whether the registration of a target has more output than it may.
+func (u usage) exceeded(target *model.DeploymentTarget) bool {
+	bytes := u.bytes[target.Registration]
+	return bytes != nil && bytes.Load() > u.limit
+}
+
+// drop forgets what is in the files of registrations that exceed the limit.
+func (u usage) drop(positions []int, assignments []schedule.Assignment, outputs []output) {
+	for _, i := range positions {
+		if u.exceeded(assignments[i].Target) {
+			for j := range outputs[i].files {
+				outputs[i].files[j].Content = Text{}
+			}
+		}
+	}
+}
+
+// tooLarge reports the registrations that exceed the limit.
+func (u usage) tooLarge(assignments []schedule.Assignment) diag.List {
+	var diags diag.List
+	known := map[*model.WorkloadRegistration]bool{}
+	for i := range assignments {
+		r := assignments[i].Target.Registration
+		if !u.exceeded(assignments[i].Target) || known[r] {
+			continue
+		}
+		known[r] = true
+		at := r.Workload.Repo.At
+		if at.IsZero() {
+			at = r.At
+		}
+		diags.Error("output-too-large", at, fmt.Sprintf("the output of registration %q has %d bytes, %d at most are allowed",
+			r.Name.Value, u.bytes[r].Load(), u.limit),
+			diag.Hint("give it fewer targets or cluster types, or raise the limit: --tenant-limit output-bytes=NUMBER"))
+	}
+	return diags
+}
