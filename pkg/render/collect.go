@@ -15,10 +15,10 @@ func (r *renderer) collect(assignments []schedule.Assignment, outputs []output, 
 		for _, f := range outputs[i].violations {
 			c.add(diag.Error, f, assignments[i].Target)
 		}
+		if r.usage.exceeded(assignments[i].Target) {
+			continue
+		}
 		for _, f := range outputs[i].problems {
-			if f.lasting && r.usage.exceeded(assignments[i].Target) {
-				continue // its content is gone, so nobody knows whether it is published
-			}
 			c.add(c.severity(f, outputs[i].files), f, assignments[i].Target)
 		}
 	}

@@ -46,7 +46,6 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 				r.batch(part, assignments, outputs, places)
 				if g.open.Add(-1) == 0 {
 					g.diags = r.collisions(g.positions, outputs)
-					r.usage.drop(g.positions, assignments, outputs)
 					r.forget(g.clusterType)
 					if done.Add(1)%expiry == 0 {
 						r.configurator.expire()
@@ -59,9 +58,12 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 	}
 	_ = work.Wait() // no function returns an error
 	r.collect(assignments, outputs, &diags)
-	diags.Add(r.usage.tooLarge(assignments))
+	tooLarge := r.usage.tooLarge(assignments)
+	diags.Add(tooLarge)
 	for _, g := range groups {
-		diags.Add(g.diags)
+		if len(tooLarge) == 0 {
+			diags.Add(g.diags)
+		}
 	}
 	if !fleet.Incomplete {
 		diags.Add(r.configurator.NoticeUnused())
@@ -193,8 +195,8 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 	templates := r.clusterTypes[a.ClusterType]
 	values := r.configurator.Configure(a.ClusterType, a.Target)
 	out.violations = r.schemas.check(a, values)
-	if a.Target.Broken || a.ClusterType.Broken || templates.unusable() {
-		return out // reported already
+	if a.Target.Broken || a.ClusterType.Broken || templates.unusable() || r.usage.exceeded(a.Target) {
+		return out // reported already, or in the end
 	}
 	target := r.targets[a.Target]
 	composer.ofTarget, composer.ofClusterType = &target.memo, &templates.memo

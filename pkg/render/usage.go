@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// usage counts the bytes of output of each registration. All of them are counted, so that the same input
-// gives the same answer, but the files of one that exceeds the limit are not kept.
+// usage counts the bytes of output of each registration. One that exceeds the limit is rendered no further.
+// How far it got is a matter of chance, so nothing is reported that depends on what was rendered of it.
 type usage struct {
 	limit int64
 	bytes map[*model.WorkloadRegistration]*atomic.Int64
@@ -38,17 +38,6 @@ func (u usage) exceeded(target *model.DeploymentTarget) bool {
 	return bytes != nil && bytes.Load() > u.limit
 }
 
-// drop forgets what is in the files of registrations that exceed the limit.
-func (u usage) drop(positions []int, assignments []schedule.Assignment, outputs []output) {
-	for _, i := range positions {
-		if u.exceeded(assignments[i].Target) {
-			for j := range outputs[i].files {
-				outputs[i].files[j].Content = Text{}
-			}
-		}
-	}
-}
-
 // tooLarge reports the registrations that exceed the limit.
 func (u usage) tooLarge(assignments []schedule.Assignment) diag.List {
 	var diags diag.List
@@ -63,8 +52,8 @@ func (u usage) tooLarge(assignments []schedule.Assignment) diag.List {
 		if at.IsZero() {
 			at = r.At
 		}
-		diags.Error("output-too-large", at, fmt.Sprintf("the output of registration %q has %d bytes, %d at most are allowed",
-			r.Name.Value, u.bytes[r].Load(), u.limit),
+		diags.Error("output-too-large", at, fmt.Sprintf("the output of registration %q has more than %d bytes",
+			r.Name.Value, u.limit),
 			diag.Hint("give it fewer targets or cluster types, or raise the limit: --tenant-limit output-bytes=NUMBER"))
 	}
 	return diags
