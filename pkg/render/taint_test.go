@@ -313,6 +313,7 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		{"a: {{ if eq .Manifests.x \"on\" }}./on{{ else }}./off{{ end }}\n", "on", "a: ./on\n"},
 		{"a: {{ atoi .Manifests.x | add 1 }}\n", "8080", "a: 8081\n"},
 		{"a: {{ atoi .Manifests.x }}\n", "8080", "a: 8080\n"},
+		{"a: {{ int .Manifests.x }}\n", "3", "a: 3\n"},
 		{"a: {{ if eq .Manifests.x \"web\" }}3{{ else }}auto{{ end }}\n", "web", "a: 3\n"},
 		{"a: {{ if eq .Manifests.x \"web\" }}3{{ else }}{{ .Manifests.x }}{{ end }}\n", "web", "a: 3\n"},
 		{"{{ if eq .Manifests.x \"true\" }}a: true\n{{ end }}b: c\n", "true", "a: true\nb: c\n"},
