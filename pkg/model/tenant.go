@@ -18,6 +18,7 @@ import (
 // checkTenant reports what a workload of an application repository may not do: every string in it
 // is data, never a template, a path outside, or somebody else's name.
 func checkTenant(w *Workload, limits Limits, diags *diag.List) {
+	refuseSecrets(w, diags) // before what quotes values
 	checkDNSLabel("workload name", w.Name, diags)
 	checkTenantLabels(w, w.Labels, diags)
 	for i := range w.DeploymentTargets {

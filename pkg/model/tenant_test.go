@@ -295,6 +295,44 @@ func TestS2TenantValuesAreInert(t *testing.T) {
 	}
 }
 
+// SECURITY S3: a credential in what reaches the output is refused at its line, and is not repeated. Texts that
+// only look a little like one are not.
+func TestS3Secrets(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a1B2", 30)
+	for _, secret := range []string{
+		"ghp_" + long[:36], "gho_" + long[:36], "ghu_" + long[:36], "ghs_" + long[:36], "ghr_" + long[:36],
+		"github_pat_" + long[:22] + "_" + long[:59], "glpat-" + long[:20], "AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "IOSFODNN7EXAMPLE",
+		"xoxb" + "-1234567890-" + long[:24], "https://hooks.slack.com/services/" + "T01234567/B01234567/" + long[:24], "sk_" + "live_" + long[:24],
+		"AIza" + long[:35], "npm_" + long[:36], "pypi-" + "AgEI" + long[:60], "AccountName=a;AccountKey=" + long[:86] + "==",
+		"-----BEGIN " + "RSA PRIVATE KEY-----", "-----BEGIN " + "PRIVATE KEY-----",
+		"https://user:ghp_" + long[:36] + "@github.com/acme/app", "_npm_" + long[:36],
+	} {
+		for _, line := range []string{"manifests: {path: '" + secret + "'}", "manifests: {'" + secret + "': a}", "manifests: {path: .}\n    labels: {a: '" + secret + "'}"} {
+			_, diags := parseOne(Tenant, tenantWorkload(line))
+			require.Contains(t, rules(diags), ruleTenantSecret, line)
+			for _, d := range diags {
+				assert.NotContains(t, d.Message+d.Hint, long[:8])
+				assert.NotContains(t, d.Message+d.Hint, "EXAMPLE")
+			}
+		}
+	}
+	for _, harmless := range []string{
+		"ghp_short", "AKIA", "AKIAIOSFODNN7example", "AKIAIOSFODNN7EXAMPLES", "npm_config_registry", "xoxo-" + long[:40], "AIza",
+		"https://hooks.slack.com/services/", "-----BEGIN CERTIFICATE-----", "xghp_" + long[:36], "glpat-", "sk_test_" + long[:24],
+		"4c1f9e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "AccountKey=", "https://github.com/acme/shop",
+	} {
+		_, diags := parseOne(Tenant, tenantWorkload("manifests: {path: '"+harmless+"'}"))
+		assert.NotContains(t, rules(diags), ruleTenantSecret, harmless)
+	}
+	name := "glpat-" + strings.Repeat("a", 20)
+	_, diags := parseOne(Tenant, strings.ReplaceAll(tenantWorkload("manifests: {path: .}"), "name: web", "name: "+name))
+	assert.Contains(t, rules(diags), ruleTenantSecret)
+	assert.NotContains(t, diags[0].Message, name)
+	_, diags = parseOne(Base, strings.ReplaceAll(tenantWorkload("manifests: {path: .}"), "name: web", "name: "+name))
+	assert.NotContains(t, rules(diags), ruleTenantSecret, "the platform team is trusted")
+}
+
 // Names of workloads and targets become path segments and parts of namespaces (SPEC 4).
 func TestNames(t *testing.T) {
 	t.Parallel()

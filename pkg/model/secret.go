@@ -1,0 +1,111 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// ruleTenantSecret is a credential in a value of an application repository.
+const ruleTenantSecret = "tenant-secret"
+
+// secretForm is the shape of a credential whose prefix alone makes a false match unlikely.
+type secretForm struct {
+	// prefix is what it begins with; the form is tried only where that occurs.
+	prefix string
+	form   *regexp.Regexp
+	what   string
+}
+
+// secretForms are credentials that servers recognize in a push and may refuse it for: one tenant's would keep
+// the whole environment from being published. Only those are listed whose shape is fixed. Source: the
+// patterns with push protection in
+// https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns and, for
+// their shapes, what the issuers document.
+var secretForms = []secretForm{
+	newSecretForm("ghp_", `[0-9A-Za-z]{36}`, "GitHub token"),
+	newSecretForm("gho_", `[0-9A-Za-z]{36}`, "GitHub token"),
+	newSecretForm("ghu_", `[0-9A-Za-z]{36}`, "GitHub token"),
+	newSecretForm("ghs_", `[0-9A-Za-z]{36}`, "GitHub token"),
+	newSecretForm("ghr_", `[0-9A-Za-z]{36}`, "GitHub token"),
+	newSecretForm("github_pat_", `[0-9A-Za-z]{22}_[0-9A-Za-z]{59}`, "GitHub token"),
+	newSecretForm("glpat-", `[0-9A-Za-z_-]{20}`, "GitLab token"),
+	newSecretForm("AKIA", `[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)`, "AWS access key"),
+	newSecretForm("ASIA", `[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)`, "AWS access key"),
+	newSecretForm("xoxb-", slackToken, "Slack token"),
+	newSecretForm("xoxa-", slackToken, "Slack token"),
+	newSecretForm("xoxp-", slackToken, "Slack token"),
+	newSecretForm("xoxr-", slackToken, "Slack token"),
+	newSecretForm("xoxs-", slackToken, "Slack token"),
+	newSecretForm("hooks.slack.com/", `(?:services|workflows|triggers)/[A-Z][0-9A-Z]{7,}/[0-9A-Za-z/]{24,}`, "Slack webhook"),
+	newSecretForm("sk_live_", `[0-9A-Za-z]{24}`, "Stripe key"),
+	newSecretForm("AIza", `[0-9A-Za-z_-]{35}`, "Google API key"),
+	newSecretForm("npm_", `[0-9A-Za-z]{36}`, "npm token"),
+	newSecretForm("pypi-AgEI", `[0-9A-Za-z_-]{50}`, "PyPI token"),
+	newSecretForm("AccountKey=", `[0-9A-Za-z+/]{86}==`, "Azure storage key"),
+	newSecretForm("-----BEGIN ", `(?:[A-Z]+ )*PRIVATE KEY-----`, "private key"),
+}
+
+const slackToken = `[0-9A-Za-z]{1,20}-[0-9A-Za-z-]{20}`
+
+func newSecretForm(prefix, rest, what string) secretForm {
+	return secretForm{prefix, regexp.MustCompile(`(?:^|[^0-9A-Za-z])` + regexp.QuoteMeta(prefix) + rest), what}
+}
+
+// secretIn returns the form of the credential that a text holds; nil if there is none.
+func secretIn(text string) *secretForm {
+	for i := range secretForms {
+		if s := &secretForms[i]; strings.Contains(text, s.prefix) && s.form.MatchString(text) {
+			return s
+		}
+	}
+	return nil
+}
+
+// refuseSecrets reports credentials in what a workload brings to the output, and puts their prefixes in their
+// place, so that no later message quotes one.
+func refuseSecrets(w *Workload, diags *diag.List) {
+	refuseSecret("the workload name", &w.Name, diags)
+	refuseSecretMap("labels", w.Labels, diags)
+	for i := range w.DeploymentTargets {
+		target := &w.DeploymentTargets[i]
+		refuseSecret("the deployment target name", &target.Name, diags)
+		full := Text{FullName(w.Name.Value, target.Name.Value), target.Name.At} // two harmless names can make one
+		if refuseSecret("the full name of the deployment target", &full, diags) {
+			target.Name.Value = full.Value
+		}
+		refuseSecretMap("labels", target.Labels, diags)
+		refuseSecretMap("manifests", target.Manifests, diags)
+	}
+}
+
+func refuseSecretMap(field string, values map[string]Text, diags *diag.List) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if full(diags) {
+			return
+		}
+		value, name := values[key], Text{key, values[key].At}
+		if refuseSecret("a key of "+field, &name, diags) {
+			delete(values, key)
+		}
+		if refuseSecret(field+"."+name.Value, &value, diags) || name.Value != key {
+			values[name.Value] = value
+		}
+	}
+}
+
+// refuseSecret reports a text that holds a credential, and leaves nothing of it but its prefix.
+func refuseSecret(what string, text *Text, diags *diag.List) bool {
+	found := secretIn(text.Value)
+	if found == nil {
+		return false
+	}
+	diags.Error(ruleTenantSecret, text.At, fmt.Sprintf("%s holds what looks like a secret (%s, %s…)", what, found.what, found.prefix),
+		diag.Hint("revoke it, as the history of this repository has it, and let the manifests refer to a Secret instead; a server may refuse a push with a secret in it, for all tenants"))
+	text.Value = strings.TrimRight(found.prefix, "-_/= ")
+	return true
+}
