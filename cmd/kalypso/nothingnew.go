@@ -21,7 +21,8 @@ func (o *renderOptions) mustRecompile(version string) bool {
 }
 
 // nothingNew reports whether an environment is at all of its destinations what it would be if it were
-// compiled now, and says so. If that is not sure, it is not so.
+// compiled now, and says so. If that is not sure, it is not so:
+// an output with something held back is not what its sources give.
 func (s *session) nothingNew(ctx context.Context, opts *publishing, environment *model.Environment) bool {
 	name := environment.Name.Value
 	destinations := s.destinations[name]
@@ -33,7 +34,7 @@ func (s *session) nothingNew(ctx context.Context, opts *publishing, environment 
 	standing := &result{compiled: &compiled{environment: environment}}
 	for _, destination := range destinations {
 		latest, err := destination.Latest(ctx)
-		if err != nil || latest == nil || latest.Version != s.version {
+		if err != nil || latest == nil || latest.Version != s.version || len(latest.Held) > 0 {
 			return false
 		}
 		request, settled := s.settled(ctx, opts, destination, latest)

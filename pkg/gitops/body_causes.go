@@ -89,6 +89,10 @@ func (b *body) causes(room int) string {
 	}
 	moved := sourceMoves(b.Before.Origins, b.Now.Origins)
 	version, upgraded := b.upgradedFrom()
+	if len(moved) == 0 && !upgraded && len(b.Before.Held) > 0 {
+		return causesHead + "Everything was read at the same commits as for what is published now, which held back " +
+			diag.Plural(len(b.Before.Held), "registration") + " that could not be compiled then.\n"
+	}
 	if len(moved) == 0 && !upgraded {
 		return causesHead + "Everything was read at the same commits as for what is published now, so that was changed by hand, or merged in part.\n"
 	}

@@ -81,12 +81,47 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*P
 	if err != nil {
 		return nil, d.reader.clean(err)
 	}
-	return recent.newestOfOurs(tip, environment), nil
+	made := recent.newestOfOurs(tip, environment)
+	if made == nil {
+		return nil, nil
+	}
+	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].tree); err != nil {
+		return nil, d.reader.clean(err)
+	}
+	return &made.Provenance, nil
+}
+
+// holds reports whether the folder of the destination is what a commit has there. same says that the whole trees
+// are the same.
+func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
+	folder := cleanPath(d.Repo.Path.Value)
+	if same || folder == "." {
+		return same, nil
+	}
+	var ids [2]plumbing.Hash
+	for i, id := range []plumbing.Hash{id, d.onto()} {
+		commit, err := d.repo.commitAt(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		found, err := newTreeFS(ctx, d.repo.treesAt(id), commit).find("stat", folder)
+		if err != nil {
+			return false, nil // it is not known which of the two lacks it
+		}
+		ids[i] = found.id
+	}
+	return ids[0] == ids[1], nil
+}
+
+// ourCommit is a commit that we made.
+type ourCommit struct {
+	Provenance
+	id, tree plumbing.Hash
 }
 
 // newestOfOurs goes back from a commit, generation by generation, to the first of ours that published the
 // environment. Several can share a branch, each with a path of its own.
-func (g commitGraph) newestOfOurs(from plumbing.Hash, environment string) *Provenance {
+func (g commitGraph) newestOfOurs(from plumbing.Hash, environment string) *ourCommit {
 	seen := map[plumbing.Hash]bool{}
 	for generation := []plumbing.Hash{from}; len(generation) > 0; {
 		var next []plumbing.Hash
@@ -97,7 +132,7 @@ func (g commitGraph) newestOfOurs(from plumbing.Hash, environment string) *Prove
 			}
 			seen[id] = true
 			if made, ours := ParseTrailers(commit.message); ours && made.Environment == environment {
-				return &made
+				return &ourCommit{made, id, commit.tree}
 			}
 			next = append(next, commit.parents...)
 		}

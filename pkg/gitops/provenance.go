@@ -10,6 +10,13 @@ type Provenance struct {
 	Environment string
 	// Origins are what was read, sorted by role, repository, branch and path.
 	Origins []Origin
+	// Held are the names of the registrations that were held back when the commit was made. What was
+	// held may compile by now to just what the commit has, so they say nothing of the present, and an
+	// output with some does not tell what its Origins give.
+	Held []string
+	// Current says that the GitOps branch holds what the commit made: nothing was published since that
+	// Origins does not tell. Only LastPublished sets it.
+	Current bool
 }
 
 // Origin is one path of a repository that was read, and the commit that it was read at.

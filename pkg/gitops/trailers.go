@@ -188,6 +188,12 @@ func (p *Provenance) add(key, value string) bool {
 		p.Version, err = url.PathUnescape(value)
 	case environmentTrailer:
 		p.Environment, err = url.PathUnescape(value)
+	case heldTrailer:
+		name, _, _ := strings.Cut(value, " ")
+		if text, err := url.PathUnescape(name); err == nil {
+			name = text
+		}
+		p.Held = append(p.Held, name)
 	default:
 		for _, t := range originTrailers() {
 			if o, ok := parseOrigin(value); ok && t.key == key {

@@ -128,6 +128,7 @@ func FuzzParseTrailers(f *testing.F) {
 			assert.Empty(t, p)
 			return
 		}
+		p.Held = nil // written elsewhere
 		again, ours := ParseTrailers("Render\n\n" + p.trailers())
 		assert.True(t, ours)
 		assert.Equal(t, p, again)
