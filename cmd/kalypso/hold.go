@@ -15,6 +15,16 @@ import (
 // back can bring up what it has hidden, so once is not enough, but each time there is less to be found.
 const maxHolds = 10
 
+// holding is how a run treats registrations that are broken or that take what is not theirs.
+type holding struct {
+	// keepLastGood holds them back.
+	keepLastGood bool
+	// comparing compares the result with what is published before it counts as sound.
+	comparing bool
+	// allowDeletions lets one registration take most of the published targets away.
+	allowDeletions bool
+}
+
 // held is what --keep-last-good has held back in an environment; the zero value is nothing.
 type held struct {
 	registrations []gitops.HeldRegistration
@@ -29,9 +39,13 @@ type held struct {
 // and everything that was found is reported.
 func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *compiled {
 	s.begin("finding what was published last of " + first.environment.Name.Value)
-	published, ok := s.lastPublished(ctx, first)
+	destinations, ok := s.opened(ctx, first)
 	if !ok {
 		return first
+	}
+	var published []*gitops.Provenance
+	for _, d := range destinations {
+		published = append(published, d.made)
 	}
 	hold, out := gitops.NewHold(published...), first
 	first.tree = nil // it is large, and of no use
@@ -77,16 +91,45 @@ func (s *session) compileHolding(ctx context.Context, first *compiled, folder fs
 	if out.tree == nil {
 		return out
 	}
-	if out.tree.Partial = hold.LeavesOut(); out.tree.Partial && !out.diags.HasErrors() {
-		changes := s.comparedWithPublished(ctx, out, folder)
-		out.diags.Add(s.compiler.loader.Trespasses(ctx, hold, out.fleet, changes))
-	}
+	out.tree.Partial = hold.LeavesOut()
+	s.compareOwners(ctx, out, folder, hold)
 	return out
 }
 
-// lastPublished returns what an environment was published from last in each of its GitOps repositories. It
-// returns false, and adds the reason, if that could not be found out: then nothing may be concluded.
-func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Provenance, bool) {
+// compareOwners reports what an environment without errors would do to what is published that one registration must
+// not do to others. hold is nil if nothing is held back.
+func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) {
+	if !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
+		return
+	}
+	destinations, ok := s.opened(ctx, out)
+	if !ok {
+		return
+	}
+	for _, d := range destinations {
+		deployed := gitops.Deployed{Made: d.made, Tree: folder}
+		if folder == nil {
+			deployed.Tree = s.reader.ReadOutput(ctx, d.Repo).Tree // what cannot be read is reported when it is needed again
+		}
+		if deployed.Tree == nil || ctx.Err() != nil {
+			continue
+		}
+		out.diags.Add(s.compiler.loader.Trespasses(ctx, hold, out.fleet, out.tree, deployed))
+		if s.holding.keepLastGood && s.holding.comparing && !s.holding.allowDeletions {
+			out.diags.Add(s.compiler.loader.Deletions(ctx, hold, out.fleet, out.tree, deployed))
+		}
+	}
+}
+
+// openedDestination is a GitOps branch, and what was published there last; nil if that is not known.
+type openedDestination struct {
+	*gitops.Destination
+	made *gitops.Provenance
+}
+
+// opened returns the GitOps branches of an environment, and what was published there last. It returns false, and adds
+// the reason, if that could not be found out: then nothing may be concluded.
+func (s *session) opened(ctx context.Context, of *compiled) ([]openedDestination, bool) {
 	destinations := slices.Clone(s.destinations[of.environment.Name.Value])
 	if len(destinations) == 0 {
 		destinations = s.compiler.loader.OpenDestinations(ctx, of.environment, "")
@@ -94,38 +137,19 @@ func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Pr
 	slices.SortFunc(destinations, func(a, b *gitops.Destination) int {
 		return cmp.Compare(a.Repo.Name.Value, b.Repo.Name.Value)
 	})
-	var published []*gitops.Provenance
+	var opened []openedDestination
 	for _, destination := range destinations {
 		if len(destination.Diags) > 0 {
 			continue // nothing is published there, and the run says why
 		}
-		provenance, err := destination.LastPublished(ctx, of.environment.Name.Value)
+		made, err := destination.LastPublished(ctx, of.environment.Name.Value)
 		if err != nil {
 			(&result{compiled: of}).report(destination, err)
 			return nil, false
 		}
-		published = append(published, provenance)
+		opened = append(opened, openedDestination{destination, made})
 	}
-	return published, true
-}
-
-// comparedWithPublished compares an environment with the folder that it is to be written to or, without
-// one, with each of its GitOps branches. What cannot be read is reported when it is needed again.
-func (s *session) comparedWithPublished(ctx context.Context, of *compiled, folder fs.FS) []*gitops.Change {
-	published := []fs.FS{folder}
-	if folder == nil {
-		published = nil
-		for _, output := range s.reader.ReadOutputs(ctx, of.fleet) {
-			published = append(published, output.Tree)
-		}
-	}
-	var changes []*gitops.Change
-	for _, old := range published {
-		if change, err := gitops.Compare(ctx, old, of.tree); err == nil {
-			changes = append(changes, change)
-		}
-	}
-	return changes
+	return opened, true
 }
 
 // holds reports whether something is held back in any environment.

@@ -85,6 +85,7 @@ var otherRules = map[string]string{
 	"github-failed":        "GitHub does not do what publishing needs: the message says what was tried and why not, the hint which permission is missing.",
 	"gitops-path":          "The GitOpsRepo has a new `path`, but the output that the clusters pull lies at the root of its branch.",
 	"lost-races":           "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
+	"changed-owner":        "A published target would pass from one WorkloadRegistration to another. Publish once without it, so that the clusters remove it; `render --keep-last-good` does that by itself. [Who owns a name](../explanation/security.md#who-owns-a-name).",
 	"many-deletions":       "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",
 	"not-found":            "What `explain` is asked about is not in what could be read of the environments.",
 	"no-gitops-repo":       "The environment has no GitOpsRepo, so there is nowhere to publish it.",

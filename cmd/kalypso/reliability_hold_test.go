@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -429,4 +430,106 @@ func TestR23HostDown(t *testing.T) {
 	require.Equal(t, exitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[host-unreachable]")
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+}
+
+// targetsOfApp are the files of an application with as many targets as given.
+func targetsOfApp(app string, n int) gitopstest.Files {
+	targets := make([]string, n)
+	for i := range targets {
+		targets[i] = fmt.Sprintf("{name: t%d, environment: dev, manifests: {repo: r, branch: b, path: .}}", i)
+	}
+	return gitopstest.Files{workloadFile: acmeObject("Workload", app, "spec: {deploymentTargets: ["+strings.Join(targets, ", ")+"]}")}
+}
+
+// TestR23OneRemovesMost lets one tenant remove most of what is published: it is held back, and nobody else.
+func TestR23OneRemovesMost(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: targetsOfApp("app-2", 8)})
+	mustRun(t, publishArgs(root)...)
+	good := tipOf(t, root, "app-2", "main")
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: targetsOfApp("app-2", 1)})
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: targetsOfApp("app-1", 1)}) // one goes, one comes
+	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
+
+	got := kalypso(t, publishArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "8 of the 10 targets published")
+	assert.Contains(t, got.stderr, "nothing was published")
+
+	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stdout, "11 targets on 1 cluster type: +1 ~1 -1 =8", "what is shown is what is published")
+
+	got = kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2": 7 of the 10 published targets would be removed [many-deletions]`)
+	assert.Contains(t, got.stderr, "--allow-deletions")
+	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
+	files := publishedAcme(t, root, "dev")
+	assert.Contains(t, files, "edge/app-2-t7/reconciler.yaml")
+	assert.Contains(t, files, "edge/app-1-t0/reconciler.yaml")
+	assert.NotContains(t, files, "edge/app-1-web/reconciler.yaml")
+	assert.Contains(t, files["edge/app-3-web/reconciler.yaml"], "branch: new")
+	assert.Contains(t, lastMessage(t, root), "Kalypso-Held: app-2 "+good)
+
+	got = kalypso(t, holdArgs(root, "--allow-deletions")...)
+	require.Equal(t, exitDone, got.code, got.stderr)
+	assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-2-t7/reconciler.yaml")
+}
+
+// TestR23PlatformRemovesMost refuses what the platform team removes, whoever else has changed: nobody is held back.
+func TestR23PlatformRemovesMost(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: targetsOfApp("app-2", 8)})
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	register(t, root, nil, "app-1", "app-3")
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "9 of the 10 targets published")
+	assert.NotContains(t, got.stderr, "is held back")
+	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+}
+
+// TestR23NewBlocksNoRemoval registers a tenant that is broken from the beginning: as nothing is published of it, others
+// may remove what is theirs.
+func TestR23NewBlocksNoRemoval(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	addRepo(t, root, "app-4", gitopstest.Commit{Files: gitopstest.Files{workloadFile: "kind: [\n"}})
+	register(t, root, nil, "app-1", "app-2", "app-3", "app-4")
+	for _, name := range []string{"app-8", "app-9"} {
+		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp(name, "main")})
+		got := kalypso(t, holdArgs(root)...)
+		require.Equal(t, exitModel, got.code, got.stderr)
+		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
+		files := publishedAcme(t, root, "dev")
+		assert.Contains(t, files, "edge/"+name+"-web/reconciler.yaml")
+		assert.Len(t, files, 2+3*2, "and nothing else")
+	}
+}
+
+// TestR23UnknownStaysUnknown: what is left out while nobody knows what is published of it stays also when the next
+// commit knows all others.
+func TestR23UnknownStaysUnknown(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	addRepo(t, root, "gitops", gitopstest.Commit{Branch: "squashed", Files: publishedAcme(t, root, "dev")})
+	_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "update-ref", "refs/heads/dev", "squashed")
+	require.NoError(t, err)
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+	for _, branch := range []string{"new", "newer", "newest"} {
+		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", branch)})
+		got := kalypso(t, holdArgs(root)...)
+		require.Equal(t, exitModel, got.code, got.stderr)
+		files := publishedAcme(t, root, "dev")
+		assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: "+branch)
+		assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
+	}
 }

@@ -27,8 +27,8 @@ type session struct {
 	forges map[string]forge
 	// publishedBefore is what earlier tries have published, by destination.
 	publishedBefore map[string]gitops.Published
-	// keepLastGood holds broken registrations back.
-	keepLastGood bool
+	// holding is what happens to broken registrations.
+	holding holding
 	// listed says that the result is worth showing although there are errors.
 	listed bool
 	// doing is what the run is about, for when it is stopped.
@@ -167,7 +167,8 @@ func (s *session) compile(ctx context.Context, environment *model.Environment, f
 		s.begin("rendering " + environment.Name.Value)
 		s.compiler.render(ctx, compiled, folder)
 	}
-	if s.keepLastGood && compiled.diags.HasErrors() && ctx.Err() == nil {
+	s.compareOwners(ctx, compiled, folder, nil)
+	if s.holding.keepLastGood && compiled.diags.HasErrors() && ctx.Err() == nil {
 		compiled = s.hold(ctx, compiled, folder)
 	}
 	if len(s.environments) > 1 {

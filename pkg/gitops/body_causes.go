@@ -87,7 +87,7 @@ func (b *body) causes(room int) string {
 	if b.Before == nil {
 		return b.unknownCauses(room)
 	}
-	moved := sourceMoves(b.Before.Origins, b.Now.Origins)
+	moved := sourceMoves(knownOrigins(b.Before.Origins, len(b.Before.Held)), knownOrigins(b.Now.Origins, len(b.Held)))
 	version, upgraded := b.upgradedFrom()
 	if len(moved) == 0 && !upgraded && len(b.Before.Held) > 0 {
 		return causesHead + "Everything was read at the same commits as for what is published now, which held back " +
@@ -111,6 +111,15 @@ func (b *body) causes(room int) string {
 		return ""
 	}
 	return text
+}
+
+// knownOrigins leaves out registrations that were held back when nobody knew which commit of them is published:
+// what stands for them has no commit, like a plain folder.
+func knownOrigins(origins []Origin, held int) []Origin {
+	if held == 0 {
+		return origins
+	}
+	return slices.DeleteFunc(slices.Clone(origins), func(o Origin) bool { return o.Role == model.Tenant && o.Commit == "" })
 }
 
 // moveTable writes the moves that fit, and returns how many those are.

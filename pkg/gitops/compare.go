@@ -128,6 +128,18 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 	return change, nil
 }
 
+// CompareTargets is Compare for which targets there are before and after, and nothing else: no file is read, and one that
+// stays counts as unchanged.
+func CompareTargets(old fs.FS, tree *render.Tree) (*Change, error) {
+	before, err := findPublished(old)
+	if err != nil {
+		return nil, err
+	}
+	change := &Change{}
+	change.addTargets(before, tree)
+	return change, nil
+}
+
 // addTargets sums the files up by target.
 func (c *Change) addTargets(before *published, tree *render.Tree) {
 	files := map[string][]FileChange{}

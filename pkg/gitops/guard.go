@@ -22,11 +22,8 @@ const (
 // does that, and clusters act on it at once. What only moves to a cluster type that has taken another's
 // place does not count.
 func (c *Change) checkDeletions(repo string) error {
-	gone := c.lost()
-	published := len(c.Targets) - c.Count(Added)
-	many := len(gone) >= fewDeletions && 2*len(gone) > published
-	all := len(gone) >= 2 && len(gone) == published
-	if !many && !all {
+	gone, published := c.lost(), c.published()
+	if !tooManyDeletions(len(gone), published) {
 		return nil
 	}
 	names := make([]string, 0, shownDeletions)
@@ -39,6 +36,16 @@ func (c *Change) checkDeletions(repo string) error {
 	}
 	return problem(RuleDeletions, "%d of the %d targets published in %s would be removed: %s%s", len(gone), published, repo, strings.Join(names, ", "), more).
 		hint("if that is meant, give --allow-deletions")
+}
+
+// published counts the targets that are there before.
+func (c *Change) published() int { return len(c.Targets) - c.Count(Added) }
+
+// tooManyDeletions reports whether so many of the published targets go that it may be a mistake.
+func tooManyDeletions(gone, published int) bool {
+	many := gone >= fewDeletions && 2*gone > published
+	all := gone >= 2 && gone == published
+	return many || all
 }
 
 // lost returns the targets that go, but for those that move with their cluster type's whole content.

@@ -23,9 +23,12 @@ const RuleHeldBack = "held-back"
 // commit it is comes from the GitOps branch, where nobody writes but the platform team. That it is still on
 // the branch is not asked: force-pushing what is broken must not take away what is not.
 type Hold struct {
-	// last are the commits that went out last.
+	// last are the commits that went out last, empty for a plain folder, and for a registration that was
+	// left out when its commit was not known.
 	last map[place]string
-	held map[place]*heldBack
+	// complete says that what is not in last is not published: last is what the GitOps branches hold.
+	complete bool
+	held     map[place]*heldBack
 	// errors are what is wrong with the registrations as they are now.
 	errors diag.List
 	// asPublished holds all registrations at the commits that went out last.
@@ -49,11 +52,13 @@ type heldBack struct {
 // published last, for each GitOps repository; nil where that is not known. If they disagree about a
 // registration, the first that knows a commit counts.
 func NewHold(published ...*Provenance) *Hold {
-	h := &Hold{last: map[place]string{}, held: map[place]*heldBack{}}
+	h := &Hold{last: map[place]string{}, held: map[place]*heldBack{}, complete: len(published) > 0}
 	for _, provenance := range published {
 		if provenance == nil {
+			h.complete = false
 			continue
 		}
+		h.complete = h.complete && provenance.Current
 		for _, o := range provenance.Origins {
 			at := place{o.Repo, o.Branch, o.Path}
 			if o.Role == model.Tenant && h.last[at] == "" {
@@ -89,10 +94,17 @@ func (h *Hold) commitOf(at place) (commit string, leftOut bool) {
 	return held.commit, held.commit == ""
 }
 
-// LeavesOut reports whether a registration is left out, so that what is published of it has to stay.
+// isNew reports whether nothing is published of a registration. Where that is not known, it is not so.
+func (h *Hold) isNew(at place) bool {
+	_, published := h.last[at]
+	return h.complete && !published
+}
+
+// LeavesOut reports whether a registration is left out of which something may be published, so that it has to
+// stay.
 func (h *Hold) LeavesOut() bool {
-	for _, held := range h.held {
-		if held.commit == "" {
+	for at, held := range h.held {
+		if held.commit == "" && !h.isNew(at) {
 			return true
 		}
 	}
@@ -181,18 +193,19 @@ func (h *Hold) Registrations() []HeldRegistration {
 func (h *Hold) Diagnostics() diag.List {
 	diags := slices.Clone(h.errors)
 	for _, one := range h.inOrder() {
-		one.explain(h.last[placeOf(one.registration)], &diags)
+		at := placeOf(one.registration)
+		one.explain(h.last[at], h.isNew(at), &diags)
 	}
 	return diags
 }
 
-// Origins returns what is published still of the registrations that are left out, as far as that is known:
-// the next run needs to know it too.
+// Origins returns what is published still of the registrations that are left out, as far as that is known, and
+// without a commit where it is not: the next run needs to know both.
 func (h *Hold) Origins() []Origin {
 	var origins []Origin
 	for at, held := range h.held {
-		if commit := h.last[at]; commit != "" && held.commit == "" {
-			origins = append(origins, Origin{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: commit})
+		if held.commit == "" && !h.isNew(at) {
+			origins = append(origins, Origin{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: h.last[at]})
 		}
 	}
 	return sortedOrigins(origins)
@@ -216,12 +229,17 @@ func (b *heldBack) reason() string {
 }
 
 // explain says what is done about a registration that is broken. last is the commit that went out last,
-// if that is known.
-func (b *heldBack) explain(last string, diags *diag.List) {
+// if that is known; isNew says that there is none.
+func (b *heldBack) explain(last string, isNew bool, diags *diag.List) {
 	subject := fmt.Sprintf("%s%q is held back: ", registrationSubject, b.registration.Name.Value)
 	at, why := b.registration.Workload.Repo.At, diag.See(b.why[0].At, "broken here")
 	if b.commit != "" {
 		diags.Warning(RuleHeldBack, at, subject+fmt.Sprintf("it is compiled at %.12s, which went out last", b.commit), why,
+			diag.Hint("mend it; the next run compiles it as it is then"))
+		return
+	}
+	if isNew {
+		diags.Warning(RuleHeldBack, at, subject+"it was never published, so it is left out", why,
 			diag.Hint("mend it; the next run compiles it as it is then"))
 		return
 	}

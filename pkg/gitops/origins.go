@@ -2,12 +2,17 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
 	"slices"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // Dates are the committers' dates of what a fleet was read from.
@@ -91,26 +96,48 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*P
 	return &made.Provenance, nil
 }
 
-// holds reports whether the folder of the destination is what a commit has there. same says that the whole trees
-// are the same.
+// holds reports whether the cluster types of the destination are what a commit has there. same says that the whole
+// trees are the same.
 func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
+	if same {
+		return true, nil
+	}
+	was, err := d.clusterTypes(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	is, err := d.clusterTypes(ctx, d.onto())
+	return maps.Equal(was, is), err
+}
+
+// clusterTypes returns the ids of the folders of cluster types that a commit has.
+func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
+	commit, err := d.repo.commitAt(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	folder := cleanPath(d.Repo.Path.Value)
-	if same || folder == "." {
-		return same, nil
+	tree := newTreeFS(ctx, d.repo.treesAt(id), commit)
+	ids := map[string]plumbing.Hash{}
+	entries, err := fs.ReadDir(tree, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ids, nil
 	}
-	var ids [2]plumbing.Hash
-	for i, id := range []plumbing.Hash{id, d.onto()} {
-		commit, err := d.repo.commitAt(ctx, id)
+	for _, entry := range entries {
+		ours, err := (&published{FS: tree}).isReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		found, err := newTreeFS(ctx, d.repo.treesAt(id), commit).find("stat", folder)
+		if !ours {
+			continue
+		}
+		found, err := tree.find("stat", path.Join(folder, entry.Name()))
 		if err != nil {
-			return false, nil // it is not known which of the two lacks it
+			return nil, err
 		}
-		ids[i] = found.id
+		ids[entry.Name()] = found.id
 	}
-	return ids[0] == ids[1], nil
+	return ids, err
 }
 
 // ourCommit is a commit that we made.

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// claimApp1 commits an application whose second workload has the name of app-1's.
+func claimApp1(t *testing.T, root, app string) {
+	t.Helper()
+	files := acmeApp(app, "main")
+	files["workload/claimed.yaml"] = strings.ReplaceAll(acmeApp("app-1", "claimed")[workloadFile], acme("app-1"), acme(app))
+	addRepo(t, root, app, gitopstest.Commit{Files: files})
+}
+
+// register commits the registrations of applications, and no others; where names the repositories of those that are
+// elsewhere than their names say.
+func register(t *testing.T, root string, where map[string]string, apps ...string) {
+	t.Helper()
+	files := acmeMain()
+	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasPrefix(name, "app-") })
+	for _, app := range apps {
+		repo, name, _ := strings.Cut(where[app]+" "+app, " ")
+		if repo == "" {
+			repo = app
+		}
+		files[app+".yaml"] = acmeObject("WorkloadRegistration", strings.TrimSuffix(name, " "+app), "spec: {workload: {repo: "+acme(repo)+", branch: main}, workspace: "+app+"}")
+	}
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+}
+
+// TestS7NamesChangeHandsByWayOfNothing: a name that one tenant gives up and another takes in the same run is refused
+// or, with --keep-last-good, removed first and added by the next run.
+func TestS7NamesChangeHandsByWayOfNothing(t *testing.T) {
+	t.Parallel()
+	renamed := gitopstest.Files{workloadFile: acmeObject("Workload", "app-9", "spec: {deploymentTargets: [{name: web, environment: dev, manifests: {repo: r, branch: b, path: .}}]}")}
+	for name, change := range map[string]struct {
+		do    func(t *testing.T, root string)
+		owner string
+	}{
+		"from a tenant to another": {func(t *testing.T, root string) {
+			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
+			claimApp1(t, root, "app-2")
+		}, `that of WorkloadRegistration "app-1"`},
+		"from one that is removed": {func(t *testing.T, root string) {
+			register(t, root, nil, "app-2", "app-3")
+			claimApp1(t, root, "app-2")
+			files := publishedAcme(t, root, "dev")
+			files["docs/notes.md"] = "Somebody wrote this, too.\n"
+			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
+		}, "which its registration is not known to have had"},
+		"to a new one": {func(t *testing.T, root string) {
+			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
+			claimApp1(t, root, "app-4")
+			register(t, root, nil, "app-1", "app-2", "app-3", "app-4")
+		}, `that of WorkloadRegistration "app-1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := acmeFleet(t)
+			mustRun(t, publishArgs(root)...)
+			change.do(t, root)
+			before := publishedAcme(t, root, "dev")
+
+			for _, args := range [][]string{publishArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
+				got := kalypso(t, args...)
+				require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+				assert.Contains(t, got.stderr, `deployment target "app-1-web" would take over what is published in edge/app-1-web, `)
+				assert.Contains(t, got.stderr, change.owner)
+				assert.Contains(t, got.stderr, "[changed-owner]")
+				assertSameFiles(t, before, publishedAcme(t, root, "dev"))
+			}
+
+			got := kalypso(t, holdArgs(root)...)
+			require.Equal(t, exitModel, got.code, got.stderr)
+			assert.Contains(t, got.stdout, "- edge/app-1-web")
+			assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-1-web/reconciler.yaml")
+
+			got = kalypso(t, holdArgs(root)...)
+			require.Equal(t, exitDone, got.code, got.stderr)
+			assert.Contains(t, got.stdout, "+ edge/app-1-web")
+			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
+		})
+	}
+}
+
+// TestS7SameOutputIsNotAnotherOwner: a copy that gives just the same output takes nothing over either, so that the
+// next commit could.
+func TestS7SameOutputIsNotAnotherOwner(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	files := acmeApp("app-2", "main")
+	files["workload/copy.yaml"] = acmeApp("app-1", "main")[workloadFile]
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: files})
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
+	got := kalypso(t, publishArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "[changed-owner]")
+}
+
+// TestS7LostHistoryIsNoTitle: a tenant that makes its last commit unreadable does not own what it claims.
+func TestS7LostHistoryIsNoTitle(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	dir := filepath.Join(root, "app-2.git")
+	_, err := gitopstest.Git(dir, "update-ref", "-d", "refs/heads/main")
+	require.NoError(t, err)
+	claimApp1(t, root, "app-2")
+	for _, args := range [][]string{{"reflog", "expire", "--expire=now", "--all"}, {"gc", "--quiet", "--prune=now"}} {
+		_, err := gitopstest.Git(dir, args...)
+		require.NoError(t, err)
+	}
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
+	got := kalypso(t, publishArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "[changed-owner]")
+}
+
+// TestS7SameOwner: what the platform team moves or renames stays with its registration.
+func TestS7SameOwner(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(t *testing.T, root string){
+		"another repository": func(t *testing.T, root string) {
+			addRepo(t, root, "app-new", gitopstest.Commit{Files: acmeApp("app-1", "moved")})
+			register(t, root, map[string]string{"app-1": "app-new"}, "app-1", "app-2", "app-3")
+		},
+		"another name": func(t *testing.T, root string) {
+			addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "moved")})
+			register(t, root, map[string]string{"app-1": "app-1 other"}, "app-1", "app-2", "app-3")
+		},
+		"its own change beside others": func(t *testing.T, root string) {
+			addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "moved")})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := acmeFleet(t)
+			mustRun(t, publishArgs(root)...)
+			addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
+			change(t, root)
+			mustRun(t, publishArgs(root)...)
+			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "moved")
+		})
+	}
+}
+
+// TestS7UnknownOwner: after a squash merge that drops the trailers nobody can tell whose a folder was, so the output is
+// published, and a person reviews it.
+func TestS7UnknownOwner(t *testing.T) {
+	t.Parallel()
+	for _, older := range []bool{false, true} {
+		root := acmeFleet(t)
+		mustRun(t, publishArgs(root)...)
+		files := publishedAcme(t, root, "dev")
+		if older { // a commit of ours that is not the newest says nothing of what came after it
+			files["edge/app-2-web/namespace.yaml"] += "# edited\n"
+			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
+		} else {
+			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "squashed", Files: files})
+			_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "update-ref", "refs/heads/dev", "squashed")
+			require.NoError(t, err)
+		}
+		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
+		claimApp1(t, root, "app-2")
+		mustRun(t, publishArgs(root)...)
+		assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
+	}
+}

@@ -1,0 +1,65 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// Deletions finds the registrations that take so many of the published targets away that the change would be refused:
+// as few of them as make it acceptable, those that take most first. A registration can only be one that has changed.
+// If too many go for other reasons, as when the platform team removes registrations or policies, there are none.
+func (l *Loader) Deletions(ctx context.Context, hold *Hold, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
+	then := NewHold(at.Made)
+	change, err := CompareTargets(at.Tree, tree)
+	if err != nil || len(then.last) == 0 || !tooManyDeletions(len(change.lost()), change.published()) {
+		return nil
+	}
+	published, _ := l.FleetHolding(ctx, fleet.Environment, fleet.Environments, &Hold{last: then.last, asPublished: true})
+	if published == nil {
+		return nil
+	}
+	now := compiledAt(fleet)
+	lost := map[*model.WorkloadRegistration]int{}
+	left := len(change.lost())
+	for _, t := range change.lost() {
+		target := published.Target(t.Target)
+		if target == nil || target.Registration == nil {
+			continue
+		}
+		if at := placeOf(target.Registration); now[at] != then.last[at] && (hold == nil || hold.held[at] == nil) {
+			lost[target.Registration]++
+			left--
+		}
+	}
+	if tooManyDeletions(left, change.published()) {
+		return nil
+	}
+	return chargeDeletions(lost, len(change.lost()), change.published())
+}
+
+// chargeDeletions reports those that take most, until the rest is acceptable.
+func chargeDeletions(lost map[*model.WorkloadRegistration]int, gone, published int) (diags diag.List) {
+	order := make([]*model.WorkloadRegistration, 0, len(lost))
+	for r := range lost {
+		order = append(order, r)
+	}
+	slices.SortFunc(order, func(a, b *model.WorkloadRegistration) int {
+		return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a.Name.Value, b.Name.Value), a.At.Compare(b.At))
+	})
+	for _, r := range order {
+		if !tooManyDeletions(gone, published) {
+			break
+		}
+		gone -= lost[r]
+		diags.Error(RuleDeletions, r.Workload.Repo.At,
+			fmt.Sprintf("%s%q: %d of the %d published targets would be removed", registrationSubject, r.Name.Value, lost[r], published),
+			diag.Hint("if that is meant, give --allow-deletions"))
+	}
+	return diags
+}
