@@ -87,7 +87,7 @@ func (b *body) causes(room int) string {
 	if b.Before == nil {
 		return b.unknownCauses(room)
 	}
-	moved := sourceMoves(knownOrigins(b.Before.Origins, len(b.Before.Held)), knownOrigins(b.Now.Origins, len(b.Held)))
+	moved := b.knownMoves()
 	version, upgraded := b.upgradedFrom()
 	if len(moved) == 0 && !upgraded && len(b.Before.Held) > 0 {
 		return causesHead + "Everything was read at the same commits as for what is published now, which held back " +
@@ -113,13 +113,14 @@ func (b *body) causes(room int) string {
 	return text
 }
 
-// knownOrigins leaves out registrations that were held back when nobody knew which commit of them is published:
-// what stands for them has no commit, like a plain folder.
-func knownOrigins(origins []Origin, held int) []Origin {
-	if held == 0 {
-		return origins
-	}
-	return slices.DeleteFunc(slices.Clone(origins), func(o Origin) bool { return o.Role == model.Tenant && o.Commit == "" })
+// knownMoves leaves out registrations that were held back when nobody knew which commit of them is published: what
+// stands for them has no commit, like a plain folder.
+func (b *body) knownMoves() []sourceMove {
+	return slices.DeleteFunc(sourceMoves(b.Before.Origins, b.Now.Origins), func(m sourceMove) bool {
+		was := m.wasRead && m.from == "" && len(b.Before.Held) > 0
+		is := m.isRead && m.to == "" && len(b.Held) > 0
+		return m.role == model.Tenant && (was || is)
+	})
 }
 
 // moveTable writes the moves that fit, and returns how many those are.
