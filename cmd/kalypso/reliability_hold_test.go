@@ -514,6 +514,36 @@ func TestR23NewBlocksNoRemoval(t *testing.T) {
 	}
 }
 
+// TestR23NewAlone registers a tenant that is alone on a cluster type and lacks a value that its template needs: it is
+// left out, although nothing else shows that the template works.
+func TestR23NewAlone(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	main := acmeMain()
+	main["templates.yaml"] += "---\n" + acmeObject("Template", "argo", `spec: {type: reconciler, manifests: ["apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Namespace }}}\ndata: {branch: {{ .Manifests.region }}}\n"]}`)
+	dev := acmeDev()
+	dev["types.yaml"] += "---\n" + acmeObject("ClusterType", "store", "spec: {reconciler: argo, namespaceService: default}")
+	dev["policy.yaml"] = acmeObject("SchedulingPolicy", "all", "spec: {clusterTypeSelector: {labelSelector: {matchLabels: {a: b}}}}")
+	for _, app := range append([]string{"app-4"}, appsOfAcme...) {
+		clusterType := map[bool]string{true: "store", false: "edge"}[app == "app-4"]
+		dev[app+".yaml"] = acmeObject("SchedulingPolicy", app, "spec: {deploymentTargetSelector: {workspace: "+app+"}, clusterTypeSelector: {labelSelector: {matchLabels: {cluster-type: "+clusterType+"}}}}")
+	}
+	dev["types.yaml"] = strings.NewReplacer("{name: edge}", "{name: edge, labels: {cluster-type: edge}}", "{name: store}", "{name: store, labels: {cluster-type: store}}").Replace(dev["types.yaml"])
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: main}, gitopstest.Commit{Branch: "dev", Files: dev})
+	mustRun(t, publishArgs(root)...)
+	addRepo(t, root, "app-4", gitopstest.Commit{Files: acmeApp("app-4", "main")})
+	main["app-4.yaml"] = acmeObject("WorkloadRegistration", "app-4", "spec: {workload: {repo: "+acme("app-4")+", branch: main}, workspace: app-4}")
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: main})
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
+	files := publishedAcme(t, root, "dev")
+	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new", got.stderr)
+	assert.NotContains(t, files, "store/app-4-web/reconciler.yaml")
+}
+
 // TestR23UnknownStaysUnknown: what is left out while nobody knows what is published of it stays also when the next
 // commit knows all others.
 func TestR23UnknownStaysUnknown(t *testing.T) {

@@ -32,6 +32,8 @@ type suspect struct {
 	last, now string
 	// held says that the registration is held back at last already; leftOut that it is not there at all.
 	held, leftOut bool
+	// isNew says that nothing was ever published of it.
+	isNew bool
 }
 
 // spot is a diag.Place that can be looked up.
@@ -84,7 +86,7 @@ func (q *inquiry) suspect(h *Hold, r *model.WorkloadRegistration) {
 	if q.byPlace[at] != nil {
 		return // registered twice, which is the platform's error
 	}
-	s := &suspect{place: at, registration: r, last: h.last[at]}
+	s := &suspect{place: at, registration: r, last: h.last[at], isNew: h.isNew(at)}
 	if _, s.leftOut = h.commitOf(at); !s.leftOut {
 		s.held = h.held[at] != nil
 	}
@@ -196,11 +198,23 @@ func (q *inquiry) concerned(d diag.Diagnostic) []*suspect {
 	found = present(found)
 	alone := !q.othersFare(concerned)
 	for _, s := range found {
-		if !s.held && !s.changed() || alone && s.next() == "" {
+		if !s.held && !s.changed() || alone && s.next() == "" && (!s.isNew || !q.leaves(found)) {
 			return nil
 		}
 	}
 	return found
+}
+
+// leaves reports whether there are targets of others. A platform whose templates work for nobody is broken itself.
+func (q *inquiry) leaves(found []*suspect) bool {
+	for _, targets := range q.onClusterType {
+		for _, target := range targets {
+			if target.Registration == nil || !slices.Contains(found, q.byPlace[placeOf(target.Registration)]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // othersFare reports whether each cluster type of some targets has other targets too. Else there is no

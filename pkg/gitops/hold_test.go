@@ -182,6 +182,32 @@ func TestHoldBlame(t *testing.T) {
 			func(j *jury) { j.register("a", "a", ".", "new", "") },
 			errorAt(template, concerning(targetOf("a", "."))), nil,
 		},
+		"a template with something new, alone on its cluster type": {
+			func(j *jury) {
+				j.register("b", "b", ".", "old", "old")
+				j.clusterType = &model.ClusterType{}
+				j.register("a", "a", ".", "new", "")
+				j.last.Current = true
+			},
+			errorAt(template, concerning(targetOf("a", "."))),
+			[]string{"a "},
+		},
+		"a template with something of which nobody knows whether it is new": {
+			func(j *jury) {
+				j.register("b", "b", ".", "old", "old")
+				j.clusterType = &model.ClusterType{}
+				j.register("a", "a", ".", "new", "")
+			},
+			errorAt(template, concerning(targetOf("a", "."))), nil,
+		},
+		"a template with all there is, which is new": {
+			func(j *jury) {
+				j.register("a", "a", ".", "new", "")
+				j.register("b", "b", ".", "new", "")
+				j.last.Current = true
+			},
+			errorAt(template, concerning(targetOf("a", "."), targetOf("b", "."))), nil,
+		},
 		"the same place registered twice": {
 			func(j *jury) { j.register("a", "a", ".", "new", "old") },
 			diag.List{{Severity: diag.Error, Rule: ruleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}},
