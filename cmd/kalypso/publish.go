@@ -21,6 +21,9 @@ const ruleLostRaces = "lost-races"
 // ruleGitHubFailed is something that GitHub does not do.
 const ruleGitHubFailed = "github-failed"
 
+// ruleUnverified is the warning that the sources could not be listed again after something was published.
+const ruleUnverified = "unverified-sources"
+
 // ruleNoGitOpsRepo is an environment that says nowhere where its output goes.
 const ruleNoGitOpsRepo = "no-gitops-repo"
 
@@ -218,6 +221,11 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 		}
 	}
 	published, err := publication.Publish(ctx)
+	if published.Unverified != "" {
+		s.diags.Warning(ruleUnverified, destination.Repo.Repo.At, fmt.Sprintf(
+			"GitOpsRepo %q: it was published, but whether its sources have moved since is not known: %s", destination.Repo.Name.Value, published.Unverified),
+			diag.Hint("if they have, the next run publishes what is new"))
+	}
 	shown := newChangeResult(change, output)
 	shown.report = &publication.Report
 	shown.Published = newPublishedResult(destination, s.continued(result.environment.Name.Value, destination, published))

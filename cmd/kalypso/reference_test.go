@@ -86,6 +86,7 @@ var otherRules = map[string]string{
 	"gitops-path":          "The GitOpsRepo has a new `path`, but the output that the clusters pull lies at the root of its branch.",
 	"lost-races":           "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
 	"changed-owner":        "A published target would pass from one WorkloadRegistration to another. Publish once without it, so that the clusters remove it; `render --keep-last-good` does that by itself. [Who owns a name](../explanation/security.md#who-owns-a-name).",
+	"unverified-sources":   "The output was published, and then a repository that it was made of could not be listed once more. If that has moved meanwhile, the next run publishes what is new.",
 	"many-deletions":       "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",
 	"not-found":            "What `explain` is asked about is not in what could be read of the environments.",
 	"no-gitops-repo":       "The environment has no GitOpsRepo, so there is nowhere to publish it.",

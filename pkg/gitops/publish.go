@@ -64,6 +64,9 @@ type Published struct {
 	Withdrawn []PullRequest
 	// Notes are for people.
 	Notes []string
+	// Unverified says why it is not known whether the sources have moved since they were read; empty if they
+	// have not.
+	Unverified string
 }
 
 // Publish brings a change to the GitOps repository. The error wraps ErrMoved if what was read is not
@@ -191,7 +194,7 @@ func (p *Publication) push(ctx context.Context, commit candidate, request Submis
 	if err != nil {
 		return done, err
 	}
-	return done, p.stillNewest(ctx, done)
+	return p.stillNewest(ctx, done)
 }
 
 // afterPush makes of the pull request what it should be.
@@ -206,19 +209,21 @@ func (p *Publication) afterPush(ctx context.Context, done Published, request Sub
 
 // stillNewest makes sure, after a push, that all of what the output was made of and lies on is where it
 // was. Who moved something in the meantime may have found that what was published then was right, and has
-// left it to us.
-func (p *Publication) stillNewest(ctx context.Context, done Published) error {
+// left it to us. What cannot be listed any more takes nothing back: it was there when it was read.
+func (p *Publication) stillNewest(ctx context.Context, done Published) (Published, error) {
 	if done.Request != nil && done.Request.PullRequest.State == PullRequestMerged {
-		return nil // it is what has moved the GitOps branch
+		return done, nil // it is what has moved the GitOps branch
 	}
 	err := p.reader.Newest(ctx)
 	switch {
 	case errors.Is(err, ErrMoved):
-		return fmt.Errorf("%w: %w", ErrOvertaken, err)
+		return done, fmt.Errorf("%w: %w", ErrOvertaken, err)
+	case err != nil && ctx.Err() != nil:
+		return done, fmt.Errorf("read the branches after the push: %w", err)
 	case err != nil:
-		return fmt.Errorf("read the branches after the push: %w", err)
+		done.Unverified = err.Error()
 	}
-	return nil
+	return done, nil
 }
 
 // order is the push of a commit.

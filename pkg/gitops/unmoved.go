@@ -2,11 +2,15 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // listing are repositories that a run has listed.
@@ -53,20 +57,39 @@ func (r *Reader) unmoved(ctx context.Context, noted listing) error {
 	r.mu.Lock()
 	pins := maps.Clone(r.pins)
 	r.mu.Unlock()
-	work, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var work errgroup.Group
+	var mu sync.Mutex
+	var unread, moved error
+	look := func(at func(context.Context) error) {
+		work.Go(func() error {
+			err := at(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, ErrMoved) { // counts for more than what cannot be read, and decides
+				moved = err
+				stop()
+			} else if err != nil && unread == nil {
+				unread = err
+			}
+			return nil
+		})
+	}
 	for _, m := range noted.remotes {
-		if m.budget.exhausted() != nil {
-			continue // nothing of it is compiled
+		if m.budget.exhausted() != nil || m.role == model.Tenant && len(m.commits.values()) == 0 {
+			continue // nothing of it is in the output
 		}
-		work.Go(func() error { return m.unmoved(ctx, pins) })
+		look(func(ctx context.Context) error { return m.unmoved(ctx, pins) })
 	}
 	for _, local := range noted.locals {
-		work.Go(func() error { return local.unmoved(ctx) })
+		look(local.unmoved)
 	}
-	if err := work.Wait(); err != nil {
-		return r.clean(err)
+	_ = work.Wait() // no function returns an error
+	if moved != nil {
+		return r.clean(moved)
 	}
-	return nil
+	return r.clean(unread)
 }
 
 // unmoved reports whether the branches that were resolved are where they were.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+)
+
+// TestR7PublishedIsPublished: what cannot be listed any more after the push takes nothing back. If something else has
+// moved meanwhile, that is published too.
+func TestR7PublishedIsPublished(t *testing.T) {
+	t.Parallel()
+	for _, moves := range []bool{false, true} {
+		root := acmeFleet(t)
+		var pushed atomic.Bool
+		server := gitopstest.NewServer(t, func(http.Handler) http.Handler {
+			handler, err := gitopstest.Handler(root)
+			require.NoError(t, err)
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if pushed.Load() && strings.HasPrefix(r.URL.Path, "/app-2.git/") {
+					http.Error(w, "gone", http.StatusNotFound)
+					return
+				}
+				handler.ServeHTTP(w, r)
+				if strings.HasSuffix(r.URL.Path, "/git-receive-pack") && r.Method == http.MethodPost && !pushed.Swap(true) && moves {
+					addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+				}
+			})
+		})
+		got := kalypso(t, "render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
+		if moves {
+			assert.Equal(t, exitModel, got.code, got.stderr)
+			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`, "all is read again")
+			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
+			continue
+		}
+		assert.Contains(t, got.stdout, "pushed ")
+		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "whether its sources have moved since is not known")
+		assert.Contains(t, got.stderr, "[unverified-sources]")
+		assert.Contains(t, publishedAcme(t, root, "dev"), "edge/app-2-web/reconciler.yaml")
+	}
+}
+
+// TestR23HeldIsNotListedAgain: what nothing could be read of is not waited for once more after the push.
+func TestR23HeldIsNotListedAgain(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+	var asked atomic.Int32
+	var pushed atomic.Bool
+	server := gitopstest.NewServer(t, func(http.Handler) http.Handler {
+		handler, err := gitopstest.Handler(root)
+		require.NoError(t, err)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/app-2.git/") && pushed.Load() {
+				asked.Add(1)
+			}
+			if strings.HasPrefix(r.URL.Path, "/app-2.git/git-upload-pack") {
+				http.Error(w, "no", http.StatusForbidden)
+				return
+			}
+			handler.ServeHTTP(w, r)
+			if strings.HasSuffix(r.URL.Path, "/git-receive-pack") && r.Method == http.MethodPost {
+				pushed.Store(true)
+			}
+		})
+	})
+	got := kalypso(t, "render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
+	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.True(t, pushed.Load())
+	assert.Zero(t, asked.Load())
+	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
+}
