@@ -277,13 +277,23 @@ func (s *session) lostRaces(l lostRace) {
 func (s *session) leftUnpublished() string {
 	failed := slices.ContainsFunc(s.results, func(r *result) bool { return r.diags.HasErrors() })
 	switch {
-	case len(s.pushed()) > 0 && failed:
+	case failed && (len(s.pushed()) > 0 || s.pushedEarlier()):
 		return "not everything was published"
 	case failed || len(s.results) == 0:
 		return "nothing was published"
 	default:
 		return "" // all of it was, or is
 	}
+}
+
+// pushedEarlier reports whether a try of this run pushed something, whatever became of the next one.
+func (s *session) pushedEarlier() bool {
+	for _, published := range s.publishedBefore {
+		if published.Pushed {
+			return true
+		}
+	}
+	return false
 }
 
 // pushed is what was pushed in this run.

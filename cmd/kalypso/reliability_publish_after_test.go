@@ -38,6 +38,11 @@ func TestR7PublishedIsPublished(t *testing.T) {
 			assert.Equal(t, exitModel, got.code, got.stderr)
 			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`, "all is read again")
 			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
+			addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "main")})
+			pushed.Store(false)
+			got = kalypso(t, "render", "--env", "dev", "--direct", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
+			assert.Equal(t, exitRemote, got.code, got.stderr)
+			assert.Contains(t, got.stderr, "1 error: not everything was published")
 			continue
 		}
 		assert.Contains(t, got.stdout, "pushed ")
