@@ -23,6 +23,8 @@ type holding struct {
 	comparing bool
 	// allowDeletions lets one registration take most of the published targets away.
 	allowDeletions bool
+	// tolerant takes what is wrong with them for warnings: only the platform's part is judged.
+	tolerant bool
 }
 
 // held is what --keep-last-good has held back in an environment; the zero value is nothing.
@@ -77,7 +79,22 @@ func (s *session) acquit(ctx context.Context, out *compiled, folder fs.FS, hold 
 		out = trial
 	}
 	out.held = held{fair.Registrations(), fair.Origins(), fair.Diagnostics()}
+	if s.holding.tolerant {
+		out.diags.Add(tolerated(out.held.diags, fair.Complete()))
+		out.held.diags = nil
+	}
 	return out
+}
+
+// tolerated makes warnings of the errors of registrations that are held back. One in the platform's files stays an error
+// where it is not known what was published last: then nothing shows that it is not the platform's.
+func tolerated(diags diag.List, complete bool) diag.List {
+	for i, d := range diags {
+		if d.Severity == diag.Error && (complete || len(d.Concerns) == 0) {
+			diags[i].Severity = diag.Warning
+		}
+	}
+	return diags
 }
 
 // compileHolding compiles an environment with some registrations held back.
@@ -99,7 +116,7 @@ func (s *session) compileHolding(ctx context.Context, first *compiled, folder fs
 // compareOwners reports what an environment without errors would do to what is published that one registration must
 // not do to others. hold is nil if nothing is held back.
 func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) {
-	if !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
+	if s.holding.tolerant || !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
 	destinations, ok := s.opened(ctx, out)
@@ -192,7 +209,7 @@ func (s *session) verdict() error {
 	switch {
 	case partly && errors.As(err, &exit) && exit.code != exitTimeUp:
 		return &exitError{code: exitRemote}
-	case err != nil || !s.holds():
+	case err != nil || !s.holds() || s.holding.tolerant:
 		return err
 	}
 	return &exitError{code: exitModel}

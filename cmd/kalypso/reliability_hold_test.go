@@ -563,3 +563,55 @@ func TestR23UnknownStaysUnknown(t *testing.T) {
 		assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
 	}
 }
+
+// TestR23Validate: the gate of the control plane is not closed by a broken tenant, with whatever is wrong with it, and is
+// closed by the platform's own errors.
+func TestR23Validate(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gone repository", "unknown field", "stolen workload name", "schema violation"} {
+		test := faultsOfTenants[name]
+		root := acmeFleet(t)
+		mustRun(t, publishArgs(root)...)
+		test.fault(t, root)
+		got := kalypso(t, acmeArgs(root, nil, "validate")...)
+		assert.NotEqual(t, exitDone, got.code)
+
+		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
+		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "["+test.rule+"]")
+		assert.Contains(t, got.stderr, "[held-back]")
+		assert.NotContains(t, got.stderr, "error: ")
+
+		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good", "-o", "json")...)
+		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Contains(t, got.stdout, `"held": [`)
+
+		files := acmeMain()
+		files["templates.yaml"] = strings.ReplaceAll(files["templates.yaml"], ".Branch", ".Manifests.nothing")
+		addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
+		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "error: .Manifests.nothing has no value")
+	}
+}
+
+// TestR23ValidateKnowsNothing: where it is not known what was published last, an error in the platform's files is the
+// platform's, and one in a tenant's file the tenant's.
+func TestR23ValidateKnowsNothing(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
+	got := kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
+	assert.Equal(t, exitDone, got.code, got.stderr)
+
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "main")})
+	files := acmeMain()
+	files["templates.yaml"] = strings.ReplaceAll(files["templates.yaml"], "{{ .Branch }}", `{{ if eq .Workload \"app-2\" }}{{ .Manifests.nothing }}{{ end }}`)
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+	got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
+	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "error: .Manifests.nothing has no value")
+
+	got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good", "--workload", ".")...)
+	assert.Equal(t, exitUsage, got.code)
+}

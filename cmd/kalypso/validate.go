@@ -16,32 +16,40 @@ import (
 )
 
 func newValidate(e *edges) *cobra.Command {
-	opts, workload := &fleetFlags{}, ""
+	opts, workload, keepLastGood := &fleetFlags{}, "", false
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Compile all environments, publish nothing, report every problem",
 		Long: `Compile all environments, or those that --env names, and report every problem in them,
 and in the chain in which commits are promoted. Nothing is written or published.
 
+--keep-last-good is for a gate that one broken application must not close: what render would
+hold back with that flag is a warning, and errors of the platform's own files stay errors.
+
 --workload checks the workloads of an application by themselves, for its own repository: without
 the control plane, and without what other applications have.`,
 		Example: `  kalypso validate
   kalypso validate --workload workload/
-  kalypso validate --env dev --env stage --control-plane ./control-plane`,
+  kalypso validate --env dev --env stage --control-plane ./control-plane
+  kalypso validate --keep-last-good`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("workload") && keepLastGood {
+				return usageError("--workload checks workloads by themselves: leave out --keep-last-good")
+			}
 			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
 			}
-			return runValidate(cmd.Context(), e, opts)
+			return runValidate(cmd.Context(), e, opts, holding{keepLastGood: keepLastGood, tolerant: keepLastGood})
 		},
 	}
 	opts.add(cmd, e)
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report what is wrong with a registration that render --keep-last-good holds back as a warning")
 	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
 	return cmd
 }
 
-func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
+func runValidate(ctx context.Context, e *edges, opts *fleetFlags, holding holding) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -52,6 +60,7 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags) error {
 		return err
 	}
 	defer session.close()
+	session.holding = holding
 	_, diags := promote.NewChain(session.known)
 	session.diags.Add(diags)
 	session.checkFleets()

@@ -100,6 +100,9 @@ func (h *Hold) isNew(at place) bool {
 	return h.complete && !published
 }
 
+// Complete reports whether it is known what everything that is published was compiled from.
+func (h *Hold) Complete() bool { return h.complete }
+
 // LeavesOut reports whether a registration is left out of which something may be published, so that it has to
 // stay.
 func (h *Hold) LeavesOut() bool {
