@@ -1,14 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -83,4 +87,40 @@ func TestR23HeldIsNotListedAgain(t *testing.T) {
 	assert.True(t, pushed.Load())
 	assert.Zero(t, asked.Load())
 	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
+}
+
+// TestR23SlowTenant: a server that says nothing is a registration that cannot be read. It is given up once, whatever of it
+// is wanted, and the others are published.
+func TestR23SlowTenant(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
+	var asked atomic.Int32
+	server := gitopstest.NewServer(t, func(http.Handler) http.Handler {
+		handler, err := gitopstest.Handler(root)
+		require.NoError(t, err)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/app-2.git/") {
+				asked.Add(1)
+				silent(w, r, nil)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		})
+	})
+	var stdout, stderr bytes.Buffer
+	e := system()
+	e.stdout, e.stderr, e.limits = &stdout, &stderr, gitops.Limits{Stall: 2 * time.Second}
+	e.env = func(string) string { return "" }
+	e.sleep = func(context.Context, time.Duration) error { return nil }
+	code := run(t.Context(), []string{
+		"render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + server.URL + "/*.git",
+	}, e)
+	assert.Equal(t, exitModel, code, stderr.String())
+	assert.Contains(t, stderr.String(), `WorkloadRegistration "app-2" is held back`)
+	assert.LessOrEqual(t, asked.Load(), int32(3), "the tries of one request")
+	files := publishedAcme(t, root, "dev")
+	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new")
+	assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
 }
