@@ -23,7 +23,8 @@ type promotionSpec struct {
 		ClusterTypes struct {
 			Labels Selector `field:"labelSelector"`
 		} `field:"clusterTypeSelector"`
-		At diag.Place
+		StatusLogins loginNames `field:"statusLogins"`
+		At           diag.Place
 	} `field:"checks"`
 	At diag.Place
 }
@@ -35,7 +36,8 @@ func (s *promotionSpec) promotion() *Promotion {
 	}
 	c := s.Checks
 	return &Promotion{Next: s.Next, At: s.At, Checks: Checks{
-		Fleets: c.Fleets, Healthy: c.Healthy, Timeout: c.Timeout, Expect: c.Expect, ClusterTypes: c.ClusterTypes.Labels, At: c.At,
+		Fleets: c.Fleets, Healthy: c.Healthy, Timeout: c.Timeout, Expect: c.Expect, ClusterTypes: c.ClusterTypes.Labels,
+		StatusLogins: c.StatusLogins, At: c.At,
 	}}
 }
 
@@ -229,4 +231,32 @@ func (d *decoder) fleetName(n *yaml.Node, path *trail) Text {
 		return Text{At: name.At}
 	}
 	return name
+}
+
+// loginNames is a list of logins of GitHub.
+type loginNames []Text
+
+// loginText is a login of a person, or that of a GitHub App. Only Apps have brackets, so that no person can take the name
+// of one. Enterprises with managed users add an underscore.
+var loginText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?$`)
+
+func (l *loginNames) decode(d *decoder, n *yaml.Node, path *trail) {
+	if n.Kind != yaml.SequenceNode {
+		d.wrongType(n, path, "a list")
+		return
+	}
+	for i, item := range n.Content {
+		if full(d.diags) {
+			return
+		}
+		before := len(*d.diags)
+		login := d.text(target(item), path.item(i))
+		switch {
+		case len(*d.diags) > before: // reported
+		case !loginText.MatchString(login.Value):
+			d.invalid(target(item), path.item(i), "write a login of GitHub such as octocat, or NAME[bot] for a GitHub App")
+		default:
+			*l = append(*l, login)
+		}
+	}
 }

@@ -38,6 +38,8 @@ type Checks struct {
 	Expect Number
 	// ClusterTypes selects whose clusters count; package schedule gives it its meaning.
 	ClusterTypes Selector
+	// StatusLogins are the logins whose statuses of the environment count besides our own: of people, or NAME[bot] of Apps.
+	StatusLogins []Text
 	At           diag.Place
 }
 
@@ -114,6 +116,7 @@ func (p *Promotion) difference(other *Promotion) string {
 		{"checks.timeout", a.Timeout.Value == b.Timeout.Value},
 		{"checks.expect", a.Expect.Value == b.Expect.Value},
 		{"checks.clusterTypeSelector", slices.Equal(a.ClusterTypes.meaning(), b.ClusterTypes.meaning())},
+		{"checks.statusLogins", slices.Equal(sortedValues(a.StatusLogins), sortedValues(b.StatusLogins))},
 	} {
 		if !field.same {
 			return field.name

@@ -59,6 +59,7 @@ checks:
     labelSelector:
       matchLabels: {site: store}
       matchExpressions: [{key: size, operator: In, values: [small, large]}]
+  statusLogins: [octocat, "kalypso[bot]"]
 `
 
 func TestPromotion(t *testing.T) {
@@ -75,6 +76,7 @@ func TestPromotion(t *testing.T) {
 			assert.Equal(t, "99.5%", p.Checks.Healthy.String())
 			assert.Equal(t, 90*time.Minute, p.Checks.Timeout.Value)
 			assert.Equal(t, 27, p.Checks.Expect.Value)
+			assert.Equal(t, []string{"kalypso[bot]", "octocat"}, sortedValues(p.Checks.StatusLogins))
 			assert.Equal(t, []string{`"site" = "store"`, `"size" "In" ["large" "small"]`}, p.Checks.ClusterTypes.meaning())
 
 			// Each value knows where it stands.
@@ -82,7 +84,7 @@ func TestPromotion(t *testing.T) {
 			for text, at := range map[string]diag.Place{
 				"stage": p.Next[0].At, "edge": p.Next[1].At, `"flux:a,b"`: p.Checks.Fleets[0].At, "99.5%": p.Checks.Healthy.At,
 				"1h30m": p.Checks.Timeout.At, "27": p.Checks.Expect.At, "store": p.Checks.ClusterTypes.MatchLabels["site"].At,
-				"next:": p.At, "fleet:": p.Checks.At,
+				"octocat": p.Checks.StatusLogins[0].At, "next:": p.At, "fleet:": p.Checks.At,
 			} {
 				assert.True(t, strings.HasPrefix(lines[at.Line-1][at.Column-1:], text), "%s is not at %v", text, at)
 			}
@@ -118,7 +120,11 @@ func TestPromotionValues(t *testing.T) {
 		"timeout: 90s":      func(t *testing.T, c Checks) { assert.Equal(t, 90*time.Second, c.Timeout.Value) },
 		"timeout: '1.5h'":   func(t *testing.T, c Checks) { assert.Equal(t, 90*time.Minute, c.Timeout.Value) },
 		"expect: 1":         func(t *testing.T, c Checks) { assert.Equal(t, 1, c.Expect.Value) },
-		"{}":                func(t *testing.T, c Checks) { assert.Equal(t, Checks{At: c.At}, c) },
+		"statusLogins: ":    func(t *testing.T, c Checks) { assert.Empty(t, c.StatusLogins) },
+		"statusLogins:\n  - ann_acme\n  - Kalypso[bot]": func(t *testing.T, c Checks) {
+			assert.Equal(t, []string{"Kalypso[bot]", "ann_acme"}, sortedValues(c.StatusLogins))
+		},
+		"{}": func(t *testing.T, c Checks) { assert.Equal(t, Checks{At: c.At}, c) },
 	} {
 		t.Run(checks, func(t *testing.T) {
 			t.Parallel()
@@ -160,6 +166,11 @@ func TestPromotionErrors(t *testing.T) {
 		{"checks:\n  fleet:\n  - [flux]", `3:5 PATH.checks.fleet[0] must be a string, but is a list [wrong-type]`},
 		{"checks: {fleet: [none, flux]}", `1:18 Environment PATH.checks.fleet[0] is "none" [invalid-value] remove the others if a person is to decide, else "none"`},
 		{"checks: {fleet: [flux, flux]}", `1:24 Environment PATH.checks.fleet[1] is "flux" [invalid-value] it is given twice: remove one of them`},
+		{"checks: {statusLogins: ann}", `1:24 PATH.checks.statusLogins must be a list, but is the string "ann" [wrong-type]`},
+		{"checks: {statusLogins: [5]}", `1:25 PATH.checks.statusLogins[0] must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`},
+		{"checks: {statusLogins: ['@ann']}", `1:25 Environment PATH.checks.statusLogins[0] is "@ann" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
+		{"checks: {statusLogins: [ann, ~]}", `1:30 Environment PATH.checks.statusLogins[1] is "~" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
+		{"checks: {statusLogins: ['[bot]']}", `1:25 Environment PATH.checks.statusLogins[0] is "[bot]" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
 		{"checks: {clusterTypeSelector: {matchLabels: {a: b}}}", `1:32 unknown field "matchLabels" in Environment PATH.checks.clusterTypeSelector [unknown-field] one of labelSelector`},
 		{"checks: {clusterTypeSelector: {labelSelector: {matchExpressions: [{operator: In}]}}}", `1:67 Environment PATH.checks.clusterTypeSelector.labelSelector.matchExpressions[0].key is missing [missing-field] add PATH.checks.clusterTypeSelector.labelSelector.matchExpressions[0].key`},
 	} {

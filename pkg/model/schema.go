@@ -112,6 +112,8 @@ func (d describer) value(typ reflect.Type, path *trail) map[string]any {
 	case reflect.TypeFor[fleetNames]():
 		one := map[string]any{"type": "string", "minLength": 1}
 		return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": one}}}
+	case reflect.TypeFor[loginNames]():
+		return map[string]any{"type": "array", "items": map[string]any{"type": "string", "pattern": loginText.String()}}
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:
