@@ -84,7 +84,7 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 		TargetURL: r.opts.pageOfRun(r.env), Version: r.version,
 	}
 	if r.forge.repo != nil {
-		r.promoter.Statuses, r.promoter.Ancestry = r.forge.repo, r.forge.repo
+		r.promoter.Statuses, r.promoter.Ancestry = promote.TrustStatuses(r.forge.repo, r.known), r.forge.repo
 	}
 	return nil
 }

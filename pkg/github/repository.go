@@ -25,10 +25,10 @@ type Repository struct {
 }
 
 var (
-	_ gitops.PullRequests = (*Repository)(nil)
-	_ gitops.Issues       = (*Repository)(nil)
-	_ promote.Statuses    = (*Repository)(nil)
-	_ promote.Workflows   = (*Repository)(nil)
+	_ gitops.PullRequests  = (*Repository)(nil)
+	_ gitops.Issues        = (*Repository)(nil)
+	_ promote.StatusSource = (*Repository)(nil)
+	_ promote.Workflows    = (*Repository)(nil)
 )
 
 // String returns "owner/name".

@@ -13,43 +13,38 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// Statuses returns the newest status of each context of a commit, the newest first. Contexts that differ in case
-// only are one, as they are to GitHub. A commit that the repository does not have is an Error of the kind NotFound.
+// Statuses returns the newest status of each context and creator of a commit, the newest first. Contexts that differ in
+// case only are one, as they are to GitHub. A commit that the repository does not have is an Error of the kind NotFound.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]promote.Status, error) {
 	op := operation{act: "read the statuses of " + short(commit), need: "statuses: read"}
-	statuses, err := r.latest(ctx, commit)
+	statuses, err := r.listStatuses(ctx, commit)
 	if err != nil {
 		return nil, r.explain(op, explainStatus(err))
 	}
 	var found []promote.Status
 	seen := map[string]bool{}
 	for _, s := range statuses {
-		if folded := strings.ToLower(s.GetContext()); !seen[folded] {
-			seen[folded] = true
+		if key := strings.ToLower(s.GetCreator().GetLogin() + " " + s.GetContext()); !seen[key] {
+			seen[key] = true
 			found = append(found, statusFromGitHub(s))
 		}
 	}
 	return found, nil
 }
 
-// latest reads the combined status of a commit, which has the newest status of each context: a commit that is looked
-// at often has thousands of older ones. The newest comes first; of those of one second it is the one with the highest
-// number.
-func (r *Repository) latest(ctx context.Context, commit string) ([]*gh.RepoStatus, error) {
+// listStatuses lists all statuses of a commit. The combined status would have the newest of each context only, and not
+// who has set it: anybody who may set statuses could hide ours. The newest comes first; of those of one second it is the
+// one with the highest number.
+func (r *Repository) listStatuses(ctx context.Context, commit string) ([]*gh.RepoStatus, error) {
 	if err := checkCommit(commit); err != nil {
 		return nil, err
 	}
-	total := 0
 	statuses, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.RepoStatus, *gh.Response, error) {
-		combined, answer, err := r.client.api.Repositories.GetCombinedStatus(ctx, r.owner, r.name, commit, &page)
-		switch {
-		case err != nil:
-			return nil, answer, err
-		case combined.TotalCount == nil, combined.GetSHA() != commit:
+		listed, answer, err := r.client.api.Repositories.ListStatuses(ctx, r.owner, r.name, commit, &page)
+		if err == nil && (listed == nil || slices.ContainsFunc(listed, func(s *gh.RepoStatus) bool { return !isWhole(s, commit) })) {
 			return nil, answer, incomplete()
 		}
-		total = combined.GetTotalCount()
-		return combined.Statuses, answer, nil
+		return listed, answer, err
 	})
 	if err != nil {
 		return nil, err
@@ -57,20 +52,19 @@ func (r *Repository) latest(ctx context.Context, commit string) ([]*gh.RepoStatu
 	slices.SortFunc(statuses, func(a, b *gh.RepoStatus) int {
 		return cmp.Or(b.GetCreatedAt().Compare(a.GetCreatedAt().Time), cmp.Compare(b.GetID(), a.GetID()))
 	})
-	// Pages move while others set statuses: what is on two of them counts once, and none may be on neither.
-	statuses = slices.CompactFunc(statuses, func(a, b *gh.RepoStatus) bool { return a.GetID() == b.GetID() })
-	if len(statuses) < total || slices.ContainsFunc(statuses, func(s *gh.RepoStatus) bool {
-		return s.GetID() == 0 || s.GetContext() == "" || s.GetState() == ""
-	}) {
-		return nil, incomplete()
-	}
-	return statuses, nil
+	// Pages move while others set statuses: what is on two of them counts once. None is on neither, as the newest come first.
+	return slices.CompactFunc(statuses, func(a, b *gh.RepoStatus) bool { return a.GetID() == b.GetID() }), nil
+}
+
+// isWhole tells whether a status of a commit has what every status has. A creator whose account is gone is null.
+func isWhole(s *gh.RepoStatus, commit string) bool {
+	return s.GetID() != 0 && s.GetContext() != "" && s.GetState() != "" && strings.HasSuffix(s.GetURL(), "/"+commit)
 }
 
 func statusFromGitHub(s *gh.RepoStatus) promote.Status {
 	return promote.Status{
 		Context: s.GetContext(), State: promote.StatusState(s.GetState()), Description: s.GetDescription(),
-		TargetURL: s.GetTargetURL(), Created: s.GetCreatedAt().Time,
+		TargetURL: s.GetTargetURL(), Created: s.GetCreatedAt().Time, Creator: s.GetCreator().GetLogin(),
 	}
 }
 
@@ -92,10 +86,16 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, status promot
 	}, func() (bool, error) { return r.isNewest(ctx, commit, status) })
 }
 
-// isNewest tells whether the newest status of a context is the one given.
+// isNewest tells whether the newest status of a context that we have set is the one given.
 func (r *Repository) isNewest(ctx context.Context, commit string, status promote.Status) (bool, error) {
+	login, err := r.Login(ctx)
+	if err != nil {
+		return false, err
+	}
 	statuses, err := r.Statuses(ctx, commit)
-	at := slices.IndexFunc(statuses, func(s promote.Status) bool { return strings.EqualFold(s.Context, status.Context) })
+	at := slices.IndexFunc(statuses, func(s promote.Status) bool {
+		return strings.EqualFold(s.Context, status.Context) && strings.EqualFold(s.Creator, login)
+	})
 	if at < 0 {
 		return false, err
 	}

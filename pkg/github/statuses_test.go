@@ -40,7 +40,7 @@ func TestStatusThatIsSetIsRead(t *testing.T) {
 			found, err := f.repo.Statuses(t.Context(), commit("0"))
 			require.NoError(t, err)
 			want := deployed()
-			want.Created = githubtest.Midnight()
+			want.Created, want.Creator = githubtest.Midnight(), "github-actions[bot]"
 			assert.Equal(t, []promote.Status{want}, found)
 
 			other, err := f.repo.Statuses(t.Context(), commit("1"))
@@ -70,16 +70,19 @@ func TestStatusesAreTheNewest(t *testing.T) {
 	assert.Equal(t, []string{"ci pending", "docs error", "Dev Environment failure"}, lines)
 }
 
+// zero is commit("0").
+const zero = "0000000000000000000000000000000000000000"
+
 // TestStatusesOfAnyOrder: what GitHub says of their order is of another request.
 func TestStatusesOfAnyOrder(t *testing.T) {
 	t.Parallel()
-	const one = `{"id":%d,"context":%q,"state":%q,"created_at":"2026-01-01T00:00:%02dZ"}`
+	const one = `{"id":%d,"context":%q,"state":%q,"created_at":"2026-01-01T00:00:%02dZ","url":"https://x/statuses/` + zero + `"}`
 	statuses := strings.Join([]string{
 		fmt.Sprintf(one, 2, "a", "failure", 5), fmt.Sprintf(one, 9, "b", "pending", 1), fmt.Sprintf(one, 3, "A", "success", 5),
 		fmt.Sprintf(one, 3, "A", "success", 5), // on two pages
 	}, ",")
 	repo := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"sha":%q,"total_count":3,"statuses":[%s]}`, commit("0"), statuses)
+		fmt.Fprintf(w, "[%s]", statuses)
 	})
 	found, err := repo.Statuses(t.Context(), commit("0"))
 	require.NoError(t, err)
@@ -106,20 +109,21 @@ func TestR13AllStatusesAreRead(t *testing.T) {
 
 func TestR13StatusesThatAreNotWhole(t *testing.T) {
 	t.Parallel()
-	const status = `{"id":1,"context":"a","state":"success","created_at":"2026-01-01T00:00:00Z"}`
+	const (
+		url    = `"url":"https://x/statuses/` + zero + `"`
+		status = `{"id":1,"context":"a","state":"success","created_at":"2026-01-01T00:00:00Z",` + url + `}`
+	)
 	for name, answer := range map[string]string{
-		"one is missing":  `{"sha":"` + commit("0") + `","total_count":2,"statuses":[` + status + `]}`,
-		"one is twice":    `{"sha":"` + commit("0") + `","total_count":2,"statuses":[` + status + `,` + status + `]}`,
-		"no number":       `{"sha":"` + commit("0") + `","statuses":[` + status + `]}`,
-		"no id":           `{"sha":"` + commit("0") + `","total_count":1,"statuses":[{"context":"a","state":"success"}]}`,
-		"no state":        `{"sha":"` + commit("0") + `","total_count":1,"statuses":[{"id":1,"context":"a"}]}`,
-		"no context":      `{"sha":"` + commit("0") + `","total_count":1,"statuses":[{"id":1,"state":"success"}]}`,
-		"another commit":  `{"sha":"` + commit("1") + `","total_count":1,"statuses":[` + status + `]}`,
+		"no id":           `[{"context":"a","state":"success",` + url + `}]`,
+		"no state":        `[{"id":1,"context":"a",` + url + `}]`,
+		"no context":      `[{"id":1,"state":"success",` + url + `}]`,
+		"another commit":  strings.ReplaceAll(`[`+status+`]`, zero, commit("1")),
+		"null in it":      `[` + status + `,null]`,
 		"something else":  `{"message":"hello"}`,
 		"a web page":      `<html>`,
 		"nothing at all":  ``,
 		"null":            `null`,
-		"cut in the list": `{"sha":"` + commit("0") + `","total_count":2,"statuses":[` + status,
+		"cut in the list": `[` + status,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +188,7 @@ func TestWhatGitHubRefusesIsLeftOut(t *testing.T) {
 func TestStatusOfUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	same := githubtest.Status{
-		Context: "Stage Environment", State: "pending", Description: "Deploying, 3 of 5 clusters", TargetURL: deployed().TargetURL,
+		Context: "Stage Environment", State: "pending", Author: "github-actions[bot]", Description: "Deploying, 3 of 5 clusters", TargetURL: deployed().TargetURL,
 	}
 	other := func(change func(*githubtest.Status)) *githubtest.Status {
 		status := same
@@ -200,6 +204,7 @@ func TestStatusOfUnknownOutcome(t *testing.T) {
 		"it was added to another":       {githubtest.LostAnswer(), other(func(s *githubtest.Status) { s.State = "success" }), 1},
 		"it was not added":              {githubtest.Reset(), nil, 2},
 		"the newest is like it":         {githubtest.Reset(), &same, 1},
+		"a person's is like it":         {githubtest.Reset(), other(func(s *githubtest.Status) { s.Author = "octocat" }), 2},
 		"the newest has another state":  {githubtest.Reset(), other(func(s *githubtest.Status) { s.State = "success" }), 2},
 		"the newest has another text":   {githubtest.Reset(), other(func(s *githubtest.Status) { s.Description = "Deploying" }), 2},
 		"the newest has another page":   {githubtest.Reset(), other(func(s *githubtest.Status) { s.TargetURL = "" }), 2},
@@ -215,7 +220,7 @@ func TestStatusOfUnknownOutcome(t *testing.T) {
 			f.hub.Inject(test.fault, githubtest.First(1, githubtest.NthWrite(1)))
 			require.NoError(t, f.repo.SetStatus(t.Context(), commit("0"), deployed()))
 			assert.Len(t, f.hub.Writes(), test.writes)
-			assert.Len(t, f.hub.Requests(), test.writes+1, "it is read once whether it is there")
+			assert.Len(t, f.hub.Requests(), test.writes+2, "it is read once whose statuses are ours, and whether it is there")
 			newest := f.remote.NewestStatuses(commit("0"))[0]
 			assert.Equal(t, "pending Deploying, 3 of 5 clusters", newest.State+" "+newest.Description)
 		})
@@ -250,7 +255,57 @@ func TestAThousandStatuses(t *testing.T) {
 	found, err := f.repo.Statuses(t.Context(), commit("0"))
 	require.NoError(t, err)
 	assert.Len(t, found, 1)
-	assert.Len(t, f.hub.Requests(), 1, "the older ones are not read")
+}
+
+// TestR13NobodyHidesTheStatusesOfOthers: a status is found however many others set, before and after it.
+func TestR13NobodyHidesTheStatusesOfOthers(t *testing.T) {
+	t.Parallel()
+	f := setup(t, githubtest.Options{}, nil)
+	require.NoError(t, f.repo.SetStatus(t.Context(), commit("0"), deployed()))
+	for range 999 {
+		f.remote.SetStatus(githubtest.Status{Commit: commit("0"), Context: "STAGE environment", State: "success", Author: "mallory"})
+	}
+	for range 999 {
+		f.remote.SetStatus(githubtest.Status{Commit: commit("0"), Context: "ci", State: "success", Author: "mallory"})
+	}
+	found, err := f.repo.Statuses(t.Context(), commit("0"))
+	require.NoError(t, err)
+	var lines []string
+	for _, s := range found {
+		lines = append(lines, fmt.Sprintf("%s: %s %s", s.Creator, s.Context, s.State))
+	}
+	assert.Equal(t, []string{"mallory: ci success", "mallory: STAGE environment success", "github-actions[bot]: stage environment pending"}, lines)
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	for _, login := range []string{"github-actions[bot]", "kalypso[bot]", "octocat"} {
+		f := setup(t, githubtest.Options{}, nil)
+		f.hub.AddToken(secret, githubtest.Token{Login: login})
+		for range 2 {
+			found, err := f.repo.Login(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, login, found)
+		}
+		assert.Len(t, f.hub.Requests(), 1)
+		assert.Empty(t, f.hub.Writes())
+	}
+}
+
+func TestLoginThatCannotBeFoundOut(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"nothing": `{}`, "null": `{"data":null}`, "nobody": `{"data":{"viewer":{"login":""}}}`,
+		"an error": `{"data":null,"errors":[{"type":"FORBIDDEN","message":"Resource not accessible by integration"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
+			login, err := repo.Login(t.Context())
+			require.ErrorContains(t, err, "find out who the token belongs to in acme/gitops: GitHub")
+			assert.Empty(t, login)
+		})
+	}
 }
 
 func TestStatusesOfWhatIsNotThere(t *testing.T) {

@@ -107,6 +107,10 @@ func (c *checkRun) run(ctx context.Context) error {
 	if err := c.readStatus(ctx); err != nil {
 		return err
 	}
+	if s, found := findUntrusted(c.statuses, c.Environment); found && (s.State != StatusPending || isDeployed(s)) {
+		c.report.Notes = append(c.report.Notes, fmt.Sprintf("the status %q, %s, was set by %s and does not count%s",
+			s.Context, s.State, s.creator(), trustHint(c.Environment, s)))
+	}
 	if _, _, err := c.missing(ctx); err != nil { // before anybody waits for the fleet
 		return err
 	}

@@ -58,6 +58,8 @@ type gate struct {
 	open, unknown bool
 	// status is what it says, if anything.
 	status Status
+	// untrusted is a newer status that does not count, if there is one.
+	untrusted Status
 }
 
 // guard returns what speaks against a promotion, all of it.
@@ -123,8 +125,25 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 			diag.Hint("--skip-gates promotes it all the same"))
 	default:
 		diags.Error(RuleGateClosed, f.environment.Name.At, fmt.Sprintf("%.12s must be deployed in %s before %s: %s", f.commit, g.environment, name, g.describe()),
-			diag.Hint(fmt.Sprintf("kalypso check-promote --env %s finds out whether it is; --skip-gates promotes it all the same", g.environment)))
+			diag.Hint(g.hint()))
 	}
+}
+
+// hint says how a closed gate opens.
+func (g gate) hint() string {
+	hint := fmt.Sprintf("kalypso check-promote --env %s finds out whether it is; --skip-gates promotes it all the same", g.environment)
+	if isDeployed(g.untrusted) {
+		hint += trustHint(g.environment, g.untrusted)
+	}
+	return hint
+}
+
+// trustHint says how the statuses of a creator come to count, at the end of a line.
+func trustHint(environment string, s Status) string {
+	if s.Creator == "" {
+		return ""
+	}
+	return fmt.Sprintf("; to let statuses of %s count, add the login to %s of Environment %q", s.Creator, StatusLoginsField, environment)
 }
 
 // describe says what the status of a gate is.
@@ -132,6 +151,9 @@ func (g gate) describe() string {
 	switch {
 	case g.unknown:
 		return fmt.Sprintf("nobody knows whether %s has deployed it", g.environment)
+	case isDeployed(g.untrusted):
+		return fmt.Sprintf("the status %q is %s (%s), but was set by %s, whose statuses do not count",
+			statusContext(g.environment), g.untrusted.State, g.untrusted.Description, g.untrusted.creator())
 	case g.status.State == "":
 		return fmt.Sprintf("it has no status %q", statusContext(g.environment))
 	default:

@@ -7,7 +7,7 @@ import (
 
 // Statuses are those of the commits of the control plane.
 type Statuses interface {
-	// Statuses returns the newest status of each context of a commit, the newest first.
+	// Statuses returns the newest status of each context and creator of a commit, the newest first.
 	Statuses(ctx context.Context, commit string) ([]Status, error)
 	// SetStatus adds a status to a commit. Setting it twice is harmless.
 	SetStatus(ctx context.Context, commit string, status Status) error
@@ -22,8 +22,12 @@ type Status struct {
 	Description string
 	// TargetURL is a page with more, such as the run; it may be empty.
 	TargetURL string
-	// Created is when it was set. It is not written.
+	// Created is when it was set, and Creator the login of whoever has set it; empty if that account is gone. They are not
+	// written.
 	Created time.Time
+	Creator string
+	// Untrusted says that the status decides nothing: see TrustStatuses.
+	Untrusted bool
 }
 
 // StatusState is one of the four that GitHub knows.

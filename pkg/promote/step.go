@@ -192,6 +192,7 @@ func (s *step) gates(ctx context.Context) error {
 	for _, name := range s.Chain.Previous(s.Environment.Name.Value) {
 		g := gate{environment: name, open: back, unknown: s.Statuses == nil}
 		g.status, _ = find(s.statuses, name)
+		g.untrusted, _ = findUntrusted(s.statuses, name)
 		if g.unknown {
 			g.status.Description = s.NoStatuses
 		}

@@ -119,14 +119,23 @@ func (s Status) begins(words ...string) bool {
 	return slices.ContainsFunc(words, func(words string) bool { return strings.HasPrefix(s.Description, words) })
 }
 
-// find returns the status of an environment.
+// find returns the newest status of an environment that counts.
 func find(statuses []Status, environment string) (Status, bool) {
 	for _, s := range statuses { // the newest is first
-		if strings.EqualFold(s.Context, statusContext(environment)) {
+		if !s.Untrusted && strings.EqualFold(s.Context, statusContext(environment)) {
 			return s, true
 		}
 	}
 	return Status{}, false
+}
+
+// findUntrusted returns the newest status of an environment, if that is one that does not count.
+func findUntrusted(statuses []Status, environment string) (Status, bool) {
+	i := slices.IndexFunc(statuses, func(s Status) bool { return strings.EqualFold(s.Context, statusContext(environment)) })
+	if i < 0 || !statuses[i].Untrusted {
+		return Status{}, false
+	}
+	return statuses[i], true
 }
 
 // cutDescription makes a text fit for a status: one line, not too long.

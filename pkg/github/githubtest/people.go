@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -259,10 +260,10 @@ func (r *Repo) Labels() []Label {
 	return labels
 }
 
-// SetStatus adds a status to a commit, as a check does.
+// SetStatus adds a status to a commit, as a check does: as the GITHUB_TOKEN of a workflow, if it has no author.
 func (r *Repo) SetStatus(status Status) {
 	r.act(func() error {
-		status.Created = r.server.now()
+		status.Created, status.Author = r.server.now(), cmp.Or(status.Author, actionsLogin)
 		r.statuses = append(r.statuses, status)
 		return r.mergeWaiting()
 	})

@@ -1,0 +1,69 @@
+package promote
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// StatusSource are the statuses of commits, whoever has set them.
+type StatusSource interface {
+	Statuses
+	// Login returns the login that our own statuses have as their creator.
+	Login(ctx context.Context) (string, error)
+}
+
+// StatusLoginsField names the logins whose statuses of an environment count besides our own.
+const StatusLoginsField = "spec.promotion.checks.statusLogins"
+
+// TrustStatuses marks the statuses of environments that anybody else has set as untrusted: those that have neither our own
+// login as their creator nor one that the Environment names. Whoever may write to a repository may set a status there.
+func TrustStatuses(source StatusSource, environments []*model.Environment) Statuses {
+	logins := map[string][]model.Text{}
+	for _, e := range environments {
+		if e.Promotion != nil {
+			logins[strings.ToLower(statusContext(e.Name.Value))] = e.Promotion.Checks.StatusLogins
+		}
+	}
+	return &trustedStatuses{source, logins}
+}
+
+// trustedStatuses are statuses, and the logins that are trusted by context, in lower case.
+type trustedStatuses struct {
+	StatusSource
+	logins map[string][]model.Text
+}
+
+// Statuses marks those that are not trusted. Who we are is asked only if that makes a difference.
+func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status, error) {
+	statuses, err := t.StatusSource.Statuses(ctx, commit)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range statuses {
+		name := strings.ToLower(s.Context)
+		if !strings.HasSuffix(name, statusContext("")) || slices.ContainsFunc(t.logins[name], func(login model.Text) bool {
+			return strings.EqualFold(login.Value, s.Creator)
+		}) {
+			continue
+		}
+		ours, err := t.Login(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w; it decides whether the status %q of %s counts, unless %s of the Environment names that login",
+				err, s.Context, s.creator(), StatusLoginsField)
+		}
+		statuses[i].Untrusted = !strings.EqualFold(s.Creator, ours)
+	}
+	return statuses, nil
+}
+
+// creator names who has set a status.
+func (s Status) creator() string {
+	if s.Creator == "" {
+		return "an account that is gone"
+	}
+	return s.Creator
+}
