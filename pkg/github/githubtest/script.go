@@ -49,7 +49,8 @@ func Setup(env *testscript.Env) {
 //	github comment N TEXT
 //	github delete BRANCH
 //	github protect BRANCH…                      refuses pushes to them: pull requests are needed
-//	github status REF CONTEXT STATE [TEXT]      sets a status of a commit or of the tip of a branch, as a person
+//	github status [-as LOGIN] REF CONTEXT STATE [TEXT]
+//	                                            sets a status of a commit or of the tip of a branch, as a person
 //	github statuses [-all] [-urls] REF          prints the newest of each context, the newest first, or all, the oldest
 //	                                            first: context: state description <url>
 //	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
@@ -111,7 +112,7 @@ func commands() map[string]scriptCommand {
 		"delete":     {1, 1, (*script).delete},
 		"queue":      {2, 20, (*script).queue},
 		"protect":    {1, 20, (*script).protect},
-		"status":     {3, 4, (*script).status},
+		"status":     {3, 6, (*script).status},
 		"statuses":   {1, 3, (*script).statuses},
 		"dispatches": {0, 0, (*script).dispatches},
 		"fault":      {1, 3, (*script).fault},

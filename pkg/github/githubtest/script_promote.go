@@ -22,7 +22,14 @@ func (s *script) commit(ts *testscript.TestScript, ref string) string {
 
 // status sets a status of a commit.
 func (s *script) status(ts *testscript.TestScript, args []string) {
-	status := Status{Commit: s.commit(ts, args[0]), Context: args[1], State: args[2], Author: aPerson}
+	author := aPerson
+	if args[0] == "-as" {
+		author, args = args[1], args[2:]
+	}
+	if len(args) < 3 || len(args) > 4 {
+		ts.Fatalf("github status: wrong number of arguments")
+	}
+	status := Status{Commit: s.commit(ts, args[0]), Context: args[1], State: args[2], Author: author}
 	if !slices.Contains([]string{"error", "failure", "pending", "success"}, status.State) {
 		ts.Fatalf("github status: there is no state %s", status.State)
 	}
