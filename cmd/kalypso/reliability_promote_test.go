@@ -28,7 +28,7 @@ const (
 	stageRefs     = "GET control-plane refs for push"
 	stagePulls    = "GET /repos/acme/control-plane/pulls"
 	stageCreate   = "POST /repos/acme/control-plane/pulls"
-	statusesOf    = "GET /repos/acme/control-plane/commits/%s/status"
+	statusesOf    = "GET /repos/acme/control-plane/commits/%s/statuses"
 	setStatusOf   = "POST /repos/acme/control-plane/statuses/%s"
 	stageBase     = "base-repo.yaml"
 	proposedStage = "promotion/stage"
@@ -94,9 +94,9 @@ func (p *press) pushesTo(home string, ours ...string) {
 	p.move(func() {})
 }
 
-// say sets a status, as somebody else would.
+// say sets a status, as a run before has.
 func (p *press) say(commit, context, state, description string) {
-	p.repo.SetStatus(githubtest.Status{Commit: commit, Context: context, State: state, Description: description, Author: "octocat"})
+	p.repo.SetStatus(githubtest.Status{Commit: commit, Context: context, State: state, Description: description})
 }
 
 // saidOf are all that statuses of a context have said of a commit, the oldest first.
@@ -190,7 +190,7 @@ func ways(t *testing.T) map[string]*press {
 // The last request that reads the control plane, as every command does, and the last one that all ways to promote make.
 const (
 	lastRead  = 5
-	lastAlike = 10
+	lastAlike = 11
 )
 
 // isOwn tells whether the nth request of a run in one way has no like in another one, or in another command.

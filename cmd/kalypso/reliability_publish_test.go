@@ -82,7 +82,7 @@ func (s step) String() string { return fmt.Sprintf("%s %d: %s", s.who, s.n, s.wh
 
 // writes tells whether the request changes something on the server.
 func (s step) writes() bool {
-	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch")
+	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch") && s.what != whoStep
 }
 
 // git tells whether it is git's.
@@ -99,6 +99,7 @@ const (
 	pushStep   = "POST gitops push"
 	pullsStep  = "GET /repos/acme/gitops/pulls"
 	createStep = "POST /repos/acme/gitops/pulls"
+	whoStep    = "POST /graphql" // who the token belongs to: none of these runs merges by itself
 )
 
 // usual is who runs if nothing else is said. The token of a run is its name and the secret.
