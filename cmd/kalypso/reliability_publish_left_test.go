@@ -96,6 +96,39 @@ func TestR9ForeignCommits(t *testing.T) {
 	p.assertRight("updated branch")
 }
 
+// TestR9AcceptedCommits: what others have committed to the deployment branch is not in the way once its pull request was
+// merged, in whichever way, and whatever has become of it since. What came after the merge is.
+func TestR9AcceptedCommits(t *testing.T) {
+	t.Parallel()
+	matrix(t)
+	for _, method := range []string{"merge", "squash", "rebase"} {
+		for name, since := range map[string]func(p *press){
+			"nothing":        func(*press) {},
+			"another commit": func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"docs/more.md": "More.\n"}) },
+			"a better fix":   func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"fix.txt": "Better.\n"}) },
+		} {
+			p := changedSince(t, func(p *press) {
+				p.commit("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})
+				p.repo.MergePull(1, method)
+				since(p)
+			})
+			p.must()
+			p.assertRight(method + ", then " + name)
+			assert.Contains(t, p.files("gitops", "deployment/dev"), "fix.txt")
+		}
+		p := changedSince(t, func(p *press) {
+			p.commit("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})
+			p.repo.MergePull(1, method)
+			p.commit("gitops", "deployment/dev", gitopstest.Files{"late.txt": "After the merge.\n"})
+		})
+		before := refsOf(p.dir("gitops"))
+		got := p.run()
+		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "[foreign-commits]", method)
+		assert.Equal(t, before, refsOf(p.dir("gitops")), method)
+	}
+}
+
 // TestR15Meanwhile: a person merges, closes or deletes while a run is between two requests.
 func TestR15Meanwhile(t *testing.T) {
 	t.Parallel()

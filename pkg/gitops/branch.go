@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"slices"
@@ -180,7 +181,7 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	if b.Head != "" {
 		already, err := b.proposed(ctx, edit, made.tree)
 		if err != nil {
-			return Committed{}, b.reader.clean(err)
+			return Committed{}, err
 		}
 		if already != nil {
 			return *already, nil
@@ -205,16 +206,23 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 	if made, ours := ParseTrailers(edit.Message); ours {
 		environment = made.Environment
 	}
-	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
+	from := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}
+	left, err := from.examine(ctx, environment)
 	if err != nil {
-		return nil, err
+		return nil, b.reader.clean(err)
 	}
 	if len(left.foreign) > 0 && !edit.Force {
-		return nil, left.foreignError(b.At, b.Head)
+		if err := from.refuseForeign(ctx, &left, edit.Forge, b.At, b.Head); err != nil {
+			var known *Error
+			if errors.As(err, &known) {
+				return nil, b.reader.clean(err)
+			}
+			return nil, err // a forge's, which has no secrets in it
+		}
 	}
 	already, err := left.givesAlready(ctx, b.repo, b.tip, tree)
 	if err != nil || !already {
-		return nil, err
+		return nil, b.reader.clean(err)
 	}
 	return &Committed{Branch: b.Head, Commit: left.tip.String(), Tree: tree.String()}, nil
 }

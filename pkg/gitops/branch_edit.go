@@ -31,6 +31,8 @@ type Edit struct {
 	Ready func(ctx context.Context, tree string) error
 	// Force overwrites what others have committed to the branch of a pull request.
 	Force bool
+	// Forge says whether a pull request with the commits of others was merged; nil if nobody can.
+	Forge PullRequests
 }
 
 // contents puts the files into the tree of a branch.

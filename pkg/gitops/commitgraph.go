@@ -51,19 +51,19 @@ func (g commitGraph) hasMerge() bool {
 
 // beyond implements repository: the server is asked for just these commits if it can leave out those of
 // a branch, and else for the whole history without its files.
-func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, error) {
+func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
 	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
 		found, err := m.commitsOnly(ctx, packp.DepthReference("refs/heads/"+branch), tip)
 		if err == nil && !found.hasMerge() || err != nil && !refusedWant(err) {
-			return found.reach(tip, nil), m.explain(err)
+			return found.reach(tip, nil), true, m.explain(err)
 		}
 	}
 	if !m.capabilities.Supports(capability.Filter) {
 		found, err := m.commitsOnly(ctx, packp.DepthCommits(1), tip)
-		return found, m.explain(err)
+		return found, false, m.explain(err)
 	}
 	found, err := m.commitsOnly(ctx, packp.DepthCommits(0), tip, m.branches[branch])
-	return found.without(tip, m.branches[branch]), m.explain(err)
+	return found.without(tip, m.branches[branch]), true, m.explain(err)
 }
 
 // recent implements repository.
@@ -127,20 +127,20 @@ func (m *remote) treesAt(id plumbing.Hash) objects { return fetched{m, id} }
 const maxHistory = 1_000_000
 
 // beyond implements repository.
-func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, error) {
+func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
 	refs, err := r.tipsNow(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	all, err := r.recent(ctx, tip, maxHistory)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	theirs, err := r.recent(ctx, refs[branch], maxHistory)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return all.reach(tip, theirs), nil
+	return all.reach(tip, theirs), true, nil
 }
 
 // recent implements repository.

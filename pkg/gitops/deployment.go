@@ -17,6 +17,8 @@ type deployment struct {
 	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
 	// It is zero if that is not known.
 	base plumbing.Hash
+	// whole says that all commits were looked at that the GitOps branch does not have.
+	whole bool
 	// merged says that the GitOps branch has all of it.
 	merged bool
 	// ours is the newest commit of ours.
@@ -44,7 +46,11 @@ type proposal struct {
 
 // examine finds out what is on the deployment branch. environment is whose branch it is.
 func (d *Destination) examine(ctx context.Context, environment string) (deployment, error) {
-	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}.examine(ctx, environment)
+	return d.proposal().examine(ctx, environment)
+}
+
+func (d *Destination) proposal() proposal {
+	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}
 }
 
 // examine finds out what is on the branch that a pull request is from.
@@ -62,7 +68,8 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 		left.ours, left.base = left.commitObject, p.onto
 		return left, nil
 	}
-	beyond, err := p.repo.beyond(ctx, left.tip, p.branch)
+	beyond, whole, err := p.repo.beyond(ctx, left.tip, p.branch)
+	left.whole = whole
 	if err != nil {
 		return left, err
 	}

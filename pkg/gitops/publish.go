@@ -97,7 +97,9 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, fmt.Errorf("examine the branch %q: %w", p.Head, err)
 	}
 	if len(left.foreign) > 0 && !p.Force && !p.Direct {
-		return Published{}, left.foreignError(p.At, p.Head)
+		if err := p.proposal().refuseForeign(ctx, &left, p.Forge, p.At, p.Head); err != nil {
+			return Published{}, err
+		}
 	}
 	made, err := p.contents(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *step) write(ctx context.Context) error {
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{
 		Files: s.files, Message: gitops.PromotionMessage(s.promotion()), Newest: s.newest,
-		Author: s.Author, Key: s.Key, Force: s.Force, Ready: s.ready,
+		Author: s.Author, Key: s.Key, Force: s.Force, Ready: s.ready, Forge: s.Forge,
 	})
 	var declined *declinedError
 	if errors.As(err, &declined) {
