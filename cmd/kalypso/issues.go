@@ -25,12 +25,19 @@ func (s *session) reportIssues(ctx context.Context) {
 			told[destination.At] = true
 			s.begin("reporting on " + result.environment.Name.Value)
 			if err := s.reportIssue(ctx, result, destination); err != nil && ctx.Err() == nil {
-				result.diags.Warning(ruleGitHubFailed, destination.Repo.Repo.At, fmt.Sprintf("the failure of Environment %q is not reported: %v",
-					result.environment.Name.Value, err))
+				what := "the failure of Environment %q is not reported: %v"
+				if !result.toReport() {
+					what = "an issue about Environment %q cannot be closed: %v"
+				}
+				_, hint := causeOf(err)
+				result.diags.Warning(ruleGitHubFailed, destination.Repo.Repo.At, fmt.Sprintf(what, result.environment.Name.Value, err), diag.Hint(hint))
 			}
 		}
 	}
 }
+
+// toReport tells whether an issue is to say what is wrong.
+func (r *result) toReport() bool { return r.diags.HasErrors() || len(r.held.registrations) > 0 }
 
 func (s *session) reportIssue(ctx context.Context, result *result, destination *gitops.Destination) error {
 	repo, note, err := s.forge(ctx, destination)
@@ -38,7 +45,7 @@ func (s *session) reportIssue(ctx context.Context, result *result, destination *
 		return err
 	}
 	name := result.environment.Name.Value
-	switch failed := result.diags.HasErrors() || len(result.held.registrations) > 0; {
+	switch failed := result.toReport(); {
 	case repo == nil && note == "":
 		return nil // it has no issues
 	case repo == nil:

@@ -38,7 +38,7 @@ func issueFromGitHub(i *gh.Issue) gitops.Issue {
 // CreateIssue opens an issue with a label, which is made if it is missing.
 func (r *Repository) CreateIssue(ctx context.Context, title, body, label string) (gitops.Issue, error) {
 	if err := r.ensureLabel(ctx, label); err != nil {
-		return gitops.Issue{}, err
+		return gitops.Issue{}, fmt.Errorf("open an issue: %w", err)
 	}
 	var created gitops.Issue
 	err := r.create(ctx, operation{act: "open an issue", need: writeIssues}, func() error {

@@ -187,9 +187,13 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		hint       string
 	}{
 		"what GitHub accepts": {
-			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"pull_requests=write; issues=write,contents=read"}},
+			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"checks=write; issues=write,contents=read"}},
 			message: "Resource not accessible by integration", kind: github.Denied,
-			permission: "pull requests: write or issues: write and contents: read", hint: "needs the permission",
+			permission: "checks: write or issues: write and contents: read", hint: "needs the permission",
+		},
+		"ours among others": {
+			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"issues=write; pull_requests=write"}},
+			message: "Resource not accessible by integration", kind: github.Denied, permission: "pull requests: write", hint: "needs",
 		},
 		"odd header": {
 			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"<b>=write"}},

@@ -64,9 +64,13 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 // lack says which permission is missing.
 func (t *transport) lack(e *Error, permission string) {
 	e.Permission = permission
+	app, isApp := t.Token.(*roleSource)
 	switch {
 	case permission == "":
 		e.Hint = "the token lacks a permission"
+	case isApp:
+		e.Hint = fmt.Sprintf("the GitHub App %s needs the permission %q: add it under “Permissions & events” in its settings; "+
+			"then the owner of the repository accepts it on the page of the installation", app.tokens.app.id, permission)
 	case strings.Contains(permission, "members"):
 		e.Hint = fmt.Sprintf("the token needs the permission %q, which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams", permission)
 	case t.ActionsToken:
@@ -89,7 +93,8 @@ func inWorkflow(permissions string) string {
 	return strings.Join(asked, ", ")
 }
 
-// accepted returns the permissions that GitHub would accept, in words, or those known to be needed.
+// accepted returns the permissions that GitHub would accept, in words, or those known to be needed. Of what issues and pull
+// requests share GitHub names the permissions of both.
 func accepted(answer *gh.ErrorResponse, need string) string {
 	header := answer.Response.Header.Get("X-Accepted-GitHub-Permissions")
 	if header == "" || len(header) > 200 {
@@ -108,6 +113,9 @@ func accepted(answer *gh.ErrorResponse, need string) string {
 		if way := strings.Join(parts, " and "); !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
+	}
+	if slices.Contains(ways, need) {
+		return need
 	}
 	return strings.Join(ways, " or ")
 }
