@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -23,8 +24,10 @@ type Branch struct {
 	Tip string
 	FS  fs.FS
 	// Clone says that the repository is a clone with a work tree on this machine: others see what is pushed to it only
-	// after it is pushed on.
-	Clone bool
+	// after it is pushed on. Origin is the repository that it was cloned from, for --control-plane: without credentials,
+	// and empty if that is not known.
+	Clone  bool
+	Origin string
 
 	reader *Reader
 	repo   repository
@@ -85,7 +88,7 @@ func (b *Branch) find(ctx context.Context, at location, role model.Role) error {
 		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
 			hint("give a repository, such as a bare one")
 	}
-	b.repo, b.Clone = opened.repo, opened.repo.workTree != ""
+	b.repo, b.Clone, b.Origin = opened.repo, opened.repo.workTree != "", opened.repo.remoteURL("origin")
 	return b.findLocal(ctx, opened.repo)
 }
 
@@ -102,8 +105,8 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 		return nil
 	}
 	if found, err := repo.findBranch(b.Branch); err == nil && found.remote != "" {
-		return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", repo.name, b.Branch).
-			hint("give the repository that it was cloned from")
+		return problem(RuleBranchNotFound, "%s has no local branch %q, only %s/%s", repo.name, b.Branch, found.remote, b.Branch).
+			hint("--control-plane " + cmp.Or(repo.remoteURL(found.remote), "URL") + " uses the repository that it was cloned from")
 	}
 	return noBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
 }

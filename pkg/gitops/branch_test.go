@@ -242,7 +242,21 @@ func TestOpenBranchErrors(t *testing.T) {
 		assert.Equal(t, done.Commit, git(t, clone, "rev-parse", "dev"))
 		git(t, clone, "branch", "--quiet", "-D", "dev")
 		_, err = p.promote("", "commit: 1\n")
-		require.ErrorContains(t, err, `has the branch "dev" only as that of a remote`)
+		require.ErrorContains(t, err, `has no local branch "dev", only origin/dev`)
+		for remote, want := range map[string]string{
+			p.dir: p.dir, "../up/gitops.git": filepath.Join(filepath.Dir(clone), "up", "gitops.git"), "https://github.com/acme/cp": "https://github.com/acme/cp",
+			"https://ann:s3cret@github.com/acme/cp.git": "https://github.com/acme/cp.git", "https://s3cret@h.example:8443/x": "https://h.example:8443/x",
+			"git@github.com:acme/cp.git": "git@github.com:acme/cp.git", "ssh://git@github.com/acme/cp": "git@github.com:/acme/cp",
+			"ssh://h.example:2222/x": "ssh://h.example:2222/x", "ssh://git@h.example:2222/x": "URL", "ssh://ann:s3cret@h.example/x": "URL",
+			"https://ann:s3/cret@h.example/x": "URL", "http://h.example/x": "URL", "https://h.example/x?token=s3cret": "URL", "gh:acme/x": "URL",
+			"ext::sh -c x": "URL", "https://h.example/x;rm": "URL", "/a b": "URL",
+		} {
+			git(t, clone, "remote", "set-url", "origin", remote)
+			_, err = p.promote("", "commit: 1\n")
+			var known *Error
+			require.ErrorAs(t, err, &known)
+			assert.Equal(t, "--control-plane "+want+" uses the repository that it was cloned from", known.Hint, remote)
+		}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -277,6 +278,35 @@ func (r *localRepo) checkedOut() string {
 		return ""
 	}
 	return head.Target().Short()
+}
+
+// plainArgument is what a shell takes as one word, as it is.
+var plainArgument = regexp.MustCompile(`^[A-Za-z0-9@%+,./:=_~-]+$`)
+
+// remoteURL is where a remote is, as it can be given on the command line: without credentials, and empty if that is not
+// known.
+func (r *localRepo) remoteURL(remote string) string {
+	config, err := r.refs.Config()
+	if err != nil || config.Remotes[remote] == nil || len(config.Remotes[remote].URLs) == 0 {
+		return ""
+	}
+	at := config.Remotes[remote].URLs[0]
+	if strings.HasPrefix(at, "http") {
+		at = userInURL.ReplaceAllString(at, "$1")
+	}
+	parsed, err := parseAddress(at)
+	switch {
+	case err != nil || parsed.fromCommandLine() != nil:
+		return ""
+	case parsed.scheme == "":
+		at = within(r.workTree, at)
+	case parsed.user != "" && strings.Contains(at, "://"): // messages leave out users of URLs
+		at = parsed.user + "@" + parsed.host + ":" + parsed.path
+	}
+	if parsed.port != "" && parsed.user != "" || !plainArgument.MatchString(at) {
+		return ""
+	}
+	return at
 }
 
 // branch resolves a branch, once: what moves it meanwhile is not seen.

@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ func (s *step) write(ctx context.Context) error {
 		s.out.Pushed, s.out.PushedTo = committed.Commit, committed.Branch
 	}
 	if s.branch.Clone {
-		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is a clone: push %s to where it was cloned from, or give that with --control-plane",
-			s.out.Repo, committed.Branch))
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is a clone: push %s to where it was cloned from, or use that with --control-plane %s",
+			s.out.Repo, committed.Branch, cmp.Or(s.branch.Origin, "URL")))
 	}
 	if s.PullRequest {
 		if err := s.propose(ctx, committed); err != nil {
