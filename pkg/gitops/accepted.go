@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -23,10 +24,14 @@ func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge Pul
 
 // accepted reports whether the foreign commits of a branch were accepted, so that nothing is lost if they are overwritten.
 // A squash or a rebase gives them other ids on the GitOps branch. A merged pull request whose head is the very tip proves
-// it, and so does a GitOps branch that contains their changes.
+// it, and so does a GitOps branch that contains their changes. Those of another environment never are: with a wrong --branch,
+// clusters may pull them.
 //
 // The error is an Error, or what forge returned.
 func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequests, head string) (bool, error) {
+	if slices.ContainsFunc(left.foreign, func(c foreignCommit) bool { return c.published }) {
+		return false, nil
+	}
 	if forge != nil {
 		last, err := forge.Last(ctx, head, p.branch)
 		if err != nil {

@@ -74,6 +74,19 @@ func TestR9AcceptedCommits(t *testing.T) {
 	})
 }
 
+// TestR9AcceptedCommitsOfAnotherEnvironment: with a wrong --branch, what clusters of another environment pull would be replaced.
+func TestR9AcceptedCommitsOfAnotherEnvironment(t *testing.T) {
+	t.Parallel()
+	p := newPress(t, gitopstest.Files{"x": "1"})
+	p.git("branch", "prod", "dev")
+	p.commit("prod", gitopstest.Files{"x": "2"}, "Publish prod\n\nKalypso-Version: v1\nKalypso-Environment: prod\n")
+	p.squash("prod", "dev")
+	publication := p.publication(tree(twoTargets("a: 1\n")...))
+	publication.Head = "prod"
+	_, err := publication.Publish(t.Context())
+	require.ErrorContains(t, err, "kalypso did not make for this environment")
+}
+
 // lastPull is a forge with a single pull request that is not open.
 type lastPull struct {
 	PullRequests

@@ -32,6 +32,8 @@ type deployment struct {
 type foreignCommit struct {
 	id              plumbing.Hash
 	author, subject string
+	// published says that kalypso made it, for another environment.
+	published bool
 }
 
 // proposal is a branch and the one that a pull request into it is from.
@@ -165,7 +167,8 @@ func (d *deployment) givesAlready(ctx context.Context, repo repository, onto, tr
 
 func newForeign(id plumbing.Hash, commit commitObject) foreignCommit {
 	subject, _, _ := strings.Cut(commit.message, "\n")
-	return foreignCommit{id, oneLine(commit.author), oneLine(subject)}
+	_, published := ParseTrailers(commit.message)
+	return foreignCommit{id, oneLine(commit.author), oneLine(subject), published}
 }
 
 // isOurs reports whether a commit carries our trailers, and not those of another environment: with the wrong

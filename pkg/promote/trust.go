@@ -24,14 +24,16 @@ const StatusLoginsField = "spec.promotion.checks.statusLogins"
 func TrustStatuses(source StatusSource, environments []*model.Environment) Statuses {
 	logins := map[string][]model.Text{}
 	for _, e := range environments {
+		name := statusContext(e.Name.Value)
+		logins[name] = nil
 		if e.Promotion != nil {
-			logins[strings.ToLower(statusContext(e.Name.Value))] = e.Promotion.Checks.StatusLogins
+			logins[name] = e.Promotion.Checks.StatusLogins
 		}
 	}
 	return &trustedStatuses{source, logins}
 }
 
-// trustedStatuses are statuses, and the logins that are trusted by context, in lower case.
+// trustedStatuses are statuses, and the logins that are trusted by context.
 type trustedStatuses struct {
 	StatusSource
 	logins map[string][]model.Text
@@ -44,10 +46,12 @@ func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status
 		return nil, err
 	}
 	for i, s := range statuses {
-		name := strings.ToLower(s.Context)
-		if !strings.HasSuffix(name, statusContext("")) || slices.ContainsFunc(t.logins[name], func(login model.Text) bool {
-			return strings.EqualFold(login.Value, s.Creator)
-		}) {
+		logins, known := t.logins[strings.ToLower(s.Context)]
+		if !known { // that of no environment
+			statuses[i].Untrusted = true
+			continue
+		}
+		if slices.ContainsFunc(logins, func(login model.Text) bool { return strings.EqualFold(login.Value, s.Creator) }) {
 			continue
 		}
 		ours, err := t.Login(ctx)
