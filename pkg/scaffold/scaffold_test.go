@@ -119,7 +119,9 @@ func TestWorkflowsSayWhatWasGiven(t *testing.T) {
 	require.NoError(t, err)
 	for environment, fleets := range map[string][]any{"no": {"command:./a 'b' # c", "flux:y"}, "007": {"none"}} {
 		var written struct {
-			Spec struct{ Promotion struct{ Checks struct{ Fleet []any } } }
+			Spec struct {
+				Promotion struct{ Checks struct{ Fleet []any } }
+			}
 		}
 		require.NoError(t, yaml.Unmarshal([]byte(branch[".environments/"+environment+".yaml"]), &written))
 		assert.Equal(t, fleets, written.Spec.Promotion.Checks.Fleet)
@@ -245,7 +247,7 @@ func TestReadyMeansHealthy(t *testing.T) {
 	for _, path := range append(pages, "../../README.md", "../../docs/tutorial.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		assert.Equal(t, strings.Count(string(text), "kind: Kustomization\n"), len(waits.FindAllString(string(text), -1)), "Kustomizations that wait in %s", path)
+		assert.Len(t, waits.FindAllString(string(text), -1), strings.Count(string(text), "kind: Kustomization\n"), "Kustomizations that wait in %s", path)
 	}
 	assert.Contains(t, string(page), "resource.customizations.health.argoproj.io_Application:")
 	assert.Contains(t, string(page), "      allowEmpty: true")
