@@ -142,7 +142,7 @@ func TestS8TenantTime(t *testing.T) {
 				assert.Equal(t, "--tenant-limit seconds=NUMBER allows more time", d.Hint, name)
 			}
 		}
-		assert.EqualValues(t, 1, requests.Load(), name)
+		assert.LessOrEqual(t, requests.Load(), int64(1), name)
 	}
 }
 
