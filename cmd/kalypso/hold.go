@@ -41,13 +41,9 @@ type held struct {
 // and everything that was found is reported.
 func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *compiled {
 	s.begin("finding what was published last of " + first.environment.Name.Value)
-	destinations, ok := s.opened(ctx, first)
+	published, ok := s.lastPublished(ctx, first)
 	if !ok {
 		return first
-	}
-	var published []*gitops.Provenance
-	for _, d := range destinations {
-		published = append(published, d.made)
 	}
 	hold, out := gitops.NewHold(published...), first
 	first.tree = nil // it is large, and of no use
@@ -119,17 +115,24 @@ func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS
 	if s.holding.tolerant || !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
-	destinations, ok := s.opened(ctx, out)
-	if !ok {
-		return
-	}
-	for _, d := range destinations {
-		deployed := gitops.Deployed{Made: d.made, Tree: folder}
-		if folder == nil {
-			deployed.Tree = s.reader.ReadOutput(ctx, d.Repo).Tree // what cannot be read is reported when it is needed again
+	s.begin("comparing " + out.environment.Name.Value + " with what is published")
+	for _, destination := range s.open(ctx, out) {
+		deployed, diags := gitops.Deployed{Tree: folder}, destination.Diags
+		if folder == nil && len(diags) == 0 {
+			output := s.reader.ReadOutput(ctx, destination.Repo)
+			deployed.Tree, diags = output.Tree, output.Diags
 		}
-		if deployed.Tree == nil || ctx.Err() != nil {
-			continue
+		if ctx.Err() != nil { // the run says so
+			s.diags.Add(diags)
+			return
+		}
+		if deployed.Tree == nil || len(destination.Diags) > 0 {
+			continue // nothing is there, or what keeps it from being read is reported when it is needed again
+		}
+		var err error
+		if deployed.Made, err = destination.LastPublished(ctx, out.environment.Name.Value); err != nil {
+			(&result{compiled: out}).report(destination, err)
+			return
 		}
 		out.diags.Add(s.compiler.loader.Trespasses(ctx, hold, out.fleet, out.tree, deployed))
 		if s.holding.keepLastGood && s.holding.comparing && !s.holding.allowDeletions {
@@ -138,15 +141,8 @@ func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS
 	}
 }
 
-// openedDestination is a GitOps branch, and what was published there last; nil if that is not known.
-type openedDestination struct {
-	*gitops.Destination
-	made *gitops.Provenance
-}
-
-// opened returns the GitOps branches of an environment, and what was published there last. It returns false, and adds
-// the reason, if that could not be found out: then nothing may be concluded.
-func (s *session) opened(ctx context.Context, of *compiled) ([]openedDestination, bool) {
+// open returns the GitOps branches of an environment, in order of name.
+func (s *session) open(ctx context.Context, of *compiled) []*gitops.Destination {
 	destinations := slices.Clone(s.destinations[of.environment.Name.Value])
 	if len(destinations) == 0 {
 		destinations = s.compiler.loader.OpenDestinations(ctx, of.environment, "")
@@ -154,19 +150,25 @@ func (s *session) opened(ctx context.Context, of *compiled) ([]openedDestination
 	slices.SortFunc(destinations, func(a, b *gitops.Destination) int {
 		return cmp.Compare(a.Repo.Name.Value, b.Repo.Name.Value)
 	})
-	var opened []openedDestination
-	for _, destination := range destinations {
+	return destinations
+}
+
+// lastPublished returns what an environment was published from last in each of its GitOps repositories. It
+// returns false, and adds the reason, if that could not be found out: then nothing may be concluded.
+func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Provenance, bool) {
+	var published []*gitops.Provenance
+	for _, destination := range s.open(ctx, of) {
 		if len(destination.Diags) > 0 {
 			continue // nothing is published there, and the run says why
 		}
-		made, err := destination.LastPublished(ctx, of.environment.Name.Value)
+		provenance, err := destination.LastPublished(ctx, of.environment.Name.Value)
 		if err != nil {
 			(&result{compiled: of}).report(destination, err)
 			return nil, false
 		}
-		opened = append(opened, openedDestination{destination, made})
+		published = append(published, provenance)
 	}
-	return opened, true
+	return published, true
 }
 
 // holds reports whether something is held back in any environment.
