@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -57,7 +58,7 @@ func (p *hostilePack) add(kind byte, content, base []byte) []byte {
 // bytes returns the whole pack.
 func (p *hostilePack) bytes() []byte {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), p.count)
-	data := append(head, p.Bytes()...)
+	data := slices.Concat(head, p.Bytes())
 	sum := sha1.Sum(data) // what git uses
 	return append(data, sum[:]...)
 }

@@ -35,7 +35,7 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	if err != nil {
 		return "", "", nil
 	}
-	defer os.Remove(folder)
+	defer func() { _ = os.Remove(folder) }() // it is empty, and a temporary one
 	cmd := exec.CommandContext(ctx, git, "-c", "safe.bareRepository=explicit",
 		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
 	cmd.Dir = folder
