@@ -21,6 +21,7 @@ func TestS8DefaultLimits(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, Limits{
 		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Documents: 1000, Nesting: 64, Targets: 1000, Schemas: 1000, Nodes: 200_000,
+		ValueBytes: 4 << 10, OutputBytes: 256 << 20,
 	}, TenantLimits())
 	assert.Equal(t, Limits{
 		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Schemas: 10_000, Aliases: true, Nodes: 400_000,
