@@ -7,7 +7,8 @@
 // (conditions.go: what applies; merge.go: how values are laid over each other), schema.go checks
 // it, engine.go runs the templates within bounds, manifest.go and builtin.go make documents of the
 // results, verify.go reads them once more as a stranger would, taint.go proves that no tenant's
-// string became more than a value, tree.go puts them in their places.
+// string became more than a value, and tenantstring.go that it stayed a string, tree.go puts them in
+// their places.
 //
 // That is the reference. Most files take a shorter way to the same end: composer.go renders in pieces
 // that files share (plan.go: the steps of a template; fragment.go: the configuration entry by entry;
