@@ -82,7 +82,7 @@ func (s step) String() string { return fmt.Sprintf("%s %d: %s", s.who, s.n, s.wh
 
 // writes tells whether the request changes something on the server.
 func (s step) writes() bool {
-	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch") && s.what != whoStep
+	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch") && !strings.HasSuffix(s.what, " query")
 }
 
 // git tells whether it is git's.
@@ -99,7 +99,6 @@ const (
 	pushStep   = "POST gitops push"
 	pullsStep  = "GET /repos/acme/gitops/pulls"
 	createStep = "POST /repos/acme/gitops/pulls"
-	whoStep    = "POST /graphql" // who the token belongs to: none of these runs merges by itself
 )
 
 // usual is who runs if nothing else is said. The token of a run is its name and the secret.
@@ -227,7 +226,7 @@ func whoseRequest(r *http.Request) string {
 func whatRequest(r *http.Request) string {
 	repo, below := servedRepo(r)
 	if repo == "" {
-		return r.Method + " " + r.URL.Path
+		return r.Method + " " + r.URL.Path + graphQLOperation(r)
 	}
 	what := map[string]string{"git-upload-pack": "fetch", "git-receive-pack": "push"}[below]
 	switch r.URL.Query().Get("service") {
@@ -237,6 +236,19 @@ func whatRequest(r *http.Request) string {
 		what = "refs for push"
 	}
 	return r.Method + " " + repo + " " + what
+}
+
+// graphQLOperation returns " query" for a request that asks GraphQL a question, and nothing for any other.
+func graphQLOperation(r *http.Request) string {
+	if !strings.HasSuffix(r.URL.Path, "/graphql") {
+		return ""
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil || bytes.Contains(body, []byte("mutation")) {
+		return ""
+	}
+	return " query"
 }
 
 // set sets the gate, and forgets the requests so far.
