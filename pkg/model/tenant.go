@@ -23,6 +23,7 @@ func checkTenant(w *Workload, limits Limits, diags *diag.List) {
 	checkTenantLabels(w, w.Labels, diags)
 	for i := range w.DeploymentTargets {
 		target := &w.DeploymentTargets[i]
+		checkBootstrapName(w, target.Name, diags)
 		checkTenantLabels(w, target.Labels, diags)
 		checkInert("environment", target.Environment, diags)
 		for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
@@ -40,6 +41,17 @@ func checkTenant(w *Workload, limits Limits, diags *diag.List) {
 			diags.Error("tenant-path", p.At, fmt.Sprintf("manifests.path %q points outside its repository", p.Value),
 				diag.Hint("remove the .. segments"))
 		}
+	}
+}
+
+// bootstrapName is what "flux bootstrap" calls the GitRepository and the Kustomization that pull the platform's own files.
+const bootstrapName = "flux-system"
+
+// checkBootstrapName refuses the one full name of a target with which the usual template would replace these.
+func checkBootstrapName(w *Workload, name Text, diags *diag.List) {
+	if FullName(w.Name.Value, name.Value) == bootstrapName {
+		diags.Error("invalid-name", name.At, fmt.Sprintf("the full name %q of the deployment target is that of Flux's own objects", bootstrapName),
+			diag.Hint("rename the deployment target or the workload"))
 	}
 }
 
