@@ -39,9 +39,9 @@ func TestInitAsks(t *testing.T) {
 		"URL of the platform GitOps repository [https://github.com/zed/gitops]: "+
 		"Environments, in the order in which a commit goes through them [dev stage prod]: "+
 		"What clusters pull with: flux or argocd [flux]: "+
-		"Who knows what the clusters of dev run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
-		"Who knows what the clusters of stage run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
-		"Who knows what the clusters of prod run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [azure-resource-graph]: ", asked)
+		"Fleet that check-promote asks for dev: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
+		"Fleet that check-promote asks for stage: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
+		"Fleet that check-promote asks for prod: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [azure-resource-graph]: ", asked)
 }
 
 // TestInitAsksAgain says what is wrong with an answer.

@@ -25,7 +25,7 @@ func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, k
 		}
 		var fleet string
 		err := ask(ctx, e, answers, []field{{
-			flag: "fleet", question: "Who knows what the clusters of " + environment + " run: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none",
+			flag: "fleet", question: "Fleet that check-promote asks for " + environment + ": azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none",
 			value: &fleet, check: checkFleet, proposal: always(last), optional: true,
 		}})
 		if err != nil {
@@ -65,7 +65,7 @@ func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
 	if at >= 0 && len(f.environments) > 1 && f.workflows == "" {
 		named := ofAll[at]
 		ofAll = nil
-		fmt.Fprintf(e.stderr, "warning: --fleet %s does not say which environment these clusters are of, so a person decides in %s: write --fleet %s=flux:CONTEXT\n",
+		fmt.Fprintf(e.stderr, "warning: --fleet %s names clusters but no environment, so it is ignored and a person decides in %s: write --fleet %s=flux:CONTEXT\n",
 			diag.Safe(named), strings.Join(others, ", "), strings.Join(others, "=flux:CONTEXT --fleet "))
 	}
 	for _, environment := range others {
@@ -73,7 +73,7 @@ func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
 	}
 	for environment, fleets := range asked {
 		if len(fleets) > 1 && slices.Contains(fleets, model.NoFleet) {
-			return nil, usageError("--fleet %s: %s leaves the decision on %s to a person, so it stands alone", model.NoFleet, model.NoFleet, environment)
+			return nil, usageError("--fleet %s cannot be combined with another fleet of environment %q", model.NoFleet, environment)
 		}
 	}
 	return asked, nil
@@ -111,7 +111,7 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 // nextOfFleets says where to write who is asked: workflows do not.
 func nextOfFleets(environments []string) nextStep {
 	return nextStep{
-		What: "write who knows what the clusters run into the Environment of " + strings.Join(environments, ", ") + ", as spec.promotion.checks.fleet",
+		What: "set spec.promotion.checks.fleet, the fleet that check-promote asks, in the Environment of " + strings.Join(environments, ", "),
 		See:  scaffold.Doc("reference/promotion"),
 	}
 }

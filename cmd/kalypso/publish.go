@@ -224,8 +224,8 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 	published, err := publication.Publish(ctx)
 	if published.Unverified != "" {
 		s.diags.Warning(ruleUnverified, destination.Repo.Repo.At, fmt.Sprintf(
-			"GitOpsRepo %q: it was published, but whether its sources have moved since is not known: %s", destination.Repo.Name.Value, published.Unverified),
-			diag.Hint("if they have, the next run publishes what is new"))
+			"GitOpsRepo %q: published, but cannot determine whether its sources have changed since: %s", destination.Repo.Name.Value, published.Unverified),
+			diag.Hint("if they have, the next run publishes the change"))
 	}
 	shown := newChangeResult(change, output)
 	shown.report = &publication.Report

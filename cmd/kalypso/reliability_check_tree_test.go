@@ -118,7 +118,7 @@ func TestC1BrokenApplicationOnArgoCD(t *testing.T) {
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token"
 	got := c.checkWith("argocd:"+server.URL, variables)
 	assert.Equal(t, exitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `in-cluster: Application argocd/shop-uat: the sync fails, and is tried again: Deploymint shop: Deploymint.apps "" not found [not-deployed]`)
+	assert.Contains(t, got.stderr, `in-cluster: Application argocd/shop-uat: the sync fails and is retried: Deploymint shop: Deploymint.apps "" not found [not-deployed]`)
 	assert.Contains(t, got.stderr, "hint: add resource.customizations.health.argoproj.io_Application to the ConfigMap argocd-cm")
 	assert.Zero(t, c.promotions("stage"))
 

@@ -48,19 +48,19 @@ func TestS7NamesChangeHandsByWayOfNothing(t *testing.T) {
 		"from a tenant to another": {func(t *testing.T, root string) {
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
 			claimApp1(t, root, "app-2")
-		}, `that of WorkloadRegistration "app-1"`},
+		}, `belongs to WorkloadRegistration "app-1"`},
 		"from one that is removed": {func(t *testing.T, root string) {
 			register(t, root, nil, "app-2", "app-3")
 			claimApp1(t, root, "app-2")
 			files := publishedAcme(t, root, "dev")
 			files["docs/notes.md"] = "Somebody wrote this, too.\n"
 			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
-		}, "which its registration is not known to have had"},
+		}, "which is not known to belong to its registration"},
 		"to a new one": {func(t *testing.T, root string) {
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
 			claimApp1(t, root, "app-4")
 			register(t, root, nil, "app-1", "app-2", "app-3", "app-4")
-		}, `that of WorkloadRegistration "app-1"`},
+		}, `belongs to WorkloadRegistration "app-1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func TestS7NamesChangeHandsByWayOfNothing(t *testing.T) {
 			for _, args := range [][]string{publishArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
 				got := kalypso(t, args...)
 				require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
-				assert.Contains(t, got.stderr, `deployment target "app-1-web" would take over what is published in edge/app-1-web, `)
+				assert.Contains(t, got.stderr, `deployment target "app-1-web" would replace edge/app-1-web, `)
 				assert.Contains(t, got.stderr, change.owner)
 				assert.Contains(t, got.stderr, "[changed-owner]")
 				assertSameFiles(t, before, publishedAcme(t, root, "dev"))

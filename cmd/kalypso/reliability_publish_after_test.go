@@ -51,7 +51,7 @@ func TestR7PublishedIsPublished(t *testing.T) {
 		}
 		assert.Contains(t, got.stdout, "pushed ")
 		assert.Equal(t, exitDone, got.code, got.stderr)
-		assert.Contains(t, got.stderr, "whether its sources have moved since is not known")
+		assert.Contains(t, got.stderr, "cannot determine whether its sources have changed since")
 		assert.Contains(t, got.stderr, "[unverified-sources]")
 		assert.Contains(t, publishedAcme(t, root, "dev"), "edge/app-2-web/reconciler.yaml")
 	}

@@ -153,7 +153,7 @@ var hostileTenants = map[string]string{
 	"rounds": "is refused: it holds more than 32 MiB",
 	"many":   "is refused: it holds more than 32 MiB",
 	"refs":   "is refused: its list of branches and tags has more than 16 MiB",
-	"drip":   "is not asked any more in this run: its server took more than 8s",
+	"drip":   "is not read any more in this run: its server took more than 8s",
 	"large":  "[file-too-large]",
 }
 

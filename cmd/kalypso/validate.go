@@ -23,8 +23,9 @@ func newValidate(e *edges) *cobra.Command {
 		Long: `Compile all environments, or those that --env names, and report every problem in them,
 and in the chain in which commits are promoted. Nothing is written or published.
 
---keep-last-good is for a gate that one broken application must not close: what render would
-hold back with that flag is a warning, and errors of the platform's own files stay errors.
+Use --keep-last-good for a check that one broken application must not fail: errors of a
+registration that render --keep-last-good holds back are warnings, and errors in the platform's
+files stay errors.
 
 --workload checks the workloads of an application by themselves, for its own repository: without
 the control plane, and without what other applications have.`,
@@ -35,7 +36,7 @@ the control plane, and without what other applications have.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("workload") && keepLastGood {
-				return usageError("--workload checks workloads by themselves: leave out --keep-last-good")
+				return usageError("--keep-last-good cannot be combined with --workload")
 			}
 			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
@@ -44,7 +45,7 @@ the control plane, and without what other applications have.`,
 		},
 	}
 	opts.add(cmd, e)
-	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report what is wrong with a registration that render --keep-last-good holds back as a warning")
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of a registration that render --keep-last-good holds back as warnings")
 	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
 	return cmd
 }

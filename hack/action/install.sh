@@ -95,7 +95,7 @@ actual=$(sha256 "$archive")
 # written by whoever may change a release.
 host=${GITHUB_SERVER_URL#*://}
 if ! gh attestation verify --help >/dev/null 2>&1; then
-  say "the attestation is not verified: there is no gh that can"
+  say "the attestation is not verified: gh is missing or too old"
 elif ! gh auth token --hostname "$host" >/dev/null 2>&1; then
   say "the attestation is not verified: gh has no token for $host"
 elif ! said=$(GH_HOST=$host gh attestation verify "$archive" --repo "$repository" \

@@ -10,7 +10,7 @@ func (r *Repository) Login(ctx context.Context) (string, error) {
 	if r.login != "" {
 		return r.login, nil
 	}
-	op := operation{act: "find out who the token belongs to"}
+	op := operation{act: "read the login of the token's owner"}
 	var data struct {
 		Viewer struct{ Login string }
 	}

@@ -302,7 +302,7 @@ func TestLoginThatCannotBeFoundOut(t *testing.T) {
 			t.Parallel()
 			repo := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) })
 			login, err := repo.Login(t.Context())
-			require.ErrorContains(t, err, "find out who the token belongs to in acme/gitops: GitHub")
+			require.ErrorContains(t, err, "read the login of the token's owner in acme/gitops: GitHub")
 			assert.Empty(t, login)
 		})
 	}

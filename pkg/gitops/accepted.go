@@ -35,7 +35,7 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 	if forge != nil {
 		last, err := forge.Last(ctx, head, p.branch)
 		if err != nil {
-			return false, fmt.Errorf("find out whether the commits of others on %q were merged: %w", head, err)
+			return false, fmt.Errorf("find the last pull request of %q: %w", head, err)
 		}
 		if last != nil && last.State == PullRequestMerged && last.HeadCommit == left.tip.String() {
 			return true, nil
@@ -50,7 +50,7 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 	case err == nil:
 		return contained, nil
 	case !errors.As(err, &known):
-		return false, problem(RuleInvalidRepository, "the commits of others on %q cannot be compared: %s", head, oneLine(err.Error()))
+		return false, problem(RuleInvalidRepository, "cannot compare the commits of others on %q: %s", head, oneLine(err.Error()))
 	case known.Rule == RuleCommitNotFound: // a shallow clone
 		return false, nil
 	}

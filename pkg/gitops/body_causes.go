@@ -90,7 +90,7 @@ func (b *body) causes(room int) string {
 	moved := b.knownMoves()
 	version, upgraded := b.upgradedFrom()
 	if len(moved) == 0 && !upgraded && len(b.Before.Held) > 0 {
-		return causesHead + "Everything was read at the same commits as for what is published now, which held back " +
+		return causesHead + "All sources are at the same commits as for the published output, which held back " +
 			diag.Plural(len(b.Before.Held), "registration") + " that could not be compiled then.\n"
 	}
 	if len(moved) == 0 && !upgraded {

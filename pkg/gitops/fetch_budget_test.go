@@ -138,7 +138,7 @@ func TestS8TenantTime(t *testing.T) {
 			for _, d := range list {
 				assert.Equal(t, RuleRemoteFailed, d.Rule, name)
 				assert.Equal(t, yamlPlace(), d.At, name)
-				assert.Contains(t, d.Message, "is not asked any more in this run: its server took more than 100ms", name)
+				assert.Contains(t, d.Message, "is not read any more in this run: its server took more than 100ms", name)
 				assert.Equal(t, "--tenant-limit seconds=NUMBER allows more time", d.Hint, name)
 			}
 		}
@@ -213,7 +213,7 @@ func TestS8TenantAnswersThatAreHeld(t *testing.T) {
 	}
 	for what, lines := range map[string]struct{ refs, answer string }{
 		"its list of branches and tags has": {tip + " refs/heads/other", ""},
-		"what it says before the pack has":  {"", "shallow " + tip},
+		"its response before the pack has":  {"", "shallow " + tip},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {

@@ -39,7 +39,7 @@ func (m *remote) explained(err error) *Error {
 	case errors.As(err, &tooMuch):
 		return m.tooLarge(tooMuch)
 	case errors.As(err, &timeSpent):
-		return problem(RuleRemoteFailed, "%s is not asked any more in this run: %v", m.at, timeSpent).
+		return problem(RuleRemoteFailed, "%s is not read any more in this run: %v", m.at, timeSpent).
 			hint("--tenant-limit seconds=NUMBER allows more time")
 	case errors.Is(err, errMalformedPack):
 		return problem(RulePackRefused, "%s is refused: %s", m.at, oneLine(err.Error()))
@@ -47,7 +47,7 @@ func (m *remote) explained(err error) *Error {
 		return unreachable(m.at.address.authority(), broken.err).about(m.at)
 	case errors.As(err, &said):
 		if w, ok := m.wire.(*httpWire); ok && w.moved() {
-			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not send it", m.at)
+			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", m.at)
 		}
 		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", m.at, said.text)
 	default:

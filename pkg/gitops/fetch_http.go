@@ -108,7 +108,7 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 	switch {
 	case kind == "application/x-"+service+"-advertisement":
 	case w.foreign(answer):
-		return nil, &serverError{"it redirects to something that does not answer as a git server does"}
+		return nil, &serverError{"it redirects to a host that is not a git server"}
 	default:
 		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", oneLine(kind))}
 	}
@@ -147,7 +147,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 		return nil, err
 	}
 	response := packp.NewUploadPackResponse(request)
-	head := newBoundedReader(answer.Body, w.maxAdvertisement, "what it says before the pack")
+	head := newBoundedReader(answer.Body, w.maxAdvertisement, "its response before the pack")
 	if err := response.Decode(head); err != nil {
 		_ = answer.Body.Close() // what it could say is less than what is wrong already
 		return nil, asServerError(err)

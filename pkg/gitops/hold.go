@@ -238,12 +238,12 @@ func (b *heldBack) explain(last string, isNew bool, diags *diag.List) {
 	at, why := b.registration.Workload.Repo.At, diag.See(b.why[0].At, "broken here")
 	if b.commit != "" {
 		diags.Warning(RuleHeldBack, at, subject+fmt.Sprintf("it is compiled at %.12s, which went out last", b.commit), why,
-			diag.Hint("mend it; the next run compiles it as it is then"))
+			diag.Hint("fix it; the next run compiles it again"))
 		return
 	}
 	if isNew {
 		diags.Warning(RuleHeldBack, at, subject+"it was never published, so it is left out", why,
-			diag.Hint("mend it; the next run compiles it as it is then"))
+			diag.Hint("fix it; the next run compiles it again"))
 		return
 	}
 	unknown := "which commit of it went out last is not known"
@@ -251,5 +251,5 @@ func (b *heldBack) explain(last string, isNew bool, diags *diag.List) {
 		unknown = fmt.Sprintf("%.12s, which went out last, cannot be compiled either (%s)", last, b.again)
 	}
 	diags.Warning(RuleHeldBack, at, subject+unknown+", so what is published of it stays as it is", why,
-		diag.Hint("mend it, or remove the registration if it is gone for good: until then no published target is removed"))
+		diag.Hint("fix it, or remove the registration if it is gone for good: until then no published target is removed"))
 }

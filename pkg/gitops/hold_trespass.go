@@ -58,17 +58,17 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 		}
 		if leavesOut {
 			diags.Error(RuleKeptFolder, c.target.Name.At,
-				fmt.Sprintf("deployment target %q would replace what is published in %s, which may be that of a registration that is held back", c.target.Name.Value, c.folder),
-				diag.Hint("rename the target, or wait until the other registration is mended or removed"))
+				fmt.Sprintf("deployment target %q would replace %s, which may belong to a registration that is held back", c.target.Name.Value, c.folder),
+				diag.Hint("rename the target, or wait until the other registration is fixed or removed"))
 			continue
 		}
-		was := "which its registration is not known to have had"
+		was := "which is not known to belong to its registration"
 		if known {
-			was = fmt.Sprintf("which is that of %s%q", registrationSubject, owners.names[owner])
+			was = fmt.Sprintf("which belongs to %s%q", registrationSubject, owners.names[owner])
 		}
 		diags.Error(RuleChangedOwner, c.target.Name.At,
-			fmt.Sprintf("deployment target %q would take over what is published in %s, %s", c.target.Name.Value, c.folder, was),
-			diag.Hint("publish once without it, so that the clusters remove the old one, and look for what is left in its namespace; render --keep-last-good does the first by itself"))
+			fmt.Sprintf("deployment target %q would replace %s, %s", c.target.Name.Value, c.folder, was),
+			diag.Hint("publish once without it, so that the clusters remove the old target, then check its namespace for leftovers; render --keep-last-good does the former automatically"))
 	}
 	return diags
 }

@@ -254,7 +254,7 @@ func (l *loginNames) decode(d *decoder, n *yaml.Node, path *trail) {
 		switch {
 		case len(*d.diags) > before: // reported
 		case !loginText.MatchString(login.Value):
-			d.invalid(target(item), path.item(i), "write a login of GitHub such as octocat, or NAME[bot] for a GitHub App")
+			d.invalid(target(item), path.item(i), "write a GitHub login such as octocat, or NAME[bot] for a GitHub App")
 		default:
 			*l = append(*l, login)
 		}

@@ -168,9 +168,9 @@ func TestPromotionErrors(t *testing.T) {
 		{"checks: {fleet: [flux, flux]}", `1:24 Environment PATH.checks.fleet[1] is "flux" [invalid-value] it is given twice: remove one of them`},
 		{"checks: {statusLogins: ann}", `1:24 PATH.checks.statusLogins must be a list, but is the string "ann" [wrong-type]`},
 		{"checks: {statusLogins: [5]}", `1:25 PATH.checks.statusLogins[0] must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`},
-		{"checks: {statusLogins: ['@ann']}", `1:25 Environment PATH.checks.statusLogins[0] is "@ann" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
-		{"checks: {statusLogins: [ann, ~]}", `1:30 Environment PATH.checks.statusLogins[1] is "~" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
-		{"checks: {statusLogins: ['[bot]']}", `1:25 Environment PATH.checks.statusLogins[0] is "[bot]" [invalid-value] write a login of GitHub such as octocat, or NAME[bot] for a GitHub App`},
+		{"checks: {statusLogins: ['@ann']}", `1:25 Environment PATH.checks.statusLogins[0] is "@ann" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},
+		{"checks: {statusLogins: [ann, ~]}", `1:30 Environment PATH.checks.statusLogins[1] is "~" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},
+		{"checks: {statusLogins: ['[bot]']}", `1:25 Environment PATH.checks.statusLogins[0] is "[bot]" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},
 		{"checks: {clusterTypeSelector: {matchLabels: {a: b}}}", `1:32 unknown field "matchLabels" in Environment PATH.checks.clusterTypeSelector [unknown-field] one of labelSelector`},
 		{"checks: {clusterTypeSelector: {labelSelector: {matchExpressions: [{operator: In}]}}}", `1:67 Environment PATH.checks.clusterTypeSelector.labelSelector.matchExpressions[0].key is missing [missing-field] add PATH.checks.clusterTypeSelector.labelSelector.matchExpressions[0].key`},
 	} {

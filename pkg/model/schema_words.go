@@ -41,7 +41,7 @@ var descriptions = map[string]string{
 	"Environment.spec.promotion.checks.clusterTypeSelector":               "The cluster types whose clusters count; without it all of them.",
 	"Environment.spec.promotion.checks.clusterTypeSelector.labelSelector": "Selects cluster types by their labels.",
 
-	"Environment.spec.promotion.checks.statusLogins": "Logins of GitHub whose statuses of this environment count besides those that kalypso sets itself: octocat, or NAME[bot] of a GitHub App.",
+	"Environment.spec.promotion.checks.statusLogins": "GitHub logins whose statuses of this environment count, besides kalypso's own: octocat, or NAME[bot] for a GitHub App.",
 
 	"baseRepoSpec.commit":  "Exactly this commit is read, its full id; without it the tip of the branch.",
 	"GitOpsRepo.spec.path": "Folder that is the top of the output; it need not exist yet.",

@@ -104,8 +104,8 @@ func refuseSecret(what string, text *Text, diags *diag.List) bool {
 	if found == nil {
 		return false
 	}
-	diags.Error(ruleTenantSecret, text.At, fmt.Sprintf("%s holds what looks like a secret (%s, %s…)", what, found.what, found.prefix),
-		diag.Hint("revoke it, as the history of this repository has it, and let the manifests refer to a Secret instead; a server may refuse a push with a secret in it, for all tenants"))
+	diags.Error(ruleTenantSecret, text.At, fmt.Sprintf("%s looks like a secret (%s, %s…)", what, found.what, found.prefix),
+		diag.Hint("revoke it, because it stays in the history of this repository, and refer to a Secret instead; a server with push protection refuses the whole push, for all tenants"))
 	text.Value = strings.TrimRight(found.prefix, "-_/= ")
 	return true
 }

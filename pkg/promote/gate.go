@@ -131,7 +131,7 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 
 // hint says how a closed gate opens.
 func (g gate) hint() string {
-	hint := fmt.Sprintf("kalypso check-promote --env %s finds out whether it is; --skip-gates promotes it all the same", g.environment)
+	hint := fmt.Sprintf("kalypso check-promote --env %s checks whether it is; --skip-gates promotes it anyway", g.environment)
 	if isDeployed(g.untrusted) {
 		hint += trustHint(g.environment, g.untrusted)
 	}
@@ -143,7 +143,7 @@ func trustHint(environment string, s Status) string {
 	if s.Creator == "" {
 		return ""
 	}
-	return fmt.Sprintf("; to let statuses of %s count, add the login to %s of Environment %q", s.Creator, StatusLoginsField, environment)
+	return fmt.Sprintf("; to trust statuses of %s, add the login to %s of Environment %q", s.Creator, StatusLoginsField, environment)
 }
 
 // describe says what the status of a gate is.

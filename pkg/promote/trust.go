@@ -56,7 +56,7 @@ func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status
 		}
 		ours, err := t.Login(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w; it decides whether the status %q of %s counts, unless %s of the Environment names that login",
+			return nil, fmt.Errorf("%w; without it the status %q of %s cannot be trusted, unless %s of the Environment names that login",
 				err, s.Context, s.creator(), StatusLoginsField)
 		}
 		statuses[i].Untrusted = !strings.EqualFold(s.Creator, ours)
@@ -67,7 +67,7 @@ func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status
 // creator names who has set a status.
 func (s Status) creator() string {
 	if s.Creator == "" {
-		return "an account that is gone"
+		return "a deleted account"
 	}
 	return s.Creator
 }

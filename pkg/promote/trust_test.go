@@ -91,7 +91,7 @@ func TestS17WhoWeAreIsUnknown(t *testing.T) {
 
 	_, err = TrustStatuses(from, withLogins("bob")).Statuses(t.Context(), promotedCommit)
 	require.ErrorIs(t, err, unknown)
-	require.EqualError(t, err, `GitHub does not say; it decides whether the status "dev environment" of ann counts, `+
+	require.EqualError(t, err, `GitHub does not say; without it the status "dev environment" of ann cannot be trusted, `+
 		`unless spec.promotion.checks.statusLogins of the Environment names that login`)
 }
 

@@ -136,7 +136,7 @@ func (p *typeProof) problem(s tenantString, n *yaml.Node) fileProblem {
 	f := fileProblem{
 		path: p.file.Path,
 		flaw: flaw{rule: "tenant-value", line: n.Line, lasting: true, message: fmt.Sprintf(
-			"%s comes out as %s, which is not a string to every YAML reader", s.what, n.Value)},
+			"%s is rendered as %s, which is not a string to every YAML reader", s.what, n.Value)},
 		at:      s.at,
 		related: &diag.Related{At: p.file.template, Message: "it is printed by this template"},
 		hint:    "print it with {{ … | quote }} in the template, or use another value",

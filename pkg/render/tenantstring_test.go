@@ -93,7 +93,7 @@ func (p press) both(t *testing.T, workload string) (content string, diags diag.L
 	return content, diags
 }
 
-// TestS3Strings: whatever a tenant writes where Kubernetes wants a string comes out as one to all readers, or
+// TestS3Strings: whatever a tenant writes where Kubernetes wants a string is rendered as one to all readers, or
 // is refused at its line.
 func TestS3Strings(t *testing.T) {
 	t.Parallel()
@@ -127,16 +127,16 @@ func TestS3Strings(t *testing.T) {
 func TestS3StringsOfNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ template, workload, target, want string }{
-		{"a: {{ .Workload }}\n", "2024", "web", `the workload name "2024" comes out as 2024,`},
-		{"a: {{ .Labels.workload }}\n", "0x1f", "web", `the workload name "0x1f" comes out as 0x1f,`},
-		{"a: {{ .DeploymentTargetName }}\n", "2024", "01-01", `the workload name "2024" comes out as 2024-01-01,`},
-		{"a: {{ .DeploymentTargetName }}\n", "2024-01", "01", `the workload name "2024-01" comes out as 2024-01-01,`},
-		{"a: {{ .DeploymentTargetName | trunc -2 }}\n", "cart", "01", `the deployment target name "01" comes out as 01,`},
-		{"a: {{ .DeploymentTargetName | trimPrefix \"cart-\" }}\n", "cart", "1e3", `the deployment target name "1e3" comes out as 1e3,`},
-		{"a: {{ .Namespace | trimPrefix \"dev-edge-\" }}\n", "2024", "1-1", `the workload name "2024" comes out as 2024-1-1,`},
-		{"{{ range $key, $value := .Labels }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "cart", "web", `the label key "0123" comes out as 0123,`},
-		{"{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "cart", "web", `the key "on" of manifests comes out as on,`},
-		{"{{ toYaml .Labels | replace \"'\" \"\" | replace `\"` \"\" }}\n", "cart", "web", `the label key "0123" comes out as 0123,`},
+		{"a: {{ .Workload }}\n", "2024", "web", `the workload name "2024" is rendered as 2024,`},
+		{"a: {{ .Labels.workload }}\n", "0x1f", "web", `the workload name "0x1f" is rendered as 0x1f,`},
+		{"a: {{ .DeploymentTargetName }}\n", "2024", "01-01", `the workload name "2024" is rendered as 2024-01-01,`},
+		{"a: {{ .DeploymentTargetName }}\n", "2024-01", "01", `the workload name "2024-01" is rendered as 2024-01-01,`},
+		{"a: {{ .DeploymentTargetName | trunc -2 }}\n", "cart", "01", `the deployment target name "01" is rendered as 01,`},
+		{"a: {{ .DeploymentTargetName | trimPrefix \"cart-\" }}\n", "cart", "1e3", `the deployment target name "1e3" is rendered as 1e3,`},
+		{"a: {{ .Namespace | trimPrefix \"dev-edge-\" }}\n", "2024", "1-1", `the workload name "2024" is rendered as 2024-1-1,`},
+		{"{{ range $key, $value := .Labels }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "cart", "web", `the label key "0123" is rendered as 0123,`},
+		{"{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "cart", "web", `the key "on" of manifests is rendered as on,`},
+		{"{{ toYaml .Labels | replace \"'\" \"\" | replace `\"` \"\" }}\n", "cart", "web", `the label key "0123" is rendered as 0123,`},
 	}
 	for _, test := range tests {
 		_, diags := newStringPress(t, test.template).both(t, workload(test.workload, `"0123": x`, "name: "+fmt.Sprintf("%q", test.target)+`, manifests: {"on": x}`))
@@ -152,13 +152,13 @@ func TestStringMessages(t *testing.T) {
 	t.Parallel()
 	const template = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Manifests.x }}\n  labels:\n    a: {{ .Labels.x }}\n    b: {{ .Manifests.z }}\nspec: {x: {{ .Manifests.x }}}\n"
 	_, diags := newStringPress(t, template).both(t, cartWith("0123", "on"))
-	assert.Equal(t, `shop:a.yaml:6:47: error: the value "0123" of label "x" comes out as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 6) [tenant-value]
+	assert.Equal(t, `shop:a.yaml:6:47: error: the value "0123" of label "x" is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 6) [tenant-value]
     cp:a.yaml:3:18: it is printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
-shop:a.yaml:6:80: error: the value "0123" of manifests.x comes out as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]
+shop:a.yaml:6:80: error: the value "0123" of manifests.x is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]
     cp:a.yaml:3:18: it is printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
-shop:a.yaml:6:91: error: the value "on" of manifests.z comes out as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 7) [tenant-value]
+shop:a.yaml:6:91: error: the value "on" of manifests.z is rendered as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 7) [tenant-value]
     cp:a.yaml:3:18: it is printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
 `, reported(diags))
@@ -172,8 +172,8 @@ func TestStringsThatArePublished(t *testing.T) {
 	content, diags := p.both(t, cartWith("0123", "on"))
 	assert.Contains(t, content, "{name: 0123, labels: {a: true}}\nspec: {b: on}")
 	assert.Equal(t, []string{
-		`shop:a.yaml:6:58: warning: the value "on" of label "z" comes out as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]`,
-		`shop:a.yaml:6:80: warning: the value "0123" of manifests.x comes out as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 3) [tenant-value]`,
+		`shop:a.yaml:6:58: warning: the value "on" of label "z" is rendered as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]`,
+		`shop:a.yaml:6:80: warning: the value "0123" of manifests.x is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 3) [tenant-value]`,
 	}, problems(diags))
 	_, diags = p.both(t, cartWith("a", "b"))
 	assert.Equal(t, []string{

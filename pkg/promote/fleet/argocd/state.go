@@ -20,7 +20,7 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	attempted, failed := a.attempt(source)
 	switch {
 	case failed && a.retrying() && attempted != "" && (attempted == compared || compared == ""):
-		return attempted, promote.Failed, a.say("the sync fails, and is tried again", a.operationMessage())
+		return attempted, promote.Failed, a.say("the sync fails and is retried", a.operationMessage())
 	case a.busy():
 		return compared, promote.Pending, a.say("a sync is under way", a.operationMessage())
 	case failed && attempted != "" && (attempted == compared || compared == ""):

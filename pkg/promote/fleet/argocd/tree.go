@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	healthHint   = "add resource.customizations.health.argoproj.io_Application to the ConfigMap argocd-cm: without it Argo CD knows no health of Applications"
-	narrowedHint = "leave out project and selector, so that all Applications are listed"
-	elsewhere    = "name the Argo CD of that cluster as well: --fleet argocd:https://argocd.example.com"
+	healthHint   = "add resource.customizations.health.argoproj.io_Application to the ConfigMap argocd-cm: without it Argo CD does not check the health of Applications"
+	narrowedHint = "remove project and selector from the URL to list all Applications"
+	elsewhere    = "add the Argo CD of that cluster: --fleet argocd:https://argocd.example.com"
 )
 
 // objectName tells an Application from others.
@@ -99,7 +99,7 @@ func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 			case outer.Commit != t.wanted.Commit: // a newer commit may have taken it out
 				continue
 			default:
-				s.State, s.Message = promote.Pending, "it is not there, or the token may not get it"
+				s.State, s.Message = promote.Pending, "not found, or the token has no permission to read it"
 			}
 			if s.Message != "" {
 				s.Message = told.Line(fmt.Sprintf("Application %s: %s", name, s.Message))

@@ -64,7 +64,7 @@ func TestC1RecordedApplications(t *testing.T) {
 	for name, want := range map[string][]string{
 		"deployed": {"in-cluster Application/argocd/shop-uat compliant", "in-cluster argocd/platform compliant"},
 		"app-invalid": {
-			`in-cluster Application/argocd/shop-uat failed: Application argocd/shop-uat: the sync fails, and is tried again: Deploymint shop: Deploymint.apps "" not found`,
+			`in-cluster Application/argocd/shop-uat failed: Application argocd/shop-uat: the sync fails and is retried: Deploymint shop: Deploymint.apps "" not found`,
 			"in-cluster argocd/platform compliant",
 			"warning: Application argocd/platform is healthy although argocd/shop-uat is not",
 		},
@@ -75,7 +75,7 @@ func TestC1RecordedApplications(t *testing.T) {
 			"in-cluster Application/argocd/shop-uat failed: Application argocd/shop-uat: Synced, Degraded", "in-cluster argocd/platform failed: Synced, Degraded",
 		},
 		"platform-invalid": {
-			`in-cluster argocd/platform failed: the sync fails, and is tried again: Application shop-uat: error when patching "/dev/shm/82872796": Application.argoproj.io "shop-uat" is invalid: ` +
+			`in-cluster argocd/platform failed: the sync fails and is retried: Application shop-uat: error when patching "/dev/shm/82872796": Application.argoproj.io "shop-uat" is invalid: ` +
 				`spec.syncPolicy.automated.prune: Invalid value: "string": spec.syncPolicy.automated.prune in body must be of type boolean: "string"`,
 		},
 		"platform-invalid-later": {
@@ -96,7 +96,7 @@ func TestC1RecordedApplications(t *testing.T) {
 func TestC1ApplicationsThatAreNotListed(t *testing.T) {
 	t.Parallel()
 	items := recorded(t, "deployed")
-	missing := "in-cluster Application/argocd/cart pending: Application argocd/cart: it is not there, or the token may not get it"
+	missing := "in-cluster Application/argocd/cart pending: Application argocd/cart: not found, or the token has no permission to read it"
 	assert.Contains(t, lookAt(t, newStandIn(t, items...), "", recordedTree("cart")), missing)
 	newer := recordedTree("cart")
 	newer.Commit = commitB

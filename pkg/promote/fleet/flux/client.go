@@ -184,7 +184,7 @@ func (c *client) explainRefusal(kind kind, r *refusal) *promote.FleetError {
 		e.Message = fmt.Sprintf("does not let its user list %s in all namespaces", kind.resource())
 		e.Hint = "a ClusterRole with get and list on " + gitRepositories.resource() + " and " + kustomizations.resource() + " is needed"
 		if kind.plural != gitRepositories.plural && kind.plural != kustomizations.plural {
-			e.Hint = "the published tree has some: the ClusterRole needs get and list on " + kind.resource()
+			e.Hint = "the published tree contains them: the ClusterRole needs get and list on " + kind.resource()
 		}
 	case r.status >= http.StatusMultipleChoices && r.status < http.StatusBadRequest:
 		e.Message = fmt.Sprintf("answers %v", r)

@@ -24,7 +24,7 @@ var treeKinds = []kind{
 
 const (
 	waitHint   = "add `wait: true` to its spec; the `timeout` of an outer Kustomization must be longer than those of the inner ones"
-	argoCDHint = "name the Argo CD of the cluster as well: --fleet argocd:https://argocd.example.com"
+	argoCDHint = "add the Argo CD of the cluster: --fleet argocd:https://argocd.example.com"
 )
 
 // treeObjects are the objects of a cluster that may be in the published tree.
@@ -82,11 +82,11 @@ func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted pro
 		found := t.byKind[r.Kind][name]
 		switch {
 		case !slices.ContainsFunc(treeKinds, func(k kind) bool { return k.is(r) }): // an Application of Argo CD
-			s.State, s.Warning = by.State, promote.Warning{Message: line(r.Kind+" "+name.String()) + " is not looked at by flux", Hint: argoCDHint}
+			s.State, s.Warning = by.State, promote.Warning{Message: line(r.Kind+" "+name.String()) + " is not checked by flux", Hint: argoCDHint}
 		case found == nil && by.Commit != wanted.Commit: // a newer commit may have taken it out
 			continue
 		case found == nil:
-			s.State, s.Message = promote.Pending, "it is not there"
+			s.State, s.Message = promote.Pending, "not found"
 		default:
 			s.State, s.Message, s.Again = t.judge(r.Kind, found)
 			s.Warning = waiting(r.Kind, found)

@@ -136,7 +136,7 @@ func TestC1ReconcilerHasNotCaughtUp(t *testing.T) {
 		},
 		"suspended": {changed(t, "deployed", "Kustomization", shop, "spec.suspend", true), "pending: Kustomization flux-system/shop-functional-test: suspended"},
 		"new":       {changed(t, "deployed", "Kustomization", shop, "status", nil), "pending: Kustomization flux-system/shop-functional-test: Flux has not tried it yet"},
-		"not there": {changed(t, "deployed", "Kustomization", shop, "metadata.name", "other"), "pending: Kustomization flux-system/shop-functional-test: it is not there"},
+		"not there": {changed(t, "deployed", "Kustomization", shop, "metadata.name", "other"), "pending: Kustomization flux-system/shop-functional-test: not found"},
 	} {
 		sightings, err := one(t, test.cluster).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
 		require.NoError(t, err, name)
@@ -202,13 +202,13 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	assert.Contains(t, look(), "OCIRepository/shop/cart failed: OCIRepository shop/cart: no such tag")
 
 	cluster.Without("helmreleases")
-	assert.Contains(t, look(), "HelmRelease/shop/cart pending: HelmRelease shop/cart: it is not there")
+	assert.Contains(t, look(), "HelmRelease/shop/cart pending: HelmRelease shop/cart: not found")
 	cluster.Deny("ocirepositories")
 	_, err := f.Look(t.Context(), wanted)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
 	assert.Contains(t, refused.Message, "does not let its user list ocirepositories.source.toolkit.fluxcd.io in all namespaces")
-	assert.Equal(t, "the published tree has some: the ClusterRole needs get and list on ocirepositories.source.toolkit.fluxcd.io", refused.Hint)
+	assert.Equal(t, "the published tree contains them: the ClusterRole needs get and list on ocirepositories.source.toolkit.fluxcd.io", refused.Hint)
 }
 
 // TestC1WhatElseATreeHas: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.
@@ -222,10 +222,10 @@ func TestC1WhatElseATreeHas(t *testing.T) {
 	deployed := fluxtest.NewFluxCluster(fluxtest.Recorded("deployed")...)
 	seen := look(deployed, recordedTree("Application argocd/shop"))
 	assert.Contains(t, lines(t, seen), "Application/argocd/shop compliant")
-	assert.Contains(t, warned(seen), "Application argocd/shop is not looked at by flux")
+	assert.Contains(t, warned(seen), "Application argocd/shop is not checked by flux")
 
 	older := recordedTree("Kustomization flux-system/gone")
-	assert.Contains(t, lines(t, look(deployed, older)), "Kustomization/flux-system/gone pending: Kustomization flux-system/gone: it is not there")
+	assert.Contains(t, lines(t, look(deployed, older)), "Kustomization/flux-system/gone pending: Kustomization flux-system/gone: not found")
 	older.Commit = oldCommit
 	assert.NotContains(t, strings.Join(lines(t, look(deployed, older)), "\n"), "gone")
 
