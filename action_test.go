@@ -249,7 +249,7 @@ func TestActionVerifiesTheAttestation(t *testing.T) {
 		code int
 		want string
 	}{
-		"verified":    {"*) exit 0 ;;", 0, "kalypso: verified that acme/kalypso/.github/workflows/release.yaml has built " + name + "\n"},
+		"verified":    {"*) exit 0 ;;", 0, "kalypso: verified that acme/kalypso/.github/workflows/release.yaml built " + name + "\n"},
 		"not by us":   {"'" + asked + "') echo loading; echo 'Error: no attestations found'; exit 1 ;;", 1, "::error::kalypso: the attestation of " + name + " cannot be verified: Error: no attestations found\n"},
 		"no token":    {"'auth token '*) exit 1 ;;", 0, "kalypso: the attestation is not verified: gh has no token for 127.0.0.1:"},
 		"gh is old":   {"attestation*) exit 1 ;;", 0, "kalypso: the attestation is not verified: gh is missing or too old\n"},

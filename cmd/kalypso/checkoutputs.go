@@ -119,7 +119,7 @@ func (c *deploymentCheck) addDeployment(output checkedOutput) error {
 	return nil
 }
 
-// findReconcilers reads the reconcilers that are to be judged, if a fleet can see them.
+// findReconcilers reads the reconcilers in the published trees, if a fleet can report their state.
 func (c *deploymentCheck) findReconcilers(ctx context.Context) error {
 	texts, _ := c.fleetTexts()
 	if !slices.ContainsFunc(texts, fleet.SeesReconcilers) {

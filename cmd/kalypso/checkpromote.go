@@ -181,6 +181,6 @@ const (
 	ruleNoClusters   = "no-clusters"
 	ruleFleetUnasked = "fleet-unreachable"
 	rulePostDeploy   = "post-deploy"
-	// ruleHealthUnseen is the rule of a reconciler that says less than it could of what it applies.
+	// ruleHealthUnseen is the rule for a reconciler that does not report the health of the objects that it applies.
 	ruleHealthUnseen = "health-unseen"
 )

@@ -34,7 +34,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 	return fleets, false, nil
 }
 
-// fleetTexts are the fleets as they are named, and where that is.
+// fleetTexts returns the fleets as --fleet or the Environment names them, and the flag or field that names them.
 func (c *deploymentCheck) fleetTexts() (texts []string, from string) {
 	if len(c.flags.fleets) > 0 {
 		return c.flags.fleets, "--fleet"

@@ -48,7 +48,7 @@ func (c *compiler) render(ctx context.Context, out *compiled, folder fs.FS) {
 	tree, diags := render.Render(out.fleet, assignments, render.Options{
 		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
 		Stop:      func() bool { return ctx.Err() != nil },
-		// What one registration makes of many cluster types must fit into memory.
+		// The output of one registration for many cluster types must fit into memory.
 		OutputBytes: c.loader.TenantLimits().OutputBytes,
 	})
 	if ctx.Err() != nil {

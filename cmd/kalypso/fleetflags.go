@@ -78,7 +78,7 @@ func (f *fleetFlags) addTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 }
 
-// tenantLimits are the limits for application repositories: for what is in them, and for their servers.
+// tenantLimits are the limits for the files of application repositories and for their servers.
 type tenantLimits struct {
 	model.Limits
 	gitops.TenantLimits
@@ -110,7 +110,8 @@ func limitNames() []string {
 	return names
 }
 
-// options turns the flags into how sources are parsed, and how much servers of application repositories may send.
+// options returns the options for parsing sources and the limits for servers of application repositories. The error is
+// a usage error.
 func (f *fleetFlags) options() (options model.Options, servers gitops.TenantLimits, err error) {
 	options = model.DefaultOptions()
 	options.IgnoreKustomization = f.ignoreKustomization

@@ -15,15 +15,16 @@ import (
 // back can bring up what it has hidden, so once is not enough, but each time there is less to be found.
 const maxHolds = 10
 
-// holding is how a run treats registrations that are broken or that take what is not theirs.
+// holding says how a run treats registrations that are broken or that conflict with published targets of others. The
+// zero value reports their errors.
 type holding struct {
-	// keepLastGood holds them back.
+	// keepLastGood holds such registrations back.
 	keepLastGood bool
 	// comparing compares the result with what is published before it counts as sound.
 	comparing bool
-	// allowDeletions lets one registration take most of the published targets away.
+	// allowDeletions allows one registration to remove most of the published targets.
 	allowDeletions bool
-	// tolerant takes what is wrong with them for warnings: only the platform's part is judged.
+	// tolerant turns the errors of such registrations into warnings, so that only the platform's errors fail the run.
 	tolerant bool
 }
 
@@ -82,8 +83,8 @@ func (s *session) acquit(ctx context.Context, out *compiled, folder fs.FS, hold 
 	return out
 }
 
-// tolerated makes warnings of the errors of registrations that are held back. One in the platform's files stays an error
-// where it is not known what was published last: then nothing shows that it is not the platform's.
+// tolerated turns the errors of registrations that are held back into warnings. If the last publication is not known
+// completely, an error in the platform's files stays an error, because nothing proves that a registration caused it.
 func tolerated(diags diag.List, complete bool) diag.List {
 	for i, d := range diags {
 		if d.Severity == diag.Error && (complete || len(d.Concerns) == 0) {
@@ -109,8 +110,8 @@ func (s *session) compileHolding(ctx context.Context, first *compiled, folder fs
 	return out
 }
 
-// compareOwners reports what an environment without errors would do to what is published that one registration must
-// not do to others. hold is nil if nothing is held back.
+// compareOwners reports conflicts of an environment without errors with the published targets of other registrations.
+// hold is nil if nothing is held back.
 func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) {
 	if s.holding.tolerant || !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
 		return
@@ -122,12 +123,12 @@ func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS
 			output := s.reader.ReadOutput(ctx, destination.Repo)
 			deployed.Tree, diags = output.Tree, output.Diags
 		}
-		if ctx.Err() != nil { // the run says so
+		if ctx.Err() != nil { // the run reports the interruption
 			s.diags.Add(diags)
 			return
 		}
 		if deployed.Tree == nil || len(destination.Diags) > 0 {
-			continue // nothing is there, or what keeps it from being read is reported when it is needed again
+			continue // nothing is published, or a later step reports why it cannot be read
 		}
 		var err error
 		if deployed.Made, err = destination.LastPublished(ctx, out.environment.Name.Value); err != nil {
@@ -153,8 +154,8 @@ func (s *session) open(ctx context.Context, of *compiled) []*gitops.Destination 
 	return destinations
 }
 
-// lastPublished returns what an environment was published from last in each of its GitOps repositories. It
-// returns false, and adds the reason, if that could not be found out: then nothing may be concluded.
+// lastPublished returns the provenance of the last publication of an environment in each of its GitOps repositories. It
+// returns false and reports the reason if it cannot be determined.
 func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Provenance, bool) {
 	var published []*gitops.Provenance
 	for _, destination := range s.open(ctx, of) {

@@ -134,8 +134,8 @@ func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	return err
 }
 
-// plan asks for what is still to be said of the fleet, and checks all of it. fields are those that count, and known is who
-// is asked in environments that there are already.
+// plan asks for the missing values of fields and checks all of them. known has the fleets of existing environments by
+// name; nil if there are none.
 func (f *initFlags) plan(ctx context.Context, e *edges, fields []field, known map[string][]string) (scaffold.Fleet, error) {
 	answers := bufio.NewReader(e.stdin)
 	if err := ask(ctx, e, answers, fields); err != nil {
@@ -177,7 +177,7 @@ func (f *initFlags) fields() []field {
 		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
 		{flag: "env", question: "Environments, in the order in which a commit goes through them", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
 		{flag: "reconciler", question: "What clusters pull with: " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
-		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks asks for each environment
+		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks prompts for each environment
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/scaffold"
 )
 
-// asks is who is asked in each environment what its clusters run: those of --fleet, else those that are known, else those
-// that a person names.
+// asks returns the fleets of each environment by its name: those of --fleet, else those in known, else the one that the
+// user enters.
 func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, known map[string][]string) (map[string][]string, error) {
 	if len(f.fleets) > 0 {
 		return f.askedByFlags(e)
@@ -39,9 +39,9 @@ func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, k
 	return asked, nil
 }
 
-// askedByFlags is what --fleet says of each environment. A fleet without an environment is one of all that have none of
-// their own; if it names clusters, nothing says which environment they are of, and a cluster of another one would never
-// have what is checked.
+// askedByFlags returns the fleets of --fleet by environment. A fleet without an environment applies to all environments
+// without one of their own. If it names clusters and there are several environments, it is ignored with a warning: a
+// check waits for each named cluster, and a cluster of another environment never deploys the commit.
 func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
 	asked, ofAll := map[string][]string{}, []string{}
 	for _, text := range f.fleets {
@@ -79,7 +79,8 @@ func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
 	return asked, nil
 }
 
-// splitFleet splits ENV=FLEET. Before the first = of what has no environment is the colon of its argument.
+// splitFleet splits ENV=FLEET; environment is empty if text has none. A colon before the first = starts the argument of
+// a fleet, so that the = belongs to it.
 func splitFleet(text string) (environment, fleet string) {
 	before, after, found := strings.Cut(text, "=")
 	if !found || strings.Contains(before, ":") {
@@ -88,16 +89,16 @@ func splitFleet(text string) (environment, fleet string) {
 	return before, after
 }
 
-// namesClusters tells whether a fleet names clusters: all others find out by themselves which clusters pull a branch.
+// namesClusters reports whether a fleet names its clusters. All other kinds find the clusters that pull a branch.
 func namesClusters(fleet string) bool { return strings.HasPrefix(fleet, "flux:") }
 
-// checkFleetFlag tells what is wrong with what --fleet says.
+// checkFleetFlag returns an error if the value of --fleet is invalid.
 func checkFleetFlag(text string) error {
 	_, fleet := splitFleet(text)
 	return checkFleet(fleet)
 }
 
-// withoutFleet are the environments whose Environment does not say who is asked.
+// withoutFleet returns the names of the environments that have no fleet in known.
 func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 	var missing []string
 	for _, environment := range plan.Environments {
@@ -108,7 +109,7 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 	return missing
 }
 
-// nextOfFleets says where to write who is asked: workflows do not.
+// nextOfFleets is the next step for environments without a fleet, which the workflows do not set.
 func nextOfFleets(environments []string) nextStep {
 	return nextStep{
 		What: "set spec.promotion.checks.fleet, the fleet that check-promote asks, in the Environment of " + strings.Join(environments, ", "),

@@ -52,14 +52,15 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 	return f.print(e, result)
 }
 
-// environmentsAround are those of the control plane around the current folder, in the order of the chain, and who is asked
-// in each; none if it is not in one. The error says why workflows cannot be made for them.
+// environmentsAround returns the environments of the control plane that contains the current folder, in the order of
+// the chain, and the fleets of each; none if the folder is in no control plane. The error is a usage error if workflows
+// cannot be generated for them.
 func environmentsAround(cmd *cobra.Command, e *edges, baseBranch string) (names []string, fleets map[string][]string, err error) {
 	f := &fleetFlags{baseBranch: baseBranch}
 	_, environments, diags, done := f.readLocal(cmd, e)
 	defer done()
 	if diags.HasErrors() {
-		return nil, nil, nil // of those that cannot be read nobody knows the names
+		return nil, nil, nil // the names of unreadable environments are unknown
 	}
 	fleets = map[string][]string{}
 	for _, environment := range environments {

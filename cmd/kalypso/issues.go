@@ -36,7 +36,7 @@ func (s *session) reportIssues(ctx context.Context) {
 	}
 }
 
-// toReport tells whether an issue is to say what is wrong.
+// toReport reports whether the environment needs an open issue.
 func (r *result) toReport() bool { return r.diags.HasErrors() || len(r.held.registrations) > 0 }
 
 func (s *session) reportIssue(ctx context.Context, result *result, destination *gitops.Destination) error {

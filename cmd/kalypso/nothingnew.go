@@ -21,8 +21,8 @@ func (o *renderOptions) mustRecompile(version string) bool {
 }
 
 // nothingNew reports whether an environment is at all of its destinations what it would be if it were
-// compiled now, and says so. If that is not sure, it is not so:
-// an output with something held back is not what its sources give.
+// compiled now, and prints that. If that is uncertain, it returns false: an output with held registrations
+// differs from the result of its sources.
 func (s *session) nothingNew(ctx context.Context, opts *publishing, environment *model.Environment) bool {
 	name := environment.Name.Value
 	destinations := s.destinations[name]

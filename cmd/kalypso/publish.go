@@ -21,7 +21,7 @@ const ruleLostRaces = "lost-races"
 // ruleGitHubFailed is something that GitHub does not do.
 const ruleGitHubFailed = "github-failed"
 
-// ruleUnverified is the warning that the sources could not be listed again after something was published.
+// ruleUnverified is the rule for sources that could not be listed again after a publication.
 const ruleUnverified = "unverified-sources"
 
 // ruleNoGitOpsRepo is an environment that says nowhere where its output goes.
@@ -287,7 +287,7 @@ func (s *session) leftUnpublished() string {
 	}
 }
 
-// pushedEarlier reports whether a try of this run pushed something, whatever became of the next one.
+// pushedEarlier reports whether an earlier attempt of this run pushed a commit.
 func (s *session) pushedEarlier() bool {
 	for _, published := range s.publishedBefore {
 		if published.Pushed {

@@ -27,7 +27,7 @@ type session struct {
 	forges map[string]forge
 	// publishedBefore is what earlier tries have published, by destination.
 	publishedBefore map[string]gitops.Published
-	// holding is what happens to broken registrations.
+	// holding says how broken registrations are treated.
 	holding holding
 	// listed says that the result is worth showing although there are errors.
 	listed bool

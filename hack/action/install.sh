@@ -2,7 +2,7 @@
 # The first step of action.yml: installs the release that the action was referred to by, or that INPUT_VERSION names. If
 # there is none it says so with the output build=true, and the next steps build the source that came with the action.
 #
-# If gh is there and has a token (GH_TOKEN), it verifies that the release workflow of the repository has built the archive.
+# If gh is installed and has a token (GH_TOKEN), it verifies that the repository's release workflow built the archive.
 #
 # Outputs: path, the program; build, whether it is still to be built; go-version, with what.
 set -euo pipefail
@@ -91,8 +91,8 @@ expected=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' ch
 [[ $expected =~ ^[0-9a-f]{64}$ ]] || fail "checksums.txt of $version does not have exactly one SHA-256 for $archive"
 actual=$(sha256 "$archive")
 [ "$actual" = "$expected" ] || fail "$archive has the SHA-256 $actual, and checksums.txt of $version says $expected"
-# checksums.txt comes from where the archive comes from. The attestation says which workflow has built it, and cannot be
-# written by whoever may change a release.
+# checksums.txt has the same origin as the archive. The attestation names the workflow that built the archive, and
+# permission to change a release is not enough to create one.
 host=${GITHUB_SERVER_URL#*://}
 if ! gh attestation verify --help >/dev/null 2>&1; then
   say "the attestation is not verified: gh is missing or too old"
@@ -102,7 +102,7 @@ elif ! said=$(GH_HOST=$host gh attestation verify "$archive" --repo "$repository
   --signer-workflow "$repository/.github/workflows/release.yaml" 2>&1); then
   fail "the attestation of $archive cannot be verified: $(tail -n 1 <<<"$said" | tr -d '\r')"
 else
-  say "verified that $repository/.github/workflows/release.yaml has built $archive"
+  say "verified that $repository/.github/workflows/release.yaml built $archive"
 fi
 tar -xzf "$archive" "$program"
 chmod +x "$program"

@@ -2,8 +2,9 @@ package github
 
 import "context"
 
-// Login returns who the token is to GitHub: the login of a person, or NAME[bot] of a GitHub App, which the GITHUB_TOKEN of
-// a workflow belongs to as well. It asks once, and GraphQL, as the REST API does not answer that to the tokens of Apps.
+// Login returns the login of the token's owner: that of a person, or NAME[bot] of a GitHub App, which includes the
+// GITHUB_TOKEN of a workflow. It sends one request and keeps the answer. It uses the GraphQL API, because the REST API
+// does not return the login to tokens of Apps.
 func (r *Repository) Login(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -93,8 +93,8 @@ func inWorkflow(permissions string) string {
 	return strings.Join(asked, ", ")
 }
 
-// accepted returns the permissions that GitHub would accept, in words, or those known to be needed. Of what issues and pull
-// requests share GitHub names the permissions of both.
+// accepted returns the permissions that GitHub would accept, in words, or those known to be needed. For
+// requests that issues and pull requests share, GitHub names the permissions of both.
 func accepted(answer *gh.ErrorResponse, need string) string {
 	header := answer.Response.Header.Get("X-Accepted-GitHub-Permissions")
 	if header == "" || len(header) > 200 {

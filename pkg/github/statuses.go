@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// Statuses returns the newest status of each context and creator of a commit, the newest first. Contexts that differ in
-// case only are one, as they are to GitHub. A commit that the repository does not have is an Error of the kind NotFound.
+// Statuses returns the newest status of each context and creator of a commit, the newest first. Contexts that differ
+// only in case are equal, as on GitHub. A commit that the repository does not have is an Error of the kind NotFound.
 func (r *Repository) Statuses(ctx context.Context, commit string) ([]promote.Status, error) {
 	op := operation{act: "read the statuses of " + short(commit), need: "statuses: read"}
 	statuses, err := r.listStatuses(ctx, commit)
@@ -32,9 +32,9 @@ func (r *Repository) Statuses(ctx context.Context, commit string) ([]promote.Sta
 	return found, nil
 }
 
-// listStatuses lists all statuses of a commit. The combined status would have the newest of each context only, and not
-// who has set it: anybody who may set statuses could hide ours. The newest comes first; of those of one second it is the
-// one with the highest number.
+// listStatuses lists all statuses of a commit, the newest first; statuses of the same second are ordered by id. The
+// combined status has only the newest status of each context, without its creator, so anybody who may set statuses
+// could hide those of kalypso.
 func (r *Repository) listStatuses(ctx context.Context, commit string) ([]*gh.RepoStatus, error) {
 	if err := checkCommit(commit); err != nil {
 		return nil, err
@@ -52,11 +52,13 @@ func (r *Repository) listStatuses(ctx context.Context, commit string) ([]*gh.Rep
 	slices.SortFunc(statuses, func(a, b *gh.RepoStatus) int {
 		return cmp.Or(b.GetCreatedAt().Compare(a.GetCreatedAt().Time), cmp.Compare(b.GetID(), a.GetID()))
 	})
-	// Pages move while others set statuses: what is on two of them counts once. None is on neither, as the newest come first.
+	// If a status is added between two pages, one status is on both of them. None is missing, because the newest come
+	// first.
 	return slices.CompactFunc(statuses, func(a, b *gh.RepoStatus) bool { return a.GetID() == b.GetID() }), nil
 }
 
-// isWhole tells whether a status of a commit has what every status has. A creator whose account is gone is null.
+// isWhole reports whether a status has all required fields and belongs to the commit. The creator may be null, because
+// its account may be deleted.
 func isWhole(s *gh.RepoStatus, commit string) bool {
 	return s.GetID() != 0 && s.GetContext() != "" && s.GetState() != "" && strings.HasSuffix(s.GetURL(), "/"+commit)
 }
@@ -86,7 +88,7 @@ func (r *Repository) SetStatus(ctx context.Context, commit string, status promot
 	}, func() (bool, error) { return r.isNewest(ctx, commit, status) })
 }
 
-// isNewest tells whether the newest status of a context that we have set is the one given.
+// isNewest reports whether status is the newest one of its context that kalypso's login has set.
 func (r *Repository) isNewest(ctx context.Context, commit string, status promote.Status) (bool, error) {
 	login, err := r.Login(ctx)
 	if err != nil {

@@ -17,8 +17,9 @@ type Sticky struct {
 	URL string
 }
 
-// KeepComment makes the first comment that is ours say what body says, or adds it if there is none. isOurs tells by the
-// text; of others no comment is taken, as its author could change it afterwards.
+// KeepComment updates the first comment of kalypso on a pull request to body, or adds a comment with body. isOurs
+// reports whether a text is kalypso's. Comments of other authors are ignored, because these could change the text
+// later.
 func (r *Repository) KeepComment(ctx context.Context, number int, isOurs func(text string) bool, body string) (Sticky, error) {
 	comments, err := r.comments(ctx, number)
 	if err != nil {
@@ -45,9 +46,9 @@ func (r *Repository) KeepComment(ctx context.Context, number int, isOurs func(te
 	return Sticky{"updated", changed.GetHTMLURL()}, nil
 }
 
-// ownAuthors are who of the authors of comments can be ourselves: who the token belongs to, and the GITHUB_TOKEN of
-// workflows, as one preview may come from an App and the next one from a workflow without it. That somebody is a member or
-// a collaborator does not say that he may write: the association says nothing about access.
+// ownAuthors returns the logins whose comments may be updated: that of the token, and that of the GITHUB_TOKEN of
+// workflows, because one preview may come from an App and the next one from a workflow without it. The association of
+// an author does not help: members and collaborators may have no write access.
 func (r *Repository) ownAuthors(ctx context.Context, comments []*gh.IssueComment) ([]string, error) {
 	workflows := ActionsBot().Name
 	if !slices.ContainsFunc(comments, func(c *gh.IssueComment) bool { return c.GetUser().GetLogin() != workflows }) {

@@ -39,7 +39,7 @@ func newTransport(api *url.URL, o Options) *transport {
 type contextKey int
 
 const (
-	// repeatable marks a POST that does no harm if it is done twice.
+	// repeatable marks a POST that is safe to repeat.
 	repeatable contextKey = iota
 	// readOnly marks a POST that changes nothing.
 	readOnly

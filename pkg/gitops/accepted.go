@@ -9,10 +9,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// mostForeign is how many commits of others are looked at. Nobody adds so many to a pull request of ours.
+// mostForeign is the maximum number of foreign commits that are examined. No pull request of kalypso is expected to
+// have more.
 const mostForeign = 100
 
-// refuseForeign refuses to overwrite the foreign commits of head, a branch of repo. Those that were accepted are none.
+// refuseForeign returns an error if head, a branch of repo, has foreign commits that were not accepted.
 func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge PullRequests, repo, head string) error {
 	accepted, err := p.accepted(ctx, left, forge, head)
 	if err == nil && !accepted {
@@ -22,10 +23,10 @@ func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge Pul
 	return err
 }
 
-// accepted reports whether the foreign commits of a branch were accepted, so that nothing is lost if they are overwritten.
-// A squash or a rebase gives them other ids on the GitOps branch. A merged pull request whose head is the very tip proves
-// it, and so does a GitOps branch that contains their changes. Those of another environment never are: with a wrong --branch,
-// clusters may pull them.
+// accepted reports whether the foreign commits of a branch were accepted, so that overwriting them loses nothing. A
+// squash or a rebase gives them other ids on the GitOps branch, so they count as accepted if the last pull request was
+// merged with exactly this tip, or if the GitOps branch contains their changes. Commits that kalypso published for
+// another environment are never accepted: with a wrong --branch, clusters may pull them.
 //
 // The error is an Error, or what forge returned.
 func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequests, head string) (bool, error) {
@@ -57,8 +58,9 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 	return false, err
 }
 
-// contains reports whether the GitOps branch has each file that a foreign commit changes as the branch has it, and got it
-// since the branch was made. A file that is as it was before proves nothing: a person may have taken our change back.
+// contains reports whether each file that a foreign commit changes is the same on the GitOps branch as on the branch,
+// and differs there from the base of the branch. A file that equals the base proves nothing: a person may have reverted
+// kalypso's change.
 func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) {
 	differs, err := p.changed(ctx, left.tip, p.onto)
 	if err != nil {
@@ -86,7 +88,7 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 	return true, nil
 }
 
-// changed are the paths of the files that differ between two commits.
+// changed returns the paths of the files that differ between two commits.
 func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map[string]bool, error) {
 	var trees [2]plumbing.Hash
 	for i, id := range []plumbing.Hash{before, after} {

@@ -18,7 +18,7 @@ const (
 	envGitHub       = "GITHUB_TOKEN"
 	envGH           = "GH_TOKEN"
 	envGitHubServer = "GITHUB_SERVER_URL"
-	// envTokenHosts names the hosts beside GitHub's that the tokens of roles may go to, separated by commas.
+	// envTokenHosts is a comma-separated list of hosts, besides GitHub's, that may get the tokens of roles.
 	envTokenHosts = "KALYPSO_TOKEN_HOSTS"
 )
 
@@ -110,7 +110,7 @@ func (k *keyring) bind(hosts map[string][]string) {
 	}
 }
 
-// tokenHosts are the hosts that the tokens of roles may go to.
+// tokenHosts returns the hosts that may get the tokens of roles.
 func (k *keyring) tokenHosts() []string {
 	hosts := []string{k.gitHubHost()}
 	for name := range strings.SplitSeq(k.env(envTokenHosts), ",") {

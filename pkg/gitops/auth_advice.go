@@ -14,7 +14,7 @@ func (k *keyring) advice(role model.Role, a address) string {
 	bound := k.bound[variable]
 	k.mu.Unlock()
 	if k.env(variable) != "" && !slices.Contains(k.tokenHosts(), a.authority()) {
-		return variable + " is not sent to " + a.authority() + ": name the host in " + envTokenHosts +
+		return variable + " is not sent to " + a.authority() + ": add the host to " + envTokenHosts +
 			", or use netrc or a git credential helper"
 	}
 	if k.env(variable) != "" && bound != a.authority() {

@@ -30,12 +30,12 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, helperPatience)
 	defer cancel()
-	// The configuration of a repository can name programs: only the user's and the system's count.
+	// The configuration of a repository can name programs to run, so only the user's and the system's are used.
 	folder, err := os.MkdirTemp("", "kalypso-credential-")
 	if err != nil {
 		return "", "", nil
 	}
-	defer func() { _ = os.Remove(folder) }() // it is empty, and a temporary one
+	defer func() { _ = os.Remove(folder) }() // an empty temporary folder: a failure is harmless
 	cmd := exec.CommandContext(ctx, git, "-c", "safe.bareRepository=explicit",
 		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
 	cmd.Dir = folder
@@ -53,15 +53,15 @@ func GitCredential(ctx context.Context, scheme, host, path, user string) (name, 
 	return parseCredential(answer)
 }
 
-// ownSecret reports whether a variable of the environment holds a secret of kalypso's, which no helper needs.
+// ownSecret reports whether an environment variable contains a secret of kalypso, which no helper needs.
 func ownSecret(name string) bool {
-	name = strings.ToUpper(name) // Windows does not tell the cases apart
+	name = strings.ToUpper(name) // names are not case-sensitive on Windows
 	return slices.Contains([]string{envGitHub, envGH, "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"}, name) ||
 		strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
 }
 
-// namesRepository reports whether a variable tells git which repository to take its configuration from. What the user
-// configures with GIT_CONFIG_… stays.
+// namesRepository reports whether an environment variable makes git read the configuration of a repository. The user's
+// GIT_CONFIG_… variables are not among them.
 func namesRepository(name string) bool {
 	return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
 }

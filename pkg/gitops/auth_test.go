@@ -359,7 +359,7 @@ func TestS11TokensOfRolesGoToHostsThatAreNamed(t *testing.T) {
 			continue
 		}
 		d := readError(t, r, ref)
-		assert.Equal(t, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, repo)+": name the host in KALYPSO_TOKEN_HOSTS, or use netrc or a git credential helper", d.Hint, name)
+		assert.Equal(t, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, repo)+": add the host to KALYPSO_TOKEN_HOSTS, or use netrc or a git credential helper", d.Hint, name)
 		for _, request := range server.Requests() {
 			assert.Empty(t, request.Authorization, name)
 		}

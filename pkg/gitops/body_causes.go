@@ -113,8 +113,8 @@ func (b *body) causes(room int) string {
 	return text
 }
 
-// knownMoves leaves out registrations that were held back when nobody knew which commit of them is published: what
-// stands for them has no commit, like a plain folder.
+// knownMoves returns the source moves without those of registrations that were held back while their published commit
+// was unknown: their origins have no commit, like plain folders.
 func (b *body) knownMoves() []sourceMove {
 	return slices.DeleteFunc(sourceMoves(b.Before.Origins, b.Now.Origins), func(m sourceMove) bool {
 		was := m.wasRead && m.from == "" && len(b.Before.Held) > 0

@@ -24,8 +24,8 @@ type Branch struct {
 	Tip string
 	FS  fs.FS
 	// Clone says that the repository is a clone with a work tree on this machine: others see what is pushed to it only
-	// after it is pushed on. Origin is the repository that it was cloned from, for --control-plane: without credentials,
-	// and empty if that is not known.
+	// after it is pushed on. Origin is the URL that it was cloned from, for --control-plane, without
+	// credentials; empty if unknown.
 	Clone  bool
 	Origin string
 
@@ -220,7 +220,7 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 			if errors.As(err, &known) {
 				return nil, b.reader.clean(err)
 			}
-			return nil, err // a forge's, which has no secrets in it
+			return nil, err // an error of the forge, which contains no secrets
 		}
 	}
 	already, err := left.givesAlready(ctx, b.repo, b.tip, tree)

@@ -31,7 +31,7 @@ type Edit struct {
 	Ready func(ctx context.Context, tree string) error
 	// Force overwrites what others have committed to the branch of a pull request.
 	Force bool
-	// Forge says whether a pull request with the commits of others was merged; nil if nobody can.
+	// Forge reports whether a pull request with foreign commits was merged; nil without a forge.
 	Forge PullRequests
 }
 

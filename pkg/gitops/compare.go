@@ -128,8 +128,8 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 	return change, nil
 }
 
-// CompareTargets is Compare for which targets there are before and after, and nothing else: no file is read, and one that
-// stays counts as unchanged.
+// CompareTargets returns which targets of the published tree old are added and removed in tree. It reads no files, so
+// all other targets count as unchanged. The error is that of listing old.
 func CompareTargets(old fs.FS, tree *render.Tree) (*Change, error) {
 	before, err := findPublished(old)
 	if err != nil {

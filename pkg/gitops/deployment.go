@@ -17,7 +17,7 @@ type deployment struct {
 	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
 	// It is zero if that is not known.
 	base plumbing.Hash
-	// whole says that all commits were looked at that the GitOps branch does not have.
+	// whole says that all commits that are not on the GitOps branch were examined.
 	whole bool
 	// merged says that the GitOps branch has all of it.
 	merged bool
@@ -32,7 +32,7 @@ type deployment struct {
 type foreignCommit struct {
 	id              plumbing.Hash
 	author, subject string
-	// published says that kalypso made it, for another environment.
+	// published says that kalypso made the commit, for another environment.
 	published bool
 }
 

@@ -14,7 +14,8 @@ import (
 // repository is what publishing needs of a git repository, on a server or on this machine.
 type repository interface {
 	pushable
-	// beyond returns the commits that can be reached from tip and not from a branch; not whole if there may be more.
+	// beyond returns the commits that are reachable from tip but not from a branch; whole is false if there may be
+	// more.
 	beyond(ctx context.Context, tip plumbing.Hash, branch string) (found commitGraph, whole bool, err error)
 	// recent returns the commits from tip back, as many generations as given.
 	recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error)

@@ -37,7 +37,7 @@ type Reader struct {
 	forms map[string]address
 	// standIns are the paths that stand for repositories, by normal name.
 	standIns map[string]string
-	// budgets are what application repositories have left, by normal name.
+	// budgets are the remaining limits of application repositories, by normal name.
 	budgets map[string]*budget
 	// pins are the branches that were resolved; they stay so.
 	pins  map[pin]plumbing.Hash
@@ -155,8 +155,8 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	return sources, slices.Concat(lists...)
 }
 
-// exhausted returns why the repository of a ref is not asked again, or nil. Who was read before it used up its budget,
-// and who after, is chance: so nobody is.
+// exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before that
+// fail as well: which ones these are depends on timing.
 func (r *Reader) exhausted(ref model.Ref) error {
 	at, err := r.locate(ref)
 	if err != nil || at.address.local() {

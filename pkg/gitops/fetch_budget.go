@@ -10,14 +10,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// TenantLimits bound what each application repository may make of itself in a run: over all answers of its server, all
-// branches, and all registrations that name it. A field that is zero has its default.
+// TenantLimits limit the reading of each application repository in a run, over all answers of its server, all branches
+// and all registrations that name it. A zero field means its default.
 type TenantLimits struct {
-	// File is the size in bytes beyond which a file is not loaded; 1 MiB by default.
+	// File is the maximum size of a file in bytes; a larger one is not loaded. The default is 1 MiB.
 	File int64
-	// Total is the sum in bytes of what is loaded: files, lists of folders, commits; 32 MiB by default.
+	// Total is the maximum size of all loaded objects in bytes: files, lists of folders, commits. The default is 32
+	// MiB.
 	Total int64
-	// Time is how long all requests together may take; 2 minutes by default. Waiting for others does not count.
+	// Time is the maximum duration of all requests together; waiting for other repositories does not count. The default
+	// is 2 minutes.
 	Time time.Duration
 }
 
@@ -31,36 +33,37 @@ func (l TenantLimits) orDefaults() TenantLimits {
 const (
 	// maxTenantAdvertisement bounds the list of references of an application repository in bytes.
 	maxTenantAdvertisement = 16 << 20
-	// leastBytes must arrive from an application repository for a sign of life: a server that sends fewer within
-	// Limits.Stall counts as silent.
+	// leastBytes is the minimum number of bytes that an application repository must send within Limits.Stall; otherwise
+	// its server counts as silent.
 	leastBytes = 64 << 10
 )
 
-// budget is what is left of TenantLimits for one repository. A nil budget is that of the platform's repositories, which
-// are bounded per answer. It is safe for use by several goroutines.
+// budget is the remainder of TenantLimits for one repository. It is nil for the platform's repositories, which have
+// limits per answer only. It is safe for concurrent use.
 type budget struct {
 	limits TenantLimits
 	packs  packTotals
 
 	mu sync.Mutex
-	// active counts the requests under way; since is when the first of them began, used how long those before took.
+	// active is the number of running requests, since the start of the first of them, and used the duration of earlier
+	// ones.
 	active int
 	since  time.Time
 	used   time.Duration
-	// spent is why the repository is not asked again; nil if it may be.
+	// spent is the limit error after which the repository is not read again; nil before.
 	spent error
 }
 
-// packTotals is what packs have been inflated to: to be kept, and to be passed over.
+// packTotals counts the inflated bytes of packs: of objects that are kept, and of those that are skipped.
 type packTotals struct{ kept, skipped atomic.Int64 }
 
-// timeSpentError is a repository that took all of its time.
+// timeSpentError says that the requests to a repository exceeded TenantLimits.Time.
 type timeSpentError struct{ limit time.Duration }
 
 func (e timeSpentError) Error() string { return fmt.Sprintf("its server took more than %v", e.limit) }
 
-// budgetOf returns the budget of a repository that is read in a role. A repository that the platform reads, too, has
-// one as the application repository that it is.
+// budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
+// a budget only as an application repository.
 func (r *Reader) budgetOf(at location, role model.Role) *budget {
 	if role != model.Tenant {
 		return nil
@@ -75,18 +78,18 @@ func (r *Reader) budgetOf(at location, role model.Role) *budget {
 	return b
 }
 
-// Continue makes r count on from what application repositories have used in an earlier Reader of the same run. It must
-// be called before anything is read.
+// Continue takes over the budgets of application repositories from an earlier Reader of the same run. It must be called
+// before anything is read.
 func (r *Reader) Continue(earlier *Reader) {
 	earlier.mu.Lock()
 	defer earlier.mu.Unlock()
 	for name, b := range earlier.budgets {
-		b.packs.kept.Store(0) // it goes with the earlier Reader
+		b.packs.kept.Store(0) // the objects are freed with the earlier Reader
 		r.budgets[name] = b
 	}
 }
 
-// exhausted returns why a repository is not asked again, or nil.
+// exhausted returns the limit error after which a repository is not read again, or nil.
 func (b *budget) exhausted() error {
 	if b == nil {
 		return nil
@@ -96,7 +99,7 @@ func (b *budget) exhausted() error {
 	return b.spent
 }
 
-// exhaust notes why a repository is not asked again. The first reason counts.
+// exhaust records the error after which a repository is not read again, and returns the first one that was recorded.
 func (b *budget) exhaust(why error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +109,8 @@ func (b *budget) exhaust(why error) error {
 	return b.spent
 }
 
-// begin returns a context that ends when the time is used up. Call end afterwards, unless there is an error.
+// begin starts a request and returns a context that ends when the remaining time is used up. The caller must call end
+// after the request, unless err is not nil.
 func (b *budget) begin(ctx context.Context) (limited context.Context, end func(), err error) {
 	if b == nil {
 		return ctx, func() {}, nil

@@ -55,7 +55,7 @@ func (m *remote) explained(err error) *Error {
 	}
 }
 
-// tooLarge is the error for a repository that is larger than it may be.
+// tooLarge returns the error for a repository that exceeds a size limit.
 func (m *remote) tooLarge(limit packLimitError) *Error {
 	e := problem(RulePackRefused, "%s is refused: %v", m.at, limit)
 	if limit.settable && m.budget != nil {

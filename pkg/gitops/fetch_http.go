@@ -23,7 +23,7 @@ type httpWire struct {
 	client *http.Client
 	// base is the URL of the repository. A redirect of the first request changes it.
 	base string
-	// named is the host that the URL had before.
+	// named is the host of the original URL, before redirects.
 	named      string
 	credential *credential
 	// maxAdvertisement bounds the list of references, in bytes.
@@ -62,7 +62,7 @@ func (e *redirectError) Error() string {
 }
 
 // checkRedirect lets only the first request be redirected, never from https to http, and never to
-// another host with a credential in it, or if the wire stays with its host.
+// another host with a credential in it, or if stays is set.
 func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0]
 	target := address{scheme: to.URL.Scheme, host: strings.ToLower(to.URL.Hostname())}
@@ -125,12 +125,12 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 	return refs, nil
 }
 
-// foreign reports whether an answer is from a host that nobody named: what it says in words is not shown.
+// foreign reports whether an answer comes from a host that only a redirect names: its text is not shown.
 func (w *httpWire) foreign(answer *http.Response) bool {
 	return !strings.EqualFold(answer.Request.URL.Host, w.named)
 }
 
-// moved reports whether all requests but the first go to such a host.
+// moved reports whether the base URL was redirected to another host than the original one.
 func (w *httpWire) moved() bool {
 	u, err := url.Parse(w.base)
 	return err != nil || !strings.EqualFold(u.Host, w.named)
@@ -156,7 +156,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 	return response, nil
 }
 
-// boundedReader refuses to read more than what a server may send of something that is held in memory.
+// boundedReader limits the bytes of an answer that is held in memory. Beyond the limit Read returns a packLimitError.
 type boundedReader struct {
 	io.ReadCloser
 	left, limit int64
@@ -167,7 +167,7 @@ func newBoundedReader(r io.ReadCloser, limit int64, what string) *boundedReader 
 	return &boundedReader{r, limit, limit, what}
 }
 
-// unbound takes the limit away.
+// unbound removes the limit.
 func (r *boundedReader) unbound() { r.left = math.MaxInt64 }
 
 func (r *boundedReader) Read(b []byte) (int, error) {

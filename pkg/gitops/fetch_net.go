@@ -61,9 +61,9 @@ const (
 // attempt is one try of a request.
 type attempt struct {
 	ctx context.Context
-	// alive is called for each sign of life.
+	// alive is called when enough bytes have arrived; it restarts the stall timeout.
 	alive func()
-	// least is how many bytes must arrive for a sign of life; 0 for any.
+	// least is the number of bytes that must arrive between two calls of alive; 0 means any.
 	least int
 }
 
@@ -242,7 +242,7 @@ func transient(err error) bool {
 type liveReader struct {
 	io.ReadCloser
 	at attempt
-	// arrived counts the bytes since the last sign of life.
+	// arrived counts the bytes since the last call of alive.
 	arrived int
 }
 

@@ -50,10 +50,10 @@ type Limits struct {
 	Stall time.Duration
 	// Request is how long one request may take in all; 15 minutes by default.
 	Request time.Duration
-	// Slow is how long a request to an application repository counts among the Parallel ones; 10 seconds by default.
-	// Those that take longer do not keep others waiting.
+	// Slow is how long a request to an application repository occupies one of the Parallel slots. After that it
+	// continues without a slot, so that it does not delay other requests. The default is 10 seconds.
 	Slow time.Duration
-	// Tenant bounds application repositories further.
+	// Tenant has the additional limits of application repositories.
 	Tenant TenantLimits
 }
 

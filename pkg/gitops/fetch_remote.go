@@ -30,7 +30,7 @@ type remote struct {
 	wire wire
 	net  *network
 	keys *keyring
-	// budget is nil for what the platform reads.
+	// budget is nil for the platform's repositories.
 	budget *budget
 
 	capabilities *capability.List
@@ -52,8 +52,8 @@ type remote struct {
 	whole map[plumbing.Hash]bool
 }
 
-// remoteKey names a remote: one repository may be read with different tokens in different roles, and has limits of its own
-// as an application repository.
+// remoteKey identifies a remote: one repository may be read with different tokens in different roles, and has separate
+// limits as an application repository.
 type remoteKey struct {
 	name, origin string
 	tenant       bool
@@ -80,7 +80,7 @@ func (r *Reader) newRemote(at location, role model.Role) *remote {
 	return &remote{at: at, role: role, net: r.net, keys: r.keys, budget: r.budgetOf(at, role), whole: map[plumbing.Hash]bool{}}
 }
 
-// overHTTP returns a way to speak with the server that shows it a credential; nil for none.
+// overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
 func (m *remote) overHTTP(c *credential) *httpWire {
 	w := newHTTPWire(m.net.transport, m.at.address, c)
 	if m.role == model.Tenant {
@@ -465,7 +465,7 @@ func (m *remote) packOf(ctx context.Context, request *packp.UploadPackRequest, o
 	return p, m.spend(err)
 }
 
-// packLimits bound what a pack of the repository may make of itself.
+// packLimits returns the limits for inflating a pack of the repository.
 func (m *remote) packLimits() packLimits {
 	all := m.net.limits
 	if m.budget == nil {
@@ -475,7 +475,7 @@ func (m *remote) packLimits() packLimits {
 	return packLimits{object: own.File, tree: maxTreeBytes, total: own.Total, objects: all.Objects, spent: &m.budget.packs}
 }
 
-// spend keeps a repository that went beyond a limit from being asked again.
+// spend exhausts the budget of an application repository if err is a packLimitError, so that it is not read again.
 func (m *remote) spend(err error) error {
 	var tooMuch packLimitError
 	if m.budget != nil && errors.As(err, &tooMuch) {

@@ -32,8 +32,7 @@ func (s *store) add(p *pack) {
 	}
 }
 
-// giveUp notes that files were asked for and have not come. If a pack had objects that could not be named, they may be
-// these: then they are too large.
+// giveUp marks requested files that did not arrive as too large if a pack had large objects without a known id.
 func (s *store) giveUp(ids []plumbing.Hash) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,10 +38,10 @@ func (c *Change) checkDeletions(repo string) error {
 		hint("if that is meant, give --allow-deletions")
 }
 
-// published counts the targets that are there before.
+// published returns the number of targets before the change.
 func (c *Change) published() int { return len(c.Targets) - c.Count(Added) }
 
-// tooManyDeletions reports whether so many of the published targets go that it may be a mistake.
+// tooManyDeletions reports whether a change that removes gone of the published targets may be a mistake.
 func tooManyDeletions(gone, published int) bool {
 	many := gone >= fewDeletions && 2*gone > published
 	all := gone >= 2 && gone == published

@@ -23,10 +23,10 @@ const RuleHeldBack = "held-back"
 // commit it is comes from the GitOps branch, where nobody writes but the platform team. That it is still on
 // the branch is not asked: force-pushing what is broken must not take away what is not.
 type Hold struct {
-	// last are the commits that went out last, empty for a plain folder, and for a registration that was
-	// left out when its commit was not known.
+	// last has the last published commits, empty for a plain folder, and for a registration that was left out
+	// while its commit was unknown.
 	last map[place]string
-	// complete says that what is not in last is not published: last is what the GitOps branches hold.
+	// complete says that last has all published registrations: nothing is published of others.
 	complete bool
 	held     map[place]*heldBack
 	// errors are what is wrong with the registrations as they are now.
@@ -94,17 +94,16 @@ func (h *Hold) commitOf(at place) (commit string, leftOut bool) {
 	return held.commit, held.commit == ""
 }
 
-// isNew reports whether nothing is published of a registration. Where that is not known, it is not so.
+// isNew reports whether nothing is published of a registration; false if that is unknown.
 func (h *Hold) isNew(at place) bool {
 	_, published := h.last[at]
 	return h.complete && !published
 }
 
-// Complete reports whether it is known what everything that is published was compiled from.
+// Complete reports whether the sources of all published targets are known.
 func (h *Hold) Complete() bool { return h.complete }
 
-// LeavesOut reports whether a registration is left out of which something may be published, so that it has to
-// stay.
+// LeavesOut reports whether a registration is left out that may have published targets, so that none may be removed.
 func (h *Hold) LeavesOut() bool {
 	for at, held := range h.held {
 		if held.commit == "" && !h.isNew(at) {
@@ -202,8 +201,8 @@ func (h *Hold) Diagnostics() diag.List {
 	return diags
 }
 
-// Origins returns what is published still of the registrations that are left out, as far as that is known, and
-// without a commit where it is not: the next run needs to know both.
+// Origins returns the origins of the registrations that are left out but may still be published, with an empty commit
+// if it is unknown: the next run needs both.
 func (h *Hold) Origins() []Origin {
 	var origins []Origin
 	for at, held := range h.held {

@@ -11,9 +11,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// Deletions finds the registrations that take so many of the published targets away that the change would be refused:
-// as few of them as make it acceptable, those that take most first. A registration can only be one that has changed.
-// If too many go for other reasons, as when the platform team removes registrations or policies, there are none.
+// Deletions returns an error for each changed registration to hold back, so that the guard against mass deletions
+// accepts the rest: those that remove most published targets come first, and no more than necessary. It returns none if
+// the removals that have other causes, such as a policy that the platform team removed, are already too many.
 func (l *Loader) Deletions(ctx context.Context, hold *Hold, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
 	then := NewHold(at.Made)
 	change, err := CompareTargets(at.Tree, tree)
@@ -43,7 +43,7 @@ func (l *Loader) Deletions(ctx context.Context, hold *Hold, fleet *model.Fleet, 
 	return chargeDeletions(lost, len(change.lost()), change.published())
 }
 
-// chargeDeletions reports those that take most, until the rest is acceptable.
+// chargeDeletions reports the registrations that remove most targets, until the guard accepts the rest.
 func chargeDeletions(lost map[*model.WorkloadRegistration]int, gone, published int) (diags diag.List) {
 	order := make([]*model.WorkloadRegistration, 0, len(lost))
 	for r := range lost {

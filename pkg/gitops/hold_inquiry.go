@@ -32,7 +32,7 @@ type suspect struct {
 	last, now string
 	// held says that the registration is held back at last already; leftOut that it is not there at all.
 	held, leftOut bool
-	// isNew says that nothing was ever published of it.
+	// isNew says that nothing of the registration was ever published.
 	isNew bool
 }
 
@@ -205,7 +205,8 @@ func (q *inquiry) concerned(d diag.Diagnostic) []*suspect {
 	return found
 }
 
-// leaves reports whether there are targets of others. A platform whose templates work for nobody is broken itself.
+// leaves reports whether registrations other than found have targets. If not, the platform's templates work for no
+// target, so the platform is broken.
 func (q *inquiry) leaves(found []*suspect) bool {
 	for _, targets := range q.onClusterType {
 		for _, target := range targets {

@@ -7,21 +7,21 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// owners say which registration had what was published.
+// owners maps published targets to the registrations that had them.
 type owners struct {
-	// targets are those of the registrations that can be read still.
+	// targets has the registrations that can still be read, by full target name.
 	targets map[string]place
-	// names are those of registrations.
+	// names has the names of the registrations.
 	names map[place]string
-	// moved are the registrations that were at a place where nothing is registered now.
+	// moved has the registrations whose former place is no longer registered.
 	moved map[registrationKey]bool
 }
 
-// registrationKey is what stays if a registration names another repository.
+// registrationKey identifies a registration whose repository changes.
 type registrationKey struct{ name, workspace string }
 
-// of returns the registration that had a target. A registration that was moved to another place keeps what nobody else is
-// known to have had.
+// of returns the registration that had a target; known is false if it cannot be determined. A registration that moved
+// to another place keeps its targets unless another one is known to have had them.
 func (o *owners) of(target *model.DeploymentTarget) (owner place, known bool) {
 	if owner, known = o.targets[target.Name.Value]; known {
 		return owner, true
@@ -30,7 +30,8 @@ func (o *owners) of(target *model.DeploymentTarget) (owner place, known bool) {
 	return placeOf(r), o.moved[registrationKey{r.Name.Value, r.Workspace.Value}]
 }
 
-// ownersThen finds out which registration had each target when something was published; nil if that cannot be.
+// ownersThen returns the owners of the targets at the publication that made describes; nil if they cannot be
+// determined.
 func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance, claims []claim) *owners {
 	published, _ := l.FleetHolding(ctx, fleet.Environment, fleet.Environments, &Hold{last: then.last, asPublished: true})
 	if published == nil {
@@ -62,8 +63,8 @@ func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet,
 	return all
 }
 
-// registrationsThen reads the registrations as the platform's repositories had them when something was published. What
-// cannot be read has none.
+// registrationsThen reads the registrations from the platform's commits of a publication. Repositories that cannot be
+// read are skipped.
 func (l *Loader) registrationsThen(ctx context.Context, fleet *model.Fleet, made *Provenance) (all []*model.WorkloadRegistration) {
 	var refs []model.Ref
 	for _, s := range fleet.Sources {

@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// RuleKeptFolder is a target in the place of one that may be that of a registration which is left out.
+	// RuleKeptFolder is the rule for a target that would replace one that may belong to a registration that is left
+	// out.
 	RuleKeptFolder = "kept-folder"
-	// RuleChangedOwner is a published target that would pass from one registration to another.
+	// RuleChangedOwner is the rule for a published target that would change its registration.
 	RuleChangedOwner = "changed-owner"
 )
 
-// Deployed is what an environment is compared with: what is published at one place.
+// Deployed is the published output of an environment in one GitOps repository.
 type Deployed struct {
 	// Tree is nil if nothing is published.
 	Tree fs.FS
-	// Made says what it was compiled from; nil if that is not known.
+	// Made is the provenance of the output; nil if unknown.
 	Made *Provenance
 }
 
-// Trespasses finds the targets of registrations that would take the place of a published one which was another's:
-// the clusters would not remove what is there first, so the new owner would find the namespace of the old one with
-// all that is in it. A target that its registration had when it went out last is in its own place. hold is nil if
-// nothing is held back.
+// Trespasses returns an error for each target that would replace a published target of another registration: the
+// clusters would keep the namespace, so the new owner would get the namespace of the old one with its contents. A
+// target that belonged to the same registration at the last publication is allowed. hold is nil if nothing is held
+// back.
 //
-// Where it is not known what the branch holds now was compiled from, nothing can be found. What is kept for
-// registrations that are left out has to stay theirs: that is found with what is known.
+// If the sources of the published output are unknown, it returns nothing, except for targets that are kept for
+// registrations that are left out: these are checked with the sources that are known.
 func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
 	then := NewHold(at.Made)
 	leavesOut := hold != nil && hold.LeavesOut()
@@ -40,7 +41,7 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 	}
 	change, err := CompareTargets(at.Tree, tree)
 	if err != nil {
-		return nil // it is reported when it is compared with what is published
+		return nil // the comparison with the published output reports the error
 	}
 	claims := then.claims(fleet, change)
 	if len(claims) == 0 {
@@ -73,8 +74,8 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 	return diags
 }
 
-// mayPass reports whether a name can have become free since an output was made. If just one source is read at
-// another commit, all that is published is still of those that had it.
+// mayPass reports whether a target name can have become free since an output was made. If at most one source changed,
+// no target can have changed its owner.
 func (l *Loader) mayPass(fleet *model.Fleet, made *Provenance) bool {
 	now, _ := l.Origins(fleet)
 	changed := 0
@@ -84,14 +85,14 @@ func (l *Loader) mayPass(fleet *model.Fleet, made *Provenance) bool {
 	return changed > 1
 }
 
-// claim is a published target that a registration has which is not compiled as it went out last.
+// claim is a published target of a registration that is not compiled at its last published commit.
 type claim struct {
 	target *model.DeploymentTarget
-	// folder is one of those in which it is published.
+	// folder is one of the folders in which the target is published.
 	folder string
 }
 
-// claims returns, once for each target, those that stay and that the commits which went out last do not vouch for.
+// claims returns one claim for each target that stays and whose registration differs from its last published commit.
 func (h *Hold) claims(fleet *model.Fleet, change *Change) (claims []claim) {
 	now := compiledAt(fleet)
 	seen := map[string]bool{}
@@ -102,7 +103,7 @@ func (h *Hold) claims(fleet *model.Fleet, change *Change) (claims []claim) {
 		}
 		at := placeOf(target.Registration)
 		if last, published := h.last[at]; now[at] == "" || published && (last == "" || last == now[at]) {
-			continue // it is the same, or a plain folder, of which nothing is known
+			continue // the commit is the same, or the source is a plain folder without a commit
 		}
 		seen[t.Target] = true
 		claims = append(claims, claim{target, t.ClusterType + "/" + t.Target})

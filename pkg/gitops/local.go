@@ -280,11 +280,11 @@ func (r *localRepo) checkedOut() string {
 	return head.Target().Short()
 }
 
-// plainArgument is what a shell takes as one word, as it is.
+// plainArgument matches text that a shell reads as one word without quoting.
 var plainArgument = regexp.MustCompile(`^[A-Za-z0-9@%+,./:=_~-]+$`)
 
-// remoteURL is where a remote is, as it can be given on the command line: without credentials, and empty if that is not
-// known.
+// remoteURL returns the URL of a remote as an argument for the command line, without credentials; empty if it is
+// unknown or not a valid argument.
 func (r *localRepo) remoteURL(remote string) string {
 	config, err := r.refs.Config()
 	if err != nil || config.Remotes[remote] == nil || len(config.Remotes[remote].URLs) == 0 {

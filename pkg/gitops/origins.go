@@ -15,19 +15,19 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// Dates are the committers' dates of what a fleet was read from.
+// Dates are the committer dates of the source commits of a fleet.
 type Dates struct {
-	// Platform is the newest one of the platform's repositories; zero if all of them are plain folders.
+	// Platform is the newest date of the platform's repositories; zero if all of them are plain folders.
 	Platform time.Time
-	// Tenants are those of the application repositories.
+	// Tenants are the dates of the application repositories.
 	Tenants []time.Time
 }
 
-// tenantLead is how much later than the platform's newest commit that of an application repository may be dated.
+// tenantLead is the maximum time by which an application's commit may be newer than the platform's newest commit.
 const tenantLead = 24 * time.Hour
 
-// newest returns the newest date of these and of a parent, which is the platform's, too. A tenant can write any date into a
-// commit, so one that is much later than all of the platform's does not count.
+// newest returns the newest of the dates and of the parent's date, which counts as the platform's. A tenant can choose
+// any date for a commit, so dates later than tenantLead after the platform's are ignored.
 func (d Dates) newest(parent time.Time) time.Time {
 	platform := newer(d.Platform, parent)
 	all := platform
@@ -96,8 +96,8 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*P
 	return &made.Provenance, nil
 }
 
-// holds reports whether the cluster types of the destination are what a commit has there. same says that the whole
-// trees are the same.
+// holds reports whether the destination has the same cluster types as the commit id. same says that the whole trees are
+// equal.
 func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
 	if same {
 		return true, nil
@@ -140,7 +140,7 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 	return ids, err
 }
 
-// ourCommit is a commit that we made.
+// ourCommit is a commit that kalypso made.
 type ourCommit struct {
 	Provenance
 	id, tree plumbing.Hash

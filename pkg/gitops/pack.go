@@ -17,12 +17,12 @@ import (
 
 // packLimits bound what one pack may make of itself.
 type packLimits struct {
-	// object is the size of one object in bytes, tree that of the list of one folder. A larger one is not kept; only its
-	// size is.
+	// object is the maximum size of one object in bytes, tree that of the list of one folder. Of a larger one only the
+	// size is kept.
 	object, tree int64
 	// total is the sum of everything that is inflated, deltas and what they make included, and of objectCost.
 	total int64
-	// spent is what the packs before have taken of the total, and counts on; nil if each pack has a total of its own.
+	// spent counts the bytes of all packs against total; nil if each pack has its own total.
 	spent *packTotals
 	// objects is how many there may be.
 	objects int
@@ -30,7 +30,8 @@ type packLimits struct {
 	only plumbing.ObjectType
 }
 
-// largest is the size beyond which an object of a kind is not kept. What a delta makes is not known yet.
+// largest returns the maximum size of an object of a kind that is kept. The kind of a delta's result is not known yet,
+// so a delta gets the larger limit.
 func (l packLimits) largest(kind plumbing.ObjectType) int64 {
 	if kind == plumbing.TreeObject || kind.IsDelta() {
 		return max(l.tree, l.object)
@@ -62,19 +63,19 @@ type pack struct {
 	dropped int
 }
 
-// packLimitError is a pack, or another answer, that goes beyond a limit.
+// packLimitError says that a pack or another answer exceeds a limit.
 type packLimitError struct {
 	what string
-	// settable says that it is packLimits.total.
+	// settable says that the limit is packLimits.total, which --tenant-limit sets.
 	settable bool
 }
 
 func (e packLimitError) Error() string { return e.what }
 
 const (
-	// skipFactor is how much more than packLimits.total may be inflated without being kept.
+	// skipFactor times packLimits.total is the maximum size of all objects that are inflated but not kept.
 	skipFactor = 4
-	// objectCost is about what an object takes beside its content, in bytes.
+	// objectCost is the approximate memory of an object besides its content, in bytes.
 	objectCost = 200
 )
 

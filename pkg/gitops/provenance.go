@@ -10,12 +10,12 @@ type Provenance struct {
 	Environment string
 	// Origins are what was read, sorted by role, repository, branch and path.
 	Origins []Origin
-	// Held are the names of the registrations that were held back when the commit was made. What was
-	// held may compile by now to just what the commit has, so they say nothing of the present, and an
-	// output with some does not tell what its Origins give.
+	// Held are the names of the registrations that were held back when the commit was made. Later they may
+	// compile to the same tree, so Held does not describe the present, and an output with held registrations
+	// is not the result of its Origins.
 	Held []string
-	// Current says that the GitOps branch holds what the commit made: nothing was published since that
-	// Origins does not tell. Only LastPublished sets it.
+	// Current says that the GitOps branch still has the content of the commit, so that Origins describes it
+	// completely. Only LastPublished sets it.
 	Current bool
 }
 

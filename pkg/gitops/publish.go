@@ -21,8 +21,8 @@ type Publication struct {
 	Change *Change
 	// Report is what the commit and the pull request say.
 	Report Report
-	// Dates are those of all that was read. The commit bears the newest one, or that of its parent if that is newer, so
-	// that the same input gives the same commit.
+	// Dates are the dates of all source commits. The newest one, or that of the parent if it is newer, becomes the date
+	// of the commit, so that the same input gives the same commit.
 	Dates Dates
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
@@ -64,8 +64,8 @@ type Published struct {
 	Withdrawn []PullRequest
 	// Notes are for people.
 	Notes []string
-	// Unverified says why it is not known whether the sources have moved since they were read; empty if they
-	// have not.
+	// Unverified says why kalypso cannot determine whether the sources have changed since they were read; empty if
+	// they have not.
 	Unverified string
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Reconciler is an object of a published tree that applies or fetches something itself: of Flux or Argo CD.
+// Reconciler is an object of Flux or Argo CD in a published tree that applies or fetches other objects.
 type Reconciler struct {
-	// Group is that of its API, without the version.
+	// Group is the API group without the version, Kind the kind of the object.
 	Group, Kind string
-	// Namespace is empty if the file does not say it.
+	// Namespace is empty if the file does not set it.
 	Namespace, Name string
-	// Path is the file that it is in, from the folder of the output.
+	// Path is the path of its file, relative to the folder of the output.
 	Path string
 }
 
@@ -75,13 +75,13 @@ func readReconcilers(ctx context.Context, tree fs.FS) ([]Reconciler, error) {
 	return all, nil
 }
 
-// reconcilersIn returns the reconcilers in a file. What is no YAML has none: neither Flux nor Argo CD applies it, and the
-// template of a cluster type that is no Kubernetes writes whatever it likes.
+// reconcilersIn returns the reconcilers in a file. It ignores files that are not YAML: neither Flux nor Argo CD applies
+// them, and templates of cluster types without Kubernetes may write any text.
 func reconcilersIn(content []byte) (found []Reconciler) {
 	if !bytes.Contains(content, []byte("toolkit.fluxcd.io/")) && !bytes.Contains(content, []byte("argoproj.io/")) {
 		return nil
 	}
-	defer func() { _ = recover() }() // the library has panicked on odd input before
+	defer func() { _ = recover() }() // the YAML library has panicked on malformed input before
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	for {
 		var document yaml.Node
@@ -103,7 +103,7 @@ func reconcilersIn(content []byte) (found []Reconciler) {
 			continue
 		}
 		group, _, _ := strings.Cut(object.APIVersion, "/")
-		var suspended bool // by the commit itself: then it is not to reconcile
+		var suspended bool // an object that the commit suspends does not reconcile
 		_ = object.Spec.Suspend.Decode(&suspended)
 		if slices.Contains(reconcilerKinds[group], object.Kind) && !suspended {
 			found = append(found, Reconciler{Group: group, Kind: object.Kind, Namespace: object.Metadata.Namespace, Name: object.Metadata.Name})

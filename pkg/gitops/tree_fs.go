@@ -24,7 +24,7 @@ import (
 // object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
 type ObjectID string
 
-// TooLargeError says that a file is beyond Limits.Object, or TenantLimits.File, and was not loaded. It is a
+// TooLargeError says that a file exceeds Limits.Object or TenantLimits.File and was not loaded. It wraps
 // model.ErrTooLarge.
 type TooLargeError struct {
 	// Size is the size of the file in bytes; -1 if not even that is known.

@@ -14,7 +14,7 @@ const (
 	maxWalk = 1_000_000
 	// maxDepth bounds how deep folders are nested.
 	maxDepth = 64
-	// maxPathBytes bounds the sum of the lengths of the paths that are needed: that of 100,000 files is below 10 MB.
+	// maxPathBytes is the maximum total length of the needed paths in bytes. 100,000 files need less than 10 MB.
 	maxPathBytes = 32 << 20
 )
 
@@ -59,7 +59,7 @@ type needed struct {
 	fsys  fs.FS
 	files []string
 	seen  int
-	// length is the sum of the lengths of the files' paths.
+	// length is the total length of the files' paths in bytes.
 	length int
 }
 

@@ -67,7 +67,7 @@ func (r *Reader) unmoved(ctx context.Context, noted listing) error {
 			err := at(ctx)
 			mu.Lock()
 			defer mu.Unlock()
-			if errors.Is(err, ErrMoved) { // counts for more than what cannot be read, and decides
+			if errors.Is(err, ErrMoved) { // takes precedence over sources that cannot be read
 				moved = err
 				stop()
 			} else if err != nil && unread == nil {
@@ -78,7 +78,7 @@ func (r *Reader) unmoved(ctx context.Context, noted listing) error {
 	}
 	for _, m := range noted.remotes {
 		if m.budget.exhausted() != nil || m.role == model.Tenant && len(m.commits.values()) == 0 {
-			continue // nothing of it is in the output
+			continue // nothing in the output comes from it
 		}
 		look(func(ctx context.Context) error { return m.unmoved(ctx, pins) })
 	}

@@ -25,7 +25,7 @@ var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
 	return schema, nil
 })
 
-// graphql answers a request to the GraphQL API, which has two mutations and says who asks.
+// graphql answers a request to the GraphQL API, which has two mutations and the query of the viewer's login.
 func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 	field, variables, err := parseGraphql(request)
 	if err != nil {

@@ -242,7 +242,7 @@ func (r *Repo) comment(i *item, author, body string) Comment {
 	return comment
 }
 
-// association is how somebody stands to the repository, which says nothing about what a collaborator may do.
+// association returns the author_association of a login. It does not tell which permissions a collaborator has.
 func (r *Repo) association(login string) string {
 	if r.options.Collaborators[login] != "" {
 		return "COLLABORATOR"

@@ -260,7 +260,7 @@ func (r *Repo) Labels() []Label {
 	return labels
 }
 
-// SetStatus adds a status to a commit, as a check does: as the GITHUB_TOKEN of a workflow, if it has no author.
+// SetStatus adds a status to a commit. Without an author, the author is that of a workflow's GITHUB_TOKEN.
 func (r *Repo) SetStatus(status Status) {
 	r.act(func() error {
 		status.Created, status.Author = r.server.now(), cmp.Or(status.Author, actionsLogin)

@@ -10,7 +10,7 @@ import (
 
 // Request is a request that a Server saw.
 type Request struct {
-	// Number counts all requests, and Write those that change something, from 1 (0 for GET, HEAD and queries of GraphQL).
+	// Number counts all requests from 1, and Write those that change something (0 for GET, HEAD and GraphQL queries).
 	Number, Write int
 	Method        string
 	// Path is escaped as it came, without what Enterprise servers put before it.
@@ -39,13 +39,13 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// isQuery tells whether a request asks GraphQL to change nothing.
+// isQuery reports whether a request is a GraphQL query, which changes nothing.
 func (r Request) isQuery() bool {
 	var asked struct{ Query string }
 	return strings.HasSuffix(r.Path, "/graphql") && r.Decode(&asked) == nil && strings.HasPrefix(asked.Query, "query")
 }
 
-// Writes are the requests so far that change something.
+// Writes returns the requests so far that change something.
 func (s *Server) Writes() []Request {
 	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Write == 0 })
 }
