@@ -233,11 +233,11 @@ func (d *decoder) fleetName(n *yaml.Node, path *trail) Text {
 	return name
 }
 
-// loginNames is a list of logins of GitHub.
+// loginNames is a list of GitHub logins.
 type loginNames []Text
 
-// loginText is a login of a person, or that of a GitHub App. Only Apps have brackets, so that no person can take the name
-// of one. Enterprises with managed users add an underscore.
+// loginText matches the login of a person or of a GitHub App. Only logins of Apps have brackets, so that no person can
+// have the login of an App. Logins of managed users of an enterprise contain an underscore.
 var loginText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?$`)
 
 func (l *loginNames) decode(d *decoder, n *yaml.Node, path *trail) {

@@ -278,7 +278,8 @@ func (s *Source) subjectPlace() diag.Place {
 	return s.Ref.At
 }
 
-// ErrTooLarge is what reading a file returns, perhaps wrapped, that is too large to be loaded and whose size is not known.
+// ErrTooLarge is the error, possibly wrapped, of reading a file that is too large to be loaded and whose size is
+// unknown.
 var ErrTooLarge = errors.New("the file is too large")
 
 const lfsPointer = "version https://git-lfs.github.com/spec/"

@@ -13,7 +13,7 @@ type Limits struct {
 	Aliases     bool  // whether YAML aliases are allowed at all
 	Nodes       int   // YAML nodes of one document after its aliases are expanded
 	ValueBytes  int   // a key or value of the manifests of an application
-	OutputBytes int64 // all that is rendered of one registration in an environment
+	OutputBytes int64 // all files that are rendered for one registration in an environment
 }
 
 const mib = 1 << 20

@@ -13,7 +13,7 @@ type fileText struct {
 	text string
 	// starts holds where each line but the first begins; it is made when it is first needed.
 	starts []int
-	// nonSpecific holds where nodes with the tag "!" may begin, once searched for.
+	// nonSpecific has the positions where nodes with the tag "!" may begin; searched says that it is filled.
 	nonSpecific []position
 	searched    bool
 }

@@ -17,11 +17,11 @@ func (p position) compare(other position) int {
 	return cmp.Or(cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column))
 }
 
-// nonSpecificTag is the tag "!", which says that a scalar is a string, with the anchor before it.
+// nonSpecificTag matches the tag "!", which makes a scalar a string, with an anchor before it.
 var nonSpecificTag = regexp.MustCompile(`(?:&\S+[ \t]+)?!(?:\s|$)`)
 
-// tagStrings gives the scalars with the tag "!" the tag !!str. The library drops their tag: only the text
-// where the node begins still has it. No scalar without quotes begins with "!" or "&" itself.
+// tagStrings sets the tag !!str on the scalars with the tag "!". The library drops that tag, so it must be read from
+// the text where the node begins. No unquoted scalar begins with "!" or "&".
 func (t *fileText) tagStrings(n *yaml.Node) {
 	if !t.searched {
 		t.nonSpecific, t.searched = nonSpecificTags(t.text), true
@@ -42,7 +42,7 @@ func (t *fileText) tagStringsBelow(n *yaml.Node) {
 	}
 }
 
-// nonSpecificTags returns where nodes with the tag "!" may begin, in order.
+// nonSpecificTags returns the positions where nodes with the tag "!" may begin, in order.
 func nonSpecificTags(text string) []position {
 	if !strings.Contains(text, "!") {
 		return nil

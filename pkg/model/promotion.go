@@ -38,7 +38,8 @@ type Checks struct {
 	Expect Number
 	// ClusterTypes selects whose clusters count; package schedule gives it its meaning.
 	ClusterTypes Selector
-	// StatusLogins are the logins whose statuses of the environment count besides our own: of people, or NAME[bot] of Apps.
+	// StatusLogins are the logins whose statuses of the environment count, besides kalypso's own: those of people, or
+	// NAME[bot] of Apps.
 	StatusLogins []Text
 	At           diag.Place
 }

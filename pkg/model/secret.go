@@ -10,22 +10,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// ruleTenantSecret is a credential in a value of an application repository.
+// ruleTenantSecret is the rule for a credential in a value of an application repository.
 const ruleTenantSecret = "tenant-secret"
 
-// secretForm is the shape of a credential whose prefix alone makes a false match unlikely.
+// secretForm is the format of a credential with a prefix that makes a false match unlikely.
 type secretForm struct {
-	// prefix is what it begins with; the form is tried only where that occurs.
+	// prefix is the start of the credential; form is matched only against texts that contain it.
 	prefix string
 	form   *regexp.Regexp
-	what   string
+	// what names the kind of credential in messages.
+	what string
 }
 
-// secretForms are credentials that servers recognize in a push and may refuse it for: one tenant's would keep
-// the whole environment from being published. Only those are listed whose shape is fixed. Source: the
-// patterns with push protection in
+// secretForms are the credentials for which servers may refuse a push, so that the credential of one tenant would block
+// the publication of the whole environment. Only fixed formats are listed. Source: the patterns with push protection in
 // https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns and, for
-// their shapes, what the issuers document.
+// the formats, the documentation of the issuers.
 var secretForms = []secretForm{
 	newSecretForm("ghp_", `[0-9A-Za-z]{36}`, "GitHub token"),
 	newSecretForm("gho_", `[0-9A-Za-z]{36}`, "GitHub token"),
@@ -56,7 +56,7 @@ func newSecretForm(prefix, rest, what string) secretForm {
 	return secretForm{prefix, regexp.MustCompile(`(?:^|[^0-9A-Za-z])` + regexp.QuoteMeta(prefix) + rest), what}
 }
 
-// secretIn returns the form of the credential that a text holds; nil if there is none.
+// secretIn returns the format of the credential that a text contains; nil if it contains none.
 func secretIn(text string) *secretForm {
 	for i := range secretForms {
 		if s := &secretForms[i]; strings.Contains(text, s.prefix) && s.form.MatchString(text) {
@@ -66,15 +66,15 @@ func secretIn(text string) *secretForm {
 	return nil
 }
 
-// refuseSecrets reports credentials in what a workload brings to the output, and puts their prefixes in their
-// place, so that no later message quotes one.
+// refuseSecrets reports credentials in the names, labels and manifests of a workload, and replaces them by their
+// prefixes, so that no later message quotes one.
 func refuseSecrets(w *Workload, diags *diag.List) {
 	refuseSecret("the workload name", &w.Name, diags)
 	refuseSecretMap("labels", w.Labels, diags)
 	for i := range w.DeploymentTargets {
 		target := &w.DeploymentTargets[i]
 		refuseSecret("the deployment target name", &target.Name, diags)
-		full := Text{FullName(w.Name.Value, target.Name.Value), target.Name.At} // two harmless names can make one
+		full := Text{FullName(w.Name.Value, target.Name.Value), target.Name.At} // two harmless names can form a credential
 		if refuseSecret("the full name of the deployment target", &full, diags) {
 			target.Name.Value = full.Value
 		}
@@ -98,7 +98,7 @@ func refuseSecretMap(field string, values map[string]Text, diags *diag.List) {
 	}
 }
 
-// refuseSecret reports a text that holds a credential, and leaves nothing of it but its prefix.
+// refuseSecret reports whether a text contains a credential, adds an error and replaces the text by the prefix.
 func refuseSecret(what string, text *Text, diags *diag.List) bool {
 	found := secretIn(text.Value)
 	if found == nil {

@@ -18,7 +18,7 @@ import (
 // checkTenant reports what a workload of an application repository may not do: every string in it
 // is data, never a template, a path outside, or somebody else's name.
 func checkTenant(w *Workload, limits Limits, diags *diag.List) {
-	refuseSecrets(w, diags) // before what quotes values
+	refuseSecrets(w, diags) // before checks whose messages quote values
 	checkDNSLabel("workload name", w.Name, diags)
 	checkTenantLabels(w, w.Labels, diags)
 	for i := range w.DeploymentTargets {
@@ -55,7 +55,7 @@ func checkBootstrapName(w *Workload, name Text, diags *diag.List) {
 	}
 }
 
-// checkLength refuses a string that is longer than those of tenants may be.
+// checkLength reports whether a string of a tenant is within the limit, and adds an error if not.
 func checkLength(what string, text Text, limits Limits, diags *diag.List) bool {
 	if limits.ValueBytes == 0 || len(text.Value) <= limits.ValueBytes {
 		return true

@@ -31,12 +31,12 @@ type Deployment struct {
 	Commit string
 	// Environment is its name.
 	Environment string
-	// Reconcilers are those that the published tree has at Commit, in order of their paths. A Fleet that can see single objects reports on each of
-	// them, beside those that pull the branch; others leave them out.
+	// Reconcilers are the reconcilers in the published tree at Commit, ordered by path. A Fleet that can read single
+	// objects reports each of them, besides those that pull the branch; other fleets ignore them.
 	Reconcilers []gitops.Reconciler
 }
 
-// Below returns the reconcilers in a folder of the repository, and in those below it.
+// Below returns the reconcilers in a folder of the repository and its subfolders.
 func (d Deployment) Below(folder string) []gitops.Reconciler {
 	folder, root := strings.TrimSuffix(path.Join("/", folder), "/")+"/", strings.TrimSuffix(path.Join("/", d.Path), "/")+"/"
 	if strings.HasPrefix(root, folder) {
@@ -67,18 +67,19 @@ type Sighting struct {
 	// brought it.
 	Commit string
 	State  State
-	// Again says of a pending reconciler that it only reconciles once more what it had applied, for the same spec: if it
-	// was compliant before, it still is.
+	// Again says that a pending reconciler only reconciles the same revision and spec again: if it was compliant
+	// before, it still is.
 	Again bool
-	// Warning says that the reconciler does not tell all; zero if it does.
+	// Warning says that the report of the reconciler is incomplete; zero if it is complete.
 	Warning Warning
 	// Message is why it is not compliant, in the words of the cluster: text of a stranger, of any length.
 	Message string
 }
 
-// Warning is about a fleet that reports less than it could.
+// Warning says that a reconciler does not report the health of all objects that it applies. The zero value is no
+// warning.
 type Warning struct {
-	// Message names the reconciler, Hint says what to change.
+	// Message names the reconciler, Hint says how to fix it.
 	Message, Hint string
 }
 

@@ -58,7 +58,7 @@ type gate struct {
 	open, unknown bool
 	// status is what it says, if anything.
 	status Status
-	// untrusted is a newer status that does not count, if there is one.
+	// untrusted is a newer status that does not count; zero if there is none.
 	untrusted Status
 }
 
@@ -129,7 +129,7 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 	}
 }
 
-// hint says how a closed gate opens.
+// hint returns how to open a closed gate.
 func (g gate) hint() string {
 	hint := fmt.Sprintf("kalypso check-promote --env %s checks whether it is; --skip-gates promotes it anyway", g.environment)
 	if isDeployed(g.untrusted) {
@@ -138,7 +138,7 @@ func (g gate) hint() string {
 	return hint
 }
 
-// trustHint says how the statuses of a creator come to count, at the end of a line.
+// trustHint returns the end of a hint that says how to trust the creator of a status; empty if the creator is unknown.
 func trustHint(environment string, s Status) string {
 	if s.Creator == "" {
 		return ""

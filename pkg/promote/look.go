@@ -12,7 +12,7 @@ type Look struct {
 	Silent []string
 	// Unasked says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
 	Unasked string
-	// Warnings are about reconcilers that do not tell all, one for each hint.
+	// Warnings are about reconcilers with incomplete reports, one for each hint.
 	Warnings []Warning
 }
 

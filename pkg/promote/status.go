@@ -22,11 +22,11 @@ type Status struct {
 	Description string
 	// TargetURL is a page with more, such as the run; it may be empty.
 	TargetURL string
-	// Created is when it was set, and Creator the login of whoever has set it; empty if that account is gone. They are not
-	// written.
+	// Created is the time when it was set, and Creator the login of the author; empty if the account was deleted. They
+	// are ignored when a status is written.
 	Created time.Time
 	Creator string
-	// Untrusted says that the status decides nothing: see TrustStatuses.
+	// Untrusted says that the status does not count; see TrustStatuses.
 	Untrusted bool
 }
 

@@ -54,7 +54,7 @@ func survey(all []seen, rules Rules) Look {
 	return look
 }
 
-// summarize makes one warning of all that have the same hint: thousands of clusters have the same fault.
+// summarize returns one warning for each hint, because thousands of clusters may have the same problem.
 func summarize(warnings map[string][]string) []Warning {
 	var summary []Warning
 	for _, hint := range slices.Sorted(maps.Keys(warnings)) {

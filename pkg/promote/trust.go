@@ -9,18 +9,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// StatusSource are the statuses of commits, whoever has set them.
+// StatusSource reads and writes the statuses of commits, including those of other creators.
 type StatusSource interface {
 	Statuses
-	// Login returns the login that our own statuses have as their creator.
+	// Login returns the login that is the creator of kalypso's own statuses.
 	Login(ctx context.Context) (string, error)
 }
 
-// StatusLoginsField names the logins whose statuses of an environment count besides our own.
+// StatusLoginsField is the field of an Environment with the logins whose statuses count besides kalypso's own.
 const StatusLoginsField = "spec.promotion.checks.statusLogins"
 
-// TrustStatuses marks the statuses of environments that anybody else has set as untrusted: those that have neither our own
-// login as their creator nor one that the Environment names. Whoever may write to a repository may set a status there.
+// TrustStatuses returns the statuses of source, with Untrusted set if the creator is neither kalypso's own login nor
+// one that the Environment names: everybody with write access to a repository can set a status there.
 func TrustStatuses(source StatusSource, environments []*model.Environment) Statuses {
 	logins := map[string][]model.Text{}
 	for _, e := range environments {
@@ -33,13 +33,14 @@ func TrustStatuses(source StatusSource, environments []*model.Environment) Statu
 	return &trustedStatuses{source, logins}
 }
 
-// trustedStatuses are statuses, and the logins that are trusted by context.
+// trustedStatuses marks statuses as untrusted. logins has the trusted logins of each environment by status context.
 type trustedStatuses struct {
 	StatusSource
 	logins map[string][]model.Text
 }
 
-// Statuses marks those that are not trusted. Who we are is asked only if that makes a difference.
+// Statuses returns the statuses of a commit and marks those that are not trusted. It requests kalypso's own login only
+// for statuses of environments whose creator is not named.
 func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status, error) {
 	statuses, err := t.StatusSource.Statuses(ctx, commit)
 	if err != nil {
@@ -64,7 +65,7 @@ func (t *trustedStatuses) Statuses(ctx context.Context, commit string) ([]Status
 	return statuses, nil
 }
 
-// creator names who has set a status.
+// creator returns the creator of a status for messages.
 func (s Status) creator() string {
 	if s.Creator == "" {
 		return "a deleted account"

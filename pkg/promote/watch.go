@@ -33,7 +33,7 @@ type Watch struct {
 	Show func(look Look)
 
 	newer map[newerKey]bool
-	// last is what each reconciler has said last.
+	// last has the last sighting of each reconciler.
 	last map[reconcilerKey]Sighting
 	// names are those of Fleets, each another.
 	names []string
@@ -42,7 +42,7 @@ type Watch struct {
 // newerKey is a commit that was compared with the wanted one of a branch.
 type newerKey struct{ repo, branch, wanted, commit string }
 
-// reconcilerKey tells a reconciler from all others.
+// reconcilerKey identifies a reconciler.
 type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
 // Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
@@ -185,9 +185,9 @@ func (w *Watch) learn(ctx context.Context, a *asked) error {
 	return nil
 }
 
-// remember lets stand what a reconciler has come to while it tries the same commit again: a failure until it ends well, and
-// a success as long as nothing has changed. Flux says of each retry that it is in progress, and of a healthy object too
-// each time that it looks after it.
+// remember keeps the last result of a reconciler while it is pending with the same commit: a failure until a retry
+// succeeds, and a success while it only reconciles again. Flux reports Progressing during each retry and during each
+// reconciliation of a healthy object.
 func (w *Watch) remember(a *seen) {
 	a.sightings = slices.Clone(a.sightings)
 	for i := range a.sightings {

@@ -129,7 +129,7 @@ func find(statuses []Status, environment string) (Status, bool) {
 	return Status{}, false
 }
 
-// findUntrusted returns the newest status of an environment, if that is one that does not count.
+// findUntrusted returns the newest status of an environment if it does not count, and whether it does not.
 func findUntrusted(statuses []Status, environment string) (Status, bool) {
 	i := slices.IndexFunc(statuses, func(s Status) bool { return strings.EqualFold(s.Context, statusContext(environment)) })
 	if i < 0 || !statuses[i].Untrusted {

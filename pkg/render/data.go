@@ -27,7 +27,7 @@ type targetData struct {
 	labels, manifests map[string]string
 	// disguise is nil if no string of the manifests is wild.
 	disguise *disguise
-	// strings are those of an application.
+	// strings are the strings of an application.
 	strings []tenantString
 	memo    memo
 }

@@ -22,18 +22,18 @@ func isWild(text string) bool {
 	return text != "" && (!isInert(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool { return !isInert(decoded) }))
 }
 
-// readsAsText reports whether every reader takes a plain scalar for a string: go-yaml v2, by which
-// Kubernetes reads, go-yaml v3, by which kustomize does, and readers of YAML 1.1.
+// readsAsText reports whether every reader reads a plain scalar as a string: go-yaml v2 (Kubernetes), go-yaml
+// v3 (kustomize) and readers of YAML 1.1.
 func readsAsText(text string) bool {
 	switch {
 	case text == "":
 		return false
 	case isLetter(text[0]):
 		if len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
-			return true // none of the words that mean something begins so, or is so long
+			return true // no word with a special meaning has this first letter or length
 		}
 	case strings.ContainsAny(text, "/@ghjklmpqrsuvwGHJKLMPQRSUVW"):
-		return true // neither numbers nor dates have any of these
+		return true // neither numbers nor dates contain any of these
 	}
 	if yaml11.MatchString(text) || (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() != "!!str" {
 		return false
@@ -46,9 +46,9 @@ func readsAsText(text string) bool {
 	return isString
 }
 
-// yaml11 matches plain scalars that are no strings by https://yaml.org/type/ and the readers that follow
-// it, and among them those that are strings to go-yaml: numbers to the base 60, dates that are none or
-// have no time zone, and "=".
+// yaml11 matches plain scalars that are not strings according to https://yaml.org/type/ and the readers that
+// follow it. It includes scalars that go-yaml reads as strings: numbers to the base 60, invalid dates and
+// dates without a time zone, and "=".
 var yaml11 = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
 	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?`,
@@ -108,7 +108,7 @@ func (d *disguise) reveal(e disguisedEntry) (map[string]string, *disguise) {
 
 // probes returns the manifests with placeholders that break double quotes unless a function escapes them.
 func (d *disguise) probes() map[string]string {
-	const mark = `"\` // and what follows is no escape
+	const mark = `"\` // the text after the backslash is not a valid escape
 	manifests := maps.Clone(d.manifests)
 	probe := func(text string) string {
 		if _, ok := d.originals[text]; ok {

@@ -14,7 +14,7 @@ type run struct {
 	output  []byte
 	// into takes the output in pieces instead, if it is not nil.
 	into *rope
-	// tenant says that strings of an application may be in what is printed into it.
+	// tenant says that the printed text may contain strings of an application.
 	tenant bool
 	// depth is how many templates have been entered and not left.
 	depth int

@@ -33,7 +33,7 @@ type renderedFile struct {
 	// verified says that the file is known to be right, and objects are all that are in it.
 	verified bool
 	objects  []namedObject
-	// written says that a library wrote all of it as YAML, so that what is a string in it is one to go-yaml.
+	// written says that a library wrote the whole file as YAML, so that go-yaml reads its strings as strings.
 	written bool
 	// untainted says that strings of the application are known to come out as one plain value each.
 	untainted bool

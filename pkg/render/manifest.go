@@ -37,7 +37,7 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 	return compiled, diags
 }
 
-// isWritten reports whether all manifests are objects, which a library writes as YAML.
+// isWritten reports whether all manifests are in object form, which a library writes as YAML.
 func (t *compiledTemplate) isWritten() bool {
 	return !slices.ContainsFunc(t.Template.Manifests, func(m model.Manifest) bool { return m.Object == nil })
 }

@@ -88,7 +88,7 @@ func isSteady(pieces []piece) bool {
 	}
 	text := b.String()
 	if tenant && !readsAsText(text) {
-		return false // all that is needed to prove it a string is in the file as a whole
+		return false // only the whole file has the information to prove that it is a string
 	}
 	return !holes || isLetter(text[0]) && readsAsText(text) && isVisible(text) && !strings.Contains(text, " ")
 }

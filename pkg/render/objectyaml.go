@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// objectYAML writes an object as sigs.k8s.io/yaml does. That takes a detour: it writes JSON and reads
-// this as YAML. Characters that JSON does not escape, but YAML refuses or takes for line breaks, are
-// escaped between the two, so that every string reads back as it is.
+// objectYAML marshals an object as sigs.k8s.io/yaml does: it marshals to JSON and converts that to YAML. In
+// between it escapes characters that JSON does not escape but YAML rejects or reads as line breaks, so that
+// every string is read back unchanged. The error is that of marshaling.
 func objectYAML(object any) ([]byte, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
@@ -31,7 +31,7 @@ func objectYAML(object any) ([]byte, error) {
 	return yaml.JSONToYAML(escaped)
 }
 
-// notInYAML reports whether YAML needs a character escaped that JSON does not escape.
+// notInYAML reports whether a character must be escaped in YAML but not in JSON.
 func notInYAML(r rune) bool {
 	return r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
 }

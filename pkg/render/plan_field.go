@@ -15,7 +15,7 @@ type fieldStep struct {
 	indexed   bool
 	quoted    bool
 	manifests bool
-	// target says that the string may be an application's.
+	// target says that the string may come from an application.
 	target bool
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds Bounds
-	// OutputBytes limits all files of a registration together; 0 means no limit.
+	// OutputBytes is the maximum size of all files of a registration together in bytes; 0 means no limit.
 	OutputBytes int64
 	// whole renders every file in the usual way, for tests.
 	whole bool
@@ -181,7 +181,7 @@ type fileProblem struct {
 	hint    string
 }
 
-// hasTenantValue reports whether a flaw is known as that of a tenant's string.
+// hasTenantValue reports whether the line of a flaw already has a problem with a tenant's string.
 func (o *output) hasTenantValue(path string, f flaw) bool {
 	return (f.rule == ruleOutputString || f.rule == "invalid-output-name") && f.line > 0 &&
 		slices.ContainsFunc(o.problems, func(p fileProblem) bool {

@@ -28,7 +28,7 @@ type piece struct {
 	kind pieceKind
 	// trimmed says that a fragment is written without the line break that it begins with.
 	trimmed bool
-	// tenant says that the text was printed, and that a string of an application may be in it.
+	// tenant says that the text was printed and may contain a string of an application.
 	tenant bool
 	text   string
 	// fragment is that of an entryPiece.

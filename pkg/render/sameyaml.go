@@ -14,7 +14,7 @@ func (d *disguise) sameShell(rendered, disguised string) bool {
 }
 
 // sameYAML reports whether rendered YAML differs from the one with placeholders in nothing but the
-// values that these stand for. probed returns the YAML with placeholders that only stay one value where a
+// values that these stand for. probed returns the YAML with placeholders that stay one value only if a
 // function escapes them.
 func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bool {
 	if rendered == disguised {
@@ -34,12 +34,12 @@ func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bo
 	return errP == nil && slices.EqualFunc(b, p, c.findEscaped) && slices.EqualFunc(a, b, c.sameNode)
 }
 
-// comparison is that of two texts of YAML.
+// comparison compares two YAML texts.
 type comparison struct {
 	restore *strings.Replacer
 	// rendered and expected are their lines.
 	rendered, expected []string
-	// escaped are the expected scalars in double quotes that are such whatever is printed.
+	// escaped are the expected scalars that stay in double quotes for any printed text.
 	escaped map[*yaml.Node]bool
 }
 
@@ -72,15 +72,15 @@ func (c *comparison) sameScalar(rendered, expected *yaml.Node) bool {
 	}
 }
 
-// findEscaped notes the scalars in double quotes that are there in a text with other placeholders, too. It
-// reports whether the two have the same structure.
+// findEscaped records the scalars that are in double quotes both in expected and in probed, which has other
+// placeholders. It reports whether the two have the same structure.
 func (c *comparison) findEscaped(expected, probed *yaml.Node) bool {
 	c.escaped[expected] = expected.Style&probed.Style&yaml.DoubleQuotedStyle != 0
 	return expected.Kind == probed.Kind && slices.EqualFunc(expected.Content, probed.Content, c.findEscaped)
 }
 
-// sameBlock reports whether two scalars are literal blocks, and nothing but the lines that were printed: what
-// is printed there is not read, as long as it does not change by how much the block is indented.
+// sameBlock reports whether two scalars are literal blocks with the same indentation whose values are exactly
+// their lines. YAML does not interpret the text of such a block, so any printed text stays one string.
 func (c *comparison) sameBlock(rendered, expected *yaml.Node) bool {
 	if rendered.Style&expected.Style&yaml.LiteralStyle == 0 {
 		return false
@@ -90,7 +90,7 @@ func (c *comparison) sameBlock(rendered, expected *yaml.Node) bool {
 	return ok && okExpected && by == as
 }
 
-// blockIndent returns by how much a literal block is indented; ok is false if its value is not just its
+// blockIndent returns the indentation of a literal block in spaces; ok is false if its value differs from its
 // lines.
 func blockIndent(lines []string, block *yaml.Node) (indent int, ok bool) {
 	value := strings.Split(strings.TrimRight(block.Value, "\n"), "\n")

@@ -30,7 +30,7 @@ func newSchemaCompiler(doc *jsonNode, patterns *patternSet) *schemaCompiler {
 	return &schemaCompiler{doc: doc, library: library}
 }
 
-// longestEmail is how many bytes an email address may have: 64, the at sign and 255 (RFC 5321, 4.5.3.1).
+// longestEmail is the maximum length of an email address in bytes: 64, the at sign and 255 (RFC 5321, 4.5.3.1).
 const longestEmail = 320
 
 // validateIDNEmail checks the format idn-email, which the library does not know, as the operator does.

@@ -18,7 +18,7 @@ type fileShape struct {
 	fixed []bool
 	// objects are those in the file, in order.
 	objects []objectShape
-	// strings are the plain scalars with holes that every reader must take for strings.
+	// strings are the plain scalars with holes that every reader must read as strings.
 	strings []namePattern
 	// reserved are keys that no entry of the configuration may have.
 	reserved map[string]bool
@@ -149,7 +149,7 @@ type namePattern struct {
 	text bool
 }
 
-// readsAsText reports whether every reader takes the string for one.
+// readsAsText reports whether every reader reads the filled pattern as a string.
 func (p namePattern) readsAsText(holes []string) bool {
 	if first := p.parts[0].fill(holes); len(first) > len("false") && isLetter(first[0]) {
 		return true

@@ -53,15 +53,15 @@ type shapeProof struct {
 	holes  []proofHole
 	runs   []proofRun
 	failed bool
-	// lines are those with texts that are no holes, but may be an application's.
+	// lines are the numbers of lines with fixed text that may come from an application.
 	lines map[int]bool
-	// otherBreaks says that lines may be counted in another way than these are.
+	// otherBreaks says that the text has other line breaks than \n, so that YAML may count lines differently.
 	otherBreaks bool
 }
 
 type proofHole struct {
 	kind pieceKind
-	// tenant says that it may hold a string of an application.
+	// tenant says that the hole may contain a string of an application.
 	tenant bool
 	// placeholder is what a node that holds it has in its value.
 	placeholder string
@@ -113,7 +113,7 @@ func (f *shapeProof) fill(r *rope, fixed []bool) string {
 	return b.String()
 }
 
-// note remembers the lines of a text, of which line is the first, if it may be an application's.
+// note records the lines of a text that may come from an application; line is the number of its first line.
 func (f *shapeProof) note(p piece, line int) {
 	if !p.tenant {
 		return
@@ -127,8 +127,8 @@ func (f *shapeProof) note(p piece, line int) {
 	}
 }
 
-// tenantStrings sees to it that plain scalars which an application has a part in are strings: those with
-// holes are checked for each file.
+// tenantStrings checks that plain scalars with text of an application are strings. Those with holes are
+// recorded, because they must be checked for each file.
 func (f *shapeProof) tenantStrings(n *yaml.Node) {
 	for _, child := range n.Content {
 		f.tenantStrings(child)
@@ -144,7 +144,8 @@ func (f *shapeProof) tenantStrings(n *yaml.Node) {
 	}
 }
 
-// objectStrings does the same for what Kubernetes wants as a string, whoever wrote it.
+// objectStrings does the same for labels and annotations, which Kubernetes requires to be strings, whatever
+// their source.
 func (f *shapeProof) objectStrings(metadata *yaml.Node) {
 	stringsOf(metadata, func(_ string, n *yaml.Node) {
 		switch {

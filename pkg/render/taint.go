@@ -22,7 +22,7 @@ type rendering struct {
 	files []renderedFile
 }
 
-// taint reports the files in which a string of the application is more than one plain value, or no string.
+// taint reports the files in which a string of the application is not exactly one string.
 func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
 	if doubtful || slices.ContainsFunc(g.files, func(f renderedFile) bool { return !f.untainted }) {
 		if problems := g.prove(target.disguise); len(problems) > 0 {
@@ -38,7 +38,7 @@ func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
 	return problems
 }
 
-// prove reports the files for which there is no proof that they are the same in a disguise.
+// prove reports the files whose structure is not proven to be the same with placeholders.
 func (g *rendering) prove(d *disguise) []fileProblem {
 	if d == nil {
 		return nil

@@ -13,18 +13,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// A string of a tenant must be a string in the output, too: 0123 without quotes is a number, and 2024 with
-// -01-01 after it a date. So for plain scalars that some reader takes for something else it is found out
-// whether they depend on a tenant's strings, by rendering the files once more with others in their place.
+// A string of a tenant must also be a string in the output: without quotes, 0123 is a number, and 2024 followed
+// by -01-01 is a date. For plain scalars that some reader does not read as strings, typeProof determines whether
+// they depend on a tenant's strings by rendering the file again with other strings.
 
 // tenantString is a string of an application repository that templates see.
 type tenantString struct {
-	// what tells people which it is, and quotes it.
+	// what describes and quotes the string in messages.
 	what  string
 	text  string
 	at    diag.Place
 	field stringField
-	// key is that of a label or an entry of the manifests.
+	// key is the key of a label or of an entry of the manifests; empty for names.
 	key string
 }
 
@@ -39,7 +39,8 @@ const (
 	targetName
 )
 
-// tenantStrings returns all of a target. What kalypso sets, such as its workspace, is not the tenant's.
+// tenantStrings returns the tenant's strings of a target. Strings that kalypso sets, such as the workspace, are not
+// among them.
 func tenantStrings(target *model.DeploymentTarget) []tenantString {
 	var all []tenantString
 	for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
@@ -62,8 +63,8 @@ func tenantStrings(target *model.DeploymentTarget) []tenantString {
 	return slices.DeleteFunc(all, func(s tenantString) bool { return s.text == "" })
 }
 
-// replaced returns the data with others in the place of some strings. A key that is replaced must come
-// where the key was in order.
+// replaced returns the data with some strings replaced by other ones. A new key must sort to the position of the
+// old one, so that the order of entries stays the same.
 func (d data) replaced(some []tenantString, by func(tenantString) string) data {
 	manifests, labels := maps.Clone(d.Manifests), maps.Clone(d.Labels)
 	workload, target := d.Workload, strings.TrimPrefix(d.DeploymentTargetName, d.Workload+"-")
@@ -97,23 +98,23 @@ func (d data) replaced(some []tenantString, by func(tenantString) string) data {
 	return d.withManifests(manifests)
 }
 
-// typeProof finds the strings of a tenant that come out as something else in a file.
+// typeProof finds the strings of a tenant that are not strings in a rendered file.
 type typeProof struct {
 	*rendering
 	file  renderedFile
 	roots []*yaml.Node
 	all   []tenantString
-	// found are the scalars at fault, each with the position of the first string that it is made of.
+	// found has the invalid scalars, each with the index in all of the first string that it depends on.
 	found map[*yaml.Node]int
-	// renderings is how many there were.
+	// renderings is the number of renderings so far.
 	renderings int
 }
 
-// maxRenderings is after how many renderings a file is refused as unproven: its templates do not just print
-// dozens of strings, but ask what they are.
+// maxRenderings is the maximum number of renderings, after which a file is refused as unproven. Templates that
+// only print strings need far fewer.
 const maxRenderings = 128
 
-// mistyped reports the strings that come out as something else in a file.
+// mistyped reports the strings of a tenant that are not strings in a rendered file.
 func (g *rendering) mistyped(file renderedFile, all []tenantString) []fileProblem {
 	roots, failure := allDocuments(file.Content.String())
 	if failure != nil || len(all) == 0 || !file.hasOthers(roots) {
@@ -147,13 +148,13 @@ func (p *typeProof) problem(s tenantString, n *yaml.Node) fileProblem {
 	return f
 }
 
-// hasOthers reports whether there is a plain scalar that some reader does not take for a string.
+// hasOthers reports whether nodes contain a plain scalar that some reader does not read as a string.
 func (f *renderedFile) hasOthers(nodes []*yaml.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return f.isOther(n) || f.hasOthers(n.Content) })
 }
 
-// isOther reports whether a scalar is a plain one that some reader does not take for a string. What a
-// library wrote as something else is meant.
+// isOther reports whether a node is a plain scalar that some reader does not read as a string. If a library
+// wrote the file, other types are intended, so only scalars with the tags !!str and !!merge count.
 func (f *renderedFile) isOther(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.Value == "" || isText(n) {
 		return false
@@ -162,8 +163,8 @@ func (f *renderedFile) isOther(n *yaml.Node) bool {
 	return !f.written || tag == "!!str" || tag == "!!merge"
 }
 
-// prove looks for strings at fault from start to end. If anything depends on them, each is looked at by
-// itself.
+// prove searches the strings with the indexes start to end, without end. If the file depends on them, it
+// divides them until it has single strings.
 func (p *typeProof) prove(start, end int) {
 	if p.renderings >= maxRenderings {
 		if len(p.found) == 0 {
@@ -183,7 +184,7 @@ func (p *typeProof) prove(start, end int) {
 	}
 }
 
-// placeholder is no string that a template knows. A key with a placeholder comes where the key does in order.
+// placeholder returns a replacement that no template expects. That of a key sorts to the position of the key.
 func placeholder(s tenantString) string {
 	const text = "kalypso0placeholder0z"
 	if s.field == manifestKey || s.field == labelKey {
@@ -192,8 +193,8 @@ func placeholder(s tenantString) string {
 	return text
 }
 
-// isExplained reports whether a scalar that a placeholder changes needs no other proof: it is the string, or
-// a number or boolean that a function makes of any.
+// isExplained reports whether a scalar that a placeholder changes needs no further proof: it contains the string
+// itself, or it is a number or boolean that a function returns for any string.
 func (p *typeProof) isExplained(i int, n, m *yaml.Node) bool {
 	if s := p.all[i]; strings.ReplaceAll(m.Value, placeholder(s), s.text) == n.Value {
 		p.blame(n, i)
@@ -202,22 +203,22 @@ func (p *typeProof) isExplained(i int, n, m *yaml.Node) bool {
 	return m.Value != "" && !isText(m)
 }
 
-// blame notes a string that a scalar is made of.
+// blame records the string that a scalar depends on, unless one is recorded.
 func (p *typeProof) blame(n *yaml.Node, i int) {
 	if _, ok := p.found[n]; !ok {
 		p.found[n] = i
 	}
 }
 
-// proveAlone looks at one string of which a template does more than print it, by trying two others of the
-// same kind. A scalar is made of the string if it is made of these letter by letter, or is another text each
-// time; but not if these are printed where the string is not.
+// proveAlone checks one string that a template does not only print, by rendering with two other strings of the
+// same form. A scalar depends on the string if it changes in the same way, or if it is a different text each time
+// without containing the other strings.
 func (p *typeProof) proveAlone(i int) {
 	s := p.all[i]
 	one, okOne := p.render(i, i+1, func(s tenantString) string { return mirrored(s.text) })
 	two, okTwo := p.render(i, i+1, func(s tenantString) string { return rotated(s.text) })
 	if !okOne || !okTwo {
-		return // the template asks for just this string
+		return // the template requires this very string
 	}
 	second := map[*yaml.Node]*yaml.Node{}
 	p.compare(two, func(n, m *yaml.Node) bool { second[n] = m; return true })
@@ -232,8 +233,8 @@ func (p *typeProof) proveAlone(i int) {
 	})
 }
 
-// render returns the documents of the file with others in the place of some strings; ok is false if there
-// are none.
+// render returns the documents of the file rendered with some strings replaced; ok is false if it has no valid
+// documents.
 func (p *typeProof) render(start, end int, by func(tenantString) string) (roots []*yaml.Node, ok bool) {
 	p.renderings++
 	files := (&execution{bounds: p.bounds}).files(p.with(p.facts.replaced(p.all[start:end], by)))
@@ -245,8 +246,8 @@ func (p *typeProof) render(start, end int, by func(tenantString) string) (roots 
 	return roots, failure == nil
 }
 
-// compare calls explain for the scalars that some reader does not take for strings and that are others in the
-// file as it was rendered again. It reports whether there is more that differs.
+// compare calls explain for the scalars that some reader does not read as strings and that differ in again. It
+// reports whether there are other differences.
 func (p *typeProof) compare(again []*yaml.Node, explain func(n, m *yaml.Node) bool) (unsure bool) {
 	var walk func(a, b []*yaml.Node)
 	walk = func(a, b []*yaml.Node) {
@@ -269,7 +270,7 @@ func (p *typeProof) compare(again []*yaml.Node, explain func(n, m *yaml.Node) bo
 	return unsure
 }
 
-// first returns the first scalar that some reader does not take for a string.
+// first returns the first scalar that some reader does not read as a string; nil if there is none.
 func first(f renderedFile, nodes []*yaml.Node) *yaml.Node {
 	for _, n := range nodes {
 		if f.isOther(n) {
@@ -282,13 +283,12 @@ func first(f renderedFile, nodes []*yaml.Node) *yaml.Node {
 	return nil
 }
 
-// mirrored replaces each letter and digit by another of its kind, and gives back the text if it is applied
-// twice.
+// mirrored replaces each letter and digit by another one of the same class. Applied twice, it returns the text.
 func mirrored(text string) string {
 	return strings.Map(func(r rune) rune { return swapped(r, func(r, first, last rune) rune { return first + last - r }) }, text)
 }
 
-// rotated does so in another way.
+// rotated replaces each letter and digit by the next one of the same class.
 func rotated(text string) string {
 	return strings.Map(func(r rune) rune {
 		return swapped(r, func(r, first, last rune) rune {
@@ -300,7 +300,7 @@ func rotated(text string) string {
 	}, text)
 }
 
-// swapped applies swap to a letter or digit; hexadecimal digits stay such.
+// swapped applies swap to a letter or digit and returns other runes unchanged. A hexadecimal digit stays one.
 func swapped(r rune, swap func(r, first, last rune) rune) rune {
 	for _, class := range [][2]rune{{'0', '9'}, {'a', 'f'}, {'g', 'z'}, {'A', 'F'}, {'G', 'Z'}} {
 		if class[0] <= r && r <= class[1] {

@@ -8,7 +8,7 @@ type Text struct {
 	holes []string
 	// fragments are those of all runs; a nil stands between two runs.
 	fragments []*fragment
-	// size is how many bytes it has.
+	// size is the length in bytes.
 	size int
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// usage counts the bytes of output of each registration. One that exceeds the limit is rendered no further.
-// How far it got is a matter of chance, so nothing is reported that depends on what was rendered of it.
+// usage counts the bytes of output of each registration. Rendering stops for a registration that exceeds the
+// limit. The point at which it stops depends on timing, so nothing that depends on its partial output is reported.
 type usage struct {
 	limit int64
 	bytes map[*model.WorkloadRegistration]*atomic.Int64
@@ -32,7 +32,7 @@ func (u usage) count(target *model.DeploymentTarget, text Text) {
 	}
 }
 
-// exceeded reports whether the registration of a target has more output than it may.
+// exceeded reports whether the output of the registration of a target exceeds the limit.
 func (u usage) exceeded(target *model.DeploymentTarget) bool {
 	bytes := u.bytes[target.Registration]
 	return bytes != nil && bytes.Load() > u.limit

@@ -169,7 +169,7 @@ func emptyLabel(pairs []string) bool {
 	return false
 }
 
-// repeatedLabel returns the first label that two of the pairs have, "" if there is none.
+// repeatedLabel returns the first label that occurs twice in pairs, or "" if there is none.
 func repeatedLabel(pairs []string) string {
 	seen := map[string]bool{}
 	for i := 0; i < len(pairs); i += 2 {

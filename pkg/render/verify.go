@@ -204,7 +204,7 @@ func textFlaws(metadata *yaml.Node) []flaw {
 	return flaws
 }
 
-// stringsOf calls each for the keys and values of labels and annotations, with what they are.
+// stringsOf calls each for the keys and values of labels and annotations, with a description for messages.
 func stringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 	for _, field := range []string{"labels", "annotations"} {
 		n := lookup(metadata, field)
@@ -213,7 +213,7 @@ func stringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
-			if value.Kind == yaml.ScalarNode { // else it is a merge, or no map of strings
+			if value.Kind == yaml.ScalarNode { // otherwise it is a merge or not a map of strings
 				each("the key "+key.Value+" of metadata."+field, key)
 				each("metadata."+field+"."+key.Value+" "+value.Value, value)
 			}
@@ -221,7 +221,7 @@ func stringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 	}
 }
 
-// stringFlaws reports labels and annotations that some reader would not take for strings.
+// stringFlaws reports labels and annotations that some reader does not read as strings.
 func stringFlaws(metadata *yaml.Node) []flaw {
 	var flaws []flaw
 	stringsOf(metadata, func(what string, n *yaml.Node) {
@@ -232,7 +232,7 @@ func stringFlaws(metadata *yaml.Node) []flaw {
 	return flaws
 }
 
-// ruleOutputString is the rule for what Kubernetes wants as a string.
+// ruleOutputString is the rule for labels and annotations that are not strings.
 const ruleOutputString = "invalid-output-string"
 
 func checkIdentity(id objectID, line int) []flaw {

@@ -50,8 +50,8 @@ func stringifiedMap[K comparable](m map[K]any) (string, error) {
 	return yamlText(texts)
 }
 
-// nestedText returns the YAML text of a map or list, and any other value as it is. The text of a list
-// ends with a line break, as the operator, which leaves maps as they are, has it.
+// nestedText returns the YAML text of a map or list, and any other value unchanged. The text of a list ends
+// with a line break, as in the operator, which does not convert maps.
 func nestedText(v any) (any, error) {
 	switch reflect.ValueOf(v).Kind() {
 	case reflect.Map:

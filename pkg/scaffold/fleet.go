@@ -24,8 +24,8 @@ type Fleet struct {
 	Environments []string
 	// Reconciler is what the first cluster type uses, one of Reconcilers.
 	Reconciler string
-	// Asks is who is asked in each environment what its clusters run, as check-promote --fleet has it. In an environment
-	// that has none a person decides.
+	// Asks has the fleets that check-promote asks, by environment, in the form of check-promote --fleet. In an
+	// environment without one, a person decides.
 	Asks map[string][]string
 	// Action is the action that workflows use, as OWNER/NAME@REF, with a comment behind it if there is one.
 	Action string
@@ -155,7 +155,7 @@ func merge(files, more Files) error {
 // data is what templates can show of a fleet.
 type data struct {
 	Fleet
-	// Owner and Name are those of the control plane.
+	// Owner and Name are the owner and name of the control plane's repository.
 	Owner, Name string
 	// Environment is the one that a file is for, Next what comes after it, and Commit what it has of the base branch.
 	Environment string
@@ -174,7 +174,7 @@ func (f Fleet) data() data {
 // Repository is the control plane as GitHub calls it.
 func (d data) Repository() string { return d.Owner + "/" + d.Name }
 
-// Fleets are who is asked in the environment that a file is for.
+// Fleets returns the fleets of the environment of the file; "none" if it has none.
 func (d data) Fleets() []string {
 	if fleets := d.Asks[d.Environment]; len(fleets) > 0 {
 		return fleets
@@ -182,7 +182,7 @@ func (d data) Fleets() []string {
 	return []string{model.NoFleet}
 }
 
-// IsAsked tells whether an environment asks a fleet of one of these kinds.
+// IsAsked reports whether an environment has a fleet of one of the kinds.
 func (d data) IsAsked(kinds ...string) bool {
 	for _, fleets := range d.Asks {
 		if slices.ContainsFunc(fleets, func(fleet string) bool {

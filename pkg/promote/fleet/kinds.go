@@ -70,7 +70,8 @@ func newFlux(argument string, o Options) (promote.Fleet, error) {
 // Names are those of the fleets that there are.
 func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// SeesReconcilers tells whether the fleet that NAME or NAME:ARGUMENT means can see the reconcilers of a published tree.
+// SeesReconcilers reports whether a fleet, written as NAME or NAME:ARGUMENT, can read the reconcilers of a published
+// tree.
 func SeesReconcilers(text string) bool {
 	name, _, _ := strings.Cut(text, ":")
 	return name == "flux" || name == "argocd"

@@ -75,7 +75,7 @@ type status struct {
 type operation struct {
 	Phase   string `json:"phase"`
 	Message string `json:"message"`
-	// RetryCount is how often it has failed and was tried again.
+	// RetryCount is the number of retries after a failure.
 	RetryCount int        `json:"retryCount"`
 	FinishedAt *time.Time `json:"finishedAt"`
 	Operation  struct {
@@ -142,7 +142,7 @@ func (a *application) sightings(wanted promote.Deployment) ([]promote.Sighting, 
 	return seen, nil
 }
 
-// The cluster that Argo CD runs on, as it calls it.
+// The name and the server of the cluster that Argo CD runs on.
 const itself, server = "in-cluster", "https://kubernetes.default.svc"
 
 // cluster names what is deployed to: as Argo CD names the cluster, else by its address.
@@ -186,8 +186,8 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 const allSources = -1
 
 // of returns the commit that one of so many sources was resolved to, in lower case; none if it is no commit of git, as
-// when a branch could not be resolved. Of all sources together it is whatever they were resolved to: the version of a
-// chart, too.
+// when a branch could not be resolved. For allSources it joins the resolved revisions, including versions of
+// charts.
 func (r revisions) of(source int) string {
 	all := r.Revisions
 	if len(all) == 0 {

@@ -71,13 +71,13 @@ func (a *application) attempt(source int) (commit string, failed bool) {
 	return commit, op.Phase == "Failed" || op.Phase == "Error" || a.retrying()
 }
 
-// retrying tells whether a sync is under way that has failed before: Argo CD tries it again for minutes.
+// retrying reports whether a sync that failed before is running: Argo CD retries it for minutes.
 func (a *application) retrying() bool {
 	op := a.Status.OperationState
 	return op != nil && op.Phase == "Running" && op.RetryCount > 0
 }
 
-// repeats tells whether Argo CD only syncs or compares once more what was all right.
+// repeats reports whether Argo CD only syncs or compares a synced and healthy Application again.
 func (a *application) repeats() bool {
 	return a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy" && (a.busy() || a.refreshing())
 }

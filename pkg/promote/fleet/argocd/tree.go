@@ -16,15 +16,15 @@ const (
 	elsewhere    = "add the Argo CD of that cluster: --fleet argocd:https://argocd.example.com"
 )
 
-// objectName tells an Application from others.
+// objectName identifies an Application.
 type objectName struct{ namespace, name string }
 
 func (n objectName) String() string { return n.namespace + "/" + n.name }
 
-// publishedTree puts the Applications that a published tree contains together with those that pull it.
+// publishedTree matches the Applications in a published tree with those that pull it.
 type publishedTree struct {
 	wanted promote.Deployment
-	// names are those of the Applications in the tree.
+	// names are the names of the Applications in the tree.
 	names map[string]bool
 	found map[objectName]promote.Sighting
 	outer []outerApplication
@@ -33,9 +33,9 @@ type publishedTree struct {
 // outerApplication is one that has synced a folder of the tree.
 type outerApplication struct {
 	promote.Sighting
-	// namespace is where it puts what names none, folder is what it pulls.
+	// namespace is the default for objects without one, folder the folder that the Application pulls.
 	namespace, folder string
-	// here says that what it applies is on the cluster of this Argo CD.
+	// here says that its destination is the cluster of this Argo CD.
 	here bool
 }
 
@@ -53,7 +53,7 @@ func isApplication(r gitops.Reconciler) bool {
 	return r.Group == "argoproj.io" && r.Kind == "Application"
 }
 
-// note keeps what matters of an Application; ours are its sightings.
+// note records an Application that is in the tree or pulls it; ours are its sightings.
 func (t *publishedTree) note(a *application, ours []promote.Sighting) {
 	if t.names[a.Metadata.Name] {
 		var s promote.Sighting
@@ -61,7 +61,7 @@ func (t *publishedTree) note(a *application, ours []promote.Sighting) {
 		s.Again = s.State == promote.Pending && a.repeats()
 		t.found[objectName{a.Metadata.Namespace, a.Metadata.Name}] = s
 	}
-	if len(t.names) == 0 || len(ours) == 0 || a.Status.Sync.Status != "Synced" { // until it is, nothing new is there
+	if len(t.names) == 0 || len(ours) == 0 || a.Status.Sync.Status != "Synced" { // before the sync, the cluster has the old objects
 		return
 	}
 	sources := slices.DeleteFunc(slices.Clone(a.Spec.all()), func(s source) bool {
@@ -77,8 +77,8 @@ func (t *publishedTree) note(a *application, ours []promote.Sighting) {
 	}
 }
 
-// sightings returns one for each Application of the tree on each cluster that has it. narrowed says that not all
-// Applications were asked for.
+// sightings returns one sighting for each Application of the tree on each cluster that has it. narrowed says that the
+// request excluded some Applications.
 func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 	var all []promote.Sighting
 	for _, outer := range t.outer {
@@ -96,7 +96,7 @@ func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 				s.State, s.Message, s.Again = found.State, found.Message, found.Again
 			case narrowed:
 				s.State, s.Warning = outer.State, promote.Warning{Message: t.unseen(name), Hint: narrowedHint}
-			case outer.Commit != t.wanted.Commit: // a newer commit may have taken it out
+			case outer.Commit != t.wanted.Commit: // a newer commit may have removed it
 				continue
 			default:
 				s.State, s.Message = promote.Pending, "not found, or the token has no permission to read it"

@@ -25,8 +25,8 @@ type Options struct {
 
 // fleet asks clusters that run Flux, each through a context of the kubeconfig. A context is one cluster, and its
 // reconcilers are the Kustomizations in it, of any namespace, that take their source from a GitRepository of the
-// deployment's repository and branch, and the objects of the published tree that these have applied. What else Flux can
-// make of the branch itself is out of scope: HelmReleases, ResourceSets, ArtifactGenerators.
+// deployment's repository and branch, and the objects of the published tree that these have applied. HelmReleases,
+// ResourceSets and ArtifactGenerators that read the branch directly are out of scope.
 //
 // A context that was named is expected to run the deployment: as long as it cannot be asked, has no Flux, or has
 // nothing that pulls the branch, it is one pending sighting that says so. An edge cluster that is away thereby neither

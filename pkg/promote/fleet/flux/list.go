@@ -16,7 +16,7 @@ import (
 // same in the fields that matter here.
 type kind struct {
 	group, plural, kind string
-	// versions are those of its API; none means v1 and v1beta2.
+	// versions are the API versions, the preferred first; none means v1 and v1beta2.
 	versions []string
 }
 

@@ -17,7 +17,7 @@ type gitRepository struct {
 	Status status `json:"status"`
 }
 
-// object is the same, as an object of any kind.
+// object returns the repository as a kustomization, the type for objects of all kinds.
 func (r *gitRepository) object() *kustomization {
 	k := &kustomization{Metadata: r.Metadata, Status: r.Status}
 	k.Spec.Suspend = r.Spec.Suspend
@@ -53,8 +53,8 @@ func (r gitReference) branch() string {
 	return "master"
 }
 
-// kustomization is what matters of a Kustomization: https://fluxcd.io/flux/components/kustomize/kustomizations/
-// An object of another kind that a published tree contains is read as one, too: they report their state alike.
+// kustomization is what matters of a Kustomization: https://fluxcd.io/flux/components/kustomize/kustomizations/ Objects
+// of other kinds in a published tree are also read as a kustomization, because their status has the same fields.
 type kustomization struct {
 	Metadata meta `json:"metadata"`
 	Spec     struct {
@@ -65,29 +65,30 @@ type kustomization struct {
 			Name      string `json:"name"`
 			Namespace string `json:"namespace"`
 		} `json:"sourceRef"`
-		// TargetNamespace is where all that it applies goes; empty if the files say it.
+		// TargetNamespace is the namespace of all objects that it applies; empty if the files set it.
 		TargetNamespace string `json:"targetNamespace"`
-		// Wait has it wait until all that it applies is healthy, HealthChecks until these objects are.
+		// Wait makes it wait until all objects that it applies are healthy, HealthChecks until these objects are.
 		Wait         bool         `json:"wait"`
 		HealthChecks []objectName `json:"healthChecks"`
-		// Type is that of a HelmRepository.
+		// Type is the type of a HelmRepository, such as "oci"; empty for other kinds.
 		Type string `json:"type"`
 	} `json:"spec"`
 	Status status `json:"status"`
 }
 
-// status is what the kinds of Flux report.
+// status is the status of an object of Flux.
 type status struct {
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []condition `json:"conditions"`
-	// Artifact is what a source has fetched.
+	// Artifact is the last fetched artifact of a source.
 	Artifact struct {
 		Revision string `json:"revision"`
 	} `json:"artifact"`
-	// LastAppliedRevision is set once what was applied is healthy, LastAttemptedRevision before it is applied.
+	// LastAppliedRevision is set once the applied objects are healthy, LastAttemptedRevision before they are applied.
 	LastAppliedRevision   string `json:"lastAppliedRevision"`
 	LastAttemptedRevision string `json:"lastAttemptedRevision"`
-	// History has what reconciliations came to, the last first. Flux has it since 2.7, and for Kustomizations only.
+	// History has the results of reconciliations, the newest first. Flux 2.7 and newer sets it, for Kustomizations
+	// only.
 	History []struct {
 		LastReconciledStatus string            `json:"lastReconciledStatus"`
 		Metadata             map[string]string `json:"metadata"`

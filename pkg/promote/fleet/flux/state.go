@@ -31,7 +31,7 @@ func sighted(k *kustomization, source *gitRepository) promote.Sighting {
 	return s
 }
 
-// state says how an object of Flux is, and of a pending one whether it only reconciles again.
+// state returns the state of an object of Flux and its message; again says that a pending object only reconciles again.
 func (k *kustomization) state(source *gitRepository) (state promote.State, message string, again bool) {
 	const unseen = "Flux has not seen its present spec yet"
 	ready := conditionOf(k.Status.Conditions, "Ready")
@@ -61,8 +61,9 @@ func (k *kustomization) state(source *gitRepository) (state promote.State, messa
 	return promote.Pending, said(progress(k, ready)), current && !known
 }
 
-// settled tells whether an object that is being reconciled ended well the last time, with what it has now, if it says so:
-// Flux reconciles what is healthy in each interval, and its state is not known meanwhile.
+// settled reports whether the last reconciliation of the current revision succeeded, for an object that is being
+// reconciled; known is false if its status does not say. Flux reconciles healthy objects at each interval, and their
+// Ready condition is unknown during that time.
 func (k *kustomization) settled() (well, known bool) {
 	s := &k.Status
 	healthy := conditionOf(s.Conditions, "Healthy").Status
@@ -78,8 +79,8 @@ func (k *kustomization) settled() (well, known bool) {
 	return healthy == "True", healthy == "True" || healthy == "False"
 }
 
-// commit is what the state is about. How far an object that is not ready came decides: the attempt at a revision is noted
-// only once the revision was fetched and the folder found in it.
+// commit returns the commit that the state is about. For an object that is not ready it depends on the progress: Flux
+// sets the attempted revision only after it fetched the revision and found the folder in it.
 func (k *kustomization) commit(source *gitRepository) string {
 	tried := cmp.Or(told.Commit(k.Status.LastAttemptedRevision), told.Commit(k.Status.LastAppliedRevision))
 	offered := told.Commit(source.Status.Artifact.Revision)
@@ -102,18 +103,18 @@ func (k *kustomization) commit(source *gitRepository) string {
 	return tried
 }
 
-// unready is the state of an object that is not ready.
+// unready returns the state and the message of an object that is not ready.
 func unready(ready condition, source *gitRepository) (promote.State, string) {
 	switch {
 	case ready.waits():
 		return promote.Pending, said(ready)
-	case ready.noAttempt() && told.Commit(source.Status.Artifact.Revision) == "": // there is nothing yet that could fail
+	case ready.noAttempt() && told.Commit(source.Status.Artifact.Revision) == "": // without an artifact nothing can fail yet
 		return promote.Pending, cmp.Or(trouble(source), said(ready))
 	}
 	return promote.Failed, said(ready)
 }
 
-// waits tells whether an object is not ready only because of another one, or was interrupted.
+// waits reports whether an object is not ready only because it waits for another one or was interrupted.
 func (c condition) waits() bool {
 	switch c.Reason {
 	case "DependencyNotReady", "SourceNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry":
@@ -122,7 +123,7 @@ func (c condition) waits() bool {
 	return false
 }
 
-// noAttempt tells whether a Kustomization failed before it noted which revision it tries.
+// noAttempt reports whether a Kustomization failed before it set the attempted revision.
 func (c condition) noAttempt() bool {
 	switch c.Reason {
 	case "ArtifactFailed", "AccessDenied", "DirectoryCreationFailed":

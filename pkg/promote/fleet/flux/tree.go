@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// treeKinds are the kinds of Flux that a published tree may contain. Of those beside the first two a cluster is asked only
-// if the tree has them.
+// treeKinds are the kinds of Flux that a published tree may contain. Except for the first two, a kind is listed only if
+// the tree contains it.
 var treeKinds = []kind{
 	gitRepositories, kustomizations,
 	{group: "helm.toolkit.fluxcd.io", plural: "helmreleases", kind: "HelmRelease", versions: []string{"v2", "v2beta2"}},
@@ -33,7 +33,8 @@ type treeObjects struct {
 	byKind       map[string]map[objectName]*kustomization
 }
 
-// readTree asks a cluster for what a published tree contains. The lists that it was asked for already are given.
+// readTree lists the objects of the kinds in expected on a cluster. The lists of GitRepositories and Kustomizations
+// were read before and are given.
 func (c cluster) readTree(ctx context.Context, repositories []gitRepository, appliers []kustomization, expected []gitops.Reconciler) (treeObjects, *promote.FleetError) {
 	t := treeObjects{repositories: map[objectName]*gitRepository{}, byKind: map[string]map[objectName]*kustomization{}}
 	sources := make([]kustomization, len(repositories))
@@ -48,7 +49,7 @@ func (c cluster) readTree(ctx context.Context, repositories []gitRepository, app
 			continue
 		}
 		items, err := list[kustomization](ctx, c.client, kind)
-		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has none of it
+		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has no such objects
 			return t, err
 		}
 		t.add(kind, items)
@@ -64,11 +65,12 @@ func (t treeObjects) add(kind kind, items []kustomization) {
 	t.byKind[kind.kind] = named
 }
 
-// is tells whether a reconciler of a tree is of the kind.
+// is reports whether a reconciler of a tree has the kind.
 func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
 
-// sightings are those of the reconcilers that the tree has for what a Kustomization applies, once it has: until then their
-// state is about what was there before. by is what the Kustomization itself says.
+// sightings returns one sighting for each reconciler of the tree in the folder of a Kustomization. It returns nil
+// before the Kustomization has applied its commit, because until then their state is about older objects. by is the
+// sighting of the Kustomization itself.
 func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted promote.Deployment) []promote.Sighting {
 	if !k.hasApplied(by.State) {
 		return nil
@@ -83,7 +85,7 @@ func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted pro
 		switch {
 		case !slices.ContainsFunc(treeKinds, func(k kind) bool { return k.is(r) }): // an Application of Argo CD
 			s.State, s.Warning = by.State, promote.Warning{Message: line(r.Kind+" "+name.String()) + " is not checked by flux", Hint: argoCDHint}
-		case found == nil && by.Commit != wanted.Commit: // a newer commit may have taken it out
+		case found == nil && by.Commit != wanted.Commit: // a newer commit may have removed it
 			continue
 		case found == nil:
 			s.State, s.Message = promote.Pending, "not found"
@@ -99,21 +101,22 @@ func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted pro
 	return sightings
 }
 
-// nameOf is what a reconciler of the tree is called on the cluster.
+// nameOf returns the name of a reconciler of the tree on the cluster.
 func (k *kustomization) nameOf(r gitops.Reconciler) objectName {
 	return objectName{Namespace: cmp.Or(k.Spec.TargetNamespace, r.Namespace), Name: r.Name}
 }
 
-// hasApplied tells whether all that a Kustomization has to apply of its commit is on the cluster, be it healthy or not.
+// hasApplied reports whether a Kustomization has applied all objects of its commit, whether they are healthy or not.
 func (k *kustomization) hasApplied(state promote.State) bool {
 	healthy := conditionOf(k.Status.Conditions, "Healthy")
 	return state == promote.Compliant || conditionOf(k.Status.Conditions, "Ready").Reason == "HealthCheckFailed" ||
 		healthy.Status == "Unknown" && k.observed(healthy)
 }
 
-// judge says how an object of the tree is.
+// judge returns the state and the message of an object of the tree; again says that a pending object only reconciles
+// again.
 func (t treeObjects) judge(kind string, k *kustomization) (state promote.State, message string, again bool) {
-	if kind == "HelmRepository" && k.Spec.Type == "oci" { // which Flux never reconciles
+	if kind == "HelmRepository" && k.Spec.Type == "oci" { // Flux never reconciles it
 		return promote.Compliant, "", false
 	}
 	source := &gitRepository{}
@@ -131,7 +134,7 @@ func (t treeObjects) judge(kind string, k *kustomization) (state promote.State, 
 	return state, message, again
 }
 
-// waiting warns of a Kustomization in the tree that is ready before what it applies is healthy.
+// waiting returns a warning if a Kustomization in the tree does not wait for the objects that it applies.
 func waiting(kind string, k *kustomization) promote.Warning {
 	if kind != kustomizations.kind || k.Spec.Wait || len(k.Spec.HealthChecks) > 0 {
 		return promote.Warning{}
@@ -139,7 +142,7 @@ func waiting(kind string, k *kustomization) promote.Warning {
 	return k.doesNotWait()
 }
 
-// waitingFor warns of a Kustomization that is ready before the reconcilers of the tree are that it applies.
+// waitingFor returns a warning if a Kustomization does not wait for the expected reconcilers, which it applies.
 func (k *kustomization) waitingFor(expected []gitops.Reconciler) promote.Warning {
 	unwatched := func(r gitops.Reconciler) bool { return !slices.Contains(k.Spec.HealthChecks, k.nameOf(r)) }
 	if k.Spec.Wait || !slices.ContainsFunc(expected, unwatched) {

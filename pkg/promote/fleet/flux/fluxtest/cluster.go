@@ -82,7 +82,7 @@ func (c *Cluster) Deny(plural string) {
 	c.denied[plural] = true
 }
 
-// Without takes a kind of objects out of the API, such as "helmreleases".
+// Without removes a kind from the API, given by its plural, such as "helmreleases".
 func (c *Cluster) Without(plural string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *Cluster) serves(group, version string) bool {
 	return c.versionOf(group) == version && len(resources(group)) > 0
 }
 
-// versionOf is the version in which a group is served: that of Helm is one ahead.
+// versionOf returns the served version of a group: that of Helm is one higher.
 func (c *Cluster) versionOf(group string) string {
 	if group == "helm.toolkit.fluxcd.io" {
 		return strings.NewReplacer("v1beta2", "v2beta2", "v1", "v2").Replace(c.version)

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// RecordedCommit is the commit of the platform's repository in the recorded objects that is checked.
+// RecordedCommit is the checked commit of the platform's repository in the recorded objects.
 const RecordedCommit = "2222222222222222222222222222222222222222"
 
 //go:embed recorded/*.json
 var recorded embed.FS
 
-// Recorded returns what a real cluster had (source-controller 1.9, kustomize-controller 1.9), shortened: the folder
-// "cloud" of the branch dev of https://github.com/acme/gitops is applied by the Kustomization platform, and in it is
-// shop-functional-test, a GitRepository and a Kustomization. The name is that of a file in recorded; "nowait" in it is a
-// platform that does not wait. Of each two texts the first is replaced by the second.
+// Recorded returns shortened objects of a real cluster (source-controller 1.9, kustomize-controller 1.9). The
+// Kustomization platform applies the folder "cloud" of the branch dev of https://github.com/acme/gitops, which contains
+// the GitRepository and the Kustomization shop-functional-test. name is the name of a file in recorded, without .json;
+// in files with "nowait" the Kustomization platform does not wait. oldnew are pairs of texts to replace.
 func Recorded(name string, oldnew ...string) []Object {
 	text, err := recorded.ReadFile("recorded/" + name + ".json")
 	if err != nil {
