@@ -225,8 +225,8 @@ func TestS14NoTokenForApplicationsByDefault(t *testing.T) {
 	assert.Contains(t, example(t, "render.yaml").On.Schedule, map[string]string{"cron": "7,22,37,52 * * * *"})
 }
 
-// TestS14PreviewIsUnpackedAside: the names of the files in an artifact are those of whoever opened the pull request.
-func TestS14PreviewIsUnpackedAside(t *testing.T) {
+// TestS14PreviewIsUnpackedInItsOwnFolder: the names of the files in an artifact are those of whoever opened the pull request.
+func TestS14PreviewIsUnpackedInItsOwnFolder(t *testing.T) {
 	t.Parallel()
 	said, err := play(t, script(t, "preview-comment.yaml", "Find the pull request and its preview"), map[string]string{
 		"RUNNER_TEMP": "/runner temp", "RUN": "7", "GH_REPO": "acme/cp", "GITHUB_OUTPUT": "/dev/null", "HEAD": "fork:idea",

@@ -16,7 +16,7 @@ import (
 // user enters.
 func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, known map[string][]string) (map[string][]string, error) {
 	if len(f.fleets) > 0 {
-		return f.askedByFlags(e)
+		return f.fleetsFromFlags(e)
 	}
 	asked, last := map[string][]string{}, model.NoFleet
 	for _, environment := range f.environments {
@@ -39,10 +39,10 @@ func (f *initFlags) asks(ctx context.Context, e *edges, answers *bufio.Reader, k
 	return asked, nil
 }
 
-// askedByFlags returns the fleets of --fleet by environment. A fleet without an environment applies to all environments
+// fleetsFromFlags returns the fleets of --fleet by environment. A fleet without an environment applies to all environments
 // without one of their own. If it names clusters and there are several environments, it is ignored with a warning: a
 // check waits for each named cluster, and a cluster of another environment never deploys the commit.
-func (f *initFlags) askedByFlags(e *edges) (map[string][]string, error) {
+func (f *initFlags) fleetsFromFlags(e *edges) (map[string][]string, error) {
 	asked, ofAll := map[string][]string{}, []string{}
 	for _, text := range f.fleets {
 		environment, fleet := splitFleet(text)
@@ -109,8 +109,8 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 	return missing
 }
 
-// nextOfFleets is the next step for environments without a fleet, which the workflows do not set.
-func nextOfFleets(environments []string) nextStep {
+// stepForFleets is the next step for environments without a fleet, which the workflows do not set.
+func stepForFleets(environments []string) nextStep {
 	return nextStep{
 		What: "set spec.promotion.checks.fleet, the fleet that check-promote asks, in the Environment of " + strings.Join(environments, ", "),
 		See:  scaffold.Doc("reference/promotion"),

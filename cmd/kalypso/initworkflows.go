@@ -43,7 +43,7 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *edges, folder string, 
 	}
 	result := initResult{Next: nextOfWorkflows(place)}
 	if missing := withoutFleet(plan, known); place == scaffold.OfControlPlane && len(missing) > 0 {
-		result.Next = append(result.Next, nextOfFleets(missing))
+		result.Next = append(result.Next, stepForFleets(missing))
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))

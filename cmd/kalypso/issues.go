@@ -26,7 +26,7 @@ func (s *session) reportIssues(ctx context.Context) {
 			s.begin("reporting on " + result.environment.Name.Value)
 			if err := s.reportIssue(ctx, result, destination); err != nil && ctx.Err() == nil {
 				what := "the failure of Environment %q is not reported: %v"
-				if !result.toReport() {
+				if !result.needsIssue() {
 					what = "an issue about Environment %q cannot be closed: %v"
 				}
 				_, hint := causeOf(err)
@@ -36,8 +36,8 @@ func (s *session) reportIssues(ctx context.Context) {
 	}
 }
 
-// toReport reports whether the environment needs an open issue.
-func (r *result) toReport() bool { return r.diags.HasErrors() || len(r.held.registrations) > 0 }
+// needsIssue reports whether the environment needs an open issue.
+func (r *result) needsIssue() bool { return r.diags.HasErrors() || len(r.held.registrations) > 0 }
 
 func (s *session) reportIssue(ctx context.Context, result *result, destination *gitops.Destination) error {
 	repo, note, err := s.forge(ctx, destination)
@@ -45,7 +45,7 @@ func (s *session) reportIssue(ctx context.Context, result *result, destination *
 		return err
 	}
 	name := result.environment.Name.Value
-	switch failed := result.toReport(); {
+	switch failed := result.needsIssue(); {
 	case repo == nil && note == "":
 		return nil // it has no issues
 	case repo == nil:

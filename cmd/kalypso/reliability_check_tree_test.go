@@ -56,7 +56,7 @@ func aPublishedChain(t *testing.T) *chain {
 }
 
 // TestC1BrokenApplication: an application that its cluster refuses is not deployed, although what pulls the tree is ready and does
-// not wait. Once it is mended the commit goes on.
+// not wait. Once it is fixed, the commit is promoted.
 func TestC1BrokenApplication(t *testing.T) {
 	t.Parallel()
 	c := aPublishedChain(t)

@@ -595,9 +595,9 @@ func TestR23Validate(t *testing.T) {
 	}
 }
 
-// TestR23ValidateKnowsNothing: where it is not known what was published last, an error in the platform's files is the
+// TestR23ValidateWithoutLastPublication: where it is not known what was published last, an error in the platform's files is the
 // platform's, and one in a tenant's file the tenant's.
-func TestR23ValidateKnowsNothing(t *testing.T) {
+func TestR23ValidateWithoutLastPublication(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
 	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)

@@ -36,9 +36,9 @@ func register(t *testing.T, root string, where map[string]string, apps ...string
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
 }
 
-// TestS7NamesChangeHandsByWayOfNothing: a name that one tenant gives up and another takes in the same run is refused
+// TestS7OwnerChangeTakesTwoPublications: a name that one tenant gives up and another takes in the same run is refused
 // or, with --keep-last-good, removed first and added by the next run.
-func TestS7NamesChangeHandsByWayOfNothing(t *testing.T) {
+func TestS7OwnerChangeTakesTwoPublications(t *testing.T) {
 	t.Parallel()
 	renamed := gitopstest.Files{workloadFile: acmeObject("Workload", "app-9", "spec: {deploymentTargets: [{name: web, environment: dev, manifests: {repo: r, branch: b, path: .}}]}")}
 	for name, change := range map[string]struct {
@@ -106,8 +106,8 @@ func TestS7SameOutputIsNotAnotherOwner(t *testing.T) {
 	assert.Contains(t, got.stderr, "[changed-owner]")
 }
 
-// TestS7LostHistoryIsNoTitle: a tenant that makes its last commit unreadable does not own what it claims.
-func TestS7LostHistoryIsNoTitle(t *testing.T) {
+// TestS7UnreadableCommitOwnsNothing: a tenant that makes its last commit unreadable does not own what it claims.
+func TestS7UnreadableCommitOwnsNothing(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
 	mustRun(t, publishArgs(root)...)

@@ -16,9 +16,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// TestR7PublishedIsPublished: what cannot be listed any more after the push takes nothing back. If something else has
+// TestR7PushIsFinal: what cannot be listed any more after the push takes nothing back. If something else has
 // moved meanwhile, that is published too.
-func TestR7PublishedIsPublished(t *testing.T) {
+func TestR7PushIsFinal(t *testing.T) {
 	t.Parallel()
 	for _, moves := range []bool{false, true} {
 		root := acmeFleet(t)

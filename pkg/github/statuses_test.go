@@ -292,7 +292,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestLoginThatCannotBeFoundOut(t *testing.T) {
+func TestLoginUnavailable(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"nothing": `{}`, "null": `{"data":null}`, "nobody": `{"data":{"viewer":{"login":""}}}`,

@@ -9,9 +9,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// mostForeign is the maximum number of foreign commits that are examined. No pull request of kalypso is expected to
+// maxForeign is the maximum number of foreign commits that are examined. No pull request of kalypso is expected to
 // have more.
-const mostForeign = 100
+const maxForeign = 100
 
 // refuseForeign returns an error if head, a branch of repo, has foreign commits that were not accepted.
 func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge PullRequests, repo, head string) error {
@@ -42,7 +42,7 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 			return true, nil
 		}
 	}
-	if !left.whole || left.base.IsZero() || len(left.foreign) > mostForeign {
+	if !left.whole || left.base.IsZero() || len(left.foreign) > maxForeign {
 		return false, nil
 	}
 	contained, err := p.contains(ctx, left)

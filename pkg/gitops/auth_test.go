@@ -300,8 +300,8 @@ func TestS11RedirectOnTheSameHost(t *testing.T) {
 	assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"))
 }
 
-// TestS11TextOfHostsThatNobodyNamed redirects what the platform reads to another host, which says something.
-func TestS11TextOfHostsThatNobodyNamed(t *testing.T) {
+// TestS11TextOfRedirectHosts redirects what the platform reads to another host, which says something.
+func TestS11TextOfRedirectHosts(t *testing.T) {
 	t.Parallel()
 	const said = "click here"
 	repos := gitopstest.NewServer(t)

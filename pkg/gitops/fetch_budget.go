@@ -33,9 +33,9 @@ func (l TenantLimits) orDefaults() TenantLimits {
 const (
 	// maxTenantAdvertisement bounds the list of references of an application repository in bytes.
 	maxTenantAdvertisement = 16 << 20
-	// leastBytes is the minimum number of bytes that an application repository must send within Limits.Stall; otherwise
+	// minBytes is the minimum number of bytes that an application repository must send within Limits.Stall; otherwise
 	// its server counts as silent.
-	leastBytes = 64 << 10
+	minBytes = 64 << 10
 )
 
 // budget is the remainder of TenantLimits for one repository. It is nil for the platform's repositories, which have

@@ -168,8 +168,8 @@ func TestS8TenantThroughput(t *testing.T) {
 	assert.Contains(t, d.Message, "timed out")
 }
 
-// TestS8SlowTenantsKeepNobodyWaiting: as many as may be asked at once are silent.
-func TestS8SlowTenantsKeepNobodyWaiting(t *testing.T) {
+// TestS8SlowTenantsDoNotDelayOthers: as many as may be asked at once are silent.
+func TestS8SlowTenantsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	url := twoBranches(t, server)

@@ -141,7 +141,7 @@ func (n *network) once(ctx context.Context, b *budget, send func(attempt) error)
 	defer end()
 	least := 0
 	if b != nil {
-		least = leastBytes
+		least = minBytes
 		defer time.AfterFunc(n.limits.Slow, release).Stop()
 	}
 	limited, cancel := context.WithTimeoutCause(budgeted, n.limits.Request, errTooLong)

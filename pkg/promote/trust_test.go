@@ -78,9 +78,9 @@ func TestS17WhoseStatusesCount(t *testing.T) {
 	}
 }
 
-// TestS17WhoWeAreIsUnknown: then nobody's status counts that is not named, and that is an error: what we have set ourselves may
+// TestS17OwnLoginUnknown: then nobody's status counts that is not named, and that is an error: what we have set ourselves may
 // be among those. It is not asked where it makes no difference.
-func TestS17WhoWeAreIsUnknown(t *testing.T) {
+func TestS17OwnLoginUnknown(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("GitHub does not say")
 	from := &source{all: slices.Concat(said("dev environment", "ann"), said("ci", "bob"), said("x environment", "bob")), err: unknown}

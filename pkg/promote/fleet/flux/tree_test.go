@@ -211,8 +211,8 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	assert.Equal(t, "the published tree contains them: the ClusterRole needs get and list on ocirepositories.source.toolkit.fluxcd.io", refused.Hint)
 }
 
-// TestC1WhatElseATreeHas: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.
-func TestC1WhatElseATreeHas(t *testing.T) {
+// TestC1OtherObjectsInTree: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.
+func TestC1OtherObjectsInTree(t *testing.T) {
 	t.Parallel()
 	look := func(cluster *fluxtest.Cluster, wanted promote.Deployment) []promote.Sighting {
 		sightings, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted)
