@@ -218,14 +218,14 @@ func TestGitOpsMergedStartsTheCheck(t *testing.T) {
 	assert.Equal(t, "::error::this workflow does not know which environment the branch is of\n", said)
 }
 
-// TestS14NoTokenForApplicationsByDefault: whoever may start a dispatch can push to the control plane.
+// TestS14NoTokenForApplicationsByDefault: a token that may send a dispatch can also push to the control plane.
 func TestS14NoTokenForApplicationsByDefault(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, example(t, "notify.yaml").On.Push)
 	assert.Contains(t, example(t, "render.yaml").On.Schedule, map[string]string{"cron": "7,22,37,52 * * * *"})
 }
 
-// TestS14PreviewIsUnpackedInItsOwnFolder: the names of the files in an artifact are those of whoever opened the pull request.
+// TestS14PreviewIsUnpackedInItsOwnFolder: the author of the pull request chooses the file names in an artifact.
 func TestS14PreviewIsUnpackedInItsOwnFolder(t *testing.T) {
 	t.Parallel()
 	said, err := play(t, script(t, "preview-comment.yaml", "Find the pull request and its preview"), map[string]string{

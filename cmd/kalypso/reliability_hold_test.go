@@ -441,7 +441,7 @@ func targetsOfApp(app string, n int) gitopstest.Files {
 	return gitopstest.Files{workloadFile: acmeObject("Workload", app, "spec: {deploymentTargets: ["+strings.Join(targets, ", ")+"]}")}
 }
 
-// TestR23OneRemovesMost lets one tenant remove most of what is published: it is held back, and nobody else.
+// TestR23OneRemovesMost: a tenant that removes most published targets is held back; no other one is.
 func TestR23OneRemovesMost(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
@@ -478,7 +478,7 @@ func TestR23OneRemovesMost(t *testing.T) {
 	assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-2-t7/reconciler.yaml")
 }
 
-// TestR23PlatformRemovesMost refuses what the platform team removes, whoever else has changed: nobody is held back.
+// TestR23PlatformRemovesMost: removals by the platform team are refused, and no registration is held back.
 func TestR23PlatformRemovesMost(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)

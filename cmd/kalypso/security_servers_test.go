@@ -175,7 +175,7 @@ func TestS8HostileServers(t *testing.T) {
 	}
 }
 
-// finishWatched runs a program to its end, and returns the most memory that it took in KiB; 0 where the system does not tell.
+// finishWatched runs a program to its end and returns its peak memory in KiB; 0 if the system does not report it.
 func finishWatched(t *testing.T, cmd *exec.Cmd) (got outcome, peak int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -257,7 +257,7 @@ func TestAThousandStatuses(t *testing.T) {
 	assert.Len(t, found, 1)
 }
 
-// TestR13NobodyHidesTheStatusesOfOthers: a status is found however many others set, before and after it.
+// TestR13NobodyHidesTheStatusesOfOthers: a status is found regardless of the number of other statuses before and after it.
 func TestR13NobodyHidesTheStatusesOfOthers(t *testing.T) {
 	t.Parallel()
 	f := setup(t, githubtest.Options{}, nil)

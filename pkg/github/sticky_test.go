@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 )
 
-// TestS14CommentsOfOthersAreNotKept: whoever may only read could write the marker first, and change the text afterwards.
+// TestS14CommentsOfOthersAreNotKept: a user with read access could write the marker first and change the text later.
 func TestS14CommentsOfOthersAreNotKept(t *testing.T) {
 	t.Parallel()
 	for login, action := range map[string]string{

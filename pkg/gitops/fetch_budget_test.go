@@ -36,7 +36,7 @@ func tenantRefs(url string) []model.Ref {
 	}
 }
 
-// fromYAML lets a server on loopback be named in YAML.
+// fromYAML allows the URL of a server on loopback in YAML.
 func fromYAML(t *testing.T, url string, refs []model.Ref) (replace []string, named []model.Ref) {
 	t.Helper()
 	for i := range refs {

@@ -48,7 +48,7 @@ func withLogins(logins ...string) []*model.Environment {
 	return []*model.Environment{dev, stage}
 }
 
-// TestS17WhoseStatusesCount: those of our own App or user, and of logins that just this Environment names.
+// TestS17WhoseStatusesCount: those of kalypso's own App or user, and of logins that this Environment names.
 func TestS17WhoseStatusesCount(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -191,7 +191,7 @@ func readers() map[string]func(string) ([]any, error) {
 	}
 }
 
-// pyYAML is what PyYAML's resolver.py has for what is no string.
+// pyYAML has the patterns of PyYAML's resolver.py for scalars that are not strings.
 var pyYAML = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|` +
 	`[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|` +
 	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|` +

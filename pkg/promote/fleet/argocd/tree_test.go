@@ -110,7 +110,7 @@ func TestC1ApplicationsThatAreNotListed(t *testing.T) {
 	assert.Contains(t, lookAt(t, newStandIn(t, elsewhere), "", recordedTree("cart")), unlisted)
 }
 
-// TestC1ApplicationOfAChart: what is resolved to a version counts as what is resolved to a commit.
+// TestC1ApplicationOfAChart: a revision that is a chart version counts like a commit.
 func TestC1ApplicationOfAChart(t *testing.T) {
 	t.Parallel()
 	items := recorded(t, "deployed")

@@ -79,14 +79,14 @@ func TestC1RecordedClusters(t *testing.T) {
 			[]string{source, app + invalid, platform + "failed: health check failed after 30.096402917s: timeout waiting for: [Kustomization/flux-system/shop-functional-test status: 'InProgress']"},
 			[]string{"Kustomization flux-system/shop-functional-test" + noWait},
 		},
-		// Nothing can be seen from here of what is ill below a Kustomization that does not wait: that is what the warning is for.
+		// The health of objects below a Kustomization that does not wait is unknown, hence the warning.
 		"app-degraded-wait-platform-only": {[]string{source, app + "compliant", platform + "compliant"}, []string{"Kustomization flux-system/shop-functional-test" + noWait}},
 		"app-degraded-wait-both": {[]string{
 			source,
 			app + "failed: Kustomization flux-system/shop-functional-test: health check failed after 198.152122ms: failed early due to stalled resources: [Deployment/dev-cloud-shop-functional-test/shop status: 'Failed']",
 			platform + "failed: health check failed after 30.134052981s: timeout waiting for: [Kustomization/flux-system/shop-functional-test status: 'InProgress']",
 		}, nil},
-		// What the platform could not apply says nothing yet of what is in it.
+		// Before the platform is applied, the state of the objects in it is about an older commit.
 		"platform-invalid": {[]string{
 			platform + `failed: Kustomization/flux-system/shop-functional-test dry-run failed (Invalid): Kustomization.kustomize.toolkit.fluxcd.io "shop-functional-test" is invalid: ` +
 				`spec.interval: Invalid value: "banana": spec.inter…`,
