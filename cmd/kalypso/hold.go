@@ -31,7 +31,7 @@ type holding struct {
 // held is what --keep-last-good has held back in an environment; the zero value is nothing.
 type held struct {
 	registrations []gitops.HeldRegistration
-	// origins are the commits of those that are left out, of which something is published still.
+	// origins are the commits of those that are not compiled, of which something may be published still.
 	origins []gitops.Origin
 	// diags are what is wrong with the registrations. They keep nothing from being published.
 	diags diag.List
@@ -75,7 +75,7 @@ func (s *session) acquit(ctx context.Context, out *compiled, folder fs.FS, hold 
 	if fair != hold {
 		out = trial
 	}
-	out.held = held{fair.Registrations(), fair.Origins(), fair.Diagnostics()}
+	out.held = held{fair.Registrations(), fair.Origins(out.fleet), fair.Diagnostics()}
 	if s.holding.tolerant {
 		out.diags.Add(tolerated(out.held.diags, fair.Complete()))
 		out.held.diags = nil

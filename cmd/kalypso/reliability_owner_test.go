@@ -55,7 +55,7 @@ func TestS7OwnerChangeTakesTwoPublications(t *testing.T) {
 			files := publishedAcme(t, root, "dev")
 			files["docs/notes.md"] = "Somebody wrote this, too.\n"
 			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
-		}, "which is not known to belong to its registration"},
+		}, `that of WorkloadRegistration "app-1"`},
 		"to a new one": {func(t *testing.T, root string) {
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
 			claimApp1(t, root, "app-4")
@@ -106,23 +106,80 @@ func TestS7SameOutputIsNotAnotherOwner(t *testing.T) {
 	assert.Contains(t, got.stderr, "[changed-owner]")
 }
 
+// forgetHistory runs commit on an empty branch of an application and removes all earlier commits.
+func forgetHistory(t *testing.T, root, app string, commit func()) {
+	t.Helper()
+	dir := filepath.Join(root, app+".git")
+	_, err := gitopstest.Git(dir, "update-ref", "-d", "refs/heads/main")
+	require.NoError(t, err)
+	commit()
+	for _, args := range [][]string{{"reflog", "expire", "--expire=now", "--all"}, {"gc", "--quiet", "--prune=now"}} {
+		_, err := gitopstest.Git(dir, args...)
+		require.NoError(t, err)
+	}
+}
+
 // TestS7UnreadableCommitOwnsNothing: a tenant that makes its last commit unreadable does not own what it claims.
 func TestS7UnreadableCommitOwnsNothing(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
 	mustRun(t, publishArgs(root)...)
-	dir := filepath.Join(root, "app-2.git")
-	_, err := gitopstest.Git(dir, "update-ref", "-d", "refs/heads/main")
-	require.NoError(t, err)
-	claimApp1(t, root, "app-2")
-	for _, args := range [][]string{{"reflog", "expire", "--expire=now", "--all"}, {"gc", "--quiet", "--prune=now"}} {
-		_, err := gitopstest.Git(dir, args...)
-		require.NoError(t, err)
-	}
+	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
 	got := kalypso(t, publishArgs(root)...)
 	require.Equal(t, exitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[changed-owner]")
+}
+
+// TestS7KeptIsNotFree: the folder of a removed registration that is kept, because what is published of another one cannot
+// be told, is not free for that one in the next run.
+func TestS7KeptIsNotFree(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	register(t, root, nil, "app-2", "app-3")
+	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
+	for _, target := range []string{"api", "web2"} {
+		files := gitopstest.Files{workloadFile: strings.ReplaceAll(acmeApp("app-3", "main")[workloadFile], "web", target)}
+		addRepo(t, root, "app-3", gitopstest.Commit{Files: files})
+		got := kalypso(t, holdArgs(root)...)
+		require.Equal(t, exitModel, got.code, got.stderr)
+		assert.Contains(t, got.stdout, "+ edge/app-3-"+target)
+		assert.NotContains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
+
+		for _, args := range [][]string{publishArgs(root), holdArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
+			got = kalypso(t, args...)
+			require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+			assert.Contains(t, got.stderr, `"app-1-web" would take over what is published in edge/app-1-web`)
+		}
+	}
+	register(t, root, nil, "app-3")
+	mustRun(t, publishArgs(root, "--allow-deletions")...)
+	require.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-1-web/reconciler.yaml")
+	register(t, root, nil, "app-2", "app-3")
+	mustRun(t, publishArgs(root)...)
+	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
+}
+
+// TestS7LostHistoryKeepsItsOwn: a tenant whose last commit cannot be read any more keeps its targets, as all the others
+// are known not to have had them. With two of them, nobody can tell.
+func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	forgetHistory(t, root, "app-2", func() { addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "new")}) })
+	addRepo(t, root, "app-4", gitopstest.Commit{Files: acmeApp("app-4", "main")})
+	register(t, root, nil, "app-2", "app-3", "app-4")
+	got := mustRun(t, publishArgs(root)...)
+	assert.Contains(t, got.stdout, "+ edge/app-4-web")
+	assert.Contains(t, got.stdout, "~ edge/app-2-web")
+
+	for _, app := range []string{"app-2", "app-3"} {
+		forgetHistory(t, root, app, func() { addRepo(t, root, app, gitopstest.Commit{Files: acmeApp(app, "newer")}) })
+	}
+	got = kalypso(t, publishArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, `"app-2-web" would take over what is published in edge/app-2-web, which its registration is not known to have had`)
 }
 
 // TestS7SameOwner: what the platform team moves or renames stays with its registration.

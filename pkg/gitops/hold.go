@@ -33,6 +33,8 @@ type Hold struct {
 	errors diag.List
 	// asPublished holds all registrations at the commits that went out last.
 	asPublished bool
+	// gone are registrations that are read with it although there are none such now.
+	gone []*model.WorkloadRegistration
 }
 
 // heldBack is a registration that is held back.
@@ -201,14 +203,25 @@ func (h *Hold) Diagnostics() diag.List {
 	return diags
 }
 
-// Origins returns the origins of the registrations that are left out but may still be published, with an empty commit
-// if it is unknown: the next run needs both.
-func (h *Hold) Origins() []Origin {
-	var origins []Origin
+// Origins returns the origins of the registrations that may own a kept folder and are not compiled in the fleet: those
+// that are left out, with an empty commit if it is unknown, and those that were removed. It is empty if no folder is
+// kept.
+func (h *Hold) Origins(fleet *model.Fleet) []Origin {
+	if !h.LeavesOut() {
+		return nil
+	}
+	kept := maps.Clone(h.last)
+	for at := range compiledAt(fleet) {
+		delete(kept, at)
+	}
 	for at, held := range h.held {
 		if held.commit == "" && !h.isNew(at) {
-			origins = append(origins, Origin{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: h.last[at]})
+			kept[at] = h.last[at]
 		}
+	}
+	var origins []Origin
+	for at, commit := range kept {
+		origins = append(origins, Origin{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: commit})
 	}
 	return sortedOrigins(origins)
 }

@@ -2,8 +2,10 @@ package gitops
 
 import (
 	"context"
+	"maps"
 	"slices"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -13,54 +15,101 @@ type owners struct {
 	targets map[string]place
 	// names has the names of the registrations.
 	names map[place]string
-	// moved has the registrations whose former place is no longer registered.
-	moved map[registrationKey]bool
+	// lost has the published registrations whose targets can no longer be determined.
+	lost map[place]bool
+	// moved has the former places of registrations, if nothing is registered there now.
+	moved map[registrationKey]place
+	// last has the commits of all published registrations.
+	last map[place]string
 }
 
 // registrationKey identifies a registration whose repository changes.
 type registrationKey struct{ name, workspace string }
 
-// of returns the registration that had a target; known is false if it cannot be determined. A registration that moved
-// to another place keeps its targets unless another one is known to have had them.
+// of returns the registration that had a target; known is false if it cannot be determined. A target that no readable
+// registration had belongs to an unreadable one: to the claimer if it is the only one. If several registrations moved
+// to other places, each keeps the targets that no other registration had.
 func (o *owners) of(target *model.DeploymentTarget) (owner place, known bool) {
+	at := placeOf(target.Registration)
+	was, isMoved := at, false
+	if _, published := o.last[at]; !published {
+		was, isMoved = o.moved[registrationKey{target.Registration.Name.Value, target.Registration.Workspace.Value}]
+	}
 	if owner, known = o.targets[target.Name.Value]; known {
+		if isMoved && owner == was {
+			return at, true
+		}
 		return owner, true
 	}
-	r := target.Registration
-	return placeOf(r), o.moved[registrationKey{r.Name.Value, r.Workspace.Value}]
+	if !o.lost[was] {
+		return at, false
+	}
+	for other := range o.lost {
+		if other != was && !(isMoved && slices.Contains(slices.Collect(maps.Values(o.moved)), other)) {
+			return at, false
+		}
+	}
+	return at, true
 }
 
 // ownersThen returns the owners of the targets at the publication that made describes; nil if they cannot be
 // determined.
-func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance, claims []claim) *owners {
-	published, _ := l.FleetHolding(ctx, fleet.Environment, fleet.Environments, &Hold{last: then.last, asPublished: true})
+func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance) *owners {
+	all := &owners{map[string]place{}, map[place]string{}, map[place]bool{}, map[registrationKey]place{}, then.last}
+	for _, r := range fleet.Registrations {
+		all.names[placeOf(r)] = r.Name.Value
+	}
+	asThen := &Hold{last: then.last, asPublished: true, gone: l.goneSince(ctx, then, fleet, made)}
+	still := map[registrationKey]bool{}
+	for _, r := range fleet.Registrations {
+		still[registrationKey{r.Name.Value, r.Workspace.Value}] = true
+	}
+	for _, r := range asThen.gone {
+		all.names[placeOf(r)] = r.Name.Value
+		if key := (registrationKey{r.Name.Value, r.Workspace.Value}); still[key] {
+			all.moved[key] = placeOf(r)
+		}
+	}
+	published, diags := l.FleetHolding(ctx, fleet.Environment, fleet.Environments, asThen)
 	if published == nil {
 		return nil
-	}
-	all := &owners{map[string]place{}, map[place]string{}, map[registrationKey]bool{}}
-	registered := map[place]bool{}
-	for _, r := range fleet.Registrations {
-		registered[placeOf(r)] = true
-		all.names[placeOf(r)] = r.Name.Value
 	}
 	for _, target := range published.Targets {
 		if target.Registration != nil {
 			all.targets[target.Name.Value] = placeOf(target.Registration)
 		}
 	}
-	isNew := func(c claim) bool {
-		_, published := then.last[placeOf(c.target.Registration)]
-		return !published
+	broken := map[branchOf]bool{}
+	for _, d := range diags {
+		if d.Severity == diag.Error && d.At.File != nil {
+			broken[branchOf{d.At.File.Repo, d.At.File.Branch}] = true
+		}
 	}
-	if !slices.ContainsFunc(claims, isNew) {
-		return all
-	}
-	for _, r := range l.registrationsThen(ctx, fleet, made) {
-		if _, published := then.last[placeOf(r)]; published && !registered[placeOf(r)] {
-			all.moved[registrationKey{r.Name.Value, r.Workspace.Value}] = true
+	read := compiledAt(published)
+	for at, commit := range then.last {
+		if commit == "" || read[at] != commit || broken[branchOf{at.repo, at.branch}] {
+			all.lost[at] = true
 		}
 	}
 	return all
+}
+
+// goneSince returns the published registrations that are no longer registered, as far as the platform's commits of
+// that publication can be read.
+func (l *Loader) goneSince(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance) (gone []*model.WorkloadRegistration) {
+	missing := maps.Clone(then.last)
+	for _, r := range fleet.Registrations {
+		delete(missing, placeOf(r))
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	for _, r := range l.registrationsThen(ctx, fleet, made) {
+		if _, isGone := missing[placeOf(r)]; isGone {
+			gone = append(gone, r)
+		}
+	}
+	return gone
 }
 
 // registrationsThen reads the registrations from the platform's commits of a publication. Repositories that cannot be

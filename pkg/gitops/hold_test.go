@@ -252,7 +252,7 @@ func TestHoldSteps(t *testing.T) {
 	assert.Equal(t, old, commit, "the first that knows it")
 	assert.False(t, leftOut)
 	assert.False(t, hold.LeavesOut())
-	assert.Empty(t, hold.Origins(), "it is compiled, so the fleet has it")
+	assert.Empty(t, hold.Origins(j.fleet), "it is compiled, so the fleet has it")
 	assert.Equal(t, []HeldRegistration{{"shop", old, "w.yaml:3: wrong (and 1 more error)"}}, hold.Registrations())
 	assert.Contains(t, lines(hold.Diagnostics()), `WorkloadRegistration "shop" is held back: it is compiled at 4c1f9e2aaaaa, which went out last`)
 
@@ -260,7 +260,7 @@ func TestHoldSteps(t *testing.T) {
 	_, leftOut = hold.commitOf(at)
 	assert.True(t, leftOut)
 	assert.True(t, hold.LeavesOut())
-	assert.Equal(t, []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: old}}, hold.Origins())
+	assert.Equal(t, []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: old}}, hold.Origins(&model.Fleet{}))
 	assert.Equal(t, 2, hold.Diagnostics().Count(diag.Error), "of what is there now, not of what went out")
 	assert.Contains(t, lines(hold.Diagnostics()), `4c1f9e2aaaaa, which went out last, cannot be compiled either (wrong), so what is published of it stays as it is`)
 

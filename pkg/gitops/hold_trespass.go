@@ -47,7 +47,7 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 	if len(claims) == 0 {
 		return nil
 	}
-	owners := l.ownersThen(ctx, then, fleet, at.Made, claims)
+	owners := l.ownersThen(ctx, then, fleet, at.Made)
 	if owners == nil {
 		return nil // cannot be: it was read before
 	}
@@ -75,14 +75,14 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 }
 
 // mayPass reports whether a target name can have become free since an output was made. If at most one source changed,
-// no target can have changed its owner.
+// no target can have changed its owner, unless the output kept folders of unknown owners.
 func (l *Loader) mayPass(fleet *model.Fleet, made *Provenance) bool {
 	now, _ := l.Origins(fleet)
 	changed := 0
 	for _, move := range sourceMoves(made.compiledFrom(), Provenance{Origins: now}.compiledFrom()) {
 		changed += len(move.paths)
 	}
-	return changed > 1
+	return changed > 1 || len(made.Held) > 0
 }
 
 // claim is a published target of a registration that is not compiled at its last published commit.
@@ -102,7 +102,7 @@ func (h *Hold) claims(fleet *model.Fleet, change *Change) (claims []claim) {
 			continue
 		}
 		at := placeOf(target.Registration)
-		if last, published := h.last[at]; now[at] == "" || published && (last == "" || last == now[at]) {
+		if last, published := h.last[at]; now[at] == "" || published && last == now[at] {
 			continue // the commit is the same, or the source is a plain folder without a commit
 		}
 		seen[t.Target] = true

@@ -33,6 +33,9 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 	for _, part := range l.parts {
 		registrations = append(registrations, part.Registrations...)
 	}
+	if l.hold != nil {
+		registrations = append(registrations, l.hold.gone...)
+	}
 	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
 	seen := map[place]*model.WorkloadRegistration{}
 	ofRepo := map[string]int{}
