@@ -182,6 +182,23 @@ func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
 	assert.Contains(t, got.stderr, `"app-2-web" would take over what is published in edge/app-2-web, which its registration is not known to have had`)
 }
 
+// TestS7LostHistoryTakesNoPlatformName: what the control plane had is not the only lost tenant's.
+func TestS7LostHistoryTakesNoPlatformName(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	register(t, root, nil, "app-2", "app-3")
+	files := acmeMain()
+	delete(files, "app-1.yaml")
+	files["own.yaml"] = acmeApp("app-1", "main")[workloadFile]
+	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
+	mustRun(t, publishArgs(root)...)
+	register(t, root, nil, "app-2", "app-3")
+	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
+	got := kalypso(t, publishArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	assert.Contains(t, got.stderr, "in edge/app-1-web, which is the control plane's [changed-owner]")
+}
+
 // TestS7SameOwner: what the platform team moves or renames stays with its registration.
 func TestS7SameOwner(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,8 @@ import (
 
 // owners maps published targets to the registrations that had them.
 type owners struct {
-	// targets has the registrations that can still be read, by full target name.
+	// targets has the registrations that can still be read, by full target name, and an empty place for the control
+	// plane's own targets.
 	targets map[string]place
 	// names has the names of the registrations.
 	names map[place]string
@@ -59,7 +60,18 @@ func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet,
 	for _, r := range fleet.Registrations {
 		all.names[placeOf(r)] = r.Name.Value
 	}
-	asThen := &Hold{last: then.last, asPublished: true, gone: l.goneSince(ctx, then, fleet, made)}
+	asThen := &Hold{last: then.last, asPublished: true}
+	for _, objects := range l.platformThen(ctx, fleet, made) {
+		asThen.gone = append(asThen.gone, goneSince(then, fleet, objects)...)
+		for _, target := range objects.DeploymentTargets {
+			all.targets[target.Name.Value] = place{}
+		}
+		for _, w := range objects.Workloads {
+			for _, spec := range w.DeploymentTargets {
+				all.targets[model.FullName(w.Name.Value, spec.Name.Value)] = place{}
+			}
+		}
+	}
 	still := map[registrationKey]bool{}
 	for _, r := range fleet.Registrations {
 		still[registrationKey{r.Name.Value, r.Workspace.Value}] = true
@@ -94,17 +106,13 @@ func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet,
 	return all
 }
 
-// goneSince returns the published registrations that are no longer registered, as far as the platform's commits of
-// that publication can be read.
-func (l *Loader) goneSince(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance) (gone []*model.WorkloadRegistration) {
+// goneSince returns the published registrations that are no longer registered.
+func goneSince(then *Hold, fleet *model.Fleet, objects *model.Objects) (gone []*model.WorkloadRegistration) {
 	missing := maps.Clone(then.last)
 	for _, r := range fleet.Registrations {
 		delete(missing, placeOf(r))
 	}
-	if len(missing) == 0 {
-		return nil
-	}
-	for _, r := range l.registrationsThen(ctx, fleet, made) {
+	for _, r := range objects.Registrations {
 		if _, isGone := missing[placeOf(r)]; isGone {
 			gone = append(gone, r)
 		}
@@ -112,9 +120,9 @@ func (l *Loader) goneSince(ctx context.Context, then *Hold, fleet *model.Fleet, 
 	return gone
 }
 
-// registrationsThen reads the registrations from the platform's commits of a publication. Repositories that cannot be
-// read are skipped.
-func (l *Loader) registrationsThen(ctx context.Context, fleet *model.Fleet, made *Provenance) (all []*model.WorkloadRegistration) {
+// platformThen reads the objects of the platform's repositories at the commits of a publication. Repositories that
+// cannot be read are skipped.
+func (l *Loader) platformThen(ctx context.Context, fleet *model.Fleet, made *Provenance) (all []*model.Objects) {
 	var refs []model.Ref
 	for _, s := range fleet.Sources {
 		at := Origin{Role: s.Ref.Role, Repo: s.Repo, Branch: s.Ref.Branch, Path: cleanPath(s.Ref.Path)}
@@ -129,7 +137,7 @@ func (l *Loader) registrationsThen(ctx context.Context, fleet *model.Fleet, made
 	run := &fleetLoad{Loader: l}
 	for _, objects := range run.read(ctx, refs, noRegistration) {
 		if objects != nil {
-			all = append(all, objects.Registrations...)
+			all = append(all, objects)
 		}
 	}
 	return all
