@@ -55,7 +55,7 @@ func TestS7OwnerChangeTakesTwoPublications(t *testing.T) {
 			files := publishedAcme(t, root, "dev")
 			files["docs/notes.md"] = "Somebody wrote this, too.\n"
 			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
-		}, `that of WorkloadRegistration "app-1"`},
+		}, `belongs to WorkloadRegistration "app-1"`},
 		"to a new one": {func(t *testing.T, root string) {
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: renamed})
 			claimApp1(t, root, "app-4")
@@ -179,7 +179,7 @@ func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
 	}
 	got = kalypso(t, publishArgs(root)...)
 	require.Equal(t, exitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `"app-2-web" would take over what is published in edge/app-2-web, which its registration is not known to have had`)
+	assert.Contains(t, got.stderr, `"app-2-web" would take over what is published in edge/app-2-web, which its registration is not known to belong to its registration`)
 }
 
 // TestS7LostHistoryTakesNoPlatformName: what the control plane had is not the only lost tenant's.
@@ -196,7 +196,7 @@ func TestS7LostHistoryTakesNoPlatformName(t *testing.T) {
 	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
 	got := kalypso(t, publishArgs(root)...)
 	require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
-	assert.Contains(t, got.stderr, "in edge/app-1-web, which is the control plane's [changed-owner]")
+	assert.Contains(t, got.stderr, "in edge/app-1-web, which belongs to the control plane [changed-owner]")
 }
 
 // TestS7SameOwner: what the platform team moves or renames stays with its registration.

@@ -63,12 +63,12 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 				diag.Hint("rename the target, or wait until the other registration is fixed or removed"))
 			continue
 		}
-		was := "which its registration is not known to have had"
+		was := "which is not known to belong to its registration"
 		switch {
 		case known && owner == (place{}):
-			was = "which is the control plane's"
+			was = "which belongs to the control plane"
 		case known:
-			was = fmt.Sprintf("which is that of %s%q", registrationSubject, owners.names[owner])
+			was = fmt.Sprintf("which belongs to %s%q", registrationSubject, owners.names[owner])
 		}
 		diags.Error(RuleChangedOwner, c.target.Name.At,
 			fmt.Sprintf("deployment target %q would replace %s, %s", c.target.Name.Value, c.folder, was),
