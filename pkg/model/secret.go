@@ -34,8 +34,8 @@ var secretForms = []secretForm{
 	newSecretForm("ghr_", `[0-9A-Za-z]{36}`, "GitHub token"),
 	newSecretForm("github_pat_", `[0-9A-Za-z]{22}_[0-9A-Za-z]{59}`, "GitHub token"),
 	newSecretForm("glpat-", `[0-9A-Za-z_-]{20}`, "GitLab token"),
-	newSecretForm("AKIA", `[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)`, "AWS access key"),
-	newSecretForm("ASIA", `[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)`, "AWS access key"),
+	newSecretForm("AKIA", awsKey(), "AWS access key"),
+	newSecretForm("ASIA", awsKey(), "AWS access key"),
 	newSecretForm("xoxb-", slackToken, "Slack token"),
 	newSecretForm("xoxa-", slackToken, "Slack token"),
 	newSecretForm("xoxp-", slackToken, "Slack token"),
@@ -51,6 +51,16 @@ var secretForms = []secretForm{
 }
 
 const slackToken = `[0-9A-Za-z]{1,20}-[0-9A-Za-z-]{20}`
+
+// awsKey is the form of the 16 characters of an access key. One of them is a digit, as words are that long, too.
+func awsKey() string {
+	const length = 16
+	forms := make([]string, length)
+	for i := range forms {
+		forms[i] = fmt.Sprintf(`[A-Z]{%d}[0-9][0-9A-Z]{%d}`, i, length-1-i)
+	}
+	return `(?:` + strings.Join(forms, "|") + `)(?:[^0-9A-Za-z]|$)`
+}
 
 func newSecretForm(prefix, rest, what string) secretForm {
 	return secretForm{prefix, regexp.MustCompile(`(?:^|[^0-9A-Za-z])` + regexp.QuoteMeta(prefix) + rest), what}

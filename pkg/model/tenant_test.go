@@ -303,6 +303,7 @@ func TestS3Secrets(t *testing.T) {
 	for _, secret := range []string{
 		"ghp_" + long[:36], "gho_" + long[:36], "ghu_" + long[:36], "ghs_" + long[:36], "ghr_" + long[:36],
 		"github_pat_" + long[:22] + "_" + long[:59], "glpat-" + long[:20], "AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "IOSFODNN7EXAMPLE",
+		"AKIA" + "7OSFODNNAEXAMPLE", "ASIA" + "IOSFODNNEXAMPLE7", "AKIABARAHEADQUARTERS " + "AKIA" + "IOSFODNN7EXAMPLE",
 		"xoxb" + "-1234567890-" + long[:24], "https://hooks.slack.com/services/" + "T01234567/B01234567/" + long[:24], "sk_" + "live_" + long[:24],
 		"AIza" + long[:35], "npm_" + long[:36], "pypi-" + "AgEI" + long[:60], "AccountName=a;AccountKey=" + long[:86] + "==",
 		"-----BEGIN " + "RSA PRIVATE KEY-----", "-----BEGIN " + "PRIVATE KEY-----",
@@ -318,7 +319,7 @@ func TestS3Secrets(t *testing.T) {
 		}
 	}
 	for _, harmless := range []string{
-		"ghp_short", "AKIA", "AKIAIOSFODNN7example", "AKIAIOSFODNN7EXAMPLES", "npm_config_registry", "xoxo-" + long[:40], "AIza",
+		"ghp_short", "AKIA", "AKIAIOSFODNN7example", "AKIAIOSFODNN7EXAMPLES", "ASIAPACIFICSOUTHEAST", "AKIABARAHEADQUARTERS", "npm_config_registry", "xoxo-" + long[:40], "AIza",
 		"https://hooks.slack.com/services/", "-----BEGIN CERTIFICATE-----", "xghp_" + long[:36], "glpat-", "sk_test_" + long[:24],
 		"4c1f9e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "AccountKey=", "https://github.com/acme/shop",
 	} {
