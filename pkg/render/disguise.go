@@ -26,7 +26,7 @@ func isWild(text string) bool {
 // v3 (kustomize) and readers of YAML 1.1.
 func readsAsText(text string) bool {
 	switch {
-	case text == "":
+	case text == "" || endsLikeKey(text):
 		return false
 	case isLetter(text[0]):
 		if len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
@@ -47,13 +47,19 @@ func readsAsText(text string) bool {
 }
 
 // yaml11 matches plain scalars that are not strings according to https://yaml.org/type/ and the readers that
-// follow it. It includes scalars that go-yaml reads as strings: numbers to the base 60, invalid dates and
-// dates without a time zone, and "=".
+// follow it. It includes scalars that go-yaml reads as strings: numbers to the base 60 or too large for it,
+// invalid dates and dates without a time zone, and "=". Floats are those of PyYAML and of YAML 1.2: no reader
+// follows YAML 1.1 in reading 1.2.3 as a number.
 var yaml11 = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
 	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?`,
-	`[-+]?0b[01_]+`, `[-+]?0[0-7_]+`, `[-+]?0x[0-9a-fA-F_]+`, `=`,
+	`[-+]?0b[01_]+`, `[-+]?0o?[0-7_]+`, `[-+]?0x[0-9a-fA-F_]+`, `=`,
+	`[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?`, `[-+]?\.(?:inf|Inf|INF)`, `\.(?:nan|NaN|NAN)`,
 }, "|") + `)$`)
+
+// endsLikeKey reports whether a plain scalar is a key without a value to some reader: between brackets,
+// go-yaml has the colon as part of the scalar, where PyYAML does not.
+func endsLikeKey(text string) bool { return strings.HasSuffix(text, ":") }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 

@@ -114,7 +114,7 @@ func blockIndent(lines []string, block *yaml.Node) (indent int, ok bool) {
 
 // isText reports whether every reader takes a scalar for a string.
 func isText(n *yaml.Node) bool {
-	return !isPlainScalar(n) || explicitTag(n) == "!!str" || readsAsText(n.Value)
+	return !isPlainScalar(n) || explicitTag(n) == "!!str" && !endsLikeKey(n.Value) || readsAsText(n.Value)
 }
 
 // isPlainScalar reports whether a scalar is neither in quotes nor a block.

@@ -152,7 +152,7 @@ type namePattern struct {
 // readsAsText reports whether every reader reads the filled pattern as a string.
 func (p namePattern) readsAsText(holes []string) bool {
 	if first := p.parts[0].fill(holes); len(first) > len("false") && isLetter(first[0]) {
-		return true
+		return !endsLikeKey(p.parts[len(p.parts)-1].fill(holes))
 	}
 	return readsAsText(p.fill(holes))
 }

@@ -198,9 +198,10 @@ var pyYAML = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|F
 	`[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+|<<|~|null|Null|NULL|=|[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]|` +
 	`[0-9][0-9][0-9][0-9]-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9][0-9]:[0-9][0-9](?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?)$`)
 
-// resolveAsPyYAML makes other texts of plain scalars that PyYAML takes for something else than a string.
+// resolveAsPyYAML makes other texts of plain scalars that PyYAML takes for something else than a string, such as
+// keys without a value.
 func resolveAsPyYAML(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && isPlainScalar(n) && n.ShortTag() == "!!str" && explicitTag(n) == "" && pyYAML.MatchString(n.Value) {
+	if n.Kind == yaml.ScalarNode && isPlainScalar(n) && n.ShortTag() == "!!str" && (explicitTag(n) == "" && pyYAML.MatchString(n.Value) || strings.HasSuffix(n.Value, ":")) {
 		n.Value = "no string: " + n.Value
 	}
 	for _, child := range n.Content {

@@ -15,17 +15,20 @@ import (
 // noStrings are plain scalars that some reader does not take for strings.
 func noStrings() []string {
 	return strings.Split("123 true 0x10 1.5 2024-01-01 2024-1-1 2024-13-45 2024-01-01T1:00:00Z 2024-01-01T10:00:00 1:30 190:20:30 190:20:30.15 1e3 "+
-		"null Null y n Y N yes no on off On OFF 0o17 017 08 1_000 0b1 1__0 0_7 12e03 +1 -1 .5 .inf -.inf .NaN ~ = <<", " ")
+		"null Null y n Y N yes no on off On OFF 0o17 017 08 1_000 0b1 1__0 0_7 12e03 +1 -1 .5 .inf -.inf .NaN ~ = << "+
+		"1.0e+400 -1.0E+400 1e400 1_0.e+400 .5e+400 -.5e400 1.e-400 1_000.5 1._5 1. +.INF .nan a: a:: x:y: 1: main-branch:", " ")
 }
 
 func TestReadsAsText(t *testing.T) {
 	t.Parallel()
-	for _, text := range noStrings() {
+	tooLarge := []string{"99999999999999999999999", "-99999999999999999999999", "0o7777777777777777777777777", "0xffffffffffffffffffff", strings.Repeat("9", 400)}
+	for _, text := range append(noStrings(), tooLarge...) {
 		assert.False(t, readsAsText(text), text)
 	}
 	for _, text := range []string{
 		"a", "main", "note", "trueish", "t", "f", "yess", "1.2.3", "1.0-rc", "v1", "0x", "0xg", "1e", "2024-01", "2024-01-01-web", "12-web", "./1", "../1:30", ".", "..",
 		"1:99", "_1", "10m", "64Mi", "a=b", "1,000", "2024-01-01 a", "nan", "inf", "0b2", "é", "1 2",
+		"1.2.3-rc1", "10.0.0.1", "10.0.0.1:80", "1.2.3e+400", "1e400a", "1.0e+", "e400", "-.", "0o8", "a:b", "::1", "a:b:c",
 	} {
 		assert.True(t, readsAsText(text), text)
 	}
@@ -97,7 +100,7 @@ func (p press) both(t *testing.T, workload string) (content string, diags diag.L
 // is refused at its line.
 func TestS3Strings(t *testing.T) {
 	t.Parallel()
-	pairs := [][2]string{{"2024-01-0", "1"}, {"1", "e3"}, {"0x", "10"}, {"0x", "ff"}, {"tr", "ue"}, {"1", ":30"}, {"0", "o17"}, {"1", "_000"}, {"20", "24-01-01"}}
+	pairs := [][2]string{{"2024-01-0", "1"}, {"1", "e3"}, {"0x", "10"}, {"0x", "ff"}, {"tr", "ue"}, {"1", ":30"}, {"0", "o17"}, {"1", "_000"}, {"20", "24-01-01"}, {"1.0e", "+400"}, {"1", "e400"}, {"main", ":"}}
 	for _, text := range noStrings() {
 		pairs = append(pairs, [2]string{text, ""})
 	}
@@ -120,6 +123,27 @@ func TestS3Strings(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Between brackets, a colon at the end of a string makes a key of it to PyYAML, but not to go-yaml.
+func TestS3Colons(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
+	for _, place := range []string{
+		"k: [%, b]", "k: {a: %}", `{"a":%}`, `{"a":[%],"b":"c"}`, "k: [!!str %, b]", "k: { %: b, c: d}", object + "k: [%]",
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: a, annotations: {x: %}}",
+	} {
+		for _, text := range []string{"a:", "b::", "x:y:", "main-branch:", "./web:"} {
+			_, diags := newStringPress(t, strings.ReplaceAll(place, "%", "{{ .Manifests.x }}")+"\n").both(t, cartWith(text, ""))
+			assert.Regexp(t, `shop:a.yaml:6:\d+: error: [^\n]* \[tenant-value\]`, reported(diags), "%s with %q", place, text)
+		}
+		_, diags := newStringPress(t, strings.ReplaceAll(place, "%", "{{ .Manifests.x }}:{{ .Manifests.z }}")+"\n").both(t, cartWith("main-branch", "z"))
+		assert.False(t, diags.HasErrors(), "%s: %s", place, reported(diags))
+	}
+	for _, template := range []string{"k: [{{ .Manifests.x }}:, b]\n", "k: {a: {{ .Manifests.x }}-{{ .Manifests.z }}:}\n"} {
+		_, diags := newStringPress(t, template).both(t, cartWith("main-branch", "z"))
+		assert.Contains(t, reported(diags), "[tenant-value]", template)
 	}
 }
 
@@ -191,7 +215,9 @@ func TestStringsInObjects(t *testing.T) {
 			app("shop", cartWith(text, ""))
 		tree, diags := renderFleet(files.read(t), Options{})
 		if diags.HasErrors() {
-			assert.Contains(t, []string{"2024-13-45", "2024-01-01T10:00:00", "=", "<<"}, text)
+			assert.Contains(t, []string{
+				"2024-13-45", "2024-01-01T10:00:00", "=", "<<", "1.0e+400", "-1.0E+400", "1e400", "1_0.e+400", ".5e+400", "-.5e400", "1.e-400",
+			}, text)
 			assert.Regexp(t, "hint: use (another value|a value without special characters)", reported(diags))
 			continue
 		}
@@ -211,16 +237,19 @@ func FuzzStrings(f *testing.F) {
 		f.Add(text[:len(text)/2], text[len(text)/2:])
 	}
 	p := newPress(f, "a: {{ .Manifests.x }}{{ .Manifests.z }}\nb: {{ .Manifests.x }}/{{ .Manifests.z }}\n", "yaml")
+	flow := newPress(f, "{a: {{ .Manifests.x }}{{ .Manifests.z }}, b: {{ .Manifests.x }}/{{ .Manifests.z }}}\n", "yaml")
 	f.Fuzz(func(t *testing.T, x, y string) {
 		x, y = strings.ToValidUTF8(x, "?"), strings.ToValidUTF8(y, "?")
-		content, ok := p.manifests(map[string]string{"x": x, "z": y})
-		if !ok || x+y == "" {
-			return
-		}
-		for name, read := range readers() {
-			got, err := read(content)
-			require.NoError(t, err, name)
-			require.Equal(t, []any{map[string]any{"a": x + y, "b": x + "/" + y}}, got, "%s reads %q", name, content)
+		for _, p := range []press{p, flow} {
+			content, ok := p.manifests(map[string]string{"x": x, "z": y})
+			if !ok || x+y == "" {
+				continue
+			}
+			for name, read := range readers() {
+				got, err := read(content)
+				require.NoError(t, err, name)
+				require.Equal(t, []any{map[string]any{"a": x + y, "b": x + "/" + y}}, got, "%s reads %q", name, content)
+			}
 		}
 	})
 }
