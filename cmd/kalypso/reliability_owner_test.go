@@ -150,7 +150,7 @@ func TestS7KeptIsNotFree(t *testing.T) {
 		for _, args := range [][]string{publishArgs(root), holdArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
 			got = kalypso(t, args...)
 			require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
-			assert.Contains(t, got.stderr, `"app-1-web" would take over what is published in edge/app-1-web`)
+			assert.Contains(t, got.stderr, `"app-1-web" would replace edge/app-1-web`)
 		}
 	}
 	register(t, root, nil, "app-3")
@@ -179,10 +179,10 @@ func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
 	}
 	got = kalypso(t, publishArgs(root)...)
 	require.Equal(t, exitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `"app-2-web" would take over what is published in edge/app-2-web, which its registration is not known to belong to its registration`)
+	assert.Contains(t, got.stderr, `"app-2-web" would replace edge/app-2-web, which is not known to belong to its registration`)
 }
 
-// TestS7LostHistoryTakesNoPlatformName: what the control plane had is not the only lost tenant's.
+// TestS7LostHistoryTakesNoPlatformName: a tenant with an unreadable last commit gets no target of the control plane.
 func TestS7LostHistoryTakesNoPlatformName(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
@@ -196,7 +196,7 @@ func TestS7LostHistoryTakesNoPlatformName(t *testing.T) {
 	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
 	got := kalypso(t, publishArgs(root)...)
 	require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
-	assert.Contains(t, got.stderr, "in edge/app-1-web, which belongs to the control plane [changed-owner]")
+	assert.Contains(t, got.stderr, "would replace edge/app-1-web, which belongs to the control plane [changed-owner]")
 }
 
 // TestS7SameOwner: what the platform team moves or renames stays with its registration.
