@@ -235,7 +235,7 @@ func TestS7UnknownOwner(t *testing.T) {
 		root := acmeFleet(t)
 		mustRun(t, publishArgs(root)...)
 		files := publishedAcme(t, root, "dev")
-		if older { // a commit of ours that is not the newest says nothing of what came after it
+		if older { // an older kalypso commit does not describe later ones
 			files["edge/app-2-web/namespace.yaml"] += "# edited\n"
 			addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: files})
 		} else {

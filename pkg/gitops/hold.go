@@ -244,7 +244,7 @@ func (b *heldBack) reason() string {
 }
 
 // explain says what is done about a registration that is broken. last is the commit that went out last,
-// if that is known; isNew says that there is none.
+// if that is known; isNew reports that it was never published.
 func (b *heldBack) explain(last string, isNew bool, diags *diag.List) {
 	subject := fmt.Sprintf("%s%q is held back: ", registrationSubject, b.registration.Name.Value)
 	at, why := b.registration.Workload.Repo.At, diag.See(b.why[0].At, "broken here")

@@ -197,7 +197,7 @@ func TestC3RetriedFailure(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Rejected, verdict)
 	assert.Equal(t, 30*time.Second, c.now.Sub(newClock().now), "as long as a failure must last")
-	assert.Equal(t, "message of failed", look.Clusters[0].Message, "what is told is the failure")
+	assert.Equal(t, "message of failed", look.Clusters[0].Message, "the message is that of the failure")
 
 	for name, then := range map[string]answer{"success": sightingsOf(wantedCommit, Compliant), "commit": sightingsOf(newerCommit, Pending)} {
 		after := sightingsOf(wantedCommit, Pending)
