@@ -302,7 +302,7 @@ var refusals = []struct {
 	say     string
 }{
 	{http.StatusUnauthorized, "Bad credentials", "GitHub answers 401: Bad credentials"},
-	{http.StatusForbidden, "Resource not accessible by integration", "hint: the token needs the permission"},
+	{http.StatusForbidden, "Resource not accessible by integration", "hint: the token "},
 	{http.StatusNotFound, "Not Found", "GitHub answers 404: Not Found"},
 	{http.StatusUnprocessableEntity, "Validation Failed", "GitHub answers 422: Validation Failed"},
 }
