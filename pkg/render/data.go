@@ -27,16 +27,18 @@ type targetData struct {
 	labels, manifests map[string]string
 	// disguise is nil if no string of the manifests is wild.
 	disguise *disguise
-	// strings are the strings of an application.
+	// strings are the strings of an application that are not empty.
 	strings []tenantString
-	memo    memo
+	// empty are its empty values.
+	empty []tenantString
+	memo  memo
 }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {
 	t := &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
 	if target.Registration != nil { // else it is the control plane's own
 		t.disguise = newDisguise(t.manifests)
-		t.strings = tenantStrings(target)
+		t.strings, t.empty = tenantStrings(target)
 	}
 	return t
 }

@@ -183,7 +183,7 @@ type fileProblem struct {
 
 // hasTenantValue reports whether the line of a flaw already has a problem with a tenant's string.
 func (o *output) hasTenantValue(path string, f flaw) bool {
-	return (f.rule == ruleOutputString || f.rule == "invalid-output-name") && f.line > 0 &&
+	return (f.rule == ruleOutputString || f.rule == "invalid-output-name" || f.rule == "invalid-output") && f.line > 0 &&
 		slices.ContainsFunc(o.problems, func(p fileProblem) bool {
 			return p.rule == "tenant-value" && p.path == path && p.line == f.line
 		})

@@ -31,6 +31,7 @@ func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
 	}
 	var problems []fileProblem
 	for _, file := range g.files {
+		problems = append(problems, g.misplaced(file, target.empty)...)
 		if file.yaml && !file.verified {
 			problems = append(problems, g.mistyped(file, target.strings)...)
 		}

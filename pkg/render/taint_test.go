@@ -308,6 +308,14 @@ func TestTaintRefusesNoMoreThanItMust(t *testing.T) {
 		{"a: {{ toJson .Manifests | quote }}\n", `a\b "c"`, `a: "{\"x\":\"a\\\\b \\\"c\\\"\"}"` + "\n"},
 		{"a: |\n  {{ .Manifests.x | quote }}\n", `a "b" \ c`, "a: |\n  \"a \\\"b\\\" \\\\ c\"\n"},
 		{"a: |\n  {{ toJson .Manifests }}\n", `a "b" \ c`, "a: |\n  {\"x\":\"a \\\"b\\\" \\\\ c\"}\n"},
+		// An empty value leaves a string, or null where it is alone, or the template asks whether it is empty.
+		{"a: nginx{{ .Manifests.x }}\n", "", "a: nginx\n"},
+		{"a: {{ .Manifests.x }}{{ .Manifests.x }}\n", "", "a: \n"},
+		{"a: \"b:{{ .Manifests.x }}\"\n", "", "a: \"b:\"\n"},
+		{"a:\n- b{{ with .Manifests.x }}:{{ . }}{{ end }}\n", "", "a:\n- b\n"},
+		{"a: {{ if .Manifests.x }}b{{ else }}3{{ end }}\n", "", "a: 3\n"},
+		{"a: {{ .Manifests.x | default 5 }}\n", "", "a: 5\n"},
+		{"{{ range splitList \",\" .Manifests.x }}a: [{{ . }}]\n{{ end }}", "", "a: []\n"},
 		// The template asks for the value.
 		{"a: {{ eq .Manifests.x \"true\" }}\n", "true", "a: true\n"},
 		{"{{ if eq .Manifests.x \"1\" }}a: one\n---\n{{ end }}b: c\n", "1", "a: one\n---\nb: c\n"},

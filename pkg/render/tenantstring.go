@@ -39,10 +39,9 @@ const (
 	targetName
 )
 
-// tenantStrings returns the tenant's strings of a target. Strings that kalypso sets, such as the workspace, are not
-// among them.
-func tenantStrings(target *model.DeploymentTarget) []tenantString {
-	var all []tenantString
+// tenantStrings returns the tenant's strings of a target, and apart from them the values that are empty. Strings that
+// kalypso sets, such as the workspace, are not among them.
+func tenantStrings(target *model.DeploymentTarget) (all, empty []tenantString) {
 	for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
 		value := target.Manifests[key]
 		all = append(all,
@@ -60,7 +59,12 @@ func tenantStrings(target *model.DeploymentTarget) []tenantString {
 	all = append(all,
 		tenantString{fmt.Sprintf("the workload name %q", target.Workload), target.Workload, target.Labels[model.WorkloadLabel].At, workloadName, ""},
 		tenantString{fmt.Sprintf("the deployment target name %q", name), name, target.Name.At, targetName, ""})
-	return slices.DeleteFunc(all, func(s tenantString) bool { return s.text == "" })
+	for _, s := range all {
+		if s.text == "" && (s.field == manifestValue || s.field == labelValue) {
+			empty = append(empty, s)
+		}
+	}
+	return slices.DeleteFunc(all, func(s tenantString) bool { return s.text == "" }), empty
 }
 
 // replaced returns the data with some strings replaced by other ones. A new key must sort to the position of the
