@@ -284,6 +284,31 @@ func TestR23KeptFolder(t *testing.T) {
 	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
 }
 
+// TestR23KeptName lets another tenant take the name of a workload whose registration cannot be read, with a new target:
+// when the registration is back, it must have its name and move on.
+func TestR23KeptName(t *testing.T) {
+	t.Parallel()
+	root := acmeFleet(t)
+	mustRun(t, publishArgs(root)...)
+	before := publishedAcme(t, root, "dev")
+	require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), filepath.Join(root, "gone")))
+	stolen := strings.ReplaceAll(acmeApp("app-2", "stolen")[workloadFile], acme("app-2"), acme("app-1"))
+	addRepo(t, root, "app-1", gitopstest.Commit{Files: gitopstest.Files{
+		workloadFile: acmeApp("app-1", "new")[workloadFile], "workload/other.yaml": strings.ReplaceAll(stolen, "name: web", "name: other"),
+	}})
+
+	got := kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Contains(t, got.stderr, `workload "app-2" may belong to a registration that is held back, as edge/app-2-web is published [kept-folder]`)
+	assert.Empty(t, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+
+	require.NoError(t, os.Rename(filepath.Join(root, "gone"), filepath.Join(root, "app-2.git")))
+	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "new")})
+	got = kalypso(t, holdArgs(root)...)
+	require.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, []string{"edge/app-2-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
+}
+
 // TestR23DryRun shows what would be published, and what is held back, and changes nothing.
 func TestR23DryRun(t *testing.T) {
 	t.Parallel()

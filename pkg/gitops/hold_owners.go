@@ -14,6 +14,8 @@ type owners struct {
 	// targets has the registrations that can still be read, by full target name, and an empty place for the control
 	// plane's own targets.
 	targets map[string]place
+	// workloads has the readable registrations by the names of their workloads.
+	workloads map[string]place
 	// names has the names of the registrations.
 	names map[place]string
 	// lost has the published registrations whose targets can no longer be determined.
@@ -27,16 +29,16 @@ type owners struct {
 // registrationKey identifies a registration whose repository changes.
 type registrationKey struct{ name, workspace string }
 
-// of returns the registration that had a target; known is false if it cannot be determined. A target that no readable
-// registration had belongs to an unreadable one: to the claimer if it is the only one. If several registrations moved
-// to other places, each keeps the targets that no other registration had.
-func (o *owners) of(target *model.DeploymentTarget) (owner place, known bool) {
-	at := placeOf(target.Registration)
+// of returns the registration that had a published target which another registration claims; known is false if it
+// cannot be determined. A target that no readable registration had belongs to an unreadable one: to the claimer if it is
+// the only one. If several registrations moved to other places, each keeps the targets that no other registration had.
+func (o *owners) of(claimer *model.WorkloadRegistration, published string) (owner place, known bool) {
+	at := placeOf(claimer)
 	was, isMoved := at, false
 	if _, published := o.last[at]; !published {
-		was, isMoved = o.moved[registrationKey{target.Registration.Name.Value, target.Registration.Workspace.Value}]
+		was, isMoved = o.moved[registrationKey{claimer.Name.Value, claimer.Workspace.Value}]
 	}
-	if owner, known = o.targets[target.Name.Value]; known {
+	if owner, known = o.targets[published]; known {
 		if isMoved && owner == was {
 			return at, true
 		}
@@ -56,7 +58,7 @@ func (o *owners) of(target *model.DeploymentTarget) (owner place, known bool) {
 // ownersThen returns the owners of the targets at the publication that made describes; nil if they cannot be
 // determined.
 func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet, made *Provenance) *owners {
-	all := &owners{map[string]place{}, map[place]string{}, map[place]bool{}, map[registrationKey]place{}, then.last}
+	all := &owners{map[string]place{}, map[string]place{}, map[place]string{}, map[place]bool{}, map[registrationKey]place{}, then.last}
 	for _, r := range fleet.Registrations {
 		all.names[placeOf(r)] = r.Name.Value
 	}
@@ -89,6 +91,7 @@ func (l *Loader) ownersThen(ctx context.Context, then *Hold, fleet *model.Fleet,
 	for _, target := range published.Targets {
 		if target.Registration != nil {
 			all.targets[target.Name.Value] = placeOf(target.Registration)
+			all.workloads[target.Workload] = placeOf(target.Registration)
 		}
 	}
 	broken := map[branchOf]bool{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -44,6 +45,9 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 		return nil // the comparison with the published output reports the error
 	}
 	claims := then.claims(fleet, change)
+	if leavesOut {
+		claims = append(claims, then.nameClaims(fleet, change)...)
+	}
 	if len(claims) == 0 {
 		return nil
 	}
@@ -53,8 +57,17 @@ func (l *Loader) Trespasses(ctx context.Context, hold *Hold, fleet *model.Fleet,
 	}
 	var diags diag.List
 	for _, c := range claims {
-		owner, known := owners.of(c.target)
-		if known && owner == placeOf(c.target.Registration) {
+		owner, known := owners.of(c.target.Registration, c.published)
+		if known && (owner == placeOf(c.target.Registration) || c.published != c.target.Name.Value) {
+			continue
+		}
+		if c.published != c.target.Name.Value {
+			if had, ok := owners.workloads[c.target.Workload]; ok && had == placeOf(c.target.Registration) {
+				continue
+			}
+			diags.Error(RuleKeptFolder, c.target.Name.At,
+				fmt.Sprintf("workload %q may belong to a registration that is held back, as %s is published", c.target.Workload, c.folder),
+				diag.Hint("rename the workload, or wait until the other registration is fixed or removed"))
 			continue
 		}
 		if leavesOut {
@@ -88,10 +101,13 @@ func (l *Loader) mayPass(fleet *model.Fleet, made *Provenance) bool {
 	return changed > 1 || len(made.Held) > 0
 }
 
-// claim is a published target of a registration that is not compiled at its last published commit.
+// claim is a target of a registration that is not compiled at its last published commit, with a published target of the
+// same name or of a workload that may have the same name.
 type claim struct {
 	target *model.DeploymentTarget
-	// folder is one of the folders in which the target is published.
+	// published is the full name of the published target.
+	published string
+	// folder is one of the folders in which it is published.
 	folder string
 }
 
@@ -101,17 +117,44 @@ func (h *Hold) claims(fleet *model.Fleet, change *Change) (claims []claim) {
 	seen := map[string]bool{}
 	for _, t := range change.Targets {
 		target := fleet.Target(t.Target)
-		if t.Action == Added || t.Action == Removed || target == nil || target.Registration == nil || seen[t.Target] {
+		if t.Action == Added || t.Action == Removed || target == nil || seen[t.Target] || !h.differs(target.Registration, now) {
 			continue
 		}
-		at := placeOf(target.Registration)
-		if last, published := h.last[at]; now[at] == "" || published && last == now[at] {
-			continue // the commit is the same, or the source is a plain folder without a commit
-		}
 		seen[t.Target] = true
-		claims = append(claims, claim{target, t.ClusterType + "/" + t.Target})
+		claims = append(claims, claim{target, t.Target, t.ClusterType + "/" + t.Target})
 	}
 	return claims
+}
+
+// nameClaims returns one claim for each new target of a workload whose name a published workload may have: that of a
+// registration that is left out is known by the names of its targets only.
+func (h *Hold) nameClaims(fleet *model.Fleet, change *Change) (claims []claim) {
+	now := compiledAt(fleet)
+	seen := map[string]bool{}
+	for _, t := range change.Targets {
+		target := fleet.Target(t.Target)
+		if t.Action != Added || target == nil || seen[t.Target] || !h.differs(target.Registration, now) {
+			continue
+		}
+		seen[t.Target] = true
+		for _, other := range change.Targets {
+			if other.Action != Added && fleet.Target(other.Target) == nil && strings.HasPrefix(other.Target, target.Workload+"-") {
+				claims = append(claims, claim{target, other.Target, other.ClusterType + "/" + other.Target})
+			}
+		}
+	}
+	return claims
+}
+
+// differs reports whether a registration is compiled at another commit than the last published one. now has the commits
+// of all registrations.
+func (h *Hold) differs(r *model.WorkloadRegistration, now map[place]string) bool {
+	if r == nil {
+		return false
+	}
+	at := placeOf(r)
+	last, published := h.last[at]
+	return now[at] != "" && (!published || last != now[at]) // a plain folder has no commit
 }
 
 // compiledAt returns the commits at which the registrations of a fleet were read.

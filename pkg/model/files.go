@@ -43,14 +43,18 @@ type walker struct {
 	// patterns are those in force, general ones first; scopes says which folder brought which.
 	patterns []gitignore.Pattern
 	scopes   []scope
-	diags    *diag.List
-	found    []string
+	// weight estimates the cost of matching one byte of a path against all patterns.
+	weight int
+	// visited is the number of files and folders so far, and matching the cost of matching them.
+	visited, matching int
+	diags             *diag.List
+	found             []string
 }
 
-// scope is a folder with an ignore file, and how many patterns were in force outside it.
+// scope is a folder with an ignore file, and the number and weight of the patterns that were in force outside it.
 type scope struct {
-	folder  string
-	outside int
+	folder                 string
+	outside, outsideWeight int
 }
 
 // files returns the paths of the YAML files below the source's path, in order.
@@ -131,6 +135,14 @@ const (
 	longestPattern = 250
 )
 
+// Bounds on walking through a source. A few small trees and patterns can take hours: trees contain the same tree many
+// times, and a pattern with many stars is matched in as many ways.
+const (
+	mostVisited  = 1_000_000
+	longestPath  = 4096            // as Linux has it
+	mostMatching = 200_000_000_000 // a second or two; 100,000 files and 100 patterns with two stars take a tenth of it
+)
+
 // readIgnoreFile adds the patterns of a folder. It returns false if the patterns cannot be known, so
 // that nothing should be read.
 func (w *walker) readIgnoreFile(folder string) bool {
@@ -142,7 +154,7 @@ func (w *walker) readIgnoreFile(folder string) bool {
 	if !ok {
 		return false
 	}
-	w.scopes = append(w.scopes, scope{folder, len(w.patterns)})
+	w.scopes = append(w.scopes, scope{folder, len(w.patterns), w.weight})
 	number := 0
 	for line := range strings.Lines(string(content)) {
 		number++
@@ -156,6 +168,7 @@ func (w *walker) readIgnoreFile(folder string) bool {
 			return false
 		}
 		w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(folder)))
+		w.weight += len(line) * strings.Count(line, "*")
 	}
 	return true
 }
@@ -167,7 +180,7 @@ func (w *walker) leave(p string) {
 		if folder == "." || p == folder || strings.HasPrefix(p, folder+"/") {
 			return
 		}
-		w.patterns, w.scopes = w.patterns[:w.scopes[i].outside], w.scopes[:i]
+		w.patterns, w.weight, w.scopes = w.patterns[:w.scopes[i].outside], w.scopes[i].outsideWeight, w.scopes[:i]
 	}
 }
 
@@ -177,6 +190,7 @@ func (w *walker) excluded(p string, isDir bool) bool {
 		return false
 	}
 	w.leave(p)
+	w.matching += w.weight * len(p)
 	return gitignore.NewMatcher(w.patterns).Match(segments(p), isDir)
 }
 
@@ -184,6 +198,15 @@ func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 	if err != nil {
 		w.diags.Error("unreadable", w.at(p), "the file or folder cannot be read: "+err.Error())
 		return nil
+	}
+	if w.visited++; w.visited > mostVisited {
+		return w.stop("too-many-files", fmt.Sprintf("%s holds more than %d files and folders below %q", w.source.Repo, mostVisited, w.source.Ref.Path))
+	}
+	if len(p) > longestPath {
+		return w.stop("unreadable", fmt.Sprintf("%s has a path that is longer than %d bytes", w.source.Repo, longestPath))
+	}
+	if w.matching > mostMatching {
+		return w.stop("too-many-patterns", fmt.Sprintf("the patterns of the .sourceignore files of %s have too many stars for its files", w.source.Repo))
 	}
 	if entry.IsDir() {
 		return w.folder(p, entry.Name())
@@ -198,6 +221,13 @@ func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	return w.file(p)
+}
+
+// stop reports why the source is not read.
+func (w *walker) stop(rule, message string) error {
+	w.diags.Error(rule, w.source.subjectPlace(), message)
+	w.found = nil
+	return fs.SkipAll
 }
 
 // folder says whether to go into a folder, and reads its patterns.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -328,3 +329,68 @@ func TestUnreadable(t *testing.T) {
 		assert.True(t, objects.Incomplete)
 	}
 }
+
+// A tenant's few kilobytes of patterns and trees must not take hours.
+func TestS8PatternsWithManyStars(t *testing.T) {
+	t.Parallel()
+	repo := fstest.MapFS{}
+	for i := range 2000 {
+		repo[fmt.Sprintf("z/%s%d.yaml", strings.Repeat("a", 196), i)] = &fstest.MapFile{}
+	}
+	var patterns strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&patterns, "*%sb%d\n", strings.Repeat("[a-z]*", 40), i)
+	}
+	repo[ignoreFile] = &fstest.MapFile{Data: []byte(patterns.String())}
+	read, diags := files(sourceOf(Tenant, repo), TenantLimits(), false)
+	assert.Empty(t, read)
+	assert.Equal(t, []string{"repo: error: the patterns of the .sourceignore files of repo have too many stars for its files [too-many-patterns]"}, shown(diags))
+}
+
+func TestS8EndlessFolders(t *testing.T) {
+	t.Parallel()
+	for depth, want := range map[int]string{
+		4:      `repo: error: repo holds more than 1000000 files and folders below "." [too-many-files]`,
+		10_000: `repo: error: repo has a path that is longer than 4096 bytes [unreadable]`,
+	} {
+		read, diags := files(sourceOf(Tenant, endlessFolders{depth}), TenantLimits(), false)
+		assert.Empty(t, read)
+		assert.Equal(t, []string{want}, shown(diags))
+	}
+}
+
+// endlessFolders is a file system in which each folder holds the same hundred folders.
+type endlessFolders struct{ depth int }
+
+func (f endlessFolders) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+func (f endlessFolders) Stat(name string) (fs.FileInfo, error) {
+	if path.Base(name) == ignoreFile {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.FileInfo(folderEntry(path.Base(name))), nil
+}
+
+func (f endlessFolders) ReadDir(name string) ([]fs.DirEntry, error) {
+	var entries []fs.DirEntry
+	if strings.Count(name, "/") >= f.depth {
+		return nil, nil
+	}
+	for i := range 100 {
+		entries = append(entries, folderEntry(fmt.Sprintf("%02d", i)))
+	}
+	return entries, nil
+}
+
+type folderEntry string
+
+func (e folderEntry) Name() string               { return string(e) }
+func (e folderEntry) IsDir() bool                { return true }
+func (e folderEntry) Type() fs.FileMode          { return fs.ModeDir }
+func (e folderEntry) Mode() fs.FileMode          { return fs.ModeDir }
+func (e folderEntry) Size() int64                { return 0 }
+func (e folderEntry) ModTime() (t time.Time)     { return t }
+func (e folderEntry) Sys() any                   { return nil }
+func (e folderEntry) Info() (fs.FileInfo, error) { return e, nil }
