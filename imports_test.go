@@ -46,14 +46,16 @@ var house = []room{
 		"k8s.io/apimachinery",
 	}},
 	{dir: "pkg/schedule", pure: true, thirdParty: []string{"k8s.io/apimachinery"}},
+	{dir: "pkg/render/jsonschema", pure: true, thirdParty: []string{
+		"github.com/santhosh-tekuri/jsonschema/v6",
+		"golang.org/x/text",
+	}},
 	{dir: "pkg/render", pure: true, thirdParty: []string{
 		"github.com/Masterminds",
 		"github.com/mitchellh/hashstructure",
-		"github.com/santhosh-tekuri/jsonschema/v6",
 		"go.yaml.in/yaml/v2",
 		"go.yaml.in/yaml/v3",
 		"golang.org/x/sync/errgroup",
-		"golang.org/x/text/message",
 		"k8s.io/apimachinery",
 		"sigs.k8s.io/yaml",
 	}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -19,9 +20,9 @@ type schemaChecks struct {
 
 	mu sync.Mutex
 	// passed remembers for each schema what was checked of the keys that it looks at.
-	passed map[*Schema]*passedValues
+	passed map[*jsonschema.Schema]*passedValues
 	// checked remembers what whole configurations have come to, the last maxShared of them.
-	checked map[checkKey][]Violation
+	checked map[checkKey][]jsonschema.Violation
 }
 
 // passedValues is a tree of settings, a level for each key that a schema looks at.
@@ -33,13 +34,13 @@ type passedValues struct {
 
 // placedSchema is a schema with what to call it. The schema is nil if it does not compile.
 type placedSchema struct {
-	*Schema
+	*jsonschema.Schema
 	at   diag.Place
 	name string
 }
 
 type checkKey struct {
-	schema *Schema
+	schema *jsonschema.Schema
 	values *Values
 }
 
@@ -47,14 +48,14 @@ func newSchemaChecks(fleet *model.Fleet) (*schemaChecks, diag.List) {
 	var diags diag.List
 	c := &schemaChecks{
 		targets: map[*model.DeploymentTarget][]placedSchema{},
-		passed:  map[*Schema]*passedValues{}, checked: map[checkKey][]Violation{},
+		passed:  map[*jsonschema.Schema]*passedValues{}, checked: map[checkKey][]jsonschema.Violation{},
 	}
-	texts := map[model.Text]*Schema{} // a workload's schemas are those of all its targets
-	compile := func(text model.Text) *Schema {
+	texts := map[model.Text]*jsonschema.Schema{} // a workload's schemas are those of all its targets
+	compile := func(text model.Text) *jsonschema.Schema {
 		schema, ok := texts[text]
 		if !ok {
 			var problems diag.List
-			schema, problems = CompileSchema(text.Value, text.At)
+			schema, problems = jsonschema.Compile(text.Value, text.At)
 			diags.Add(problems)
 			texts[text] = schema
 		}
@@ -131,8 +132,8 @@ func keywordSuffix(keyword string) string {
 	return " says so at " + keyword
 }
 
-func (c *schemaChecks) violations(schema *Schema, values *Values) []Violation {
-	if schema.local && c.passes(schema, values) {
+func (c *schemaChecks) violations(schema *jsonschema.Schema, values *Values) []jsonschema.Violation {
+	if c.passes(schema, values) {
 		return nil
 	}
 	key := checkKey{schema, values}
@@ -142,7 +143,7 @@ func (c *schemaChecks) violations(schema *Schema, values *Values) []Violation {
 	if ok {
 		return found
 	}
-	found = schema.CheckInstance(NewInstance(values.Data()))
+	found = schema.Check(values.Data())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.checked) >= maxShared {
@@ -152,22 +153,23 @@ func (c *schemaChecks) violations(schema *Schema, values *Values) []Violation {
 	return found
 }
 
-// passes reports whether the values pass a schema that looks at some keys alone. What fails is checked
-// as a whole, to say why.
-func (c *schemaChecks) passes(schema *Schema, values *Values) bool {
-	if !values.expressible() {
+// passes reports whether the values are known to pass, because the schema looks at some keys alone, which are alike in many
+// configurations. What fails is checked as a whole, to say why.
+func (c *schemaChecks) passes(schema *jsonschema.Schema, values *Values) bool {
+	keys, closed, local := schema.Keys()
+	if !local || !values.expressible() {
 		return false
 	}
-	chosen := make([]*setting, 0, len(schema.keys))
+	chosen := make([]*setting, 0, len(keys))
 	present := 0
-	for _, key := range schema.keys {
+	for _, key := range keys {
 		s := values.setting(key)
 		if s != nil {
 			s, present = s.representative(), present+1
 		}
 		chosen = append(chosen, s)
 	}
-	if schema.closed && present < len(values.settings) {
+	if closed && present < len(values.settings) {
 		return false
 	}
 	c.mu.Lock()
@@ -190,7 +192,7 @@ func (c *schemaChecks) passes(schema *Schema, values *Values) bool {
 			data[s.key.name] = s.value
 		}
 	}
-	passes = len(schema.CheckInstance(NewInstance(data))) == 0
+	passes = len(schema.Check(data)) == 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	passed.known, passed.passes = true, passes

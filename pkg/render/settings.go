@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/mitchellh/hashstructure"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
 )
 
 // setting is a key of the configuration with a value: what one config says, or what several say that
@@ -139,7 +141,7 @@ func (s *setting) expressible() bool {
 	defer s.mu.Unlock()
 	if !s.examined {
 		s.examined = true
-		s.odd = len(NewInstance(map[string]any{s.key.name: s.value}).faults) > 0
+		s.odd = !jsonschema.Expressible(s.value)
 	}
 	return !s.odd
 }

@@ -1,4 +1,4 @@
-package render
+package jsonschema
 
 import (
 	"encoding/json"
@@ -42,19 +42,19 @@ func TestCompileSchemaProblems(t *testing.T) {
 		{"cut off", `{"type":`, []string{`invalid-schema: schema is not valid JSON: it ends too early (line 1, column 9 of the schema)`}},
 		{
 			"comma", "{\n  \"type\": \"object\",\n}",
-			[]string{`invalid-schema: schema is not valid JSON: unexpected '}' (line 3, column 1 of the schema) [JSON allows no comma before } or ]]`},
+			[]string{`invalid-schema: schema is not valid JSON: unexpected '}' (line 3, column 1 of the schema)`},
 		},
 		{
 			"comment", "{\n  // ports\n}",
-			[]string{`invalid-schema: schema is not valid JSON: unexpected '/' (line 2, column 3 of the schema) [JSON has no comments; use "$comment"]`},
+			[]string{`invalid-schema: schema is not valid JSON: unexpected '/' (line 2, column 3 of the schema)`},
 		},
 		{
 			"quotes", `{'type': "object"}`,
-			[]string{`invalid-schema: schema is not valid JSON: unexpected '\'' (line 1, column 2 of the schema) [JSON puts strings in double quotes]`},
+			[]string{`invalid-schema: schema is not valid JSON: unexpected '\'' (line 1, column 2 of the schema)`},
 		},
 		{"more text", "{} {}", []string{`invalid-schema: schema is not valid JSON: unexpected '{' after its end (line 1, column 4 of the schema)`}},
 		{"NUL", "{\x00}", []string{`invalid-schema: schema is not valid JSON: unexpected '\x00' (line 1, column 2 of the schema)`}},
-		{"not UTF-8", "{\"ü\xff\":1}", []string{`invalid-schema: schema is not UTF-8 text (line 1, column 4 of the schema)`}},
+		{"not UTF-8", "{\"ü\xff\":1}", []string{`invalid-schema: schema is not UTF-8 text`}},
 		{
 			"key twice", "{\"type\":\"object\",\n\"type\":\"array\"}",
 			[]string{`invalid-schema: key "type" is there twice, first at line 1, column 9 (line 2, column 1 of the schema)`},
@@ -84,7 +84,7 @@ func TestCompileSchemaProblems(t *testing.T) {
 		{
 			"references nowhere", `{"definitions":{"port":{}},"properties":{"a":{"$ref":"#/definitions/prot"},"b":{"$ref":"#port"}}}`,
 			[]string{
-				`invalid-schema: $ref "#/definitions/prot" leads nowhere (line 1, column 54 of the schema) [did you mean "#/definitions/port"?]`,
+				`invalid-schema: $ref "#/definitions/prot" leads nowhere (line 1, column 54 of the schema)`,
 				`invalid-schema: $ref "#port" leads nowhere (line 1, column 88 of the schema)`,
 			},
 		},
@@ -99,9 +99,9 @@ func TestCompileSchemaProblems(t *testing.T) {
 			"patterns", `{"properties":{"a":{"pattern":"^(?=x)"},"b":{"pattern":"(a)\\1"},"c":{"pattern":"("}},"patternProperties":{"*":{}}}`,
 			[]string{
 				`invalid-schema: pattern "(" cannot be used: missing closing ) at "(" (line 1, column 81 of the schema)`,
-				`invalid-schema: pattern "(a)\\1" cannot be used: "\\1" is no known escape: expressions have no backreferences and write characters as \x{e9} (line 1, column 56 of the schema)`,
+				`invalid-schema: pattern "(a)\\1" cannot be used: invalid escape sequence at "\\1" (line 1, column 56 of the schema)`,
 				`invalid-schema: pattern "*" cannot be used: missing argument to repetition operator at "*" (line 1, column 112 of the schema)`,
-				`invalid-schema: pattern "^(?=x)" cannot be used: "(?=" is not supported: expressions have no lookaround (line 1, column 31 of the schema)`,
+				`invalid-schema: pattern "^(?=x)" cannot be used: invalid or unsupported Perl syntax at "(?=" (line 1, column 31 of the schema)`,
 			},
 		},
 		{"cycle", `{"$ref":"#"}`, []string{`invalid-schema: schema refers to itself without end: # → #`}},
@@ -118,7 +118,7 @@ func TestCompileSchemaProblems(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			schema, problems := CompileSchema(test.text, place)
+			schema, problems := Compile(test.text, place)
 			assert.Nil(t, schema)
 			assert.Equal(t, test.want, problemLines(problems))
 			for _, d := range problems {
@@ -172,13 +172,13 @@ func TestSchemaDynamicRefOverride(t *testing.T) {
 			"name": true, "children": {"items": {"$dynamicRef": "#node"}}}}}}`)
 	values := map[string]any{"children": []any{map[string]any{"name": "x"}, map[string]any{"nme": "x"}}}
 	assert.Equal(t,
-		[]string{`children.1.nme: key "nme" is not allowed; did you mean "name"? [/unevaluatedProperties]`},
+		[]string{`children.1.nme: is not allowed [/unevaluatedProperties]`},
 		told(schema.Check(values)))
 }
 
 func TestSchemaDrafts(t *testing.T) {
 	t.Parallel()
-	drafts := append([]string{""}, draftURLs()...)
+	drafts := append([]string{""}, drafts[:]...)
 	for _, draft := range drafts {
 		t.Run(draft, func(t *testing.T) {
 			t.Parallel()
@@ -236,9 +236,9 @@ func TestSchemaFormats(t *testing.T) {
 		{"uri", "https://example.com", "example", "an absolute URI"},
 		{"uuid", "2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2eb8", "a UUID"},
 		{"regex", "^a$", "^(?=a)", "a regular expression"},
-		{"json-pointer", "/a/b", "a", "a JSON Pointer"},
+		{"json-pointer", "/a/b", "a", `of the format "json-pointer"`},
 	}
-	for _, draft := range draftURLs() {
+	for _, draft := range drafts[:] {
 		for _, test := range tests {
 			t.Run(draft+" "+test.format, func(t *testing.T) {
 				t.Parallel()
@@ -354,12 +354,10 @@ func TestSchemaConcurrentAndDeterministic(t *testing.T) {
 	}
 	want := schema.Check(values)
 	require.NotEmpty(t, want)
-	instance := NewInstance(values)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
 			for range 20 {
-				assert.Equal(t, want, schema.CheckInstance(instance))
 				assert.Equal(t, want, schema.Check(values))
 			}
 		})
@@ -378,10 +376,10 @@ func TestCompileSchemaDeterministic(t *testing.T) {
 		properties = append(properties, fmt.Sprintf(`"p%d":{"type":%d,"minimum":"x","anyOf":[],"properties":{"q":5}}`, i, i))
 	}
 	text := `{"properties":{` + strings.Join(properties, ",") + `}}`
-	_, want := CompileSchema(text, diag.Place{})
+	_, want := Compile(text, diag.Place{})
 	require.NotEmpty(t, want)
 	for range 10 {
-		_, got := CompileSchema(text, diag.Place{})
+		_, got := Compile(text, diag.Place{})
 		assert.Equal(t, want, got)
 	}
 }
@@ -398,7 +396,7 @@ func BenchmarkSchemaCheck(b *testing.B) {
 	values["DB"] = map[any]any{"host": "db", "port": 5432}
 	text, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "additionalProperties": false})
 	require.NoError(b, err)
-	schema, problems := CompileSchema(string(text), diag.Place{})
+	schema, problems := Compile(string(text), diag.Place{})
 	require.Empty(b, problems)
 	b.ReportAllocs()
 	for b.Loop() {

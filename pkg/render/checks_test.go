@@ -3,13 +3,13 @@ package render
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
 )
 
 // localSchemaGenerator makes schemas most of which look at some keys alone.
@@ -20,7 +20,10 @@ func (g localSchemaGenerator) name() string { return []string{"A", "B", "C", "D"
 // document is a schema; about one in three says what other keys may be there.
 func (g localSchemaGenerator) document() map[string]any {
 	doc := g.schema(2)
-	drafts := draftURLs()
+	drafts := []string{
+		"http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
+		"https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
+	}
 	doc["$schema"] = drafts[g.IntN(len(drafts))]
 	doc["definitions"] = map[string]any{"d": g.schema(1), "e": g.leaf()}
 	switch g.IntN(6) {
@@ -135,22 +138,22 @@ func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 		t.Skip("nothing here is done at once")
 	}
 	g := localSchemaGenerator{rand.New(rand.NewPCG(6, 6))}
-	local, passed, failed := 0, 0, 0
+	locals, passed, failed := 0, 0, 0
 	for range 1500 {
 		text, err := json.Marshal(g.document())
 		require.NoError(t, err)
-		schema, problems := CompileSchema(string(text), diag.Place{})
+		schema, problems := jsonschema.Compile(string(text), diag.Place{})
 		if len(problems) > 0 {
 			continue
 		}
-		if schema.local {
-			local++
+		if _, _, local := schema.Keys(); local {
+			locals++
 		}
-		checks := &schemaChecks{passed: map[*Schema]*passedValues{}, checked: map[checkKey][]Violation{}}
+		checks := &schemaChecks{passed: map[*jsonschema.Schema]*passedValues{}, checked: map[checkKey][]jsonschema.Violation{}}
 		c := configured(g.config(), g.config(), g.config(), map[string]string{})
 		for _, chosen := range [][]int{{0}, {0, 1}, {1}, {0, 1, 2}, {2}, {3}, {1, 2}, {0}} {
 			values := c.combine(chosen)
-			want := schema.CheckInstance(NewInstance(values.Data()))
+			want := schema.Check(values.Data())
 			require.Equal(t, want, checks.violations(schema, values), "%s\n%v", text, values.Data())
 			if len(want) == 0 {
 				passed++
@@ -159,38 +162,7 @@ func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, local, 500)
+	assert.Greater(t, locals, 500)
 	assert.Greater(t, passed, 1000)
 	assert.Greater(t, failed, 1000)
-}
-
-func TestKeysThatSchemasLookAt(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name, schema  string
-		keys          []string
-		local, closed bool
-	}{
-		{"anything", `{}`, nil, false, false},
-		{"properties and more", `{"properties": {"A": {}}, "required": ["B"], "dependencies": {"C": ["D"], "E": {"required": ["F"]}}}`, []string{"A", "B", "C", "D", "E", "F"}, true, false},
-		{"in parts", `{"allOf": [{"required": ["A"]}], "if": {"required": ["B"]}, "then": {"not": {"required": ["C"]}}}`, []string{"A", "B", "C"}, true, false},
-		{"by reference", `{"$ref": "#/definitions/d", "definitions": {"d": {"required": ["A"]}}}`, []string{"A"}, true, false},
-		{"below a key", `{"properties": {"A": {"required": ["B"], "minProperties": 1, "patternProperties": {"x": {}}}}}`, []string{"A"}, true, false},
-		{"no other", `{"properties": {"A": {}}, "additionalProperties": false, "required": ["B"]}`, []string{"A"}, true, true},
-		{"any other", `{"properties": {"A": {}}, "additionalProperties": true}`, []string{"A"}, true, false},
-		{"others of a kind", `{"additionalProperties": {"type": "string"}}`, nil, false, false},
-		{"no other in a part", `{"allOf": [{"additionalProperties": false}]}`, nil, false, false},
-		{"names", `{"propertyNames": {"maxLength": 5}}`, nil, false, false},
-		{"patterns", `{"patternProperties": {"^A": {}}, "additionalProperties": false}`, nil, false, false},
-		{"how many", `{"minProperties": 1}`, nil, false, false},
-		{"one of some", `{"enum": [{}]}`, nil, false, false},
-	} {
-		schema, problems := CompileSchema(test.schema, diag.Place{})
-		require.Empty(t, problems, test.name)
-		assert.Equal(t, test.local, schema.local, test.name)
-		if test.local {
-			assert.Equal(t, test.closed, schema.closed, test.name)
-			assert.True(t, slices.Equal(test.keys, schema.keys), "%s: %v", test.name, schema.keys)
-		}
-	}
 }

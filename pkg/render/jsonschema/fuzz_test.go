@@ -1,4 +1,4 @@
-package render
+package jsonschema
 
 import (
 	"encoding/json"
@@ -34,8 +34,8 @@ func FuzzSchema(f *testing.F) {
 		if len(valuesText) > 1<<16 || json.Unmarshal([]byte(valuesText), &values) != nil {
 			values = map[string]any{"A": valuesText, "B": map[any]any{1: valuesText, true: []any{valuesText, nil}}}
 		}
-		schema, problems := CompileSchema(text, place)
-		_, again := CompileSchema(text, place)
+		schema, problems := Compile(text, place)
+		_, again := Compile(text, place)
 		assert.Equal(t, problems, again)
 		assert.Equal(t, schema == nil, problems.HasErrors())
 		for _, d := range problems {

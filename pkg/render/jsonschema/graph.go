@@ -1,0 +1,262 @@
+package jsonschema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// maxChain is how many subschemas in a row may look at one and the same value, by $ref, allOf and the like.
+const maxChain = 200
+
+// draft2019 is the first draft in which keywords beside a $ref count.
+const draft2019 = 2019
+
+// graph knows which subschema asks which others, and with it what a check costs before it is done. The library follows
+// every reference as often as it is met, so that thirty subschemas that each refer twice to the next make a billion steps.
+// Counting, unlike a time limit, gives the same answer on every machine.
+type graph struct {
+	root  *part
+	parts []*part
+	// byLocation finds the subschema that a failure speaks of.
+	byLocation map[string]*part
+}
+
+// part is a compiled subschema.
+type part struct {
+	*jsonschema.Schema
+	// weight is the work that the subschema does itself for one value, in steps; perByte that for a thousand bytes of text.
+	weight, perByte int
+	// same look at the value that this subschema looks at.
+	same []*part
+	// members and items look at the child of that name or position, each at every child or its name.
+	members map[string]*part
+	items   []*part
+	each    []*part
+	// chain is the longest chain over same, 0 if it is not known yet.
+	chain     int
+	measuring bool
+}
+
+// newGraph walks through what the library made of a schema, the first of the roots. It must be the last to touch the
+// compiled schemas, which are shared by all checks from then on.
+func newGraph(roots []*jsonschema.Schema) *graph {
+	g := &graph{byLocation: map[string]*part{}}
+	g.root = g.all(roots...)[0]
+	for _, p := range g.parts {
+		if ref := p.DynamicRef; ref != nil && ref.Anchor != "" && ref.Anchor == ref.Ref.DynamicAnchor {
+			for _, other := range g.parts {
+				if other.DynamicAnchor == ref.Anchor {
+					p.same = append(p.same, other)
+				}
+			}
+		}
+	}
+	return g
+}
+
+// all returns the parts for those of the schemas that there are.
+func (g *graph) all(schemas ...*jsonschema.Schema) []*part {
+	var parts []*part
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		p := g.byLocation[s.Location]
+		if p == nil {
+			p = &part{Schema: s}
+			g.parts, g.byLocation[s.Location] = append(g.parts, p), p
+			g.connect(p)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// connect finds what the part asks, and puts our own checks in the place of the library's.
+func (g *graph) connect(p *part) {
+	p.weight, p.perByte = weigh(p.Schema)
+	if p.Format != nil && p.Format.Name == "regex" {
+		p.Format = &jsonschema.Format{Name: "regex", Validate: validateRegex}
+	}
+	if p.Ref != nil && p.DraftVersion < draft2019 {
+		p.Const = nil // as all beside a $ref: the library forgets this one
+		p.same = g.all(p.Ref)
+		return
+	}
+	p.same = g.all(slices.Concat([]*jsonschema.Schema{p.Ref, p.RecursiveRef, p.Not, p.If, p.Then, p.Else}, p.AllOf, p.AnyOf, p.OneOf)...)
+	if p.DynamicRef != nil {
+		p.same = append(p.same, g.all(p.DynamicRef.Ref)...)
+	}
+	for _, name := range inOrder(p.Dependencies) {
+		p.same = append(p.same, g.all(subschema(p.Dependencies[name]))...)
+	}
+	for _, name := range inOrder(p.DependentSchemas) {
+		p.same = append(p.same, g.all(p.DependentSchemas[name])...)
+	}
+	p.members = make(map[string]*part, len(p.Properties))
+	for _, name := range inOrder(p.Properties) {
+		p.members[name] = g.all(p.Properties[name])[0]
+	}
+	p.items = g.all(p.PrefixItems...)
+	if tuple, isTuple := p.Items.([]*jsonschema.Schema); isTuple {
+		p.items = g.all(tuple...)
+	}
+	p.each = g.all(p.PropertyNames, p.UnevaluatedProperties, p.Contains, p.Items2020, p.UnevaluatedItems,
+		subschema(p.AdditionalProperties), subschema(p.Items), subschema(p.AdditionalItems))
+	byPattern := map[string]*jsonschema.Schema{}
+	for re, schema := range p.PatternProperties {
+		byPattern[re.String()] = schema
+	}
+	for _, expression := range inOrder(byPattern) {
+		p.each = append(p.each, g.all(byPattern[expression])...)
+	}
+	if p.PropertyNames != nil {
+		p.Extensions, p.PropertyNames = append(p.Extensions, propertyNames{p.PropertyNames}), nil
+	}
+}
+
+// weigh estimates the work that a subschema does itself, in steps for a value and for a thousand bytes of text.
+func weigh(s *jsonschema.Schema) (steps, perByte int) {
+	entries := len(s.Required) + len(s.Dependencies) + len(s.DependentRequired) + len(s.DependentSchemas)
+	if s.Enum != nil {
+		entries += len(s.Enum.Values)
+	}
+	for _, names := range s.DependentRequired {
+		entries += len(names)
+	}
+	for _, dependency := range s.Dependencies {
+		names, _ := dependency.([]string)
+		entries += len(names)
+	}
+	perByte = 1
+	if re, ours := s.Pattern.(pattern); ours {
+		perByte += re.cost
+	}
+	for re := range s.PatternProperties {
+		perByte += re.(pattern).cost
+	}
+	return 1 + entries/16, perByte
+}
+
+// subschema returns the schema that a keyword holds that may hold something else.
+func subschema(keyword any) *jsonschema.Schema {
+	schema, _ := keyword.(*jsonschema.Schema)
+	return schema
+}
+
+func inOrder[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// check reports subschemas that are not in the text, as those are not that the library has built in, and what no check
+// could ever leave, or only with too much work.
+func (g *graph) check(problems *problems) bool {
+	for _, p := range g.parts {
+		if !strings.HasPrefix(p.Location, schemaURL+"#") {
+			problems.add(ruleOutside, "a reference leads out of the schema: "+quote(p.Location))
+			return false
+		}
+		// The library takes the subschema by which it came to a resource for its root.
+		if target := p.RecursiveRef; target != nil && target.RecursiveAnchor && target != g.root.Schema {
+			problems.add(ruleInvalid, "a $recursiveRef leads to a $recursiveAnchor that is not at the top of the schema",
+				diag.Hint("use $dynamicRef of draft 2020-12, or refer to the subschema with $recursiveAnchor itself"))
+			return false
+		}
+		if !p.measure(nil, problems) {
+			return false
+		}
+	}
+	return true
+}
+
+// measure computes the chain, by way of the parts that ask for this one.
+func (p *part) measure(way []*part, problems *problems) bool {
+	way = append(way, p)
+	switch {
+	case p.measuring:
+		problems.add(ruleInvalid, "schema refers to itself without end: "+cycle(way))
+		return false
+	case p.chain > 0:
+		return true
+	}
+	p.measuring = true
+	longest := 0
+	for _, next := range p.same {
+		if !next.measure(way, problems) {
+			return false
+		}
+		longest = max(longest, next.chain)
+	}
+	p.measuring, p.chain = false, 1+longest
+	if p.chain > maxChain {
+		problems.add(ruleTooLarge, fmt.Sprintf("schema chains more than %d subschemas for one value, at %s", maxChain, p.place(200)))
+		return false
+	}
+	return true
+}
+
+// cycle shows the way from a part back to itself, with which the way ends.
+func cycle(way []*part) string {
+	var steps []string
+	for _, p := range way[slices.Index(way, way[len(way)-1]):] {
+		steps = append(steps, p.place(shownLength))
+	}
+	if len(steps) > 6 {
+		steps = slices.Concat(steps[:3], []string{"…"}, steps[len(steps)-2:])
+	}
+	return strings.Join(steps, " → ")
+}
+
+func (p *part) place(length int) string { return shorten("#"+pointerOf(p.Location), length) }
+
+// tooCostly reports whether checking the value may take more than maxSteps.
+func (g *graph) tooCostly(value any) bool {
+	var c counter
+	return !c.add(g.root, value, 0)
+}
+
+// counter counts the steps of a check.
+type counter struct{ steps int }
+
+// add adds those of a part that looks at a value, below so many others. It returns false once there are too many.
+func (c *counter) add(p *part, value any, depth int) bool {
+	c.steps += p.weight
+	if p.DynamicRef != nil || p.RecursiveRef != nil {
+		c.steps += depth / 64 // the library looks through all of them for the target
+	}
+	bytes := 0
+	switch value := value.(type) {
+	case string:
+		bytes = len(value)
+	case []any:
+		c.steps += len(value) / 4
+		for i, item := range value {
+			if i < len(p.items) && !c.add(p.items[i], item, depth+1) || !c.addAll(p.each, item, depth) {
+				return false
+			}
+		}
+	case map[string]any:
+		c.steps += len(value) / 4
+		for name, member := range value {
+			bytes += len(name)
+			if next := p.members[name]; next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) {
+				return false
+			}
+		}
+	}
+	c.steps += bytes * p.perByte / 1000
+	return c.steps <= maxSteps && c.addAll(p.same, value, depth)
+}
+
+func (c *counter) addAll(parts []*part, value any, depth int) bool {
+	for _, p := range parts {
+		if !c.add(p, value, depth+1) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,92 @@
+package jsonschema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Limits of the regular expressions of one schema. Their cost is about the number of instructions that regexp compiles
+// them to: a{1000} is short but costs a thousand.
+const (
+	maxPatternBytes = 4096
+	maxPatternCost  = 10_000
+	maxPatternsCost = 30_000
+)
+
+// errTooLarge is the kind of the errors about expressions that cost too much.
+var errTooLarge = errors.New("too large")
+
+// patternSet compiles the regular expressions of one schema, each once and within the limits. It is used while the schema
+// is compiled only.
+type patternSet struct {
+	compiled map[string]jsonschema.Regexp
+	cost     int
+}
+
+// pattern is a compiled regular expression that knows what matching costs.
+type pattern struct {
+	*regexp.Regexp
+	cost int
+}
+
+// compile is the library's engine for regular expressions. Its errors name no position.
+func (s *patternSet) compile(expression string) (jsonschema.Regexp, error) {
+	if p, found := s.compiled[expression]; found {
+		return p, nil
+	}
+	cost, err := patternCost(expression)
+	if err != nil {
+		return nil, err
+	}
+	if s.cost += cost; s.cost > maxPatternsCost {
+		return nil, fmt.Errorf("%w: all patterns together cost more than %d", errTooLarge, maxPatternsCost)
+	}
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, err
+	}
+	s.compiled[expression] = pattern{re, cost}
+	return s.compiled[expression], nil
+}
+
+// patternCost estimates the size of the compiled expression without compiling it.
+func patternCost(expression string) (int, error) {
+	if len(expression) > maxPatternBytes {
+		return 0, fmt.Errorf("%w: longer than %d bytes", errTooLarge, maxPatternBytes)
+	}
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	var broken *syntax.Error
+	if errors.As(err, &broken) {
+		switch broken.Code {
+		case syntax.ErrInvalidRepeatSize, syntax.ErrNestingDepth, syntax.ErrLarge:
+			return 0, fmt.Errorf("%w: %s at %s", errTooLarge, broken.Code, quote(broken.Expr))
+		default:
+			return 0, fmt.Errorf("%s at %s", broken.Code, quote(broken.Expr))
+		}
+	}
+	cost := instructions(tree)
+	if cost > maxPatternCost {
+		return 0, fmt.Errorf("%w: its repetitions multiply to more than %d steps", errTooLarge, maxPatternCost)
+	}
+	return cost, nil
+}
+
+// instructions counts what an expression compiles to. The parser bounds the nesting and the product of nested
+// repetitions, so that neither the stack nor the count can overflow.
+func instructions(tree *syntax.Regexp) int {
+	n := 1
+	if tree.Op == syntax.OpLiteral {
+		n = max(1, len(tree.Rune))
+	}
+	for _, sub := range tree.Sub {
+		n += instructions(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(1, tree.Min+1, tree.Max)
+	}
+	return n
+}

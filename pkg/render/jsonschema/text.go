@@ -1,0 +1,221 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Limits of one schema text, so that no tenant's schema can exhaust the compiler. They are far above what a schema for
+// configuration values needs.
+const (
+	maxBytes   = 1 << 20
+	maxValues  = 20_000 // nested ones included
+	maxNesting = 64
+	// maxPointer bounds the keys on the way to a value, together: the library keeps the whole way for each subschema.
+	maxPointer = 4096
+	// maxNumber bounds the digits and the exponent of a number. The library computes with exact fractions, in which
+	// 1e999999 takes half a megabyte.
+	maxNumber = 400
+)
+
+// Rules of the diagnostics.
+const (
+	ruleInvalid  = "invalid-schema"
+	ruleOutside  = "schema-ref-outside"
+	ruleTooLarge = "schema-too-large"
+)
+
+// problems collects what is wrong with one schema text.
+type problems struct {
+	at   diag.Place
+	text string
+	list diag.List
+}
+
+// add reports a problem with the schema as a whole.
+func (p *problems) add(rule, message string, options ...diag.Option) {
+	p.list.Error(rule, p.at, message, options...)
+}
+
+// addAt reports a problem at a byte offset of the text.
+func (p *problems) addAt(offset int, rule, message string, options ...diag.Option) {
+	p.add(rule, fmt.Sprintf("%s (%s of the schema)", message, p.position(offset)), options...)
+}
+
+// position names a byte offset as editors count: from 1, columns in characters.
+func (p *problems) position(offset int) string {
+	before := p.text[:min(offset, len(p.text))]
+	line := strings.Count(before, "\n") + 1
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d", line, column)
+}
+
+// node is a JSON value of a schema text together with its place in the text.
+type node struct {
+	// offset is where the value starts, in bytes.
+	offset int
+	// value is the same value in the form that the library reads.
+	value any
+	// keys are the names of the members in the order of the text.
+	keys    []string
+	members map[string]*node
+	items   []*node
+}
+
+// text returns the string of a member, "" if it is absent or no string.
+func (n *node) text(key string) string {
+	if member := n.members[key]; member != nil {
+		text, _ := member.value.(string)
+		return text
+	}
+	return ""
+}
+
+// at returns the node that a path of keys and indexes leads to, or the last one on the way and false.
+func (n *node) at(path []string) (*node, bool) {
+	for _, token := range path {
+		next := n.members[token]
+		if i, err := strconv.Atoi(token); err == nil && i >= 0 && i < len(n.items) {
+			next = n.items[i]
+		}
+		if next == nil {
+			return n, false
+		}
+		n = next
+	}
+	return n, true
+}
+
+// parse reads the text within the limits; it reports what is wrong and returns nil then.
+func parse(p *problems) *node {
+	switch {
+	case len(p.text) > maxBytes:
+		p.add(ruleTooLarge, fmt.Sprintf("schema has %d bytes, more than %d", len(p.text), maxBytes))
+		return nil
+	case strings.TrimSpace(p.text) == "":
+		p.add(ruleInvalid, "schema is empty", diag.Hint(`write a JSON Schema, for example {"type": "object"}`))
+		return nil
+	case !utf8.ValidString(p.text):
+		p.add(ruleInvalid, "schema is not UTF-8 text")
+		return nil
+	}
+	if err := json.Unmarshal([]byte(p.text), new(json.RawMessage)); err != nil {
+		p.addSyntax(err)
+		return nil
+	}
+	r := reader{problems: p, decoder: json.NewDecoder(strings.NewReader(p.text))}
+	r.decoder.UseNumber()
+	return r.value(0, 0)
+}
+
+// addSyntax reports why the text is no JSON.
+func (p *problems) addSyntax(err error) {
+	at, found := len(p.text), "it ends too early"
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && !strings.HasPrefix(err.Error(), "unexpected end") {
+		at = int(syntax.Offset) - 1 // the offset counts the offending byte
+		char, _ := utf8.DecodeRuneInString(p.text[at:])
+		found = "unexpected " + strconv.QuoteRune(char)
+	}
+	if strings.HasSuffix(err.Error(), "after top-level value") {
+		found += " after its end"
+	}
+	var hint []diag.Option
+	if line, _, _ := strings.Cut(strings.TrimSpace(p.text), "\n"); line[0] != '{' && strings.Contains(line, ":") || line == "---" {
+		hint = append(hint, diag.Hint("a schema is JSON text; this looks like YAML"))
+	}
+	p.addAt(at, ruleInvalid, "schema is not valid JSON: "+found, hint...)
+}
+
+// reader builds nodes from text that is known to be valid JSON.
+type reader struct {
+	*problems
+	decoder *json.Decoder
+	values  int
+}
+
+// next returns where the next token starts.
+func (r *reader) next() int {
+	rest := strings.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n,:")
+	return len(r.text) - len(rest)
+}
+
+// value reads a value that lies so deep, below keys of so many bytes. It returns nil if a limit is exceeded.
+func (r *reader) value(depth, pointer int) *node {
+	n := &node{offset: r.next()}
+	token, err := r.decoder.Token()
+	r.values++
+	number, _ := token.(json.Number)
+	delimiter, isContainer := token.(json.Delim)
+	switch {
+	case err != nil:
+		return r.refuse(n.offset, ruleInvalid, "schema is not valid JSON")
+	case r.values > maxValues:
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema holds more than %d values", maxValues))
+	case isContainer && depth >= maxNesting:
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema nests deeper than %d levels", maxNesting))
+	case pointer > maxPointer:
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("the keys on the way to a value have more than %d bytes", maxPointer))
+	case !numberFits(number.String()):
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("number %s has more than %d digits", quote(number.String()), maxNumber))
+	case delimiter == '{':
+		return r.object(n, depth+1, pointer)
+	case delimiter == '[':
+		return r.list(n, depth+1, pointer)
+	}
+	n.value = token
+	return n
+}
+
+func (r *reader) object(n *node, depth, pointer int) *node {
+	members := map[string]any{}
+	n.value, n.members = members, map[string]*node{}
+	for r.decoder.More() {
+		offset := r.next()
+		token, _ := r.decoder.Token()
+		key, _ := token.(string)
+		if first := n.members[key]; first != nil {
+			return r.refuse(offset, ruleInvalid, fmt.Sprintf("key %s is there twice, first at %s", quote(key), r.position(first.offset)))
+		}
+		member := r.value(depth, pointer+len(key)+1)
+		if member == nil {
+			return nil
+		}
+		n.keys = append(n.keys, key)
+		n.members[key], members[key] = member, member.value
+	}
+	_, _ = r.decoder.Token()
+	return n
+}
+
+func (r *reader) list(n *node, depth, pointer int) *node {
+	values := []any{}
+	for r.decoder.More() {
+		item := r.value(depth, pointer+1)
+		if item == nil {
+			return nil
+		}
+		n.items, values = append(n.items, item), append(values, item.value)
+	}
+	n.value = values
+	_, _ = r.decoder.Token()
+	return n
+}
+
+func (r *reader) refuse(offset int, rule, message string) *node {
+	r.addAt(offset, rule, message)
+	return nil
+}
+
+// numberFits reports whether a JSON number is small enough to be computed with exactly.
+func numberFits(number string) bool {
+	digits, exponent, hasExponent := strings.Cut(strings.ToLower(number), "e")
+	e, err := strconv.Atoi(exponent)
+	return len(digits) <= maxNumber && (!hasExponent || err == nil && e <= maxNumber && e >= -maxNumber)
+}

@@ -1,0 +1,112 @@
+package jsonschema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxValueNesting is how deep objects and lists of values may nest that are checked.
+const maxValueNesting = 200
+
+// Expressible reports whether JSON, and with it a schema, can express a value of the configuration.
+func Expressible(value any) bool {
+	var c converter
+	c.convert(value, []string{""})
+	return len(c.faults) == 0
+}
+
+// convertAll returns the values as schemas see them: top-level strings that read as numbers become numbers, keys that are
+// no strings are written as strings. It returns the values that JSON cannot express, too.
+func convertAll(values map[string]any) (map[string]any, []Violation) {
+	var c converter
+	root := make(map[string]any, len(values))
+	for key, value := range values {
+		if text, isString := value.(string); isString {
+			root[key] = topLevel(text)
+		} else {
+			root[key] = c.convert(value, []string{key})
+		}
+	}
+	return root, c.faults
+}
+
+// topLevel returns what a top-level string stands for: a number if strconv.Atoi or strconv.ParseFloat reads it as a finite
+// one, hexadecimal included. Whole numbers stay exact.
+func topLevel(text string) any {
+	if text == "" || !strings.ContainsRune("+-.0123456789", rune(text[0])) {
+		return text
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return text
+	}
+	if digits := strings.TrimLeft(text, "+-"); strings.Trim(digits, "0123456789") == "" { // beyond 64 bits, written as JSON does
+		return json.Number(strings.Trim(text[:len(text)-len(digits)], "+") + strings.TrimLeft(digits, "0"))
+	}
+	return f
+}
+
+type converter struct{ faults []Violation }
+
+// convert returns the value at the path as JSON has it.
+func (c *converter) convert(value any, path []string) any {
+	switch value := value.(type) {
+	case nil, bool, int, int64, uint64, string:
+		return value
+	case float64:
+		if math.IsInf(value, 0) || math.IsNaN(value) {
+			return c.fault(path, fmt.Sprintf("must be a finite number, but is %v", value))
+		}
+		return value
+	}
+	if len(path) > maxValueNesting {
+		return c.fault(path, fmt.Sprintf("nests deeper than %d levels", maxValueNesting))
+	}
+	switch value := value.(type) {
+	case []any:
+		converted := make([]any, len(value))
+		for i, item := range value {
+			converted[i] = c.convert(item, append(path, strconv.Itoa(i)))
+		}
+		return converted
+	case map[string]any:
+		converted := make(map[string]any, len(value))
+		for key, member := range value {
+			converted[key] = c.convert(member, append(path, key))
+		}
+		return converted
+	case map[any]any:
+		// The key 1 may stand beside the key "1": strings win, then the type that sorts first.
+		rank := func(key any) string {
+			if _, isString := key.(string); isString {
+				return ""
+			}
+			return fmt.Sprintf("%T", key)
+		}
+		named := make(map[string]any, len(value))
+		for _, key := range slices.SortedFunc(maps.Keys(value), func(a, b any) int { return cmp.Compare(rank(b), rank(a)) }) {
+			name := fmt.Sprint(key)
+			if key == nil {
+				name = "null"
+			}
+			named[name] = value[key]
+		}
+		return c.convert(named, path)
+	default:
+		return c.fault(path, fmt.Sprintf("has the type %T, which JSON does not know", value))
+	}
+}
+
+func (c *converter) fault(path []string, message string) any {
+	c.faults = append(c.faults, Violation{Path: slices.Clone(path), Message: message})
+	return nil
+}
