@@ -184,6 +184,7 @@ func expensive() []struct {
 			map[string]any{"A": nestedValue(190)},
 			"too much to check: the schema needs more than",
 		},
+		{"ref to data", `{"$ref":"#/default","default":{"allOf":[` + repeated(maxSubschemas, ",", func(int) string { return "{}" }) + `]}}`, nil, "subschemas, more than 3000"},
 		{"long keys", `{"properties":{"` + strings.Repeat("x", 100_000) + `":{"properties":{` +
 			repeated(maxSubschemas-3, ",", func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}}`, nil, "have more than 4096 bytes"},
 		{"many required", `{"items":{},"additionalProperties":{"required":[` + repeated(19_000, ",", func(i int) string { return fmt.Sprintf(`"r%d"`, i) }) + `]}}`, map[string]any{"A": map[string]any{"x": 1}, "B": map[string]any{"x": 1}}, ""},

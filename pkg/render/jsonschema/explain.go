@@ -1,8 +1,6 @@
 package jsonschema
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +8,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -69,17 +69,6 @@ func below(path, top []string) bool {
 	return len(path) >= len(top) && slices.Equal(path[:len(top)], top)
 }
 
-func sorted(list []Violation) []Violation {
-	slices.SortFunc(list, compareViolations)
-	return slices.CompactFunc(list, func(a, b Violation) bool {
-		return slices.Equal(a.Path, b.Path) && a.Message == b.Message
-	})
-}
-
-func compareViolations(a, b Violation) int {
-	return cmp.Or(slices.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Keyword, b.Keyword))
-}
-
 func compareFindings(a, b finding) int { return compareViolations(a.Violation, b.Violation) }
 
 // findings walks down to the failures that say something.
@@ -96,18 +85,17 @@ func (e *explainer) findings(failure *jsonschema.ValidationError) []finding {
 			return e.alternatives(failure)
 		}
 	case *kind.Required:
-		return each(failure, k.Missing, func(f *finding, name string) {
-			f.Message = fmt.Sprintf("required key %s is missing", quote(name))
-		})
+		return e.named(failure, k.Missing, "required key %s is missing")
 	case *kind.AdditionalProperties:
 		var known []string
 		if p := e.parts[failure.SchemaURL]; p != nil {
 			known = inOrder(p.Properties)
 		}
-		return each(failure, k.Properties, func(f *finding, name string) {
-			f.Path, f.name, f.candidates = append(f.Path, name), name, known
-			f.Message = fmt.Sprintf("key %s is not allowed", quote(name))
-		})
+		found := e.named(failure, k.Properties, "key %s is not allowed")
+		for i := range found {
+			found[i].Path, found[i].candidates = append(found[i].Path, found[i].name), known
+		}
+		return found
 	case *kind.PropertyNames:
 		found := (&explainer{root: k.Property}).all(failure.Causes)
 		for i := range found {
@@ -127,12 +115,12 @@ func (e *explainer) all(causes []*jsonschema.ValidationError) []finding {
 	return found
 }
 
-// each makes a finding for each of the names that a failure lists.
-func each(failure *jsonschema.ValidationError, names []string, complete func(*finding, string)) []finding {
+// named makes a finding for each of the names that a failure lists.
+func (e *explainer) named(failure *jsonschema.ValidationError, names []string, format string) []finding {
 	found := make([]finding, len(names))
 	for i, name := range names {
 		found[i] = failed(failure)
-		complete(&found[i], name)
+		found[i].name, found[i].Message = name, fmt.Sprintf(format, quote(name))
 	}
 	return found
 }
@@ -207,27 +195,87 @@ func (e *explainer) value(path []string) (value any, written string) {
 	return value, written
 }
 
-// propertyNames checks the names of an object's members in place of the library, whose own errors name the wrong path:
-// they share memory with the paths of the objects checked next.
-type propertyNames struct{ names *jsonschema.Schema }
-
-// Validate implements jsonschema.SchemaExt.
-func (p propertyNames) Validate(ctx *jsonschema.ValidatorContext, value any) {
-	members, _ := value.(map[string]any)
-	for name := range members {
-		var failure *jsonschema.ValidationError
-		if errors.As(p.names.Validate(name), &failure) {
-			ctx.AddErrors(failure.Causes, &kind.PropertyNames{Property: name})
+// leaf explains a failure that has no parts: what people meet every day in words of its own, the rest in those of the
+// library.
+func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
+	f := failed(failure)
+	value, written := e.value(f.Path)
+	shown := show(value)
+	if written != "" {
+		shown = shorten(oneLine(written), shownLength)
+	}
+	switch k := failure.ErrorKind.(type) {
+	case *kind.Type:
+		f.wrongType = true
+		f.Message = "must be " + typeNames(k.Want) + ", but is "
+		switch {
+		case written != "":
+			f.Message = fmt.Sprintf("must be %s, but %s counts as a number", typeNames(k.Want), quote(written))
+		case k.Got == "string" || k.Got == "number" || k.Got == "boolean":
+			f.Message += "the " + k.Got + " " + shown
+		default:
+			f.Message += shown
+		}
+	case *kind.Enum:
+		f.Message = "must be " + choices(k.Want) + ", but is " + shown
+		if f.name, _ = value.(string); f.name != "" && len(k.Want) > 1 {
+			f.candidates = texts(k.Want)
+		}
+	case *kind.Pattern:
+		f.Message = fmt.Sprintf("must match the pattern %s, but is %s", quote(k.Want), shown)
+	case *kind.Not:
+		f.Message = `must not match the schema under "not"`
+	case *kind.FalseSchema:
+		f.Message, f.unevaluated = "is not allowed", strings.Contains(f.Keyword, "/unevaluated")
+	default:
+		if requirement := bound(k); requirement != "" {
+			f.Message = "must be " + requirement + ", but is " + shown
+		} else {
+			f.Message = size(k)
 		}
 	}
+	return f
 }
 
-// validateRegex is the format "regex" for values: the expression must be one, compiled or not.
-func validateRegex(value any) error {
-	expression, isString := value.(string)
-	if !isString {
-		return nil
+// bound explains failures about what a text or a number must be; it returns "" for all others.
+func bound(failure jsonschema.ErrorKind) string {
+	switch k := failure.(type) {
+	case *kind.Const:
+		return show(k.Want)
+	case *kind.Format:
+		return format(k.Want)
+	case *kind.Minimum:
+		return "at least " + decimal(k.Want)
+	case *kind.Maximum:
+		return "at most " + decimal(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "more than " + decimal(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "less than " + decimal(k.Want)
+	case *kind.MultipleOf:
+		return "a multiple of " + decimal(k.Want)
 	}
-	_, err := patternCost(expression)
-	return err
+	return ""
+}
+
+// size explains failures about counts, and in the words of the library all others.
+func size(failure jsonschema.ErrorKind) string {
+	limit := func(bound string, want int, noun string, got int) string {
+		return fmt.Sprintf("must have at %s %s, but has %d", bound, diag.Plural(want, noun), got)
+	}
+	switch k := failure.(type) {
+	case *kind.MinLength:
+		return limit("least", k.Want, "character", k.Got)
+	case *kind.MaxLength:
+		return limit("most", k.Want, "character", k.Got)
+	case *kind.MinItems:
+		return limit("least", k.Want, "item", k.Got)
+	case *kind.MaxItems:
+		return limit("most", k.Want, "item", k.Got)
+	case *kind.MinProperties:
+		return limit("least", k.Want, "key", k.Got)
+	case *kind.MaxProperties:
+		return limit("most", k.Want, "key", k.Got)
+	}
+	return shorten(oneLine(failure.LocalizedString(message.NewPrinter(language.English))), 200)
 }

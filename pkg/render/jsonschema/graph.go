@@ -1,12 +1,14 @@
 package jsonschema
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -16,6 +18,10 @@ const maxChain = 200
 
 // draft2019 is the first draft in which keywords beside a $ref count.
 const draft2019 = 2019
+
+// maxSteps bounds the work of one check. A step is about one subschema that looks at one value, well under a
+// microsecond.
+const maxSteps = 250_000
 
 // graph knows which subschema asks which others, and with it what a check costs before it is done. The library follows
 // every reference as often as it is met, so that thirty subschemas that each refer twice to the next make a billion steps.
@@ -34,10 +40,9 @@ type part struct {
 	weight, perByte int
 	// same look at the value that this subschema looks at.
 	same []*part
-	// members and items look at the child of that name or position, each at every child or its name.
-	members map[string]*part
-	items   []*part
-	each    []*part
+	// members and items look at the child of that name or position, each at every child, names at the name of every member.
+	members            map[string]*part
+	items, each, names []*part
 	// chain is the longest chain over same, 0 if it is not known yet.
 	chain     int
 	measuring bool
@@ -107,7 +112,8 @@ func (g *graph) connect(p *part) {
 	if tuple, isTuple := p.Items.([]*jsonschema.Schema); isTuple {
 		p.items = g.all(tuple...)
 	}
-	p.each = g.all(p.PropertyNames, p.UnevaluatedProperties, p.Contains, p.Items2020, p.UnevaluatedItems,
+	p.names = g.all(p.PropertyNames)
+	p.each = g.all(p.UnevaluatedProperties, p.Contains, p.Items2020, p.UnevaluatedItems,
 		subschema(p.AdditionalProperties), subschema(p.Items), subschema(p.AdditionalItems))
 	byPattern := map[string]*jsonschema.Schema{}
 	for re, schema := range p.PatternProperties {
@@ -118,6 +124,21 @@ func (g *graph) connect(p *part) {
 	}
 	if p.PropertyNames != nil {
 		p.Extensions, p.PropertyNames = append(p.Extensions, propertyNames{p.PropertyNames}), nil
+	}
+}
+
+// propertyNames checks the names of an object's members in place of the library, whose own errors name the wrong path:
+// they share memory with the paths of the objects checked next.
+type propertyNames struct{ names *jsonschema.Schema }
+
+// Validate implements jsonschema.SchemaExt.
+func (p propertyNames) Validate(ctx *jsonschema.ValidatorContext, value any) {
+	members, _ := value.(map[string]any)
+	for name := range members {
+		var failure *jsonschema.ValidationError
+		if errors.As(p.names.Validate(name), &failure) {
+			ctx.AddErrors(failure.Causes, &kind.PropertyNames{Property: name})
+		}
 	}
 }
 
@@ -154,10 +175,12 @@ func inOrder[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)
 
 // check reports subschemas that are not in the text, as those are not that the library has built in, and what no check
 // could ever leave, or only with too much work.
-func (g *graph) check(problems *problems) bool {
+func (g *graph) check(problems *problems, found *survey) bool {
 	for _, p := range g.parts {
 		if !strings.HasPrefix(p.Location, schemaURL+"#") {
-			problems.add(ruleOutside, "a reference leads out of the schema: "+quote(p.Location))
+			if found.report(problems); !problems.list.HasErrors() {
+				problems.add(ruleOutside, "a reference leads out of the schema: "+quote(p.Location))
+			}
 			return false
 		}
 		// The library takes the subschema by which it came to a resource for its root.
@@ -243,7 +266,8 @@ func (c *counter) add(p *part, value any, depth int) bool {
 		c.steps += len(value) / 4
 		for name, member := range value {
 			bytes += len(name)
-			if next := p.members[name]; next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) {
+			next := p.members[name]
+			if next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) || !c.addAll(p.names, name, depth) {
 				return false
 			}
 		}

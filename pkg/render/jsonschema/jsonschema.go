@@ -3,7 +3,6 @@
 package jsonschema
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -11,9 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// maxSteps bounds the work of one check. A step is about one subschema that looks at one value, well under a
-// microsecond.
-const maxSteps = 250_000
+// maxSubschemas is the number of schemas in a schema: the library's work grows with its square.
+const maxSubschemas = 3000
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
 type Schema struct {
@@ -22,30 +20,54 @@ type Schema struct {
 	keys  keys
 }
 
-// Violation is one way in which values break a schema.
-type Violation struct {
-	// Path leads to the offending value: keys and list indexes from the top, for example ["DATABASE", "port"]. It is
-	// empty if the values as a whole are at fault; for a missing key it leads to the object that lacks it.
-	Path []string
-	// Message says what is required and what was found: lower case, one line, no full stop.
-	Message string
-	// Keyword is the part of the schema that objects, as a JSON Pointer such as "/properties/REGION/enum". It is empty
-	// where no single keyword is at fault.
-	Keyword string
-}
-
 // Compile compiles one schema text: JSON, of the draft that its $schema names, else draft-07. Formats are asserted.
 // References must stay within the text: nothing outside is ever read.
 //
 // The place is that of the YAML value that holds the text; messages add the position inside it. All problems are errors
 // in the list, and the schema is nil exactly if there are any.
 func Compile(text string, at diag.Place) (*Schema, diag.List) {
-	problems := &problems{at: at, text: text}
-	schema := compile(problems)
-	if problems.list.HasErrors() {
-		return nil, problems.list.Sorted()
+	p := &problems{at: at, text: text}
+	schema := compile(p)
+	if p.list.HasErrors() {
+		return nil, p.list.Sorted()
 	}
 	return schema, nil
+}
+
+func compile(p *problems) *Schema {
+	doc := parse(p)
+	if doc == nil {
+		return nil
+	}
+	found := surveySchema(doc)
+	if found.subschemas > maxSubschemas {
+		p.add(ruleTooLarge, fmt.Sprintf("schema has %d subschemas, more than %d", found.subschemas, maxSubschemas))
+		return nil
+	}
+	library := newLibrary()
+	if err := library.AddResource(schemaURL, doc.value); err != nil {
+		p.addError(err)
+		return nil
+	}
+	root, err := compilePart(library, "")
+	for i := 0; i < len(found.definitions) && err == nil; i++ { // those that nothing refers to are checked, too
+		_, err = compilePart(library, pointerTo(found.definitions[i]))
+	}
+	if err != nil || !isDraft(doc.text("$schema")) {
+		p.explain(err, doc, found)
+		return nil
+	}
+	parts := []*jsonschema.Schema{root}
+	for _, path := range found.dynamicAnchors { // any may be the target of a $dynamicRef, if the library has come across it
+		if part, err := compilePart(library, pointerTo(path)); err == nil {
+			parts = append(parts, part)
+		}
+	}
+	g := newGraph(parts)
+	if !g.check(p, found) {
+		return nil
+	}
+	return &Schema{root: root, graph: g, keys: keysOf(g.root)}
 }
 
 // Keys returns the top-level keys that the schema looks at, sorted: of values that are alike in these, all are valid or none.
@@ -74,18 +96,4 @@ func (s *Schema) Check(values map[string]any) []Violation {
 		return nil
 	}
 	return (&explainer{parts: s.graph.byLocation, root: root, source: values}).violations(failure)
-}
-
-// validate returns what the library finds, nil if the value is valid.
-func validate(schema *jsonschema.Schema, value any) (failure *jsonschema.ValidationError, err error) {
-	defer recovered(&err)
-	errors.As(schema.Validate(value), &failure)
-	return failure, nil
-}
-
-// recovered turns a panic in the library into an error: a tenant's schema must not stop the run for all others.
-func recovered(err *error) {
-	if cause := recover(); cause != nil {
-		*err = errors.New("the JSON Schema library gave up")
-	}
 }

@@ -90,3 +90,13 @@ func instructions(tree *syntax.Regexp) int {
 	}
 	return n
 }
+
+// validateRegex is the format "regex" for values: the expression must be one, compiled or not.
+func validateRegex(value any) error {
+	expression, isString := value.(string)
+	if !isString {
+		return nil
+	}
+	_, err := patternCost(expression)
+	return err
+}

@@ -12,6 +12,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
+// schemaURL is the base of references in a schema that has no $id. Nothing is ever read there.
+const schemaURL = "kalypso:///schema"
+
 // drafts are the values of $schema that are known. An empty fragment or another scheme makes no difference.
 var drafts = [...]string{
 	"http://json-schema.org/draft-04/schema#",
@@ -40,6 +43,8 @@ type survey struct {
 	// targets are the subschemas that have a URL or an anchor, by the URL with the anchor as its fragment.
 	targets map[string]*node
 	repeats []named
+	// definitions are the paths of those of the schema as a whole.
+	definitions [][]string
 	// dynamicAnchors are the paths of the subschemas that a $dynamicRef may lead to.
 	dynamicAnchors [][]string
 	idKeyword      string
@@ -80,12 +85,16 @@ func (s *survey) schema(n *node, path []string, base string) {
 		member := n.members[key]
 		below := append(path, key)
 		switch key {
-		case "const", "enum", "default", "examples", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum",
-			"readOnly", "writeOnly", "deprecated", "$recursiveAnchor": // no schemas
+		case "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "readOnly", "writeOnly", "deprecated", "$recursiveAnchor":
+		case "const", "enum", "default", "examples":
+			s.data(member)
 		case "properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies":
 			for _, name := range member.keys {
 				if key == "patternProperties" {
 					s.patterns = append(s.patterns, named{key, name, member.members[name].offset, base})
+				}
+				if len(path) == 0 && (key == "definitions" || key == "$defs") {
+					s.definitions = append(s.definitions, []string{key, name})
 				}
 				s.schema(member.members[name], append(below, name), base)
 			}
@@ -95,6 +104,19 @@ func (s *survey) schema(n *node, path []string, base string) {
 			}
 			s.schema(member, below, base)
 		}
+	}
+}
+
+// data counts as subschemas what is none unless a reference leads there.
+func (s *survey) data(n *node) {
+	if _, isBool := n.value.(bool); isBool || n.members != nil {
+		s.subschemas++
+	}
+	for _, item := range n.items {
+		s.data(item)
+	}
+	for _, member := range n.members {
+		s.data(member)
 	}
 }
 

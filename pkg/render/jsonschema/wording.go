@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math/big"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -22,91 +18,6 @@ const (
 	// shownChoices is how many allowed values a message lists.
 	shownChoices = 10
 )
-
-// leaf explains a failure that has no parts: what people meet every day in words of its own, the rest in those of the
-// library.
-func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
-	f := failed(failure)
-	value, written := e.value(f.Path)
-	shown := show(value)
-	if written != "" {
-		shown = shorten(oneLine(written), shownLength)
-	}
-	switch k := failure.ErrorKind.(type) {
-	case *kind.Type:
-		f.wrongType = true
-		f.Message = "must be " + typeNames(k.Want) + ", but is "
-		switch {
-		case written != "":
-			f.Message = fmt.Sprintf("must be %s, but %s counts as a number", typeNames(k.Want), quote(written))
-		case k.Got == "string" || k.Got == "number" || k.Got == "boolean":
-			f.Message += "the " + k.Got + " " + shown
-		default:
-			f.Message += shown
-		}
-	case *kind.Enum:
-		f.Message = "must be " + choices(k.Want) + ", but is " + shown
-		if f.name, _ = value.(string); f.name != "" && len(k.Want) > 1 {
-			f.candidates = texts(k.Want)
-		}
-	case *kind.Pattern:
-		f.Message = fmt.Sprintf("must match the pattern %s, but is %s", quote(k.Want), shown)
-	case *kind.Not:
-		f.Message = `must not match the schema under "not"`
-	case *kind.FalseSchema:
-		f.Message, f.unevaluated = "is not allowed", strings.Contains(f.Keyword, "/unevaluated")
-	default:
-		if requirement := bound(k); requirement != "" {
-			f.Message = "must be " + requirement + ", but is " + shown
-		} else {
-			f.Message = size(k)
-		}
-	}
-	return f
-}
-
-// bound explains failures about what a text or a number must be; it returns "" for all others.
-func bound(failure jsonschema.ErrorKind) string {
-	switch k := failure.(type) {
-	case *kind.Const:
-		return show(k.Want)
-	case *kind.Format:
-		return format(k.Want)
-	case *kind.Minimum:
-		return "at least " + decimal(k.Want)
-	case *kind.Maximum:
-		return "at most " + decimal(k.Want)
-	case *kind.ExclusiveMinimum:
-		return "more than " + decimal(k.Want)
-	case *kind.ExclusiveMaximum:
-		return "less than " + decimal(k.Want)
-	case *kind.MultipleOf:
-		return "a multiple of " + decimal(k.Want)
-	}
-	return ""
-}
-
-// size explains failures about counts, and in the words of the library all others.
-func size(failure jsonschema.ErrorKind) string {
-	limit := func(bound string, want int, noun string, got int) string {
-		return fmt.Sprintf("must have at %s %s, but has %d", bound, diag.Plural(want, noun), got)
-	}
-	switch k := failure.(type) {
-	case *kind.MinLength:
-		return limit("least", k.Want, "character", k.Got)
-	case *kind.MaxLength:
-		return limit("most", k.Want, "character", k.Got)
-	case *kind.MinItems:
-		return limit("least", k.Want, "item", k.Got)
-	case *kind.MaxItems:
-		return limit("most", k.Want, "item", k.Got)
-	case *kind.MinProperties:
-		return limit("least", k.Want, "key", k.Got)
-	case *kind.MaxProperties:
-		return limit("most", k.Want, "key", k.Got)
-	}
-	return shorten(oneLine(failure.LocalizedString(message.NewPrinter(language.English))), 200)
-}
 
 // typeNames lists types of JSON Schema as people say them.
 func typeNames(types []string) string {
@@ -215,4 +126,31 @@ func format(name string) string {
 		"semver":    "a semantic version such as 1.2.3",
 	}
 	return cmp.Or(known[name], "of the format "+quote(name))
+}
+
+// pointerOf returns the JSON Pointer in the fragment of a location that the library gives.
+func pointerOf(location string) string {
+	_, fragment, _ := strings.Cut(location, "#")
+	if pointer, err := url.PathUnescape(fragment); err == nil {
+		return pointer
+	}
+	return fragment
+}
+
+// pointerTo writes a path as a JSON Pointer.
+func pointerTo(path []string) string {
+	var b strings.Builder
+	for _, key := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key))
+	}
+	return b.String()
+}
+
+// splitPointer returns the keys that a JSON Pointer leads through.
+func splitPointer(pointer string) []string {
+	path := strings.Split(pointer, "/")[1:]
+	for i, token := range path {
+		path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	}
+	return path
 }

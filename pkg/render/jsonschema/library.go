@@ -2,53 +2,11 @@ package jsonschema
 
 import (
 	"errors"
-	"fmt"
 	"net/mail"
 	"net/url"
-	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// maxSubschemas is the number of schemas in a schema: the library's work grows with its square.
-const maxSubschemas = 3000
-
-// schemaURL is the base of references in a schema that has no $id. Nothing is ever read there.
-const schemaURL = "kalypso:///schema"
-
-// compile returns nil if it has reported a problem.
-func compile(p *problems) *Schema {
-	doc := parse(p)
-	if doc == nil {
-		return nil
-	}
-	found := surveySchema(doc)
-	if found.subschemas > maxSubschemas {
-		p.add(ruleTooLarge, fmt.Sprintf("schema has %d subschemas, more than %d", found.subschemas, maxSubschemas))
-		return nil
-	}
-	library := newLibrary()
-	if err := library.AddResource(schemaURL, doc.value); err != nil {
-		p.addError(err)
-		return nil
-	}
-	root, err := compilePart(library, "")
-	if err != nil || !isDraft(doc.text("$schema")) {
-		p.explain(err, doc, found)
-		return nil
-	}
-	parts := []*jsonschema.Schema{root}
-	for _, path := range found.dynamicAnchors { // any may be the target of a $dynamicRef, if the library has come across it
-		if part, err := compilePart(library, pointerTo(path)); err == nil {
-			parts = append(parts, part)
-		}
-	}
-	g := newGraph(parts)
-	if !g.check(p) {
-		return nil
-	}
-	return &Schema{root: root, graph: g, keys: keysOf(g.root)}
-}
 
 func newLibrary() *jsonschema.Compiler {
 	library := jsonschema.NewCompiler()
@@ -117,29 +75,16 @@ func (p *problems) addError(err error) {
 	p.add(ruleInvalid, "schema cannot be compiled: "+shorten(oneLine(err.Error()), 200))
 }
 
-// pointerOf returns the JSON Pointer in the fragment of a location that the library gives.
-func pointerOf(location string) string {
-	_, fragment, _ := strings.Cut(location, "#")
-	if pointer, err := url.PathUnescape(fragment); err == nil {
-		return pointer
-	}
-	return fragment
+// validate returns what the library finds, nil if the value is valid.
+func validate(schema *jsonschema.Schema, value any) (failure *jsonschema.ValidationError, err error) {
+	defer recovered(&err)
+	errors.As(schema.Validate(value), &failure)
+	return failure, nil
 }
 
-// pointerTo writes a path as a JSON Pointer.
-func pointerTo(path []string) string {
-	var b strings.Builder
-	for _, key := range path {
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key))
+// recovered turns a panic in the library into an error: a tenant's schema must not stop the run for all others.
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = errors.New("the JSON Schema library gave up")
 	}
-	return b.String()
-}
-
-// splitPointer returns the keys that a JSON Pointer leads through.
-func splitPointer(pointer string) []string {
-	path := strings.Split(pointer, "/")[1:]
-	for i, token := range path {
-		path[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-	}
-	return path
 }
