@@ -140,6 +140,10 @@ func expensive() []struct {
 				repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
 		},
 		{
+			"many such places with $id", `{"x":[` + repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$id":"i%d"}`, i) }) + `],"allOf":[` +
+				repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
+		},
+		{
 			"as many as allowed", `{"$defs":{` + repeated(150, ",", func(i int) string { return fmt.Sprintf(`"d%d":{}`, i) }) + `},"allOf":[` +
 				repeated(2600, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i%150) }) + `]}`, nil, "",
 		},
@@ -185,6 +189,8 @@ func expensive() []struct {
 			"too much to check: the schema needs more than",
 		},
 		{"ref to data", `{"$ref":"#/default","default":{"allOf":[` + repeated(maxSubschemas, ",", func(int) string { return "{}" }) + `]}}`, nil, "subschemas, more than 3000"},
+		{"ref to a list of definitions", `{"$ref":"#/$defs/0","$defs":[{"allOf":[` + repeated(maxSubschemas, ",", func(int) string { return "{}" }) + `]}]}`, nil, "subschemas, more than 3000"},
+		{"many definitions that are none", `{"$defs":{` + repeated(maxSubschemas-1, ",", func(i int) string { return fmt.Sprintf(`"p%d":{"$id":"i%d"}`, i, i) }) + `}}`, nil, ""},
 		{"long keys", `{"properties":{"` + strings.Repeat("x", 100_000) + `":{"properties":{` +
 			repeated(maxSubschemas-3, ",", func(i int) string { return fmt.Sprintf(`"p%d":{}`, i) }) + `}}}}`, nil, "have more than 4096 bytes"},
 		{"many required", `{"items":{},"additionalProperties":{"required":[` + repeated(19_000, ",", func(i int) string { return fmt.Sprintf(`"r%d"`, i) }) + `]}}`, map[string]any{"A": map[string]any{"x": 1}, "B": map[string]any{"x": 1}}, ""},

@@ -85,15 +85,20 @@ func (s *survey) schema(n *node, path []string, base string) {
 		member := n.members[key]
 		below := append(path, key)
 		switch key {
-		case "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "readOnly", "writeOnly", "deprecated", "$recursiveAnchor":
-		case "const", "enum", "default", "examples":
-			s.data(member)
+		case "const", "enum", "default", "examples", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum",
+			"readOnly", "writeOnly", "deprecated", "$recursiveAnchor":
+			if _, isBool := member.value.(bool); !isBool {
+				s.data(member)
+			}
 		case "properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies":
+			for _, item := range member.items { // none in most drafts, but references can lead there
+				s.data(item)
+			}
 			for _, name := range member.keys {
 				if key == "patternProperties" {
 					s.patterns = append(s.patterns, named{key, name, member.members[name].offset, base})
 				}
-				if len(path) == 0 && (key == "definitions" || key == "$defs") {
+				if len(path) == 0 && (key == "definitions" || key == "$defs" && !s.refAlone) {
 					s.definitions = append(s.definitions, []string{key, name})
 				}
 				s.schema(member.members[name], append(below, name), base)
@@ -107,7 +112,7 @@ func (s *survey) schema(n *node, path []string, base string) {
 	}
 }
 
-// data counts as subschemas what is none unless a reference leads there.
+// data counts as subschemas what is none unless a reference leads there: the library takes any value for one then.
 func (s *survey) data(n *node) {
 	if _, isBool := n.value.(bool); isBool || n.members != nil {
 		s.subschemas++
