@@ -1,39 +1,59 @@
 package gitops
 
 import (
-	"context"
-	"errors"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-// commitGraph are commits by id.
+// Relation says how a commit stands to another one of the same branch.
+type Relation string
+
+// The relations of b seen from a.
+const (
+	// Same: they are one commit.
+	Same Relation = "same"
+	// Newer: b has a in its history.
+	Newer Relation = "newer"
+	// Older: a has b in its history.
+	Older Relation = "older"
+	// Apart: neither has the other, as with two lines that were merged later.
+	Apart Relation = "apart"
+	// Unknown: one of them is not on the branch as it was read last. It never was, or it is newer, or the branch
+	// was forced to something else.
+	Unknown Relation = "unknown"
+)
+
+// commitGraph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
 type commitGraph map[plumbing.Hash]commitObject
 
-// without returns the commits that can be reached from tip and not from other, as far as they are
-// known.
-func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
-	theirs := g.reach(other, nil)
-	return g.reach(tip, theirs)
+// reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
+// them is only named, as it may have more ancestors.
+func (g commitGraph) reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole bool) {
+	found, whole = map[plumbing.Hash]bool{tip: true}, true
+	for todo := []plumbing.Hash{tip}; len(todo) > 0; {
+		commit, known := g[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		whole = whole && known
+		for _, parent := range commit.parents {
+			if !found[parent] {
+				found[parent] = true
+				todo = append(todo, parent)
+			}
+		}
+	}
+	return found, whole
 }
 
-// reach returns the commits that can be reached from one of them without passing one of stop.
-func (g commitGraph) reach(from plumbing.Hash, stop commitGraph) commitGraph {
+// without returns the commits that can be reached from tip and not from other.
+func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
+	ours, _ := g.reach(tip)
+	theirs, _ := g.reach(other)
 	found := commitGraph{}
-	todo := []plumbing.Hash{from}
-	for len(todo) > 0 {
-		id := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		_, seen := found[id]
-		_, stopped := stop[id]
-		commit, known := g[id]
-		if seen || stopped || !known {
-			continue
+	for id := range ours {
+		if commit, known := g[id]; known && !theirs[id] {
+			found[id] = commit
 		}
-		found[id] = commit
-		todo = append(todo, commit.parents...)
 	}
 	return found
 }
@@ -49,133 +69,39 @@ func (g commitGraph) hasMerge() bool {
 	return false
 }
 
-// beyond implements repository: the server is asked for just these commits if it can leave out those of
-// a branch, and else for the whole history without its files.
-func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
-	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
-		found, err := m.commitsOnly(ctx, packp.DepthReference("refs/heads/"+branch), tip)
-		if err == nil && !found.hasMerge() || err != nil && !refusedWant(err) {
-			return found.reach(tip, nil), true, m.explain(err)
+// relate returns the relation of b to a. decided is false if it depends on commits that are not in the graph.
+func (g commitGraph) relate(a, b plumbing.Hash) (relation Relation, decided bool) {
+	if a == b {
+		return Same, true
+	}
+	ofB, wholeB := g.reach(b)
+	if ofB[a] {
+		return Newer, true
+	}
+	ofA, wholeA := g.reach(a)
+	if ofA[b] {
+		return Older, true
+	}
+	return Apart, wholeA && wholeB
+}
+
+// line returns at most n commits before one along first parents, the nearest first.
+func (g commitGraph) line(from plumbing.Hash, n int) (found []string) {
+	for len(found) < n && len(g[from].parents) > 0 {
+		from = g[from].parents[0]
+		found = append(found, from.String())
+	}
+	return found
+}
+
+// withPrefix returns the ids that begin with some hexadecimal digits, in order.
+func withPrefix(ids map[plumbing.Hash]bool, prefix string) []plumbing.Hash {
+	var found []plumbing.Hash
+	for id := range ids {
+		if strings.HasPrefix(id.String(), prefix) {
+			found = append(found, id)
 		}
 	}
-	if !m.capabilities.Supports(capability.Filter) {
-		found, err := m.commitsOnly(ctx, packp.DepthCommits(1), tip)
-		return found, false, m.explain(err)
-	}
-	found, err := m.commitsOnly(ctx, packp.DepthCommits(0), tip, m.branches[branch])
-	return found.without(tip, m.branches[branch]), true, m.explain(err)
+	plumbing.HashesSort(found)
+	return found
 }
-
-// recent implements repository.
-func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
-	return m.recents.do(ctx, recentKey{tip, generations}, func() (commitGraph, error) {
-		found, err := m.commitsOnly(ctx, packp.DepthCommits(generations), tip)
-		return found, m.explain(err)
-	})
-}
-
-// recentKey names a piece of history, which never changes.
-type recentKey struct {
-	tip         plumbing.Hash
-	generations int
-}
-
-// commitsOnly fetches commits without their trees, if the server can leave those out.
-func (m *remote) commitsOnly(ctx context.Context, depth packp.Depth, tips ...plumbing.Hash) (commitGraph, error) {
-	request := m.request(tips...)
-	if !depth.IsZero() && m.capabilities.Supports(capability.Shallow) {
-		request.Depth = depth
-		if err := request.Capabilities.Set(capability.Shallow); err != nil {
-			return nil, err
-		}
-	}
-	if _, byName := depth.(packp.DepthReference); byName {
-		if err := request.Capabilities.Set(capability.DeepenNot); err != nil {
-			return nil, err
-		}
-	}
-	if m.capabilities.Supports(capability.Filter) {
-		if err := filter(request, packp.FilterTreeDepth(0)); err != nil {
-			return nil, err
-		}
-	}
-	p, err := m.pack(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	found := commitGraph{}
-	for id, object := range p.objects {
-		if object.kind != plumbing.CommitObject || object.tooLarge() {
-			continue
-		}
-		if commit, err := parseCommit(object.data); err == nil {
-			found[id] = commit
-		}
-	}
-	return found, nil
-}
-
-// commitAt implements repository.
-func (m *remote) commitAt(ctx context.Context, id plumbing.Hash) (commitObject, error) {
-	return m.commit(ctx, id, "")
-}
-
-// treesAt implements repository.
-func (m *remote) treesAt(id plumbing.Hash) objects { return fetched{m, id} }
-
-// maxHistory bounds how many commits of a repository on this machine are looked at.
-const maxHistory = 1_000_000
-
-// beyond implements repository.
-func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
-	refs, err := r.tipsNow(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	all, err := r.recent(ctx, tip, maxHistory)
-	if err != nil {
-		return nil, false, err
-	}
-	theirs, err := r.recent(ctx, refs[branch], maxHistory)
-	if err != nil {
-		return nil, false, err
-	}
-	return all.reach(tip, theirs), true, nil
-}
-
-// recent implements repository.
-func (r *localRepo) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
-	found := commitGraph{}
-	generation := []plumbing.Hash{tip}
-	for ; generations > 0 && len(generation) > 0 && len(found) < maxHistory; generations-- {
-		var next []plumbing.Hash
-		for _, id := range generation {
-			if _, seen := found[id]; seen || id.IsZero() {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			commit, err := r.commit(id)
-			var missing *Error
-			if errors.As(err, &missing) && missing.Rule == RuleCommitNotFound {
-				continue // a shallow clone ends here
-			}
-			if err != nil {
-				return nil, err
-			}
-			found[id] = commit
-			next = append(next, commit.parents...)
-		}
-		generation = next
-	}
-	return found, nil
-}
-
-// commitAt implements repository.
-func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash) (commitObject, error) {
-	return r.commit(id)
-}
-
-// treesAt implements repository.
-func (r *localRepo) treesAt(plumbing.Hash) objects { return r }

@@ -23,24 +23,6 @@ type Ancestry interface {
 	IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error)
 }
 
-// Relation says how a commit stands to another one of the same branch.
-type Relation string
-
-// The relations of b seen from a.
-const (
-	// Same: they are one commit.
-	Same Relation = "same"
-	// Newer: b has a in its history.
-	Newer Relation = "newer"
-	// Older: a has b in its history.
-	Older Relation = "older"
-	// Apart: neither has the other, as with two lines that were merged later.
-	Apart Relation = "apart"
-	// Unknown: one of them is not on the branch as it was read last. It never was, or it is newer, or the branch
-	// was forced to something else.
-	Unknown Relation = "unknown"
-)
-
 // History is that of a branch, back to its beginning. It is safe for use by several goroutines, one of which it
 // serves at a time.
 type History struct {
@@ -52,17 +34,20 @@ type History struct {
 
 	mu  sync.Mutex
 	tip plumbing.Hash
-	// lineage is nil as long as other is asked instead.
-	lineage *lineage
+	// graph has the commits, of which only parents are kept; it is nil as long as other is asked instead.
+	graph commitGraph
+	// onBranch are the commits that can be reached from tip. whole is false if there may be more.
+	onBranch map[plumbing.Hash]bool
+	whole    bool
 }
 
 // archive is where a history comes from.
 type archive interface {
 	// tipNow reads where a branch is by now.
 	tipNow(ctx context.Context, branch string) (plumbing.Hash, error)
-	// trace reads the history of a commit, as far as it is not here. Without force it is an errNotAlone if that means
+	// trace reads the history of a commit, as far as it is not known. Without force it is an errNotAlone if that means
 	// to fetch more than commits.
-	trace(ctx context.Context, of traced) ([]link, error)
+	trace(ctx context.Context, of traced) (commitGraph, error)
 	// cutHint says what a person can do about a history that is cut off.
 	cutHint() string
 }
@@ -70,9 +55,9 @@ type archive interface {
 // traced is a commit whose history is wanted.
 type traced struct {
 	tip plumbing.Hash
-	// known is a commit that is here, as is its history; it may be zero.
-	known plumbing.Hash
-	here  func(plumbing.Hash) bool
+	// known are commits whose history is known, and have is one of them; it may be zero.
+	known commitGraph
+	have  plumbing.Hash
 	force bool
 }
 
@@ -127,20 +112,27 @@ func noHistory(at location) *Error {
 
 // read reads the history, if the server can send it alone or that is wanted at any price.
 func (h *History) read(ctx context.Context, force bool) error {
-	if h.lineage != nil {
+	if h.graph != nil {
 		return nil
 	}
-	l := newLineage()
-	links, err := h.source.trace(ctx, traced{tip: h.tip, here: l.has, force: force})
+	found, err := h.source.trace(ctx, traced{tip: h.tip, force: force})
 	if errors.Is(err, errNotAlone) {
 		return nil
 	}
 	if err == nil {
-		l.add(links)
-		l.index(h.tip)
-		h.lineage = l
+		h.graph = commitGraph{}
+		h.advance(h.tip, found)
 	}
 	return err
+}
+
+// advance adds commits to the graph, and makes one of the graph the tip.
+func (h *History) advance(tip plumbing.Hash, found commitGraph) {
+	for id, commit := range found {
+		h.graph[id] = commitObject{parents: commit.parents}
+	}
+	h.tip = tip
+	h.onBranch, h.whole = h.graph.reach(tip)
 }
 
 // Branch is the name of the branch.
@@ -165,17 +157,17 @@ func (h *History) refresh(ctx context.Context) error {
 	if err != nil || tip == h.tip {
 		return err
 	}
-	if l := h.lineage; l != nil {
-		var links []link
-		if !l.has(tip) {
-			if links, err = h.source.trace(ctx, traced{tip, h.tip, l.has, true}); err != nil {
-				return err
-			}
-		}
-		l.add(links)
-		l.index(tip)
+	if h.graph == nil {
+		h.tip = tip
+		return nil
 	}
-	h.tip = tip
+	var found commitGraph
+	if _, known := h.graph[tip]; !known {
+		if found, err = h.source.trace(ctx, traced{tip, h.graph, h.tip, true}); err != nil {
+			return err
+		}
+	}
+	h.advance(tip, found)
 	return nil
 }
 
@@ -198,16 +190,15 @@ func (h *History) has(ctx context.Context, id plumbing.Hash) (bool, error) {
 	if err := h.read(ctx, true); err != nil {
 		return false, err
 	}
-	_, onBranch := h.lineage.find(id)
-	if tip, _ := h.lineage.find(h.tip); !onBranch && h.lineage.commits[tip].cut {
+	if !h.onBranch[id] && !h.whole {
 		return false, h.undecided("whether commit %s is on the branch %q", id, h.branch)
 	}
-	return onBranch, nil
+	return h.onBranch[id], nil
 }
 
 // ask asks the other way, as long as the history is not read. What it cannot say is found out from the history.
 func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (asked, is bool) {
-	if h.lineage != nil || h.other == nil {
+	if h.graph != nil || h.other == nil {
 		return false, false
 	}
 	is, err := h.other.IsAncestor(ctx, ancestor.String(), descendant.String())
@@ -248,15 +239,14 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 	if err := h.read(ctx, true); err != nil {
 		return "", err
 	}
-	found := h.lineage.beginning(text)
-	tip, _ := h.lineage.find(h.tip)
+	found := withPrefix(h.onBranch, text)
 	switch {
 	case len(found) == 1:
 		return found[0].String(), nil
 	case len(found) > 1:
 		return "", problem(RuleCommitNotFound, "%s has several commits on the branch %q that begin with %s: %s and %s",
 			h.at, h.branch, text, found[0], found[1]).hint("give more digits")
-	case h.lineage.commits[tip].cut:
+	case !h.whole:
 		return "", h.undecided("which commit of the branch %q begins with %s", h.branch, text)
 	default:
 		return "", h.notOnBranch(text)
@@ -306,12 +296,10 @@ func (h *History) relation(ctx context.Context, a, b plumbing.Hash) (Relation, e
 	if err := h.read(ctx, true); err != nil {
 		return Unknown, err
 	}
-	from, knowsA := h.lineage.find(a)
-	to, knowsB := h.lineage.find(b)
-	if !knowsA || !knowsB {
+	if !h.onBranch[a] || !h.onBranch[b] {
 		return Unknown, nil
 	}
-	relation, decided := h.lineage.relate(from, to)
+	relation, decided := h.graph.relate(a, b)
 	if !decided {
 		return Unknown, h.undecided("which of the commits %s and %s is newer", a, b)
 	}
@@ -333,43 +321,23 @@ func (h *History) askRelation(ctx context.Context, a, b plumbing.Hash) (relation
 	}
 }
 
-// Between returns the commits of to that from does not have, children before their parents and else the newest
-// first, at most as many as given. Both are full ids of commits on the branch.
-func (h *History) Between(ctx context.Context, from, to string, most int) ([]string, error) {
+// Line returns the commits before one along first parents, the nearest first and at most as many as given: what the
+// branch was, one push after the other. It ends early where the history that is here does, and is empty for a commit
+// that is not on the branch. commit is a full id.
+func (h *History) Line(ctx context.Context, commit string, most int) ([]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	found, err := h.between(ctx, from, to, most)
-	return found, h.explain(err)
-}
-
-func (h *History) between(ctx context.Context, from, to string, most int) ([]string, error) {
 	if err := h.read(ctx, true); err != nil {
-		return nil, err
+		return nil, h.explain(err)
 	}
-	var numbers [2]int32
-	for i, commit := range []string{from, to} {
-		id, err := fullID(commit)
-		if err != nil {
-			return nil, err
-		}
-		has, err := h.has(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if !has {
-			return nil, h.notOnBranch(commit)
-		}
-		numbers[i], _ = h.lineage.find(id)
+	id, err := fullID(commit)
+	if err != nil {
+		return nil, h.explain(err)
 	}
-	found, decided := h.lineage.between(numbers[0], numbers[1], most)
-	if !decided {
-		return nil, h.undecided("which commits came after %s", from)
+	if !h.onBranch[id] {
+		return nil, nil
 	}
-	ids := make([]string, len(found))
-	for i, id := range found {
-		ids[i] = id.String()
-	}
-	return ids, nil
+	return h.graph.line(id, most), nil
 }
 
 // explain makes an Error of an error.

@@ -171,30 +171,10 @@ func TestRelationByGit(t *testing.T) {
 					require.Equal(t, want, relation(t, h, a, b), "%s: %s and %s", name, a, b)
 				}
 			}
-			if random.IntN(4) > 0 {
-				continue
-			}
-			beyond := strings.Fields(git(t, dir, "rev-list", "--topo-order", a+".."+b))
-			for name, h := range ways {
-				if name == "API" {
-					continue
-				}
-				found, err := h.Between(t.Context(), a, b, 100)
-				require.NoError(t, err)
-				require.ElementsMatch(t, beyond, found, "%s: %s and %s", name, a, b)
-				if len(found) > 2 {
-					cut, err := h.Between(t.Context(), a, b, 2)
-					require.NoError(t, err)
-					require.Equal(t, found[:2], cut)
-				}
-			}
 		}
 	}
 	assert.Positive(t, api.asked)
-	assert.Nil(t, ways["API"].lineage, "nothing was fetched")
-	found, err := ways["API"].Between(t.Context(), ids[0], ids[13], 100)
-	require.NoError(t, err)
-	assert.Len(t, found, 13, "for this the history is needed")
+	assert.Nil(t, ways["API"].graph, "nothing was fetched")
 }
 
 // TestHistoryTakesCommitsAlone: with a filter nothing else is sent, and without one nothing else is kept.
@@ -210,7 +190,7 @@ func TestHistoryTakesCommitsAlone(t *testing.T) {
 		m, ok := h.source.(*remote)
 		require.True(t, ok)
 		assert.Empty(t, m.store.objects)
-		assert.Len(t, h.lineage.commits, 5)
+		assert.Len(t, h.graph, 5)
 		assert.Equal(t, "main", h.Branch())
 		assert.Equal(t, Newer, relation(t, h, ids[0], ids[4]))
 	}
@@ -227,11 +207,11 @@ func TestHistoryFilterRefused(t *testing.T) {
 	api := &compared{dir: server.Dir("repo")}
 	h = openHistory(t, url, api)
 	assert.Equal(t, Older, relation(t, h, ids[4], ids[1]))
-	assert.Nil(t, h.lineage)
+	assert.Nil(t, h.graph)
 	assert.Positive(t, api.asked)
 	api.err = errors.New("rate limit")
 	assert.Equal(t, Unknown, relation(t, h, ids[4], lost), "then the history is read")
-	assert.NotNil(t, h.lineage)
+	assert.NotNil(t, h.graph)
 }
 
 func TestResolve(t *testing.T) {
@@ -295,7 +275,7 @@ func TestRefresh(t *testing.T) {
 				assert.Len(t, server.Requests(), before+2)
 			}
 			assert.Equal(t, Newer, relation(t, h, ids[4], next), name)
-			assert.Len(t, h.lineage.commits, 6)
+			assert.Len(t, h.graph, 6)
 			point(ids[2])
 			assert.Equal(t, Unknown, relation(t, h, ids[2], next), "it is not on the branch any more")
 			assert.Equal(t, Older, relation(t, h, ids[2], ids[1]))
@@ -325,7 +305,7 @@ func TestRefreshFetchesOnlyWhatIsNew(t *testing.T) {
 		h := openHistory(t, url, nil)
 		next := git(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
 		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
-		links, err := h.source.trace(t.Context(), traced{tip: plumbing.NewHash(next), known: h.tip, here: h.lineage.has, force: true})
+		links, err := h.source.trace(t.Context(), traced{tip: plumbing.NewHash(next), known: h.graph, have: h.tip, force: true})
 		require.NoError(t, err)
 		assert.Len(t, links, 1)
 		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", ids[4])
@@ -346,9 +326,6 @@ func TestShallowHistory(t *testing.T) {
 	h := openHistory(t, clone, nil)
 	assert.Equal(t, Newer, relation(t, h, ids[3], ids[6]))
 	assert.Equal(t, Older, relation(t, h, ids[6], ids[5]))
-	found, err := h.Between(t.Context(), ids[3], ids[4], 10)
-	require.NoError(t, err)
-	assert.Equal(t, []string{ids[4]}, found)
 	id, err := h.Resolve(t.Context(), ids[4][:9])
 	require.NoError(t, err)
 	assert.Equal(t, ids[4], id)
@@ -356,7 +333,6 @@ func TestShallowHistory(t *testing.T) {
 		"apart or not":         func() error { _, err := h.Relation(t.Context(), ids[3], ids[5]); return err },
 		"on the branch or not": func() error { _, err := h.Has(t.Context(), ids[1]); return err },
 		"there or not":         func() error { _, err := h.Relation(t.Context(), ids[1], ids[6]); return err },
-		"since when":           func() error { _, err := h.Between(t.Context(), ids[3], ids[6], 10); return err },
 		"which":                func() error { _, err := h.Resolve(t.Context(), ids[1][:8]); return err },
 	} {
 		var known *Error
@@ -394,8 +370,6 @@ func TestNoHistory(t *testing.T) {
 		_, err := h.Relation(t.Context(), ids[0], commit)
 		require.ErrorContains(t, err, "is not a full commit id")
 	}
-	_, err = h.Between(t.Context(), strings.Repeat("1", 40), ids[0], 1)
-	require.ErrorContains(t, err, "has no commit 111")
 }
 
 // TestHistoryOfSilentServer: nothing is waited for longer than the caller wants to.

@@ -123,6 +123,9 @@ func parseCommit(data []byte) (commitObject, error) {
 		case "tree":
 			c.tree = plumbing.NewHash(value)
 		case "parent":
+			if !plumbing.IsHash(value) {
+				return c, fmt.Errorf("a commit with the parent %q", oneLine(value))
+			}
 			c.parents = append(c.parents, plumbing.NewHash(value))
 		case "author":
 			c.author, _, _ = strings.Cut(value, " <")
@@ -130,14 +133,10 @@ func parseCommit(data []byte) (commitObject, error) {
 			c.when = parseDate(value)
 		}
 	}
-	return c, c.check()
-}
-
-func (c commitObject) check() error {
 	if c.tree.IsZero() {
-		return errors.New("a commit without a tree")
+		return c, errors.New("a commit without a tree")
 	}
-	return nil
+	return c, nil
 }
 
 // parseDate reads the end of "Name <address> 1700000000 +0100".

@@ -1,0 +1,226 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+)
+
+// commitQuery says which commits are to be fetched.
+type commitQuery struct {
+	tips []plumbing.Hash
+	// have is a commit that is known with all of its history; it may be zero.
+	have plumbing.Hash
+	// depth limits the history if the server can do that; nil does not.
+	depth packp.Depth
+	// whole also takes the files, and drops them.
+	whole bool
+}
+
+// fetchCommits fetches commits, without their trees if the server can leave those out.
+func (m *remote) fetchCommits(ctx context.Context, q commitQuery) (commitGraph, error) {
+	request := m.request(q.tips...)
+	if !q.have.IsZero() {
+		request.Haves = []plumbing.Hash{q.have}
+	}
+	if q.depth != nil && m.capabilities.Supports(capability.Shallow) {
+		request.Depth = q.depth
+		if err := request.Capabilities.Set(capability.Shallow); err != nil {
+			return nil, err
+		}
+	}
+	if _, byName := q.depth.(packp.DepthReference); byName {
+		if err := request.Capabilities.Set(capability.DeepenNot); err != nil {
+			return nil, err
+		}
+	}
+	if !q.whole && m.capabilities.Supports(capability.Filter) {
+		if err := filter(request, packp.FilterTreeDepth(0)); err != nil {
+			return nil, err
+		}
+	}
+	p, err := m.packOf(ctx, request, plumbing.CommitObject)
+	if err != nil {
+		return nil, err
+	}
+	found := make(commitGraph, len(p.objects))
+	for id, object := range p.objects {
+		if object.tooLarge() {
+			continue // the history is cut off there
+		}
+		if found[id], err = parseCommit(object.data); err != nil {
+			return nil, problem(RuleInvalidRepository, "%s holds %v", m.at, err)
+		}
+	}
+	return found, nil
+}
+
+// beyond implements repository: the server is asked for just these commits if it can leave out those of
+// a branch, and else for the whole history without its files.
+func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
+	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
+		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthReference("refs/heads/" + branch)})
+		if err == nil && !found.hasMerge() || err != nil && !refusedWant(err) {
+			return found.without(tip, plumbing.ZeroHash), true, m.explain(err)
+		}
+	}
+	if !m.capabilities.Supports(capability.Filter) {
+		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthCommits(1)})
+		return found, false, m.explain(err)
+	}
+	found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip, m.branches[branch]}})
+	return found.without(tip, m.branches[branch]), true, m.explain(err)
+}
+
+// recent implements repository.
+func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
+	return m.recents.do(ctx, recentKey{tip, generations}, func() (commitGraph, error) {
+		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations)})
+		return found, m.explain(err)
+	})
+}
+
+// recentKey names a piece of history, which never changes.
+type recentKey struct {
+	tip         plumbing.Hash
+	generations int
+}
+
+// trace implements archive. A server that offers to filter may still be told not to, and one may not know any more
+// what is here, as it was forced away.
+func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
+	q := commitQuery{tips: []plumbing.Hash{of.tip}, have: of.have}
+	if m.capabilities.Supports(capability.Filter) {
+		found, err := m.fetchCommits(ctx, q)
+		if refusedWant(err) && !of.have.IsZero() {
+			found, err = m.fetchCommits(ctx, commitQuery{tips: q.tips})
+		}
+		if !refusedWant(err) {
+			return found, m.explain(err)
+		}
+	}
+	if !of.force {
+		return nil, errNotAlone
+	}
+	q.whole = true
+	found, err := m.fetchCommits(ctx, q)
+	return found, m.explain(err)
+}
+
+// tipNow implements archive.
+func (m *remote) tipNow(ctx context.Context, branch string) (plumbing.Hash, error) {
+	tips, err := m.tipsNow(ctx)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if tip, found := tips[branch]; found {
+		return tip, nil
+	}
+	return plumbing.ZeroHash, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(tips)))
+}
+
+// cutHint implements archive.
+func (m *remote) cutHint() string {
+	return "the server has only a part of the repository; name one that has all of it"
+}
+
+// commitAt implements repository.
+func (m *remote) commitAt(ctx context.Context, id plumbing.Hash) (commitObject, error) {
+	return m.commit(ctx, id, "")
+}
+
+// treesAt implements repository.
+func (m *remote) treesAt(id plumbing.Hash) objects { return fetched{m, id} }
+
+// maxHistory is the maximum number of commits of a local repository that are examined.
+const maxHistory = 1_000_000
+
+// walk returns the commits from tip back, at most as many generations as given, without those that are known. It ends
+// where a shallow clone does.
+func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int, known commitGraph) (commitGraph, error) {
+	found := commitGraph{}
+	for generation := []plumbing.Hash{tip}; generations > 0 && len(generation) > 0; generations-- {
+		var next []plumbing.Hash
+		for _, id := range generation {
+			_, isKnown := known[id]
+			_, seen := found[id]
+			if isKnown || seen || id.IsZero() {
+				continue
+			}
+			if ctx.Err() != nil {
+				return nil, interrupted(ctx)
+			}
+			if len(found) >= maxHistory {
+				return nil, problem(RuleInvalidRepository, "%s has more than %d commits", r.name, maxHistory)
+			}
+			commit, err := r.commit(id)
+			var missing *Error
+			if errors.As(err, &missing) && missing.Rule == RuleCommitNotFound {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			found[id] = commit
+			next = append(next, commit.parents...)
+		}
+		generation = next
+	}
+	return found, nil
+}
+
+// beyond implements repository.
+func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
+	refs, err := r.tipsNow(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	theirs, err := r.walk(ctx, refs[branch], maxHistory, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	found, err := r.walk(ctx, tip, maxHistory, theirs)
+	return found, true, err
+}
+
+// recent implements repository.
+func (r *localRepo) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
+	return r.walk(ctx, tip, generations, nil)
+}
+
+// trace implements archive.
+func (r *localRepo) trace(ctx context.Context, of traced) (commitGraph, error) {
+	return r.walk(ctx, of.tip, maxHistory, of.known)
+}
+
+// tipNow implements archive.
+func (r *localRepo) tipNow(_ context.Context, branch string) (plumbing.Hash, error) {
+	r.reindex()
+	found, err := r.findBranch(branch)
+	return found.commit, err
+}
+
+// reindex lets packs be seen that came after the repository was opened.
+func (r *localRepo) reindex() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, store := range r.stores {
+		store.Reindex()
+	}
+}
+
+// cutHint implements archive.
+func (r *localRepo) cutHint() string { return r.shallowHint() }
+
+// commitAt implements repository.
+func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash) (commitObject, error) {
+	return r.commit(id)
+}
+
+// treesAt implements repository.
+func (r *localRepo) treesAt(plumbing.Hash) objects { return r }
