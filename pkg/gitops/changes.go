@@ -120,7 +120,7 @@ func (r *localRepo) commitOn(_ context.Context, id plumbing.Hash, _ string) (com
 // changedEntry is a path that differs between two trees. One that is not there on a side has no id there.
 type changedEntry struct {
 	path     string
-	old, new rawEntry
+	old, new treeEntry
 }
 
 // treeDiff compares two trees, and reads only those folders that differ.
@@ -136,7 +136,7 @@ func (d *treeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	if before == after {
 		return nil
 	}
-	var lists [3][]rawEntry // of the three only two sides are used
+	var lists [3][]treeEntry // of the three only two sides are used
 	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
 		entries, err := d.trees.entries(id)
 		if err != nil {
@@ -163,14 +163,14 @@ func (d *treeDiff) compare(before, after plumbing.Hash, folder string, depth int
 }
 
 // entry compares what has one name in two folders. One that is a folder on one side only is looked into all the same.
-func (d *treeDiff) entry(before, after rawEntry, folder string, depth int) error {
+func (d *treeDiff) entry(before, after treeEntry, folder string, depth int) error {
 	if before.id == after.id && before.mode == after.mode {
 		return nil
 	}
 	name := path.Join(folder, cmp.Or(before.name, after.name))
 	changed := changedEntry{path: name}
 	var trees [2]plumbing.Hash
-	for i, side := range []struct{ from, to *rawEntry }{{&before, &changed.old}, {&after, &changed.new}} {
+	for i, side := range []struct{ from, to *treeEntry }{{&before, &changed.old}, {&after, &changed.new}} {
 		if side.from.isTree() {
 			trees[i] = side.from.id
 		} else {
@@ -222,7 +222,7 @@ func (d *treeDiff) read(ctx context.Context, was, is objects) ([]CommitFile, err
 
 // contentOf returns the content of a file, which is nil if there is no such file. It is not ok if it is too large, or
 // not that of a file.
-func contentOf(ctx context.Context, from objects, e rawEntry) (content []byte, ok bool, err error) {
+func contentOf(ctx context.Context, from objects, e treeEntry) (content []byte, ok bool, err error) {
 	if !e.present() {
 		return nil, true, nil
 	}

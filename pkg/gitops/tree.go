@@ -17,68 +17,62 @@ import (
 
 // treeEntry is one name in a tree.
 type treeEntry struct {
-	name string
-	// mode is fs.ModeDir, 0 for a regular file, fs.ModeSymlink, or fs.ModeIrregular for a submodule
-	// and for a name that is not UTF-8, which no path can name.
-	mode fs.FileMode
-	id   plumbing.Hash
-}
-
-const idSize = len(plumbing.Hash{})
-
-// parseTree reads a tree object and returns its entries sorted by name. It refuses what git would
-// not have written: such names are made to leave the folder that they are written to.
-func parseTree(data []byte) ([]treeEntry, error) {
-	entries := make([]treeEntry, 0, len(data)/40)
-	text := string(data)
-	for len(text) > 0 {
-		raw, rest, err := cutEntry(text)
-		if err != nil {
-			return nil, err
-		}
-		entry := treeEntry{name: raw.name, id: raw.id}
-		if entry.mode, err = parseMode(raw.mode); err != nil {
-			return nil, err
-		}
-		if !utf8.ValidString(entry.name) {
-			entry.mode = fs.ModeIrregular
-		}
-		entries = append(entries, entry)
-		text = rest
-	}
-	return sortEntries(entries, func(e treeEntry) string { return e.name })
-}
-
-// rawEntry is one name in a tree with its mode as it is written there.
-type rawEntry struct {
+	// mode is as it is written there: one of those that parseMode knows.
 	mode, name string
 	id         plumbing.Hash
 }
 
-// cutEntry reads the first entry of a tree that is not empty, and returns what follows it.
-func cutEntry(text string) (entry rawEntry, rest string, err error) {
-	mode, rest, foundMode := strings.Cut(text, " ")
-	name, rest, foundName := strings.Cut(rest, "\x00")
-	if !foundMode || !foundName || len(rest) < idSize {
-		return rawEntry{}, "", errors.New("a tree that is cut off")
-	}
-	entry = rawEntry{mode: mode, name: name}
-	copy(entry.id[:], rest)
-	return entry, rest[idSize:], checkTreeName(name)
+const idSize = len(plumbing.Hash{})
+
+// maxTreeBytes bounds the list of one folder. That of half a million files is as large.
+const maxTreeBytes = 16 << 20
+
+func tooManyInFolder(size int64) error {
+	return fmt.Errorf("a folder whose list has %s, more than %s", byteSize(size), byteSize(maxTreeBytes))
 }
 
-// sortEntries orders by name. Git's own order takes folders as if their names ended in a slash.
-func sortEntries[E any](entries []E, name func(E) string) ([]E, error) {
-	byName := func(a, b E) int { return cmp.Compare(name(a), name(b)) }
+// parseTree reads a tree object and returns its entries sorted by name. Git's own order takes folders as if their names
+// ended in a slash. It refuses what git would not have written: such names are made to leave the folder that they are
+// written to.
+func parseTree(data []byte) ([]treeEntry, error) {
+	if len(data) > maxTreeBytes {
+		return nil, tooManyInFolder(int64(len(data)))
+	}
+	entries := make([]treeEntry, 0, len(data)/40+1)
+	for text := string(data); text != ""; {
+		mode, rest, foundMode := strings.Cut(text, " ")
+		name, rest, foundName := strings.Cut(rest, "\x00")
+		if !foundMode || !foundName || len(rest) < idSize {
+			return nil, errors.New("a tree that is cut off")
+		}
+		entry := treeEntry{mode: mode, name: name}
+		copy(entry.id[:], rest)
+		if err := entry.check(); err != nil {
+			return nil, err
+		}
+		entries, text = append(entries, entry), rest[idSize:]
+	}
+	byName := func(a, b treeEntry) int { return cmp.Compare(a.name, b.name) }
 	if !slices.IsSortedFunc(entries, byName) {
 		slices.SortFunc(entries, byName)
 	}
 	for i := 1; i < len(entries); i++ {
-		if name(entries[i]) == name(entries[i-1]) {
-			return nil, fmt.Errorf("a tree with two entries %q", name(entries[i]))
+		if entries[i].name == entries[i-1].name {
+			return nil, fmt.Errorf("a tree with two entries %q", entries[i].name)
 		}
 	}
 	return entries, nil
+}
+
+func (e treeEntry) check() error {
+	if err := checkTreeName(e.name); err != nil {
+		return err
+	}
+	if e.id.IsZero() {
+		return fmt.Errorf("a tree entry %q without an object", oneLine(e.name))
+	}
+	_, err := parseMode(e.mode)
+	return err
 }
 
 func parseMode(mode string) (fs.FileMode, error) {
@@ -94,6 +88,16 @@ func parseMode(mode string) (fs.FileMode, error) {
 	default:
 		return 0, fmt.Errorf("a tree entry with the mode %q", oneLine(mode))
 	}
+}
+
+// fileMode is fs.ModeDir, 0 for a regular file, fs.ModeSymlink, or fs.ModeIrregular for a submodule and for a name that is
+// not UTF-8, which no path can name.
+func (e treeEntry) fileMode() fs.FileMode {
+	mode, err := parseMode(e.mode)
+	if err != nil || !utf8.ValidString(e.name) {
+		return fs.ModeIrregular
+	}
+	return mode
 }
 
 func checkTreeName(name string) error {

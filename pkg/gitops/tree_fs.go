@@ -82,13 +82,6 @@ func newTreeFS(ctx context.Context, objects objects, commit commitObject) *treeF
 	return &treeFS{ctx: ctx, objects: objects, root: commit.tree, when: commit.when, parsed: &treeCache{}}
 }
 
-// maxTreeBytes bounds the list of one folder. That of half a million files is as large.
-const maxTreeBytes = 16 << 20
-
-func tooManyInFolder(size int64) error {
-	return fmt.Errorf("a folder whose list has %s, more than %s", byteSize(size), byteSize(maxTreeBytes))
-}
-
 // smallFolder is how many entries a folder may have that is parsed anew each time, if it is in memory. Most folders of a large
 // fleet are those of a target, with a few files: to keep them all would take three times the memory that
 // comparing takes without, and save hardly any time.
@@ -113,9 +106,6 @@ func (c *treeCache) entries(source objects, id plumbing.Hash) ([]treeEntry, erro
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxTreeBytes {
-		return nil, tooManyInFolder(int64(len(data)))
-	}
 	if entries, err = parseTree(data); err != nil || len(entries) <= smallFolder && !c.small {
 		return entries, err
 	}
@@ -136,12 +126,12 @@ func (t *treeFS) find(op, name string) (treeEntry, error) {
 	if !fs.ValidPath(name) {
 		return fail(fs.ErrInvalid)
 	}
-	at := treeEntry{name: ".", mode: fs.ModeDir, id: t.root}
+	at := treeEntry{treeMode, ".", t.root}
 	if name == "." {
 		return at, nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if !at.mode.IsDir() {
+		if !at.isTree() {
 			return fail(fs.ErrNotExist)
 		}
 		entries, err := t.parsed.entries(t.objects, at.id)
@@ -166,10 +156,10 @@ func (t *treeFS) content(op, name string) ([]byte, treeEntry, error) {
 		return nil, entry, err
 	}
 	var data []byte
-	switch {
-	case entry.mode.IsRegular():
+	switch mode := entry.fileMode(); {
+	case mode.IsRegular():
 		data, err = t.objects.blob(t.ctx, entry.id)
-	case entry.mode&fs.ModeSymlink != 0:
+	case mode&fs.ModeSymlink != 0:
 		err = errSymlink
 	default:
 		err = errIrregular
@@ -186,7 +176,7 @@ func (t *treeFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if entry.mode.IsDir() {
+	if entry.isTree() {
 		list, err := t.ReadDir(name)
 		if err != nil {
 			return nil, err
@@ -209,7 +199,7 @@ func (t *treeFS) ReadFile(name string) ([]byte, error) {
 // ReadDir implements fs.ReadDirFS.
 func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entry, err := t.find("readdir", name)
-	if err == nil && !entry.mode.IsDir() {
+	if err == nil && !entry.isTree() {
 		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
 	}
 	if err != nil {
@@ -238,7 +228,7 @@ func (t *treeFS) Stat(name string) (fs.FileInfo, error) {
 // Sub implements fs.SubFS.
 func (t *treeFS) Sub(dir string) (fs.FS, error) {
 	entry, err := t.find("sub", dir)
-	if err == nil && !entry.mode.IsDir() {
+	if err == nil && !entry.isTree() {
 		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
 	}
 	if err != nil {
@@ -265,7 +255,7 @@ func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
 		if err != nil {
 			return err
 		}
-		if entry.mode.IsRegular() {
+		if entry.fileMode().IsRegular() {
 			ids = append(ids, entry.id)
 		}
 	}
@@ -280,18 +270,19 @@ type treeInfo struct {
 
 func (i treeInfo) Name() string       { return i.entry.name }
 func (i treeInfo) ModTime() time.Time { return i.fs.when }
-func (i treeInfo) IsDir() bool        { return i.entry.mode.IsDir() }
+func (i treeInfo) IsDir() bool        { return i.entry.fileMode().IsDir() }
 func (i treeInfo) Sys() any           { return ObjectID(i.entry.id.String()) }
 
 func (i treeInfo) Mode() fs.FileMode {
-	if i.entry.mode.IsDir() {
-		return i.entry.mode | 0o555
+	mode := i.entry.fileMode()
+	if mode.IsDir() {
+		return mode | 0o555
 	}
-	return i.entry.mode | 0o444
+	return mode | 0o444
 }
 
 func (i treeInfo) Size() int64 {
-	if !i.entry.mode.IsRegular() {
+	if !i.entry.fileMode().IsRegular() {
 		return 0
 	}
 	return i.fs.objects.size(i.entry.id)

@@ -67,7 +67,7 @@ func TestTreeEntries(t *testing.T) {
 	require.NoError(t, err)
 	var got []string
 	for _, e := range entries {
-		got = append(got, e.name+" "+e.mode.String())
+		got = append(got, e.name+" "+e.fileMode().String())
 	}
 	assert.Equal(t, []string{
 		"a d---------", "a.b ----------", "link L---------", "old ----------", "run ----------",

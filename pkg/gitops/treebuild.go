@@ -104,16 +104,16 @@ func (w *treeWriter) edit(old plumbing.Hash, edits []treeEdit, skip int) (plumbi
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("read the tree of %s: %w", path.Dir(edits[0].path[:skip]+"x"), err)
 	}
-	result := make([]rawEntry, 0, len(entries)+1)
+	result := make([]treeEntry, 0, len(entries)+1)
 	for len(edits) > 0 {
 		group := firstGroup(edits, skip)
 		edits = edits[len(group.edits):]
-		at, found := slices.BinarySearchFunc(entries, group.name, func(e rawEntry, name string) int {
+		at, found := slices.BinarySearchFunc(entries, group.name, func(e treeEntry, name string) int {
 			return cmp.Compare(e.name, name)
 		})
 		result = append(result, entries[:at]...)
 		entries = entries[at:]
-		var before rawEntry
+		var before treeEntry
 		if found {
 			before, entries = entries[0], entries[1:]
 		}
@@ -156,13 +156,13 @@ func (g editGroup) split() (own *treeEdit, below []treeEdit) {
 }
 
 // editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
-func (w *treeWriter) editEntry(entry rawEntry, group editGroup) (rawEntry, error) {
+func (w *treeWriter) editEntry(entry treeEntry, group editGroup) (treeEntry, error) {
 	own, below := group.split()
 	if own != nil && own.removes() {
 		if !entry.regular() {
 			return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
 		}
-		entry = rawEntry{}
+		entry = treeEntry{}
 	}
 	if len(below) > 0 {
 		if entry.present() && !entry.isTree() {
@@ -172,7 +172,7 @@ func (w *treeWriter) editEntry(entry rawEntry, group editGroup) (rawEntry, error
 		if err != nil {
 			return entry, err
 		}
-		entry = rawEntry{treeMode, group.name, id}
+		entry = treeEntry{treeMode, group.name, id}
 	}
 	if own != nil && !own.removes() {
 		if entry.present() && !entry.regular() {
@@ -182,7 +182,7 @@ func (w *treeWriter) editEntry(entry rawEntry, group editGroup) (rawEntry, error
 		if own.keepMode && entry.present() {
 			mode = entry.mode
 		}
-		entry = rawEntry{mode, group.name, own.blob}
+		entry = treeEntry{mode, group.name, own.blob}
 	}
 	return entry, nil
 }
@@ -194,19 +194,19 @@ const (
 )
 
 // present reports whether there is such an entry.
-func (e rawEntry) present() bool { return !e.id.IsZero() }
+func (e treeEntry) present() bool { return !e.id.IsZero() }
 
 // isTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
-func (e rawEntry) isTree() bool { return strings.TrimPrefix(e.mode, "0") == treeMode }
+func (e treeEntry) isTree() bool { return strings.TrimPrefix(e.mode, "0") == treeMode }
 
 // regular reports whether the entry is a file.
-func (e rawEntry) regular() bool {
+func (e treeEntry) regular() bool {
 	mode, err := parseMode(e.mode)
 	return err == nil && mode.IsRegular()
 }
 
 // describe says what an entry is.
-func (e rawEntry) describe() string {
+func (e treeEntry) describe() string {
 	switch mode, _ := parseMode(e.mode); {
 	case !e.present():
 		return "not there"
@@ -235,8 +235,8 @@ func newTreeWriter(from treeSource) *treeWriter {
 // emptyTree is the id of the tree without entries, which servers know and need not send.
 var emptyTree = objectID(plumbing.TreeObject, nil)
 
-// entries returns the entries of a tree in order of name.
-func (w *treeWriter) entries(id plumbing.Hash) ([]rawEntry, error) {
+// entries returns the entries of a tree in order of name; there are none in a tree of zero.
+func (w *treeWriter) entries(id plumbing.Hash) ([]treeEntry, error) {
 	if id.IsZero() || id == emptyTree {
 		return nil, nil
 	}
@@ -244,28 +244,11 @@ func (w *treeWriter) entries(id plumbing.Hash) ([]rawEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > maxTreeBytes {
-		return nil, tooManyInFolder(int64(len(data)))
-	}
-	entries := make([]rawEntry, 0, len(data)/40+1)
-	for text := string(data); text != ""; {
-		entry, rest, err := cutEntry(text)
-		if err == nil && entry.id.IsZero() {
-			err = fmt.Errorf("a tree entry %q without an object", oneLine(entry.name))
-		}
-		if err == nil {
-			_, err = parseMode(entry.mode)
-		}
-		if err != nil {
-			return nil, err
-		}
-		entries, text = append(entries, entry), rest
-	}
-	return sortEntries(entries, func(e rawEntry) string { return e.name })
+	return parseTree(data)
 }
 
 // write makes a tree of its entries and returns its id: zero if there are none.
-func (w *treeWriter) write(entries []rawEntry) (plumbing.Hash, error) {
+func (w *treeWriter) write(entries []treeEntry) (plumbing.Hash, error) {
 	if len(entries) == 0 {
 		return plumbing.ZeroHash, nil
 	}
@@ -294,12 +277,12 @@ func (w *treeWriter) write(entries []rawEntry) (plumbing.Hash, error) {
 }
 
 // compareInTree is the order of git: that of the bytes, with a slash at the end of the name of a folder.
-func compareInTree(a, b rawEntry) int {
+func compareInTree(a, b treeEntry) int {
 	n := min(len(a.name), len(b.name))
 	return cmp.Or(cmp.Compare(a.name[:n], b.name[:n]), cmp.Compare(a.byteAt(n), b.byteAt(n)))
 }
 
-func (e rawEntry) byteAt(i int) byte {
+func (e treeEntry) byteAt(i int) byte {
 	switch {
 	case i < len(e.name):
 		return e.name[i]

@@ -43,17 +43,17 @@ func (m memoryTrees) add(objects []newObject) {
 func (m memoryTrees) make(t *testing.T, lines ...string) plumbing.Hash {
 	t.Helper()
 	below := map[string][]string{}
-	var entries []rawEntry
+	var entries []treeEntry
 	for _, line := range lines {
 		mode, name, _ := strings.Cut(line, " ")
 		if dir, rest, nested := strings.Cut(name, "/"); nested {
 			below[dir] = append(below[dir], mode+" "+rest)
 			continue
 		}
-		entries = append(entries, rawEntry{mode, name, blobID(name)})
+		entries = append(entries, treeEntry{mode, name, blobID(name)})
 	}
 	for dir, lines := range below {
-		entries = append(entries, rawEntry{treeMode, dir, m.make(t, lines...)})
+		entries = append(entries, treeEntry{treeMode, dir, m.make(t, lines...)})
 	}
 	w := newTreeWriter(m)
 	id, err := w.write(entries)
@@ -200,7 +200,7 @@ func TestBuildTreeRefuses(t *testing.T) {
 func (m memoryTrees) wrap(t *testing.T, name string, id plumbing.Hash) plumbing.Hash {
 	t.Helper()
 	w := newTreeWriter(m)
-	outer, err := w.write([]rawEntry{{treeMode, name, id}})
+	outer, err := w.write([]treeEntry{{treeMode, name, id}})
 	require.NoError(t, err)
 	m.add(w.objects)
 	return outer

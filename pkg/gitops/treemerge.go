@@ -19,11 +19,11 @@ type mergedTree struct {
 // an empty one.
 func mergeTrees(from treeSource, base, ours, theirs plumbing.Hash) (mergedTree, error) {
 	m := treeMerge{treeWriter: newTreeWriter(from)}
-	root := func(id plumbing.Hash) rawEntry {
+	root := func(id plumbing.Hash) treeEntry {
 		if id == emptyTree {
 			id = plumbing.ZeroHash
 		}
-		return rawEntry{mode: treeMode, id: id}
+		return treeEntry{mode: treeMode, id: id}
 	}
 	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
 	if err != nil {
@@ -50,7 +50,7 @@ type treeMerge struct {
 }
 
 // mergeSides are an entry in the three trees. One that is not present has no id.
-type mergeSides [3]rawEntry
+type mergeSides [3]treeEntry
 
 const (
 	mergeBase = iota
@@ -64,7 +64,7 @@ func (s mergeSides) same(a, b int) bool {
 }
 
 // merge returns what an entry becomes.
-func (m *treeMerge) merge(s mergeSides, depth int) (rawEntry, error) {
+func (m *treeMerge) merge(s mergeSides, depth int) (treeEntry, error) {
 	switch {
 	case s.same(mergeOurs, mergeTheirs):
 		var err error
@@ -82,24 +82,24 @@ func (m *treeMerge) merge(s mergeSides, depth int) (rawEntry, error) {
 		return m.mergeTree(s, depth)
 	default:
 		m.conflict = true
-		return rawEntry{}, nil
+		return treeEntry{}, nil
 	}
 }
 
-func (e rawEntry) treeOnly() bool { return e.present() && e.isTree() }
+func (e treeEntry) treeOnly() bool { return e.present() && e.isTree() }
 
-func (e rawEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
+func (e treeEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
 
 // mergeTree merges what three folders hold.
-func (m *treeMerge) mergeTree(s mergeSides, depth int) (rawEntry, error) {
-	var lists [3][]rawEntry
+func (m *treeMerge) mergeTree(s mergeSides, depth int) (treeEntry, error) {
+	var lists [3][]treeEntry
 	for side := range lists {
 		var err error
 		if lists[side], err = m.list(s[side].id, depth); err != nil {
-			return rawEntry{}, err
+			return treeEntry{}, err
 		}
 	}
-	var result []rawEntry
+	var result []treeEntry
 	for !m.conflict {
 		sides, found := nextSides(&lists)
 		if !found {
@@ -107,21 +107,21 @@ func (m *treeMerge) mergeTree(s mergeSides, depth int) (rawEntry, error) {
 		}
 		entry, err := m.merge(sides, depth+1)
 		if err != nil {
-			return rawEntry{}, err
+			return treeEntry{}, err
 		}
 		if entry.present() {
 			result = append(result, entry)
 		}
 	}
 	if m.conflict {
-		return rawEntry{}, nil
+		return treeEntry{}, nil
 	}
 	id, err := m.write(result)
-	return rawEntry{treeMode, s[mergeOurs].name, id}, err
+	return treeEntry{treeMode, s[mergeOurs].name, id}, err
 }
 
 // nextSides takes the entries off that have the first name of all.
-func nextSides(lists *[3][]rawEntry) (sides mergeSides, found bool) {
+func nextSides(lists *[3][]treeEntry) (sides mergeSides, found bool) {
 	name := ""
 	for _, list := range lists {
 		if len(list) > 0 && (!found || list[0].name < name) {
@@ -137,7 +137,7 @@ func nextSides(lists *[3][]rawEntry) (sides mergeSides, found bool) {
 }
 
 // removes reports whether a file of an entry is no longer there after.
-func (m *treeMerge) removes(before, after rawEntry, depth int) (bool, error) {
+func (m *treeMerge) removes(before, after treeEntry, depth int) (bool, error) {
 	switch {
 	case !before.present():
 		return false, nil
@@ -156,7 +156,7 @@ func (m *treeMerge) removes(before, after rawEntry, depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	lists := [3][]rawEntry{mergeBase: old, mergeOurs: left}
+	lists := [3][]treeEntry{mergeBase: old, mergeOurs: left}
 	for {
 		sides, found := nextSides(&lists)
 		if !found {
@@ -170,7 +170,7 @@ func (m *treeMerge) removes(before, after rawEntry, depth int) (bool, error) {
 
 // list returns the entries of a tree. A few small trees that hold each other again and again stand for
 // any number of folders, so what is looked at is counted.
-func (m *treeMerge) list(id plumbing.Hash, depth int) ([]rawEntry, error) {
+func (m *treeMerge) list(id plumbing.Hash, depth int) ([]treeEntry, error) {
 	entries, err := m.entries(id)
 	if err != nil {
 		return nil, err

@@ -111,9 +111,9 @@ func TestS8MergeTreesBombs(t *testing.T) {
 		id := trees.make(t, "100644 "+file)
 		for range 30 {
 			w := newTreeWriter(trees)
-			var entries []rawEntry
+			var entries []treeEntry
 			for i := range 10 {
-				entries = append(entries, rawEntry{treeMode, fmt.Sprint(i), id})
+				entries = append(entries, treeEntry{treeMode, fmt.Sprint(i), id})
 			}
 			id, _ = w.write(entries)
 			trees.add(w.objects)
