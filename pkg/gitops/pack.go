@@ -1,18 +1,16 @@
 package gitops
 
 import (
-	"bytes"
-	"crypto"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"math"
 	"sort"
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
-	"github.com/go-git/go-git/v5/plumbing/hash"
 )
 
 // packLimits bound what one pack may make of itself.
@@ -93,9 +91,7 @@ func readPack(r io.Reader, limits packLimits) (*pack, error) {
 		scanner: packfile.NewScanner(source),
 		limits:  limits,
 		pack:    &pack{},
-		hash:    hash.New(crypto.SHA1),
-		byID:    map[plumbing.Hash][]pendingDelta{},
-		byEntry: map[int][]pendingDelta{},
+		waiting: map[deltaBase][]pendingDelta{},
 	}
 	err := p.read()
 	if err == nil {
@@ -140,44 +136,32 @@ type packReader struct {
 	scanner *packfile.Scanner
 	limits  packLimits
 	pack    *pack
-	hash    hash.Hash
-	slab    slab
 	// kept is what the pack has added to limits.spent.
 	kept int64
 
 	// entries are in the order of the pack, and so of their offsets.
 	entries []packEntry
-	// byID and byEntry hold deltas that came before their base.
-	byID    map[plumbing.Hash][]pendingDelta
-	byEntry map[int][]pendingDelta
-	waiting int
+	// waiting are the deltas whose base is not known: it comes later, or was dropped.
+	waiting map[deltaBase][]pendingDelta
 }
 
+// packEntry is one object of the pack.
 type packEntry struct {
 	offset int64
-	// id is that of the object, once it is known.
-	id    plumbing.Hash
-	state entryState
+	// id is zero if the object is not known, or not yet.
+	id plumbing.Hash
 }
 
-type entryState uint8
-
-const (
-	entryPending entryState = iota
-	entryKnown
-	entryDropped
-)
+// deltaBase is the base of a delta: an id, or else the index of an entry.
+type deltaBase struct {
+	id    plumbing.Hash
+	entry int
+}
 
 // pendingDelta is a delta that waits for its base.
 type pendingDelta struct {
 	entry int
 	delta []byte
-}
-
-// pendingBase is an object that deltas may be waiting for.
-type pendingBase struct {
-	entry int
-	id    plumbing.Hash
 }
 
 // roomAhead is for how many objects there is room before they come: enough for most packs, and little
@@ -202,10 +186,14 @@ func (p *packReader) read() error {
 			return err
 		}
 	}
-	if p.waiting > 0 && p.pack.dropped == 0 {
-		return fmt.Errorf("%d deltas without a base", p.waiting)
+	waiting := 0
+	for _, deltas := range p.waiting {
+		waiting += len(deltas)
 	}
-	p.pack.dropped += p.waiting
+	if waiting > 0 && p.pack.dropped == 0 {
+		return fmt.Errorf("%d deltas without a base", waiting)
+	}
+	p.pack.dropped += waiting
 	_, err = p.scanner.Checksum()
 	return err
 }
@@ -259,58 +247,46 @@ func (p *packReader) charge(size int64) error {
 // whole reads an object that is no delta. One beyond the limit is hashed on the way past.
 func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
 	if p.limits.unwanted(header.Type) {
-		p.drop(entry)
+		p.pack.dropped++
 		return p.inflate(io.Discard, header.Length)
 	}
+	object := packObject{kind: header.Type, size: header.Length}
 	if header.Length > p.limits.largest(header.Type) {
-		p.startHash(header.Type, header.Length)
-		if err := p.inflate(p.hash, header.Length); err != nil {
+		hasher := plumbing.NewHasher(header.Type, header.Length)
+		if err := p.inflate(hasher, header.Length); err != nil {
 			return err
 		}
-		return p.keep(entry, packObject{kind: header.Type, size: header.Length}, p.sum())
+		return p.define(entry, object, hasher.Sum())
 	}
-	data, err := p.inflated(p.slab.room(header.Length), header.Length)
-	if err != nil {
+	var err error
+	if object.data, err = p.inflated(header.Length); err != nil {
 		return err
 	}
-	object := packObject{kind: header.Type, data: data, size: header.Length}
-	return p.keep(entry, object, p.identify(object))
+	return p.define(entry, object, plumbing.ComputeHash(object.kind, object.data))
 }
 
-// delta reads a delta and applies it, or puts it aside until its base is there.
+// delta reads a delta and applies it, or puts it aside until its base is known.
 func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
 	if header.Length > p.limits.largest(header.Type) {
-		p.drop(entry)
+		p.pack.dropped++
 		return p.inflate(io.Discard, header.Length)
 	}
-	delta, err := p.inflated(make([]byte, 0, header.Length), header.Length)
+	delta, err := p.inflated(header.Length)
 	if err != nil {
 		return err
 	}
-	if header.Type == plumbing.REFDeltaObject {
-		base, ok := p.pack.objects[header.Reference]
-		if !ok {
-			p.byID[header.Reference] = append(p.byID[header.Reference], pendingDelta{entry, delta})
-			p.waiting++
-			return nil
+	base, known := deltaBase{id: header.Reference}, header.Reference
+	if header.Type == plumbing.OFSDeltaObject {
+		if base.entry, err = p.entryAt(header.OffsetReference); err != nil {
+			return err
 		}
-		return p.apply(entry, base, delta)
+		known = p.entries[base.entry].id
 	}
-	base, err := p.entryAt(header.OffsetReference)
-	if err != nil {
-		return err
-	}
-	switch p.entries[base].state {
-	case entryDropped:
-		p.drop(entry)
+	p.waiting[base] = append(p.waiting[base], pendingDelta{entry, delta})
+	if _, ok := p.pack.objects[known]; !ok {
 		return nil
-	case entryPending:
-		p.byEntry[base] = append(p.byEntry[base], pendingDelta{entry, delta})
-		p.waiting++
-		return nil
-	default:
-		return p.apply(entry, p.pack.objects[p.entries[base].id], delta)
 	}
+	return p.resolve(base, known)
 }
 
 // entryAt finds the entry that begins at an offset.
@@ -320,19 +296,6 @@ func (p *packReader) entryAt(offset int64) (int, error) {
 		return 0, errors.New("a delta whose base is no object")
 	}
 	return i, nil
-}
-
-// apply makes the object of an entry from its base and a delta.
-func (p *packReader) apply(entry int, base packObject, delta []byte) error {
-	object, ok, err := p.patch(base, delta)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		p.drop(entry)
-		return nil
-	}
-	return p.keep(entry, object, p.identify(object))
 }
 
 // patch applies a delta. It is not ok if the base was not kept or the result would not be.
@@ -351,87 +314,68 @@ func (p *packReader) patch(base packObject, delta []byte) (object packObject, ok
 	return packObject{kind: base.kind, data: data, size: to}, err == nil, err
 }
 
-// keep defines an object, and then those that waited for it. They are worked off in a loop: a chain
-// of deltas may be as long as the pack.
-func (p *packReader) keep(entry int, object packObject, id plumbing.Hash) error {
-	p.define(entry, object, id)
-	work := []pendingBase{{entry, id}}
-	for p.waiting > 0 && len(work) > 0 {
-		base := work[len(work)-1]
-		work = work[:len(work)-1]
-		for _, d := range p.claim(base) {
-			made, ok, err := p.patch(p.pack.objects[base.id], d.delta)
+// define adds an object, and those that waited for it.
+func (p *packReader) define(entry int, object packObject, id plumbing.Hash) error {
+	p.entries[entry].id = id
+	p.pack.objects[id] = object
+	if len(p.waiting) == 0 {
+		return nil
+	}
+	if err := p.resolve(deltaBase{id: id}, id); err != nil {
+		return err
+	}
+	return p.resolve(deltaBase{entry: entry}, id)
+}
+
+// resolve applies the deltas that wait for a base, whose id is given, and then those that wait for their results. They
+// are worked off in a loop: a chain of deltas may be as long as the pack.
+func (p *packReader) resolve(base deltaBase, id plumbing.Hash) error {
+	type ready struct {
+		base   plumbing.Hash
+		deltas []pendingDelta
+	}
+	var todo []ready
+	claim := func(base deltaBase, id plumbing.Hash) {
+		if deltas := p.waiting[base]; len(deltas) > 0 {
+			delete(p.waiting, base)
+			todo = append(todo, ready{id, deltas})
+		}
+	}
+	for claim(base, id); len(todo) > 0; {
+		next := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, d := range next.deltas {
+			made, ok, err := p.patch(p.pack.objects[next.base], d.delta)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				p.drop(d.entry)
+				p.pack.dropped++
 				continue
 			}
-			madeID := p.identify(made)
-			p.define(d.entry, made, madeID)
-			work = append(work, pendingBase{d.entry, madeID})
+			id := plumbing.ComputeHash(made.kind, made.data)
+			p.entries[d.entry].id = id
+			p.pack.objects[id] = made
+			claim(deltaBase{id: id}, id)
+			claim(deltaBase{entry: d.entry}, id)
 		}
 	}
 	return nil
 }
 
-// claim takes the deltas that waited for a base.
-func (p *packReader) claim(base pendingBase) []pendingDelta {
-	deltas := slices.Concat(p.byID[base.id], p.byEntry[base.entry])
-	delete(p.byID, base.id)
-	delete(p.byEntry, base.entry)
-	p.waiting -= len(deltas)
-	return deltas
-}
-
-func (p *packReader) define(entry int, object packObject, id plumbing.Hash) {
-	p.entries[entry].id, p.entries[entry].state = id, entryKnown
-	p.pack.objects[id] = object
-}
-
-func (p *packReader) drop(entry int) {
-	p.entries[entry].state = entryDropped
-	p.pack.dropped++
-}
-
-// slab is where small objects lie side by side: alone each would take up to an eighth more. They come
-// and go with their pack anyway.
-type slab struct{ free []byte }
-
-const slabSize = 64 << 10
-
-// room returns an empty slice that has room for size bytes.
-func (s *slab) room(size int64) []byte {
-	if size > slabSize/16 {
-		return make([]byte, 0, size)
-	}
-	if int64(len(s.free)) < size {
-		s.free = make([]byte, slabSize)
-	}
-	room := s.free[:0:size]
-	s.free = s.free[size:]
-	return room
-}
-
-// inflated reads the content of the next object, which is size bytes long, into the room for it.
-func (p *packReader) inflated(room []byte, size int64) ([]byte, error) {
-	w := fixedWriter{data: room}
-	if err := p.inflate(&w, size); err != nil {
-		return nil, err
-	}
-	return w.data, nil
+// inflated reads the content of the next object, which is size bytes long.
+func (p *packReader) inflated(size int64) ([]byte, error) {
+	w := fixedWriter{make([]byte, 0, size)}
+	err := p.inflate(&w, size)
+	return w.data, err
 }
 
 func (p *packReader) inflate(w io.Writer, size int64) error {
 	n, _, err := p.scanner.NextObject(w)
-	if err != nil {
-		return err
+	if err == nil && n != size {
+		err = errors.New("an object shorter than it says")
 	}
-	if n != size {
-		return errors.New("an object shorter than it says")
-	}
-	return nil
+	return err
 }
 
 // fixedWriter fills a slice that has the room. The scanner never writes more than it announced.
@@ -442,47 +386,14 @@ func (w *fixedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// identify computes the id of an object.
-func (p *packReader) identify(object packObject) plumbing.Hash {
-	p.startHash(object.kind, object.size)
-	p.hash.Write(object.data)
-	return p.sum()
-}
-
-func (p *packReader) startHash(kind plumbing.ObjectType, size int64) {
-	p.hash.Reset()
-	header := append(make([]byte, 0, 32), kind.String()...)
-	header = strconv.AppendInt(append(header, ' '), size, 10)
-	p.hash.Write(append(header, 0))
-}
-
-func (p *packReader) sum() (id plumbing.Hash) {
-	p.hash.Sum(id[:0])
-	return id
-}
-
 // deltaSizes reads the sizes of the base and of the result from the head of a delta.
 func deltaSizes(delta []byte) (from, to int64, err error) {
-	r := bytes.NewReader(delta)
-	if from, err = readVarint(r); err == nil {
-		to, err = readVarint(r)
+	base, n := binary.Uvarint(delta)
+	result, m := binary.Uvarint(delta[max(n, 0):])
+	if n <= 0 || m <= 0 || base > math.MaxInt64 || result > math.MaxInt64 {
+		return 0, 0, errors.New("a delta without its sizes")
 	}
-	return from, to, err
-}
-
-func readVarint(r io.ByteReader) (int64, error) {
-	var n int64
-	for shift := 0; shift < 63; shift += 7 {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, errors.New("a delta without its sizes")
-		}
-		n |= int64(b&0x7f) << shift
-		if b&0x80 == 0 {
-			return n, nil
-		}
-	}
-	return 0, errors.New("a delta with an impossible size")
+	return int64(base), int64(result), nil
 }
 
 // byteSize writes a limit as people do.

@@ -278,3 +278,21 @@ func FuzzReadPack(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReadPack reads 100,000 files of about 590 bytes.
+func BenchmarkReadPack(b *testing.B) {
+	data := packed(b, rendered(100_000))
+	var kept *pack
+	for b.Loop() {
+		p, err := readPack(bytes.NewReader(data), packLimits{object: 1 << 20, total: 1 << 30, objects: 1 << 20})
+		if err != nil {
+			b.Fatal(err)
+		}
+		kept = p
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b.ReportMetric(float64(m.HeapAlloc)/1e6, "MB-heap")
+	runtime.KeepAlive(kept)
+}
