@@ -38,6 +38,7 @@ func (r room) helper() bool { return strings.HasSuffix(r.dir, "test") }
 // house lists every package, in order: each may import only rooms above its own.
 var house = []room{
 	{dir: "pkg/diag", pure: true},
+	{dir: "internal/retryafter"},
 	{dir: "pkg/model", pure: true, thirdParty: []string{
 		"github.com/go-git/go-git/v5/plumbing/format/gitignore", // the matcher that Flux uses; the rest of go-git is not pure
 		"go.yaml.in/yaml/v2",

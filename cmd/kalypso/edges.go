@@ -9,6 +9,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/mattn/go-isatty"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -51,7 +52,7 @@ func system() *edges {
 	return &edges{
 		stdout: os.Stdout, stderr: os.Stderr, stdin: os.Stdin, stdinTerminal: isatty.IsTerminal(os.Stdin.Fd()), env: os.Getenv, environ: os.Environ,
 		stdoutTerminal: isatty.IsTerminal(os.Stdout.Fd()), stderrTerminal: isatty.IsTerminal(os.Stderr.Fd()),
-		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: gitops.Sleep, now: time.Now,
+		stderrSize: terminalSize(os.Stderr.Fd()), workingDir: os.Getwd, sleep: retryafter.Sleep, now: time.Now,
 		version: this.Version, build: this,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	gh "github.com/google/go-github/v53/github"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
@@ -117,7 +118,7 @@ func (o Options) orDefaults() Options {
 		o.Transport = http.DefaultTransport
 	}
 	if o.Sleep == nil {
-		o.Sleep = gitops.Sleep
+		o.Sleep = retryafter.Sleep
 	}
 	if o.Now == nil {
 		o.Now = time.Now

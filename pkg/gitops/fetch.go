@@ -330,14 +330,6 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	return source, nil
 }
 
-// checkCommit refuses what cannot be the id of a commit. A plain folder takes anything at its word.
-func checkCommit(commit string) error {
-	if commit == "" || plumbing.IsHash(commit) {
-		return nil
-	}
-	return problem(RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", oneLine(commit))
-}
-
 // cleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
 func cleanPath(name string) string {
 	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -53,9 +52,6 @@ type budget struct {
 	// spent is the limit error after which the repository is not read again; nil before.
 	spent error
 }
-
-// packTotals counts the inflated bytes of packs: of objects that are kept, and of those that are skipped.
-type packTotals struct{ kept, skipped atomic.Int64 }
 
 // timeSpentError says that the requests to a repository exceeded TenantLimits.Time.
 type timeSpentError struct{ limit time.Duration }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -131,7 +132,7 @@ func TestS8TenantTime(t *testing.T) {
 		}))
 		defer server.Close()
 		replace, refs := fromYAML(t, server.URL+"/x", tenantRefs(""))
-		r := newReader(t, Options{Replace: replace, Sleep: Sleep, Limits: Limits{Tenant: TenantLimits{Time: 100 * time.Millisecond}}})
+		r := newReader(t, Options{Replace: replace, Sleep: retryafter.Sleep, Limits: Limits{Tenant: TenantLimits{Time: 100 * time.Millisecond}}})
 		for range 2 {
 			_, list := r.Read(t.Context(), refs)
 			require.Len(t, list, 2)

@@ -8,12 +8,13 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 )
 
 // httpWire speaks git's smart protocol over http. go-git has a client for it, but that one hides
@@ -241,12 +242,7 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 }
 
 func newStatusError(answer *http.Response) *statusError {
-	e := &statusError{code: answer.StatusCode}
-	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.retryAfter = time.Duration(seconds) * time.Second
-	} else if date, err := http.ParseTime(answer.Header.Get("Retry-After")); err == nil {
-		e.retryAfter = max(time.Until(date), time.Second)
-	}
+	e := &statusError{code: answer.StatusCode, retryAfter: retryafter.Parse(answer.Header, time.Now)}
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
 		page, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorPage))
 		e.text = oneLine(string(page))

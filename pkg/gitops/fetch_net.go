@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 )
 
 // network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
@@ -32,21 +33,9 @@ func newNetwork(opts Options, limits Limits) *network {
 		n.transport = http.DefaultTransport
 	}
 	if n.sleep == nil {
-		n.sleep = Sleep
+		n.sleep = retryafter.Sleep
 	}
 	return n
-}
-
-// Sleep waits by the clock, or until ctx is done, whose error it then returns.
-func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 const (
@@ -172,8 +161,7 @@ func pauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
 	if errors.As(err, &status) && status.retryAfter > 0 {
 		return status.retryAfter, status.retryAfter <= maxPause
 	}
-	pause = firstPause << (try - 1)
-	return pause/2 + rand.N(pause), true
+	return retryafter.Backoff(firstPause, try), true
 }
 
 // brokenError is a connection that failed, as opposed to a server that answered.

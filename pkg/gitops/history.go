@@ -221,11 +221,8 @@ func (h *History) Resolve(ctx context.Context, abbreviation string) (string, err
 	return id, h.explain(err)
 }
 
-// minAbbreviation is how many digits of an id are the fewest that people use.
-const minAbbreviation = 7
-
 func (h *History) resolve(ctx context.Context, text string) (string, error) {
-	if len(text) < minAbbreviation || len(text) > 2*idSize || !isHex(text) {
+	if !IsCommit(text) {
 		return "", problem(RuleCommitNotFound, "%q is not the id of a commit", oneLine(text)).
 			hint(fmt.Sprintf("an id has 40 hexadecimal digits, of which the first %d or more will do", minAbbreviation))
 	}
@@ -342,11 +339,3 @@ func (h *History) Line(ctx context.Context, commit string, most int) ([]string, 
 
 // explain makes an Error of an error.
 func (h *History) explain(err error) error { return h.reader.clean(h.at.explain(err)) }
-
-// fullID reads the full id of a commit.
-func fullID(commit string) (plumbing.Hash, error) {
-	if !plumbing.IsHash(commit) {
-		return plumbing.ZeroHash, problem(RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", oneLine(commit))
-	}
-	return plumbing.NewHash(commit), nil
-}

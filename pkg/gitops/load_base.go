@@ -136,7 +136,7 @@ func (l *fleetLoad) explainPromotion(subject string) {
 		case d.Rule == RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
 			notThere = true
-		case d.Rule == RuleBranchNotFound && len(l.controlPlane.Base) >= 7 && isHex(l.controlPlane.Base):
+		case d.Rule == RuleBranchNotFound && IsCommit(l.controlPlane.Base):
 			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
@@ -144,8 +144,6 @@ func (l *fleetLoad) explainPromotion(subject string) {
 		l.diags = slices.DeleteFunc(l.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleBaseAhead })
 	}
 }
-
-func isHex(s string) bool { return strings.Trim(strings.ToLower(s), "0123456789abcdef") == "" }
 
 // noticeAhead says when the base branch has moved on since the environment was promoted.
 func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref model.Ref) {

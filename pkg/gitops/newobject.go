@@ -3,11 +3,11 @@ package gitops
 import (
 	"context"
 	"crypto/sha1" // what git uses
+	"io"
 	"strconv"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // newObject is an object that a push brings.
@@ -46,26 +46,22 @@ func objectID(kind plumbing.ObjectType, data []byte) (id plumbing.Hash) {
 	return id
 }
 
-// blobs returns the contents that a change brings, and what they and what is removed do to the tree.
-// The objects refer to the change, which must not be modified as long as they are used.
-func (c *Change) blobs(ctx context.Context) ([]newObject, []treeEdit, error) {
-	edits := make([]treeEdit, len(c.Files))
-	text := func(i int) render.Text { return c.Files[i].New }
-	err := eachText(ctx, len(c.Files), text, func(i int, content []byte) error {
-		edits[i].path = c.Files[i].Path
-		if c.Files[i].Action != Removed {
-			edits[i].blob = objectID(plumbing.BlobObject, content)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	objects := make([]newObject, 0, len(edits))
-	for i, edit := range edits {
-		if !edit.removes() {
-			objects = append(objects, newObject{kind: plumbing.BlobObject, id: edit.blob, content: &c.Files[i].New})
-		}
-	}
-	return objects, edits, nil
+// candidate is a commit that may be pushed, with all objects that it brings.
+type candidate struct {
+	id, tree plumbing.Hash
+	// first is the empty commit that the GitOps branch begins with; zero if the branch exists.
+	first   plumbing.Hash
+	objects []newObject
+}
+
+// write writes the pack of the objects.
+func (c candidate) write(ctx context.Context, w io.Writer) error { return writePack(ctx, w, c.objects) }
+
+// contents are what a commit holds.
+type contents struct {
+	tree plumbing.Hash
+	// when is the date of the commit.
+	when time.Time
+	// objects are the trees and blobs that are new.
+	objects []newObject
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sort"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -27,6 +28,9 @@ type packLimits struct {
 	// only is the kind of objects that are kept, if not all are: plumbing.InvalidObject.
 	only plumbing.ObjectType
 }
+
+// packTotals counts the inflated bytes of packs: of objects that are kept, and of those that are skipped.
+type packTotals struct{ kept, skipped atomic.Int64 }
 
 // largest returns the maximum size of an object of a kind that is kept. The kind of a delta's result is not known yet,
 // so a delta gets the larger limit.

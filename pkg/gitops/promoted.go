@@ -61,13 +61,5 @@ func (r *Reader) Where(ref model.Ref) (string, error) {
 	return at.read, nil
 }
 
-// IsCommit tells whether a text can be the id of a commit, or the beginning of one.
-func IsCommit(text string) bool {
-	return len(text) >= 7 && len(text) <= 40 && isHex(text)
-}
-
-// IsFullCommit tells whether a text is the whole id of a commit, in letters of either case.
-func IsFullCommit(text string) bool { return len(text) == 40 && isHex(text) }
-
 // Main is the base branch of the control plane, once Environments has read it.
 func (l *Loader) Main() *model.Source { return l.main }

@@ -24,8 +24,15 @@ type treeEntry struct {
 
 const idSize = len(plumbing.Hash{})
 
-// maxTreeBytes bounds the list of one folder. That of half a million files is as large.
-const maxTreeBytes = 16 << 20
+const (
+	// maxTreeBytes bounds the list of one folder. That of half a million files is as large.
+	maxTreeBytes = 16 << 20
+	// maxWalk bounds how many entries are looked at below one path: a few small trees that hold each
+	// other many times over can stand for more files than there are atoms.
+	maxWalk = 1_000_000
+	// maxDepth bounds how deep folders are nested.
+	maxDepth = 64
+)
 
 func tooManyInFolder(size int64) error {
 	return fmt.Errorf("a folder whose list has %s, more than %s", byteSize(size), byteSize(maxTreeBytes))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -320,48 +318,4 @@ func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	list := d.entries[:n:n]
 	d.entries = d.entries[n:]
 	return list, nil
-}
-
-// describePath says what is wrong with a path that a Ref names, or nil if it is a folder or a file.
-func describePath(fsys fs.FS, repo, name string) *Error {
-	if !fs.ValidPath(name) {
-		return problem(RulePathNotFound, "the path %q leads out of %s", name, repo)
-	}
-	info, err := fs.Stat(fsys, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		e := problem(RulePathNotFound, "%s has no path %q", repo, name)
-		return e.hint(nearestPath(fsys, name))
-	case err != nil:
-		return problem(RuleInvalidRepository, "%s cannot be read: %s", repo, oneLine(err.Error()))
-	case info.Mode()&fs.ModeSymlink != 0:
-		return problem(RulePathNotFound, "%q in %s is a symbolic link, which is not followed", name, repo)
-	case !info.IsDir() && !info.Mode().IsRegular():
-		return problem(RulePathNotFound, "%q in %s is a submodule or no regular file", name, repo)
-	}
-	return nil
-}
-
-// nearestPath suggests a name for the first part of a path that is not there.
-func nearestPath(fsys fs.FS, name string) string {
-	dir := "."
-	for part := range strings.SplitSeq(name, "/") {
-		next := path.Join(dir, part)
-		if _, err := fs.Stat(fsys, next); err == nil {
-			dir = next
-			continue
-		}
-		list, err := fs.ReadDir(fsys, dir)
-		if err != nil {
-			return ""
-		}
-		var names []string
-		for _, entry := range list {
-			if entry.IsDir() || isManifest(entry.Name()) {
-				names = append(names, path.Join(dir, entry.Name()))
-			}
-		}
-		return diag.DidYouMean(next, names)
-	}
-	return ""
 }

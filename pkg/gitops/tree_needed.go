@@ -6,17 +6,12 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-const (
-	// maxWalk bounds how many entries are looked at below one path: a few small trees that hold each
-	// other many times over can stand for more files than there are atoms.
-	maxWalk = 1_000_000
-	// maxDepth bounds how deep folders are nested.
-	maxDepth = 64
-	// maxPathBytes is the maximum total length of the needed paths in bytes. 100,000 files need less than 10 MB.
-	maxPathBytes = 32 << 20
-)
+// maxPathBytes is the maximum total length of the needed paths in bytes. 100,000 files need less than 10 MB.
+const maxPathBytes = 32 << 20
 
 const (
 	ignoreFile      = ".sourceignore"
@@ -107,4 +102,48 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// describePath says what is wrong with a path that a Ref names, or nil if it is a folder or a file.
+func describePath(fsys fs.FS, repo, name string) *Error {
+	if !fs.ValidPath(name) {
+		return problem(RulePathNotFound, "the path %q leads out of %s", name, repo)
+	}
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e := problem(RulePathNotFound, "%s has no path %q", repo, name)
+		return e.hint(nearestPath(fsys, name))
+	case err != nil:
+		return problem(RuleInvalidRepository, "%s cannot be read: %s", repo, oneLine(err.Error()))
+	case info.Mode()&fs.ModeSymlink != 0:
+		return problem(RulePathNotFound, "%q in %s is a symbolic link, which is not followed", name, repo)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return problem(RulePathNotFound, "%q in %s is a submodule or no regular file", name, repo)
+	}
+	return nil
+}
+
+// nearestPath suggests a name for the first part of a path that is not there.
+func nearestPath(fsys fs.FS, name string) string {
+	dir := "."
+	for part := range strings.SplitSeq(name, "/") {
+		next := path.Join(dir, part)
+		if _, err := fs.Stat(fsys, next); err == nil {
+			dir = next
+			continue
+		}
+		list, err := fs.ReadDir(fsys, dir)
+		if err != nil {
+			return ""
+		}
+		var names []string
+		for _, entry := range list {
+			if entry.IsDir() || isManifest(entry.Name()) {
+				names = append(names, path.Join(dir, entry.Name()))
+			}
+		}
+		return diag.DidYouMean(next, names)
+	}
+	return ""
 }

@@ -1,0 +1,35 @@
+package gitops
+
+import (
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// minAbbreviation is the minimum number of digits of an abbreviated id.
+const minAbbreviation = 7
+
+// IsCommit tells whether a text can be the id of a commit, or the beginning of one.
+func IsCommit(text string) bool {
+	return len(text) >= minAbbreviation && len(text) <= 2*idSize && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+}
+
+// IsFullCommit tells whether a text is the whole id of a commit, in letters of either case.
+func IsFullCommit(text string) bool { return len(text) == 2*idSize && IsCommit(text) }
+
+// fullID reads the full id of a commit.
+func fullID(commit string) (plumbing.Hash, error) {
+	if !IsFullCommit(commit) {
+		return plumbing.ZeroHash, problem(RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", oneLine(commit))
+	}
+	return plumbing.NewHash(commit), nil
+}
+
+// checkCommit refuses what cannot be the id of a commit; an empty text is none.
+func checkCommit(commit string) error {
+	if commit == "" {
+		return nil
+	}
+	_, err := fullID(commit)
+	return err
+}
