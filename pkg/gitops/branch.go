@@ -29,7 +29,7 @@ type Branch struct {
 	Clone  bool
 	Origin string
 
-	reader *Reader
+	reader *connections
 	repo   repository
 	tips   map[string]plumbing.Hash
 	tip    plumbing.Hash
@@ -39,15 +39,15 @@ type Branch struct {
 // OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
 // default one; ref.Commit and ref.Path are not looked at. head is the branch that a pull request would be from: it
 // need not exist, and is empty for none. The error is an *Error.
-func (r *Reader) OpenBranch(ctx context.Context, ref model.Ref, head string) (*Branch, error) {
-	r.prepare([]model.Ref{ref})
-	at, err := r.locate(ref)
+func (c *connections) OpenBranch(ctx context.Context, ref model.Ref, head string) (*Branch, error) {
+	c.prepare([]model.Ref{ref})
+	at, err := c.locate(ref)
 	if err != nil {
-		return nil, r.clean(err)
+		return nil, c.clean(err)
 	}
-	b := &Branch{At: at.read, Branch: ref.Branch, Head: head, reader: r}
+	b := &Branch{At: at.read, Branch: ref.Branch, Head: head, reader: c}
 	if err := b.open(ctx, at, ref.Role); err != nil {
-		return nil, r.clean(at.explain(err))
+		return nil, c.clean(at.explain(err))
 	}
 	return b, nil
 }

@@ -42,23 +42,23 @@ type CommitFile struct {
 
 // CommitChanges reads what the commit ref.Commit has changed, or the tip of ref.Branch if that is empty. Only trees are
 // fetched, and of the files those that differ. The error is an *Error.
-func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
-	r.prepare([]model.Ref{ref})
-	at, err := r.locate(ref)
+func (c *connections) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
+	c.prepare([]model.Ref{ref})
+	at, err := c.locate(ref)
 	if err != nil {
-		return CommitChanges{}, r.clean(err)
+		return CommitChanges{}, c.clean(err)
 	}
-	found, err := r.commitChanges(ctx, at, ref)
-	return found, r.clean(at.explain(err))
+	found, err := c.commitChanges(ctx, at, ref)
+	return found, c.clean(at.explain(err))
 }
 
-func (r *Reader) commitChanges(ctx context.Context, at location, ref model.Ref) (found CommitChanges, err error) {
-	p, err := r.past(ctx, at, ref)
+func (c *connections) commitChanges(ctx context.Context, at location, ref model.Ref) (found CommitChanges, err error) {
+	p, err := c.past(ctx, at, ref)
 	if err == nil {
 		err = checkCommit(ref.Commit)
 	}
 	if found.Commit = ref.Commit; found.Commit == "" && err == nil {
-		found.Commit, err = r.tip(ctx, at, ref)
+		found.Commit, err = c.tip(ctx, at, ref)
 	}
 	if err != nil {
 		return CommitChanges{}, err
@@ -93,11 +93,11 @@ type past interface {
 }
 
 // past opens a repository for looking at its commits.
-func (r *Reader) past(ctx context.Context, at location, ref model.Ref) (past, error) {
+func (c *connections) past(ctx context.Context, at location, ref model.Ref) (past, error) {
 	if !at.address.local() {
-		return r.remote(ctx, at, ref.Role)
+		return c.remote(ctx, at, ref.Role)
 	}
-	opened, err := r.openAt(ctx, at)
+	opened, err := c.openAt(ctx, at)
 	if err != nil {
 		return nil, err
 	}

@@ -60,28 +60,27 @@ func (e timeSpentError) Error() string { return fmt.Sprintf("its server took mor
 
 // budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
 // a budget only as an application repository.
-func (r *Reader) budgetOf(at location, role model.Role) *budget {
+func (c *connections) budgetOf(at location, role model.Role) *budget {
 	if role != model.Tenant {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b, known := r.budgets[at.read]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, known := c.budgets[at.read]
 	if !known {
-		b = &budget{limits: r.limits.Tenant}
-		r.budgets[at.read] = b
+		b = &budget{limits: c.net.limits.Tenant}
+		c.budgets[at.read] = b
 	}
 	return b
 }
 
-// Continue takes over the budgets of application repositories from an earlier Reader of the same run. It must be called
-// before anything is read.
-func (r *Reader) Continue(earlier *Reader) {
+// inherit takes over the budgets of application repositories from an earlier part of the run.
+func (c *connections) inherit(earlier *connections) {
 	earlier.mu.Lock()
 	defer earlier.mu.Unlock()
 	for name, b := range earlier.budgets {
-		b.packs.kept.Store(0) // the objects are freed with the earlier Reader
-		r.budgets[name] = b
+		b.packs.kept.Store(0) // the objects are freed with the earlier connections
+		c.budgets[name] = b
 	}
 }
 

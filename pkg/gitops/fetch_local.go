@@ -3,9 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -13,36 +11,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
-
-// openAt opens a local repository or folder, once.
-func (r *Reader) openAt(ctx context.Context, at location) (local, error) {
-	file := at.address.path
-	if rest, found := strings.CutPrefix(file, "~/"); found && r.env("HOME") != "" {
-		file = filepath.Join(r.env("HOME"), rest)
-	}
-	file, err := filepath.Abs(file)
-	if err != nil {
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
-	}
-	return r.locals.do(ctx, file, func() (local, error) {
-		opened, err := openLocal(at.read, file, r.limits.Object)
-		switch {
-		case err != nil:
-		case opened.repo != nil:
-			r.keepOpen(opened.repo)
-		default:
-			r.keepOpen(opened.folder)
-		}
-		return opened, err
-	})
-}
-
-// keepOpen leaves something to be closed by Close.
-func (r *Reader) keepOpen(c io.Closer) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.open = append(r.open, c)
-}
 
 func (r *Reader) readLocal(ctx context.Context, at location, source *model.Source, list *diag.List) error {
 	opened, err := r.openAt(ctx, at)
@@ -56,20 +24,6 @@ func (r *Reader) readLocal(ctx context.Context, at location, source *model.Sourc
 		return r.readClone(ctx, opened.repo, source, list)
 	}
 	return r.readFolder(opened.folder, at.String(), source, list)
-}
-
-// CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
-// such clone.
-func (r *Reader) CheckedOut(ctx context.Context, repo string) string {
-	at, err := r.locate(model.Ref{Repo: repo})
-	if err != nil || !at.address.local() {
-		return ""
-	}
-	opened, err := r.openAt(ctx, at)
-	if err != nil || opened.folder != nil || opened.repo.workTree == "" {
-		return ""
-	}
-	return opened.repo.checkedOut()
 }
 
 // readFolder reads a plain folder.

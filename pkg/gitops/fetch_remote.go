@@ -60,9 +60,9 @@ type remoteKey struct {
 }
 
 // remote connects to a repository, once.
-func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = r.form(at)
-	known, err := r.keys.known(ctx, role, at.address)
+func (c *connections) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = c.form(at)
+	known, err := c.keys.known(ctx, role, at.address)
 	if err != nil {
 		return nil, at.explain(err)
 	}
@@ -70,14 +70,14 @@ func (r *Reader) remote(ctx context.Context, at location, role model.Role) (*rem
 	if known != nil {
 		key.origin = known.origin
 	}
-	return r.remotes.do(ctx, key, func() (*remote, error) {
-		m := r.newRemote(at, role)
+	return c.remotes.do(ctx, key, func() (*remote, error) {
+		m := c.newRemote(at, role)
 		return m, m.connect(ctx, known)
 	})
 }
 
-func (r *Reader) newRemote(at location, role model.Role) *remote {
-	return &remote{at: at, role: role, net: r.net, keys: r.keys, budget: r.budgetOf(at, role), whole: map[plumbing.Hash]bool{}}
+func (c *connections) newRemote(at location, role model.Role) *remote {
+	return &remote{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role), whole: map[plumbing.Hash]bool{}}
 }
 
 // overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
@@ -90,13 +90,13 @@ func (m *remote) overHTTP(c *credential) *httpWire {
 }
 
 // remoteNow connects to a repository anew, and sees it as it is by now.
-func (r *Reader) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = r.form(at)
-	known, err := r.keys.known(ctx, role, at.address)
+func (c *connections) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = c.form(at)
+	known, err := c.keys.known(ctx, role, at.address)
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	m := r.newRemote(at, role)
+	m := c.newRemote(at, role)
 	return m, m.connect(ctx, known)
 }
 
@@ -184,8 +184,8 @@ func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 }
 
 // remoteTip resolves a branch: once, whatever credential it is asked with.
-func (r *Reader) remoteTip(ctx context.Context, at location, ref model.Ref) (plumbing.Hash, string, error) {
-	m, err := r.remote(ctx, at, ref.Role)
+func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref) (plumbing.Hash, string, error) {
+	m, err := c.remote(ctx, at, ref.Role)
 	if err != nil {
 		return plumbing.ZeroHash, "", err
 	}
@@ -193,49 +193,21 @@ func (r *Reader) remoteTip(ctx context.Context, at location, ref model.Ref) (plu
 	if err != nil {
 		return plumbing.ZeroHash, "", err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	key := pin{at.read, branch}
-	if pinned, ok := r.pins[key]; ok {
+	if pinned, ok := c.pins[key]; ok {
 		return pinned, branch, nil
 	}
-	if r.pins == nil {
-		r.pins = map[pin]plumbing.Hash{}
+	if c.pins == nil {
+		c.pins = map[pin]plumbing.Hash{}
 	}
-	r.pins[key] = id
+	c.pins[key] = id
 	return id, branch, nil
 }
 
 // pin names a branch that was resolved.
 type pin struct{ repo, branch string }
-
-// readRemote reads a repository on a server.
-func (r *Reader) readRemote(ctx context.Context, at location, source *model.Source) error {
-	ref := &source.Ref
-	id := plumbing.NewHash(ref.Commit)
-	if ref.Commit == "" {
-		var err error
-		if id, ref.Branch, err = r.remoteTip(ctx, at, *ref); err != nil {
-			return err
-		}
-	}
-	m, err := r.remote(ctx, at, ref.Role)
-	if err != nil {
-		return err
-	}
-	commit, err := m.commit(ctx, id, ref.Branch)
-	if err != nil {
-		return err
-	}
-	tree := newTreeFS(ctx, fetched{m, id}, commit)
-	tree.parsed = &m.parsed
-	source.Commit, source.Committed, source.FS = id.String(), commit.when, tree
-	files, err := checkTree(source, at.String())
-	if err != nil {
-		return err
-	}
-	return Prefetch(ctx, tree, files)
-}
 
 // commit fetches a commit with its trees, once.
 func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {

@@ -26,7 +26,7 @@ type Ancestry interface {
 // History is that of a branch, back to its beginning. It is safe for use by several goroutines, one of which it
 // serves at a time.
 type History struct {
-	reader *Reader
+	reader *connections
 	at     location
 	branch string
 	source archive
@@ -67,13 +67,13 @@ var errNotAlone = errors.New("it cannot send commits alone")
 // History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only
 // commits are fetched, if the server can send them alone. If it cannot, other is asked, unless it is nil; the whole
 // history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
-func (r *Reader) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
-	r.prepare([]model.Ref{ref})
-	at, err := r.locate(ref)
+func (c *connections) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
+	c.prepare([]model.Ref{ref})
+	at, err := c.locate(ref)
 	if err != nil {
-		return nil, r.clean(err)
+		return nil, c.clean(err)
 	}
-	h := &History{reader: r, at: at, other: other}
+	h := &History{reader: c, at: at, other: other}
 	if err := h.open(ctx, ref); err != nil {
 		return nil, h.explain(err)
 	}

@@ -336,23 +336,3 @@ func (p Published) After(before Published) Published {
 	}
 	return p
 }
-
-// moved notes a branch that this run has moved itself.
-func (r *Reader) moved(repo repository, u refUpdate) {
-	if local, ok := repo.(*localRepo); ok {
-		local.pinning.Lock()
-		defer local.pinning.Unlock()
-		if branch, pinned := local.pins[u.branch]; pinned {
-			branch.commit = u.new
-			local.pins[u.branch] = branch
-		}
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m, ok := repo.(*remote); ok {
-		if key := (pin{m.at.read, u.branch}); !r.pins[key].IsZero() {
-			r.pins[key] = u.new
-		}
-	}
-}

@@ -20,9 +20,9 @@ type listing struct {
 }
 
 // listed returns those that have been listed so far.
-func (r *Reader) listed() listing {
-	all := listing{remotes: r.remotes.values()}
-	for _, opened := range r.locals.values() {
+func (c *connections) listed() listing {
+	all := listing{remotes: c.remotes.values()}
+	for _, opened := range c.locals.values() {
 		if opened.repo != nil {
 			all.locals = append(all.locals, opened.repo)
 		}
@@ -32,31 +32,31 @@ func (r *Reader) listed() listing {
 
 // markEarly notes what has been listed so far: what the run read of it may be older than what is
 // published.
-func (r *Reader) markEarly() {
-	noted := r.listed()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.early = noted
+func (c *connections) markEarly() {
+	noted := c.listed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.early = noted
 }
 
 // Unmoved lists the repositories again that were listed before the destinations were opened. If a
 // branch of them that the run has read is not where it was, the error wraps ErrMoved. If it is, then
 // what was read is what reading it after the destinations would have found.
-func (r *Reader) Unmoved(ctx context.Context) error {
-	r.mu.Lock()
-	noted := r.early
-	r.mu.Unlock()
-	return r.unmoved(ctx, noted)
+func (c *connections) Unmoved(ctx context.Context) error {
+	c.mu.Lock()
+	noted := c.early
+	c.mu.Unlock()
+	return c.unmoved(ctx, noted)
 }
 
 // Newest lists all repositories again that the run has read. If a branch of them is not where it was, the
 // error wraps ErrMoved.
-func (r *Reader) Newest(ctx context.Context) error { return r.unmoved(ctx, r.listed()) }
+func (c *connections) Newest(ctx context.Context) error { return c.unmoved(ctx, c.listed()) }
 
-func (r *Reader) unmoved(ctx context.Context, noted listing) error {
-	r.mu.Lock()
-	pins := maps.Clone(r.pins)
-	r.mu.Unlock()
+func (c *connections) unmoved(ctx context.Context, noted listing) error {
+	c.mu.Lock()
+	pins := maps.Clone(c.pins)
+	c.mu.Unlock()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var work errgroup.Group
@@ -87,9 +87,9 @@ func (r *Reader) unmoved(ctx context.Context, noted listing) error {
 	}
 	_ = work.Wait() // no function returns an error
 	if moved != nil {
-		return r.clean(moved)
+		return c.clean(moved)
 	}
-	return r.clean(unread)
+	return c.clean(unread)
 }
 
 // unmoved reports whether the branches that were resolved are where they were.
@@ -132,6 +132,26 @@ func (r *localRepo) pin(tips map[string]plumbing.Hash) {
 				r.pins = map[string]localBranch{}
 			}
 			r.pins[name] = localBranch{name: name, commit: id}
+		}
+	}
+}
+
+// moved notes a branch that this run has moved itself.
+func (c *connections) moved(repo repository, u refUpdate) {
+	if local, ok := repo.(*localRepo); ok {
+		local.pinning.Lock()
+		defer local.pinning.Unlock()
+		if branch, pinned := local.pins[u.branch]; pinned {
+			branch.commit = u.new
+			local.pins[u.branch] = branch
+		}
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := repo.(*remote); ok {
+		if key := (pin{m.at.read, u.branch}); !c.pins[key].IsZero() {
+			c.pins[key] = u.new
 		}
 	}
 }

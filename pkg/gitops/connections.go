@@ -1,0 +1,315 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// connections are the repositories of a run. Each is opened once, and a branch that was resolved stays at that commit.
+type connections struct {
+	// rules are all replacements, exact those without a `*`.
+	rules, exact []replacement
+	env          func(string) string
+	keys         *keyring
+	net          *network
+	locals       memo[string, local]
+	remotes      memo[remoteKey, *remote]
+
+	mu sync.Mutex
+	// standIns are the paths that stand for repositories, by normal name.
+	standIns map[string]string
+	// forms are how each repository on a server is reached, by normal name: as it was named first.
+	forms map[string]address
+	// budgets are the remaining limits of application repositories, by normal name.
+	budgets map[string]*budget
+	open    []io.Closer
+	snapshot
+}
+
+// snapshot is which commits the branches of a run were at.
+type snapshot struct {
+	// pins are the branches that were resolved; they stay so.
+	pins map[pin]plumbing.Hash
+	// early are the repositories that were listed before the destinations were opened.
+	early listing
+}
+
+func newConnections(opts Options) (*connections, error) {
+	rules, err := parseReplacements(opts.Replace)
+	if err != nil {
+		return nil, err
+	}
+	env := opts.Env
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	return &connections{
+		rules:    rules,
+		exact:    slices.DeleteFunc(slices.Clone(rules), replacement.wild),
+		env:      env,
+		keys:     newKeyring(env, opts.Helper, opts.Tokens),
+		net:      newNetwork(opts, opts.Limits.orDefaults()),
+		standIns: map[string]string{},
+		forms:    map[string]address{},
+		budgets:  map[string]*budget{},
+		snapshot: snapshot{pins: map[pin]plumbing.Hash{}},
+	}, nil
+}
+
+// Close closes the files of local repositories. Sources that were read from them cannot be used
+// afterwards.
+func (c *connections) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, file := range c.open {
+		errs = append(errs, file.Close())
+	}
+	c.open = nil
+	return errors.Join(errs...)
+}
+
+// Scrub returns text without the secrets that the Reader knows.
+func (c *connections) Scrub(text string) string { return c.keys.secret.clean(text) }
+
+// IsLocal reports whether reading the repository needs no network: it is a path of this machine, or
+// a replacement makes it one.
+func (c *connections) IsLocal(repo string) bool {
+	at, err := c.locate(model.Ref{Repo: repo})
+	return err == nil && at.address.local()
+}
+
+// StandFor makes a path of this machine stand for a repository, as a control plane given as a path
+// does for the URL that its Environments name. A replacement of exactly this name goes first; one with
+// a `*` does not, as it says less. name is in normal form; path must come from the command line. It
+// changes what is read afterwards.
+func (c *connections) StandFor(name, path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standIns[name] = path
+}
+
+// replaced returns what is read instead of a repository.
+func (c *connections) replaced(name string) (target string, ok bool) {
+	if target, ok = replace(c.exact, name); ok {
+		return target, true
+	}
+	c.mu.Lock()
+	target, ok = c.standIns[name]
+	c.mu.Unlock()
+	if ok {
+		return target, true
+	}
+	return replace(c.rules, name)
+}
+
+// exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before that
+// fail as well: which ones these are depends on timing.
+func (c *connections) exhausted(ref model.Ref) error {
+	at, err := c.locate(ref)
+	if err != nil || at.address.local() {
+		return nil
+	}
+	m := c.newRemote(at, ref.Role)
+	return m.explain(m.budget.exhausted())
+}
+
+// Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
+// plain folder. The ref's Commit is not looked at. The error is an *Error.
+func (c *connections) Tip(ctx context.Context, ref model.Ref) (string, error) {
+	c.prepare([]model.Ref{ref})
+	ref.Commit = ""
+	at, err := c.locate(ref)
+	if err != nil {
+		return "", c.clean(err)
+	}
+	tip, err := c.tip(ctx, at, ref)
+	return tip, c.clean(at.explain(err))
+}
+
+func (c *connections) tip(ctx context.Context, at location, ref model.Ref) (string, error) {
+	if !at.address.local() {
+		tip, _, err := c.remoteTip(ctx, at, ref)
+		if err != nil {
+			return "", err
+		}
+		return tip.String(), nil
+	}
+	opened, err := c.openAt(ctx, at)
+	if err != nil || opened.folder != nil {
+		return "", err
+	}
+	branch, err := opened.repo.branch(ref.Branch)
+	if err != nil {
+		return "", err
+	}
+	return branch.commit.String(), nil
+}
+
+// clean takes the secrets out of an error, and keeps nil an untyped nil.
+func (c *connections) clean(err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, ErrMoved) {
+		return err // it has names of branches in it, no secrets
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		e = problem(RuleInvalidRepository, "%s", oneLine(err.Error()))
+	}
+	return c.keys.secret.cleanError(e)
+}
+
+// location is where a ref is read.
+type location struct {
+	// name is the normal form of what the ref names; read is that of what is read instead.
+	name, read string
+	address    address
+}
+
+// String is what messages call it.
+func (l location) String() string {
+	if l.name == l.read {
+		return l.name
+	}
+	return l.name + " (read from " + l.read + ")"
+}
+
+// explain names the location in the error of a read that was interrupted.
+func (l location) explain(err error) error {
+	var stopped interruptedError
+	if errors.As(err, &stopped) {
+		return stopped.explain(l)
+	}
+	return err
+}
+
+// locate applies the replacements and says where a ref is read, or why it must not be.
+func (c *connections) locate(ref model.Ref) (location, error) {
+	name := strings.TrimSpace(ref.Repo)
+	a, err := parseAddress(name)
+	if err != nil {
+		return location{}, refused(name, err)
+	}
+	at := location{name: a.String(), read: a.String(), address: a}
+	given := ref.At.IsZero()
+	if given && a.local() {
+		return at, nil
+	}
+	if target, ok := c.replaced(at.name); ok {
+		if at.address, err = parseAddress(target); err == nil {
+			err = at.address.fromCommandLine()
+		}
+		at.read = at.address.String()
+	} else if given {
+		err = a.fromCommandLine()
+	} else {
+		err = a.fromYAML()
+	}
+	if err != nil {
+		return location{}, refused(name, err)
+	}
+	return at, nil
+}
+
+func refused(name string, err error) *Error {
+	return problem(RuleRefusedURL, "the repository %s is refused: %v", display(name), err).
+		hint("write https://host/owner/name, or read it from somewhere else with --replace")
+}
+
+// prepare decides, before anything is sent and in the order of the refs, how each repository is
+// reached and which hosts may see the tokens.
+func (c *connections) prepare(refs []model.Ref) {
+	hosts := map[string][]string{}
+	reached := map[model.Role][]address{}
+	for _, ref := range refs {
+		at, err := c.locate(ref)
+		if err != nil || at.address.local() {
+			continue
+		}
+		if a := c.form(at); a.scheme != "ssh" {
+			variable := roleVariable(ref.Role)
+			hosts[variable] = append(hosts[variable], a.authority())
+			reached[ref.Role] = append(reached[ref.Role], a)
+		}
+	}
+	c.keys.bind(hosts)
+	c.keys.expect(reached)
+}
+
+// form is how a repository on a server is reached: by ssh or https, as it was named first.
+func (c *connections) form(at location) address {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a, ok := c.forms[at.read]; ok {
+		return a
+	}
+	c.forms[at.read] = at.address
+	return at.address
+}
+
+// openAt opens a local repository or folder, once.
+func (c *connections) openAt(ctx context.Context, at location) (local, error) {
+	file := at.address.path
+	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
+		file = filepath.Join(c.env("HOME"), rest)
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
+	}
+	return c.locals.do(ctx, file, func() (local, error) {
+		opened, err := openLocal(at.read, file, c.net.limits.Object)
+		switch {
+		case err != nil:
+		case opened.repo != nil:
+			c.keepOpen(opened.repo)
+		default:
+			c.keepOpen(opened.folder)
+		}
+		return opened, err
+	})
+}
+
+// keepOpen leaves something to be closed by Close.
+func (c *connections) keepOpen(file io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, file)
+}
+
+// CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
+// such clone.
+func (c *connections) CheckedOut(ctx context.Context, repo string) string {
+	at, err := c.locate(model.Ref{Repo: repo})
+	if err != nil || !at.address.local() {
+		return ""
+	}
+	opened, err := c.openAt(ctx, at)
+	if err != nil || opened.folder != nil || opened.repo.workTree == "" {
+		return ""
+	}
+	return opened.repo.checkedOut()
+}
+
+// noBranch is the error for a branch that is not among those there are.
+func noBranch(repo, name string, names []string) *Error {
+	switch {
+	case len(names) == 0:
+		return problem(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
+	case name == "":
+		return problem(RuleBranchNotFound, "%s has no default branch; name one", repo).hint(diag.DidYouMean(name, names))
+	}
+	return problem(RuleBranchNotFound, "%s has no branch %q", repo, name).hint(diag.DidYouMean(name, names))
+}
