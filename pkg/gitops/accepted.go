@@ -71,7 +71,7 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 		return false, err
 	}
 	for _, c := range left.foreign {
-		commit, err := p.repo.commitAt(ctx, c.id)
+		commit, err := p.repo.commitAt(ctx, c.id, "")
 		if err != nil || len(commit.parents) == 0 {
 			return false, err
 		}
@@ -92,7 +92,7 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map[string]bool, error) {
 	var trees [2]plumbing.Hash
 	for i, id := range []plumbing.Hash{before, after} {
-		commit, err := p.repo.commitAt(ctx, id)
+		commit, err := p.repo.commitAt(ctx, id, "")
 		if err != nil {
 			return nil, err
 		}

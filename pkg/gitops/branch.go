@@ -60,7 +60,7 @@ func (b *Branch) open(ctx context.Context, at location, role model.Role) error {
 		return problem(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
 			hint("give the branch of the pull request another name")
 	}
-	onto, err := b.repo.commitAt(ctx, b.tip)
+	onto, err := b.repo.commitAt(ctx, b.tip, "")
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,10 @@ func (c *connections) CommitChanges(ctx context.Context, ref model.Ref) (CommitC
 }
 
 func (c *connections) commitChanges(ctx context.Context, at location, ref model.Ref) (found CommitChanges, err error) {
-	p, err := c.past(ctx, at, ref)
+	p, err := c.repository(ctx, at, ref.Role)
+	if err == nil && p == nil {
+		err = noHistory(at)
+	}
 	if err == nil {
 		err = checkCommit(ref.Commit)
 	}
@@ -64,7 +67,7 @@ func (c *connections) commitChanges(ctx context.Context, at location, ref model.
 		return CommitChanges{}, err
 	}
 	id, parent := plumbing.NewHash(found.Commit), plumbing.ZeroHash
-	commit, err := p.commitOn(ctx, id, ref.Branch)
+	commit, err := p.commitAt(ctx, id, ref.Branch)
 	if err != nil {
 		return CommitChanges{}, err
 	}
@@ -72,7 +75,7 @@ func (c *connections) commitChanges(ctx context.Context, at location, ref model.
 	if len(commit.parents) > 0 {
 		parent = commit.parents[0]
 		found.Parent = parent.String()
-		if before, err = p.commitOn(ctx, parent, ref.Branch); err != nil {
+		if before, err = p.commitAt(ctx, parent, ref.Branch); err != nil {
 			return CommitChanges{}, err
 		}
 	}
@@ -83,38 +86,6 @@ func (c *connections) commitChanges(ctx context.Context, at location, ref model.
 	found.More = d.more
 	found.Files, err = d.read(ctx, p.treesAt(parent), p.treesAt(id))
 	return found, err
-}
-
-// past is a repository whose commits are looked at.
-type past interface {
-	// commitOn returns a commit that is said to be on a branch, whose trees can then be had from treesAt.
-	commitOn(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error)
-	treesAt(id plumbing.Hash) objects
-}
-
-// past opens a repository for looking at its commits.
-func (c *connections) past(ctx context.Context, at location, ref model.Ref) (past, error) {
-	if !at.address.local() {
-		return c.remote(ctx, at, ref.Role)
-	}
-	opened, err := c.openAt(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	if opened.folder != nil {
-		return nil, noHistory(at)
-	}
-	return opened.repo, nil
-}
-
-// commitOn implements past.
-func (m *remote) commitOn(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {
-	return m.commit(ctx, id, branch)
-}
-
-// commitOn implements past.
-func (r *localRepo) commitOn(_ context.Context, id plumbing.Hash, _ string) (commitObject, error) {
-	return r.commit(id)
 }
 
 // changedEntry is a path that differs between two trees. One that is not there on a side has no id there.

@@ -138,22 +138,11 @@ func (c *connections) Tip(ctx context.Context, ref model.Ref) (string, error) {
 }
 
 func (c *connections) tip(ctx context.Context, at location, ref model.Ref) (string, error) {
-	if !at.address.local() {
-		tip, _, err := c.remoteTip(ctx, at, ref)
-		if err != nil {
-			return "", err
-		}
-		return tip.String(), nil
-	}
-	opened, err := c.openAt(ctx, at)
-	if err != nil || opened.folder != nil {
+	repo, tip, _, err := c.resolve(ctx, at, ref)
+	if err != nil || repo == nil {
 		return "", err
 	}
-	branch, err := opened.repo.branch(ref.Branch)
-	if err != nil {
-		return "", err
-	}
-	return branch.commit.String(), nil
+	return tip.String(), nil
 }
 
 // clean takes the secrets out of an error, and keeps nil an untyped nil.

@@ -143,7 +143,7 @@ func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge comm
 func mergeCommits(ctx context.Context, repo repository, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, clean bool, err error) {
 	var trees [3]plumbing.Hash
 	for i, id := range []plumbing.Hash{base, ours, theirs} {
-		commit, err := repo.commitAt(ctx, id)
+		commit, err := repo.commitAt(ctx, id, "")
 		if err != nil {
 			return plumbing.ZeroHash, false, err
 		}

@@ -11,19 +11,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// repository is what publishing needs of a git repository, on a server or on this machine.
-type repository interface {
-	pushable
-	// beyond returns the commits that are reachable from tip but not from a branch; whole is false if there may be
-	// more.
-	beyond(ctx context.Context, tip plumbing.Hash, branch string) (found commitGraph, whole bool, err error)
-	// recent returns the commits from tip back, as many generations as given.
-	recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error)
-	// commitAt returns a commit whose trees can then be had from treesAt.
-	commitAt(ctx context.Context, id plumbing.Hash) (commitObject, error)
-	treesAt(id plumbing.Hash) objects
-}
-
 // Destination is a branch of a GitOps repository that is to be published to, as it was when it was
 // opened.
 type Destination struct {

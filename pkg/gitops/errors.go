@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 	"syscall"
@@ -173,4 +174,13 @@ func oneLine(text string) string {
 		return string(runes[:maxRemark]) + "…"
 	}
 	return string(runes)
+}
+
+// cause drops the operation and the absolute path that errors of package os carry.
+func cause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }

@@ -27,8 +27,6 @@ var (
 	_ fs.StatFS    = (*folderFS)(nil)
 )
 
-const gitDir = ".git"
-
 // lstat is os.Root.Lstat without symbolic links on the way, and with nested clones as submodules.
 func (f *folderFS) lstat(op, name string) (fs.FileInfo, error) {
 	fail := func(err error) (fs.FileInfo, error) {
@@ -156,15 +154,6 @@ func (f *folderFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		list = append(list, fs.FileInfoToDirEntry(info))
 	}
 	return list, nil
-}
-
-// cause drops the operation and the absolute path that errors of package os carry.
-func cause(err error) error {
-	var e *fs.PathError
-	if errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }
 
 // submodule is the information of a folder that is a clone of its own.

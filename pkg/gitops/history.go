@@ -29,7 +29,7 @@ type History struct {
 	reader *connections
 	at     location
 	branch string
-	source archive
+	source repository
 	other  Ancestry
 
 	mu  sync.Mutex
@@ -41,29 +41,6 @@ type History struct {
 	whole    bool
 }
 
-// archive is where a history comes from.
-type archive interface {
-	// tipNow reads where a branch is by now.
-	tipNow(ctx context.Context, branch string) (plumbing.Hash, error)
-	// trace reads the history of a commit, as far as it is not known. Without force it is an errNotAlone if that means
-	// to fetch more than commits.
-	trace(ctx context.Context, of traced) (commitGraph, error)
-	// cutHint says what a person can do about a history that is cut off.
-	cutHint() string
-}
-
-// traced is a commit whose history is wanted.
-type traced struct {
-	tip plumbing.Hash
-	// known are commits whose history is known, and have is one of them; it may be zero.
-	known commitGraph
-	have  plumbing.Hash
-	force bool
-}
-
-// errNotAlone is a server that does not send commits without their files.
-var errNotAlone = errors.New("it cannot send commits alone")
-
 // History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only
 // commits are fetched, if the server can send them alone. If it cannot, other is asked, unless it is nil; the whole
 // history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
@@ -74,40 +51,17 @@ func (c *connections) History(ctx context.Context, ref model.Ref, other Ancestry
 		return nil, c.clean(err)
 	}
 	h := &History{reader: c, at: at, other: other}
-	if err := h.open(ctx, ref); err != nil {
+	h.source, h.tip, h.branch, err = c.resolve(ctx, at, ref)
+	if err == nil && h.source == nil {
+		err = noHistory(at)
+	}
+	if err == nil {
+		err = h.read(ctx, other == nil)
+	}
+	if err != nil {
 		return nil, h.explain(err)
 	}
-	return h, h.explain(h.read(ctx, other == nil))
-}
-
-// open finds the branch. It is where the Reader has seen it.
-func (h *History) open(ctx context.Context, ref model.Ref) error {
-	if !h.at.address.local() {
-		m, err := h.reader.remote(ctx, h.at, ref.Role)
-		if err != nil {
-			return err
-		}
-		h.source = m
-		h.tip, h.branch, err = h.reader.remoteTip(ctx, h.at, ref)
-		return err
-	}
-	opened, err := h.reader.openAt(ctx, h.at)
-	if err != nil {
-		return err
-	}
-	if opened.folder != nil {
-		return noHistory(h.at)
-	}
-	found, err := opened.repo.branch(ref.Branch)
-	if err != nil {
-		return err
-	}
-	h.source, h.tip, h.branch = opened.repo, found.commit, found.name
-	return nil
-}
-
-func noHistory(at location) *Error {
-	return problem(RuleInvalidRepository, "%s is a plain folder, which has no history", at).hint("give a clone or a bare repository")
+	return h, nil
 }
 
 // read reads the history, if the server can send it alone or that is wanted at any price.

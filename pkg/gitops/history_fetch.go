@@ -91,7 +91,7 @@ type recentKey struct {
 	generations int
 }
 
-// trace implements archive. A server that offers to filter may still be told not to, and one may not know any more
+// trace implements repository. A server that offers to filter may still be told not to, and one may not know any more
 // what is here, as it was forced away.
 func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
 	q := commitQuery{tips: []plumbing.Hash{of.tip}, have: of.have}
@@ -112,7 +112,7 @@ func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
 	return found, m.explain(err)
 }
 
-// tipNow implements archive.
+// tipNow implements repository.
 func (m *remote) tipNow(ctx context.Context, branch string) (plumbing.Hash, error) {
 	tips, err := m.tipsNow(ctx)
 	if err != nil {
@@ -124,14 +124,14 @@ func (m *remote) tipNow(ctx context.Context, branch string) (plumbing.Hash, erro
 	return plumbing.ZeroHash, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(tips)))
 }
 
-// cutHint implements archive.
+// cutHint implements repository.
 func (m *remote) cutHint() string {
 	return "the server has only a part of the repository; name one that has all of it"
 }
 
 // commitAt implements repository.
-func (m *remote) commitAt(ctx context.Context, id plumbing.Hash) (commitObject, error) {
-	return m.commit(ctx, id, "")
+func (m *remote) commitAt(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {
+	return m.commit(ctx, id, branch)
 }
 
 // treesAt implements repository.
@@ -193,12 +193,12 @@ func (r *localRepo) recent(ctx context.Context, tip plumbing.Hash, generations i
 	return r.walk(ctx, tip, generations, nil)
 }
 
-// trace implements archive.
+// trace implements repository.
 func (r *localRepo) trace(ctx context.Context, of traced) (commitGraph, error) {
 	return r.walk(ctx, of.tip, maxHistory, of.known)
 }
 
-// tipNow implements archive.
+// tipNow implements repository.
 func (r *localRepo) tipNow(_ context.Context, branch string) (plumbing.Hash, error) {
 	r.reindex()
 	found, err := r.findBranch(branch)
@@ -214,11 +214,11 @@ func (r *localRepo) reindex() {
 	}
 }
 
-// cutHint implements archive.
+// cutHint implements repository.
 func (r *localRepo) cutHint() string { return r.shallowHint() }
 
 // commitAt implements repository.
-func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash) (commitObject, error) {
+func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash, _ string) (commitObject, error) {
 	return r.commit(id)
 }
 

@@ -112,7 +112,7 @@ func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (b
 
 // clusterTypes returns the ids of the folders of cluster types that a commit has.
 func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
-	commit, err := d.repo.commitAt(ctx, id)
+	commit, err := d.repo.commitAt(ctx, id, "")
 	if err != nil {
 		return nil, err
 	}

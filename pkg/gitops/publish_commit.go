@@ -19,7 +19,7 @@ func (p *Publication) contents(ctx context.Context) (contents, error) {
 	root, when := plumbing.ZeroHash, p.Dates.newest(time.Time{})
 	var trees treeSource
 	if parent := p.onto(); !parent.IsZero() {
-		onto, err := p.repo.commitAt(ctx, parent)
+		onto, err := p.repo.commitAt(ctx, parent, "")
 		if err != nil {
 			return contents{}, err
 		}
