@@ -120,8 +120,8 @@ func (c *connections) exhausted(ref model.Ref) error {
 	if err != nil || at.address.local() {
 		return nil
 	}
-	m := c.newRemote(at, ref.Role)
-	return m.explain(m.budget.exhausted())
+	s := c.server(at, ref.Role)
+	return s.explain(s.budget.exhausted())
 }
 
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a

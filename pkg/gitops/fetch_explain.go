@@ -6,14 +6,14 @@ import (
 )
 
 // explain turns the failure of a remote repository into an Error for people, without secrets.
-func (m *remote) explain(err error) error {
+func (s *server) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return m.keys.secret.cleanError(m.explained(err))
+	return s.keys.secret.cleanError(s.explained(err))
 }
 
-func (m *remote) explained(err error) *Error {
+func (s *server) explained(err error) *Error {
 	var (
 		known     *Error
 		stopped   interruptedError
@@ -29,52 +29,52 @@ func (m *remote) explained(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &stopped):
-		return stopped.explain(m.at)
+		return stopped.explain(s.at)
 	case errors.As(err, &status):
-		return m.explainStatus(status)
+		return s.explainStatus(status)
 	case errors.As(err, &elsewhere):
-		return problem(RuleRefusedURL, "%s: %v", m.at, elsewhere).hint("name the repository where it is now")
+		return problem(RuleRefusedURL, "%s: %v", s.at, elsewhere).hint("name the repository where it is now")
 	case errors.As(err, &ssh):
-		return m.denied("over ssh, with the keys of the agent").because(err).hint(ssh.hint).remark(ssh.Error())
+		return s.denied("over ssh, with the keys of the agent").because(err).hint(ssh.hint).remark(ssh.Error())
 	case errors.As(err, &tooMuch):
-		return m.tooLarge(tooMuch)
+		return s.tooLarge(tooMuch)
 	case errors.As(err, &timeSpent):
-		return problem(RuleRemoteFailed, "%s is not read any more in this run: %v", m.at, timeSpent).
+		return problem(RuleRemoteFailed, "%s is not read any more in this run: %v", s.at, timeSpent).
 			hint("--tenant-limit seconds=NUMBER allows more time")
 	case errors.Is(err, errMalformedPack):
-		return problem(RulePackRefused, "%s is refused: %s", m.at, oneLine(err.Error()))
+		return problem(RulePackRefused, "%s is refused: %s", s.at, oneLine(err.Error()))
 	case errors.As(err, &broken):
-		return unreachable(m.at.address.authority(), broken.err).about(m.at)
+		return unreachable(s.at.address.authority(), broken.err).about(s.at)
 	case errors.As(err, &said):
-		if w, ok := m.wire.(*httpWire); ok && w.moved() {
-			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", m.at)
+		if w, ok := s.wire.(*httpWire); ok && w.moved() {
+			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.at)
 		}
-		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", m.at, said.text)
+		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", s.at, said.text)
 	default:
-		return problem(RuleRemoteFailed, "%s cannot be read: %s", m.at, oneLine(err.Error()))
+		return problem(RuleRemoteFailed, "%s cannot be read: %s", s.at, oneLine(err.Error()))
 	}
 }
 
 // tooLarge returns the error for a repository that exceeds a size limit.
-func (m *remote) tooLarge(limit packLimitError) *Error {
-	e := problem(RulePackRefused, "%s is refused: %v", m.at, limit)
-	if limit.settable && m.budget != nil {
+func (s *server) tooLarge(limit packLimitError) *Error {
+	e := problem(RulePackRefused, "%s is refused: %v", s.at, limit)
+	if limit.settable && s.budget != nil {
 		return e.hint("--tenant-limit repository-bytes=NUMBER allows more")
 	}
 	return e
 }
 
-func (m *remote) explainStatus(status *statusError) *Error {
+func (s *server) explainStatus(status *statusError) *Error {
 	if status.denies() {
-		return m.denied(m.shown()).hint(m.keys.advice(m.role, m.at.address)).remark(status.text)
+		return s.denied(s.shown()).hint(s.keys.advice(s.role, s.at.address)).remark(status.text)
 	}
-	return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", m.at, status)
+	return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", s.at, status)
 }
 
 // denied is the error for a repository that the server does not show. Servers do not say whether it
 // exists to those who may not see it.
-func (m *remote) denied(shown string) *Error {
-	return problem(RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", m.at, shown)
+func (s *server) denied(shown string) *Error {
+	return problem(RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", s.at, shown)
 }
 
 // remark adds what the server said.

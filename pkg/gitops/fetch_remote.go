@@ -4,43 +4,21 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// wire is a way to speak with a git server.
-type wire interface {
-	advertise(attempt) (*packp.AdvRefs, error)
-	uploadPack(attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
-}
-
 // remote is a repository on a server, seen with one credential.
 type remote struct {
-	at   location
-	role model.Role
-	wire wire
-	net  *network
-	keys *keyring
-	// budget is nil for the platform's repositories.
-	budget *budget
-
-	capabilities *capability.List
-	// branches are the tips by name; standard is the name of the branch that HEAD is.
-	branches map[string]plumbing.Hash
-	standard string
-	// advertised are all ids that the server named.
-	advertised map[plumbing.Hash]bool
-	// anyID is whether the server takes wants that it did not name.
-	anyID bool
+	*server
+	advertisement
 
 	store   store
 	parsed  treeCache
@@ -70,23 +48,19 @@ func (c *connections) remote(ctx context.Context, at location, role model.Role) 
 	if known != nil {
 		key.origin = known.origin
 	}
-	return c.remotes.do(ctx, key, func() (*remote, error) {
-		m := c.newRemote(at, role)
-		return m, m.connect(ctx, known)
-	})
+	return c.remotes.do(ctx, key, func() (*remote, error) { return c.connect(ctx, at, role, known) })
 }
 
-func (c *connections) newRemote(at location, role model.Role) *remote {
-	return &remote{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role), whole: map[plumbing.Hash]bool{}}
+// connect asks the server what it has.
+func (c *connections) connect(ctx context.Context, at location, role model.Role, known *credential) (*remote, error) {
+	m := &remote{server: c.server(at, role), whole: map[plumbing.Hash]bool{}}
+	var err error
+	m.advertisement, err = m.server.connect(ctx, known)
+	return m, m.explain(err)
 }
 
-// overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
-func (m *remote) overHTTP(c *credential) *httpWire {
-	w := newHTTPWire(m.net.transport, m.at.address, c)
-	if m.role == model.Tenant {
-		w.maxAdvertisement, w.stays = maxTenantAdvertisement, true
-	}
-	return w
+func (c *connections) server(at location, role model.Role) *server {
+	return &server{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role)}
 }
 
 // remoteNow connects to a repository anew, and sees it as it is by now.
@@ -96,75 +70,7 @@ func (c *connections) remoteNow(ctx context.Context, at location, role model.Rol
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	m := c.newRemote(at, role)
-	return m, m.connect(ctx, known)
-}
-
-// connect asks the server what it has: with the credential that is known, or without one and then,
-// if it wants one, with what git's helpers know.
-func (m *remote) connect(ctx context.Context, known *credential) error {
-	a := m.at.address
-	if a.scheme == "ssh" {
-		w, err := newSSHWire(a)
-		if err != nil {
-			return m.explain(err)
-		}
-		m.wire = w
-		return m.explain(m.advertise(ctx))
-	}
-	m.wire = m.overHTTP(known)
-	err := m.advertise(ctx)
-	var status *statusError
-	if known == nil && errors.As(err, &status) && status.code == http.StatusUnauthorized {
-		if asked := m.keys.ask(ctx, a); asked != nil {
-			m.wire = m.overHTTP(asked)
-			err = m.advertise(ctx)
-		} else if ctx.Err() != nil { // whether there is a credential is not known
-			err = interrupted(ctx)
-		}
-	}
-	return m.explain(err)
-}
-
-func (m *remote) advertise(ctx context.Context) error {
-	var refs *packp.AdvRefs
-	err := m.net.retry(ctx, m.budget, func(at attempt) (err error) {
-		refs, err = m.wire.advertise(at)
-		return err
-	})
-	if err != nil {
-		return m.spend(err)
-	}
-	m.capabilities = refs.Capabilities
-	m.branches = branchesOf(refs)
-	m.advertised = map[plumbing.Hash]bool{}
-	for _, id := range refs.References {
-		m.advertised[id] = true
-	}
-	m.standard = standardBranch(refs, m.branches)
-	_, overHTTP := m.wire.(*httpWire)
-	m.anyID = overHTTP || m.capabilities.Supports(capability.AllowReachableSHA1InWant)
-	return nil
-}
-
-// standardBranch is the branch that HEAD points to. Servers that do not say so are old; there it is
-// the first branch with the same commit.
-func standardBranch(refs *packp.AdvRefs, branches map[string]plumbing.Hash) string {
-	for _, value := range refs.Capabilities.Get(capability.SymRef) {
-		if branch, found := strings.CutPrefix(value, "HEAD:refs/heads/"); found {
-			return branch
-		}
-	}
-	var same []string
-	for name, id := range branches {
-		if refs.Head != nil && *refs.Head == id {
-			same = append(same, name)
-		}
-	}
-	if len(same) == 0 {
-		return ""
-	}
-	return slices.Min(same)
+	return c.connect(ctx, at, role, known)
 }
 
 // tip returns the commit of a branch and the branch's name. An empty name is the standard branch.
@@ -175,12 +81,7 @@ func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 	if id, ok := m.branches[branch]; ok {
 		return id, branch, nil
 	}
-	names := make([]string, 0, len(m.branches))
-	for name := range m.branches {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return plumbing.ZeroHash, branch, noBranch(m.at.String(), branch, names)
+	return plumbing.ZeroHash, branch, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(m.branches)))
 }
 
 // remoteTip resolves a branch: once, whatever credential it is asked with.
@@ -198,9 +99,6 @@ func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref)
 	key := pin{at.read, branch}
 	if pinned, ok := c.pins[key]; ok {
 		return pinned, branch, nil
-	}
-	if c.pins == nil {
-		c.pins = map[pin]plumbing.Hash{}
 	}
 	c.pins[key] = id
 	return id, branch, nil
@@ -378,33 +276,6 @@ func (m *remote) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.
 	return nil
 }
 
-// request makes a request for some ids with what this client and the server have in common.
-func (m *remote) request(ids ...plumbing.Hash) *packp.UploadPackRequest {
-	request := packp.NewUploadPackRequestFromCapabilities(m.capabilities)
-	request.Wants = ids
-	request.Capabilities.Delete(capability.ThinPack)
-	request.Capabilities.Delete(capability.Agent)
-	if m.capabilities.Supports(capability.NoProgress) {
-		// A flag without a value cannot be refused.
-		_ = request.Capabilities.Set(capability.NoProgress)
-	}
-	return request
-}
-
-// deepen bounds the history of a request, if the server can do that.
-func (m *remote) deepen(request *packp.UploadPackRequest, depth int) error {
-	if !m.capabilities.Supports(capability.Shallow) {
-		return nil
-	}
-	request.Depth = packp.DepthCommits(depth)
-	return request.Capabilities.Set(capability.Shallow)
-}
-
-func filter(request *packp.UploadPackRequest, f packp.Filter) error {
-	request.Filter = f
-	return request.Capabilities.Set(capability.Filter)
-}
-
 // fetch adds to the store what a request brings.
 func (m *remote) fetch(ctx context.Context, request *packp.UploadPackRequest) error {
 	p, err := m.pack(ctx, request)
@@ -413,65 +284,4 @@ func (m *remote) fetch(ctx context.Context, request *packp.UploadPackRequest) er
 	}
 	m.store.add(p)
 	return nil
-}
-
-// pack sends a request and reads the pack that it brings.
-func (m *remote) pack(ctx context.Context, request *packp.UploadPackRequest) (*pack, error) {
-	return m.packOf(ctx, request, plumbing.InvalidObject)
-}
-
-// packOf is pack for objects of one kind, or of all: plumbing.InvalidObject.
-func (m *remote) packOf(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
-	limits := m.packLimits()
-	limits.only = only
-	var p *pack
-	err := m.net.retry(ctx, m.budget, func(at attempt) error {
-		answer, err := m.wire.uploadPack(at, request)
-		if err != nil {
-			return err
-		}
-		defer answer.Close()
-		p, err = readPack(demultiplex(answer, request), limits)
-		return err
-	})
-	return p, m.spend(err)
-}
-
-// packLimits returns the limits for inflating a pack of the repository.
-func (m *remote) packLimits() packLimits {
-	all := m.net.limits
-	if m.budget == nil {
-		return packLimits{object: all.Object, tree: all.Object, total: all.Total, objects: all.Objects}
-	}
-	own := m.budget.limits
-	return packLimits{object: own.File, tree: maxTreeBytes, total: own.Total, objects: all.Objects, spent: &m.budget.packs}
-}
-
-// spend exhausts the budget of an application repository if err is a packLimitError, so that it is not read again.
-func (m *remote) spend(err error) error {
-	var tooMuch packLimitError
-	if m.budget != nil && errors.As(err, &tooMuch) {
-		return m.budget.exhaust(err)
-	}
-	return err
-}
-
-// demultiplex takes the pack out of the side bands, if the request asked for any.
-func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
-	switch {
-	case request.Capabilities.Supports(capability.Sideband64k):
-		return bandReader{sideband.NewDemuxer(sideband.Sideband64k, r)}
-	case request.Capabilities.Supports(capability.Sideband):
-		return bandReader{sideband.NewDemuxer(sideband.Sideband, r)}
-	default:
-		return r
-	}
-}
-
-// bandReader tells what the server says in the error band from a broken connection.
-type bandReader struct{ demuxer *sideband.Demuxer }
-
-func (r bandReader) Read(b []byte) (int, error) {
-	n, err := r.demuxer.Read(b)
-	return n, asServerError(err)
 }

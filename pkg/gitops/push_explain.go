@@ -6,76 +6,29 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 )
 
 // RulePushRefused is a branch that a server does not let us write.
 const RulePushRefused = "push-refused"
 
-// sender implements pushable. It connects anew: the credential that reads need not be the one that
-// writes, and a server may ask for one only then.
-func (m *remote) sender(ctx context.Context) (sender, error) {
-	switch w := m.wire.(type) {
-	case *sshWire:
-		return w, nil
-	case *httpWire:
-		again := m.overHTTP(w.credential)
-		again.base = w.base
-		if w.credential == nil {
-			if asked := m.keys.ask(ctx, m.at.address); asked != nil {
-				again.credential = asked
-			}
-		}
-		return again, nil
-	default:
-		return nil, errors.New("there is no way to write to this repository")
-	}
-}
-
-// tipsNow implements pushable.
-func (m *remote) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
-	var refs *packp.AdvRefs
-	err := m.net.retry(ctx, m.budget, func(at attempt) (err error) {
-		refs, err = m.wire.advertise(at)
-		return err
-	})
-	if err != nil {
-		return nil, m.explain(err)
-	}
-	return branchesOf(refs), nil
-}
-
-// branchesOf returns the branches that a server has listed.
-func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
-	branches := map[string]plumbing.Hash{}
-	for name, id := range refs.References {
-		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
-			branches[branch] = id
-		}
-	}
-	return branches
-}
-
 // explainPush implements pushable.
-func (m *remote) explainPush(err error, order pushOrder) error {
+func (s *server) explainPush(err error, order pushOrder) error {
 	var status *statusError
 	var stopped interruptedError
 	var refused *pushRefused
 	switch {
 	case errors.As(err, &stopped):
-		return m.keys.secret.cleanError(problem(RuleRemoteFailed, "pushing to %s was interrupted: %v", m.at, stopped.cause).because(stopped.err))
+		return s.keys.secret.cleanError(problem(RuleRemoteFailed, "pushing to %s was interrupted: %v", s.at, stopped.cause).because(stopped.err))
 	case errors.As(err, &refused):
-		return m.keys.secret.cleanError(explainRefusal(m.at.String(), err, order))
+		return s.keys.secret.cleanError(explainRefusal(s.at.String(), err, order))
 	case errors.As(err, &status) && status.denies():
-		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", m.at, m.shown()).
-			hint(m.keys.adviceToWrite(m.role, m.credential(), m.at.address)).remark(status.text)
-		return m.keys.secret.cleanError(e)
+		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
+			hint(s.keys.adviceToWrite(s.role, s.credential(), s.at.address)).remark(status.text)
+		return s.keys.secret.cleanError(e)
 	default:
-		e := m.explained(err)
+		e := s.explained(err)
 		e.Message = "push " + order.names() + ": " + e.Message
-		return m.keys.secret.cleanError(e)
+		return s.keys.secret.cleanError(e)
 	}
 }
 
@@ -90,16 +43,16 @@ func (e *statusError) denies() bool {
 }
 
 // shown says which credential was sent.
-func (m *remote) shown() string {
-	if c := m.credential(); c != nil {
+func (s *server) shown() string {
+	if c := s.credential(); c != nil {
 		return "the one from " + c.origin + " was sent"
 	}
 	return "no credential was sent"
 }
 
 // credential returns what is shown to the server, or nil.
-func (m *remote) credential() *credential {
-	if w, ok := m.wire.(*httpWire); ok {
+func (s *server) credential() *credential {
+	if w, ok := s.wire.(*httpWire); ok {
 		return w.credential
 	}
 	return nil

@@ -1,0 +1,254 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// wire is a way to speak with a git server.
+type wire interface {
+	advertise(attempt) (*packp.AdvRefs, error)
+	uploadPack(attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
+}
+
+// server is the way to a repository on a server, with one credential.
+type server struct {
+	at   location
+	role model.Role
+	wire wire
+	net  *network
+	keys *keyring
+	// budget is nil for the platform's repositories.
+	budget *budget
+}
+
+// advertisement is what a server says of a repository when it is connected to.
+type advertisement struct {
+	capabilities *capability.List
+	// branches are the tips by name; standard is the name of the branch that HEAD is.
+	branches map[string]plumbing.Hash
+	standard string
+	// advertised are all ids that the server named.
+	advertised map[plumbing.Hash]bool
+	// anyID is whether the server takes wants that it did not name.
+	anyID bool
+}
+
+// overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
+func (s *server) overHTTP(c *credential) *httpWire {
+	w := newHTTPWire(s.net.transport, s.at.address, c)
+	if s.role == model.Tenant {
+		w.maxAdvertisement, w.stays = maxTenantAdvertisement, true
+	}
+	return w
+}
+
+// connect asks the server what it has: with the credential that is known, or without one and then,
+// if it wants one, with what git's helpers know.
+func (s *server) connect(ctx context.Context, known *credential) (advertisement, error) {
+	a := s.at.address
+	if a.scheme == "ssh" {
+		w, err := newSSHWire(a)
+		if err != nil {
+			return advertisement{}, err
+		}
+		s.wire = w
+		return s.advertise(ctx)
+	}
+	s.wire = s.overHTTP(known)
+	found, err := s.advertise(ctx)
+	var status *statusError
+	if known == nil && errors.As(err, &status) && status.code == http.StatusUnauthorized {
+		if asked := s.keys.ask(ctx, a); asked != nil {
+			s.wire = s.overHTTP(asked)
+			return s.advertise(ctx)
+		}
+		if ctx.Err() != nil { // whether there is a credential is not known
+			err = interrupted(ctx)
+		}
+	}
+	return found, err
+}
+
+// list asks for the references.
+func (s *server) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
+	err = s.net.retry(ctx, s.budget, func(at attempt) (err error) {
+		refs, err = s.wire.advertise(at)
+		return err
+	})
+	return refs, s.spend(err)
+}
+
+func (s *server) advertise(ctx context.Context) (advertisement, error) {
+	refs, err := s.list(ctx)
+	if err != nil {
+		return advertisement{}, err
+	}
+	found := advertisement{capabilities: refs.Capabilities, branches: branchesOf(refs), advertised: map[plumbing.Hash]bool{}}
+	for _, id := range refs.References {
+		found.advertised[id] = true
+	}
+	found.standard = standardBranch(refs, found.branches)
+	_, overHTTP := s.wire.(*httpWire)
+	found.anyID = overHTTP || refs.Capabilities.Supports(capability.AllowReachableSHA1InWant)
+	return found, nil
+}
+
+// standardBranch is the branch that HEAD points to. Servers that do not say so are old; there it is
+// the first branch with the same commit.
+func standardBranch(refs *packp.AdvRefs, branches map[string]plumbing.Hash) string {
+	for _, value := range refs.Capabilities.Get(capability.SymRef) {
+		if branch, found := strings.CutPrefix(value, "HEAD:refs/heads/"); found {
+			return branch
+		}
+	}
+	var same []string
+	for name, id := range branches {
+		if refs.Head != nil && *refs.Head == id {
+			same = append(same, name)
+		}
+	}
+	if len(same) == 0 {
+		return ""
+	}
+	return slices.Min(same)
+}
+
+// request makes a request for some ids with what this client and the server have in common.
+func (a advertisement) request(ids ...plumbing.Hash) *packp.UploadPackRequest {
+	request := packp.NewUploadPackRequestFromCapabilities(a.capabilities)
+	request.Wants = ids
+	request.Capabilities.Delete(capability.ThinPack)
+	request.Capabilities.Delete(capability.Agent)
+	if a.capabilities.Supports(capability.NoProgress) {
+		// A flag without a value cannot be refused.
+		_ = request.Capabilities.Set(capability.NoProgress)
+	}
+	return request
+}
+
+// deepen bounds the history of a request, if the server can do that.
+func (a advertisement) deepen(request *packp.UploadPackRequest, depth int) error {
+	if !a.capabilities.Supports(capability.Shallow) {
+		return nil
+	}
+	request.Depth = packp.DepthCommits(depth)
+	return request.Capabilities.Set(capability.Shallow)
+}
+
+func filter(request *packp.UploadPackRequest, f packp.Filter) error {
+	request.Filter = f
+	return request.Capabilities.Set(capability.Filter)
+}
+
+// pack sends a request and reads the pack that it brings.
+func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest) (*pack, error) {
+	return s.packOf(ctx, request, plumbing.InvalidObject)
+}
+
+// packOf is pack for objects of one kind, or of all: plumbing.InvalidObject.
+func (s *server) packOf(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
+	limits := s.packLimits()
+	limits.only = only
+	var p *pack
+	err := s.net.retry(ctx, s.budget, func(at attempt) error {
+		answer, err := s.wire.uploadPack(at, request)
+		if err != nil {
+			return err
+		}
+		defer answer.Close()
+		p, err = readPack(demultiplex(answer, request), limits)
+		return err
+	})
+	return p, s.spend(err)
+}
+
+// packLimits returns the limits for inflating a pack of the repository.
+func (s *server) packLimits() packLimits {
+	all := s.net.limits
+	if s.budget == nil {
+		return packLimits{object: all.Object, tree: all.Object, total: all.Total, objects: all.Objects}
+	}
+	own := s.budget.limits
+	return packLimits{object: own.File, tree: maxTreeBytes, total: own.Total, objects: all.Objects, spent: &s.budget.packs}
+}
+
+// spend exhausts the budget of an application repository if err is a packLimitError, so that it is not read again.
+func (s *server) spend(err error) error {
+	var tooMuch packLimitError
+	if s.budget != nil && errors.As(err, &tooMuch) {
+		return s.budget.exhaust(err)
+	}
+	return err
+}
+
+// demultiplex takes the pack out of the side bands, if the request asked for any.
+func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
+	switch {
+	case request.Capabilities.Supports(capability.Sideband64k):
+		return bandReader{sideband.NewDemuxer(sideband.Sideband64k, r)}
+	case request.Capabilities.Supports(capability.Sideband):
+		return bandReader{sideband.NewDemuxer(sideband.Sideband, r)}
+	default:
+		return r
+	}
+}
+
+// bandReader tells what the server says in the error band from a broken connection.
+type bandReader struct{ demuxer *sideband.Demuxer }
+
+func (r bandReader) Read(b []byte) (int, error) {
+	n, err := r.demuxer.Read(b)
+	return n, asServerError(err)
+}
+
+// sender implements pushable. It connects anew: the credential that reads need not be the one that
+// writes, and a server may ask for one only then.
+func (s *server) sender(ctx context.Context) (sender, error) {
+	switch w := s.wire.(type) {
+	case *sshWire:
+		return w, nil
+	case *httpWire:
+		again := s.overHTTP(w.credential)
+		again.base = w.base
+		if w.credential == nil {
+			if asked := s.keys.ask(ctx, s.at.address); asked != nil {
+				again.credential = asked
+			}
+		}
+		return again, nil
+	default:
+		return nil, errors.New("there is no way to write to this repository")
+	}
+}
+
+// tipsNow implements pushable.
+func (s *server) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
+	refs, err := s.list(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return branchesOf(refs), nil
+}
+
+// branchesOf returns the branches that a server has listed.
+func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
+	branches := map[string]plumbing.Hash{}
+	for name, id := range refs.References {
+		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
+			branches[branch] = id
+		}
+	}
+	return branches
+}
