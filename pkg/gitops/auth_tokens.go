@@ -69,24 +69,3 @@ func (k *keyring) mint(ctx context.Context, role model.Role, a address) (string,
 	k.secret.add(token)
 	return token, nil
 }
-
-// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
-// known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
-// ends, and must be asked for again. name is in normal form. The error is an *Error.
-func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
-	at, err := c.locate(model.Ref{Repo: name})
-	if err != nil || at.address.local() {
-		return "", "", nil // it is known why, or there is nothing to show a credential to
-	}
-	shown, err := c.keys.known(ctx, role, at.address)
-	if err != nil {
-		return "", "", c.clean(at.explain(err))
-	}
-	if shown == nil {
-		shown = c.keys.ask(ctx, at.address)
-	}
-	if shown == nil {
-		return "", "", nil
-	}
-	return shown.password, shown.origin, nil
-}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -42,6 +40,12 @@ type snapshot struct {
 	pins map[pin]plumbing.Hash
 	// early are the repositories that were listed before the destinations were opened.
 	early listing
+}
+
+// listing are repositories that a run has listed.
+type listing struct {
+	remotes []*remote
+	locals  []*localRepo
 }
 
 func newConnections(opts Options) (*connections, error) {
@@ -160,30 +164,6 @@ func (c *connections) clean(err error) error {
 	return c.keys.secret.cleanError(e)
 }
 
-// location is where a ref is read.
-type location struct {
-	// name is the normal form of what the ref names; read is that of what is read instead.
-	name, read string
-	address    address
-}
-
-// String is what messages call it.
-func (l location) String() string {
-	if l.name == l.read {
-		return l.name
-	}
-	return l.name + " (read from " + l.read + ")"
-}
-
-// explain names the location in the error of a read that was interrupted.
-func (l location) explain(err error) error {
-	var stopped interruptedError
-	if errors.As(err, &stopped) {
-		return stopped.explain(l)
-	}
-	return err
-}
-
 // locate applies the replacements and says where a ref is read, or why it must not be.
 func (c *connections) locate(ref model.Ref) (location, error) {
 	name := strings.TrimSpace(ref.Repo)
@@ -248,36 +228,6 @@ func (c *connections) form(at location) address {
 	return at.address
 }
 
-// openAt opens a local repository or folder, once.
-func (c *connections) openAt(ctx context.Context, at location) (local, error) {
-	file := at.address.path
-	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
-		file = filepath.Join(c.env("HOME"), rest)
-	}
-	file, err := filepath.Abs(file)
-	if err != nil {
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
-	}
-	return c.locals.do(ctx, file, func() (local, error) {
-		opened, err := openLocal(at.read, file, c.net.limits.Object)
-		switch {
-		case err != nil:
-		case opened.repo != nil:
-			c.keepOpen(opened.repo)
-		default:
-			c.keepOpen(opened.folder)
-		}
-		return opened, err
-	})
-}
-
-// keepOpen leaves something to be closed by Close.
-func (c *connections) keepOpen(file io.Closer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open = append(c.open, file)
-}
-
 // CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
 // such clone.
 func (c *connections) CheckedOut(ctx context.Context, repo string) string {
@@ -292,13 +242,23 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	return opened.repo.checkedOut()
 }
 
-// noBranch is the error for a branch that is not among those there are.
-func noBranch(repo, name string, names []string) *Error {
-	switch {
-	case len(names) == 0:
-		return problem(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
-	case name == "":
-		return problem(RuleBranchNotFound, "%s has no default branch; name one", repo).hint(diag.DidYouMean(name, names))
+// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
+// known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
+// ends, and must be asked for again. name is in normal form. The error is an *Error.
+func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
+	at, err := c.locate(model.Ref{Repo: name})
+	if err != nil || at.address.local() {
+		return "", "", nil // it is known why, or there is nothing to show a credential to
 	}
-	return problem(RuleBranchNotFound, "%s has no branch %q", repo, name).hint(diag.DidYouMean(name, names))
+	shown, err := c.keys.known(ctx, role, at.address)
+	if err != nil {
+		return "", "", c.clean(at.explain(err))
+	}
+	if shown == nil {
+		shown = c.keys.ask(ctx, at.address)
+	}
+	if shown == nil {
+		return "", "", nil
+	}
+	return shown.password, shown.origin, nil
 }

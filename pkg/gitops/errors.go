@@ -34,6 +34,8 @@ const (
 	RuleRemoteFailed = "remote-failed"
 	// RulePackRefused is a repository that is too large or that was built to exhaust its reader.
 	RulePackRefused = "pack-refused"
+	// RulePushRefused is a branch that a server does not let us write.
+	RulePushRefused = "push-refused"
 	// RuleInvalidRepository is a repository that holds what git would not have written.
 	RuleInvalidRepository = "invalid-repository"
 
@@ -183,4 +185,36 @@ func cause(err error) error {
 		return e.Err
 	}
 	return err
+}
+
+// remark adds what the server said.
+func (e *Error) remark(text string) *Error {
+	if text != "" {
+		e.Message += fmt.Sprintf(" (%s)", oneLine(text))
+	}
+	return e
+}
+
+// about puts the repository before the message.
+func (e *Error) about(at string) *Error {
+	e.Message = at + ": " + e.Message
+	return e
+}
+
+// interruptedError is a read that its context ended. Who knows which repository it was of makes an
+// Error of it.
+type interruptedError struct {
+	// cause is why the context ended, err that it did.
+	cause, err error
+}
+
+func interrupted(ctx context.Context) error {
+	return interruptedError{context.Cause(ctx), ctx.Err()}
+}
+
+func (e interruptedError) Error() string { return "interrupted: " + e.cause.Error() }
+func (e interruptedError) Unwrap() error { return e.err }
+
+func (e interruptedError) explain(at string) *Error {
+	return problem(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.cause).because(e.err)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // TenantLimits limit the reading of each application repository in a run, over all answers of its server, all branches
@@ -57,32 +55,6 @@ type budget struct {
 type timeSpentError struct{ limit time.Duration }
 
 func (e timeSpentError) Error() string { return fmt.Sprintf("its server took more than %v", e.limit) }
-
-// budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
-// a budget only as an application repository.
-func (c *connections) budgetOf(at location, role model.Role) *budget {
-	if role != model.Tenant {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b, known := c.budgets[at.read]
-	if !known {
-		b = &budget{limits: c.net.limits.Tenant}
-		c.budgets[at.read] = b
-	}
-	return b
-}
-
-// inherit takes over the budgets of application repositories from an earlier part of the run.
-func (c *connections) inherit(earlier *connections) {
-	earlier.mu.Lock()
-	defer earlier.mu.Unlock()
-	for name, b := range earlier.budgets {
-		b.packs.kept.Store(0) // the objects are freed with the earlier connections
-		c.budgets[name] = b
-	}
-}
 
 // exhausted returns the limit error after which a repository is not read again, or nil.
 func (b *budget) exhausted() error {

@@ -1,9 +1,6 @@
 package gitops
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // explain turns the failure of a remote repository into an Error for people, without secrets.
 func (s *server) explain(err error) error {
@@ -29,7 +26,7 @@ func (s *server) explained(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &stopped):
-		return stopped.explain(s.at)
+		return stopped.explain(s.at.String())
 	case errors.As(err, &status):
 		return s.explainStatus(status)
 	case errors.As(err, &elsewhere):
@@ -44,7 +41,7 @@ func (s *server) explained(err error) *Error {
 	case errors.Is(err, errMalformedPack):
 		return problem(RulePackRefused, "%s is refused: %s", s.at, oneLine(err.Error()))
 	case errors.As(err, &broken):
-		return unreachable(s.at.address.authority(), broken.err).about(s.at)
+		return unreachable(s.at.address.authority(), broken.err).about(s.at.String())
 	case errors.As(err, &said):
 		if w, ok := s.wire.(*httpWire); ok && w.moved() {
 			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.at)
@@ -75,18 +72,4 @@ func (s *server) explainStatus(status *statusError) *Error {
 // exists to those who may not see it.
 func (s *server) denied(shown string) *Error {
 	return problem(RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", s.at, shown)
-}
-
-// remark adds what the server said.
-func (e *Error) remark(text string) *Error {
-	if text != "" {
-		e.Message += fmt.Sprintf(" (%s)", oneLine(text))
-	}
-	return e
-}
-
-// about puts the repository before the message.
-func (e *Error) about(at location) *Error {
-	e.Message = at.String() + ": " + e.Message
-	return e
 }

@@ -81,21 +81,3 @@ func (m *memo[K, V]) forget(key K) {
 	defer m.mu.Unlock()
 	delete(m.calls, key)
 }
-
-// interruptedError is a read that its context ended. Who knows which repository it was of makes an
-// Error of it.
-type interruptedError struct {
-	// cause is why the context ended, err that it did.
-	cause, err error
-}
-
-func interrupted(ctx context.Context) error {
-	return interruptedError{context.Cause(ctx), ctx.Err()}
-}
-
-func (e interruptedError) Error() string { return "interrupted: " + e.cause.Error() }
-func (e interruptedError) Unwrap() error { return e.err }
-
-func (e interruptedError) explain(at location) *Error {
-	return problem(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.cause).because(e.err)
-}

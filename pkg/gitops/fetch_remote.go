@@ -11,8 +11,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // remote is a repository on a server, seen with one credential.
@@ -30,49 +28,6 @@ type remote struct {
 	whole map[plumbing.Hash]bool
 }
 
-// remoteKey identifies a remote: one repository may be read with different tokens in different roles, and has separate
-// limits as an application repository.
-type remoteKey struct {
-	name, origin string
-	tenant       bool
-}
-
-// remote connects to a repository, once.
-func (c *connections) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = c.form(at)
-	known, err := c.keys.known(ctx, role, at.address)
-	if err != nil {
-		return nil, at.explain(err)
-	}
-	key := remoteKey{name: at.read, tenant: role == model.Tenant}
-	if known != nil {
-		key.origin = known.origin
-	}
-	return c.remotes.do(ctx, key, func() (*remote, error) { return c.connect(ctx, at, role, known) })
-}
-
-// connect asks the server what it has.
-func (c *connections) connect(ctx context.Context, at location, role model.Role, known *credential) (*remote, error) {
-	m := &remote{server: c.server(at, role), whole: map[plumbing.Hash]bool{}}
-	var err error
-	m.advertisement, err = m.server.connect(ctx, known)
-	return m, m.explain(err)
-}
-
-func (c *connections) server(at location, role model.Role) *server {
-	return &server{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role)}
-}
-
-// remoteNow connects to a repository anew, and sees it as it is by now.
-func (c *connections) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = c.form(at)
-	known, err := c.keys.known(ctx, role, at.address)
-	if err != nil {
-		return nil, at.explain(err)
-	}
-	return c.connect(ctx, at, role, known)
-}
-
 // tip returns the commit of a branch and the branch's name. An empty name is the standard branch.
 func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 	if branch == "" {
@@ -83,29 +38,6 @@ func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 	}
 	return plumbing.ZeroHash, branch, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(m.branches)))
 }
-
-// remoteTip resolves a branch: once, whatever credential it is asked with.
-func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref) (plumbing.Hash, string, error) {
-	m, err := c.remote(ctx, at, ref.Role)
-	if err != nil {
-		return plumbing.ZeroHash, "", err
-	}
-	id, branch, err := m.tip(ref.Branch)
-	if err != nil {
-		return plumbing.ZeroHash, "", err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := pin{at.read, branch}
-	if pinned, ok := c.pins[key]; ok {
-		return pinned, branch, nil
-	}
-	c.pins[key] = id
-	return id, branch, nil
-}
-
-// pin names a branch that was resolved.
-type pin struct{ repo, branch string }
 
 // commit fetches a commit with its trees, once.
 func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {

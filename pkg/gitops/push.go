@@ -223,3 +223,22 @@ func judge(report *packp.ReportStatus, order pushOrder, said string) error {
 	}
 	return nil
 }
+
+func (o pushOrder) names() string {
+	names := make([]string, len(o.updates))
+	for i, u := range o.updates {
+		names[i] = u.branch
+	}
+	return strings.Join(names, ", ")
+}
+
+// branchesOf returns the branches that a server has listed.
+func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
+	branches := map[string]plumbing.Hash{}
+	for name, id := range refs.References {
+		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
+			branches[branch] = id
+		}
+	}
+	return branches
+}

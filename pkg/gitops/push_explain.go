@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// RulePushRefused is a branch that a server does not let us write.
-const RulePushRefused = "push-refused"
-
 // explainPush implements pushable.
 func (s *server) explainPush(err error, order pushOrder) error {
 	var status *statusError
@@ -56,14 +53,6 @@ func (s *server) credential() *credential {
 		return w.credential
 	}
 	return nil
-}
-
-func (o pushOrder) names() string {
-	names := make([]string, len(o.updates))
-	for i, u := range o.updates {
-		names[i] = u.branch
-	}
-	return strings.Join(names, ", ")
 }
 
 // pushRule is what servers say of a branch that is protected, with what can be done.

@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // repository is a git repository, on a server or on this machine.
@@ -41,41 +39,3 @@ type traced struct {
 
 // errNotAlone is a server that does not send commits without their files.
 var errNotAlone = errors.New("it cannot send commits alone")
-
-// repository opens a repository, once; it is nil for a plain folder.
-func (c *connections) repository(ctx context.Context, at location, role model.Role) (repository, error) {
-	if !at.address.local() {
-		m, err := c.remote(ctx, at, role)
-		if err != nil {
-			return nil, err
-		}
-		return m, nil
-	}
-	opened, err := c.openAt(ctx, at)
-	if err != nil || opened.folder != nil {
-		return nil, err
-	}
-	return opened.repo, nil
-}
-
-// resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
-// is nil for a plain folder.
-func (c *connections) resolve(ctx context.Context, at location, ref model.Ref) (repo repository, tip plumbing.Hash, branch string, err error) {
-	repo, err = c.repository(ctx, at, ref.Role)
-	if err != nil {
-		return nil, tip, "", err
-	}
-	switch opened := repo.(type) {
-	case *remote:
-		tip, branch, err = c.remoteTip(ctx, at, ref)
-	case *localRepo:
-		var found localBranch
-		found, err = opened.branch(ref.Branch)
-		tip, branch = found.commit, found.name
-	}
-	return repo, tip, branch, err
-}
-
-func noHistory(at location) *Error {
-	return problem(RuleInvalidRepository, "%s is a plain folder, which has no history", at).hint("give a clone or a bare repository")
-}

@@ -241,14 +241,3 @@ func (s *server) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) 
 	}
 	return branchesOf(refs), nil
 }
-
-// branchesOf returns the branches that a server has listed.
-func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
-	branches := map[string]plumbing.Hash{}
-	for name, id := range refs.References {
-		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
-			branches[branch] = id
-		}
-	}
-	return branches
-}

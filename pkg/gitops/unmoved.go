@@ -13,12 +13,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// listing are repositories that a run has listed.
-type listing struct {
-	remotes []*remote
-	locals  []*localRepo
-}
-
 // listed returns those that have been listed so far.
 func (c *connections) listed() listing {
 	all := listing{remotes: c.remotes.values()}

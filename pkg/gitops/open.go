@@ -1,0 +1,172 @@
+package gitops
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// repository opens a repository, once; it is nil for a plain folder.
+func (c *connections) repository(ctx context.Context, at location, role model.Role) (repository, error) {
+	if !at.address.local() {
+		m, err := c.remote(ctx, at, role)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
+	opened, err := c.openAt(ctx, at)
+	if err != nil || opened.folder != nil {
+		return nil, err
+	}
+	return opened.repo, nil
+}
+
+// resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
+// is nil for a plain folder.
+func (c *connections) resolve(ctx context.Context, at location, ref model.Ref) (repo repository, tip plumbing.Hash, branch string, err error) {
+	repo, err = c.repository(ctx, at, ref.Role)
+	if err != nil {
+		return nil, tip, "", err
+	}
+	switch opened := repo.(type) {
+	case *remote:
+		tip, branch, err = c.remoteTip(ctx, at, ref)
+	case *localRepo:
+		var found localBranch
+		found, err = opened.branch(ref.Branch)
+		tip, branch = found.commit, found.name
+	}
+	return repo, tip, branch, err
+}
+
+func noHistory(at location) *Error {
+	return problem(RuleInvalidRepository, "%s is a plain folder, which has no history", at).hint("give a clone or a bare repository")
+}
+
+// remoteKey identifies a remote: one repository may be read with different tokens in different roles, and has separate
+// limits as an application repository.
+type remoteKey struct {
+	name, origin string
+	tenant       bool
+}
+
+// remote connects to a repository, once.
+func (c *connections) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = c.form(at)
+	known, err := c.keys.known(ctx, role, at.address)
+	if err != nil {
+		return nil, at.explain(err)
+	}
+	key := remoteKey{name: at.read, tenant: role == model.Tenant}
+	if known != nil {
+		key.origin = known.origin
+	}
+	return c.remotes.do(ctx, key, func() (*remote, error) { return c.connect(ctx, at, role, known) })
+}
+
+// connect asks the server what it has.
+func (c *connections) connect(ctx context.Context, at location, role model.Role, known *credential) (*remote, error) {
+	m := &remote{server: c.server(at, role), whole: map[plumbing.Hash]bool{}}
+	var err error
+	m.advertisement, err = m.server.connect(ctx, known)
+	return m, m.explain(err)
+}
+
+func (c *connections) server(at location, role model.Role) *server {
+	return &server{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role)}
+}
+
+// remoteNow connects to a repository anew, and sees it as it is by now.
+func (c *connections) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
+	at.address = c.form(at)
+	known, err := c.keys.known(ctx, role, at.address)
+	if err != nil {
+		return nil, at.explain(err)
+	}
+	return c.connect(ctx, at, role, known)
+}
+
+// remoteTip resolves a branch: once, whatever credential it is asked with.
+func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref) (plumbing.Hash, string, error) {
+	m, err := c.remote(ctx, at, ref.Role)
+	if err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	id, branch, err := m.tip(ref.Branch)
+	if err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := pin{at.read, branch}
+	if pinned, ok := c.pins[key]; ok {
+		return pinned, branch, nil
+	}
+	c.pins[key] = id
+	return id, branch, nil
+}
+
+// pin names a branch that was resolved.
+type pin struct{ repo, branch string }
+
+// budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
+// a budget only as an application repository.
+func (c *connections) budgetOf(at location, role model.Role) *budget {
+	if role != model.Tenant {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, known := c.budgets[at.read]
+	if !known {
+		b = &budget{limits: c.net.limits.Tenant}
+		c.budgets[at.read] = b
+	}
+	return b
+}
+
+// inherit takes over the budgets of application repositories from an earlier part of the run.
+func (c *connections) inherit(earlier *connections) {
+	earlier.mu.Lock()
+	defer earlier.mu.Unlock()
+	for name, b := range earlier.budgets {
+		b.packs.kept.Store(0) // the objects are freed with the earlier connections
+		c.budgets[name] = b
+	}
+}
+
+// openAt opens a local repository or folder, once.
+func (c *connections) openAt(ctx context.Context, at location) (local, error) {
+	file := at.address.path
+	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
+		file = filepath.Join(c.env("HOME"), rest)
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
+	}
+	return c.locals.do(ctx, file, func() (local, error) {
+		opened, err := openLocal(at.read, file, c.net.limits.Object)
+		switch {
+		case err != nil:
+		case opened.repo != nil:
+			c.keepOpen(opened.repo)
+		default:
+			c.keepOpen(opened.folder)
+		}
+		return opened, err
+	})
+}
+
+// keepOpen leaves something to be closed by Close.
+func (c *connections) keepOpen(file io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, file)
+}
