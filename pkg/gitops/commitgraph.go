@@ -45,6 +45,28 @@ func (g commitGraph) reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, who
 	return found, whole
 }
 
+// depth returns how many generations from tip back a commit is, of which tip is the first; 0 if tip does not have it.
+func (g commitGraph) depth(tip, id plumbing.Hash) int {
+	seen := map[plumbing.Hash]bool{tip: true}
+	generation := []plumbing.Hash{tip}
+	for depth := 1; len(generation) > 0; depth++ {
+		var next []plumbing.Hash
+		for _, at := range generation {
+			if at == id {
+				return depth
+			}
+			for _, parent := range g[at].parents {
+				if !seen[parent] {
+					seen[parent] = true
+					next = append(next, parent)
+				}
+			}
+		}
+		generation = next
+	}
+	return 0
+}
+
 // without returns the commits that can be reached from tip and not from other.
 func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
 	ours, _ := g.reach(tip)

@@ -42,7 +42,7 @@ func randomGraph(random *rand.Rand, n int) (graph commitGraph, family []map[int]
 	return graph, family
 }
 
-func wanted(family []map[int]bool, a, b int) Relation {
+func madeRelation(family []map[int]bool, a, b int) Relation {
 	switch {
 	case a == b:
 		return Same
@@ -66,7 +66,7 @@ func TestRelate(t *testing.T) {
 			for b := range n {
 				relation, decided := graph.relate(nth(a), nth(b))
 				require.True(t, decided)
-				require.Equal(t, wanted(family, a, b), relation, "seed %d: %d and %d", seed, a, b)
+				require.Equal(t, madeRelation(family, a, b), relation, "seed %d: %d and %d", seed, a, b)
 				beyond := graph.without(nth(b), nth(a))
 				for i := range n {
 					_, is := beyond[nth(i)]
@@ -98,7 +98,7 @@ func TestRelateWithLessHistory(t *testing.T) {
 				}
 				if relation, decided := graph.relate(nth(a), nth(b)); decided {
 					said++
-					require.Equal(t, wanted(family, a, b), relation, "seed %d: %d and %d", seed, a, b)
+					require.Equal(t, madeRelation(family, a, b), relation, "seed %d: %d and %d", seed, a, b)
 				} else {
 					open++
 				}

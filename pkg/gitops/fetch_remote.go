@@ -79,107 +79,46 @@ func (m *remote) noCommit(id plumbing.Hash, branch string) *Error {
 
 // fetchTip fetches one commit: its trees, and its files too if they cannot be had by themselves.
 func (m *remote) fetchTip(ctx context.Context, id plumbing.Hash) error {
+	w := wanted{ids: []plumbing.Hash{id}, depth: packp.DepthCommits(1)}
 	if !m.anyID || !m.capabilities.Supports(capability.Filter) {
-		return m.fetchWhole(ctx, id)
+		return m.fetchWhole(ctx, id, w)
 	}
-	request := m.request(id)
-	if err := m.deepen(request, 1); err != nil {
-		return err
-	}
-	if err := filter(request, packp.FilterBlobNone()); err != nil {
-		return err
-	}
-	return m.fetch(ctx, request)
+	w.filter = packp.FilterBlobNone()
+	return m.fetch(ctx, w)
 }
 
-// fetchWhole fetches one commit with its files.
-func (m *remote) fetchWhole(ctx context.Context, id plumbing.Hash) error {
-	request := m.request(id)
-	if err := m.deepen(request, 1); err != nil {
-		return err
+// fetchWhole fetches what brings a commit with its files.
+func (m *remote) fetchWhole(ctx context.Context, id plumbing.Hash, w wanted) error {
+	err := m.fetch(ctx, w)
+	if err == nil {
+		m.mu.Lock()
+		m.whole[id] = true
+		m.mu.Unlock()
 	}
-	if err := m.fetch(ctx, request); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.whole[id] = true
-	return nil
+	return err
 }
 
 // fetchHistory fetches a commit that the server does not give by its id, through the branch that it
-// is said to be on.
+// is said to be on: as deep as needed, if the server can send commits alone.
 func (m *remote) fetchHistory(ctx context.Context, id plumbing.Hash, branch string) error {
 	tip, branch, err := m.tip(branch)
 	if err != nil {
 		return m.noCommit(id, branch)
 	}
-	depth, err := m.depthOf(ctx, id, tip)
-	if err != nil {
-		return err
-	}
-	if depth == 0 {
-		return m.noCommit(id, branch)
-	}
-	request := m.request(tip)
-	if depth > 0 {
-		if err := m.deepen(request, depth); err != nil {
+	w := wanted{ids: []plumbing.Hash{tip}}
+	if m.capabilities.Supports(capability.Filter) {
+		graph, err := m.fetchCommits(ctx, wanted{ids: w.ids, filter: packp.FilterTreeDepth(0)})
+		depth := graph.depth(tip, id)
+		switch {
+		case err == nil && depth == 0:
+			return m.noCommit(id, branch)
+		case err == nil:
+			w.depth = packp.DepthCommits(depth)
+		case !refusedWant(err):
 			return err
 		}
 	}
-	if err := m.fetch(ctx, request); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.whole[id] = true
-	return nil
-}
-
-// depthOf says how many commits deep a branch must be fetched to have one of its commits: 0 if it
-// is not on the branch, -1 if the server cannot send commits alone.
-func (m *remote) depthOf(ctx context.Context, id, tip plumbing.Hash) (int, error) {
-	if !m.capabilities.Supports(capability.Filter) {
-		return -1, nil
-	}
-	request := m.request(tip)
-	if err := filter(request, packp.FilterTreeDepth(0)); err != nil {
-		return 0, err
-	}
-	p, err := m.pack(ctx, request)
-	if refusedWant(err) {
-		return -1, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return depthIn(p, id, tip), nil
-}
-
-// depthIn walks from a tip, generation by generation, to a commit.
-func depthIn(p *pack, id, tip plumbing.Hash) int {
-	seen := map[plumbing.Hash]bool{tip: true}
-	generation := []plumbing.Hash{tip}
-	for depth := 1; len(generation) > 0; depth++ {
-		var next []plumbing.Hash
-		for _, at := range generation {
-			if at == id {
-				return depth
-			}
-			commit, err := parseCommit(p.objects[at].data)
-			if err != nil {
-				continue
-			}
-			for _, parent := range commit.parents {
-				if !seen[parent] {
-					seen[parent] = true
-					next = append(next, parent)
-				}
-			}
-		}
-		generation = next
-	}
-	return 0
+	return m.fetchWhole(ctx, id, w)
 }
 
 // wantsPerRequest keeps a request below the 10 MB that git http-backend takes.
@@ -196,9 +135,9 @@ func (m *remote) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.
 	missing, done := m.store.claim(ctx, ids)
 	defer done()
 	for chunk := range slices.Chunk(missing, wantsPerRequest) {
-		err := m.fetch(ctx, m.request(chunk...))
+		err := m.fetch(ctx, wanted{ids: chunk})
 		if refusedWant(err) {
-			return m.explain(m.fetchWhole(ctx, commit))
+			return m.explain(m.fetchWhole(ctx, commit, wanted{ids: []plumbing.Hash{commit}, depth: packp.DepthCommits(1)}))
 		}
 		if err != nil {
 			return m.explain(err)
@@ -208,12 +147,11 @@ func (m *remote) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.
 	return nil
 }
 
-// fetch adds to the store what a request brings.
-func (m *remote) fetch(ctx context.Context, request *packp.UploadPackRequest) error {
-	p, err := m.pack(ctx, request)
-	if err != nil {
-		return err
+// fetch adds objects to the store.
+func (m *remote) fetch(ctx context.Context, w wanted) error {
+	p, err := m.pack(ctx, m.request(w), plumbing.InvalidObject)
+	if err == nil {
+		m.store.add(p)
 	}
-	m.store.add(p)
-	return nil
+	return err
 }

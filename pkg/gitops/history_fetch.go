@@ -11,40 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-// commitQuery says which commits are to be fetched.
-type commitQuery struct {
-	tips []plumbing.Hash
-	// have is a commit that is known with all of its history; it may be zero.
-	have plumbing.Hash
-	// depth limits the history if the server can do that; nil does not.
-	depth packp.Depth
-	// whole also takes the files, and drops them.
-	whole bool
-}
-
-// fetchCommits fetches commits, without their trees if the server can leave those out.
-func (m *remote) fetchCommits(ctx context.Context, q commitQuery) (commitGraph, error) {
-	request := m.request(q.tips...)
-	if !q.have.IsZero() {
-		request.Haves = []plumbing.Hash{q.have}
-	}
-	if q.depth != nil && m.capabilities.Supports(capability.Shallow) {
-		request.Depth = q.depth
-		if err := request.Capabilities.Set(capability.Shallow); err != nil {
-			return nil, err
-		}
-	}
-	if _, byName := q.depth.(packp.DepthReference); byName {
-		if err := request.Capabilities.Set(capability.DeepenNot); err != nil {
-			return nil, err
-		}
-	}
-	if !q.whole && m.capabilities.Supports(capability.Filter) {
-		if err := filter(request, packp.FilterTreeDepth(0)); err != nil {
-			return nil, err
-		}
-	}
-	p, err := m.packOf(ctx, request, plumbing.CommitObject)
+// fetchCommits fetches commits, and keeps nothing else.
+func (m *remote) fetchCommits(ctx context.Context, w wanted) (commitGraph, error) {
+	p, err := m.pack(ctx, m.request(w), plumbing.CommitObject)
 	if err != nil {
 		return nil, err
 	}
@@ -63,24 +32,28 @@ func (m *remote) fetchCommits(ctx context.Context, q commitQuery) (commitGraph, 
 // beyond implements repository: the server is asked for just these commits if it can leave out those of
 // a branch, and else for the whole history without its files.
 func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
+	w := wanted{ids: []plumbing.Hash{tip}, filter: packp.FilterTreeDepth(0)}
 	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
-		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthReference("refs/heads/" + branch)})
+		w.depth = packp.DepthReference("refs/heads/" + branch)
+		found, err := m.fetchCommits(ctx, w)
 		if err == nil && !found.hasMerge() || err != nil && !refusedWant(err) {
 			return found.without(tip, plumbing.ZeroHash), true, m.explain(err)
 		}
 	}
 	if !m.capabilities.Supports(capability.Filter) {
-		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthCommits(1)})
+		w.depth = packp.DepthCommits(1)
+		found, err := m.fetchCommits(ctx, w)
 		return found, false, m.explain(err)
 	}
-	found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip, m.branches[branch]}})
+	w.ids, w.depth = []plumbing.Hash{tip, m.branches[branch]}, nil
+	found, err := m.fetchCommits(ctx, w)
 	return found.without(tip, m.branches[branch]), true, m.explain(err)
 }
 
 // recent implements repository.
 func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
 	return m.recents.do(ctx, recentKey{tip, generations}, func() (commitGraph, error) {
-		found, err := m.fetchCommits(ctx, commitQuery{tips: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations)})
+		found, err := m.fetchCommits(ctx, wanted{ids: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations), filter: packp.FilterTreeDepth(0)})
 		return found, m.explain(err)
 	})
 }
@@ -94,11 +67,11 @@ type recentKey struct {
 // trace implements repository. A server that offers to filter may still be told not to, and one may not know any more
 // what is here, as it was forced away.
 func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
-	q := commitQuery{tips: []plumbing.Hash{of.tip}, have: of.have}
+	w := wanted{ids: []plumbing.Hash{of.tip}, have: of.have, filter: packp.FilterTreeDepth(0)}
 	if m.capabilities.Supports(capability.Filter) {
-		found, err := m.fetchCommits(ctx, q)
+		found, err := m.fetchCommits(ctx, w)
 		if refusedWant(err) && !of.have.IsZero() {
-			found, err = m.fetchCommits(ctx, commitQuery{tips: q.tips})
+			found, err = m.fetchCommits(ctx, wanted{ids: w.ids, filter: w.filter})
 		}
 		if !refusedWant(err) {
 			return found, m.explain(err)
@@ -107,8 +80,8 @@ func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
 	if !of.force {
 		return nil, errNotAlone
 	}
-	q.whole = true
-	found, err := m.fetchCommits(ctx, q)
+	w.filter = ""
+	found, err := m.fetchCommits(ctx, w)
 	return found, m.explain(err)
 }
 

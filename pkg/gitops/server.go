@@ -125,40 +125,49 @@ func standardBranch(refs *packp.AdvRefs, branches map[string]plumbing.Hash) stri
 	return slices.Min(same)
 }
 
-// request makes a request for some ids with what this client and the server have in common.
-func (a advertisement) request(ids ...plumbing.Hash) *packp.UploadPackRequest {
+// wanted says what is fetched. A server that cannot limit or filter sends more.
+type wanted struct {
+	ids []plumbing.Hash
+	// have is a commit that is known with all of its history; it may be zero.
+	have plumbing.Hash
+	// depth limits the history; nil does not.
+	depth packp.Depth
+	// filter leaves out files or trees; an empty one does not.
+	filter packp.Filter
+}
+
+// request makes a request with what this client and the server have in common.
+func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 	request := packp.NewUploadPackRequestFromCapabilities(a.capabilities)
-	request.Wants = ids
 	request.Capabilities.Delete(capability.ThinPack)
 	request.Capabilities.Delete(capability.Agent)
-	if a.capabilities.Supports(capability.NoProgress) {
-		// A flag without a value cannot be refused.
-		_ = request.Capabilities.Set(capability.NoProgress)
+	flags := []capability.Capability{capability.NoProgress}
+	request.Wants = w.ids
+	if !w.have.IsZero() {
+		request.Haves = []plumbing.Hash{w.have}
+	}
+	if w.depth != nil && a.capabilities.Supports(capability.Shallow) {
+		request.Depth = w.depth
+		flags = append(flags, capability.Shallow)
+		if _, byName := w.depth.(packp.DepthReference); byName {
+			flags = append(flags, capability.DeepenNot)
+		}
+	}
+	if w.filter != "" && a.capabilities.Supports(capability.Filter) {
+		request.Filter = w.filter
+		flags = append(flags, capability.Filter)
+	}
+	for _, flag := range flags {
+		if a.capabilities.Supports(flag) {
+			_ = request.Capabilities.Set(flag) // a flag without a value cannot be refused
+		}
 	}
 	return request
 }
 
-// deepen bounds the history of a request, if the server can do that.
-func (a advertisement) deepen(request *packp.UploadPackRequest, depth int) error {
-	if !a.capabilities.Supports(capability.Shallow) {
-		return nil
-	}
-	request.Depth = packp.DepthCommits(depth)
-	return request.Capabilities.Set(capability.Shallow)
-}
-
-func filter(request *packp.UploadPackRequest, f packp.Filter) error {
-	request.Filter = f
-	return request.Capabilities.Set(capability.Filter)
-}
-
-// pack sends a request and reads the pack that it brings.
-func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest) (*pack, error) {
-	return s.packOf(ctx, request, plumbing.InvalidObject)
-}
-
-// packOf is pack for objects of one kind, or of all: plumbing.InvalidObject.
-func (s *server) packOf(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
+// pack sends a request and reads the pack that it brings. It keeps objects of one kind, or of all:
+// plumbing.InvalidObject.
+func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
 	limits := s.packLimits()
 	limits.only = only
 	var p *pack
