@@ -67,7 +67,7 @@ func (s *session) publishUntilNewest(ctx context.Context, flags *renderOptions) 
 	if err != nil {
 		return err
 	}
-	s.holding.comparing = true
+	s.quarantine.comparing = true
 	opts := &publishing{branch: flags.branch, options: options, request: flags.request(), recompile: flags.mustRecompile(s.version)}
 	pending := s.environments
 	for race := 1; ; race++ {

@@ -91,7 +91,7 @@ func runRender(ctx context.Context, e *edges, opts *renderOptions) error {
 		return err
 	}
 	defer session.close()
-	session.holding = holding{keepLastGood: opts.keepLastGood, comparing: opts.outputDir == "", allowDeletions: opts.allowDeletions}
+	session.quarantine = quarantineOptions{keepLastGood: opts.keepLastGood, comparing: opts.outputDir == "", allowDeletions: opts.allowDeletions}
 	if opts.publishes() {
 		return session.publish(ctx, opts)
 	}

@@ -27,8 +27,8 @@ type session struct {
 	forges map[string]forge
 	// publishedBefore is what earlier tries have published, by destination.
 	publishedBefore map[string]gitops.Published
-	// holding says how broken registrations are treated.
-	holding holding
+	// quarantine says how broken registrations are treated.
+	quarantine quarantineOptions
 	// listed says that the result is worth showing although there are errors.
 	listed bool
 	// doing is what the run is about, for when it is stopped.
@@ -167,9 +167,9 @@ func (s *session) compile(ctx context.Context, environment *model.Environment, f
 		s.begin("rendering " + environment.Name.Value)
 		s.compiler.render(ctx, compiled, folder)
 	}
-	s.compareOwners(ctx, compiled, folder, nil)
-	if s.holding.keepLastGood && compiled.diags.HasErrors() && ctx.Err() == nil {
-		compiled = s.hold(ctx, compiled, folder)
+	s.compareOwners(ctx, nil, compiled, folder)
+	if s.quarantine.keepLastGood && compiled.diags.HasErrors() && ctx.Err() == nil {
+		compiled = s.quarantineBroken(ctx, compiled, folder)
 	}
 	if len(s.environments) > 1 {
 		for i, d := range compiled.diags {

@@ -41,7 +41,7 @@ the control plane, and without what other applications have.`,
 			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
 			}
-			return runValidate(cmd.Context(), e, opts, holding{keepLastGood: keepLastGood, tolerant: keepLastGood})
+			return runValidate(cmd.Context(), e, opts, quarantineOptions{keepLastGood: keepLastGood, tolerant: keepLastGood})
 		},
 	}
 	opts.add(cmd, e)
@@ -50,7 +50,7 @@ the control plane, and without what other applications have.`,
 	return cmd
 }
 
-func runValidate(ctx context.Context, e *edges, opts *fleetFlags, holding holding) error {
+func runValidate(ctx context.Context, e *edges, opts *fleetFlags, quarantine quarantineOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func runValidate(ctx context.Context, e *edges, opts *fleetFlags, holding holdin
 		return err
 	}
 	defer session.close()
-	session.holding = holding
+	session.quarantine = quarantine
 	_, diags := promote.NewChain(session.known)
 	session.diags.Add(diags)
 	session.checkFleets()

@@ -154,13 +154,21 @@ func (l *Loader) standsFor(environments []*model.Environment) string {
 // Fleet reads everything that an environment is made of. names are those of all environments. The
 // fleet is nil if its own branch cannot be read.
 func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, names []string) (*model.Fleet, diag.List) {
-	return l.FleetHolding(ctx, environment, names, nil)
+	return l.FleetAt(ctx, environment, names, Pins{})
 }
 
-// FleetHolding is Fleet with registrations held back: each is read at the commit that the hold says, or
-// not at all. nil holds none.
-func (l *Loader) FleetHolding(ctx context.Context, environment *model.Environment, names []string, hold *Hold) (*model.Fleet, diag.List) {
-	run := &fleetLoad{Loader: l, environment: environment, hold: hold}
+// Pins says at which commits registrations are read. The zero value reads the tips of their branches.
+type Pins struct {
+	// Commit returns the commit for a registration, empty for the tip of its branch, or skips the registration. Nil
+	// pins none.
+	Commit func(at place) (commit string, skip bool)
+	// Removed are registrations that are read as well although the platform does not have them any more.
+	Removed []*model.WorkloadRegistration
+}
+
+// FleetAt is Fleet with registrations at the commits of pins.
+func (l *Loader) FleetAt(ctx context.Context, environment *model.Environment, names []string, pins Pins) (*model.Fleet, diag.List) {
+	run := &fleetLoad{Loader: l, environment: environment, pins: pins}
 	if !run.readPlatform(ctx) {
 		return nil, run.diags
 	}
@@ -206,7 +214,7 @@ func (l *Loader) ClusterTypes(ctx context.Context, environment *model.Environmen
 type fleetLoad struct {
 	*Loader
 	environment *model.Environment
-	hold        *Hold
+	pins        Pins
 	parts       []*model.Objects
 	// unread says that a source is missing, baseUnread that common data is.
 	unread, baseUnread bool

@@ -16,6 +16,50 @@ const registrationSubject = "WorkloadRegistration "
 // place identifies what a registration points to.
 type place struct{ repo, branch, path string }
 
+// placeOf returns the place that a registration names.
+func placeOf(r *model.WorkloadRegistration) place {
+	repo, err := NormalURL(r.Workload.Repo.Value)
+	if err != nil {
+		repo = r.Workload.Repo.Value // it is refused when it is read
+	}
+	return place{repo, r.Workload.Branch.Value, cleanPath(r.Workload.Path.Value)}
+}
+
+// compiledAt returns the commits at which the registrations of a fleet were read.
+func compiledAt(fleet *model.Fleet) map[place]string {
+	commits := map[place]string{}
+	for _, s := range fleet.Sources {
+		if s.Ref.Role == model.Tenant {
+			commits[place{s.Repo, s.Ref.Branch, cleanPath(s.Ref.Path)}] = s.Commit
+		}
+	}
+	return commits
+}
+
+// platformAt reads the objects of the platform's repositories at the commits of origins. Repositories that cannot be read
+// are skipped.
+func (l *Loader) platformAt(ctx context.Context, fleet *model.Fleet, origins []Origin) (all []*model.Objects) {
+	commits := map[Origin]string{}
+	for _, o := range origins {
+		commits[o.withoutCommit()] = o.Commit
+	}
+	var refs []model.Ref
+	for _, s := range fleet.Sources {
+		ref := s.Ref
+		ref.Commit = commits[originOf(s.Ref, s.Repo, "")]
+		if ref.Role != model.Tenant && ref.Commit != "" {
+			refs = append(refs, ref)
+		}
+	}
+	run := &fleetLoad{Loader: l}
+	for _, objects := range run.read(ctx, refs, noRegistration) {
+		if objects != nil {
+			all = append(all, objects)
+		}
+	}
+	return all
+}
+
 // readTenants reads the application repositories.
 func (l *fleetLoad) readTenants(ctx context.Context) {
 	refs, admitted := l.tenantRefs()
@@ -33,9 +77,7 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 	for _, part := range l.parts {
 		registrations = append(registrations, part.Registrations...)
 	}
-	if l.hold != nil {
-		registrations = append(registrations, l.hold.gone...)
-	}
+	registrations = append(registrations, l.pins.Removed...)
 	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
 	seen := map[place]*model.WorkloadRegistration{}
 	ofRepo := map[string]int{}
@@ -48,10 +90,13 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 			l.unread = true
 			continue
 		}
-		commit, leftOut := l.hold.commitOf(placeOf(r))
-		if leftOut {
-			l.unread = true
-			continue
+		commit := ""
+		if l.pins.Commit != nil {
+			var skip bool
+			if commit, skip = l.pins.Commit(placeOf(r)); skip {
+				l.unread = true
+				continue
+			}
 		}
 		admitted = append(admitted, r)
 		refs = append(refs, l.replaced(placeOf(r).repo, model.Ref{
@@ -93,14 +138,12 @@ func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) boo
 // registeredTwice reports a place that another registration has already: its workloads would all be
 // there twice.
 func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[place]*model.WorkloadRegistration) bool {
-	repo, err := NormalURL(r.Workload.Repo.Value)
-	if err != nil {
+	if _, err := NormalURL(r.Workload.Repo.Value); err != nil {
 		return false // reported when it is read
 	}
-	key := place{repo, r.Workload.Branch.Value, cleanPath(r.Workload.Path.Value)}
-	first, twice := seen[key]
+	first, twice := seen[placeOf(r)]
 	if !twice {
-		seen[key] = r
+		seen[placeOf(r)] = r
 		return false
 	}
 	l.diags.Error(ruleDuplicateRegistration, r.Workload.Repo.At,

@@ -72,6 +72,12 @@ func originOf(ref model.Ref, repo, commit string) Origin {
 	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: cleanPath(ref.Path), Commit: commit}
 }
 
+// withoutCommit returns what was read, whatever its commit.
+func (o Origin) withoutCommit() Origin {
+	o.Commit = ""
+	return o
+}
+
 // lookBack is how many generations of commits are looked at for the one that was published last.
 const lookBack = 50
 

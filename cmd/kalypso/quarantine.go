@@ -11,14 +11,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
-// maxHolds is how often an environment is compiled again to hold back what is broken. Holding something
-// back can bring up what it has hidden, so once is not enough, but each time there is less to be found.
-const maxHolds = 10
+// maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
+// because one broken registration can hide another.
+const maxQuarantines = 10
 
-// holding says how a run treats registrations that are broken or that conflict with published targets of others. The
-// zero value reports their errors.
-type holding struct {
-	// keepLastGood holds such registrations back.
+// quarantineOptions says how a run treats registrations that are broken or that conflict with published targets of
+// others. The zero value reports their errors.
+type quarantineOptions struct {
+	// keepLastGood puts such registrations into quarantine.
 	keepLastGood bool
 	// comparing compares the result with what is published before it counts as sound.
 	comparing bool
@@ -28,7 +28,7 @@ type holding struct {
 	tolerant bool
 }
 
-// held is what --keep-last-good has held back in an environment; the zero value is nothing.
+// held is what --keep-last-good has put into quarantine in an environment; the zero value is nothing.
 type held struct {
 	registrations []gitops.HeldRegistration
 	// origins are the commits of those that are not compiled, of which something may be published still.
@@ -37,24 +37,24 @@ type held struct {
 	diags diag.List
 }
 
-// hold compiles an environment that has errors once more, with the registrations that are to blame held
-// back, until no error is left. If one is left that is the fault of none of them, the environment fails,
+// quarantineBroken compiles an environment that has errors once more, with the registrations that cause them in
+// quarantine, until no error is left. If a registration causes none of the errors that are left, the environment fails,
 // and everything that was found is reported.
-func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *compiled {
+func (s *session) quarantineBroken(ctx context.Context, first *compiled, folder fs.FS) *compiled {
 	s.begin("finding what was published last of " + first.environment.Name.Value)
 	published, ok := s.lastPublished(ctx, first)
 	if !ok {
 		return first
 	}
-	hold, out := gitops.NewHold(published...), first
+	quarantine, out := gitops.NewQuarantine(published...), first
 	first.tree = nil // it is large, and of no use
-	for range maxHolds {
-		if ctx.Err() != nil || !hold.Blame(out.fleet, out.assignments, out.diags) {
+	for range maxQuarantines {
+		if ctx.Err() != nil || !quarantine.Add(out.fleet, out.assignments, out.diags) {
 			break
 		}
-		out = s.compileHolding(ctx, first, folder, hold)
+		out = s.compileWith(ctx, quarantine, first, folder)
 		if !out.diags.HasErrors() {
-			return s.acquit(ctx, out, folder, hold)
+			return s.release(ctx, quarantine, out, folder)
 		}
 	}
 	if out != first {
@@ -63,27 +63,27 @@ func (s *session) hold(ctx context.Context, first *compiled, folder fs.FS) *comp
 	return first
 }
 
-// acquit compiles an environment once more without holding back those that only others have collided with,
-// and notes what stays held back.
-func (s *session) acquit(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) *compiled {
+// release compiles an environment once more without the quarantine of those that only others have collided with, and
+// notes what stays in quarantine.
+func (s *session) release(ctx context.Context, quarantine *gitops.Quarantine, out *compiled, folder fs.FS) *compiled {
 	var trial *compiled
-	fair := hold.Acquit(func(h *gitops.Hold) bool {
+	rest := quarantine.Release(func(q *gitops.Quarantine) bool {
 		trial = nil // one of them is large enough
-		trial = s.compileHolding(ctx, out, folder, h)
+		trial = s.compileWith(ctx, q, out, folder)
 		return ctx.Err() == nil && !trial.diags.HasErrors()
 	})
-	if fair != hold {
+	if rest != quarantine {
 		out = trial
 	}
-	out.held = held{fair.Registrations(), fair.Origins(out.fleet), fair.Diagnostics()}
-	if s.holding.tolerant {
-		out.diags.Add(tolerated(out.held.diags, fair.Complete()))
+	out.held = held{rest.Registrations(), rest.Origins(out.fleet), rest.Diagnostics()}
+	if s.quarantine.tolerant {
+		out.diags.Add(tolerated(out.held.diags, rest.Complete()))
 		out.held.diags = nil
 	}
 	return out
 }
 
-// tolerated turns the errors of registrations that are held back into warnings. If the last publication is not known
+// tolerated turns the errors of registrations in quarantine into warnings. If the last publication is not known
 // completely, an error in the platform's files stays an error, because nothing proves that a registration caused it.
 func tolerated(diags diag.List, complete bool) diag.List {
 	for i, d := range diags {
@@ -94,26 +94,26 @@ func tolerated(diags diag.List, complete bool) diag.List {
 	return diags
 }
 
-// compileHolding compiles an environment with some registrations held back.
-func (s *session) compileHolding(ctx context.Context, first *compiled, folder fs.FS, hold *gitops.Hold) *compiled {
+// compileWith compiles an environment with some registrations in quarantine.
+func (s *session) compileWith(ctx context.Context, quarantine *gitops.Quarantine, first *compiled, folder fs.FS) *compiled {
 	s.begin("compiling " + first.environment.Name.Value + " without what is broken")
 	out := &compiled{environment: first.environment}
-	out.fleet, out.diags = s.compiler.loader.FleetHolding(ctx, first.environment, s.compiler.names, hold)
+	out.fleet, out.diags = s.compiler.loader.FleetAt(ctx, first.environment, s.compiler.names, quarantine.Pins())
 	if out.fleet != nil && ctx.Err() == nil {
 		s.compiler.render(ctx, out, folder)
 	}
 	if out.tree == nil {
 		return out
 	}
-	out.tree.Partial = hold.LeavesOut()
-	s.compareOwners(ctx, out, folder, hold)
+	out.tree.Partial = quarantine.LeavesOut()
+	s.compareOwners(ctx, quarantine, out, folder)
 	return out
 }
 
 // compareOwners reports conflicts of an environment without errors with the published targets of other registrations.
-// hold is nil if nothing is held back.
-func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS, hold *gitops.Hold) {
-	if s.holding.tolerant || !s.holding.comparing && (hold == nil || !hold.LeavesOut()) || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
+// quarantine is nil if nothing is in it.
+func (s *session) compareOwners(ctx context.Context, quarantine *gitops.Quarantine, out *compiled, folder fs.FS) {
+	if s.quarantine.tolerant || !s.quarantine.comparing && !quarantine.LeavesOut() || out.tree == nil || out.diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
 	s.begin("comparing " + out.environment.Name.Value + " with what is published")
@@ -135,9 +135,9 @@ func (s *session) compareOwners(ctx context.Context, out *compiled, folder fs.FS
 			(&result{compiled: out}).report(destination, err)
 			return
 		}
-		out.diags.Add(s.compiler.loader.Trespasses(ctx, hold, out.fleet, out.tree, deployed))
-		if s.holding.keepLastGood && s.holding.comparing && !s.holding.allowDeletions {
-			out.diags.Add(s.compiler.loader.Deletions(ctx, hold, out.fleet, out.tree, deployed))
+		out.diags.Add(s.compiler.loader.PathConflicts(ctx, quarantine, out.fleet, out.tree, deployed))
+		if s.quarantine.keepLastGood && s.quarantine.comparing && !s.quarantine.allowDeletions {
+			out.diags.Add(s.compiler.loader.Deletions(ctx, quarantine, out.fleet, out.tree, deployed))
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *session) lastPublished(ctx context.Context, of *compiled) ([]*gitops.Pr
 	return published, true
 }
 
-// holds reports whether something is held back in any environment.
+// holds reports whether something is in quarantine in any environment.
 func (s *session) holds() bool {
 	return slices.ContainsFunc(s.results, func(r *result) bool { return len(r.held.registrations) > 0 })
 }
@@ -212,7 +212,7 @@ func (s *session) verdict() error {
 	switch {
 	case partly && errors.As(err, &exit) && exit.code != exitTimeUp:
 		return &exitError{code: exitRemote}
-	case err != nil || !s.holds() || s.holding.tolerant:
+	case err != nil || !s.holds() || s.quarantine.tolerant:
 		return err
 	}
 	return &exitError{code: exitModel}

@@ -14,18 +14,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// jury is a fleet whose registrations may be to blame.
-type jury struct {
+// causeFleet is a fleet whose registrations may cause errors.
+type causeFleet struct {
 	fleet       *model.Fleet
 	assignments []schedule.Assignment
 	last        Provenance
 	clusterType *model.ClusterType
 }
 
-func newJury() *jury {
-	j := &jury{fleet: &model.Fleet{}, clusterType: &model.ClusterType{}}
-	j.fleet.Sources = []*model.Source{{Repo: acmeRepo("control-plane"), Ref: model.Ref{Branch: "main", Path: ".", Role: model.Base}}}
-	return j
+func newCauseFleet() *causeFleet {
+	f := &causeFleet{fleet: &model.Fleet{}, clusterType: &model.ClusterType{}}
+	f.fleet.Sources = []*model.Source{{Repo: acmeRepo("control-plane"), Ref: model.Ref{Branch: "main", Path: ".", Role: model.Base}}}
+	return f
 }
 
 func acmeRepo(name string) string { return "https://github.com/acme/" + name }
@@ -35,23 +35,23 @@ func inFile(repo, file string, line int) diag.Place {
 }
 
 // register adds a registration, with a target below its path, that is read at now and went out at last.
-func (j *jury) register(name, repo, path, now, last string) {
+func (f *causeFleet) register(name, repo, path, now, last string) {
 	r := &model.WorkloadRegistration{}
 	r.Name.Value = name
 	r.Workload.Repo = model.Text{Value: acmeRepo(repo) + ".git", At: inFile("control-plane", name+".yaml", 5)}
 	r.Workload.Branch = model.Text{Value: "main", At: inFile("control-plane", name+".yaml", 6)}
 	r.Workload.Path.Value = path
-	j.fleet.Registrations = append(j.fleet.Registrations, r)
+	f.fleet.Registrations = append(f.fleet.Registrations, r)
 	if now != "" {
-		j.fleet.Sources = append(j.fleet.Sources, &model.Source{Repo: acmeRepo(repo), Commit: now, Ref: model.Ref{Branch: "main", Path: path, Role: model.Tenant}})
+		f.fleet.Sources = append(f.fleet.Sources, &model.Source{Repo: acmeRepo(repo), Commit: now, Ref: model.Ref{Branch: "main", Path: path, Role: model.Tenant}})
 	}
 	if last != "" {
-		j.last.Origins = append(j.last.Origins, Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: cleanPath(path), Commit: last})
+		f.last.Origins = append(f.last.Origins, Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: cleanPath(path), Commit: last})
 	}
 	target := &model.DeploymentTarget{Registration: r}
 	target.Name.At = targetOf(repo, path)
-	j.fleet.Targets = append(j.fleet.Targets, target)
-	j.assignments = append(j.assignments, schedule.Assignment{Target: target, ClusterType: j.clusterType})
+	f.fleet.Targets = append(f.fleet.Targets, target)
+	f.assignments = append(f.assignments, schedule.Assignment{Target: target, ClusterType: f.clusterType})
 }
 
 func targetOf(repo, path string) diag.Place {
@@ -68,165 +68,165 @@ func concerning(places ...diag.Place) diag.Option {
 	return func(d *diag.Diagnostic) { d.Concerns = places }
 }
 
-// TestHoldBlame says who is held back for an error, and at which commit.
-func TestHoldBlame(t *testing.T) {
+// TestQuarantineAdd says which registrations an error puts into quarantine, and at which commit.
+func TestQuarantineAdd(t *testing.T) {
 	t.Parallel()
 	template := inFile("control-plane", "templates.yaml", 3)
 	tests := map[string]struct {
-		fleet func(j *jury)
+		fleet func(f *causeFleet)
 		error diag.List
 		// want has "name commit" for each, without a commit if it is left out; nil if the platform is to blame.
 		want []string
 	}{
 		"a file of the registration": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			errorAt(inFile("a", "w.yaml", 1)),
 			[]string{"a old"},
 		},
 		"a file of nobody": {
-			func(j *jury) { j.register("a", "a", "./app/", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", "./app/", "new", "old") },
 			errorAt(inFile("a", "application/w.yaml", 1)), nil,
 		},
 		"another branch": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			errorAt(diag.Place{File: &diag.File{Repo: acmeRepo("a"), Branch: "dev", Path: "w.yaml"}}), nil,
 		},
 		"the value that names the repository": {
-			func(j *jury) { j.register("a", "a", ".", "", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "", "old") },
 			errorAt(inFile("control-plane", "a.yaml", 5)),
 			[]string{"a old"},
 		},
 		"another value of the registration": {
-			func(j *jury) { j.register("a", "a", ".", "", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "", "old") },
 			errorAt(inFile("control-plane", "a.yaml", 9)), nil,
 		},
-		"nowhere": {func(j *jury) { j.register("a", "a", ".", "new", "old") }, errorAt(diag.Place{}), nil},
+		"nowhere": {func(f *causeFleet) { f.register("a", "a", ".", "new", "old") }, errorAt(diag.Place{}), nil},
 		"never published": {
-			func(j *jury) { j.register("a", "a", ".", "new", "") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "") },
 			errorAt(inFile("a", "w.yaml", 1)),
 			[]string{"a "},
 		},
 		"broken as it went out": {
-			func(j *jury) { j.register("a", "a", ".", "old", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "old", "old") },
 			errorAt(inFile("a", "w.yaml", 1)),
 			[]string{"a "},
 		},
 		"a folder in a folder": {
-			func(j *jury) {
-				j.register("all", "a", ".", "new", "old")
-				j.register("part", "a", "part", "new", "older")
-				j.register("other", "a", "other", "new", "old")
+			func(f *causeFleet) {
+				f.register("all", "a", ".", "new", "old")
+				f.register("part", "a", "part", "new", "older")
+				f.register("other", "a", "other", "new", "old")
 			},
 			errorAt(inFile("a", "part/w.yaml", 1)),
 			[]string{"all old", "part older"},
 		},
 		"workloads in the control plane's repository": {
-			func(j *jury) { j.register("a", "control-plane", "apps", "new", "old") },
+			func(f *causeFleet) { f.register("a", "control-plane", "apps", "new", "old") },
 			errorAt(inFile("control-plane", "apps/w.yaml", 1)),
 			[]string{"a old"},
 		},
 		"the control plane's own file, registered too": {
-			func(j *jury) { j.register("a", "control-plane", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "control-plane", ".", "new", "old") },
 			errorAt(template), nil,
 		},
 		"a collision of one that changed": {
-			func(j *jury) {
-				j.register("a", "a", ".", "old", "old")
-				j.register("b", "b", ".", "new", "old")
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "old", "old")
+				f.register("b", "b", ".", "new", "old")
 			},
 			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
 			[]string{"b old"},
 		},
 		"a collision of two that changed": {
-			func(j *jury) {
-				j.register("a", "a", ".", "new", "")
-				j.register("b", "b", ".", "new", "old")
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "new", "")
+				f.register("b", "b", ".", "new", "old")
 			},
 			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
 			[]string{"a ", "b old"},
 		},
 		"a collision of two that did not": {
-			func(j *jury) {
-				j.register("a", "a", ".", "old", "old")
-				j.register("b", "b", ".", "old", "old")
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "old", "old")
+				f.register("b", "b", ".", "old", "old")
 			},
 			errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first")),
 			[]string{"a ", "b "},
 		},
 		"a collision with the platform": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			errorAt(template, diag.See(inFile("a", "w.yaml", 1), "first")),
 			[]string{"a old"},
 		},
 		"a template with what changed": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			errorAt(template, concerning(targetOf("a", "."))),
 			[]string{"a old"},
 		},
 		"a template with what did not change": {
-			func(j *jury) {
-				j.register("a", "a", ".", "new", "old")
-				j.register("b", "b", ".", "old", "old")
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "new", "old")
+				f.register("b", "b", ".", "old", "old")
 			},
 			errorAt(template, concerning(targetOf("a", "."), targetOf("b", "."))), nil,
 		},
 		"a template with something new, where others fare well": {
-			func(j *jury) {
-				j.register("a", "a", ".", "new", "")
-				j.register("b", "b", ".", "old", "old")
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "new", "")
+				f.register("b", "b", ".", "old", "old")
 			},
 			errorAt(template, concerning(targetOf("a", "."))),
 			[]string{"a "},
 		},
 		"a template with something new, alone": {
-			func(j *jury) { j.register("a", "a", ".", "new", "") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "") },
 			errorAt(template, concerning(targetOf("a", "."))), nil,
 		},
 		"a template with something new, alone on its cluster type": {
-			func(j *jury) {
-				j.register("b", "b", ".", "old", "old")
-				j.clusterType = &model.ClusterType{}
-				j.register("a", "a", ".", "new", "")
-				j.last.Current = true
+			func(f *causeFleet) {
+				f.register("b", "b", ".", "old", "old")
+				f.clusterType = &model.ClusterType{}
+				f.register("a", "a", ".", "new", "")
+				f.last.Current = true
 			},
 			errorAt(template, concerning(targetOf("a", "."))),
 			[]string{"a "},
 		},
 		"a template with something of which nobody knows whether it is new": {
-			func(j *jury) {
-				j.register("b", "b", ".", "old", "old")
-				j.clusterType = &model.ClusterType{}
-				j.register("a", "a", ".", "new", "")
+			func(f *causeFleet) {
+				f.register("b", "b", ".", "old", "old")
+				f.clusterType = &model.ClusterType{}
+				f.register("a", "a", ".", "new", "")
 			},
 			errorAt(template, concerning(targetOf("a", "."))), nil,
 		},
 		"a template with all there is, which is new": {
-			func(j *jury) {
-				j.register("a", "a", ".", "new", "")
-				j.register("b", "b", ".", "new", "")
-				j.last.Current = true
+			func(f *causeFleet) {
+				f.register("a", "a", ".", "new", "")
+				f.register("b", "b", ".", "new", "")
+				f.last.Current = true
 			},
 			errorAt(template, concerning(targetOf("a", "."), targetOf("b", "."))), nil,
 		},
 		"the same place registered twice": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			diag.List{{Severity: diag.Error, Rule: ruleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}},
 			nil,
 		},
 		"one of two errors": {
-			func(j *jury) { j.register("a", "a", ".", "new", "old") },
+			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
 			append(errorAt(inFile("a", "w.yaml", 1)), errorAt(template)...), nil,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJury()
-			test.fleet(j)
-			hold := NewHold(&j.last)
-			assert.Equal(t, test.want != nil, hold.Blame(j.fleet, j.assignments, test.error))
+			f := newCauseFleet()
+			test.fleet(f)
+			quarantine := NewQuarantine(&f.last)
+			assert.Equal(t, test.want != nil, quarantine.Add(f.fleet, f.assignments, test.error))
 			var got []string
-			for _, held := range hold.Registrations() {
+			for _, held := range quarantine.Registrations() {
 				got = append(got, held.Name+" "+held.Commit)
 			}
 			assert.Equal(t, test.want, got)
@@ -234,41 +234,41 @@ func TestHoldBlame(t *testing.T) {
 	}
 }
 
-// TestHoldSteps goes from the tip to the commit that went out last to nothing.
-func TestHoldSteps(t *testing.T) {
+// TestQuarantineSteps goes from the tip to the commit that went out last to nothing.
+func TestQuarantineSteps(t *testing.T) {
 	t.Parallel()
 	const old = "4c1f9e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	j := newJury()
-	j.register("shop", "shop", ".", "new", old)
+	f := newCauseFleet()
+	f.register("shop", "shop", ".", "new", old)
 	at := place{acmeRepo("shop"), "main", "."}
-	hold := NewHold(nil, &j.last, &Provenance{Origins: []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: "other"}}})
-	commit, leftOut := hold.commitOf(at)
+	quarantine := NewQuarantine(nil, &f.last, &Provenance{Origins: []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: "other"}}})
+	commit, leftOut := quarantine.Pins().Commit(at)
 	assert.Empty(t, commit)
 	assert.False(t, leftOut)
-	assert.False(t, hold.Blame(nil, nil, nil), "nothing was read")
+	assert.False(t, quarantine.Add(nil, nil, nil), "nothing was read")
 
-	require.True(t, hold.Blame(j.fleet, nil, append(errorAt(inFile("shop", "w.yaml", 3)), errorAt(inFile("shop", "x.yaml", 0))...)))
-	commit, leftOut = hold.commitOf(at)
+	require.True(t, quarantine.Add(f.fleet, nil, append(errorAt(inFile("shop", "w.yaml", 3)), errorAt(inFile("shop", "x.yaml", 0))...)))
+	commit, leftOut = quarantine.Pins().Commit(at)
 	assert.Equal(t, old, commit, "the first that knows it")
 	assert.False(t, leftOut)
-	assert.False(t, hold.LeavesOut())
-	assert.Empty(t, hold.Origins(j.fleet), "it is compiled, so the fleet has it")
-	assert.Equal(t, []HeldRegistration{{"shop", old, "w.yaml:3: wrong (and 1 more error)"}}, hold.Registrations())
-	assert.Contains(t, lines(hold.Diagnostics()), `WorkloadRegistration "shop" is held back: it is compiled at 4c1f9e2aaaaa, which went out last`)
+	assert.False(t, quarantine.LeavesOut())
+	assert.Empty(t, quarantine.Origins(f.fleet), "it is compiled, so the fleet has it")
+	assert.Equal(t, []HeldRegistration{{"shop", old, "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
+	assert.Contains(t, lines(quarantine.Diagnostics()), `WorkloadRegistration "shop" is held back: it is compiled at 4c1f9e2aaaaa, which went out last`)
 
-	require.True(t, hold.Blame(j.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))))
-	_, leftOut = hold.commitOf(at)
+	require.True(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))))
+	_, leftOut = quarantine.Pins().Commit(at)
 	assert.True(t, leftOut)
-	assert.True(t, hold.LeavesOut())
-	assert.Equal(t, []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: old}}, hold.Origins(&model.Fleet{}))
-	assert.Equal(t, 2, hold.Diagnostics().Count(diag.Error), "of what is there now, not of what went out")
-	assert.Contains(t, lines(hold.Diagnostics()), `4c1f9e2aaaaa, which went out last, cannot be compiled either (wrong), so what is published of it stays as it is`)
+	assert.True(t, quarantine.LeavesOut())
+	assert.Equal(t, []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: old}}, quarantine.Origins(&model.Fleet{}))
+	assert.Equal(t, 2, quarantine.Diagnostics().Count(diag.Error), "of what is there now, not of what went out")
+	assert.Contains(t, lines(quarantine.Diagnostics()), `4c1f9e2aaaaa, which went out last, cannot be compiled either (wrong), so what is published of it stays as it is`)
 
-	assert.False(t, hold.Blame(j.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))), "it is not there any more")
+	assert.False(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))), "it is not there any more")
 }
 
-// TestHoldAcquit lets those go that did nothing but have what others take.
-func TestHoldAcquit(t *testing.T) {
+// TestQuarantineRelease releases those that did nothing but have what others take.
+func TestQuarantineRelease(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		// broken says that b is broken by itself too.
@@ -285,16 +285,16 @@ func TestHoldAcquit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJury()
-			j.register("a", "a", ".", "new", "old")
-			j.register("b", "b", ".", "new", "old")
+			f := newCauseFleet()
+			f.register("a", "a", ".", "new", "old")
+			f.register("b", "b", ".", "new", "old")
 			errors := errorAt(inFile("a", "w.yaml", 1), diag.See(inFile("b", "w.yaml", 1), "first"))
 			if test.broken {
 				errors = append(errors, errorAt(inFile("b", "w.yaml", 2))...)
 			}
-			hold := NewHold(&j.last)
-			require.True(t, hold.Blame(j.fleet, nil, errors))
-			names := func(h *Hold) string {
+			quarantine := NewQuarantine(&f.last)
+			require.True(t, quarantine.Add(f.fleet, nil, errors))
+			names := func(h *Quarantine) string {
 				var all string
 				for _, held := range h.Registrations() {
 					all += held.Name
@@ -302,7 +302,7 @@ func TestHoldAcquit(t *testing.T) {
 				return all
 			}
 			asked := 0
-			fair := hold.Acquit(func(h *Hold) bool {
+			rest := quarantine.Release(func(h *Quarantine) bool {
 				asked++
 				for _, name := range strings.Split(test.fails, "") {
 					if !strings.Contains(names(h), name) {
@@ -311,9 +311,9 @@ func TestHoldAcquit(t *testing.T) {
 				}
 				return true
 			})
-			assert.Equal(t, test.want, names(fair))
+			assert.Equal(t, test.want, names(rest))
 			assert.Equal(t, test.asked, asked)
-			assert.Equal(t, "ab", names(hold), "it stays what it was")
+			assert.Equal(t, "ab", names(quarantine), "it stays what it was")
 		})
 	}
 }

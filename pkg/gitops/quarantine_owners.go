@@ -1,0 +1,149 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// owners maps published targets to the registrations that had them. A registration that moved to another repository,
+// branch or path stands under its present place.
+type owners struct {
+	// targets has the registrations that can still be read, by full target name, and an empty place for the control
+	// plane's own targets.
+	targets map[string]place
+	// workloads has the registrations that can still be read, by the names of their workloads.
+	workloads map[string]place
+	// names has the names of the registrations.
+	names map[place]string
+	// lost has the published registrations whose targets can no longer be determined.
+	lost map[place]bool
+	// moved has the present places of registrations that moved, by their former places.
+	moved map[place]place
+}
+
+// of returns the registration that had a published target which another registration claims; known is false if it
+// cannot be determined. A target that no readable registration had belongs to an unreadable one: to the claimer if it is
+// the only one. If several registrations moved to other places, each keeps the targets that no other registration had.
+func (o *owners) of(r *model.WorkloadRegistration, published string) (owner place, known bool) {
+	if owner, known = o.targets[published]; known {
+		return owner, true
+	}
+	claimer := placeOf(r)
+	if !o.lost[claimer] {
+		return claimer, false
+	}
+	hasMoved := map[place]bool{}
+	for _, present := range o.moved {
+		hasMoved[present] = true
+	}
+	for other := range o.lost {
+		if other != claimer && !(hasMoved[claimer] && hasMoved[other]) {
+			return claimer, false
+		}
+	}
+	return claimer, true
+}
+
+// hadWorkload reports whether the registration of a target had the workload of that name before.
+func (o *owners) hadWorkload(target *model.DeploymentTarget) bool {
+	owner, known := o.workloads[target.Workload]
+	return known && owner == placeOf(target.Registration)
+}
+
+// describe says whose a published target is.
+func (o *owners) describe(owner place, known bool) string {
+	switch {
+	case !known:
+		return "which is not known to belong to its registration"
+	case owner == place{}:
+		return "which belongs to the control plane"
+	default:
+		return fmt.Sprintf("which belongs to %s%q", registrationSubject, o.names[owner])
+	}
+}
+
+// present returns the present place of a registration.
+func (o *owners) present(at place) place {
+	if to, moved := o.moved[at]; moved {
+		return to
+	}
+	return at
+}
+
+// publishedOwners returns the owners of the targets at the publication that made describes, by compiling its commits
+// once more; nil if they cannot be determined.
+func (l *Loader) publishedOwners(ctx context.Context, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
+	all := &owners{map[string]place{}, map[string]place{}, map[place]string{}, map[place]bool{}, map[place]place{}}
+	pins := last.pins()
+	for _, objects := range l.platformAt(ctx, fleet, made.Origins) {
+		pins.Removed = append(pins.Removed, last.removed(fleet, objects)...)
+		for _, target := range objects.DeploymentTargets {
+			all.targets[target.Name.Value] = place{}
+		}
+		for _, w := range objects.Workloads {
+			for _, spec := range w.DeploymentTargets {
+				all.targets[model.FullName(w.Name.Value, spec.Name.Value)] = place{}
+			}
+		}
+	}
+	all.addRegistrations(last, fleet.Registrations, pins.Removed)
+	published, diags := l.FleetAt(ctx, fleet.Environment, fleet.Environments, pins)
+	if published == nil {
+		return nil
+	}
+	for _, target := range published.Targets {
+		if target.Registration != nil {
+			owner := all.present(placeOf(target.Registration))
+			all.targets[target.Name.Value], all.workloads[target.Workload] = owner, owner
+		}
+	}
+	broken := map[branchOf]bool{}
+	for _, d := range diags {
+		if d.Severity == diag.Error && d.At.File != nil {
+			broken[branchOf{d.At.File.Repo, d.At.File.Branch}] = true
+		}
+	}
+	read := compiledAt(published)
+	for at, commit := range last.of {
+		if commit == "" || read[at] != commit || broken[branchOf{at.repo, at.branch}] {
+			all.lost[all.present(at)] = true
+		}
+	}
+	return all
+}
+
+// addRegistrations notes the names of registrations, and which of them moved: those that keep their name and workspace,
+// and whose former place is no longer registered.
+func (o *owners) addRegistrations(last lastCommits, now, removed []*model.WorkloadRegistration) {
+	type key struct{ name, workspace string }
+	places := map[key]place{}
+	for _, r := range now {
+		o.names[placeOf(r)] = r.Name.Value
+		if _, published := last.of[placeOf(r)]; !published {
+			places[key{r.Name.Value, r.Workspace.Value}] = placeOf(r)
+		}
+	}
+	for _, r := range removed {
+		o.names[placeOf(r)] = r.Name.Value
+		if to, moved := places[key{r.Name.Value, r.Workspace.Value}]; moved {
+			o.moved[placeOf(r)] = to
+		}
+	}
+}
+
+// removed returns the published registrations among objects that are no longer registered.
+func (l lastCommits) removed(fleet *model.Fleet, objects *model.Objects) (removed []*model.WorkloadRegistration) {
+	registered := map[place]bool{}
+	for _, r := range fleet.Registrations {
+		registered[placeOf(r)] = true
+	}
+	for _, r := range objects.Registrations {
+		if _, published := l.of[placeOf(r)]; published && !registered[placeOf(r)] {
+			removed = append(removed, r)
+		}
+	}
+	return removed
+}
