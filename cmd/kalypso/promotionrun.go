@@ -222,7 +222,7 @@ func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of p
 	}
 	request := promote.Request{
 		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,
-		PullRequest: r.opts.pullRequest, Submission: r.opts.request(), Force: r.opts.force, Key: options.Key,
+		PullRequest: r.opts.pullRequest, PullRequestOptions: r.opts.request(), Force: r.opts.force, Key: options.Key,
 		Author: func(ctx context.Context) (gitops.Identity, error) {
 			if options.Author != (gitops.Identity{}) {
 				return options.Author, nil

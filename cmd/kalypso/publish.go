@@ -42,7 +42,7 @@ type publishing struct {
 	// recompile says that an environment is compiled even if nothing that it is made of has changed.
 	recompile bool
 	options   gitops.PublishOptions
-	request   gitops.Submission
+	request   gitops.PullRequestOptions
 }
 
 // publish compiles the environments and publishes each of them. One that another run overtakes is

@@ -122,8 +122,8 @@ func (f *publishFlags) needs() github.Needs {
 }
 
 // request is what the flags say about the pull request.
-func (f *publishFlags) request() gitops.Submission {
-	return gitops.Submission{
+func (f *publishFlags) request() gitops.PullRequestOptions {
+	return gitops.PullRequestOptions{
 		Labels: listed(f.labels), Reviewers: listed(f.reviewers), Assignees: listed(f.assignees),
 		Draft: f.draft, AutoMerge: gitops.AutoMerge(f.autoMerge), Reopen: f.reopen,
 	}

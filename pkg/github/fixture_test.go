@@ -113,7 +113,9 @@ func commit(digit string) string {
 func everything() gitops.Submission {
 	return gitops.Submission{
 		Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: commit("1"), Tree: commit("a"),
-		Title: "Deploy dev", Body: "Two targets change.", Promoted: true, Labels: []string{"needs a look"},
-		Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
+		Title: "Deploy dev", Body: "Two targets change.", Promoted: true,
+		PullRequestOptions: gitops.PullRequestOptions{
+			Labels: []string{"needs a look"}, Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
+		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,14 +53,22 @@ var (
 	treeID          = regexp.MustCompile(`^[0-9a-f]{0,64}$`)
 )
 
+// markerFlag is a word at the end of the line.
+type markerFlag struct {
+	name string
+	on   *bool
+}
+
+// flags are all that there can be, in the order in which they are written.
+func (m *marker) flags() []markerFlag {
+	return []markerFlag{{"adopted", &m.adopted}, {"asked", &m.asked}, {"auto", &m.auto}, {"on", &m.on}, {"promoted", &m.promoted}, {"closed", &m.closed}}
+}
+
 // String returns the line. Nothing in it can end the comment that it is.
 func (m marker) String() string {
 	var flags strings.Builder
-	for _, flag := range []struct {
-		name string
-		on   bool
-	}{{"adopted", m.adopted}, {"asked", m.asked}, {"auto", m.auto}, {"on", m.on}, {"promoted", m.promoted}, {"closed", m.closed}} {
-		if flag.on {
+	for _, flag := range m.flags() {
+		if *flag.on {
 			flags.WriteString(" " + flag.name)
 		}
 	}
@@ -84,8 +93,9 @@ func findSection(body, environment, path string) (section, bool) {
 			continue
 		}
 		s := section{before: body[:at[0]], marker: marker{environment: environment, path: found, tree: part(3)}}
-		for flag := range strings.FieldsSeq(part(4)) {
-			s.marker.set(flag)
+		words := strings.Fields(part(4))
+		for _, flag := range s.marker.flags() {
+			*flag.on = slices.Contains(words, flag.name)
 		}
 		if end := strings.Index(body[at[1]:], markerEnd); end >= 0 {
 			s.after = body[at[1]+end+len(markerEnd):]
@@ -93,23 +103,6 @@ func findSection(body, environment, path string) (section, bool) {
 		return s, true
 	}
 	return section{}, false
-}
-
-func (m *marker) set(flag string) {
-	switch flag {
-	case "adopted":
-		m.adopted = true
-	case "asked":
-		m.asked = true
-	case "auto":
-		m.auto = true
-	case "on":
-		m.on = true
-	case "promoted":
-		m.promoted = true
-	case "closed":
-		m.closed = true
-	}
 }
 
 // with returns the body with text of ours in the section, cut so that the forge takes it.

@@ -29,8 +29,8 @@ type Publication struct {
 	Forge PullRequests
 	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
 	NoForge string
-	// Request is what the command line says about the pull request. The rest of it is filled in.
-	Request Submission
+	// Request is what the command line says about the pull request.
+	Request PullRequestOptions
 }
 
 // PublishOptions are what a person decides about publishing.
@@ -278,13 +278,13 @@ func (p *Publication) submit(ctx context.Context, done Published, request Submis
 
 // submission is the pull request for a commit. Its text takes a while for a large change.
 func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
-	s := p.Request
-	s.Environment, s.Path, s.Head, s.Base = p.Report.Environment, cleanPath(p.Repo.Path.Value), p.Head, p.Branch
-	s.HeadCommit, s.Tree = commit.String(), tree.String()
-	s.Title, s.Body = PullRequestTitle(p.Report), PullRequestBody(p.Report, MaxSubmissionBody)
-	_, _, s.Promoted = p.Change.Promotion()
-	s.Idle = p.Change.Idle()
-	return s
+	_, _, promoted := p.Change.Promotion()
+	return Submission{
+		Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
+		HeadCommit: commit.String(), Tree: tree.String(),
+		Title: PullRequestTitle(p.Report), Body: PullRequestBody(p.Report, MaxSubmissionBody),
+		Promoted: promoted, Idle: p.Change.Idle(), PullRequestOptions: p.Request,
+	}
 }
 
 // withdraw closes a pull request that has no point any more.

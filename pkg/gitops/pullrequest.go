@@ -85,6 +85,15 @@ const (
 	AutoMergeNoChange AutoMerge = "no-change"
 )
 
+// PullRequestOptions are what a person decides about pull requests.
+type PullRequestOptions struct {
+	Labels, Reviewers, Assignees []string
+	Draft                        bool
+	AutoMerge                    AutoMerge
+	// Reopen opens one again although a person closed it for the same tree.
+	Reopen bool
+}
+
 // Submission is what the pull request of an environment should be. The commit is on the branch already.
 type Submission struct {
 	// Environment goes into the hidden marker, by which our pull requests are known.
@@ -102,12 +111,8 @@ type Submission struct {
 	// Promoted says that the promoted commit changes: then, and only then, the label "promoted" is on.
 	Promoted bool
 	// Idle says that no cluster changes, but for the promoted commit.
-	Idle                         bool
-	Labels, Reviewers, Assignees []string
-	Draft                        bool
-	AutoMerge                    AutoMerge
-	// Reopen opens one again although a person closed it for the same tree.
-	Reopen bool
+	Idle bool
+	PullRequestOptions
 }
 
 // SubmissionAction says what became of a submission.

@@ -2,24 +2,18 @@ package gitops
 
 import "slices"
 
-// Settled reports, from the open pull requests into a destination's branch, whether nothing is left to be done
-// for its latest output: one is open for what is proposed, and has all that request asks for; none is open of ours
-// where all is published. Then Submit and Withdraw would change nothing, unless people have changed our text. A run
-// may have been stopped between any two of its requests, so all of them leave traces that are looked for here.
-//
-// It returns the open one. Of request only what the command line says counts.
-func (d *Destination) Settled(latest Latest, request Submission, open []PullRequest) (current *PullRequest, settled bool) {
-	request.Environment, request.Path, request.Head = latest.Environment, cleanPath(d.Repo.Path.Value), d.Head
-	request.HeadCommit, request.Tree = latest.Commit, latest.Tree
-	found, isOpen := byHead(open, d.Head)
+// settled reports whether Submit of a submission or, if it is not proposed any more, Withdraw would change none of the
+// open pull requests, unless people have changed our text. It returns the one from the same head.
+func settled(want Submission, proposed bool, open []PullRequest) (current *PullRequest, ok bool) {
+	found, isOpen := byHead(open, want.Head)
 	if isOpen {
 		current = &found
 	}
 	others := slices.ContainsFunc(open, func(p PullRequest) bool {
-		found, ours := findSection(p.Body, request.Environment, request.Path)
-		return p.Head != d.Head && ours && !found.marker.adopted
+		found, ours := findSection(p.Body, want.Environment, want.Path)
+		return p.Head != want.Head && ours && !found.marker.adopted
 	})
-	return current, !others && isOpen == latest.Proposed && (!isOpen || request.complete(found))
+	return current, !others && isOpen == proposed && (!isOpen || want.complete(found))
 }
 
 // complete reports whether a pull request has all that was to be done for a submission.

@@ -24,17 +24,17 @@ func TestSettled(t *testing.T) {
 		change(&p)
 		return []PullRequest{p}
 	}
-	asks := Submission{Reviewers: []string{"cid"}}
-	merges := Submission{AutoMerge: AutoMergeAlways}
+	asks := PullRequestOptions{Reviewers: []string{"cid"}}
+	merges := PullRequestOptions{AutoMerge: AutoMergeAlways}
 	published := latest
 	published.Proposed = false
 	for name, test := range map[string]struct {
 		open    []PullRequest
-		request Submission
+		request PullRequestOptions
 		latest  Latest
 		want    bool
 	}{
-		"all is there":              {open: with(func(*PullRequest) {}), request: Submission{Labels: []string{"fleet"}}, want: true},
+		"all is there":              {open: with(func(*PullRequest) {}), request: PullRequestOptions{Labels: []string{"fleet"}}, want: true},
 		"not opened":                {},
 		"text of another tree":      {open: with(func(p *PullRequest) { p.Body = strings.ReplaceAll(p.Body, "aaa", "bbb") })},
 		"no text":                   {open: with(func(p *PullRequest) { p.Body = "" })},
@@ -42,11 +42,11 @@ func TestSettled(t *testing.T) {
 		"another folder's":          {open: with(func(p *PullRequest) { p.Body = strings.ReplaceAll(p.Body, "path=.", "path=eu") })},
 		"another commit":            {open: with(func(p *PullRequest) { p.HeadCommit = "c2" })},
 		"closed by us, reopened":    {open: with(func(p *PullRequest) { p.Body = marked(" closed") })},
-		"a label is missing":        {open: with(func(*PullRequest) {}), request: Submission{Labels: []string{"big"}}},
+		"a label is missing":        {open: with(func(*PullRequest) {}), request: PullRequestOptions{Labels: []string{"big"}}},
 		"promotes":                  {open: with(func(p *PullRequest) { p.Body, p.Labels = marked(" promoted"), []string{"promoted"} }), want: true},
 		"promotes, without":         {open: with(func(p *PullRequest) { p.Body = marked(" promoted") })},
 		"promotes no more":          {open: with(func(p *PullRequest) { p.Labels = []string{"promoted"} })},
-		"labelled so on purpose":    {open: with(func(p *PullRequest) { p.Labels = []string{"promoted"} }), request: Submission{Labels: []string{"promoted"}}, want: true},
+		"labelled so on purpose":    {open: with(func(p *PullRequest) { p.Labels = []string{"promoted"} }), request: PullRequestOptions{Labels: []string{"promoted"}}, want: true},
 		"nobody was asked":          {open: with(func(*PullRequest) {}), request: asks},
 		"people were asked":         {open: with(func(p *PullRequest) { p.Body = marked(" asked") }), request: asks, want: true},
 		"merges itself":             {open: with(func(p *PullRequest) { p.Body, p.AutoMerging = marked(" auto on"), true }), request: merges, want: true},

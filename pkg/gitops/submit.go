@@ -41,7 +41,7 @@ func Prepare(ctx context.Context, prs PullRequests, s Submission) (declined *Pul
 	u := newUpsert(prs, s)
 	if current, found := byHead(open, s.Head); found {
 		u.take(current)
-		return nil, u.hold(ctx)
+		return nil, u.stopAutoMerge(ctx)
 	}
 	return u.declined(ctx)
 }
@@ -67,7 +67,7 @@ func Submit(ctx context.Context, prs PullRequests, s Submission) (SubmissionResu
 		return u.result(), err
 	}
 	for _, step := range []func(context.Context) error{
-		u.hold,
+		u.stopAutoMerge,
 		u.describe,
 		u.label,
 		func(ctx context.Context) error { return u.supersede(ctx, open) },

@@ -17,7 +17,9 @@ func wanted() gitops.Submission {
 	return gitops.Submission{
 		Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: "c1", Tree: "aa11",
 		Title: "Deploy dev", Body: "Two targets change.", Promoted: true,
-		Labels: []string{"gitops"}, Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
+		PullRequestOptions: gitops.PullRequestOptions{
+			Labels: []string{"gitops"}, Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
+		},
 	}
 }
 

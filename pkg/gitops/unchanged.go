@@ -55,6 +55,17 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 	return nil, nil
 }
 
+// Settled reports, from the open pull requests into a destination's branch, whether nothing is left to be done
+// for its latest output: one is open for what is proposed, and has all that options ask for; none is open of ours
+// where all is published. A run may have been stopped between any two of its requests, so all of them leave traces that
+// are looked for here. It returns the open one.
+func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []PullRequest) (current *PullRequest, ok bool) {
+	return settled(Submission{
+		Environment: latest.Environment, Path: cleanPath(d.Repo.Path.Value), Head: d.Head,
+		HeadCommit: latest.Commit, Tree: latest.Tree, PullRequestOptions: options,
+	}, latest.Proposed, open)
+}
+
 func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed bool) *Latest {
 	_, body, _ := strings.Cut(commit.message, "\n\n")
 	line, _, _ := strings.Cut(body, "\n")

@@ -96,8 +96,8 @@ func (u *upsert) open(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// hold turns off an auto-merge of ours that is not wanted any more.
-func (u *upsert) hold(ctx context.Context) error {
+// stopAutoMerge turns off an auto-merge of ours that is not wanted any more.
+func (u *upsert) stopAutoMerge(ctx context.Context) error {
 	if u.want.mergesItself() || !u.section.marker.auto {
 		return nil
 	}

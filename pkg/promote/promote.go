@@ -40,8 +40,8 @@ type Request struct {
 	PullRequest bool
 	// Forge opens the pull request; nil if the control plane is on no forge that kalypso knows.
 	Forge gitops.PullRequests
-	// Submission is what the command line says about the pull request.
-	Submission gitops.Submission
+	// PullRequestOptions are what the command line says about the pull request.
+	gitops.PullRequestOptions
 	// Force overwrites what others committed to the branch of the pull request.
 	Force bool
 	// Author says who commits.

@@ -111,13 +111,12 @@ func (s *step) withdraw(ctx context.Context) error {
 
 // submission is what the pull request should be.
 func (s *step) submission(committed gitops.Committed) gitops.Submission {
-	submission := s.Submission
-	submission.Environment, submission.Head, submission.Base = s.Environment.Name.Value, committed.Branch, s.out.Branch
-	submission.HeadCommit, submission.Tree = committed.Commit, committed.Tree
-	submission.Title = gitops.PromotionSubject(s.promotion())
-	submission.Body = s.body()
-	submission.Promoted = true
-	return submission
+	return gitops.Submission{
+		Environment: s.Environment.Name.Value, Head: committed.Branch, Base: s.out.Branch,
+		HeadCommit: committed.Commit, Tree: committed.Tree,
+		Title: gitops.PromotionSubject(s.promotion()), Body: s.body(),
+		Promoted: true, PullRequestOptions: s.PullRequestOptions,
+	}
 }
 
 // declinedError is a pull request for a tree that a person has closed, so that there is nothing to push.
