@@ -42,7 +42,7 @@ func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, 
 // keeps tells whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
 // is not.
 func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
-	now, err := c.reader.Promoted(ctx, repo, commit)
+	now, err := gitops.ReadPromoted(ctx, c.reader, repo, commit)
 	if err != nil || now.Commit == "" || now.Commit == c.promoted.Commit {
 		return err == nil && now.Commit != "", err
 	}
@@ -69,7 +69,7 @@ func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
 		if output.history.Tip() == output.commit {
 			continue
 		}
-		now, err := c.reader.Promoted(ctx, output.repo, output.history.Tip())
+		now, err := gitops.ReadPromoted(ctx, c.reader, output.repo, output.history.Tip())
 		if err != nil {
 			return "", err
 		}

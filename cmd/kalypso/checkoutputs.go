@@ -79,7 +79,7 @@ func (c *deploymentCheck) outputNames() []string {
 func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err error) {
 	for i := range c.outputs {
 		output := &c.outputs[i]
-		if output.promoted, err = c.reader.Promoted(ctx, output.repo, output.commit); err != nil {
+		if output.promoted, err = gitops.ReadPromoted(ctx, c.reader, output.repo, output.commit); err != nil {
 			return false, err
 		}
 		if output.bound || i == 0 {
@@ -127,7 +127,7 @@ func (c *deploymentCheck) findReconcilers(ctx context.Context) error {
 	}
 	for i, output := range c.outputs {
 		var err error
-		if c.deployments[i].Reconcilers, err = c.reader.Reconcilers(ctx, output.repo, output.commit); err != nil {
+		if c.deployments[i].Reconcilers, err = gitops.ReadReconcilers(ctx, c.reader, output.repo, output.commit); err != nil {
 			return err
 		}
 	}

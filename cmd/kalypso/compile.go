@@ -78,7 +78,7 @@ func (p *published) holds(ctx context.Context, path string, content []byte) bool
 		}
 	}
 	if !p.asked {
-		p.outputs, p.asked = p.reader.ReadOutputs(ctx, p.fleet), true
+		p.outputs, p.asked = gitops.ReadOutputs(ctx, p.reader, p.fleet), true
 	}
 	for _, output := range p.outputs {
 		if output.Tree == nil {

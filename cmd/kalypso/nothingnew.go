@@ -44,7 +44,7 @@ func (s *session) nothingNew(ctx context.Context, opts *publishing, environment 
 		standing.changes = append(standing.changes, newStanding(destination, latest, request))
 		made = append(made, latest.Provenance)
 	}
-	if !s.compiler.loader.Unchanged(ctx, environment, made...) || ctx.Err() != nil {
+	if !gitops.SourcesUnchanged(ctx, s.compiler.loader, environment, made...) || ctx.Err() != nil {
 		return false
 	}
 	s.results, s.listed = append(s.results, standing), true

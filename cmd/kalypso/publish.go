@@ -124,7 +124,7 @@ func (s *session) publishAll(ctx context.Context, opts *publishing, environments
 		s.destinations = map[string][]*gitops.Destination{}
 	}
 	for _, environment := range environments { // all of them before anything that may be newer
-		s.destinations[environment.Name.Value] = s.compiler.loader.OpenDestinations(ctx, environment, opts.branch)
+		s.destinations[environment.Name.Value] = gitops.OpenDestinations(ctx, s.compiler.loader, environment, opts.branch)
 	}
 	for _, environment := range environments {
 		if s.nothingNew(ctx, opts, environment) {
@@ -201,7 +201,7 @@ func (s *session) publishTo(ctx context.Context, opts *publishing, result *resul
 		result.diags.Add(destination.Diags)
 		return nil
 	}
-	output := s.reader.ReadOutput(ctx, destination.Repo)
+	output := gitops.ReadOutput(ctx, s.reader, destination.Repo)
 	if output.Tree == nil && !output.New {
 		result.diags.Add(output.Diags)
 		return nil

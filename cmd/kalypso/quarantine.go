@@ -120,7 +120,7 @@ func (s *session) compareOwners(ctx context.Context, quarantine *gitops.Quaranti
 	for _, destination := range s.open(ctx, out) {
 		deployed, diags := gitops.Deployed{Tree: folder}, destination.Diags
 		if folder == nil && len(diags) == 0 {
-			output := s.reader.ReadOutput(ctx, destination.Repo)
+			output := gitops.ReadOutput(ctx, s.reader, destination.Repo)
 			deployed.Tree, diags = output.Tree, output.Diags
 		}
 		if ctx.Err() != nil { // the run reports the interruption
@@ -135,9 +135,9 @@ func (s *session) compareOwners(ctx context.Context, quarantine *gitops.Quaranti
 			(&result{compiled: out}).report(destination, err)
 			return
 		}
-		out.diags.Add(s.compiler.loader.PathConflicts(ctx, quarantine, out.fleet, out.tree, deployed))
+		out.diags.Add(gitops.PathConflicts(ctx, s.compiler.loader, quarantine, out.fleet, out.tree, deployed))
 		if s.quarantine.keepLastGood && s.quarantine.comparing && !s.quarantine.allowDeletions {
-			out.diags.Add(s.compiler.loader.Deletions(ctx, quarantine, out.fleet, out.tree, deployed))
+			out.diags.Add(gitops.Deletions(ctx, s.compiler.loader, quarantine, out.fleet, out.tree, deployed))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (s *session) compareOwners(ctx context.Context, quarantine *gitops.Quaranti
 func (s *session) open(ctx context.Context, of *compiled) []*gitops.Destination {
 	destinations := slices.Clone(s.destinations[of.environment.Name.Value])
 	if len(destinations) == 0 {
-		destinations = s.compiler.loader.OpenDestinations(ctx, of.environment, "")
+		destinations = gitops.OpenDestinations(ctx, s.compiler.loader, of.environment, "")
 	}
 	slices.SortFunc(destinations, func(a, b *gitops.Destination) int {
 		return cmp.Compare(a.Repo.Name.Value, b.Repo.Name.Value)

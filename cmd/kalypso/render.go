@@ -151,7 +151,7 @@ func (s *session) dryRun(ctx context.Context, result *result) {
 		return
 	}
 	s.begin("comparing " + result.environment.Name.Value + " with what is published")
-	outputs := s.reader.ReadOutputs(ctx, result.fleet)
+	outputs := gitops.ReadOutputs(ctx, s.reader, result.fleet)
 	if len(outputs) == 0 {
 		result.notes = append(result.notes, "the environment has no GitOpsRepo: everything is listed as added")
 		outputs = []gitops.Output{{}}

@@ -80,7 +80,7 @@ func (c child) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	output := reader.ReadOutput(ctx, destination.Repo)
+	output := gitops.ReadOutput(ctx, reader, destination.Repo)
 	if output.Tree == nil {
 		return fmt.Errorf("the GitOps branch cannot be read: %v", output.Diags)
 	}
@@ -122,7 +122,7 @@ func (c child) destination(ctx context.Context, reader *gitops.Reader) (*gitops.
 	if len(environments) != 1 {
 		return nil, fmt.Errorf("%d environments: %v", len(environments), diags)
 	}
-	destinations := loader.OpenDestinations(ctx, environments[0], "")
+	destinations := gitops.OpenDestinations(ctx, loader, environments[0], "")
 	if len(destinations) != 1 || len(destinations[0].Diags) > 0 {
 		return nil, fmt.Errorf("the destinations cannot be opened: %v", destinations)
 	}

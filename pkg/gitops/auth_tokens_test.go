@@ -116,7 +116,7 @@ func TestR27PushAfterAnHour(t *testing.T) {
 	r := newReader(t, Options{Tokens: tokens})
 	repo := &model.GitOpsRepo{}
 	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = url, "dev", "."
-	d := r.openDestination(t.Context(), repo, "")
+	d := openDestination(t.Context(), r, repo, "")
 	require.Empty(t, d.Diags)
 	assert.Equal(t, []string{mintedIn(0)}, shown(server))
 	secret, origin, err := r.Credential(t.Context(), model.Output, d.At)

@@ -9,13 +9,16 @@ import (
 // minAbbreviation is the minimum number of digits of an abbreviated id.
 const minAbbreviation = 7
 
+// idDigits is the number of digits of a full id.
+const idDigits = 2 * len(plumbing.Hash{})
+
 // IsCommit tells whether a text can be the id of a commit, or the beginning of one.
 func IsCommit(text string) bool {
-	return len(text) >= minAbbreviation && len(text) <= 2*idSize && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
+	return len(text) >= minAbbreviation && len(text) <= idDigits && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
 // IsFullCommit tells whether a text is the whole id of a commit, in letters of either case.
-func IsFullCommit(text string) bool { return len(text) == 2*idSize && IsCommit(text) }
+func IsFullCommit(text string) bool { return len(text) == idDigits && IsCommit(text) }
 
 // fullID reads the full id of a commit.
 func fullID(commit string) (plumbing.Hash, error) {

@@ -138,7 +138,7 @@ func TestCompareFetchesOnlyWhatChanged(t *testing.T) {
 	}})
 	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
 	require.NoError(t, err)
-	outputs := reader.ReadOutputs(t.Context(), &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
+	outputs := ReadOutputs(t.Context(), reader, &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
 		Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "."},
 	}}}})
 	require.Len(t, outputs, 1)

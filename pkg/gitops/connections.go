@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -15,17 +13,14 @@ import (
 
 // connections are the repositories of a run. Each is opened once, and a branch that was resolved stays at that commit.
 type connections struct {
-	// rules are all replacements, exact those without a `*`.
-	rules, exact []replacement
-	env          func(string) string
-	keys         *keyring
-	net          *network
-	locals       memo[string, local]
-	remotes      memo[remoteKey, *remote]
+	*resolver
+	env     func(string) string
+	keys    *keyring
+	net     *network
+	locals  memo[string, local]
+	remotes memo[remoteKey, *remote]
 
 	mu sync.Mutex
-	// standIns are the paths that stand for repositories, by normal name.
-	standIns map[string]string
 	// forms are how each repository on a server is reached, by normal name: as it was named first.
 	forms map[string]address
 	// budgets are the remaining limits of application repositories, by normal name.
@@ -49,7 +44,7 @@ type listing struct {
 }
 
 func newConnections(opts Options) (*connections, error) {
-	rules, err := parseReplacements(opts.Replace)
+	names, err := newResolver(opts.Replace)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +53,10 @@ func newConnections(opts Options) (*connections, error) {
 		env = func(string) string { return "" }
 	}
 	return &connections{
-		rules:    rules,
-		exact:    slices.DeleteFunc(slices.Clone(rules), replacement.wild),
+		resolver: names,
 		env:      env,
 		keys:     newKeyring(env, opts.Helper, opts.Tokens),
 		net:      newNetwork(opts, opts.Limits.orDefaults()),
-		standIns: map[string]string{},
 		forms:    map[string]address{},
 		budgets:  map[string]*budget{},
 		snapshot: snapshot{pins: map[pin]plumbing.Hash{}},
@@ -93,28 +86,34 @@ func (c *connections) IsLocal(repo string) bool {
 	return err == nil && at.address.local()
 }
 
-// StandFor makes a path of this machine stand for a repository, as a control plane given as a path
-// does for the URL that its Environments name. A replacement of exactly this name goes first; one with
-// a `*` does not, as it says less. name is in normal form; path must come from the command line. It
-// changes what is read afterwards.
-func (c *connections) StandFor(name, path string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.standIns[name] = path
+// Where returns the place that a ref is really read from, after replacements, in normal form. The error is an *Error.
+func (c *connections) Where(ref model.Ref) (string, error) {
+	at, err := c.locate(ref)
+	if err != nil {
+		return "", c.clean(err)
+	}
+	return at.read, nil
 }
 
-// replaced returns what is read instead of a repository.
-func (c *connections) replaced(name string) (target string, ok bool) {
-	if target, ok = replace(c.exact, name); ok {
-		return target, true
+// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
+// known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
+// ends, and must be asked for again. name is in normal form. The error is an *Error.
+func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
+	at, err := c.locate(model.Ref{Repo: name})
+	if err != nil || at.address.local() {
+		return "", "", nil // it is known why, or there is nothing to show a credential to
 	}
-	c.mu.Lock()
-	target, ok = c.standIns[name]
-	c.mu.Unlock()
-	if ok {
-		return target, true
+	shown, err := c.keys.known(ctx, role, at.address)
+	if err != nil {
+		return "", "", c.clean(at.explain(err))
 	}
-	return replace(c.rules, name)
+	if shown == nil {
+		shown = c.keys.ask(ctx, at.address)
+	}
+	if shown == nil {
+		return "", "", nil
+	}
+	return shown.password, shown.origin, nil
 }
 
 // exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before that
@@ -164,39 +163,6 @@ func (c *connections) clean(err error) error {
 	return c.keys.secret.cleanError(e)
 }
 
-// locate applies the replacements and says where a ref is read, or why it must not be.
-func (c *connections) locate(ref model.Ref) (location, error) {
-	name := strings.TrimSpace(ref.Repo)
-	a, err := parseAddress(name)
-	if err != nil {
-		return location{}, refused(name, err)
-	}
-	at := location{name: a.String(), read: a.String(), address: a}
-	given := ref.At.IsZero()
-	if given && a.local() {
-		return at, nil
-	}
-	if target, ok := c.replaced(at.name); ok {
-		if at.address, err = parseAddress(target); err == nil {
-			err = at.address.fromCommandLine()
-		}
-		at.read = at.address.String()
-	} else if given {
-		err = a.fromCommandLine()
-	} else {
-		err = a.fromYAML()
-	}
-	if err != nil {
-		return location{}, refused(name, err)
-	}
-	return at, nil
-}
-
-func refused(name string, err error) *Error {
-	return problem(RuleRefusedURL, "the repository %s is refused: %v", display(name), err).
-		hint("write https://host/owner/name, or read it from somewhere else with --replace")
-}
-
 // prepare decides, before anything is sent and in the order of the refs, how each repository is
 // reached and which hosts may see the tokens.
 func (c *connections) prepare(refs []model.Ref) {
@@ -240,25 +206,4 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 		return ""
 	}
 	return opened.repo.checkedOut()
-}
-
-// Credential returns the secret that is sent to the host of a repository, and where it is from: what is
-// known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
-// ends, and must be asked for again. name is in normal form. The error is an *Error.
-func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
-	at, err := c.locate(model.Ref{Repo: name})
-	if err != nil || at.address.local() {
-		return "", "", nil // it is known why, or there is nothing to show a credential to
-	}
-	shown, err := c.keys.known(ctx, role, at.address)
-	if err != nil {
-		return "", "", c.clean(at.explain(err))
-	}
-	if shown == nil {
-		shown = c.keys.ask(ctx, at.address)
-	}
-	if shown == nil {
-		return "", "", nil
-	}
-	return shown.password, shown.origin, nil
 }

@@ -33,15 +33,15 @@ type Destination struct {
 // branches. They must be read before anything else that is published: then a push that finds them where
 // they were cannot replace what somebody else made of something newer. head is the name of the
 // deployment branch; empty for the usual one.
-func (l *Loader) OpenDestinations(ctx context.Context, environment *model.Environment, head string) []*Destination {
-	run := &fleetLoad{Loader: l, environment: environment}
-	if !run.readPlatform(ctx) {
+func OpenDestinations(ctx context.Context, l *Loader, environment *model.Environment, head string) []*Destination {
+	platform, _ := l.Platform(ctx, environment)
+	if platform == nil {
 		return nil // Fleet reports why
 	}
 	var opened []*Destination
-	for _, repo := range run.parts[0].GitOpsRepos {
+	for _, repo := range platform.GitOpsRepos {
 		if !repo.Broken {
-			opened = append(opened, l.reader.openDestination(ctx, repo, head))
+			opened = append(opened, openDestination(ctx, l.reader, repo, head))
 		}
 	}
 	refuseShared(opened)
@@ -68,7 +68,7 @@ func refuseShared(destinations []*Destination) {
 
 const hintDeploymentBranch = "leave out --branch: then each GitOps branch and path has its own; or give one path another name"
 
-func (r *Reader) openDestination(ctx context.Context, repo *model.GitOpsRepo, head string) *Destination {
+func openDestination(ctx context.Context, r *Reader, repo *model.GitOpsRepo, head string) *Destination {
 	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
 	if d.Head == "" {
 		d.Head = DeploymentBranch(repo)

@@ -93,6 +93,38 @@ func (e *Error) because(err error) *Error {
 	return e
 }
 
+// remark adds what the server said.
+func (e *Error) remark(text string) *Error {
+	if text != "" {
+		e.Message += fmt.Sprintf(" (%s)", oneLine(text))
+	}
+	return e
+}
+
+// about puts the repository before the message.
+func (e *Error) about(at string) *Error {
+	e.Message = at + ": " + e.Message
+	return e
+}
+
+// interruptedError is a read that its context ended. Who knows which repository it was of makes an
+// Error of it.
+type interruptedError struct {
+	// cause is why the context ended, err that it did.
+	cause, err error
+}
+
+func interrupted(ctx context.Context) error {
+	return interruptedError{context.Cause(ctx), ctx.Err()}
+}
+
+func (e interruptedError) Error() string { return "interrupted: " + e.cause.Error() }
+func (e interruptedError) Unwrap() error { return e.err }
+
+func (e interruptedError) explain(at string) *Error {
+	return problem(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.cause).because(e.err)
+}
+
 // report adds err to the list at the place and with the subject of ref.
 func report(list *diag.List, ref model.Ref, err error) {
 	var e *Error
@@ -187,34 +219,13 @@ func cause(err error) error {
 	return err
 }
 
-// remark adds what the server said.
-func (e *Error) remark(text string) *Error {
-	if text != "" {
-		e.Message += fmt.Sprintf(" (%s)", oneLine(text))
+// noBranch is the error for a branch that is not among those there are.
+func noBranch(repo, name string, names []string) *Error {
+	switch {
+	case len(names) == 0:
+		return problem(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
+	case name == "":
+		return problem(RuleBranchNotFound, "%s has no default branch; name one", repo).hint(diag.DidYouMean(name, names))
 	}
-	return e
-}
-
-// about puts the repository before the message.
-func (e *Error) about(at string) *Error {
-	e.Message = at + ": " + e.Message
-	return e
-}
-
-// interruptedError is a read that its context ended. Who knows which repository it was of makes an
-// Error of it.
-type interruptedError struct {
-	// cause is why the context ended, err that it did.
-	cause, err error
-}
-
-func interrupted(ctx context.Context) error {
-	return interruptedError{context.Cause(ctx), ctx.Err()}
-}
-
-func (e interruptedError) Error() string { return "interrupted: " + e.cause.Error() }
-func (e interruptedError) Unwrap() error { return e.err }
-
-func (e interruptedError) explain(at string) *Error {
-	return problem(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.cause).because(e.err)
+	return problem(RuleBranchNotFound, "%s has no branch %q", repo, name).hint(diag.DidYouMean(name, names))
 }

@@ -3,9 +3,7 @@ package gitops
 import (
 	"context"
 	"io/fs"
-	"path"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -73,6 +71,13 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	return sources, slices.Concat(lists...)
 }
 
+// readOne reads one ref by itself. Notices go to the list; the error is an *Error.
+func (r *Reader) readOne(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
+	r.prepare([]model.Ref{ref})
+	source, err := r.read(ctx, ref, list)
+	return source, r.clean(err)
+}
+
 // read reads one ref. Notices go to the list; the error is the caller's to report.
 func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
 	at, err := r.locate(ref)
@@ -125,11 +130,6 @@ func (r *Reader) readRemote(ctx context.Context, at location, source *model.Sour
 		return err
 	}
 	return Prefetch(ctx, tree, files)
-}
-
-// cleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
-func cleanPath(name string) string {
-	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))
 }
 
 // checkPath makes a path that is not there an error. In the GitOps repository it may be new.

@@ -56,6 +56,9 @@ func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
 // BaseBranch is the branch that holds the Environments, once they are read.
 func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
 
+// Main is the base branch of the control plane, once Environments has read it.
+func (l *Loader) Main() *model.Source { return l.main }
+
 // TenantLimits are the limits for application repositories.
 func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
 
@@ -259,6 +262,14 @@ func PlatformRef(e *model.Environment) model.Ref {
 		Repo: e.ControlPlane.Repo.Value, Branch: e.ControlPlane.Branch.Value, Path: e.ControlPlane.Path.Value,
 		Role: model.Platform, At: e.ControlPlane.Repo.At, BranchAt: e.ControlPlane.Branch.At, PathAt: e.ControlPlane.Path.At,
 		Subject: fmt.Sprintf("Environment %q", e.Name.Value),
+	}
+}
+
+// OutputRef is the branch that a GitOpsRepo names.
+func OutputRef(repo *model.GitOpsRepo) model.Ref {
+	return model.Ref{
+		Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
+		Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
 	}
 }
 

@@ -35,8 +35,6 @@ type marker struct {
 }
 
 const (
-	// maxForgeBody is how many characters GitHub takes for a body.
-	maxForgeBody = 65_536
 	// maxForgeTitle is how many it takes for a title.
 	maxForgeTitle = 256
 	// MaxSubmissionBody is how many characters a body may have so that the marker fits in, too.

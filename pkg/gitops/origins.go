@@ -1,18 +1,14 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"io/fs"
-	"maps"
-	"path"
 	"slices"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // Dates are the committer dates of the source commits of a fleet.
@@ -72,104 +68,66 @@ func originOf(ref model.Ref, repo, commit string) Origin {
 	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: cleanPath(ref.Path), Commit: commit}
 }
 
+// Origin is one path of a repository that was read, and the commit that it was read at.
+type Origin struct {
+	// Role says what it was read for: Main, Platform, Base or Tenant.
+	Role model.Role
+	// Repo is in normal form.
+	Repo, Branch, Path string
+	// Commit has 40 hexadecimal digits; it is empty for a plain folder.
+	Commit string
+}
+
+func sortedOrigins(origins []Origin) []Origin {
+	return slices.SortedFunc(slices.Values(origins), func(a, b Origin) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
+	})
+}
+
 // withoutCommit returns what was read, whatever its commit.
 func (o Origin) withoutCommit() Origin {
 	o.Commit = ""
 	return o
 }
 
-// lookBack is how many generations of commits are looked at for the one that was published last.
-const lookBack = 50
-
-// LastPublished returns what the newest commit of ours on the GitOps branch that published an environment
-// says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
-func (d *Destination) LastPublished(ctx context.Context, environment string) (*Provenance, error) {
-	tip := d.onto()
-	if tip.IsZero() {
-		return nil, nil
+// CurrentOrigins returns what an environment would be compiled from now. Of an application repository it only asks where
+// its branch is. known is false if that cannot be found out.
+//
+// The repositories are those that the control plane names now, never those that a published commit names: it could name
+// one that must not be asked.
+func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environment) (now []Origin, known bool) {
+	run := &fleetLoad{Loader: l, environment: environment}
+	if !run.readPlatform(ctx) {
+		return nil, false
 	}
-	recent, err := d.repo.recent(ctx, tip, lookBack)
-	if err != nil {
-		return nil, d.reader.clean(err)
+	run.readBases(ctx)
+	refs, _ := run.tenantRefs()
+	if run.diags.HasErrors() || run.unread || run.baseUnread {
+		return nil, false
 	}
-	made := recent.newestOfOurs(tip, environment)
-	if made == nil {
-		return nil, nil
+	for _, part := range run.parts {
+		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
 	}
-	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].tree); err != nil {
-		return nil, d.reader.clean(err)
-	}
-	return &made.Provenance, nil
+	tenants, err := l.reader.tenantOrigins(ctx, refs)
+	return slices.Compact(sortedOrigins(append(now, tenants...))), err == nil
 }
 
-// holds reports whether the destination has the same cluster types as the commit id. same says that the whole trees are
-// equal.
-func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
-	if same {
-		return true, nil
-	}
-	was, err := d.clusterTypes(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	is, err := d.clusterTypes(ctx, d.onto())
-	return maps.Equal(was, is), err
-}
-
-// clusterTypes returns the ids of the folders of cluster types that a commit has.
-func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
-	commit, err := d.repo.commitAt(ctx, id, "")
-	if err != nil {
-		return nil, err
-	}
-	folder := cleanPath(d.Repo.Path.Value)
-	tree := newTreeFS(ctx, d.repo.treesAt(id), commit)
-	ids := map[string]plumbing.Hash{}
-	entries, err := fs.ReadDir(tree, folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ids, nil
-	}
-	for _, entry := range entries {
-		ours, err := (&published{FS: tree}).isReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
-		if err != nil {
-			return nil, err
-		}
-		if !ours {
-			continue
-		}
-		found, err := tree.find("stat", path.Join(folder, entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		ids[entry.Name()] = found.id
-	}
-	return ids, err
-}
-
-// ourCommit is a commit that kalypso made.
-type ourCommit struct {
-	Provenance
-	id, tree plumbing.Hash
-}
-
-// newestOfOurs goes back from a commit, generation by generation, to the first of ours that published the
-// environment. Several can share a branch, each with a path of its own.
-func (g commitGraph) newestOfOurs(from plumbing.Hash, environment string) *ourCommit {
-	seen := map[plumbing.Hash]bool{}
-	for generation := []plumbing.Hash{from}; len(generation) > 0; {
-		var next []plumbing.Hash
-		for _, id := range generation {
-			commit, known := g[id]
-			if !known || seen[id] {
-				continue
+// tenantOrigins asks application repositories where their branches are.
+func (r *Reader) tenantOrigins(ctx context.Context, refs []model.Ref) ([]Origin, error) {
+	r.prepare(refs)
+	origins := make([]Origin, len(refs))
+	var group errgroup.Group
+	for i, ref := range refs {
+		group.Go(func() error {
+			at, err := r.locate(ref)
+			if err != nil {
+				return err
 			}
-			seen[id] = true
-			if made, ours := ParseTrailers(commit.message); ours && made.Environment == environment {
-				return &ourCommit{made, id, commit.tree}
-			}
-			next = append(next, commit.parents...)
-		}
-		generation = next
+			tip, err := r.tip(ctx, at, ref)
+			origins[i] = originOf(ref, at.name, tip)
+			return err
+		})
 	}
-	return nil
+	return origins, group.Wait()
 }

@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -27,22 +26,20 @@ type Output struct {
 }
 
 // ReadOutputs reads the GitOps branches of a fleet.
-func (r *Reader) ReadOutputs(ctx context.Context, fleet *model.Fleet) []Output {
+func ReadOutputs(ctx context.Context, r *Reader, fleet *model.Fleet) []Output {
 	outputs := make([]Output, len(fleet.GitOpsRepos))
 	for i, repo := range fleet.GitOpsRepos {
-		outputs[i] = r.ReadOutput(ctx, repo)
+		outputs[i] = ReadOutput(ctx, r, repo)
 	}
 	return outputs
 }
 
 // ReadOutput reads one GitOps branch.
-func (r *Reader) ReadOutput(ctx context.Context, repo *model.GitOpsRepo) Output {
+func ReadOutput(ctx context.Context, r *Reader, repo *model.GitOpsRepo) Output {
 	output := Output{Repo: repo}
 	ref := OutputRef(repo)
-	r.prepare([]model.Ref{ref})
-	source, err := r.read(ctx, ref, &output.Diags)
+	source, err := r.readOne(ctx, ref, &output.Diags)
 	if err != nil {
-		err = r.clean(err)
 		report(&output.Diags, ref, err)
 		output.New = isNew(err)
 		return output
@@ -59,14 +56,6 @@ func isNew(err error) bool {
 		return false
 	}
 	return e.Rule == RuleBranchNotFound || e.Rule == RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
-}
-
-// OutputRef is the branch that a GitOpsRepo names.
-func OutputRef(repo *model.GitOpsRepo) model.Ref {
-	return model.Ref{
-		Repo: repo.Repo.Value, Branch: repo.Branch.Value, Path: ".",
-		Role: model.Output, At: repo.Repo.At, BranchAt: repo.Branch.At, Subject: fmt.Sprintf("GitOpsRepo %q", repo.Name.Value),
-	}
 }
 
 // OutputFolder is the folder that a GitOpsRepo names, "." for the root.

@@ -89,7 +89,7 @@ func TestWrittenPackIsTakenByGit(t *testing.T) {
 	for i := range 500 {
 		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("many/%d", i), Action: Added, New: render.NewText(renderedText(i))})
 	}
-	blobs, edits, err := change.blobs(t.Context())
+	blobs, edits, err := blobsOf(t.Context(), change)
 	require.NoError(t, err)
 	built, err := buildTree(opened.repo, parent.tree, ".", edits)
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func BenchmarkObjectIDs(b *testing.B) {
 		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("%d/x", i), Action: Added, New: render.NewText(renderedText(i))})
 	}
 	for b.Loop() {
-		_, _, err := change.blobs(b.Context())
+		_, _, err := blobsOf(b.Context(), change)
 		require.NoError(b, err)
 	}
 }

@@ -40,6 +40,9 @@ type TargetCause struct {
 // PreviewMarker begins the comment that is kept up to date. People do not see it.
 const PreviewMarker = "<!-- kalypso:preview:v1 -->"
 
+// maxForgeBody is how many characters GitHub takes for a body.
+const maxForgeBody = 65_536
+
 // MaxComment is how many characters a comment may have.
 const MaxComment = maxForgeBody
 

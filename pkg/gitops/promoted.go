@@ -23,14 +23,13 @@ type Promoted struct {
 // RuleInvalidTracking is a file Promoted_Commit_Id that holds something else than a commit.
 const RuleInvalidTracking = "invalid-tracking"
 
-// Promoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
-func (r *Reader) Promoted(ctx context.Context, repo *model.GitOpsRepo, commit string) (Promoted, error) {
+// ReadPromoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
+func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
 	ref := OutputRef(repo)
 	ref.Commit = commit
-	r.prepare([]model.Ref{ref})
-	source, err := r.read(ctx, ref, &diag.List{})
+	source, err := r.readOne(ctx, ref, &diag.List{})
 	if err != nil {
-		return Promoted{}, r.clean(err)
+		return Promoted{}, err
 	}
 	tree := below(source.FS, cleanPath(repo.Path.Value))
 	text, err := fs.ReadFile(tree, render.TrackingFile)
@@ -51,15 +50,3 @@ func (r *Reader) Promoted(ctx context.Context, repo *model.GitOpsRepo, commit st
 	out.ClusterTypes = published.clusterTypes
 	return out, nil
 }
-
-// Where returns the place that a ref is really read from, after replacements, in normal form. The error is an *Error.
-func (r *Reader) Where(ref model.Ref) (string, error) {
-	at, err := r.locate(ref)
-	if err != nil {
-		return "", r.clean(err)
-	}
-	return at.read, nil
-}
-
-// Main is the base branch of the control plane, once Environments has read it.
-func (l *Loader) Main() *model.Source { return l.main }

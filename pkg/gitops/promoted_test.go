@@ -43,7 +43,7 @@ func TestS17Promoted(t *testing.T) {
 				Repo: model.Text{Value: "https://example.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: test.path},
 			}}
 			reader := newReader(t, Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
-			got, err := reader.Promoted(t.Context(), repo, ids[0])
+			got, err := ReadPromoted(t.Context(), reader, repo, ids[0])
 			if test.rule != "" {
 				var known *Error
 				require.ErrorAs(t, err, &known)

@@ -1,6 +1,10 @@
 package gitops
 
-import "github.com/kalypso-gitops/kalypso/pkg/model"
+import (
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
 
 // Provenance says what an output was compiled from and by which kalypso. It stands in the trailers of
 // the commit that publishes it, so that each line that runs somewhere can be traced.
@@ -19,12 +23,8 @@ type Provenance struct {
 	Current bool
 }
 
-// Origin is one path of a repository that was read, and the commit that it was read at.
-type Origin struct {
-	// Role says what it was read for: Main, Platform, Base or Tenant.
-	Role model.Role
-	// Repo is in normal form.
-	Repo, Branch, Path string
-	// Commit has 40 hexadecimal digits; it is empty for a plain folder.
-	Commit string
+// compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
+// that has its data is known from the rest. It moves with each commit that is not promoted yet.
+func (p Provenance) compiledFrom() []Origin {
+	return slices.DeleteFunc(slices.Clone(p.Origins), func(o Origin) bool { return o.Role == model.Main })
 }

@@ -12,7 +12,7 @@ import (
 
 // contents puts the change into the tree of the GitOps branch.
 func (p *Publication) contents(ctx context.Context) (contents, error) {
-	blobs, edits, err := p.Change.blobs(ctx)
+	blobs, edits, err := blobsOf(ctx, p.Change)
 	if err != nil {
 		return contents{}, err
 	}
@@ -86,9 +86,9 @@ func (p *Publication) commit(c newCommit) (newObject, error) {
 	return c.object()
 }
 
-// blobs returns the contents that a change brings, and what they and what is removed do to the tree.
+// blobsOf returns the contents that a change brings, and what they and what is removed do to the tree.
 // The objects refer to the change, which must not be modified as long as they are used.
-func (c *Change) blobs(ctx context.Context) ([]newObject, []treeEdit, error) {
+func blobsOf(ctx context.Context, c *Change) ([]newObject, []treeEdit, error) {
 	edits := make([]treeEdit, len(c.Files))
 	text := func(i int) render.Text { return c.Files[i].New }
 	err := eachText(ctx, len(c.Files), text, func(i int, content []byte) error {

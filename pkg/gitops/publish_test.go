@@ -76,10 +76,10 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	repo := &model.GitOpsRepo{}
 	repo.Name.Value, repo.Repo.Value, repo.Branch.Value, repo.Path.Value = "dev", p.url, "dev", p.path
 	ctx := p.t.Context()
-	destination := reader.openDestination(ctx, repo, "")
+	destination := openDestination(ctx, reader, repo, "")
 	require.Empty(p.t, destination.Diags)
 	reader.markEarly()
-	output := reader.ReadOutput(ctx, repo)
+	output := ReadOutput(ctx, reader, repo)
 	if !output.New {
 		require.Empty(p.t, output.Diags)
 	}
@@ -267,7 +267,7 @@ func TestDeploymentBranchIsOnlyThat(t *testing.T) {
 	open := func(path, head string) *Destination {
 		repo := &model.GitOpsRepo{}
 		repo.Name.Value, repo.Repo.Value, repo.Branch.Value, repo.Path.Value = "to "+path, p.url, "dev", path
-		return reader.openDestination(t.Context(), repo, head)
+		return openDestination(t.Context(), reader, repo, head)
 	}
 	itself := open(".", "dev")
 	require.Len(t, itself.Diags, 1)
@@ -375,7 +375,7 @@ func TestPublishToPlainFolder(t *testing.T) {
 	require.NoError(t, err)
 	repo := &model.GitOpsRepo{}
 	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = t.TempDir(), "dev", "."
-	destination := reader.openDestination(t.Context(), repo, "")
+	destination := openDestination(t.Context(), reader, repo, "")
 	require.Len(t, destination.Diags, 1)
 	assert.Contains(t, destination.Diags[0].Message, "is a plain folder")
 	assert.Contains(t, destination.Diags[0].Hint, "--output-dir")

@@ -96,7 +96,7 @@ func (r pushRule) advice(purpose pushPurpose) string {
 }
 
 // explainRule names the rule that a server has refused a push for, if it is a known one, and what can be done.
-func (e *Error) explainRule(said string, purpose pushPurpose) {
+func explainRule(e *Error, said string, purpose pushPurpose) {
 	said = strings.ToLower(said)
 	for _, r := range pushRules {
 		if strings.Contains(said, r.said) {
@@ -126,6 +126,6 @@ func explainRefusal(repo string, err error, order pushOrder) *Error {
 		return problem(rule, "push %s to %s: %s", order.names(), repo, oneLine(err.Error()))
 	}
 	e := problem(RulePushRefused, "%s refuses the push of %s: %s", repo, order.names(), oneLine(refused.reason))
-	e.explainRule(refused.text+" "+refused.reason, order.purpose)
+	explainRule(e, refused.text+" "+refused.reason, order.purpose)
 	return e.remark(strings.TrimSpace(refused.text))
 }

@@ -34,10 +34,10 @@ type Deployed struct {
 //
 // If the sources of the published output are unknown, it returns nothing, except for targets that are kept for
 // registrations that are left out: these are checked with the sources that are known.
-func (l *Loader) PathConflicts(ctx context.Context, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
+func PathConflicts(ctx context.Context, l *Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
 	last := lastCommitsOf(at.Made)
 	leavesOut := q.LeavesOut()
-	if len(last.of) == 0 || !leavesOut && (!last.complete || !l.ownersCanChange(fleet, at.Made)) {
+	if len(last.of) == 0 || !leavesOut && (!last.complete || !ownersCanChange(l, fleet, at.Made)) {
 		return nil
 	}
 	change, err := CompareTargets(at.Tree, tree)
@@ -51,7 +51,7 @@ func (l *Loader) PathConflicts(ctx context.Context, q *Quarantine, fleet *model.
 	if len(claims) == 0 {
 		return nil
 	}
-	owners := l.publishedOwners(ctx, last, fleet, at.Made)
+	owners := publishedOwners(ctx, l, last, fleet, at.Made)
 	if owners == nil {
 		return nil // cannot be: it was read before
 	}
@@ -80,7 +80,7 @@ func (l *Loader) PathConflicts(ctx context.Context, q *Quarantine, fleet *model.
 
 // ownersCanChange reports whether a target name can have become free since an output was made. If at most one source
 // changed, no target can have changed its owner, unless the output kept folders of unknown owners.
-func (l *Loader) ownersCanChange(fleet *model.Fleet, made *Provenance) bool {
+func ownersCanChange(l *Loader, fleet *model.Fleet, made *Provenance) bool {
 	now, _ := l.Origins(fleet)
 	commits := map[Origin]string{}
 	for _, o := range made.compiledFrom() {

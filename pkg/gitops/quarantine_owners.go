@@ -75,7 +75,7 @@ func (o *owners) present(at place) place {
 
 // publishedOwners returns the owners of the targets at the publication that made describes, by compiling its commits
 // once more; nil if they cannot be determined.
-func (l *Loader) publishedOwners(ctx context.Context, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
+func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
 	all := &owners{map[string]place{}, map[string]place{}, map[place]string{}, map[place]bool{}, map[place]place{}}
 	pins := last.pins()
 	for _, objects := range l.platformAt(ctx, fleet, made.Origins) {

@@ -348,7 +348,7 @@ func TestNewestOfOursIsTheEnvironments(t *testing.T) {
 		id(1): {message: message("stage"), parents: []plumbing.Hash{id(2)}},
 		id(2): {message: message("dev")},
 	}
-	assert.Equal(t, "dev", graph.newestOfOurs(id(1), "dev").Environment)
-	assert.Equal(t, "stage", graph.newestOfOurs(id(1), "stage").Environment)
-	assert.Nil(t, graph.newestOfOurs(id(1), "prod"))
+	assert.Equal(t, "dev", newestOfOurs(graph, id(1), "dev").Environment)
+	assert.Equal(t, "stage", newestOfOurs(graph, id(1), "stage").Environment)
+	assert.Nil(t, newestOfOurs(graph, id(1), "prod"))
 }

@@ -33,15 +33,14 @@ var reconcilerKinds = map[string][]string{
 	"source.toolkit.fluxcd.io":    {"Bucket", "GitRepository", "HelmChart", "HelmRepository", "OCIRepository"},
 }
 
-// Reconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
+// ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
 // their paths. The error is an *Error.
-func (r *Reader) Reconcilers(ctx context.Context, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
+func ReadReconcilers(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
 	ref := OutputRef(repo)
 	ref.Commit = commit
-	r.prepare([]model.Ref{ref})
-	source, err := r.read(ctx, ref, &diag.List{})
+	source, err := r.readOne(ctx, ref, &diag.List{})
 	if err != nil {
-		return nil, r.clean(err)
+		return nil, err
 	}
 	tree := below(source.FS, cleanPath(repo.Path.Value))
 	found, err := readReconcilers(ctx, tree)

@@ -55,7 +55,7 @@ metadata: {name: shop, namespace: argocd}
 	repo := &model.GitOpsRepo{Location: model.Location{
 		Repo: model.Text{Value: "https://example.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "./out"},
 	}}
-	got, err := reader.Reconcilers(t.Context(), repo, ids[0])
+	got, err := ReadReconcilers(t.Context(), reader, repo, ids[0])
 	require.NoError(t, err)
 	const file = "edge/shop/reconciler.yaml"
 	assert.Equal(t, []Reconciler{
@@ -65,6 +65,6 @@ metadata: {name: shop, namespace: argocd}
 		{"source.toolkit.fluxcd.io", "GitRepository", "", "shop", file},
 		{"argoproj.io", "Application", "argocd", "shop", file},
 	}, got)
-	_, err = reader.Reconcilers(t.Context(), repo, "0123456789012345678901234567890123456789")
+	_, err = ReadReconcilers(t.Context(), reader, repo, "0123456789012345678901234567890123456789")
 	require.Error(t, err)
 }

@@ -324,3 +324,8 @@ func display(name string) string {
 	}
 	return strconv.Quote(name)
 }
+
+// cleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
+func cleanPath(name string) string {
+	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))
+}

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -48,7 +47,7 @@ func (p Provenance) trailers() string {
 	for _, t := range originTrailers() {
 		for _, o := range origins {
 			if o.Role == t.role {
-				trailer(&b, t.key, o.trailer())
+				trailer(&b, t.key, originValue(o))
 			}
 		}
 	}
@@ -63,7 +62,7 @@ func trailer(b *strings.Builder, key, value string) {
 	b.WriteByte('\n')
 }
 
-func (o Origin) trailer() string {
+func originValue(o Origin) string {
 	value := escapeRepo(o.Repo) + "@" + escape(o.Branch, "") + ":" + escape(o.Path, ":")
 	if o.Commit != "" {
 		value += " " + escape(o.Commit, "")
@@ -78,13 +77,6 @@ func escapeRepo(repo string) string {
 		return fmt.Sprintf("%s%%%02X", escaped[:last], escaped[last])
 	}
 	return escaped
-}
-
-func sortedOrigins(origins []Origin) []Origin {
-	return slices.SortedFunc(slices.Values(origins), func(a, b Origin) int {
-		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
-			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
-	})
 }
 
 // escape writes everything but letters, digits, "-._~/+=" and the characters of also as a URL does.

@@ -421,7 +421,7 @@ func TestChangeBlobs(t *testing.T) {
 		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
 		{Path: "c", Action: Removed, Old: []byte("c")},
 	}}
-	objects, edits, err := change.blobs(t.Context())
+	objects, edits, err := blobsOf(t.Context(), change)
 	require.NoError(t, err)
 	assert.Equal(t, []treeEdit{written("a", "new a"), written("b", ""), removed("c")}, edits)
 	require.Len(t, objects, 2)

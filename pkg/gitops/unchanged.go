@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -73,57 +71,12 @@ func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed 
 	return &Latest{made, id.String(), commit.tree.String(), plan, proposed}
 }
 
-// Unchanged reports whether an environment would be compiled from just what all of some outputs were made of. Of an
-// application repository it only asks where its branch is. What cannot be found out counts as changed.
-//
-// The repositories are those that the control plane names now, never those that the commit names: it
-// could name one that must not be asked.
-func (l *Loader) Unchanged(ctx context.Context, environment *model.Environment, made ...Provenance) bool {
-	run := &fleetLoad{Loader: l, environment: environment}
-	if !run.readPlatform(ctx) {
-		return false
-	}
-	run.readBases(ctx)
-	refs, _ := run.tenantRefs()
-	if run.diags.HasErrors() || run.unread || run.baseUnread {
-		return false
-	}
-	var now []Origin
-	for _, part := range run.parts {
-		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
-	}
-	tenants, err := l.reader.tenantOrigins(ctx, refs)
-	if err != nil {
-		return false
-	}
-	now = slices.Compact(sortedOrigins(append(now, tenants...)))
+// SourcesUnchanged reports whether an environment would be compiled from just what all of some outputs were made of. What cannot
+// be found out counts as changed.
+func SourcesUnchanged(ctx context.Context, l *Loader, environment *model.Environment, made ...Provenance) bool {
+	now, known := l.CurrentOrigins(ctx, environment)
 	differs := func(p Provenance) bool {
 		return p.Environment != environment.Name.Value || !slices.Equal(now, sortedOrigins(p.compiledFrom()))
 	}
-	return !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
-}
-
-// compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
-// that has its data is known from the rest. It moves with each commit that is not promoted yet.
-func (p Provenance) compiledFrom() []Origin {
-	return slices.DeleteFunc(slices.Clone(p.Origins), func(o Origin) bool { return o.Role == model.Main })
-}
-
-// tenantOrigins asks application repositories where their branches are.
-func (r *Reader) tenantOrigins(ctx context.Context, refs []model.Ref) ([]Origin, error) {
-	r.prepare(refs)
-	origins := make([]Origin, len(refs))
-	var group errgroup.Group
-	for i, ref := range refs {
-		group.Go(func() error {
-			at, err := r.locate(ref)
-			if err != nil {
-				return err
-			}
-			tip, err := r.tip(ctx, at, ref)
-			origins[i] = originOf(ref, at.name, tip)
-			return err
-		})
-	}
-	return origins, group.Wait()
+	return known && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
 }

@@ -131,7 +131,7 @@ func (r *localRepo) pin(tips map[string]plumbing.Hash) {
 }
 
 // moved notes a branch that this run has moved itself.
-func (c *connections) moved(repo repository, u refUpdate) {
+func (c *connections) moved(repo pushable, u refUpdate) {
 	if local, ok := repo.(*localRepo); ok {
 		local.pinning.Lock()
 		defer local.pinning.Unlock()

@@ -1,0 +1,109 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// lookBack is how many generations of commits are looked at for the one that was published last.
+const lookBack = 50
+
+// LastPublished returns what the newest commit of ours on the GitOps branch that published an environment
+// says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
+func (d *Destination) LastPublished(ctx context.Context, environment string) (*Provenance, error) {
+	tip := d.onto()
+	if tip.IsZero() {
+		return nil, nil
+	}
+	recent, err := d.repo.recent(ctx, tip, lookBack)
+	if err != nil {
+		return nil, d.reader.clean(err)
+	}
+	made := newestOfOurs(recent, tip, environment)
+	if made == nil {
+		return nil, nil
+	}
+	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].tree); err != nil {
+		return nil, d.reader.clean(err)
+	}
+	return &made.Provenance, nil
+}
+
+// holds reports whether the destination has the same cluster types as the commit id. same says that the whole trees are
+// equal.
+func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
+	if same {
+		return true, nil
+	}
+	was, err := d.clusterTypes(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	is, err := d.clusterTypes(ctx, d.onto())
+	return maps.Equal(was, is), err
+}
+
+// clusterTypes returns the ids of the folders of cluster types that a commit has.
+func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
+	commit, err := d.repo.commitAt(ctx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	folder := cleanPath(d.Repo.Path.Value)
+	tree := newTreeFS(ctx, d.repo.treesAt(id), commit)
+	ids := map[string]plumbing.Hash{}
+	entries, err := fs.ReadDir(tree, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ids, nil
+	}
+	for _, entry := range entries {
+		ours, err := (&published{FS: tree}).isReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
+		if err != nil {
+			return nil, err
+		}
+		if !ours {
+			continue
+		}
+		found, err := tree.find("stat", path.Join(folder, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		ids[entry.Name()] = found.id
+	}
+	return ids, err
+}
+
+// ourCommit is a commit that kalypso made.
+type ourCommit struct {
+	Provenance
+	id, tree plumbing.Hash
+}
+
+// newestOfOurs goes back from a commit, generation by generation, to the first of ours that published the
+// environment. Several can share a branch, each with a path of its own.
+func newestOfOurs(g commitGraph, from plumbing.Hash, environment string) *ourCommit {
+	seen := map[plumbing.Hash]bool{}
+	for generation := []plumbing.Hash{from}; len(generation) > 0; {
+		var next []plumbing.Hash
+		for _, id := range generation {
+			commit, known := g[id]
+			if !known || seen[id] {
+				continue
+			}
+			seen[id] = true
+			if made, ours := ParseTrailers(commit.message); ours && made.Environment == environment {
+				return &ourCommit{made, id, commit.tree}
+			}
+			next = append(next, commit.parents...)
+		}
+		generation = next
+	}
+	return nil
+}
