@@ -1,19 +1,15 @@
 package gitops
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -101,76 +97,7 @@ func checkContent(file *render.File, content []byte) error {
 	case file.Path == render.TrackingFile && !promotedCommit.Match(content):
 		return errors.New("it is not a commit")
 	case file.IsYAML():
-		return checkDocuments(content)
-	}
-	return nil
-}
-
-// checkDocuments parses YAML.
-func checkDocuments(content []byte) (err error) {
-	defer func() {
-		if r := recover(); r != nil { // the library has panicked on odd input before
-			err = fmt.Errorf("not YAML: %v", r)
-		}
-	}()
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	for {
-		var document yaml.Node
-		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("not YAML: %w", err)
-		}
-		if err := checkNode(&document); err != nil {
-			return err
-		}
-		if err := checkObject(&document); err != nil {
-			return err
-		}
-	}
-}
-
-// checkNode refuses keys that are there twice: readers differ about which of them counts.
-func checkNode(n *yaml.Node) error {
-	if n.Kind == yaml.MappingNode {
-		keys := make(map[string]bool, len(n.Content)/2)
-		for i := 0; i < len(n.Content); i += 2 {
-			if key := n.Content[i]; key.Kind == yaml.ScalarNode {
-				if keys[key.Value] && key.Value != "<<" {
-					return fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
-				}
-				keys[key.Value] = true
-			}
-		}
-	}
-	for _, below := range n.Content {
-		if err := checkNode(below); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkObject refuses an object of Kubernetes that has no kind or no name.
-func checkObject(document *yaml.Node) error {
-	var object struct {
-		APIVersion string `yaml:"apiVersion"`
-		Kind       string `yaml:"kind"`
-		Metadata   struct {
-			Name         string `yaml:"name"`
-			GenerateName string `yaml:"generateName"`
-		} `yaml:"metadata"`
-	}
-	if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode || document.Decode(&object) != nil || object.APIVersion == "" {
-		return nil
-	}
-	switch {
-	case object.Kind == "":
-		return errors.New("an object has no kind")
-	case object.Metadata.Name == "" && !strings.HasSuffix(object.Kind, "List"):
-		return fmt.Errorf("an object of the kind %s has no name", object.Kind)
+		return render.CheckYAML(string(content))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package gitops
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -33,29 +32,5 @@ func TestR29SelfCheck(t *testing.T) {
 			change.Files = append(change.Files, FileChange{Path: f.Path, Action: Added, New: f.Content})
 		}
 		require.ErrorContains(t, selfCheck(t.Context(), broken, freshFiles(broken, change)), want)
-	}
-}
-
-func TestCheckDocuments(t *testing.T) {
-	t.Parallel()
-	for content, want := range map[string]string{
-		"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n": "",
-		"- hosts: all\n": "",
-		"":               "",
-		"apiVersion: v1\nkind: ConfigMapList\nitems: []\n": "",
-		"apiVersion: v1\nmetadata: {name: a}\n":            "has no kind",
-		"apiVersion: v1\nkind: Namespace\n":                "kind Namespace has no name",
-		"a: 1\n---\nb: 1\nb: 2\n":                          `line 4: the key "b" is there twice`,
-		"a: {b: {c: 1, c: 2}}":                             `the key "c" is there twice`,
-		"a: [":                                             "not YAML",
-		"a: *nowhere":                                      "not YAML",
-		"base: &b {x: 1}\nderived: {<<: *b, y: 2}\n":       "",
-	} {
-		err := checkDocuments([]byte(content))
-		if want == "" {
-			assert.NoError(t, err, content)
-		} else {
-			assert.ErrorContains(t, err, want, content)
-		}
 	}
 }
