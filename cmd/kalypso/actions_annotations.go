@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -53,7 +52,7 @@ func annotation(d diag.Diagnostic, here checkout, commits readCommits) string {
 	} else if !d.At.IsZero() {
 		text = diag.Safe(d.At.String()) + ": " + text
 	}
-	return fmt.Sprintf("::%s %s::%s", d.Severity, properties, escapeData(shorten(text, maxAnnotationBytes)))
+	return fmt.Sprintf("::%s %s::%s", d.Severity, properties, escapeData(diag.Shorten(text, maxAnnotationBytes)))
 }
 
 // annotatedFile returns the path that an annotation points to, if it can point to the place.
@@ -89,19 +88,6 @@ func annotationText(d diag.Diagnostic) string {
 		lines = append(lines, "hint: "+diag.Safe(d.Hint))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// shorten cuts text that is longer than a number of bytes, between characters.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	end := limit - len(mark)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
 }
 
 // escapeData writes text so that the runner reads all of it as the message of a command.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -18,7 +19,7 @@ func (v promotionView) actions(r actionsReport) actionsReport {
 		if c.Look != nil {
 			head = newFleetActionsResult(c.environment, *c.Look)
 		}
-		head.details = inertMarkdown(c.verdict()) + "\n\n" + head.details
+		head.details = markdown.Text(c.verdict()) + "\n\n" + head.details
 		heads = append(heads, head)
 	}
 	for _, o := range v.outcomes {
@@ -33,7 +34,7 @@ func (v promotionView) actions(r actionsReport) actionsReport {
 
 // newPromotionActionsResult is a promotion in the summary of a step.
 func newPromotionActionsResult(o promote.Outcome) actionsResult {
-	r := actionsResult{Environment: o.Environment, uncompared: true, details: inertMarkdown(changeOf(o)) + "\n\n"}
+	r := actionsResult{Environment: o.Environment, uncompared: true, details: markdown.Text(changeOf(o)) + "\n\n"}
 	if o.Request != nil {
 		r.PullRequest = &actionsPullRequest{o.Request.PullRequest.Number, o.Request.PullRequest.URL, string(o.Request.Action)}
 	}

@@ -9,10 +9,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // maxSummaryBytes is what the summary of a step may have in all: the runner drops one of over 1 MiB as a
@@ -46,9 +45,9 @@ const (
 // is empty if there is no room at all. here is the repository of the workflow: places on its host are
 // links.
 func stepSummary(r actionsReport, here string, room int) string {
-	head := "## " + inertMarkdown(r.title) + "\n\n"
+	head := "## " + markdown.Text(r.title) + "\n\n"
 	if r.verdict != "" {
-		head += inertMarkdown(r.verdict) + "\n\n"
+		head += markdown.Text(r.verdict) + "\n\n"
 	}
 	if len(head) > room {
 		return ""
@@ -95,13 +94,13 @@ func resultHeads(results []actionsResult, room int) (heads []string, complete bo
 
 // resultHead says what became of an environment in one GitOps repository.
 func resultHead(r actionsResult) string {
-	name := inertCode(r.Environment)
+	name := markdown.TextCode(r.Environment)
 	if r.GitOpsRepo != "" {
-		name += " in " + inertCode(r.GitOpsRepo)
+		name += " in " + markdown.TextCode(r.GitOpsRepo)
 	}
 	facts := []string{}
 	if r.Plan.Summary != "" {
-		facts = append(facts, inertCode(r.Plan.Summary))
+		facts = append(facts, markdown.TextCode(r.Plan.Summary))
 	}
 	if r.PullRequest != nil {
 		facts = append(facts, pullRequestLink(*r.PullRequest))
@@ -109,7 +108,7 @@ func resultHead(r actionsResult) string {
 		facts = append(facts, "up to date")
 	}
 	if r.Branch != "" {
-		facts = append(facts, "branch "+inertCode(r.Branch))
+		facts = append(facts, "branch "+markdown.TextCode(r.Branch))
 	}
 	if len(facts) == 0 {
 		return "### " + name + "\n\n"
@@ -122,7 +121,7 @@ func pullRequestLink(p actionsPullRequest) string {
 	if address, ok := webAddress(p.URL); ok {
 		text = "[" + text + "](" + address + ")"
 	}
-	return strings.TrimSpace(text + " " + inertMarkdown(p.Operation))
+	return strings.TrimSpace(text + " " + markdown.Text(p.Operation))
 }
 
 // diagnosticsTable lists errors first, as many as fit.
@@ -153,12 +152,12 @@ func errorsFirst(list diag.List) diag.List {
 }
 
 func diagnosticRow(d diag.Diagnostic, commits readCommits, here string) string {
-	what := inertMarkdown(d.Message) + " " + inertCode(d.Rule)
+	what := markdown.Text(d.Message) + " " + markdown.TextCode(d.Rule)
 	for _, related := range d.Related {
-		what += "<br>" + strings.TrimSpace(placeLink(related.At, commits, here)+" "+inertMarkdown(related.Message))
+		what += "<br>" + strings.TrimSpace(placeLink(related.At, commits, here)+" "+markdown.Text(related.Message))
 	}
 	if d.Hint != "" {
-		what += "<br>hint: " + inertMarkdown(d.Hint)
+		what += "<br>hint: " + markdown.Text(d.Hint)
 	}
 	return fmt.Sprintf("| %s | %s | %s |\n", d.Severity, placeLink(d.At, commits, here), what)
 }
@@ -168,7 +167,7 @@ func placeLink(at diag.Place, commits readCommits, here string) string {
 	if at.IsZero() {
 		return ""
 	}
-	text := inertCode(at.String())
+	text := markdown.TextCode(at.String())
 	if address, ok := permalink(at, commits.of(at.File), here); ok {
 		return "[" + text + "](" + address + ")"
 	}
@@ -216,27 +215,3 @@ func webAddress(address string) (string, bool) {
 	return strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `\`, "%5C", "|", "%7C", " ", "%20").
 		Replace(parsed.String()), true
 }
-
-// inertMarkdown writes text so that Markdown shows it as it is: no link, no image, no HTML, no mention,
-// no reference to an issue, in one line, in a table too.
-func inertMarkdown(text string) string {
-	var b strings.Builder
-	for _, c := range diag.Safe(text) {
-		switch {
-		case c == '@':
-			b.WriteString("@\u200b") // it is not seen, and ends the mention
-		case c == '#': // in an issue it would refer to another one: GitHub looks for that in what Markdown has made
-			b.WriteString("\\#\u200b")
-		case c == '|' || c == '\\':
-			fmt.Fprintf(&b, "&#%d;", c) // tables have rules of their own for these two
-		case c < utf8.RuneSelf && unicode.In(c, unicode.Punct, unicode.Symbol):
-			b.WriteString(`\` + string(c))
-		default:
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
-}
-
-// inertCode is inertMarkdown in the type of code. Backticks would not do: a table ends them at a "|".
-func inertCode(text string) string { return "<code>" + inertMarkdown(text) + "</code>" }

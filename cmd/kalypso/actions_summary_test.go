@@ -125,27 +125,6 @@ func TestPermalinks(t *testing.T) {
 	}
 }
 
-func TestS13MarkdownIsInert(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"plain words":                "plain words",
-		"![x](https://evil)":         `\!\[x\]\(https\:\/\/evil\)`,
-		"<img src=x>":                `\<img src\=x\>`,
-		"@acme/all":                  "@\u200bacme\\/all",
-		"a|b":                        "a&#124;b",
-		`\|`:                         "&#92;&#124;",
-		"`a`":                        "\\`a\\`",
-		"a\n# b":                     "a&#92;n\\#\u200b b",
-		"&lt;":                       `\&lt\;`,
-		"zürich 店\u202e":             `zürich 店&#92;u202e`,
-		"www.evil.example":           `www\.evil\.example`,
-		"closes #1, **b** _c_ ~~d~~": "closes \\#\u200b1\\, \\*\\*b\\*\\* \\_c\\_ \\~\\~d\\~\\~",
-	} {
-		assert.Equal(t, want, inertMarkdown(text))
-		assert.Equal(t, "<code>"+want+"</code>", inertCode(text))
-	}
-}
-
 func TestLinksAreAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -22,7 +23,7 @@ func newFleetActionsResult(environment string, look promote.Look) actionsResult 
 // lookMarkdown is Markdown of at most room bytes: the counts, a table of the clusters that are not deployed, and one of
 // the others that is folded away. What does not fit is counted. It is empty if there is no room at all.
 func lookMarkdown(look promote.Look, room int) string {
-	head := "**" + inertMarkdown(countsLine(look)) + "**\n\n"
+	head := "**" + markdown.Text(countsLine(look)) + "**\n\n"
 	if len(head) > room {
 		return ""
 	}
@@ -87,9 +88,9 @@ func markdownRow(columns []clusterColumn, c promote.Cluster) string {
 		case text == "":
 			row += " |"
 		case column.prose:
-			row += " " + inertMarkdown(lineOf(text, maxMessageColumns)) + " |"
+			row += " " + markdown.Text(lineOf(text, maxMessageColumns)) + " |"
 		default:
-			row += " " + inertCode(wordOf(text, maxNameColumns)) + " |"
+			row += " " + markdown.TextCode(wordOf(text, maxNameColumns)) + " |"
 		}
 	}
 	return row + "\n"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // issueRoom is how many bytes the list of failures in an issue may have: an issue has 65,536 characters.
@@ -93,6 +94,6 @@ func (s *session) failures(result *result) string {
 		become = "is published without what is broken in " + diag.Plural(len(result.held.registrations), "registration")
 	}
 	return fmt.Sprintf("The environment %s %s: %s.\n\n%s\n%s",
-		inertCode(result.environment.Name.Value), become, diag.Plural(len(r.diags), "error"), diagnosticsTable(r, here, issueRoom),
+		markdown.TextCode(result.environment.Name.Value), become, diag.Plural(len(r.diags), "error"), diagnosticsTable(r, here, issueRoom),
 		"The next run that succeeds closes this issue.")
 }

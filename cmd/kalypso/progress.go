@@ -134,10 +134,7 @@ func (p *progress) draw() {
 	if p.broken {
 		return
 	}
-	line := []rune(diag.Safe(p.text))
-	if len(line) > progressWidth {
-		line = append(line[:progressWidth-1], '…')
-	}
+	line := []rune(diag.ShortenCharacters(diag.Safe(p.text), progressWidth))
 	fmt.Fprint(p.w, "\r"+string(line)+strings.Repeat(" ", max(0, p.shown-len(line))))
 	p.shown, p.drawn = len(line), p.now()
 }

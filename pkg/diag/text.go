@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Style says how the parts of a diagnostic are set off. The zero Style sets off nothing.
@@ -68,6 +69,30 @@ func Safe(text string) string {
 // order of text or are not seen at all. An invalid byte comes as the replacement character.
 func unsafeRune(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// Shorten returns at most limit bytes of a text, with an ellipsis in place of what is left out. No character is torn.
+func Shorten(text string, limit int) string {
+	const ellipsis = "…"
+	if len(text) <= limit {
+		return text
+	}
+	if limit < len(ellipsis) {
+		return ""
+	}
+	end := limit - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
+
+// ShortenCharacters is Shorten for a limit in characters.
+func ShortenCharacters(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
 }
 
 // Summary counts the errors and warnings of a list: "2 errors, 1 warning". It is empty if there are

@@ -74,6 +74,25 @@ func TestSafe(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text              string
+		limit             int
+		bytes, characters string
+	}{
+		{"short", 5, "short", "short"},
+		{"longer", 5, "lo…", "long…"},
+		{"grüße an", 6, "gr…", "grüße…"}, // no character is torn
+		{"any", 2, "", "a…"},
+		{"\x80\x80\x80\x80\x80", 4, "…", "\ufffd\ufffd\ufffd…"},
+	} {
+		assert.Equal(t, test.bytes, Shorten(test.text, test.limit))
+		assert.Equal(t, test.characters, ShortenCharacters(test.text, test.limit))
+	}
+	assert.Empty(t, Shorten("any", -1))
+}
+
 // SECURITY S13: whatever a file holds, nothing of it moves the cursor, starts a line or hides.
 func FuzzSafe(f *testing.F) {
 	for _, seed := range []string{"", "a", "\x1b]0;x\a", "::error::", "\r\n", "\u202e\u2066\u200b\ufeff\U000e0041", "\xff\xc0\x80", "'\"\\"} {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -140,9 +139,5 @@ func findUntrusted(statuses []Status, environment string) (Status, bool) {
 
 // cutDescription makes a text fit for a status: one line, not too long.
 func cutDescription(text string) string {
-	text = strings.Join(strings.Fields(diag.Safe(text)), " ")
-	if utf8.RuneCountInString(text) <= MaxDescription {
-		return text
-	}
-	return string([]rune(text)[:MaxDescription-1]) + "…"
+	return diag.ShortenCharacters(strings.Join(strings.Fields(diag.Safe(text)), " "), MaxDescription)
 }

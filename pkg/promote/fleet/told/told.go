@@ -17,11 +17,7 @@ import (
 func Line(text string) string {
 	const longest = 300 // characters: two lines of a terminal that is wide
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	letters := []rune(strings.TrimSpace(text[:min(len(text), 8*longest)]))
-	if len(letters) > longest {
-		letters = append(letters[:longest-1], '…')
-	}
-	return diag.Safe(string(letters))
+	return diag.Safe(diag.ShortenCharacters(strings.TrimSpace(text[:min(len(text), 8*longest)]), longest))
 }
 
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
