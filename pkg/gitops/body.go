@@ -1,12 +1,13 @@
 package gitops
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -16,131 +17,123 @@ import (
 // not fit is left out from the end of that order, and the body says what that is and how to see it;
 // the counts are always there.
 func PullRequestBody(r Report, limit int) string {
-	b := &body{Report: r, blast: newBlast(r.Change)}
+	b := newBody(r)
 	reserve := min(900, limit/3) // for the end, which is written last
-	room := limit - reserve
-	// In the order in which they are needed; each may take a share in percent of the room that is left.
-	parts := []part{
-		{at: 0, share: 100, write: b.plan},
-		{at: 1, share: 45, write: b.removals},
-		{at: 2, share: 45, write: b.held},
-		{at: 3, share: 20, write: b.notes},
-		{at: 4, share: 40, write: b.causes},
-		{at: 5, share: 45, write: b.clusterTypeTable},
-		{at: 7, share: 60, write: b.keyTable},
-		{at: 6, share: 25, write: b.targetLists},
-		{at: 9, share: 20, write: b.warnings},
-		{at: 10, share: 35, write: b.provenance},
-		{at: 8, share: 100, write: b.diffs},
-	}
-	for i, p := range parts {
-		text := p.write(room * p.share / 100)
-		if text != "" && len(text) < room {
-			parts[i].text = text
-			room -= len(text) + 1
-		}
-	}
-	parts = append(parts, part{at: 11, text: b.end(room + reserve)})
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.at, b.at) })
-	return joinParts(parts, limit)
+	text := b.fit(limit-reserve, []part{
+		{at: 0, name: "the plan", write: b.plan},
+		{at: 1, name: "what is removed", write: b.removals},
+		{at: 2, name: "what is held back", write: b.held},
+		{at: 3, name: "the notes", write: b.notes},
+		{at: 4, write: b.causes},
+		{at: 5, write: b.clusterTypeTable},
+		{at: 7, write: b.keyTable},
+		{at: 6, write: b.targetLists},
+		{at: 9, write: b.warnings},
+		{at: 10, name: "the list of " + diag.Plural(len(r.Now.Origins), "source") + " (the trailers of the commit are that list)", write: b.provenance},
+		{at: 8, write: b.diffs},
+	})
+	return strings.TrimPrefix(text+"\n"+b.end(limit-len(text)-1), "\n")
 }
 
 // part is a section of a body.
 type part struct {
-	// at is its place.
-	at    int
-	share int
-	// write returns at most room bytes of Markdown, with a line break at the end; empty if there is
-	// nothing to say or no room to say it.
+	// at is its place in the text.
+	at int
+	// name says what is missing if the section is left out as a whole, for those that write does not shorten.
+	name string
+	// write returns about room bytes of Markdown at most, with a line break at the end. It is empty if there is nothing
+	// to say or no room to say it.
 	write func(room int) string
-	text  string
-}
-
-func joinParts(parts []part, limit int) string {
-	var b strings.Builder
-	for _, p := range parts {
-		if p.text == "" || b.Len()+1+len(p.text) > limit {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(p.text)
-	}
-	return b.String()
 }
 
 type body struct {
 	Report
-	blast *blast
+	summary *summary
 	// omitted says what was left out for want of room.
 	omitted []string
 }
 
-// omit notes what is left out.
-func (b *body) omit(what string) { b.omitted = append(b.omitted, what) }
+func newBody(r Report) *body { return &body{Report: r, summary: summarize(r.Change)} }
 
-// sheet is text that must not grow beyond its room.
-type sheet struct {
-	strings.Builder
-	room int
-	// fence is how many backticks more than usual must stand before and after it, if it is code.
-	fence int
-}
+// frame is about how much a section may need for its title and for folding it away.
+const frame = 200
 
-// add writes a text as a whole, or not at all.
-func (s *sheet) add(text string) bool {
-	if s.Len()+len(text) > s.room {
-		return false
+// fit writes sections, in order of importance, so that all have at most room bytes. Each gets three fifths of the room
+// that is left, the last all of it.
+func (b *body) fit(room int, sections []part) string {
+	texts := make([]string, len(sections))
+	for i, s := range sections {
+		share := room
+		if i < len(sections)-1 {
+			share = room * 3 / 5
+		}
+		text := s.write(share - frame)
+		switch {
+		case text == "":
+		case len(text) < share:
+			texts[s.at] = text
+			room -= len(text) + 1
+		case s.name != "":
+			b.omitted = append(b.omitted, s.name)
+		}
 	}
-	s.WriteString(text)
-	return true
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
-// addCode writes lines of code, and keeps room for the fences that they need.
-func (s *sheet) addCode(lines string) bool {
-	fence := max(s.fence, longestRun(lines)+1-minFence)
-	if s.Len()+len(lines)+2*fence > s.room {
-		return false
+// omit notes that n things are left out, if any. The format has a %s for their number and noun.
+func (b *body) omit(n int, format, noun string) {
+	if n > 0 {
+		b.omitted = append(b.omitted, fmt.Sprintf(format, diag.Plural(n, noun)))
 	}
-	s.WriteString(lines)
-	s.fence = fence
-	return true
 }
 
-// finish adds what room was kept for.
-func (s *sheet) finish(text string) string {
-	s.WriteString(text)
-	return s.String()
+// fitting returns the first of n lines, as many as have room.
+func fitting(room, n int, line func(i int) string) []string {
+	var lines []string
+	for i := range n {
+		text := line(i)
+		if room -= len(text); room < 0 {
+			break
+		}
+		lines = append(lines, text)
+	}
+	return lines
 }
 
-// details folds Markdown away behind a summary, which is HTML.
-func details(summary, content string) string {
-	return detailsStart(summary) + content + detailsEnd
+// fittingCode is fitting for lines of code, which it puts into a block. It returns how many they are.
+func fittingCode(language string, room, n int, line func(i int) string) (block string, shown int) {
+	lines := fitting(room, n, line)
+	for shown = len(lines); shown > 0; shown-- {
+		block = markdown.Fenced(language, strings.Join(lines[:shown], ""))
+		if len(block) <= room {
+			return block, shown
+		}
+	}
+	return "", 0
 }
 
-const detailsEnd = "\n</details>\n"
+// maxOpen is how many rows of a table are shown; more are folded away.
+const maxOpen = 25
 
-func detailsStart(summary string) string { return "<details><summary>" + summary + "</summary>\n\n" }
-
-// minFence is how many backticks a fence has.
-const minFence = 3
-
-// fenced puts lines into a block of code. They must be inert.
-func fenced(language, lines string) string {
-	fence := strings.Repeat("`", max(minFence, longestRun(lines)+1))
-	return fence + language + "\n" + lines + fence + "\n"
+// table is a table with its title. Its first rows are shown and the others folded away.
+func table(title, head string, rows []string, open int) string {
+	open = min(open, len(rows))
+	text := title + head + strings.Join(rows[:open], "")
+	if rest := rows[open:]; len(rest) > 0 {
+		text += "\n" + markdown.Details(more(len(rest)), head+strings.Join(rest, ""))
+	}
+	return text
 }
 
 // end says how to see everything, and what was left out.
 func (b *body) end(room int) string {
-	command := fenced("", b.command()+"\n")
+	command := markdown.Fenced("", b.command()+"\n")
 	see := "### See it for yourself\n\n"
 	if len(b.omitted) > 0 {
 		see = "### Left out\n\nFor its length, this text leaves out " + enumerate(b.omitted) + ". This shows everything:\n\n"
 	}
 	for _, text := range []string{see + command, see, "Much is left out here.\n"} {
-		if len(text) < room {
+		if len(text) <= room {
 			return text
 		}
 	}
@@ -179,3 +172,23 @@ func enumerate(words []string) string {
 
 // more is how a list ends that is cut.
 func more(n int) string { return fmt.Sprintf("and %d more", n) }
+
+const (
+	// maxName bounds what is shown of a name, in bytes, and maxLine a line of text or code.
+	maxName = 80
+	maxLine = 240
+)
+
+// nameSpan shows the name of something.
+func nameSpan(text string) string {
+	if text == "" {
+		return "?"
+	}
+	return markdown.Code(diag.Shorten(text, maxName))
+}
+
+// nameCell shows a name in a table.
+func nameCell(name string) string { return markdown.Cell(diag.Shorten(name, maxName)) }
+
+// lineSpan shows a line of text.
+func lineSpan(text string) string { return markdown.Code(diag.Shorten(text, maxLine)) }

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -24,37 +24,28 @@ type diffGroup struct {
 
 // diffs folds away the diffs of files, and says of those that change alike how many they are.
 func (b *body) diffs(room int) string {
-	groups, files := b.diffGroups()
-	if files == 0 {
-		return ""
-	}
-	lines := &sheet{room: room - len(details("Diffs of 1000000 of 1000000 files", fenced("diff", "")))}
-	shown := 0
-	for _, group := range groups {
-		if lines.room-lines.Len() < minDiff || !lines.addCode(b.diff(group)) {
-			break
+	groups := b.diffGroups()
+	block, shown := fittingCode("diff", room, len(groups), func(i int) string { return b.diff(groups[i]) })
+	files, left := 0, 0
+	for i, group := range groups {
+		if files += group.count; i >= shown {
+			left += group.count
 		}
-		shown += group.count
 	}
-	if shown < files {
-		b.omit("the diffs of " + diag.Plural(files-shown, "file"))
-	}
-	if shown == 0 {
-		return ""
-	}
+	b.omit(left, "the diffs of %s", "file")
 	summary := "Diffs of " + diag.Plural(files, "file")
-	if shown < files {
-		summary = fmt.Sprintf("Diffs of %d of %s", shown, diag.Plural(files, "file"))
+	switch {
+	case shown == 0:
+		return ""
+	case left > 0:
+		summary = fmt.Sprintf("Diffs of %d of %s", files-left, diag.Plural(files, "file"))
 	}
-	return details(summary, fenced("diff", lines.String()))
+	return markdown.Details(summary, block)
 }
 
-// minDiff is how long a diff is at least: with less room none is tried.
-const minDiff = 60
-
-// diffGroups returns the files that are worth a diff, and how many they are: changed ones first, and of
-// these the changes that are in most files, then what is new and last what goes.
-func (b *body) diffGroups() (groups []diffGroup, files int) {
+// diffGroups returns the files that are worth a diff: changed ones first, and of these the changes that are in most
+// files, then what is new and last what goes.
+func (b *body) diffGroups() (groups []diffGroup) {
 	byLines := map[[sha256.Size]byte]int{}
 	gone := b.Change.targetsWith(Removed)
 	var buffer []byte
@@ -62,25 +53,22 @@ func (b *body) diffGroups() (groups []diffGroup, files int) {
 		if _, removed := gone[targetFolder(f.Path)]; removed || isTold(f.Path) {
 			continue
 		}
-		files++
-		if f.Action != Changed {
-			groups = append(groups, diffGroup{i, 1})
-			continue
+		if f.Action == Changed {
+			buffer = f.New.Append(buffer[:0])
+			sum := changedLines(path.Base(f.Path), f.Old, buffer)
+			if at, known := byLines[sum]; known {
+				groups[at].count++
+				continue
+			}
+			byLines[sum] = len(groups)
 		}
-		buffer = f.New.Append(buffer[:0])
-		sum := changedLines(path.Base(f.Path), f.Old, buffer)
-		if at, known := byLines[sum]; known {
-			groups[at].count++
-			continue
-		}
-		byLines[sum] = len(groups)
 		groups = append(groups, diffGroup{i, 1})
 	}
 	rank := func(g diffGroup) int { return [...]int{3, 1, 0, 2}[b.Change.Files[g.file].Action] }
 	slices.SortStableFunc(groups, func(a, b diffGroup) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.count, a.count))
 	})
-	return groups, files
+	return groups
 }
 
 // isTold reports whether a file says nothing that the text does not.
@@ -91,16 +79,10 @@ func isTold(name string) bool {
 // changedLines stands for the lines from the first to the last that differ. It is the same for files of
 // the same name that change alike.
 func changedLines(name string, old, now []byte) [sha256.Size]byte {
-	start := bytes.LastIndexByte(old[:commonPrefix(old, now)], '\n') + 1
+	start := lineStart(old, commonPrefix(old, now))
 	old, now = old[start:], now[start:]
-	end := commonSuffix(old, now)
-	if i := bytes.IndexByte(old[len(old)-end:], '\n'); i >= 0 {
-		end -= i
-	} else {
-		end = 0
-	}
-	old, now = old[:len(old)-end], now[:len(now)-end]
-	return sha256.Sum256(bytes.Join([][]byte{[]byte(name), old, now}, []byte{0}))
+	end := linesAtEnd(old, now)
+	return sha256.Sum256(slices.Concat([]byte(name), []byte{0}, old[:len(old)-end], []byte{0}, now[:len(now)-end]))
 }
 
 // Bounds of a single diff.
@@ -112,7 +94,7 @@ const (
 // diff returns the unified diff of the first file of a group, cut if it is long.
 func (b *body) diff(group diffGroup) string {
 	f := b.Change.Files[group.file]
-	before, after := "a/"+inert(f.Path), "b/"+inert(f.Path)
+	before, after := "a/"+markdown.Inert(f.Path), "b/"+markdown.Inert(f.Path)
 	if f.Action == Added {
 		before = "/dev/null"
 	}
@@ -127,21 +109,9 @@ func (b *body) diff(group diffGroup) string {
 	if group.count > 1 {
 		text = strings.Replace(text, "\n+++ ", fmt.Sprintf(" (the same lines change in %s)\n+++ ", diag.Plural(group.count-1, "more file")), 1)
 	}
-	return inertLines(firstLines(text, maxDiffLines))
-}
-
-// firstLines cuts a text after a number of lines, and says so.
-func firstLines(text string, n int) string {
-	rest := text
-	for range n {
-		_, after, found := strings.Cut(rest, "\n")
-		if !found {
-			return text
-		}
-		rest = after
+	lines := slices.Collect(strings.Lines(text))
+	if rest := len(lines) - maxDiffLines; rest > 0 {
+		lines = append(lines[:maxDiffLines:maxDiffLines], fmt.Sprintf("@@ %s more @@\n", diag.Plural(rest, "line")))
 	}
-	if rest == "" {
-		return text
-	}
-	return text[:len(text)-len(rest)] + fmt.Sprintf("@@ %s more @@\n", diag.Plural(strings.Count(rest, "\n"), "line"))
+	return markdown.InertLines(strings.Join(lines, ""), maxLine)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // plan is the change in one line, and how far it reaches.
@@ -14,8 +15,8 @@ func (b *body) plan(int) string {
 		plan += fmt.Sprintf("**No cluster changes** in environment %s.", nameSpan(b.Environment))
 	} else {
 		plan += fmt.Sprintf("Reaches %d of %s and %d of %s of environment %s.",
-			len(b.blast.clusterTypes), diag.Plural(b.blast.all, "cluster type"),
-			b.blast.moved(), diag.Plural(b.blast.total(), "target"), nameSpan(b.Environment))
+			len(b.summary.clusterTypes), diag.Plural(b.summary.all, "cluster type"),
+			b.summary.moved(), diag.Plural(b.summary.total(), "target"), nameSpan(b.Environment))
 	}
 	return plan + b.promotion() + "\n"
 }
@@ -33,41 +34,21 @@ func (b *body) promotion() string {
 	}
 }
 
-// nameSpan shows the name of something.
-func nameSpan(text string) string {
-	if text == "" {
-		return "?"
-	}
-	return codeSpan(shorten(text, maxName))
-}
-
 // removals warns of what goes away.
-func (b *body) removals(room int) string {
-	gone := b.blast.actionCounts[Removed]
-	if gone == 0 && len(b.removedClusterTypes()) == 0 {
-		return ""
-	}
-	s := &sheet{room: room}
-	s.add("> [!CAUTION]\n")
-	if gone > 0 {
-		s.add(fmt.Sprintf("> **%s %s removed.** Merging this takes what runs there off the clusters.\n",
-			diag.Plural(gone, "target"), be(gone)))
-		s.names("> Targets: ", b.removedTargets)
+func (b *body) removals(int) string {
+	var warnings []string
+	if targets := b.removedTargets(); len(targets) > 0 {
+		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.** Merging this takes what runs there off the clusters.\n> Targets: %s\n",
+			diag.Plural(len(targets), "target"), be(len(targets)), someNames(targets)))
 	}
 	if types := b.removedClusterTypes(); len(types) > 0 {
-		if gone > 0 {
-			s.add(">\n")
-		}
-		s.add(fmt.Sprintf("> **%s %s removed.**\n", diag.Plural(len(types), "cluster type"), be(len(types))))
-		s.names("> Cluster types: ", func(yield func(string) bool) {
-			for _, t := range types {
-				if !yield(t) {
-					return
-				}
-			}
-		})
+		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.**\n> Cluster types: %s\n",
+			diag.Plural(len(types), "cluster type"), be(len(types)), someNames(types)))
 	}
-	return s.String()
+	if len(warnings) == 0 {
+		return ""
+	}
+	return "> [!CAUTION]\n" + strings.Join(warnings, ">\n")
 }
 
 func be(n int) string {
@@ -80,42 +61,32 @@ func be(n int) string {
 // maxNamed is how many names are listed where the reader only wants to get an idea.
 const maxNamed = 10
 
-// names adds a line with the first of some names, and how many more there are.
-func (s *sheet) names(head string, all func(yield func(string) bool)) {
-	line := sheet{room: s.room - s.Len() - len(more(1<<30)) - len(" \n")}
-	line.add(head)
-	shown, total := 0, 0
-	for text := range all {
-		total++
-		separator := ", "
-		if shown == 0 {
-			separator = ""
-		}
-		if shown < maxNamed && shown == total-1 && line.add(separator+nameSpan(text)) {
-			shown++
-		}
+// someNames shows the first of some names, and how many more there are.
+func someNames(names []string) string {
+	var shown []string
+	for _, name := range names[:min(maxNamed, len(names))] {
+		shown = append(shown, nameSpan(name))
 	}
-	switch {
-	case shown == 0:
-		return
-	case shown < total:
-		s.add(line.String() + " " + more(total-shown) + "\n")
-	default:
-		s.add(line.String() + "\n")
+	text := strings.Join(shown, ", ")
+	if rest := len(names) - len(shown); rest > 0 {
+		text += " " + more(rest)
 	}
+	return text
 }
 
-func (b *body) removedTargets(yield func(string) bool) {
+func (b *body) removedTargets() []string {
+	var names []string
 	for _, t := range b.Change.Targets {
-		if t.Action == Removed && !yield(t.ClusterType+"/"+t.Target) {
-			return
+		if t.Action == Removed {
+			names = append(names, t.ClusterType+"/"+t.Target)
 		}
 	}
+	return names
 }
 
 func (b *body) removedClusterTypes() []string {
 	var names []string
-	for _, t := range b.blast.clusterTypes {
+	for _, t := range b.summary.clusterTypes {
 		if t.action == Removed {
 			names = append(names, t.name)
 		}
@@ -124,26 +95,18 @@ func (b *body) removedClusterTypes() []string {
 }
 
 // held warns of registrations that are not published as they are.
-func (b *body) held(room int) string {
+func (b *body) held(int) string {
 	if len(b.Held) == 0 {
 		return ""
 	}
-	s := &sheet{room: room - len("> - "+more(1<<30)+"\n")}
-	s.add("> [!WARNING]\n")
-	s.add(fmt.Sprintf("> **%s %s held back**, because %s broken. Everything else is up to date.\n",
-		diag.Plural(len(b.Held), "workload registration"), be(len(b.Held)), map[bool]string{true: "it is", false: "they are"}[len(b.Held) == 1]))
-	s.add(">\n")
-	shown := 0
-	for _, held := range sortedHeld(b.Held) {
-		if shown == 2*maxNamed || !s.add("> - "+held.markdown()+"\n") {
-			break
-		}
-		shown++
+	they := "they are"
+	if len(b.Held) == 1 {
+		they = "it is"
 	}
-	if rest := len(b.Held) - shown; rest > 0 {
-		return s.finish("> - " + more(rest) + "\n")
-	}
-	return s.String()
+	head := fmt.Sprintf("> [!WARNING]\n> **%s %s held back**, because %s broken. Everything else is up to date.\n>\n",
+		diag.Plural(len(b.Held), "workload registration"), be(len(b.Held)), they)
+	held := sortedHeld(b.Held)
+	return head + quotedList(len(held), func(i int) string { return held[i].markdown() })
 }
 
 func (h HeldRegistration) markdown() string {
@@ -154,57 +117,41 @@ func (h HeldRegistration) markdown() string {
 	if h.Why == "" {
 		return nameSpan(h.Name) + " " + what
 	}
-	return nameSpan(h.Name) + " " + what + ": " + codeSpan(shorten(h.Why, maxLine))
+	return nameSpan(h.Name) + " " + what + ": " + lineSpan(h.Why)
+}
+
+// quotedList is a list in a quotation. It has the first items, and how many more there are.
+func quotedList(n int, item func(i int) string) string {
+	shown := min(n, 2*maxNamed)
+	var list strings.Builder
+	for i := range shown {
+		list.WriteString("> - " + item(i) + "\n")
+	}
+	if shown < n {
+		list.WriteString("> - " + more(n-shown) + "\n")
+	}
+	return list.String()
 }
 
 // notes are what the caller wants to be said.
-func (b *body) notes(room int) string {
+func (b *body) notes(int) string {
 	if len(b.Notes) == 0 {
 		return ""
 	}
-	s := &sheet{room: room}
-	s.add("> [!NOTE]\n")
-	for _, note := range b.Notes {
-		s.add("> - " + codeSpan(shorten(note, maxLine)) + "\n")
-	}
-	return s.String()
+	return "> [!NOTE]\n" + quotedList(len(b.Notes), func(i int) string { return lineSpan(b.Notes[i]) })
 }
 
 // warnings folds the warnings of the run away.
 func (b *body) warnings(room int) string {
-	if len(b.Warnings) == 0 {
-		return ""
-	}
-	summary := diag.Plural(len(b.Warnings), "warning")
-	lines := &sheet{room: room - len(details(summary, fenced("", "")))}
-	shown := 0
-	for _, d := range b.Warnings.Sorted() {
-		if !lines.addCode(inertLines(diag.Format(d, diag.Style{}))) {
-			break
-		}
-		shown++
-	}
-	if shown < len(b.Warnings) {
-		b.omit(diag.Plural(len(b.Warnings)-shown, "warning"))
-	}
+	list := b.Warnings.Sorted()
+	block, shown := fittingCode("", room, len(list), func(i int) string { return diagnosticLines(list[i]) })
+	b.omit(len(list)-shown, "%s", "warning")
 	if shown == 0 {
 		return ""
 	}
-	return details(summary, fenced("", lines.String()))
+	return markdown.Details(diag.Plural(len(list), "warning"), block)
 }
 
-// maxLine bounds lines of code, in bytes.
-const maxLine = 240
-
-// inertLines makes each line fit for code, and none too long.
-func inertLines(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		pieces := strings.Split(strings.TrimSuffix(line, "\n"), "\t") // tabs are harmless
-		for i, piece := range pieces {
-			pieces[i] = inert(piece)
-		}
-		b.WriteString(shorten(strings.Join(pieces, "\t"), maxLine) + "\n")
-	}
-	return b.String()
+func diagnosticLines(d diag.Diagnostic) string {
+	return markdown.InertLines(diag.Format(d, diag.Style{}), maxLine)
 }

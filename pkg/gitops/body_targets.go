@@ -5,60 +5,32 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // maxInCell is how many targets are named in a cell; more are counted there and listed below.
 const maxInCell = 5
 
-const (
-	clusterTypesTitle = "### Cluster types\n\n"
-	clusterTypesHead  = "| | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
-)
-
 // clusterTypeTable shows what happens on each cluster type that is touched.
 func (b *body) clusterTypeTable(room int) string {
-	touched := b.blast.clusterTypes
-	if len(touched) == 0 {
-		return ""
+	const title, head = "### Cluster types\n\n", "| | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
+	touched := b.summary.clusterTypes
+	rows := fitting(room, len(touched), func(i int) string { return touched[i].row(touched[i].names) })
+	if len(rows) < len(touched) { // without names it is shorter
+		rows = fitting(room, len(touched), func(i int) string { return touched[i].row(touched[i].count) })
 	}
-	summary := diag.Plural(len(touched), "cluster type")
-	frame := len(clusterTypesTitle + details(summary, clusterTypesHead))
-	rows := &sheet{}
-	shown := 0
-	for _, row := range []func(clusterTypeChange) string{namesRow, countsRow} {
-		rows = &sheet{room: room - frame}
-		if shown = addRows(rows, touched, row); shown == len(touched) {
-			break
-		}
-	}
-	if left := len(touched) - shown; left > 0 {
-		b.omit("the counts of " + diag.Plural(left, "cluster type"))
-		summary = fmt.Sprintf("%d of %s", shown, summary)
-	}
+	b.omit(len(touched)-len(rows), "the counts of %s", "cluster type")
+	text, summary := head+strings.Join(rows, ""), diag.Plural(len(touched), "cluster type")
 	switch {
-	case shown == 0:
+	case len(rows) == 0:
 		return ""
-	case shown == len(touched) && shown <= maxOpen:
-		return clusterTypesTitle + clusterTypesHead + rows.String()
+	case len(rows) < len(touched):
+		return title + markdown.Details(fmt.Sprintf("%d of %s", len(rows), summary), text)
+	case len(rows) > maxOpen:
+		return title + markdown.Details(summary, text)
 	default:
-		return clusterTypesTitle + details(summary, clusterTypesHead+rows.String())
+		return title + text
 	}
-}
-
-// addRows writes rows while they fit, and returns how many.
-func addRows(s *sheet, touched []clusterTypeChange, row func(clusterTypeChange) string) int {
-	for i, t := range touched {
-		if !s.add(row(t)) {
-			return i
-		}
-	}
-	return len(touched)
-}
-
-func namesRow(t clusterTypeChange) string { return t.row(t.namesCell) }
-
-func countsRow(t clusterTypeChange) string {
-	return t.row(func(action Action) string { return count(t.actionCounts[action]) })
 }
 
 func (t clusterTypeChange) row(targetCell func(Action) string) string {
@@ -67,29 +39,34 @@ func (t clusterTypeChange) row(targetCell func(Action) string) string {
 		what = " _(" + t.action.String() + ")_"
 	}
 	return fmt.Sprintf("| %s%s | %s | %s | %s | %s |\n", nameCell(t.name), what,
-		targetCell(Removed), targetCell(Changed), targetCell(Added), count(t.actionCounts[Unchanged]))
+		targetCell(Removed), targetCell(Changed), targetCell(Added), t.count(Unchanged))
 }
 
 // count leaves a cell empty where there is nothing.
-func count(n int) string {
-	if n == 0 {
+func (c actionCounts) count(action Action) string {
+	if c[action] == 0 {
 		return ""
 	}
-	return fmt.Sprint(n)
+	return fmt.Sprint(c[action])
 }
 
-func nameCell(name string) string { return tableCell(shorten(name, maxName)) }
-
-// namesCell names the targets with an action, or counts them if they are many.
-func (t clusterTypeChange) namesCell(action Action) string {
-	n := t.actionCounts[action]
-	if n > maxInCell {
+// names are the targets with an action, or their count if they are many.
+func (t clusterTypeChange) names(action Action) string {
+	if n := t.actionCounts[action]; n > maxInCell {
 		return "**" + diag.Plural(n, "target") + "**"
+	}
+	return t.join(action, nameCell)
+}
+
+// join shows the targets with an action, with blanks between.
+func (t clusterTypeChange) join(action Action, show func(name string) string) string {
+	if t.actionCounts[action] == 0 {
+		return ""
 	}
 	var names []string
 	for _, target := range t.targets {
-		if n > 0 && target.Action == action {
-			names = append(names, nameCell(target.Target))
+		if target.Action == action {
+			names = append(names, show(target.Target))
 		}
 	}
 	return strings.Join(names, " ")
@@ -97,34 +74,29 @@ func (t clusterTypeChange) namesCell(action Action) string {
 
 // targetLists folds away the names of the targets that the table only counts.
 func (b *body) targetLists(room int) string {
-	const summary = "Names of the targets"
-	s := &sheet{room: room - len(details(summary, ""))}
+	type list struct {
+		clusterTypeChange
+		action Action
+	}
+	var lists []list
 	left := 0
-	for _, t := range b.blast.clusterTypes {
+	for _, t := range b.summary.clusterTypes {
 		for _, action := range []Action{Removed, Changed, Added} {
-			n := t.actionCounts[action]
-			if n > maxInCell && (s.room-s.Len() < n || !s.add(t.list(action))) { // a name has a byte at least
+			if n := t.actionCounts[action]; n > maxInCell {
+				lists = append(lists, list{t, action})
 				left += n
 			}
 		}
 	}
-	if left > 0 {
-		b.omit("the names of " + diag.Plural(left, "target"))
+	lines := fitting(room, len(lists), func(i int) string {
+		return "- " + nameSpan(lists[i].name) + " " + lists[i].action.String() + ": " + lists[i].join(lists[i].action, nameSpan) + "\n"
+	})
+	for i := range lines {
+		left -= lists[i].actionCounts[lists[i].action]
 	}
-	if s.Len() == 0 {
+	b.omit(left, "the names of %s", "target")
+	if len(lines) == 0 {
 		return ""
 	}
-	return details(summary, s.String())
-}
-
-// list names the targets with an action.
-func (t clusterTypeChange) list(action Action) string {
-	var list strings.Builder
-	list.WriteString("- " + nameSpan(t.name) + " " + action.String() + ":")
-	for _, target := range t.targets {
-		if target.Action == action {
-			list.WriteString(" " + nameSpan(target.Target))
-		}
-	}
-	return list.String() + "\n"
+	return markdown.Details("Names of the targets", strings.Join(lines, ""))
 }

@@ -1,159 +1,124 @@
 package gitops
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
-
-const (
-	keysTitle = "### Values\n\n"
-	keysHead  = "| Where | Key | Before | Now |\n| --- | --- | --- | --- |\n"
-)
-
-// maxOpen is how many rows of a table are shown; more are folded away.
-const maxOpen = 25
 
 // keyTable shows which keys change on which targets, with old and new values.
 func (b *body) keyTable(room int) string {
-	if b.blast.actionCounts[Changed] == 0 {
+	if b.summary.actionCounts[Changed] == 0 {
 		return ""
 	}
+	const title, head = "### Values\n\n", "| Where | Key | Before | Now |\n| --- | --- | --- | --- |\n"
 	const leastRow = len("|  | `a` | `b` | `c` |\n")
-	groups := newKeyGroups(b.Change, max(room/leastRow, 1), nil)
-	total := len(groups.groups) + groups.dropped
-	bundles := groups.bundles()
-	folded := "\n" + detailsStart(more(total)) + keysHead + detailsEnd
-	rows := &sheet{room: room - len(keysTitle+keysHead+folded)}
-	shown, open := 0, 0
-	var listed []keyBundle
-	for _, bundle := range bundles {
-		n := b.addBundle(rows, bundle)
-		if shown += n; shown <= maxOpen {
-			open = rows.Len()
-		}
-		if n > 0 && b.needsList(bundle) {
-			listed = append(listed, bundle)
-		}
-		if n < len(bundle.changes) {
-			break
+	groups, dropped := b.Change.Values(max(room/leastRow, 1), nil)
+	type row struct {
+		where string
+		ValueChange
+	}
+	var all []row
+	for _, group := range groups {
+		where := b.where(group.Targets) // stands in the first row
+		for _, c := range group.Changes {
+			all = append(all, row{where, c})
+			where = ""
 		}
 	}
-	if shown < total {
-		b.omit(diag.Plural(total-shown, "change") + " of values")
-	}
-	if shown == 0 {
+	rows := fitting(room, len(all), func(i int) string { return all[i].markdown(all[i].where) })
+	b.omit(len(all)+dropped-len(rows), "%s of values", "change")
+	if len(rows) == 0 {
 		return ""
 	}
-	table := keysTables(rows.String(), open)
-	return table + b.bundleLists(listed, room-len(table))
+	open := min(maxOpen, len(rows))
+	for open > 0 && open < len(rows) && all[open].where == "" { // a group is shown as a whole
+		open--
+	}
+	text := table(title, head, rows, cmp.Or(open, len(rows)))
+	return text + b.groupLists(groups, len(rows), room-len(text))
 }
 
-// keysTables shows the rows up to a place, and folds the rest away.
-func keysTables(rows string, open int) string {
-	if open == len(rows) || open == 0 {
-		return keysTitle + keysHead + rows
+// markdown is a row of the table.
+func (c ValueChange) markdown(where string) string {
+	before, now := valueCell(c.Old), valueCell(c.New)
+	switch {
+	case c.WholeFile:
+		before, now = "", "_file "+c.Action.String()+"_"
+	case c.Action == Removed:
+		now = "**removed**"
+	case c.Action == Added:
+		before = "_none_"
 	}
-	rest := rows[open:]
-	return keysTitle + keysHead + rows[:open] + "\n" + details(more(strings.Count(rest, "\n")), keysHead+rest)
-}
-
-// addBundle writes a row for each change; where it is stands in the first. It returns how many fit.
-func (b *body) addBundle(s *sheet, bundle keyBundle) int {
-	where := b.where(bundle)
-	for i, c := range bundle.changes {
-		before, now := valueCell(c.old), valueCell(c.now)
-		switch {
-		case c.old == noValue:
-			before, now = "", "_file "+c.action.String()+"_"
-		case c.action == Removed:
-			now = "**removed**"
-		case c.action == Added:
-			before = "_none_"
-		}
-		if !s.add(fmt.Sprintf("| %s | %s | %s | %s |\n", where, tableCell(shorten(c.key, maxName)), before, now)) {
-			return i
-		}
-		where = ""
-	}
-	return len(bundle.changes)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", where, nameCell(c.Key), before, now)
 }
 
 func valueCell(value string) string {
 	if strings.TrimSpace(value) == "" {
-		return codeSpan(`"` + value + `"`)
+		return markdown.Code(`"` + value + `"`)
 	}
-	return tableCell(value)
+	return markdown.Cell(value)
 }
 
 // maxWhere is how many targets are named in a row.
 const maxWhere = 2
 
-// where says on which targets a bundle is.
-func (b *body) where(bundle keyBundle) string {
-	n := len(bundle.targets)
+// where names the targets with these indexes, or counts them.
+func (b *body) where(targets []int) string {
+	n := len(targets)
 	if n <= maxWhere {
 		var names []string
-		for _, i := range bundle.targets {
+		for _, i := range targets {
 			names = append(names, nameCell(b.Change.Targets[i].ClusterType+"/"+b.Change.Targets[i].Target))
 		}
 		return strings.Join(names, " ")
 	}
 	all := ""
-	if n == b.blast.actionCounts[Changed] {
+	if n == b.summary.actionCounts[Changed] {
 		all = "all "
 	}
-	return fmt.Sprintf("%s**%d changed targets** on %s", all, n, diag.Plural(b.clusterTypesOf(bundle), "cluster type"))
+	clusterTypes := map[string]bool{}
+	for _, i := range targets {
+		clusterTypes[b.Change.Targets[i].ClusterType] = true
+	}
+	return fmt.Sprintf("%s**%d changed targets** on %s", all, n, diag.Plural(len(clusterTypes), "cluster type"))
 }
 
-func (b *body) clusterTypesOf(bundle keyBundle) int {
-	n := 0
-	for i, target := range bundle.targets {
-		if i == 0 || b.Change.Targets[target].ClusterType != b.Change.Targets[bundle.targets[i-1]].ClusterType {
-			n++
+// groupLists folds away the targets of groups that the first rows of the table only count, but for groups of all
+// changed targets.
+func (b *body) groupLists(groups []ValueChanges, rows, room int) string {
+	var listed []ValueChanges
+	for _, group := range groups {
+		if n := len(group.Targets); rows > 0 && n > maxWhere && n < b.summary.actionCounts[Changed] {
+			listed = append(listed, group)
 		}
+		rows -= len(group.Changes)
 	}
-	return n
+	lists := fitting(room, len(listed), func(i int) string { return "\n" + b.groupList(listed[i]) })
+	b.omit(len(listed)-len(lists), "the targets of %s of values", "group")
+	return strings.Join(lists, "")
 }
 
-// needsList tells whether the reader cannot know yet which targets are meant.
-func (b *body) needsList(bundle keyBundle) bool {
-	return len(bundle.targets) > maxWhere && len(bundle.targets) < b.blast.actionCounts[Changed]
-}
-
-// bundleLists folds away the targets of bundles that are only counted in the table.
-func (b *body) bundleLists(bundles []keyBundle, room int) string {
-	s := &sheet{room: room}
-	left := 0
-	for _, bundle := range bundles {
-		if s.room-s.Len() < len(bundle.targets) || !s.add("\n"+b.bundleList(bundle)) {
-			left++
-		}
-	}
-	if left > 0 {
-		b.omit("the targets of " + diag.Plural(left, "group") + " of values")
-	}
-	return s.String()
-}
-
-func (b *body) bundleList(bundle keyBundle) string {
-	keys := htmlCode(shorten(bundle.changes[0].key, maxName))
-	if n := len(bundle.changes) - 1; n > 0 {
+func (b *body) groupList(group ValueChanges) string {
+	keys := markdown.HTMLCode(diag.Shorten(group.Changes[0].Key, maxName))
+	if n := len(group.Changes) - 1; n > 0 {
 		keys += " " + more(n)
 	}
 	var list strings.Builder
 	last := ""
-	for _, i := range bundle.targets {
+	for _, i := range group.Targets {
 		t := b.Change.Targets[i]
 		if t.ClusterType != last {
 			if last != "" {
 				list.WriteByte('\n')
 			}
-			list.WriteString("- " + codeSpan(t.ClusterType) + ":")
+			list.WriteString("- " + markdown.Code(t.ClusterType) + ":")
 			last = t.ClusterType
 		}
-		list.WriteString(" " + codeSpan(t.Target))
+		list.WriteString(" " + markdown.Code(t.Target))
 	}
-	return details(fmt.Sprintf("%s: the %d targets", keys, len(bundle.targets)), list.String()+"\n")
+	return markdown.Details(fmt.Sprintf("%s: the %d targets", keys, len(group.Targets)), list.String()+"\n")
 }

@@ -89,6 +89,34 @@ func (c *Change) CountFiles(action Action) int {
 	return n
 }
 
+// Promotion returns the commit of the base repository that is promoted, before and after, and whether
+// that changes. Without a change the commits are not known and empty; before is empty too if nothing
+// was promoted yet.
+func (c *Change) Promotion() (before, after string, changes bool) {
+	i, found := slices.BinarySearchFunc(c.Files, render.TrackingFile, func(f FileChange, path string) int { return cmp.Compare(f.Path, path) })
+	if !found {
+		return "", "", false
+	}
+	return strings.TrimSpace(string(c.Files[i].Old)), strings.TrimSpace(c.Files[i].New.String()), true
+}
+
+// Idle reports whether no cluster changes: at most the promoted commit does.
+func (c *Change) Idle() bool {
+	_, _, promotes := c.Promotion()
+	return len(c.Files) == 0 || promotes && len(c.Files) == 1
+}
+
+// targetsWith returns the indexes of the targets with an action, by folder.
+func (c *Change) targetsWith(action Action) map[string]int {
+	indexes := map[string]int{}
+	for i, t := range c.Targets {
+		if t.Action == action {
+			indexes[t.ClusterType+"/"+t.Target] = i
+		}
+	}
+	return indexes
+}
+
 // Compare finds what must change for the published files to become those of the tree. old is nil if
 // nothing is published. What is not ours in old is never part of a change.
 //

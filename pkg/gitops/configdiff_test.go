@@ -9,10 +9,14 @@ import (
 )
 
 // describe writes changes of keys in short.
-func describe(changes []keyChange) string {
+func describe(changes []ValueChange) string {
 	var lines []string
 	for _, c := range changes {
-		lines = append(lines, fmt.Sprintf("%s%s: %s -> %s", c.action.Sign(), c.key, c.old, c.now))
+		if c.WholeFile {
+			lines = append(lines, c.Action.Sign()+c.Key+": "+c.Action.String())
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s%s: %s -> %s", c.Action.Sign(), c.Key, c.Old, c.New))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -70,7 +74,8 @@ func TestKeyChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			changes, known := keyChanges(test.file, []byte(test.old), []byte(test.now))
+			old, now := differingEntries(test.old, test.now)
+			changes, known := diffFiles(test.file, old, now)
 			if test.want == "?" {
 				assert.False(t, known)
 				return
@@ -84,14 +89,14 @@ func TestKeyChanges(t *testing.T) {
 func TestLongValuesAreToldApart(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 200)
-	a, _ := keyChanges("c.yaml", []byte("a: "+long+"1"+long+"\n"), []byte("a: 2\n"))
-	b, _ := keyChanges("c.yaml", []byte("a: "+long+"3"+long+"\n"), []byte("a: 2\n"))
+	a, _ := diffFiles("c.yaml", "a: "+long+"1"+long+"\n", "a: 2\n")
+	b, _ := diffFiles("c.yaml", "a: "+long+"3"+long+"\n", "a: 2\n")
 	assert.Equal(t, describe(a), describe(b))
 	assert.NotEqual(t, a, b)
-	assert.Less(t, len(a[0].old), 100)
+	assert.Less(t, len(a[0].Old), 100)
 }
 
-// FuzzKeyChanges: what is found without parsing is what parsing finds.
+// FuzzKeyChanges: what is found in the entries that differ is what is found in whole files.
 func FuzzKeyChanges(f *testing.F) {
 	for _, old := range []string{"  A: one\n  B: x\n", "  A: |\n    one\n    two\n", "  A: \"x\n  B: 1\"\n", "  A: 'x'\n", "  A: 5\n", "  A: - x\n", "  a: b\n\n  c: d\n", "  A: x\r\n"} {
 		f.Add(old, "  A: two\n")
@@ -99,14 +104,10 @@ func FuzzKeyChanges(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, old, now string) {
 		old, now = configMap(old), configMap(now)
-		before, after, ok := changedEntries(old, now)
-		if !ok {
-			return
-		}
-		allBefore, okBefore := parseYAMLKeys([]byte(old))
-		allAfter, okAfter := parseYAMLKeys([]byte(now))
-		if okBefore && okAfter {
-			assert.Equal(t, describe(diffKeys(allBefore, allAfter)), describe(diffKeys(before, after)))
+		want, known := diffFiles("platform-config.yaml", old, now)
+		if old, now := differingEntries(old, now); known {
+			got, _ := diffFiles("platform-config.yaml", old, now)
+			assert.Equal(t, want, got)
 		}
 	})
 }

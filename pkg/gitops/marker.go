@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
 // marker is what the body of a pull request says of it where people do not see it. What we write is between a
@@ -35,6 +37,8 @@ type marker struct {
 }
 
 const (
+	// maxForgeBody is how many characters GitHub takes for a body.
+	maxForgeBody = MaxComment
 	// maxForgeTitle is how many it takes for a title.
 	maxForgeTitle = 256
 	// MaxSubmissionBody is how many characters a body may have so that the marker fits in, too.
@@ -140,11 +144,7 @@ func cutLines(text string, limit int) string {
 
 // cutTitle makes a title one line that is short enough for the forge.
 func cutTitle(title string) string {
-	title = strings.Join(strings.Fields(printable(title)), " ")
-	if utf8.RuneCountInString(title) <= maxForgeTitle {
-		return title
-	}
-	return string([]rune(title)[:maxForgeTitle-1]) + "…"
+	return diag.ShortenCharacters(strings.Join(strings.Fields(printable(title)), " "), maxForgeTitle)
 }
 
 // printable drops what a forge would drop or replace, after which the text would differ for ever.

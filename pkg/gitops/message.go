@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // Report is a publication as its commit and its pull request tell it. What they say depends on nothing
@@ -62,7 +63,7 @@ func sortedHeld(held []HeldRegistration) []HeldRegistration {
 
 // subject returns the most telling first line that is short enough.
 func (r Report) subject() string {
-	words := newBlast(r.Change).words()
+	words := summarize(r.Change).words()
 	brief, _, _ := strings.Cut(words, " on ")
 	verb := "Render " + plainText(r.Environment)
 	if _, after, promotes := r.Change.Promotion(); promotes {
@@ -92,7 +93,7 @@ func PullRequestTitle(r Report) string {
 	if r.Change.Idle() {
 		parts = append(parts, "no cluster changes")
 	} else {
-		parts = append(parts, newBlast(r.Change).words())
+		parts = append(parts, summarize(r.Change).words())
 	}
 	if before, upgraded := r.upgradedFrom(); upgraded {
 		parts = append(parts, fmt.Sprintf("kalypso %s → %s", plainText(before), plainText(r.Now.Version)))
@@ -100,7 +101,7 @@ func PullRequestTitle(r Report) string {
 	if len(r.Held) > 0 {
 		parts = append(parts, diag.Plural(len(r.Held), "registration")+" held back")
 	}
-	return shorten(plainText(r.Environment)+": "+strings.Join(parts, ", "), maxTitle)
+	return diag.Shorten(plainText(r.Environment)+": "+strings.Join(parts, ", "), maxTitle)
 }
 
 // upgradedFrom returns the version of kalypso that published before, if it is another.
@@ -119,36 +120,5 @@ func shortCommit(commit string) string {
 	return commit
 }
 
-// maxName bounds what is shown of a name.
-const maxName = 80
-
 // plainText leaves nothing in a name that GitHub reads as anything but text, not even without Markdown.
-func plainText(name string) string {
-	harmless := strings.Map(func(r rune) rune {
-		switch {
-		case isWord(r), strings.ContainsRune(" ._+()/-", r):
-			return r
-		default:
-			return '?'
-		}
-	}, name)
-	return shorten(harmless, maxName)
-}
-
-// shorten shortens a text to a number of bytes, with an ellipsis in place of what is left out.
-func shorten(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	end := max(limit-len(ellipsis), 0)
-	for end > 0 && !isRuneStart(text[end]) {
-		end--
-	}
-	if limit < len(ellipsis) {
-		return text[:end]
-	}
-	return text[:end] + ellipsis
-}
-
-func isRuneStart(b byte) bool { return b&0xC0 != 0x80 }
+func plainText(name string) string { return diag.Shorten(markdown.Plain(name), maxName) }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // Preview is what a pull request would do to the fleet once it is merged and promoted.
@@ -40,11 +42,8 @@ type TargetCause struct {
 // PreviewMarker begins the comment that is kept up to date. People do not see it.
 const PreviewMarker = "<!-- kalypso:preview:v1 -->"
 
-// maxForgeBody is how many characters GitHub takes for a body.
-const maxForgeBody = 65_536
-
 // MaxComment is how many characters a comment may have.
-const MaxComment = maxForgeBody
+const MaxComment = 65_536
 
 var previewMarkerLine = regexp.MustCompile(`^<!-- kalypso:preview:v1 -->[ \t]*\r?(\n|$)`)
 
@@ -56,22 +55,19 @@ func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comme
 // left out, and the text says how to see it; the table and the marker are always there.
 func PreviewComment(p Preview, limit int) string {
 	p.Problems = p.Problems.Sorted()
-	end := "\n" + details("See it for yourself", fenced("", inertLines(p.Command)))
-	s := &sheet{room: limit - len(restLeftOut) - len(end)}
-	s.add(PreviewMarker + "\n## What this does to the fleet\n\n")
-	s.add(p.table(limit / 3))
-	s.add(p.problems(limit / 4))
-	left := 0
+	end := "\n" + markdown.Details("See it for yourself", markdown.Fenced("", markdown.InertLines(p.Command, maxLine)))
+	text := PreviewMarker + "\n## What this does to the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
+	room := limit - len(restLeftOut) - len(end) - len(text)
 	changed := p.changed()
-	for i, e := range changed {
-		if !s.add(e.markdown((s.room - s.Len()) / (len(changed) - i))) {
-			left++
-		}
-	}
-	if left > 0 {
+	shown := fitting(room, len(changed), func(i int) string {
+		part := changed[i].markdown(room / (len(changed) - i))
+		room -= len(part)
+		return part
+	})
+	if len(shown) < len(changed) {
 		end = restLeftOut + end
 	}
-	return s.finish(end)
+	return text + strings.Join(shown, "") + end
 }
 
 // restLeftOut stands for what there was no room for.
@@ -97,26 +93,26 @@ func (p Preview) table(room int) string {
 	default:
 		return "No environment is made of what it changes.\n"
 	}
-	const nothing = "\nNothing changes on any cluster.\n"
-	rows := &sheet{room: room - len(nothing) - len("\n"+more(1<<30)+"\n")}
-	rows.add("| Environment | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n")
-	rest := ""
-	for i, e := range p.Environments {
-		counts := func(action Action) string { return count(e.Change.Count(action)) }
-		if !rows.add(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", nameCell(e.Environment), counts(Removed), counts(Changed), counts(Added), counts(Unchanged))) {
-			rest = "\n" + more(len(p.Environments)-i) + "\n"
-			break
-		}
-	}
-	for _, name := range p.Failed {
-		if rest == "" && !rows.add(fmt.Sprintf("| %s | _does not compile_ | | | |\n", nameCell(name))) {
-			rest = "\n" + "and others that do not compile\n"
-		}
+	const head = "| Environment | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
+	rows := fitting(room-len(head)-frame, len(p.Environments)+len(p.Failed), p.row)
+	text := head + strings.Join(rows, "")
+	if rest := len(p.Environments) + len(p.Failed) - len(rows); rest > 0 {
+		text += "\n" + more(rest) + "\n"
 	}
 	if len(p.changed())+len(p.Failed) == 0 {
-		rest += nothing
+		text += "\nNothing changes on any cluster.\n"
 	}
-	return rows.finish(rest)
+	return text
+}
+
+// row is one of the table: first the environments, then those that cannot be compiled.
+func (p Preview) row(i int) string {
+	if i >= len(p.Environments) {
+		return fmt.Sprintf("| %s | _does not compile_ | | | |\n", nameCell(p.Failed[i-len(p.Environments)]))
+	}
+	counts := summarize(p.Environments[i].Change).actionCounts
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", nameCell(p.Environments[i].Environment),
+		counts.count(Removed), counts.count(Changed), counts.count(Added), counts.count(Unchanged))
 }
 
 // problems lists errors and warnings.
@@ -128,20 +124,12 @@ func (p Preview) problems(room int) string {
 	if p.Problems.HasErrors() {
 		kind = "CAUTION"
 	}
-	head := fmt.Sprintf("\n> [!%s]\n> **%s**\n\n", kind, p.Problems.Summary())
-	lines := &sheet{room: room - len(head) - len(fenced("", "")) - len(more(1<<30)) - 1}
-	shown := 0
-	for _, d := range p.Problems {
-		if !lines.addCode(inertLines(diag.Format(d, diag.Style{}))) {
-			break
-		}
-		shown++
+	text := fmt.Sprintf("\n> [!%s]\n> **%s**\n\n", kind, p.Problems.Summary())
+	block, shown := fittingCode("", room-frame, len(p.Problems), func(i int) string { return diagnosticLines(p.Problems[i]) })
+	if rest := len(p.Problems) - shown; rest > 0 {
+		return text + block + "\n" + more(rest) + "\n"
 	}
-	text := lines.String()
-	if shown < len(p.Problems) {
-		text += more(len(p.Problems)-shown) + "\n"
-	}
-	return head + fenced("", text)
+	return text + block
 }
 
 // markdown is an environment with its heading, in at most room bytes.
@@ -157,71 +145,42 @@ func (e EnvironmentPreview) Details(room int) string {
 	if room < 2*reserve {
 		return ""
 	}
-	b := &body{Report: e.Report, blast: newBlast(e.Change)}
-	left := room - reserve
-	parts := []part{
-		{at: 0, share: 30, write: b.notes},
-		{at: 1, share: 45, write: func(room int) string { return e.movements(b, room) }},
-		{at: 2, share: 60, write: b.keyTable},
-		{at: 3, share: 40, write: b.clusterTypeTable},
-		{at: 4, share: 100, write: b.diffs},
-	}
-	for i, p := range parts {
-		if text := p.write(left * p.share / 100); len(text) < left {
-			parts[i].text = text
-			left -= len(text) + 1
-		}
-	}
-	text := joinParts(parts, room-reserve)
+	b := newBody(e.Report)
+	text := b.fit(room-reserve, []part{
+		{at: 0, name: "the notes", write: b.notes},
+		{at: 1, write: func(room int) string { return e.movements(b, room) }},
+		{at: 2, write: b.keyTable},
+		{at: 3, write: b.clusterTypeTable},
+		{at: 4, write: b.diffs},
+	})
 	if omitted := "\nLeft out: " + enumerate(b.omitted) + ".\n"; len(b.omitted) > 0 && len(omitted) < reserve {
 		text += omitted
 	}
 	return text
 }
 
-const (
-	movementsTitle = "### Targets that come and go\n\n"
-	movementsHead  = "| | Target | Why | Written at |\n| --- | --- | --- | --- |\n"
-)
-
 // movements is a table of the targets that come and go, those that go first.
 func (e EnvironmentPreview) movements(b *body, room int) string {
-	if len(e.Causes) == 0 {
+	const title, head = "### Targets that come and go\n\n", "| | Target | Why | Written at |\n| --- | --- | --- | --- |\n"
+	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != Removed && c.Action != Added })
+	slices.SortStableFunc(causes, func(a, b TargetCause) int { return cmp.Compare(b.Action, a.Action) })
+	rows := fitting(room, len(causes), func(i int) string { return causes[i].row() })
+	b.omit(len(causes)-len(rows), "%s that come or go", "target")
+	if len(rows) == 0 {
 		return ""
 	}
-	rows := &sheet{room: room - len(movementsTitle+movementsHead) - len("\n"+detailsStart(more(1<<20))+movementsHead+detailsEnd)}
-	shown, open := 0, 0
-	for _, action := range []Action{Removed, Added} {
-		for _, c := range e.Causes {
-			if c.Action != action {
-				continue
-			}
-			where := ""
-			if !c.At.IsZero() {
-				where = tableCell(shorten(c.At.String(), maxLine))
-			}
-			row := fmt.Sprintf("| %s | %s | %s | %s |\n", map[Action]string{Removed: "**removed**", Added: "added"}[action],
-				nameCell(c.ClusterType+"/"+c.Target), cmp.Or(tableCell(shorten(c.Why, maxLine)), "?"), where)
-			if !rows.add(row) {
-				b.omit(diag.Plural(len(e.Causes)-shown, "target") + " that come or go")
-				return frameMovements(rows.String(), open)
-			}
-			if shown++; shown <= maxOpen {
-				open = rows.Len()
-			}
-		}
-	}
-	return frameMovements(rows.String(), open)
+	return table(title, head, rows, maxOpen)
 }
 
-// frameMovements shows the rows up to a place, and folds the rest away.
-func frameMovements(rows string, open int) string {
-	if rows == "" {
-		return ""
+// row is one of the table of movements.
+func (c TargetCause) row() string {
+	what, where := "added", ""
+	if c.Action == Removed {
+		what = "**removed**"
 	}
-	if open == len(rows) {
-		return movementsTitle + movementsHead + rows
+	if !c.At.IsZero() {
+		where = markdown.Cell(diag.Shorten(c.At.String(), maxLine))
 	}
-	rest := rows[open:]
-	return movementsTitle + movementsHead + rows[:open] + "\n" + details(more(strings.Count(rest, "\n")), movementsHead+rest)
+	why := cmp.Or(markdown.Cell(diag.Shorten(c.Why, maxLine)), "?")
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", what, nameCell(c.ClusterType+"/"+c.Target), why, where)
 }

@@ -1,7 +1,9 @@
 package gitops
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -27,4 +29,51 @@ type Provenance struct {
 // that has its data is known from the rest. It moves with each commit that is not promoted yet.
 func (p Provenance) compiledFrom() []Origin {
 	return slices.DeleteFunc(slices.Clone(p.Origins), func(o Origin) bool { return o.Role == model.Main })
+}
+
+// sourceMove is a branch of a repository that is now read at another commit than before.
+type sourceMove struct {
+	role         model.Role
+	repo, branch string
+	// from and to are commits, or one of the constants below.
+	from, to string
+}
+
+const (
+	notRead     = ""
+	localFolder = " "
+)
+
+// sourceMoves compares what was read. It returns the paths of each move.
+func sourceMoves(before, now []Origin) map[sourceMove][]string {
+	type place struct {
+		role               model.Role
+		repo, branch, path string
+	}
+	was := map[place]string{}
+	for _, o := range before {
+		was[place{o.Role, o.Repo, o.Branch, o.Path}] = cmp.Or(o.Commit, localFolder)
+	}
+	moves := map[sourceMove][]string{}
+	add := func(p place, from, to string) {
+		if from != to {
+			move := sourceMove{p.role, p.repo, p.branch, from, to}
+			moves[move] = append(moves[move], p.path)
+		}
+	}
+	for _, o := range now {
+		p := place{o.Role, o.Repo, o.Branch, o.Path}
+		add(p, was[p], cmp.Or(o.Commit, localFolder))
+		delete(was, p)
+	}
+	for p, from := range was {
+		add(p, from, notRead)
+	}
+	return moves
+}
+
+func (m sourceMove) compare(other sourceMove) int {
+	return cmp.Or(cmp.Compare(m.role, other.role), cmp.Compare(m.repo, other.repo), cmp.Compare(m.branch, other.branch),
+		cmp.Compare(strings.TrimSpace(m.from), strings.TrimSpace(other.from)), cmp.Compare(strings.TrimSpace(m.to), strings.TrimSpace(other.to)),
+		cmp.Compare(m.from, other.from), cmp.Compare(m.to, other.to))
 }

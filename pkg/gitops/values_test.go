@@ -25,8 +25,9 @@ func changedFiles(file string, targets []string, content func(target string) (ol
 // found lists the groups: on how many targets, and what.
 func found(change *Change) []string {
 	var all []string
-	for _, bundle := range newKeyGroups(change, 1000, nil).bundles() {
-		all = append(all, fmt.Sprintf("%d: %s", len(bundle.targets), describe(bundle.changes)))
+	groups, _ := change.Values(1000, nil)
+	for _, group := range groups {
+		all = append(all, fmt.Sprintf("%d: %s", len(group.Targets), describe(group.Changes)))
 	}
 	return all
 }
@@ -56,7 +57,7 @@ func TestEqualChangesAreOne(t *testing.T) {
 			render.ReconcilerFile, "%[1]s: K\nx: 1\n", "%[1]s: K\nx: 2\n", []string{"2: ~x: 1 -> 2", "1: ~K x: 1 -> 2"},
 		},
 		"what does not parse": {
-			render.NamespaceFile, "[%[1]s\n", "[\n", []string{"3: ~namespace.yaml: " + noValue + " -> " + noValue},
+			render.NamespaceFile, "[%[1]s\n", "[\n", []string{"3: ~namespace.yaml: changed"},
 		},
 		"configurations": {
 			render.ConfigFileYAML, configMap("  A: one\n  B: %[1]s\n  C: x\n"), configMap("  A: two\n  B: new-%[1]s\n"),
@@ -87,15 +88,12 @@ func TestKeysBeyondTheBoundsAreCounted(t *testing.T) {
 		targets = append(targets, fmt.Sprintf("app-%d", i))
 	}
 	change := changedFiles(render.ReconcilerFile, targets, func(target string) (string, string) { return "x: 1\n", "x: " + target + "\n" })
-	groups := newKeyGroups(change, 4, nil)
-	assert.Len(t, groups.groups, 4)
-	assert.Equal(t, 6, groups.dropped)
+	groups, dropped := change.Values(4, nil)
+	assert.Len(t, groups, 4)
+	assert.Equal(t, 6, dropped)
 
-	groups.budget = 0
-	groups.groups = map[keyChange]*keyGroup{}
-	groups.addFile(change.Files[0], 0)
-	assert.Len(t, groups.groups, 1)
-	for change := range groups.groups {
-		assert.Equal(t, noValue, change.old)
-	}
+	differ := newValueDiffer(nil)
+	differ.budget = 10
+	changes := differ.changes(change.Files[0])
+	assert.Equal(t, []ValueChange{{Key: render.ReconcilerFile, WholeFile: true, Action: Changed}}, changes)
 }

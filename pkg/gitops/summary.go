@@ -10,25 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// Promotion returns the commit of the base repository that is promoted, before and after, and whether
-// that changes. Without a change the commits are not known and empty; before is empty too if nothing
-// was promoted yet.
-func (c *Change) Promotion() (before, after string, changes bool) {
-	i, found := slices.BinarySearchFunc(c.Files, render.TrackingFile, func(f FileChange, path string) int { return cmp.Compare(f.Path, path) })
-	if !found {
-		return "", "", false
-	}
-	return strings.TrimSpace(string(c.Files[i].Old)), strings.TrimSpace(c.Files[i].New.String()), true
-}
-
-// Idle reports whether no cluster changes: at most the promoted commit does.
-func (c *Change) Idle() bool {
-	_, _, promotes := c.Promotion()
-	return len(c.Files) == 0 || promotes && len(c.Files) == 1
-}
-
-// blast is a change summed up by cluster type.
-type blast struct {
+// summary is a change summed up by cluster type.
+type summary struct {
 	actionCounts
 	// clusterTypes are those that are touched, in order of name.
 	clusterTypes []clusterTypeChange
@@ -54,8 +37,8 @@ type clusterTypeChange struct {
 	targets []TargetChange
 }
 
-func newBlast(c *Change) *blast {
-	b := &blast{all: c.ClusterTypes}
+func summarize(c *Change) *summary {
+	b := &summary{all: c.ClusterTypes}
 	actions := c.clusterTypeActions()
 	for rest := c.Targets; len(rest) > 0; {
 		t := clusterTypeChange{name: rest[0].ClusterType, action: actions[rest[0].ClusterType]}
@@ -89,24 +72,13 @@ func (c *Change) clusterTypeActions() map[string]Action {
 	return actions
 }
 
-// targetsWith returns the indexes of the targets with an action, by folder.
-func (c *Change) targetsWith(action Action) map[string]int32 {
-	indexes := map[string]int32{}
-	for i, t := range c.Targets {
-		if t.Action == action {
-			indexes[t.ClusterType+"/"+t.Target] = int32(i) // no fleet has that many targets
-		}
-	}
-	return indexes
-}
-
 // words says what happens: "2 targets added, 1 changed on 3 cluster types".
-func (b *blast) words() string {
-	if b.moved() > 0 {
-		return countWords(b.actionCounts, "target") + " on " + diag.Plural(len(b.clusterTypes), "cluster type")
+func (s *summary) words() string {
+	if s.moved() > 0 {
+		return countWords(s.actionCounts, "target") + " on " + diag.Plural(len(s.clusterTypes), "cluster type")
 	}
 	var own actionCounts
-	for _, t := range b.clusterTypes {
+	for _, t := range s.clusterTypes {
 		own[t.action]++
 	}
 	if own.moved() > 0 {
