@@ -3,7 +3,6 @@ package gitops
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -126,33 +125,22 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 	if err != nil {
 		return nil, err
 	}
-	standings, err := before.standings(ctx, tree)
-	if err != nil {
+	change := &Change{}
+	if change.Files, err = before.compareFiles(ctx, tree); err != nil {
 		return nil, err
 	}
-	change := &Change{}
-	for i, file := range tree.Files {
-		switch standing := standings[i]; standing.action {
-		case Unchanged:
-		case Added:
-			change.Files = append(change.Files, FileChange{file.Path, Added, nil, file.Content})
-		default:
-			change.Files = append(change.Files, FileChange{file.Path, Changed, standing.old, file.Content})
-		}
-	}
-	gone := before.gone
+	gone, stale := before.unwanted(tree)
 	if len(change.Files) > 0 || len(gone) > 0 {
-		gone = append(gone, before.stale...) // leftovers alone are no change
+		gone = append(gone, stale...) // leftovers alone are no change
 	}
 	for _, name := range gone {
-		old, err := before.content(name)
-		if err != nil {
-			return nil, fmt.Errorf("read published %s: %w", name, err)
-		}
-		change.Files = append(change.Files, FileChange{name, Removed, old, render.Text{}})
+		change.Files = append(change.Files, FileChange{Path: name, Action: Removed})
+	}
+	if err := before.readOld(ctx, change.Files); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(change.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
-	change.addTargets(before, tree)
+	change.addTargets(before.targets, tree)
 	return change, nil
 }
 
@@ -164,15 +152,15 @@ func CompareTargets(old fs.FS, tree *render.Tree) (*Change, error) {
 		return nil, err
 	}
 	change := &Change{}
-	change.addTargets(before, tree)
+	change.addTargets(before.targets, tree)
 	return change, nil
 }
 
-// addTargets sums the files up by target.
-func (c *Change) addTargets(before *published, tree *render.Tree) {
+// addTargets sums the files up by target. before are the folders of the targets that are published.
+func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 	files := map[string][]FileChange{}
 	for _, f := range c.Files {
-		if folder := targetFolder(f.Path); before.targets[folder] {
+		if folder := targetFolder(f.Path); before[folder] {
 			files[folder] = append(files[folder], f)
 		}
 	}
@@ -186,7 +174,7 @@ func (c *Change) addTargets(before *published, tree *render.Tree) {
 			after[path.Dir(file.Path)] = true
 		}
 	}
-	for folder := range before.targets {
+	for folder := range before {
 		clusterTypes[path.Dir(folder)] = true
 		switch {
 		case after[folder]:
@@ -198,7 +186,7 @@ func (c *Change) addTargets(before *published, tree *render.Tree) {
 	}
 	for folder := range after {
 		switch changed := files[folder]; {
-		case !before.targets[folder]:
+		case !before[folder]:
 			c.Targets = append(c.Targets, targetChange(folder, Added, nil))
 		case len(changed) > 0:
 			c.Targets = append(c.Targets, targetChange(folder, Changed, changed))

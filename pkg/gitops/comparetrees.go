@@ -17,74 +17,37 @@ type Alike func(path string, content []byte) []byte
 // CompareTrees finds what must change for one output to become another, but for the tracking file: which commit is promoted
 // is no part of what runs. It reads nothing; the error is that of ctx.
 func CompareTrees(ctx context.Context, before, after *render.Tree, alike Alike) (*Change, error) {
-	pairs := slices.DeleteFunc(pairFiles(before, after), func(p filePair) bool { return p.path == render.TrackingFile })
-	differs := make([]bool, len(pairs))
-	text := func(i int) render.Text { return pairs[i].now }
-	err := eachText(ctx, len(pairs), text, func(i int, now []byte) error {
-		p := pairs[i]
-		if differs[i] = p.old == nil || !p.stays; !differs[i] {
-			old := p.old.Bytes()
-			differs[i] = !bytes.Equal(old, now) && (alike == nil || !bytes.Equal(alike(p.path, old), now))
+	old := make(map[string]*render.File, len(before.Files))
+	targets := map[string]bool{}
+	for i := range before.Files {
+		f := &before.Files[i]
+		old[f.Path] = f
+		if f.Assignment != nil {
+			targets[path.Dir(f.Path)] = true
 		}
-		return nil
+	}
+	files, err := compareEach(ctx, after, func(name string, content []byte) (Action, []byte, error) {
+		f := old[name]
+		if f == nil {
+			return Added, nil, nil
+		}
+		was := f.Content.Bytes()
+		if bytes.Equal(was, content) || alike != nil && bytes.Equal(alike(name, was), content) {
+			return Unchanged, nil, nil
+		}
+		return Changed, was, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	change := &Change{}
-	for i, p := range pairs {
-		if differs[i] {
-			change.Files = append(change.Files, p.change())
-		}
-	}
-	targets := &published{targets: map[string]bool{}}
+	wanted := wantedFiles{after}
 	for _, f := range before.Files {
-		if f.Assignment != nil {
-			targets.targets[path.Dir(f.Path)] = true
+		if !wanted.file(f.Path) {
+			files = append(files, FileChange{Path: f.Path, Action: Removed, Old: f.Content.Bytes()})
 		}
 	}
+	change := &Change{Files: slices.DeleteFunc(files, func(f FileChange) bool { return f.Path == render.TrackingFile })}
+	slices.SortFunc(change.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
 	change.addTargets(targets, after)
 	return change, nil
-}
-
-// filePair is a file of two outputs.
-type filePair struct {
-	path string
-	// old is nil if the file is not in the first.
-	old *render.Text
-	now render.Text
-	// stays says that it is in the second.
-	stays bool
-}
-
-// pairFiles puts together what has the same path, in order of path.
-func pairFiles(before, after *render.Tree) []filePair {
-	pairs := make([]filePair, 0, max(len(before.Files), len(after.Files)))
-	old, now := before.Files, after.Files
-	for len(old) > 0 || len(now) > 0 {
-		order := cmp.Compare(len(now), 0) - cmp.Compare(len(old), 0) // what ran out comes last
-		if len(old) > 0 && len(now) > 0 {
-			order = cmp.Compare(old[0].Path, now[0].Path)
-		}
-		var p filePair
-		if order <= 0 {
-			p.path, p.old, old = old[0].Path, &old[0].Content, old[1:]
-		}
-		if order >= 0 {
-			p.path, p.now, p.stays, now = now[0].Path, now[0].Content, true, now[1:]
-		}
-		pairs = append(pairs, p)
-	}
-	return slices.Clip(pairs)
-}
-
-func (p filePair) change() FileChange {
-	switch {
-	case p.old == nil:
-		return FileChange{p.path, Added, nil, p.now}
-	case !p.stays:
-		return FileChange{p.path, Removed, p.old.Bytes(), render.Text{}}
-	default:
-		return FileChange{p.path, Changed, p.old.Bytes(), p.now}
-	}
 }

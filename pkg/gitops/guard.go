@@ -1,8 +1,8 @@
 package gitops
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -17,25 +17,24 @@ const (
 	shownDeletions = 20
 )
 
-// checkDeletions refuses a change in which at least five targets go and they are more than half of
-// those that are published, or in which all go and there are at least two. A mistake in one selector
-// does that, and clusters act on it at once. What only moves to a cluster type that has taken another's
-// place does not count.
-func (c *Change) checkDeletions(repo string) error {
+// massDeletion says what is wrong with a change in which at least five targets go and they are more than half of
+// those that are published, or in which all go and there are at least two; it is empty for any other. A mistake in one
+// selector does that, and clusters act on it at once. What only moves to a cluster type that has taken another's place
+// does not count.
+func (c *Change) massDeletion(repo string) string {
 	gone, published := c.lost(), c.published()
 	if !tooManyDeletions(len(gone), published) {
-		return nil
+		return ""
 	}
 	names := make([]string, 0, shownDeletions)
 	for _, t := range gone[:min(len(gone), shownDeletions)] {
 		names = append(names, t.ClusterType+"/"+t.Target)
 	}
-	more := ""
-	if len(gone) > shownDeletions {
-		more = fmt.Sprintf(" and %d more", len(gone)-shownDeletions)
+	list := strings.Join(names, ", ")
+	if rest := len(gone) - len(names); rest > 0 {
+		list += fmt.Sprintf(" and %d more", rest)
 	}
-	return problem(RuleDeletions, "%d of the %d targets published in %s would be removed: %s%s", len(gone), published, repo, strings.Join(names, ", "), more).
-		hint("if that is meant, give --allow-deletions")
+	return fmt.Sprintf("%d of the %d targets published in %s would be removed: %s", len(gone), published, repo, list)
 }
 
 // published returns the number of targets before the change.
@@ -60,13 +59,13 @@ func (c *Change) lost() []TargetChange {
 		}
 	}
 	var heirs [][]string // what the new cluster types have
-	for _, clusterType := range sortedKeys(after) {
+	for _, clusterType := range slices.Sorted(maps.Keys(after)) {
 		if len(before[clusterType]) == 0 {
 			heirs = append(heirs, after[clusterType])
 		}
 	}
 	renamed := map[string]bool{}
-	for _, clusterType := range sortedKeys(before) {
+	for _, clusterType := range slices.Sorted(maps.Keys(before)) {
 		if len(after[clusterType]) > 0 {
 			continue
 		}
@@ -92,13 +91,4 @@ func containsAll(list, wanted []string) bool {
 		}
 	}
 	return true
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

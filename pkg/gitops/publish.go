@@ -158,8 +158,8 @@ func (p *Publication) check(fresh *render.Tree) error {
 	if err := p.checkPlaces(fresh); err != nil {
 		return err
 	}
-	if !p.AllowDeletions {
-		return p.Change.checkDeletions(p.At)
+	if text := p.Change.massDeletion(p.At); text != "" && !p.AllowDeletions {
+		return problem(RuleDeletions, "%s", text).hint("if that is meant, give --allow-deletions")
 	}
 	return nil
 }

@@ -34,6 +34,30 @@ func (p *Publication) contents(ctx context.Context) (contents, error) {
 	return contents{tree.id, when, append(tree.objects, blobs...)}, nil
 }
 
+// blobsOf returns the contents that a change brings, and what they and what is removed do to the tree.
+// The objects refer to the change, which must not be modified as long as they are used.
+func blobsOf(ctx context.Context, c *Change) ([]newObject, []treeEdit, error) {
+	edits := make([]treeEdit, len(c.Files))
+	text := func(i int) render.Text { return c.Files[i].New }
+	err := eachText(ctx, len(c.Files), text, func(i int, content []byte) error {
+		edits[i].path = c.Files[i].Path
+		if c.Files[i].Action != Removed {
+			edits[i].blob = objectID(plumbing.BlobObject, content)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	objects := make([]newObject, 0, len(edits))
+	for i, edit := range edits {
+		if !edit.removes() {
+			objects = append(objects, newObject{kind: plumbing.BlobObject, id: edit.blob, content: &c.Files[i].New})
+		}
+	}
+	return objects, edits, nil
+}
+
 // build makes the commit.
 func (p *Publication) build(ctx context.Context, of contents) (candidate, error) {
 	if err := p.resolveAuthor(ctx); err != nil {

@@ -24,8 +24,6 @@ type published struct {
 	targets map[string]bool
 	// files are all files in the folders of targets.
 	files []string
-	// gone and stale are those of ours that are unwanted, once that was compared.
-	gone, stale []string
 }
 
 func (p *published) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }

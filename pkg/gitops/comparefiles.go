@@ -1,0 +1,126 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// compareFiles returns the files of a tree that are not published as they are. The files of a repository are compared by
+// their object ids, without their old contents.
+func (p *published) compareFiles(ctx context.Context, tree *render.Tree) ([]FileChange, error) {
+	return compareEach(ctx, tree, func(name string, content []byte) (Action, []byte, error) {
+		action, old, err := p.compareFile(name, content)
+		if err != nil {
+			return 0, nil, fmt.Errorf("read published %s: %w", name, err)
+		}
+		return action, old, nil
+	})
+}
+
+// compareFile compares one file. It leaves out the old content if that is not here yet.
+func (p *published) compareFile(name string, content []byte) (Action, []byte, error) {
+	if p.FS == nil {
+		return Added, nil, nil
+	}
+	info, err := fs.Stat(p.FS, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Added, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if id, known := info.Sys().(ObjectID); known {
+		if id == ObjectID(objectID(plumbing.BlobObject, content).String()) {
+			return Unchanged, nil, nil
+		}
+		return Changed, nil, nil
+	}
+	old, err := p.content(name)
+	if err != nil || bytes.Equal(old, content) {
+		return Unchanged, nil, err
+	}
+	return Changed, old, nil
+}
+
+// readOld reads the old contents of what changes or goes, with one request if they come from a repository.
+func (p *published) readOld(ctx context.Context, files []FileChange) error {
+	var names []string
+	for _, f := range files {
+		if f.Action != Added && f.Old == nil {
+			names = append(names, f.Path)
+		}
+	}
+	if err := Prefetch(ctx, p.FS, names); err != nil {
+		return err
+	}
+	for i, f := range files {
+		if f.Action == Added || f.Old != nil {
+			continue
+		}
+		old, err := p.content(f.Path)
+		if err != nil {
+			return fmt.Errorf("read published %s: %w", f.Path, err)
+		}
+		files[i].Old = old
+	}
+	return nil
+}
+
+// compareEach compares all files of a tree with what was there before, and returns those that are added or changed.
+// compare must not keep the content.
+func compareEach(ctx context.Context, tree *render.Tree, compare func(name string, content []byte) (Action, []byte, error)) ([]FileChange, error) {
+	found := make([]*FileChange, len(tree.Files))
+	err := eachFile(ctx, tree, func(i int, content []byte) error {
+		f := tree.Files[i]
+		action, old, err := compare(f.Path, content)
+		if action != Unchanged {
+			found[i] = &FileChange{f.Path, action, old, f.Content}
+		}
+		return err
+	})
+	var changed []FileChange
+	for _, f := range found {
+		if f != nil {
+			changed = append(changed, *f)
+		}
+	}
+	return changed, err
+}
+
+// eachFile calls do for every file with its content, which do must not keep, on all cores.
+func eachFile(ctx context.Context, tree *render.Tree, do func(i int, content []byte) error) error {
+	text := func(i int) render.Text { return tree.Files[i].Content }
+	return eachText(ctx, len(tree.Files), text, do)
+}
+
+// eachText calls do for n texts with their contents, which do must not keep, on all cores.
+func eachText(ctx context.Context, n int, text func(i int) render.Text, do func(i int, content []byte) error) error {
+	const batch = 512
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for start := 0; start < n; start += batch {
+		work.Go(func() error {
+			var content []byte
+			for i := start; i < min(start+batch, n); i++ {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				content = text(i).Append(content[:0])
+				if err := do(i, content); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return work.Wait()
+}
