@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -35,4 +36,17 @@ func checkCommit(commit string) error {
 	}
 	_, err := fullID(commit)
 	return err
+}
+
+var commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// shortCommit shortens the id of a commit to the seven digits that people use; anything else stays as it is.
+func shortCommit(commit string) string { return firstDigits(commit, 7) }
+
+// firstDigits shortens the id of a commit to n digits; anything else stays as it is.
+func firstDigits(commit string, n int) string {
+	if commitForm.MatchString(commit) {
+		return commit[:n]
+	}
+	return commit
 }

@@ -112,13 +112,5 @@ func (r Report) upgradedFrom() (string, bool) {
 	return r.Before.Version, true
 }
 
-// shortCommit shortens a commit to the seven digits that people use.
-func shortCommit(commit string) string {
-	if commitForm.MatchString(commit) {
-		return commit[:7]
-	}
-	return commit
-}
-
 // plainText leaves nothing in a name that GitHub reads as anything but text, not even without Markdown.
 func plainText(name string) string { return diag.Shorten(markdown.Plain(name), maxName) }

@@ -24,7 +24,7 @@ const shortID = 12
 
 // PromotionSubject is the subject of the commit of a promotion, and the title of its pull request.
 func PromotionSubject(p Promotion) string {
-	commit, environment := plainText(firstDigits(p.Commit)), plainText(p.Environment)
+	commit, environment := plainText(firstDigits(p.Commit, shortID)), plainText(p.Environment)
 	if p.Rollback {
 		return "Roll " + environment + " back to " + commit
 	}
@@ -37,7 +37,7 @@ func PromotionMessage(p Promotion) string {
 	var b strings.Builder
 	b.WriteString(PromotionSubject(p) + "\n\n")
 	if p.Before != "" {
-		b.WriteString("Before, it had " + plainText(firstDigits(p.Before)) + ".\n\n")
+		b.WriteString("Before, it had " + plainText(firstDigits(p.Before, shortID)) + ".\n\n")
 	} else {
 		b.WriteString("Nothing was promoted to it before.\n\n")
 	}
@@ -68,12 +68,4 @@ func ParsePromotion(message string) (p Promotion, ok bool) {
 		}
 	}
 	return p, p.Commit != ""
-}
-
-// firstDigits shortens the id of a commit; anything else stays as it is.
-func firstDigits(commit string) string {
-	if commitForm.MatchString(commit) {
-		return commit[:shortID]
-	}
-	return commit
 }

@@ -109,27 +109,3 @@ func (p *Publication) commit(c newCommit) (newObject, error) {
 	}
 	return c.object()
 }
-
-// blobsOf returns the contents that a change brings, and what they and what is removed do to the tree.
-// The objects refer to the change, which must not be modified as long as they are used.
-func blobsOf(ctx context.Context, c *Change) ([]newObject, []treeEdit, error) {
-	edits := make([]treeEdit, len(c.Files))
-	text := func(i int) render.Text { return c.Files[i].New }
-	err := eachText(ctx, len(c.Files), text, func(i int, content []byte) error {
-		edits[i].path = c.Files[i].Path
-		if c.Files[i].Action != Removed {
-			edits[i].blob = objectID(plumbing.BlobObject, content)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	objects := make([]newObject, 0, len(edits))
-	for i, edit := range edits {
-		if !edit.removes() {
-			objects = append(objects, newObject{kind: plumbing.BlobObject, id: edit.blob, content: &c.Files[i].New})
-		}
-	}
-	return objects, edits, nil
-}

@@ -142,7 +142,6 @@ var (
 	// additionForm is what may stand among trailers or after them without being one: what `git
 	// cherry-pick -x` adds, and what GitHub does when it squashes a branch that was updated.
 	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)$`)
-	commitForm   = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // isAddition reports whether a paragraph is one that merging adds.
