@@ -29,7 +29,7 @@ func (b *body) keyTable(room int) string {
 			where = ""
 		}
 	}
-	rows := fitting(room, len(all), func(i int) string { return all[i].markdown(all[i].where) })
+	rows := fitting(room, len(all), func(i int) string { return valueRow(all[i].where, all[i].ValueChange) })
 	b.omit(len(all)+dropped-len(rows), "%s of values", "change")
 	if len(rows) == 0 {
 		return ""
@@ -42,8 +42,7 @@ func (b *body) keyTable(room int) string {
 	return text + b.groupLists(groups, len(rows), room-len(text))
 }
 
-// markdown is a row of the table.
-func (c ValueChange) markdown(where string) string {
+func valueRow(where string, c ValueChange) string {
 	before, now := valueCell(c.Old), valueCell(c.New)
 	switch {
 	case c.WholeFile:

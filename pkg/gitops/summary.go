@@ -39,7 +39,7 @@ type clusterTypeChange struct {
 
 func summarize(c *Change) *summary {
 	b := &summary{all: c.ClusterTypes}
-	actions := c.clusterTypeActions()
+	actions := clusterTypeActions(c)
 	for rest := c.Targets; len(rest) > 0; {
 		t := clusterTypeChange{name: rest[0].ClusterType, action: actions[rest[0].ClusterType]}
 		delete(actions, t.name)
@@ -61,7 +61,7 @@ func summarize(c *Change) *summary {
 }
 
 // clusterTypeActions finds the cluster types that come or go: their README.md does.
-func (c *Change) clusterTypeActions() map[string]Action {
+func clusterTypeActions(c *Change) map[string]Action {
 	actions := map[string]Action{}
 	for _, f := range c.Files {
 		name, file, _ := strings.Cut(f.Path, "/")
