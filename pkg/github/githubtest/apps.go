@@ -152,7 +152,7 @@ func (c *call) showUser() (answer, error) {
 	for _, app := range c.server.apps {
 		if login := app.Slug + "[bot]"; strings.EqualFold(login, c.values["username"]) {
 			user := c.server.user(login)
-			user["id"], user["user_view_type"] = app.Bot, "public"
+			user["id"] = app.Bot
 			return ok(user)
 		}
 	}

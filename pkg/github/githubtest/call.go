@@ -69,7 +69,8 @@ func (s *Server) handle(r *http.Request, request Request) (answer, error) {
 	if c == nil {
 		return answer{}, s.unknown(request)
 	}
-	if err := s.description.check(r.Context(), c); err != nil {
+	operation := s.operations[c.route.method+" "+c.route.path]
+	if err := operation.check(c); err != nil {
 		problem := oneLine(err)
 		s.violate(fmt.Sprintf("%s: %s", request, problem))
 		return answer{}, refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem)
@@ -83,7 +84,7 @@ func (s *Server) handle(r *http.Request, request Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return a, s.description.checkAnswer(c, a)
+	return a, operation.checkAnswer(a)
 }
 
 // callFor finds the endpoint of a request, or returns nil.
@@ -105,20 +106,8 @@ func (s *Server) unknown(request Request) error {
 	return notFound()
 }
 
-// oneLine shortens what the OpenAPI library says: it goes on with the schema.
-func oneLine(err error) string {
-	lines := strings.Split(err.Error(), "\n")
-	kept := lines[:0]
-	for _, line := range lines {
-		if line == "Schema:" {
-			break
-		}
-		if line != "" {
-			kept = append(kept, strings.TrimSpace(line))
-		}
-	}
-	return strings.Join(kept, " ")
-}
+// oneLine joins the lines of an error.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // decode reads the body, which was checked.
 func decode[T any](c *call) (T, error) {

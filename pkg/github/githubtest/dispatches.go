@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,12 +9,8 @@ import (
 	"strings"
 )
 
-// Dispatch is an event that was sent to start workflows.
+// Dispatch is a workflow that was started.
 type Dispatch struct {
-	// Type is the event's of a repository_dispatch, with its payload.
-	Type    string
-	Payload map[string]any
-	// Workflow and Ref are set for a workflow_dispatch, with its inputs.
 	Workflow, Ref string
 	Inputs        map[string]string
 	// Author is whose token it was sent with.
@@ -24,13 +19,6 @@ type Dispatch struct {
 
 // String is a line for people.
 func (d Dispatch) String() string {
-	if d.Workflow == "" {
-		payload, err := json.Marshal(d.Payload)
-		if err != nil {
-			return d.Type
-		}
-		return d.Type + ": " + string(payload)
-	}
 	line := d.Workflow + " on " + d.Ref
 	for i, name := range slices.Sorted(maps.Keys(d.Inputs)) {
 		if i == 0 {
@@ -39,23 +27,6 @@ func (d Dispatch) String() string {
 		line += fmt.Sprintf(" %s=%s", name, d.Inputs[name])
 	}
 	return line
-}
-
-const payloadLimit = 65_535
-
-func (c *call) dispatch() (answer, error) {
-	asked, err := decode[struct {
-		Type    string         `json:"event_type"`
-		Payload map[string]any `json:"client_payload"`
-	}](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if len(c.body) > payloadLimit {
-		return answer{}, refuse(http.StatusUnprocessableEntity, "Invalid request.\n\nclient_payload is too large.")
-	}
-	c.repo.events = append(c.repo.events, Dispatch{Type: asked.Type, Payload: asked.Payload, Author: c.login()})
-	return empty()
 }
 
 func (c *call) dispatchWorkflow() (answer, error) {

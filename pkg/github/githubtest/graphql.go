@@ -1,33 +1,40 @@
 package githubtest
 
 import (
-	_ "embed" // the schema
+	"bytes"
+	_ "embed" // the documents
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
-	"sync"
-
-	"github.com/vektah/gqlparser/v2"
-	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/validator"
-	"github.com/vektah/gqlparser/v2/validator/rules"
+	"slices"
+	"strings"
 )
 
-//go:embed graphql.graphql
-var graphqlSchema string
+// The documents that the GraphQL API answers. tools/graphql checks them against GitHub's schema; any other one is a
+// violation.
+var (
+	//go:embed graphql/viewer.graphql
+	viewerQuery string
+	//go:embed graphql/enable.graphql
+	enableMutation string
+	//go:embed graphql/disable.graphql
+	disableMutation string
+)
 
-// loadSchema reads the schema once.
-var loadSchema = sync.OnceValues(func() (*ast.Schema, error) {
-	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "graphql.graphql", Input: graphqlSchema})
-	if err != nil { // never a nil of another type
-		return nil, err
-	}
-	return schema, nil
-})
+// graphqlRequest is the body of a request to the GraphQL API.
+type graphqlRequest struct {
+	Query     string `json:"query"`
+	Variables struct {
+		ID     string `json:"id"`
+		Method string `json:"method"`
+		Head   string `json:"head"`
+	} `json:"variables"`
+}
 
-// graphql answers a request to the GraphQL API, which has two mutations and the query of the viewer's login.
+// graphql answers a request to the GraphQL API.
 func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
-	field, variables, err := parseGraphql(request)
+	asked, err := parseGraphql(request)
 	if err != nil {
 		s.violate(fmt.Sprintf("%s: %v", request, err))
 		return ok(object{"errors": []object{{"message": err.Error()}}})
@@ -40,72 +47,46 @@ func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 	} else if token == nil {
 		return answer{}, refuse(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
 	}
-	if field.Name == "viewer" {
-		return ok(object{"data": object{field.Alias: selected(object{"login": token.Login}, field.SelectionSet)}})
+	field, result := "viewer", object{"login": token.Login}
+	if asked.Query != viewerQuery {
+		field, result = "disablePullRequestAutoMerge", object{"clientMutationId": nil}
+		if asked.Query == enableMutation {
+			field = "enablePullRequestAutoMerge"
+		}
+		problem, err := s.setAutoMerge(token, asked)
+		if err != nil {
+			return answer{}, err
+		} else if problem != nil {
+			problem["path"] = []string{field}
+			return ok(object{"data": object{field: nil}, "errors": []object{problem}})
+		}
 	}
-	input, _ := field.ArgumentMap(variables)["input"].(map[string]any)
-	result, problem, err := s.setAutoMerge(token, field.Name == "enablePullRequestAutoMerge", input)
-	if err != nil {
-		return answer{}, err
-	} else if problem != nil {
-		problem["path"] = []string{field.Name}
-		problem["locations"] = []object{{"line": field.Position.Line, "column": field.Position.Column}}
-		return ok(object{"data": object{field.Alias: nil}, "errors": []object{problem}})
-	}
-	return ok(object{"data": object{field.Alias: selected(result, field.SelectionSet)}})
+	return ok(object{"data": object{field: result}})
 }
 
-// parseGraphql reads a request and checks it against the schema.
-func parseGraphql(request Request) (*ast.Field, map[string]any, error) {
-	if request.Method != http.MethodPost {
-		return nil, nil, fmt.Errorf("GraphQL is asked with POST")
+// parseGraphql reads a request, and checks the variables as the schema has them.
+func parseGraphql(request Request) (graphqlRequest, error) {
+	var asked graphqlRequest
+	decoder := json.NewDecoder(bytes.NewReader([]byte(request.Body)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil || request.Method != http.MethodPost {
+		return asked, errors.Join(errors.New("GraphQL is asked with POST"), err)
 	}
-	var asked struct {
-		Query     string
-		Variables map[string]any
+	asked.Query = strings.TrimSpace(asked.Query) + "\n"
+	given := asked.Variables
+	var fit bool
+	switch asked.Query {
+	case viewerQuery:
+		fit = given.ID == "" && given.Method == "" && given.Head == ""
+	case enableMutation:
+		fit = given.ID != "" && slices.Contains([]string{"MERGE", "REBASE", "SQUASH"}, given.Method) && given.Head != ""
+	case disableMutation:
+		fit = given.ID != "" && given.Method == "" && given.Head == ""
+	default:
+		return asked, errors.New("the stand-in does not know this document")
 	}
-	if err := json.Unmarshal([]byte(request.Body), &asked); err != nil {
-		return nil, nil, fmt.Errorf("read the body: %w", err)
+	if !fit {
+		return asked, fmt.Errorf("these are not the variables of the document: %+v", given)
 	}
-	schema, err := loadSchema()
-	if err != nil {
-		return nil, nil, err
-	}
-	document, problems := gqlparser.LoadQueryWithRules(schema, asked.Query, rules.NewDefaultRules())
-	if len(problems) > 0 {
-		return nil, nil, problems
-	}
-	if len(document.Operations) != 1 || len(document.Operations[0].SelectionSet) != 1 {
-		return nil, nil, fmt.Errorf("the stand-in answers one query or mutation at a time")
-	}
-	operation := document.Operations[0]
-	variables, err := validator.VariableValues(schema, operation, asked.Variables)
-	if err != nil {
-		return nil, nil, err
-	}
-	field, plain := operation.SelectionSet[0].(*ast.Field)
-	if !plain {
-		return nil, nil, fmt.Errorf("the stand-in does not know fragments")
-	}
-	return field, variables, nil
-}
-
-// selected are the fields that were asked for.
-func selected(from object, fields ast.SelectionSet) any {
-	if from == nil {
-		return nil
-	}
-	found := object{}
-	for _, selection := range fields {
-		field, plain := selection.(*ast.Field)
-		if !plain {
-			continue
-		}
-		value := from[field.Name]
-		if below, isObject := value.(object); isObject {
-			value = selected(below, field.SelectionSet)
-		}
-		found[field.Alias] = value
-	}
-	return found
+	return asked, nil
 }

@@ -72,14 +72,6 @@ func (c *call) issue() (*item, error) {
 	return i, nil
 }
 
-func (c *call) showIssue() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(c.repo.issueJSON(i))
-}
-
 func (c *call) updateIssue() (answer, error) {
 	i, err := c.issue()
 	if err != nil {

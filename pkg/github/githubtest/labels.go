@@ -53,8 +53,6 @@ func (r *Repo) labelsJSON(names []string) []object {
 	return labels
 }
 
-func (c *call) listLabels() (answer, error) { return page(c, c.repo.labels, c.repo.labelJSON) }
-
 func (c *call) showLabel() (answer, error) {
 	at := c.repo.findLabel(c.values["name"])
 	if at < 0 {
@@ -85,14 +83,6 @@ func (c *call) createLabel() (answer, error) {
 	}
 	c.repo.labels = append(c.repo.labels, l)
 	return created(c.repo.labelJSON(l))
-}
-
-func (c *call) listIssueLabels() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	return page(c, c.repo.labelsJSON(i.Labels), func(l object) object { return l })
 }
 
 func (c *call) addIssueLabels() (answer, error) {

@@ -101,10 +101,6 @@ func TestProtectedBranches(t *testing.T) {
 	require.ErrorContains(t, err, "- Changes must be made through a pull request.")
 	assert.NotEmpty(t, h.repo.Branches()["topic"], "others are not protected")
 
-	rules, _, err := h.client("secret").Repositories.GetRulesForBranch(t.Context(), "acme", "gitops", "main")
-	require.NoError(t, err)
-	require.Len(t, rules, 1)
-	assert.Equal(t, "pull_request", rules[0].Type)
 	number := h.repo.OpenPull(githubtest.Pull{Issue: githubtest.Issue{Title: "By hand"}, Head: "topic", Base: "main"}).Number
 	h.repo.MergePull(number, "rebase")
 	assert.Equal(t, "by hand", h.git("log", "-1", "--format=%s", "main"))

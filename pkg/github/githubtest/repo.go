@@ -32,21 +32,12 @@ type RepoOptions struct {
 	AllowAutoMerge bool
 	// RequiredChecks are contexts of statuses that must be a success before anything is merged.
 	RequiredChecks []string
-	// Rules are what GET …/rules/branches answers, by branch.
-	Rules map[string][]Rule
 	// ActionsMayNotOpenPulls keeps github-actions[bot] from opening pull requests: the default of new
 	// organisations.
 	ActionsMayNotOpenPulls bool
 	// Workflows are the file names of workflows with a workflow_dispatch trigger that takes any inputs, besides those
 	// that there are in Dir.
 	Workflows []string
-}
-
-// Rule is a rule of a ruleset: "update", "creation", "non_fast_forward", "required_signatures"…
-type Rule struct {
-	Type       string
-	Ruleset    int
-	Parameters map[string]any
 }
 
 // Repo is a repository of a Server. Its methods may be called while the server serves. Those
@@ -66,6 +57,8 @@ type Repo struct {
 	comments int
 	statuses []Status
 	events   []Dispatch
+	// protected are the branches that only pull requests change.
+	protected []string
 }
 
 // AddRepo makes a repository.

@@ -138,42 +138,6 @@ func (c *call) listStatuses() (answer, error) {
 	return page(c, found, c.repo.statusJSON)
 }
 
-func (c *call) combinedStatus() (answer, error) {
-	commit, err := c.commitOf()
-	if err != nil {
-		return answer{}, err
-	}
-	latest := c.repo.latest(commit)
-	a, err := page(c, latest, func(at int) object {
-		o := c.repo.statusJSON(at)
-		delete(o, "creator") // only on its own
-		return o
-	})
-	a.body = object{
-		"state": c.repo.combined(latest), "sha": commit, "total_count": len(latest), "statuses": a.body,
-		"repository": c.repo.json(), "commit_url": c.repo.url() + "/commits/" + commit,
-		"url": c.repo.url() + "/commits/" + commit + "/status",
-	}
-	return a, err
-}
-
-// combined is what several statuses are together: pending too if there are none.
-func (r *Repo) combined(latest []int) string {
-	combined := "success"
-	for _, at := range latest {
-		switch r.statuses[at].State {
-		case "failure", "error":
-			return "failure"
-		case "pending":
-			combined = "pending"
-		}
-	}
-	if len(latest) == 0 {
-		return "pending"
-	}
-	return combined
-}
-
 func (r *Repo) statusJSON(at int) object {
 	status := r.statuses[at]
 	return object{
