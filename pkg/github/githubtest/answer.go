@@ -17,9 +17,8 @@ type answer struct {
 	body   any // nil for none; a string is a page, all else goes out as JSON
 }
 
-func ok(body any) (answer, error)      { return answer{status: http.StatusOK, body: body}, nil }
-func created(body any) (answer, error) { return answer{status: http.StatusCreated, body: body}, nil }
-func empty() (answer, error)           { return answer{status: http.StatusNoContent}, nil }
+func ok(body any) answer      { return answer{status: http.StatusOK, body: body} }
+func created(body any) answer { return answer{status: http.StatusCreated, body: body} }
 
 // refusal is an answer that says no.
 type refusal struct {
@@ -66,8 +65,43 @@ func (r *refusal) answer() answer {
 	return answer{status: r.status, header: r.header, body: body}
 }
 
-// settle makes an answer of what a handler returned. Whatever is not a refusal is a bug of the stand-in.
-func settle(a answer, err error) (answer, error) {
+// failure is an error of the stand-in itself.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return f.err.Error() }
+
+// check ends the work at an error, which catch returns.
+func check(err error) {
+	if err != nil {
+		panic(&failure{err})
+	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+// catch does some work, which ends early by panicking with a refusal or a failure, and returns that.
+func catch(work func()) (err error) {
+	defer func() {
+		switch problem := recover().(type) {
+		case nil:
+		case *refusal:
+			err = problem
+		case *failure:
+			err = problem
+		default:
+			panic(problem)
+		}
+	}()
+	work()
+	return nil
+}
+
+// settle answers a request by handle, or by what ends that early. Whatever is not a refusal is a bug of the stand-in.
+func settle(handle func() answer) (a answer, err error) {
+	err = catch(func() { a = handle() })
 	var no *refusal
 	switch {
 	case err == nil:
@@ -105,13 +139,4 @@ func (a answer) write(w http.ResponseWriter, body []byte, length int) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body[:length]) // who hung up has no use for it
-}
-
-// remarshal reads the body as a client does.
-func remarshal(a answer, into any) error {
-	body, err := a.bytes()
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(body, into)
 }

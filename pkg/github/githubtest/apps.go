@@ -57,8 +57,8 @@ func (a *App) installedOn(name string) bool {
 	}))
 }
 
-// app finds out which App signed a request.
-func (c *call) app() (*App, error) {
+// app returns the App that signed a request.
+func (c *call) app() *App {
 	s := c.server
 	var signer *App
 	claims, err := jwt.ParseWithClaims(c.secret, &jwt.RegisteredClaims{}, func(unchecked *jwt.Token) (any, error) {
@@ -71,58 +71,47 @@ func (c *call) app() (*App, error) {
 		}
 		return nil, errors.New("no such App")
 	}, jwt.WithValidMethods([]string{"RS256"}), jwt.WithTimeFunc(s.now), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
-	if signer == nil {
-		return nil, refuse(http.StatusUnauthorized, "A JSON web token could not be decoded")
-	}
-	expires, _ := claims.Claims.GetExpirationTime()
+	why := ""
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
-		return nil, refuse(http.StatusUnauthorized,
-			"'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires")
+		why = "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"
 	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
-		return nil, refuse(http.StatusUnauthorized,
-			"'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued")
+		why = "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
 	case err != nil:
-		return nil, refuse(http.StatusUnauthorized, "A JSON web token could not be decoded")
-	case expires.After(s.now().Add(signatureLife)):
-		return nil, refuse(http.StatusUnauthorized, "'Expiration time' claim ('exp') is too far in the future")
-	}
-	return signer, nil
-}
-
-// installation finds the App as it is installed for an owner; nil if it is not.
-func (c *call) installation(of func(*App) bool) (*App, error) {
-	signer, err := c.app()
-	if err != nil {
-		return nil, err
-	}
-	for _, app := range c.server.apps {
-		if app.ID == signer.ID && of(app) {
-			return app, nil
+		why = "A JSON web token could not be decoded"
+	default:
+		if expires := must(claims.Claims.GetExpirationTime()); expires.After(s.now().Add(signatureLife)) {
+			why = "'Expiration time' claim ('exp') is too far in the future"
 		}
 	}
-	return nil, notFound()
+	if why != "" {
+		panic(refuse(http.StatusUnauthorized, why))
+	}
+	return signer
 }
 
-func (c *call) showInstallation() (answer, error) {
-	repo := c.server.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
-	app, err := c.installation(func(app *App) bool { return repo != nil && app.installedOn(repo.Name) })
-	if err != nil {
-		return answer{}, err
+// installation returns the App that signed the request as it is installed for an owner.
+func (c *call) installation(of func(*App) bool) *App {
+	signer := c.app()
+	for _, app := range c.server.apps {
+		if app.ID == signer.ID && of(app) {
+			return app
+		}
 	}
-	return c.installationOf(app)
+	panic(notFound())
+}
+
+func (c *call) showInstallation() answer {
+	repo := c.server.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
+	return c.installationOf(c.installation(func(app *App) bool { return repo != nil && app.installedOn(repo.Name) }))
 }
 
 // showOwnerInstallation serves owners of both sorts, as GitHub does.
-func (c *call) showOwnerInstallation() (answer, error) {
-	app, err := c.installation(func(app *App) bool { return strings.EqualFold(app.Owner, c.values["username"]) })
-	if err != nil {
-		return answer{}, err
-	}
-	return c.installationOf(app)
+func (c *call) showOwnerInstallation() answer {
+	return c.installationOf(c.installation(func(app *App) bool { return strings.EqualFold(app.Owner, c.values["username"]) }))
 }
 
-func (c *call) installationOf(app *App) (answer, error) {
+func (c *call) installationOf(app *App) answer {
 	url := fmt.Sprintf("%s/app/installations/%d", c.server.URL, app.Installation)
 	return ok(object{
 		"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "account": c.server.user(app.Owner),
@@ -133,11 +122,8 @@ func (c *call) installationOf(app *App) (answer, error) {
 	})
 }
 
-func (c *call) showApp() (answer, error) {
-	app, err := c.app()
-	if err != nil {
-		return answer{}, err
-	}
+func (c *call) showApp() answer {
+	app := c.app()
 	return ok(object{
 		"id": app.ID, "slug": app.Slug, "name": app.Slug, "description": nil, "external_url": c.server.WebURL,
 		"html_url": c.server.WebURL + "/apps/" + app.Slug, "owner": c.server.user(app.Owner), "permissions": app.Permissions,
@@ -145,9 +131,9 @@ func (c *call) showApp() (answer, error) {
 }
 
 // showUser knows the bots of Apps. What an App signs itself does not open it.
-func (c *call) showUser() (answer, error) {
+func (c *call) showUser() answer {
 	if c.secret != "" && c.server.tokens[c.secret] == nil {
-		return answer{}, refuse(http.StatusUnauthorized, "Bad credentials")
+		panic(refuse(http.StatusUnauthorized, "Bad credentials"))
 	}
 	for _, app := range c.server.apps {
 		if login := app.Slug + "[bot]"; strings.EqualFold(login, c.values["username"]) {
@@ -156,7 +142,7 @@ func (c *call) showUser() (answer, error) {
 			return ok(user)
 		}
 	}
-	return answer{}, notFound()
+	panic(notFound())
 }
 
 func (a *App) selection() string {
@@ -173,34 +159,27 @@ func (a *App) suspendedAt() any {
 	return nil
 }
 
-func (c *call) mintToken() (answer, error) {
-	app, err := c.installation(func(app *App) bool { return app.Installation == c.number("installation_id") })
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct {
+func (c *call) mintToken() answer {
+	app := c.installation(func(app *App) bool { return app.Installation == c.number("installation_id") })
+	asked := decode[struct {
 		Repositories []string
 		Permissions  map[string]string
 	}](c)
-	if err != nil {
-		return answer{}, err
-	}
 	if app.Suspended {
-		return answer{}, refuse(http.StatusForbidden, "This installation has been suspended")
+		panic(refuse(http.StatusForbidden, "This installation has been suspended"))
 	}
-	token, err := c.server.narrow(app, asked.Repositories, asked.Permissions)
-	if err != nil {
-		return answer{}, err
-	}
-	c.server.minted++
-	secret := mintedSecret(c.server.minted)
-	token.Name = fmt.Sprintf("%s #%d", app.Slug, c.server.minted)
-	c.server.addToken(secret, token)
-	return created(c.server.tokenJSON(secret, token, len(asked.Repositories) > 0))
+	s := c.server
+	token := s.narrow(app, asked.Repositories, asked.Permissions)
+	s.minted++
+	secret := mintedSecret(s.minted)
+	token.Name = fmt.Sprintf("%s #%d", app.Slug, s.minted)
+	s.addToken(secret, token)
+	return created(object{"token": secret, "expires_at": orNull(token.Expires), "permissions": token.Permissions})
 }
 
 // narrow is a token of an App for some repositories, named without owner, and permissions; none mean all.
-func (s *Server) narrow(app *App, names []string, permissions map[string]string) (Token, error) {
+func (s *Server) narrow(app *App, names []string, permissions map[string]string) Token {
+	const no = http.StatusUnprocessableEntity
 	token := Token{Login: app.Slug + "[bot]", Permissions: app.Permissions, Repos: []string{}, Expires: s.now().Add(tokenLife)}
 	for _, repo := range s.repos {
 		if app.installedOn(repo.Name) && len(names) == 0 {
@@ -210,37 +189,18 @@ func (s *Server) narrow(app *App, names []string, permissions map[string]string)
 	for _, name := range names {
 		repo := s.repos[strings.ToLower(app.Owner+"/"+name)]
 		if repo == nil || !app.installedOn(repo.Name) {
-			return Token{}, refuse(http.StatusUnprocessableEntity, "There is at least one repository that does not exist "+
-				"or is not accessible to the parent installation.")
+			panic(refuse(no, "There is at least one repository that does not exist or is not accessible to the parent installation."))
 		}
 		token.Repos = append(token.Repos, repo.Name)
 	}
-	granted := Token{Permissions: app.Permissions}
 	for name, access := range permissions {
-		if !granted.has(name + "=" + access) {
-			return Token{}, refuse(http.StatusUnprocessableEntity,
-				"The permissions requested are not granted to this installation.")
+		if !token.has(name + "=" + access) {
+			panic(refuse(no, "The permissions requested are not granted to this installation."))
 		}
 	}
 	if len(permissions) > 0 {
 		token.Permissions = permissions
 	}
 	slices.Sort(token.Repos)
-	return token, nil
-}
-
-func (s *Server) tokenJSON(secret string, token Token, selected bool) object {
-	o := object{
-		"token": secret, "expires_at": orNull(token.Expires), "permissions": token.Permissions,
-		"repository_selection": "all",
-	}
-	if selected {
-		o["repository_selection"] = "selected"
-		repos := []object{}
-		for _, name := range token.Repos {
-			repos = append(repos, s.repos[strings.ToLower(name)].json())
-		}
-		o["repositories"] = repos
-	}
-	return o
+	return token
 }

@@ -4,20 +4,18 @@ import "strings"
 
 // setAutoMerge makes a pull request merge itself later, or not. GitHub refuses that for one that could be
 // merged now. The problem is an error in GraphQL's form.
-func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem object, err error) {
+func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem object) {
 	id := asked.Variables.ID
 	repo, i := s.findPull(id)
 	if i == nil || repo.options.Private && !token.reaches(repo) {
-		return object{"type": "NOT_FOUND", "message": "Could not resolve to a node with the global id of '" + id + "'"}, nil
+		return object{"type": "NOT_FOUND", "message": "Could not resolve to a node with the global id of '" + id + "'"}
 	}
-	if err := repo.sync(); err != nil {
-		return nil, err
-	}
+	repo.sync()
 	if !token.reaches(repo) || !token.has("pull_requests=write") || !token.has("contents=write") {
 		return object{
 			"type": "FORBIDDEN", "message": "Resource not accessible by integration",
 			"extensions": object{"saml_failure": false},
-		}, nil
+		}
 	}
 	method, why := "", ""
 	if asked.Query == enableMutation {
@@ -27,11 +25,11 @@ func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem objec
 		why = "Can't disable auto-merge for this pull request"
 	}
 	if why != "" {
-		return object{"type": "UNPROCESSABLE", "message": why}, nil
+		return object{"type": "UNPROCESSABLE", "message": why}
 	}
 	i.AutoMerge = method
 	repo.touch(i)
-	return nil, nil
+	return nil
 }
 
 // findPull finds a pull request by its global id.

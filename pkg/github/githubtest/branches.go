@@ -11,24 +11,22 @@ import (
 // branches are the branches of a repository, with what GitHub does to them.
 type branches interface {
 	// tips are the commits of all branches.
-	tips() (map[string]string, error)
-	// ahead tells whether a commit has commits that another has not.
-	ahead(commit, of string) (bool, error)
+	tips() map[string]string
 	// between are the commits that a commit has and another has not, the oldest first.
-	between(of, commit string) ([]string, error)
+	between(of, commit string) []string
 	// mergeBase is the best common ancestor of two commits; it is empty if they have none.
-	mergeBase(a, b string) (string, error)
+	mergeBase(a, b string) string
 	// file is the text of a file of a commit, and whether it has that file.
-	file(commit, path string) (text string, found bool, err error)
+	file(commit, path string) (text string, found bool)
 	// has tells whether a commit is there.
-	has(commit string) (bool, error)
+	has(commit string) bool
 	// conflicts tells whether two commits cannot be merged.
-	conflicts(base, head string) (bool, error)
-	// merge moves a branch to what a merge makes of it, if it is still where the merge says. It returns the
-	// new tip.
+	conflicts(base, head string) bool
+	// merge moves a branch to what a merge makes of it, and returns the new tip. The error is errConflict, or errMoved
+	// if the branch is not where the merge says.
 	merge(merge) (string, error)
 	// set moves a branch, or makes it; an empty commit removes it.
-	set(branch, commit string) error
+	set(branch, commit string)
 }
 
 // merge is a merge that was asked for.
@@ -51,18 +49,17 @@ var (
 // memory are branches without content or history: a merge always works, and commits have diverged.
 type memory map[string]string
 
-func (m memory) tips() (map[string]string, error)          { return maps.Clone(m), nil }
-func (m memory) ahead(commit, of string) (bool, error)     { return commit != of, nil }
-func (m memory) mergeBase(a, _ string) (string, error)     { return a, nil }
-func (m memory) file(string, string) (string, bool, error) { return "", false, nil }
-func (m memory) has(commit string) (bool, error)           { return commitPattern.MatchString(commit), nil }
-func (m memory) conflicts(string, string) (bool, error)    { return false, nil }
+func (m memory) tips() map[string]string            { return maps.Clone(m) }
+func (m memory) mergeBase(a, _ string) string       { return a }
+func (m memory) file(string, string) (string, bool) { return "", false }
+func (m memory) has(commit string) bool             { return commitPattern.MatchString(commit) }
+func (m memory) conflicts(string, string) bool      { return false }
 
-func (m memory) between(of, commit string) ([]string, error) {
+func (m memory) between(of, commit string) []string {
 	if of == commit {
-		return nil, nil
+		return nil
 	}
-	return []string{commit}, nil
+	return []string{commit}
 }
 
 func (m memory) merge(how merge) (string, error) {
@@ -70,13 +67,11 @@ func (m memory) merge(how merge) (string, error) {
 	return m[how.branch], nil
 }
 
-func (m memory) set(branch, commit string) error {
+func (m memory) set(branch, commit string) {
+	m[branch] = commit
 	if commit == "" {
 		delete(m, branch)
-		return nil
 	}
-	m[branch] = commit
-	return nil
 }
 
 // commitPattern is the id of a commit.
@@ -90,41 +85,35 @@ func CommitID(name string) string {
 // sync looks where the branches are now and does what GitHub does when they are pushed: the head of a pull
 // request follows its branch, and pull requests close whose branch is gone or that have nothing to merge any
 // more.
-func (r *Repo) sync() error {
-	tips, err := r.branches.tips()
-	if err != nil {
-		return err
-	}
+func (r *Repo) sync() {
+	tips := r.branches.tips()
 	for _, i := range r.items {
-		if !i.pull || !i.Open {
-			continue
-		}
-		if err := r.follow(i, tips[i.Head], tips[i.Base]); err != nil {
-			return fmt.Errorf("pull request %d: %w", i.Number, err)
+		if i.pull && i.Open {
+			r.follow(i, tips[i.Head], tips[i.Base])
 		}
 	}
-	return nil
 }
 
 // follow brings a pull request to new tips of its branches.
-func (r *Repo) follow(i *item, head, base string) error {
+func (r *Repo) follow(i *item, head, base string) {
 	if head == i.HeadCommit && base == i.BaseCommit {
-		return nil
+		return
 	}
 	pushed := head != i.HeadCommit
 	r.touch(i)
 	if head == "" || base == "" {
 		r.close(i)
-		return nil
+		return
 	}
 	i.HeadCommit, i.BaseCommit = head, base
-	ahead, err := r.branches.ahead(head, base)
-	if err != nil || ahead {
-		return err
+	if r.ahead(head, base) {
+		return
 	}
 	if !pushed { // somebody pushed it into the base: that is a merge
 		i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), base
 	}
 	r.close(i)
-	return nil
 }
+
+// ahead tells whether a commit has commits that another has not.
+func (r *Repo) ahead(commit, of string) bool { return len(r.branches.between(of, commit)) > 0 }

@@ -45,14 +45,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.options.Before != nil {
 		s.options.Before(request)
 	}
-	handle := func() (answer, error) {
-		if !below {
-			return answer{}, s.unknown(request)
-		}
-		return s.handle(r, request)
-	}
 	s.perform(w, r, s.faultFor(request), func() answer {
-		a, err := settle(handle())
+		a, err := settle(func() answer {
+			if !below {
+				panic(s.unknown(request))
+			}
+			return s.handle(r, request)
+		})
 		if err != nil {
 			s.violate(fmt.Sprintf("%s: %v", request, err))
 		}
@@ -61,30 +60,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // handle finds the endpoint and lets it answer.
-func (s *Server) handle(r *http.Request, request Request) (answer, error) {
+func (s *Server) handle(r *http.Request, request Request) answer {
 	if request.Path == s.graphqlPath() {
 		return s.graphql(r, request)
 	}
 	c := s.callFor(r, request)
 	if c == nil {
-		return answer{}, s.unknown(request)
+		panic(s.unknown(request))
 	}
 	operation := s.operations[c.route.method+" "+c.route.path]
 	if err := operation.check(c); err != nil {
-		problem := oneLine(err)
+		problem := strings.Join(strings.Fields(err.Error()), " ")
 		s.violate(fmt.Sprintf("%s: %s", request, problem))
-		return answer{}, refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem)
+		panic(refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := c.admit(r); err != nil {
-		return answer{}, err
-	}
-	a, err := c.route.handle(c)
-	if err != nil {
-		return answer{}, err
-	}
-	return a, operation.checkAnswer(a)
+	c.admit(r)
+	a := c.route.handle(c)
+	check(operation.checkAnswer(a))
+	return a
 }
 
 // callFor finds the endpoint of a request, or returns nil.
@@ -101,24 +96,18 @@ func (s *Server) callFor(r *http.Request, request Request) *call {
 }
 
 // unknown is the answer to what the stand-in has no endpoint for.
-func (s *Server) unknown(request Request) error {
+func (s *Server) unknown(request Request) *refusal {
 	s.violate(fmt.Sprintf("%s: the stand-in has no such endpoint", request))
 	return notFound()
 }
 
-// oneLine joins the lines of an error.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
-
 // decode reads the body, which was checked.
-func decode[T any](c *call) (T, error) {
+func decode[T any](c *call) T {
 	var into T
-	if len(c.body) == 0 {
-		return into, nil
+	if len(c.body) > 0 {
+		check(json.Unmarshal(c.body, &into))
 	}
-	if err := json.Unmarshal(c.body, &into); err != nil {
-		return into, fmt.Errorf("read the body: %w", err)
-	}
-	return into, nil
+	return into
 }
 
 // number is a variable of the path that the description says is a number.

@@ -29,56 +29,39 @@ func (d Dispatch) String() string {
 	return line
 }
 
-func (c *call) dispatchWorkflow() (answer, error) {
-	asked, err := decode[struct {
+func (c *call) dispatchWorkflow() answer {
+	asked := decode[struct {
 		Ref    string
 		Inputs map[string]string
 	}](c)
-	if err != nil {
-		return answer{}, err
-	}
 	workflow := path.Base(c.values["workflow_id"])
-	if err := c.repo.checkDispatch(workflow, asked.Ref, asked.Inputs); err != nil {
-		return answer{}, err
-	}
-	c.repo.events = append(c.repo.events, Dispatch{
-		Workflow: workflow, Ref: asked.Ref, Inputs: asked.Inputs, Author: c.login(),
-	})
-	return empty()
+	c.repo.checkDispatch(workflow, asked.Ref, asked.Inputs)
+	c.repo.events = append(c.repo.events, Dispatch{Workflow: workflow, Ref: asked.Ref, Inputs: asked.Inputs, Author: c.login()})
+	return answer{status: http.StatusNoContent}
 }
 
 // checkDispatch refuses to start a workflow that GitHub would not start. It must be on the default branch to be known at
 // all; what counts then is how it is on the branch that is asked for.
-func (r *Repo) checkDispatch(name, ref string, inputs map[string]string) error {
+func (r *Repo) checkDispatch(name, ref string, inputs map[string]string) {
 	const no = http.StatusUnprocessableEntity
-	tips, err := r.branches.tips()
-	if err != nil {
-		return err
-	}
+	tips := r.branches.tips()
 	listed := slices.Contains(r.options.Workflows, name)
-	known, err := r.workflow(tips[r.options.DefaultBranch], name)
 	switch {
-	case err != nil:
-		return err
-	case known == nil && !listed:
-		return notFound()
+	case !listed && r.workflow(tips[r.options.DefaultBranch], name) == nil:
+		panic(notFound())
 	case tips[ref] == "":
-		return refuse(no, "No ref found for: "+ref)
+		panic(refuse(no, "No ref found for: "+ref))
 	case listed:
-		return nil
+		return
 	}
-	asked, err := r.workflow(tips[ref], name)
-	switch {
-	case err != nil:
-		return err
-	case asked == nil || !asked.dispatched:
-		return refuse(no, "Workflow does not have 'workflow_dispatch' trigger")
+	asked := r.workflow(tips[ref], name)
+	if asked == nil || !asked.dispatched {
+		panic(refuse(no, "Workflow does not have 'workflow_dispatch' trigger"))
 	}
-	if strange := asked.strange(inputs); len(strange) > 0 {
-		return refuse(no, fmt.Sprintf("Unexpected inputs provided: [%s]", strings.Join(strange, ", ")))
+	if unexpected := asked.unexpected(inputs); len(unexpected) > 0 {
+		panic(refuse(no, fmt.Sprintf("Unexpected inputs provided: [%s]", strings.Join(unexpected, ", "))))
 	}
 	if missing := asked.missing(inputs); missing != "" {
-		return refuse(no, fmt.Sprintf("Required input '%s' not provided", missing))
+		panic(refuse(no, fmt.Sprintf("Required input '%s' not provided", missing)))
 	}
-	return nil
 }

@@ -33,7 +33,7 @@ type graphqlRequest struct {
 }
 
 // graphql answers a request to the GraphQL API.
-func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
+func (s *Server) graphql(r *http.Request, request Request) answer {
 	asked, err := parseGraphql(request)
 	if err != nil {
 		s.violate(fmt.Sprintf("%s: %v", request, err))
@@ -41,11 +41,9 @@ func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token, err := s.authenticate(r)
-	if err != nil {
-		return answer{}, err
-	} else if token == nil {
-		return answer{}, refuse(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
+	token := s.authenticate(r)
+	if token == nil {
+		panic(refuse(http.StatusUnauthorized, "This endpoint requires you to be authenticated."))
 	}
 	field, result := "viewer", object{"login": token.Login}
 	if asked.Query != viewerQuery {
@@ -53,10 +51,7 @@ func (s *Server) graphql(r *http.Request, request Request) (answer, error) {
 		if asked.Query == enableMutation {
 			field = "enablePullRequestAutoMerge"
 		}
-		problem, err := s.setAutoMerge(token, asked)
-		if err != nil {
-			return answer{}, err
-		} else if problem != nil {
+		if problem := s.setAutoMerge(token, asked); problem != nil {
 			problem["path"] = []string{field}
 			return ok(object{"data": object{field: nil}, "errors": []object{problem}})
 		}

@@ -3,14 +3,13 @@ package githubtest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // listIssues lists pull requests too, as GitHub does.
-func (c *call) listIssues() (answer, error) {
+func (c *call) listIssues() answer {
 	var wanted []string
 	if labels := c.query.Get("labels"); labels != "" {
 		wanted = strings.Split(labels, ",")
@@ -51,59 +50,42 @@ func (n *labelName) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func (c *call) createIssue() (answer, error) {
-	asked, err := decode[issueChange](c)
-	if err != nil {
-		return answer{}, err
-	}
+func (c *call) createIssue() answer {
 	i := &item{Pull: Pull{Issue: Issue{Author: c.login()}}}
-	if err := c.repo.change(i, asked); err != nil {
-		return answer{}, err
-	}
+	c.repo.change(i, decode[issueChange](c))
 	return created(c.repo.issueJSON(c.repo.add(i)))
 }
 
 // issue is the issue or pull request that the path names.
-func (c *call) issue() (*item, error) {
+func (c *call) issue() *item {
 	i := c.repo.find(c.number("issue_number"))
 	if i == nil {
-		return nil, notFound()
+		panic(notFound())
 	}
-	return i, nil
+	return i
 }
 
-func (c *call) updateIssue() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[issueChange](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := c.repo.change(i, asked); err != nil {
-		return answer{}, err
-	}
+func (c *call) updateIssue() answer {
+	i := c.issue()
+	c.repo.change(i, decode[issueChange](c))
 	return ok(c.repo.issueJSON(i))
 }
 
 // change changes an issue, or nothing of it.
-func (r *Repo) change(i *item, asked issueChange) error {
+func (r *Repo) change(i *item, asked issueChange) {
 	title, body := i.Title, i.Body
 	assign(&title, asked.Title)
 	assign(&body, asked.Body)
-	if err := r.checkText(title, body); err != nil {
-		return err
-	}
+	checkText(title, body)
 	if asked.Assignees != nil {
-		if err := r.checkAssignees(*asked.Assignees); err != nil {
-			return err
+		for _, login := range *asked.Assignees {
+			if !r.assignable(login) {
+				panic(invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login}))
+			}
 		}
 	}
 	if asked.State != nil {
-		if err := r.setState(i, *asked.State, asked.StateReason); err != nil {
-			return err
-		}
+		r.setState(i, *asked.State, asked.StateReason)
 	}
 	i.Title, i.Body = title, body
 	if asked.Assignees != nil {
@@ -114,25 +96,15 @@ func (r *Repo) change(i *item, asked issueChange) error {
 		r.label(i, *asked.Labels)
 	}
 	r.touch(i)
-	return nil
 }
 
-func (r *Repo) checkAssignees(logins []string) error {
-	for _, login := range logins {
-		if !r.assignable(login) {
-			return invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login})
-		}
-	}
-	return nil
-}
-
-func (r *Repo) setState(i *item, wanted string, reason *string) error {
-	if i.pull {
-		return r.setPullState(i, wanted)
-	}
+func (r *Repo) setState(i *item, wanted string, reason *string) {
 	switch {
+	case i.pull:
+		r.setPullState(i, wanted)
+		return
 	case wanted == state(i.Open):
-		return nil
+		return
 	case wanted == "closed":
 		r.close(i)
 		i.StateReason = "completed"
@@ -141,22 +113,14 @@ func (r *Repo) setState(i *item, wanted string, reason *string) error {
 		i.StateReason = "reopened"
 	}
 	assign(&i.StateReason, reason)
-	return nil
 }
 
 // assignable tells whether somebody may be assigned: who has access.
 func (r *Repo) assignable(login string) bool { return r.options.Collaborators[login] != "" }
 
-func (c *call) addAssignees() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct{ Assignees []string }](c)
-	if err != nil {
-		return answer{}, err
-	}
-	for _, login := range asked.Assignees {
+func (c *call) addAssignees() answer {
+	i := c.issue()
+	for _, login := range decode[struct{ Assignees []string }](c).Assignees {
 		// Those that may not be assigned are passed over without a word.
 		if c.repo.assignable(login) && !slices.Contains(i.Assignees, login) {
 			i.Assignees = append(i.Assignees, login)
@@ -166,64 +130,43 @@ func (c *call) addAssignees() (answer, error) {
 	return created(c.repo.issueJSON(i))
 }
 
-func (c *call) listComments() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
+func (c *call) listComments() answer {
+	i := c.issue()
 	return page(c, i.Comments, func(comment Comment) object { return c.repo.commentJSON(i, comment) })
 }
 
-func (c *call) createComment() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct{ Body string }](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := checkComment(asked.Body); err != nil {
-		return answer{}, err
-	}
-	comment := c.repo.comment(i, c.login(), asked.Body)
-	a, err := created(c.repo.commentJSON(i, comment))
-	a.header = http.Header{"Location": {fmt.Sprintf("%s/issues/comments/%d", c.repo.url(), comment.ID)}}
-	return a, err
+func (c *call) createComment() answer {
+	i := c.issue()
+	return created(c.repo.commentJSON(i, c.repo.comment(i, c.login(), c.commentBody())))
 }
 
-// checkComment refuses a text that GitHub refuses.
-func checkComment(body string) error {
+// commentBody is the text of a comment, if GitHub would take it.
+func (c *call) commentBody() string {
+	body := decode[struct{ Body string }](c).Body
+	why := ""
 	switch {
 	case strings.TrimSpace(body) == "":
-		return invalid(fieldError{Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body cannot be blank"})
+		why = "Body cannot be blank"
 	case utf8.RuneCountInString(body) > bodyLimit:
-		return invalid(fieldError{
-			Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: "Body is too long (maximum is 65536 characters)",
-		})
-	default:
-		return nil
+		why = "Body is too long (maximum is 65536 characters)"
 	}
+	if why != "" {
+		panic(invalid(fieldError{Resource: "IssueComment", Code: "unprocessable", Field: "data", Message: why}))
+	}
+	return body
 }
 
-// updateComment changes the text of a comment.
-func (c *call) updateComment() (answer, error) {
-	asked, err := decode[struct{ Body string }](c)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := checkComment(asked.Body); err != nil {
-		return answer{}, err
-	}
+func (c *call) updateComment() answer {
+	body := c.commentBody()
 	for _, i := range c.repo.items {
 		for n := range i.Comments {
 			if i.Comments[n].ID == c.number("comment_id") {
-				i.Comments[n].Body = asked.Body
+				i.Comments[n].Body = body
 				return ok(c.repo.commentJSON(i, i.Comments[n]))
 			}
 		}
 	}
-	return answer{}, notFound()
+	panic(notFound())
 }
 
 func (r *Repo) comment(i *item, author, body string) Comment {

@@ -2,7 +2,9 @@ package githubtest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -53,68 +55,49 @@ func (r *Repo) labelsJSON(names []string) []object {
 	return labels
 }
 
-func (c *call) showLabel() (answer, error) {
+func (c *call) showLabel() answer {
 	at := c.repo.findLabel(c.values["name"])
 	if at < 0 {
-		return answer{}, notFound()
+		panic(notFound())
 	}
 	return ok(c.repo.labelJSON(c.repo.labels[at]))
 }
 
-func (c *call) createLabel() (answer, error) {
-	l, err := decode[Label](c)
+func (c *call) createLabel() answer {
+	l := decode[Label](c)
+	l.Color = cmp.Or(l.Color, "ededed")
+	problem := fieldError{Resource: "Label", Code: "custom", Field: "name"}
 	switch {
-	case err != nil:
-		return answer{}, err
-	case l.Name == "":
-		return answer{}, invalid(fieldError{Resource: "Label", Code: "missing_field", Field: "name"})
 	case c.repo.findLabel(l.Name) >= 0:
-		return answer{}, invalid(fieldError{Resource: "Label", Code: "already_exists", Field: "name"})
+		problem.Code = "already_exists"
 	case len([]rune(l.Name)) > 50:
-		return answer{}, invalid(fieldError{Resource: "Label", Code: "custom", Field: "name", Message: "name is too long (maximum is 50 characters)"})
+		problem.Message = "name is too long (maximum is 50 characters)"
 	case len([]rune(l.Description)) > 100:
-		return answer{}, invalid(fieldError{Resource: "Label", Code: "custom", Field: "description", Message: "description is too long (maximum is 100 characters)"})
+		problem.Field, problem.Message = "description", "description is too long (maximum is 100 characters)"
+	case !hexColor.MatchString(l.Color):
+		problem.Field, problem.Code = "color", "invalid"
+	default:
+		c.repo.labels = append(c.repo.labels, l)
+		return created(c.repo.labelJSON(l))
 	}
-	if l.Color == "" {
-		l.Color = "ededed"
-	}
-	if !hexColor.MatchString(l.Color) {
-		return answer{}, invalid(fieldError{Resource: "Label", Code: "invalid", Field: "color"})
-	}
-	c.repo.labels = append(c.repo.labels, l)
-	return created(c.repo.labelJSON(l))
+	panic(invalid(problem))
 }
 
-func (c *call) addIssueLabels() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
-	var names []labelName
+func (c *call) addIssueLabels() answer {
+	i := c.issue()
 	if bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("[")) {
-		names, err = decode[[]labelName](c)
+		c.repo.label(i, decode[[]labelName](c))
 	} else {
-		var asked struct{ Labels []labelName }
-		asked, err = decode[struct{ Labels []labelName }](c)
-		names = asked.Labels
+		c.repo.label(i, decode[struct{ Labels []labelName }](c).Labels)
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	c.repo.label(i, names)
 	c.repo.touch(i)
 	return ok(c.repo.labelsJSON(i.Labels))
 }
 
-func (c *call) removeIssueLabel() (answer, error) {
-	i, err := c.issue()
-	if err != nil {
-		return answer{}, err
-	}
+func (c *call) removeIssueLabel() answer {
+	i := c.issue()
 	if !i.labelled(c.values["name"]) {
-		no := notFound()
-		no.message = "Label does not exist"
-		return answer{}, no
+		panic(refuse(http.StatusNotFound, "Label does not exist"))
 	}
 	i.Labels = slices.DeleteFunc(i.Labels, func(has string) bool { return strings.EqualFold(has, c.values["name"]) })
 	c.repo.touch(i)

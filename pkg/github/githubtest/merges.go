@@ -13,64 +13,53 @@ const (
 	headModified = "Head branch was modified. Review and try the merge again."
 )
 
-func (c *call) mergePull() (answer, error) {
-	i, err := c.pull()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct {
+func (c *call) mergePull() answer {
+	i := c.pull()
+	asked := decode[struct {
 		SHA     string `json:"sha"`
 		Method  string `json:"merge_method"`
 		Title   string `json:"commit_title"`
 		Message string `json:"commit_message"`
 	}](c)
-	if err != nil {
-		return answer{}, err
-	}
 	method := cmp.Or(asked.Method, "merge")
-	if err := c.repo.checkMerge(i, method, asked.SHA); err != nil {
-		return answer{}, err
-	}
-	if err := c.repo.mergeNow(i, c.login(), merge{method: method, title: asked.Title, message: asked.Message}); err != nil {
-		return answer{}, err
-	}
+	c.repo.checkMerge(i, method, asked.SHA)
+	c.repo.mergeNow(i, c.login(), merge{method: method, title: asked.Title, message: asked.Message})
 	return ok(object{"sha": i.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
 }
 
 // checkMerge refuses a merge that may not be.
-func (r *Repo) checkMerge(i *item, method, sha string) error {
+func (r *Repo) checkMerge(i *item, method, sha string) {
 	const no = http.StatusMethodNotAllowed
 	switch {
 	case !i.Open:
-		return refuse(no, "Pull Request is not mergeable")
+		panic(refuse(no, "Pull Request is not mergeable"))
 	case i.Draft:
-		return refuse(no, "Pull Request is still a draft")
+		panic(refuse(no, "Pull Request is still a draft"))
 	case sha != "" && sha != i.HeadCommit:
-		return refuse(http.StatusConflict, headModified)
+		panic(refuse(http.StatusConflict, headModified))
 	case !r.allows(method):
-		return refuse(no, map[string]string{
+		panic(refuse(no, map[string]string{
 			"merge": "Merge commits", "squash": "Squash merges", "rebase": "Rebase merges",
-		}[method]+" are not allowed on this repository.")
+		}[method]+" are not allowed on this repository."))
 	}
 	switch r.mergeableState(i) {
 	case "dirty":
-		return refuse(no, "Pull Request is not mergeable")
+		panic(refuse(no, "Pull Request is not mergeable"))
 	case "blocked":
-		return refuse(no, "Repository rule violations found\n\nRequired status checks have not succeeded.\n\n")
+		panic(refuse(no, "Repository rule violations found\n\nRequired status checks have not succeeded.\n\n"))
 	case "unknown":
-		return refuse(no, baseModified)
+		panic(refuse(no, baseModified))
 	}
-	return nil
 }
 
 // mergeNow merges into the base, whatever the rules say.
-func (r *Repo) mergeNow(i *item, login string, how merge) error {
+func (r *Repo) mergeNow(i *item, login string, how merge) {
 	how.branch, how.base = i.Base, i.BaseCommit
-	return r.mergeInto(i, login, how)
+	r.mergeInto(i, login, how)
 }
 
 // mergeInto merges into the branch that the merge names.
-func (r *Repo) mergeInto(i *item, login string, how merge) error {
+func (r *Repo) mergeInto(i *item, login string, how merge) {
 	how.head, how.author, how.unix = i.HeadCommit, login, r.server.now().Unix()
 	if how.title == "" {
 		how.title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
@@ -82,15 +71,12 @@ func (r *Repo) mergeInto(i *item, login string, how merge) error {
 	commit, err := r.branches.merge(how)
 	switch {
 	case errors.Is(err, errConflict):
-		return refuse(http.StatusMethodNotAllowed, "Pull Request is not mergeable")
+		panic(refuse(http.StatusMethodNotAllowed, "Pull Request is not mergeable"))
 	case errors.Is(err, errMoved):
-		return refuse(http.StatusMethodNotAllowed, baseModified)
-	case err != nil:
-		return fmt.Errorf("merge pull request %d: %w", i.Number, err)
+		panic(refuse(http.StatusMethodNotAllowed, baseModified))
 	}
 	i.Merged, i.MergedAt, i.MergedBy, i.MergeCommit = true, r.server.now(), login, commit
 	r.close(i)
-	return nil
 }
 
 // mergeableState is what stands between an open pull request and its merge, in GitHub's words.
@@ -98,22 +84,17 @@ func (r *Repo) mergeableState(i *item) string {
 	if i.mergeableState != "" {
 		return i.mergeableState
 	}
-	conflicts, err := r.branches.conflicts(i.BaseCommit, i.HeadCommit)
-	statuses := r.latest(i.HeadCommit)
-	required := func(s Status) bool { return slices.Contains(r.options.RequiredChecks, s.Context) }
-	succeeded := 0
-	unstable := false
-	for _, at := range statuses {
+	succeeded, unstable := 0, false
+	for _, at := range r.latest(i.HeadCommit) {
 		status := r.statuses[at]
-		unstable = unstable || status.State != "success"
-		if required(status) && status.State == "success" {
+		if status.State != "success" {
+			unstable = true
+		} else if slices.Contains(r.options.RequiredChecks, status.Context) {
 			succeeded++
 		}
 	}
 	switch {
-	case err != nil:
-		return "unknown"
-	case conflicts:
+	case r.branches.conflicts(i.BaseCommit, i.HeadCommit):
 		return "dirty"
 	case i.Draft:
 		return "draft"
@@ -126,16 +107,43 @@ func (r *Repo) mergeableState(i *item) string {
 }
 
 // mergeWaiting merges those pull requests that were only waiting for what has come now.
-func (r *Repo) mergeWaiting() error {
+func (r *Repo) mergeWaiting() {
 	for _, i := range r.items {
 		if !i.Open || i.AutoMerge == "" {
 			continue
 		}
 		if s := r.mergeableState(i); s == "clean" || s == "unstable" {
-			if err := r.mergeNow(i, i.Author, merge{method: i.AutoMerge}); err != nil {
-				return err
-			}
+			r.mergeNow(i, i.Author, merge{method: i.AutoMerge})
 		}
 	}
-	return nil
 }
+
+const queueLogin = "github-merge-queue[bot]"
+
+// MergeQueue merges pull requests as a merge queue does that takes them for one group: one onto the other, on a branch
+// of their own, which becomes the base in a single push. It returns what the base came to be.
+func (r *Repo) MergeQueue(method string, numbers ...int) (tip string) {
+	r.act(func() {
+		if !slices.Contains(mergeMethods(), method) || len(numbers) == 0 {
+			check(fmt.Errorf("a merge queue merges pull requests with a method, not %v with %q", numbers, method))
+		}
+		first := r.must(numbers[0])
+		base := first.Base
+		tip = first.BaseCommit
+		branch := fmt.Sprintf("gh-readonly-queue/%s/pr-%d-%s", base, numbers[len(numbers)-1], tip)
+		r.branches.set(branch, tip)
+		for _, number := range numbers {
+			i := r.must(number)
+			if !i.pull || !i.Open || i.Base != base {
+				check(fmt.Errorf("%d is not an open pull request into %s", number, base))
+			}
+			r.mergeInto(i, queueLogin, merge{method: method, branch: branch, base: tip})
+			tip = i.MergeCommit
+		}
+		r.branches.set(base, tip)
+		r.branches.set(branch, "")
+	})
+	return tip
+}
+
+func mergeMethods() []string { return []string{"merge", "squash", "rebase"} }

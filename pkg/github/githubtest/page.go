@@ -14,13 +14,13 @@ const (
 )
 
 // page answers with the part of all things that is asked for, and links to the other parts.
-func page[T, J any](c *call, all []T, show func(T) J) (answer, error) {
+func page[T, J any](c *call, all []T, show func(T) J) answer {
 	from, to, header := c.page(len(all))
 	shown := make([]J, 0, to-from)
 	for _, thing := range all[from:to] {
 		shown = append(shown, show(thing))
 	}
-	return answer{status: http.StatusOK, header: header, body: shown}, nil
+	return answer{status: http.StatusOK, header: header, body: shown}
 }
 
 // page tells which of so many things are on the page that is asked for.

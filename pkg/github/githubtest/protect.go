@@ -3,7 +3,7 @@ package githubtest
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 )
 
 // hook is run by git for every branch that is pushed. What it says is what GitHub says.
@@ -17,29 +17,14 @@ exit 1
 
 // Protect makes a rule that a branch is changed by pull requests only: pushes to it are refused, by whomever.
 func (r *Repo) Protect(branch string) {
-	r.act(func() error {
-		if !slices.Contains(r.protected, branch) {
-			r.protected = append(r.protected, branch)
-		}
+	r.act(func() {
+		r.protected = append(r.protected, "refs/heads/"+branch)
 		if r.options.Dir == "" {
-			return nil // nobody can push to it
+			return // nobody can push to it
 		}
-		return r.writeHook()
+		hooks := filepath.Join(r.options.Dir, "hooks")
+		check(os.MkdirAll(hooks, 0o755))
+		check(os.WriteFile(filepath.Join(hooks, "protected"), []byte(strings.Join(r.protected, "\n")+"\n"), 0o644))
+		check(os.WriteFile(filepath.Join(hooks, "update"), []byte(hook), 0o755))
 	})
-}
-
-// writeHook makes git refuse pushes to protected branches.
-func (r *Repo) writeHook() error {
-	folder := filepath.Join(r.options.Dir, "hooks")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	protected := ""
-	for _, branch := range r.protected {
-		protected += "refs/heads/" + branch + "\n"
-	}
-	if err := os.WriteFile(filepath.Join(folder, "protected"), []byte(protected), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "update"), []byte(hook), 0o755)
 }

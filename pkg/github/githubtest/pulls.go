@@ -2,7 +2,6 @@ package githubtest
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ const (
 	bodyLimit  = 65_536
 )
 
-func (c *call) listPulls() (answer, error) {
+func (c *call) listPulls() answer {
 	found := []*item{}
 	head := c.query.Get("head")
 	for _, i := range c.repo.items {
@@ -51,134 +50,96 @@ func (c *call) sort(items []*item) {
 	}
 }
 
-func (c *call) createPull() (answer, error) {
-	asked, err := decode[struct {
+func (c *call) createPull() answer {
+	asked := decode[struct {
 		Title, Head, Base, Body string
 		Draft                   bool
-		Issue                   *int
 	}](c)
-	if err != nil {
-		return answer{}, err
-	}
 	if c.repo.options.ActionsMayNotOpenPulls && c.login() == actionsLogin {
-		return answer{}, refuse(http.StatusForbidden, "GitHub Actions is not permitted to create or approve pull requests.")
+		panic(refuse(http.StatusForbidden, "GitHub Actions is not permitted to create or approve pull requests."))
 	}
-	if asked.Issue != nil {
-		return answer{}, fmt.Errorf("the stand-in cannot make a pull request of an issue")
-	}
-	i, err := c.repo.open(Pull{
+	return created(c.repo.fullPullJSON(c.repo.open(Pull{
 		Issue: Issue{Title: asked.Title, Body: asked.Body, Author: c.login()},
 		Head:  asked.Head, Base: asked.Base, Draft: asked.Draft,
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	return created(c.repo.fullPullJSON(i))
+	})))
 }
 
 // open opens a pull request, if GitHub would.
-func (r *Repo) open(p Pull) (*item, error) {
-	if err := r.checkText(p.Title, p.Body); err != nil {
-		return nil, err
-	}
+func (r *Repo) open(p Pull) *item {
+	checkText(p.Title, p.Body)
 	p.Head = strings.TrimPrefix(p.Head, r.owner()+":")
-	tips, err := r.branches.tips()
-	if err != nil {
-		return nil, err
-	}
+	p = r.atTips(p)
+	r.checkBranches(p)
+	return r.add(&item{Pull: p, pull: true})
+}
+
+// atTips returns a pull request with the commits that its branches have now.
+func (r *Repo) atTips(p Pull) Pull {
+	tips := r.branches.tips()
 	p.HeadCommit, p.BaseCommit = tips[p.Head], tips[p.Base]
-	if err := r.checkBranches(p); err != nil {
-		return nil, err
-	}
-	return r.add(&item{Pull: p, pull: true}), nil
+	return p
 }
 
 // checkText refuses titles and bodies that GitHub refuses. Its limits count characters.
-func (r *Repo) checkText(title, body string) error {
+func checkText(title, body string) {
+	problem := fieldError{Resource: "Issue", Code: "custom", Field: "title"}
 	switch {
 	case strings.TrimSpace(title) == "":
-		return invalid(fieldError{Resource: "Issue", Code: "missing_field", Field: "title"})
+		problem.Code = "missing_field"
 	case utf8.RuneCountInString(title) > titleLimit:
-		return invalid(fieldError{
-			Resource: "Issue", Code: "custom", Field: "title", Message: "title is too long (maximum is 256 characters)",
-		})
+		problem.Message = "title is too long (maximum is 256 characters)"
 	case utf8.RuneCountInString(body) > bodyLimit:
-		return invalid(fieldError{
-			Resource: "Issue", Code: "custom", Field: "body", Message: "body is too long (maximum is 65536 characters)",
-		})
+		problem.Field, problem.Message = "body", "body is too long (maximum is 65536 characters)"
+	default:
+		return
 	}
-	return nil
+	panic(invalid(problem))
 }
 
 // checkBranches refuses a pull request between branches that are not there, that differ in nothing, or that
 // have one already.
-func (r *Repo) checkBranches(p Pull) error {
-	if p.BaseCommit == "" {
-		return invalid(fieldError{Resource: "PullRequest", Code: "invalid", Field: "base"})
+func (r *Repo) checkBranches(p Pull) {
+	problem := fieldError{Resource: "PullRequest", Code: "custom"}
+	switch {
+	case p.BaseCommit == "":
+		problem.Code, problem.Field = "invalid", "base"
+	case p.HeadCommit == "":
+		problem.Code, problem.Field = "invalid", "head"
+	case slices.ContainsFunc(r.items, func(other *item) bool {
+		return other.pull && other.Open && other.Head == p.Head && other.Base == p.Base
+	}):
+		problem.Message = "A pull request already exists for " + r.owner() + ":" + p.Head + "."
+	case !r.ahead(p.HeadCommit, p.BaseCommit):
+		problem.Message = "No commits between " + p.Base + " and " + p.Head
+	default:
+		return
 	}
-	if p.HeadCommit == "" {
-		return invalid(fieldError{Resource: "PullRequest", Code: "invalid", Field: "head"})
-	}
-	for _, other := range r.items {
-		if other.pull && other.Open && other.Head == p.Head && other.Base == p.Base {
-			return invalid(custom("A pull request already exists for " + r.owner() + ":" + p.Head + "."))
-		}
-	}
-	ahead, err := r.branches.ahead(p.HeadCommit, p.BaseCommit)
-	if err != nil {
-		return err
-	}
-	if !ahead {
-		return invalid(custom("No commits between " + p.Base + " and " + p.Head))
-	}
-	return nil
-}
-
-func custom(message string) fieldError {
-	return fieldError{Resource: "PullRequest", Code: "custom", Message: message}
+	panic(invalid(problem))
 }
 
 // pull is the pull request that the path names.
-func (c *call) pull() (*item, error) {
+func (c *call) pull() *item {
 	i := c.repo.find(c.number("pull_number"))
 	if i == nil || !i.pull {
-		return nil, notFound()
+		panic(notFound())
 	}
-	return i, nil
+	return i
 }
 
-func (c *call) showPull() (answer, error) {
-	i, err := c.pull()
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(c.repo.fullPullJSON(i))
-}
+func (c *call) showPull() answer { return ok(c.repo.fullPullJSON(c.pull())) }
 
-func (c *call) updatePull() (answer, error) {
-	i, err := c.pull()
-	if err != nil {
-		return answer{}, err
-	}
-	asked, err := decode[struct{ Title, Body, State, Base *string }](c)
-	if err != nil {
-		return answer{}, err
-	}
+func (c *call) updatePull() answer {
+	i := c.pull()
+	asked := decode[struct{ Title, Body, State, Base *string }](c)
 	changed := i.Pull
 	assign(&changed.Title, asked.Title)
 	assign(&changed.Body, asked.Body)
-	if err := c.repo.checkText(changed.Title, changed.Body); err != nil {
-		return answer{}, err
-	}
+	checkText(changed.Title, changed.Body)
 	if asked.Base != nil && *asked.Base != i.Base {
-		if err := c.repo.retarget(&changed, *asked.Base); err != nil {
-			return answer{}, err
-		}
+		changed = c.repo.retargeted(changed, *asked.Base)
 	}
 	if asked.State != nil {
-		if err := c.repo.setPullState(i, *asked.State); err != nil {
-			return answer{}, err
-		}
+		c.repo.setPullState(i, *asked.State)
 	}
 	i.Title, i.Body, i.Base, i.BaseCommit = changed.Title, changed.Body, changed.Base, changed.BaseCommit
 	c.repo.touch(i)
@@ -191,42 +152,71 @@ func assign(to, from *string) {
 	}
 }
 
-// retarget gives a pull request another base.
-func (r *Repo) retarget(p *Pull, base string) error {
-	tips, err := r.branches.tips()
-	if err != nil {
-		return err
-	}
-	p.Base, p.BaseCommit = base, tips[base]
-	return r.checkBranches(*p)
+// retargeted returns a pull request with another base.
+func (r *Repo) retargeted(p Pull, base string) Pull {
+	p.Base, p.BaseCommit = base, r.branches.tips()[base]
+	r.checkBranches(p)
+	return p
 }
 
 // setPullState closes a pull request or opens it again, which not all can be.
-func (r *Repo) setPullState(i *item, wanted string) error {
+func (r *Repo) setPullState(i *item, wanted string) {
+	problem := fieldError{Resource: "PullRequest", Code: "custom", Field: "state"}
 	switch {
 	case wanted == state(i.Open):
-		return nil
+		return
 	case wanted == "closed":
 		r.close(i)
-		return nil
+		return
 	case i.Merged:
-		return invalid(fieldError{
-			Resource: "PullRequest", Code: "custom", Field: "state", Message: "state cannot be changed. The pull request cannot be reopened.",
-		})
+		problem.Message = "state cannot be changed. The pull request cannot be reopened."
+		panic(invalid(problem))
 	}
-	tips, err := r.branches.tips()
-	if err != nil {
-		return err
-	}
-	reopened := i.Pull
-	reopened.HeadCommit, reopened.BaseCommit = tips[i.Head], tips[i.Base]
-	if err := r.checkBranches(reopened); err != nil {
-		return invalid(fieldError{
-			Resource: "PullRequest", Code: "custom", Field: "state",
-			Message: "state cannot be changed. The " + i.Head + " branch was force-pushed or recreated.",
-		})
+	reopened := r.atTips(i.Pull)
+	if catch(func() { r.checkBranches(reopened) }) != nil {
+		problem.Message = "state cannot be changed. The " + i.Head + " branch was force-pushed or recreated."
+		panic(invalid(problem))
 	}
 	i.Pull = reopened
 	r.reopen(i)
-	return nil
+}
+
+func (c *call) requestReviewers() answer {
+	i := c.pull()
+	asked := decode[struct {
+		Reviewers []string
+		Teams     []string `json:"team_reviewers"`
+	}](c)
+	c.checkReviewers(i, asked.Reviewers, asked.Teams)
+	i.Reviewers, i.Teams = union(i.Reviewers, asked.Reviewers), union(i.Teams, asked.Teams)
+	c.repo.touch(i)
+	return created(c.repo.pullJSON(i))
+}
+
+// checkReviewers refuses reviewers that may not be, and all of them if it is one.
+func (c *call) checkReviewers(i *item, people, teams []string) {
+	outside := func(login string) bool { return !c.repo.assignable(login) }
+	unknown := func(team string) bool { return !slices.Contains(c.repo.options.Teams, team) }
+	const no = http.StatusUnprocessableEntity
+	switch {
+	case slices.Contains(people, i.Author):
+		panic(refuse(no, "Review cannot be requested from pull request author."))
+	case slices.ContainsFunc(people, outside), slices.ContainsFunc(teams, unknown):
+		panic(refuse(no, "Reviews may only be requested from collaborators. One or more of the users or teams you "+
+			"specified is not a collaborator of the "+c.repo.Name+" repository."))
+	case len(teams) > 0 && !c.token.has("members=read"): // GitHub's way to say so
+		hidden := invalid()
+		hidden.errors = append(hidden.errors, "Could not resolve to a node with the global id of 'T_"+teams[0]+"'.")
+		panic(hidden)
+	}
+}
+
+// union adds to a list what it does not have.
+func union(list, more []string) []string {
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
 }

@@ -57,7 +57,7 @@ type Repo struct {
 	comments int
 	statuses []Status
 	events   []Dispatch
-	// protected are the branches that only pull requests change.
+	// protected are the refs that only pull requests change.
 	protected []string
 }
 
@@ -102,7 +102,7 @@ func (r *Repo) allows(method string) bool {
 	return r.options.MergeMethods == nil || slices.Contains(r.options.MergeMethods, method)
 }
 
-func (c *call) showRepo() (answer, error) {
+func (c *call) showRepo() answer {
 	r := c.repo
 	o := r.json()
 	if c.token.reaches(r) && c.token.has("contents=write") { // others are not told
@@ -110,6 +110,15 @@ func (c *call) showRepo() (answer, error) {
 		o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
 	}
 	return ok(o)
+}
+
+func (c *call) showRef() answer {
+	branch, isBranch := strings.CutPrefix(c.values["ref"], "heads/")
+	tip := c.repo.branches.tips()[branch]
+	if !isBranch || tip == "" {
+		panic(notFound())
+	}
+	return ok(object{"ref": "refs/heads/" + branch, "object": object{"type": "commit", "sha": tip}})
 }
 
 // json is the repository as it is within other things.

@@ -14,7 +14,7 @@ type route struct {
 	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests, and for what
 	// is about no repository.
 	needs  string
-	handle func(*call) (answer, error)
+	handle func(*call) answer
 
 	pattern *regexp.Regexp
 	names   []string

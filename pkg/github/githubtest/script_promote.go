@@ -9,11 +9,7 @@ import (
 
 // commit is the commit that an argument names, by a branch or by its id.
 func (s *script) commit(ts *testscript.TestScript, ref string) string {
-	var commit string
-	s.repo.act(func() (err error) {
-		commit, err = s.repo.resolve(ref)
-		return err
-	})
+	commit := read(s.repo, func() string { return s.repo.resolve(ref) })
 	if commit == "" {
 		ts.Fatalf("github: there is no branch or commit %s in %s", ref, s.repo.Name)
 	}

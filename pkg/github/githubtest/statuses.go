@@ -29,61 +29,54 @@ const (
 	statusLimit      = 1000 // for a commit and a context
 )
 
-func (c *call) createStatus() (answer, error) {
-	asked, err := decode[struct {
+func (c *call) createStatus() answer {
+	asked := decode[struct {
 		State       string
 		Context     string
 		Description string
 		TargetURL   string `json:"target_url"`
 	}](c)
-	if err != nil {
-		return answer{}, err
-	}
 	status := Status{
 		Commit: c.values["sha"], Context: cmp.Or(asked.Context, "default"), State: asked.State,
 		Description: asked.Description, TargetURL: asked.TargetURL, Author: c.login(), Created: c.server.now(),
 	}
-	if err := c.repo.checkStatus(status); err != nil {
-		return answer{}, err
-	}
+	c.repo.checkStatus(status)
 	c.repo.statuses = append(c.repo.statuses, status)
-	if err := c.repo.mergeWaiting(); err != nil {
-		return answer{}, err
-	}
+	c.repo.mergeWaiting()
 	return created(c.repo.statusJSON(len(c.repo.statuses) - 1))
 }
 
 // checkStatus refuses a status that GitHub refuses.
-func (r *Repo) checkStatus(status Status) error {
-	has, err := r.branches.has(status.Commit)
-	if err != nil {
-		return err
-	}
+func (r *Repo) checkStatus(status Status) {
 	count := 0
 	for _, other := range r.statuses {
 		if other.Commit == status.Commit && strings.EqualFold(other.Context, status.Context) {
 			count++
 		}
 	}
-	statusError := func(field, message string) error {
-		return invalid(fieldError{Resource: "Status", Code: "custom", Field: field, Message: message})
-	}
 	web := strings.HasPrefix(status.TargetURL, "https://") || strings.HasPrefix(status.TargetURL, "http://")
+	problem := fieldError{Resource: "Status", Code: "custom", Field: "description"}
 	switch {
 	case !commitPattern.MatchString(status.Commit):
-		return statusError("sha", "sha must be a 40 character SHA1")
-	case !has:
-		return refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+status.Commit)
+		problem.Field, problem.Message = "sha", "sha must be a 40 character SHA1"
+	case !r.branches.has(status.Commit):
+		panic(noCommit(status.Commit))
 	case utf8.RuneCountInString(status.Description) > descriptionLimit:
-		return statusError("description", "description is too long (maximum is 140 characters)")
+		problem.Message = "description is too long (maximum is 140 characters)"
 	case strings.ContainsFunc(status.Description, func(c rune) bool { return c > 0xFFFF }):
-		return statusError("description", "description doesn't accept 4-byte Unicode")
+		problem.Message = "description doesn't accept 4-byte Unicode"
 	case status.TargetURL != "" && !web:
-		return statusError("target_url", "target_url must use http(s) scheme")
+		problem.Field, problem.Message = "target_url", "target_url must use http(s) scheme"
 	case count >= statusLimit:
-		return statusError("base", "This SHA and context has reached the maximum number of statuses.")
+		problem.Field, problem.Message = "base", "This SHA and context has reached the maximum number of statuses."
+	default:
+		return
 	}
-	return nil
+	panic(invalid(problem))
+}
+
+func noCommit(ref string) *refusal {
+	return refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+ref)
 }
 
 // latest are places of the newest statuses of a commit, one for each context in any case, the newest first.
@@ -99,35 +92,21 @@ func (r *Repo) latest(commit string) []int {
 	return found
 }
 
-// commitOf is the commit that the path names.
-func (c *call) commitOf() (string, error) {
-	commit, err := c.repo.resolve(c.values["ref"])
-	if err == nil && commit == "" {
-		err = refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.values["ref"])
-	}
-	return commit, err
-}
-
 // resolve is the commit that a branch or an id names; it is empty if there is none.
-func (r *Repo) resolve(ref string) (string, error) {
-	tips, err := r.branches.tips()
-	if err != nil {
-		return "", err
+func (r *Repo) resolve(ref string) string {
+	if commit := r.branches.tips()[strings.TrimPrefix(ref, "heads/")]; commit != "" {
+		return commit
 	}
-	if commit := tips[strings.TrimPrefix(ref, "heads/")]; commit != "" {
-		return commit, nil
+	if !r.branches.has(ref) {
+		return ""
 	}
-	has, err := r.branches.has(ref)
-	if err != nil || !has {
-		return "", err
-	}
-	return ref, nil
+	return ref
 }
 
-func (c *call) listStatuses() (answer, error) {
-	commit, err := c.commitOf()
-	if err != nil {
-		return answer{}, err
+func (c *call) listStatuses() answer {
+	commit := c.repo.resolve(c.values["ref"])
+	if commit == "" {
+		panic(noCommit(c.values["ref"]))
 	}
 	var found []int
 	for at, status := range slices.Backward(c.repo.statuses) {

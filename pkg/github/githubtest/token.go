@@ -73,49 +73,37 @@ func (s *Server) tokenName(r *http.Request) string {
 }
 
 // authenticate finds out whose request it is: nil if it does not say.
-func (s *Server) authenticate(r *http.Request) (*Token, error) {
+func (s *Server) authenticate(r *http.Request) *Token {
 	if r.Header.Get("Authorization") == "" {
-		return nil, nil
+		return nil
 	}
 	token := s.tokens[secretOf(r)]
 	if token == nil || !token.Expires.IsZero() && !s.now().Before(token.Expires) {
-		return nil, refuse(http.StatusUnauthorized, "Bad credentials")
+		panic(refuse(http.StatusUnauthorized, "Bad credentials"))
 	}
-	return token, nil
+	return token
 }
 
 // admit lets through who may use the endpoint, in the order in which GitHub looks: who is it, is there such
 // a repository, may one write to it, has the token the permission.
-func (c *call) admit(r *http.Request) error {
+func (c *call) admit(r *http.Request) {
 	if c.route.needs == "" {
-		return nil
+		return
 	}
-	token, err := c.server.authenticate(r)
-	if err != nil {
-		return err
-	}
-	c.token = token
+	c.token = c.server.authenticate(r)
 	c.repo = c.server.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
-	if c.repo == nil || !c.sees() {
-		return notFound()
+	if c.repo == nil || c.repo.options.Private && !c.token.reaches(c.repo) {
+		panic(notFound())
 	}
-	if err := c.repo.sync(); err != nil {
-		return err
-	}
+	c.repo.sync()
 	switch {
-	case token == nil && c.route.writes():
-		return refuse(http.StatusUnauthorized, "Requires authentication")
+	case c.token == nil && c.route.writes():
+		panic(refuse(http.StatusUnauthorized, "Requires authentication"))
 	case !c.permitted():
-		return c.missing()
+		panic(c.missing())
 	case c.route.writes() && c.repo.options.Archived:
-		return refuse(http.StatusForbidden, "Repository was archived so is read-only.")
+		panic(refuse(http.StatusForbidden, "Repository was archived so is read-only."))
 	}
-	return nil
-}
-
-// sees tells whether the repository is there for who asks.
-func (c *call) sees() bool {
-	return !c.repo.options.Private || c.token.reaches(c.repo)
 }
 
 // reaches tells whether the token is for a repository.
@@ -157,7 +145,7 @@ func (t *Token) has(permission string) bool {
 }
 
 // missing is the refusal for a permission that is missing.
-func (c *call) missing() error {
+func (c *call) missing() *refusal {
 	who := "integration"
 	if !strings.HasSuffix(c.token.Login, "[bot]") {
 		who = "personal access token"

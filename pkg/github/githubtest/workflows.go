@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,62 +16,57 @@ type workflow struct {
 }
 
 // workflow reads a workflow file of a commit; it is nil if there is none.
-func (r *Repo) workflow(commit, name string) (*workflow, error) {
+func (r *Repo) workflow(commit, name string) *workflow {
 	if commit == "" {
-		return nil, nil
+		return nil
 	}
-	path := ".github/workflows/" + name
-	text, found, err := r.branches.file(commit, path)
-	if err != nil || !found {
-		return nil, err
+	text, found := r.branches.file(commit, ".github/workflows/"+name)
+	if !found {
+		return nil
 	}
 	var file struct {
 		On yaml.Node `yaml:"on"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	check(yaml.Unmarshal([]byte(text), &file))
 	return triggers(&file.On)
 }
 
 // triggers looks for workflow_dispatch in what starts a workflow: a name, a list of names, or settings by name.
-func triggers(on *yaml.Node) (*workflow, error) {
+func triggers(on *yaml.Node) *workflow {
 	const dispatch = "workflow_dispatch"
 	w := &workflow{inputs: map[string]bool{}}
 	if on.Kind != yaml.MappingNode {
 		w.dispatched = on.Value == dispatch || slices.ContainsFunc(on.Content, func(n *yaml.Node) bool { return n.Value == dispatch })
-		return w, nil
+		return w
 	}
 	var settings map[string]yaml.Node
-	if err := on.Decode(&settings); err != nil {
-		return nil, err
-	}
+	check(on.Decode(&settings))
 	node, dispatched := settings[dispatch]
+	if w.dispatched = dispatched; !dispatched {
+		return w
+	}
 	var details struct {
 		Inputs map[string]struct {
 			Required bool
 			Default  any
 		}
 	}
-	if err := node.Decode(&details); dispatched && err != nil {
-		return nil, err
-	}
-	w.dispatched = dispatched
+	check(node.Decode(&details))
 	for name, input := range details.Inputs {
 		w.inputs[name] = input.Required && input.Default == nil
 	}
-	return w, nil
+	return w
 }
 
-// strange are inputs that the workflow does not have, quoted.
-func (w *workflow) strange(inputs map[string]string) []string {
-	var strange []string
+// unexpected are inputs that the workflow does not have, quoted.
+func (w *workflow) unexpected(inputs map[string]string) []string {
+	var unexpected []string
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if _, known := w.inputs[name]; !known {
-			strange = append(strange, strconv.Quote(name))
+			unexpected = append(unexpected, strconv.Quote(name))
 		}
 	}
-	return strange
+	return unexpected
 }
 
 // missing is an input that must be given and is not; it is empty if all are.
