@@ -71,21 +71,13 @@ func (c *call) app() *App {
 		}
 		return nil, errors.New("no such App")
 	}, jwt.WithValidMethods([]string{"RS256"}), jwt.WithTimeFunc(s.now), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
-	why := ""
-	switch {
-	case errors.Is(err, jwt.ErrTokenExpired):
-		why = "'Expiration time' claim ('exp') must be a numeric value representing the future time at which the assertion expires"
-	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued):
-		why = "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued"
-	case err != nil:
-		why = "A JSON web token could not be decoded"
-	default:
+	if err == nil {
 		if expires := must(claims.Claims.GetExpirationTime()); expires.After(s.now().Add(signatureLife)) {
-			why = "'Expiration time' claim ('exp') is too far in the future"
+			err = errors.New("'Expiration time' claim ('exp') is too far in the future")
 		}
 	}
-	if why != "" {
-		panic(refuse(http.StatusUnauthorized, why))
+	if err != nil {
+		panic(refuse(http.StatusUnauthorized, "A JSON web token could not be decoded: "+err.Error()))
 	}
 	return signer
 }
@@ -112,23 +104,17 @@ func (c *call) showOwnerInstallation() answer {
 }
 
 func (c *call) installationOf(app *App) answer {
-	url := fmt.Sprintf("%s/app/installations/%d", c.server.URL, app.Installation)
-	return ok(object{
-		"id": app.Installation, "app_id": app.ID, "app_slug": app.Slug, "account": c.server.user(app.Owner),
-		"target_type": "Organization", "target_id": 1, "repository_selection": app.selection(),
-		"access_tokens_url": url + "/access_tokens", "permissions": app.Permissions, "events": []string{},
-		"html_url":     fmt.Sprintf("%s/organizations/%s/settings/installations/%d", c.server.WebURL, app.Owner, app.Installation),
-		"suspended_at": app.suspendedAt(),
-	})
+	o := object{
+		"id": app.Installation, "permissions": app.Permissions, "suspended_at": nil,
+		"html_url": fmt.Sprintf("%s/organizations/%s/settings/installations/%d", c.server.WebURL, app.Owner, app.Installation),
+	}
+	if app.Suspended {
+		o["suspended_at"] = orNull(Midnight())
+	}
+	return ok(o)
 }
 
-func (c *call) showApp() answer {
-	app := c.app()
-	return ok(object{
-		"id": app.ID, "slug": app.Slug, "name": app.Slug, "description": nil, "external_url": c.server.WebURL,
-		"html_url": c.server.WebURL + "/apps/" + app.Slug, "owner": c.server.user(app.Owner), "permissions": app.Permissions,
-	})
-}
+func (c *call) showApp() answer { return ok(object{"slug": c.app().Slug}) }
 
 // showUser knows the bots of Apps. What an App signs itself does not open it.
 func (c *call) showUser() answer {
@@ -145,29 +131,12 @@ func (c *call) showUser() answer {
 	panic(notFound())
 }
 
-func (a *App) selection() string {
-	if a.Repos == nil {
-		return "all"
-	}
-	return "selected"
-}
-
-func (a *App) suspendedAt() any {
-	if a.Suspended {
-		return orNull(Midnight())
-	}
-	return nil
-}
-
 func (c *call) mintToken() answer {
 	app := c.installation(func(app *App) bool { return app.Installation == c.number("installation_id") })
 	asked := decode[struct {
 		Repositories []string
 		Permissions  map[string]string
 	}](c)
-	if app.Suspended {
-		panic(refuse(http.StatusForbidden, "This installation has been suspended"))
-	}
 	s := c.server
 	token := s.narrow(app, asked.Repositories, asked.Permissions)
 	s.minted++
@@ -177,14 +146,13 @@ func (c *call) mintToken() answer {
 	return created(object{"token": secret, "expires_at": orNull(token.Expires), "permissions": token.Permissions})
 }
 
-// narrow is a token of an App for some repositories, named without owner, and permissions; none mean all.
+// narrow is a token of an App for some repositories, named without owner, and permissions. GitHub takes none for all,
+// which nobody should ask for.
 func (s *Server) narrow(app *App, names []string, permissions map[string]string) Token {
 	const no = http.StatusUnprocessableEntity
-	token := Token{Login: app.Slug + "[bot]", Permissions: app.Permissions, Repos: []string{}, Expires: s.now().Add(tokenLife)}
-	for _, repo := range s.repos {
-		if app.installedOn(repo.Name) && len(names) == 0 {
-			token.Repos = append(token.Repos, repo.Name)
-		}
+	token := Token{Login: app.Slug + "[bot]", Permissions: app.Permissions, Expires: s.now().Add(tokenLife)}
+	if len(names) == 0 || len(permissions) == 0 {
+		check(errors.New("a token for all that an App may do"))
 	}
 	for _, name := range names {
 		repo := s.repos[strings.ToLower(app.Owner+"/"+name)]
@@ -198,9 +166,7 @@ func (s *Server) narrow(app *App, names []string, permissions map[string]string)
 			panic(refuse(no, "The permissions requested are not granted to this installation."))
 		}
 	}
-	if len(permissions) > 0 {
-		token.Permissions = permissions
-	}
+	token.Permissions = permissions
 	slices.Sort(token.Repos)
 	return token
 }

@@ -31,12 +31,12 @@ type branches interface {
 
 // merge is a merge that was asked for.
 type merge struct {
-	method         string // "merge", "squash" or "rebase"
-	branch         string // to merge into
-	base, head     string // commits
-	title, message string
-	author         string // login
-	unix           int64
+	method     string // "merge", "squash" or "rebase"
+	branch     string // to merge into
+	base, head string // commits
+	title      string // the message
+	author     string // login
+	unix       int64
 }
 
 var (

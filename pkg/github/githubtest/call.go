@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -68,8 +69,7 @@ func (s *Server) handle(r *http.Request, request Request) answer {
 	if c == nil {
 		panic(s.unknown(request))
 	}
-	operation := s.operations[c.route.method+" "+c.route.path]
-	if err := operation.check(c); err != nil {
+	if err := c.route.operation.check(c); err != nil {
 		problem := strings.Join(strings.Fields(err.Error()), " ")
 		s.violate(fmt.Sprintf("%s: %s", request, problem))
 		panic(refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem))
@@ -78,7 +78,7 @@ func (s *Server) handle(r *http.Request, request Request) answer {
 	defer s.mu.Unlock()
 	c.admit(r)
 	a := c.route.handle(c)
-	check(operation.checkAnswer(a))
+	check(c.route.operation.checkAnswer(a))
 	return a
 }
 
@@ -101,11 +101,13 @@ func (s *Server) unknown(request Request) *refusal {
 	return notFound()
 }
 
-// decode reads the body, which was checked.
+// decode reads the body, which was checked. What GitHub understands and the stand-in does not is a failure.
 func decode[T any](c *call) T {
 	var into T
+	decoder := json.NewDecoder(bytes.NewReader(c.body))
+	decoder.DisallowUnknownFields()
 	if len(c.body) > 0 {
-		check(json.Unmarshal(c.body, &into))
+		check(decoder.Decode(&into))
 	}
 	return into
 }

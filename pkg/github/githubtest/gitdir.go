@@ -168,7 +168,7 @@ func (g gitDir) pick(id, onto string, how merge) (string, error) {
 		return "", err
 	}
 	author := g.git("show", "--no-patch", "--format=%an <%ae> %ad", "--date=raw", id)
-	how.title, how.message = strings.TrimRight(g.git("show", "--no-patch", "--format=%B", id), "\n"), ""
+	how.title = strings.TrimRight(g.git("show", "--no-patch", "--format=%B", id), "\n")
 	return g.commit(tree, []string{onto}, author, how), nil
 }
 
@@ -185,9 +185,6 @@ func (g gitDir) commit(tree string, parents []string, author string, how merge) 
 		fmt.Fprintf(&text, "parent %s\n", parent)
 	}
 	fmt.Fprintf(&text, "author %s\ncommitter GitHub <noreply@github.com> %d +0000\n\n%s\n", author, how.unix, how.title)
-	if how.message != "" {
-		fmt.Fprintf(&text, "\n%s\n", how.message)
-	}
 	file := must(os.CreateTemp("", "commit"))
 	defer os.Remove(file.Name()) //nolint:errcheck // a temporary file
 	must(file.WriteString(text.String()))

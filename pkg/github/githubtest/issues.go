@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,15 +9,10 @@ import (
 
 // listIssues lists pull requests too, as GitHub does.
 func (c *call) listIssues() answer {
-	var wanted []string
-	if labels := c.query.Get("labels"); labels != "" {
-		wanted = strings.Split(labels, ",")
-	}
 	found := []*item{}
 	for _, i := range c.repo.items {
-		has := !slices.ContainsFunc(wanted, func(label string) bool { return !i.labelled(label) })
-		by := c.query.Get("creator")
-		if has && c.inState(i) && (by == "" || strings.EqualFold(by, i.Author)) {
+		label := c.query.Get("labels")
+		if c.inState(i) && (label == "" || i.labelled(label)) {
 			found = append(found, i)
 		}
 	}
@@ -29,25 +23,8 @@ func (c *call) listIssues() answer {
 // issueChange are the fields of a request that makes or changes an issue.
 type issueChange struct {
 	Title, Body, State *string
-	StateReason        *string `json:"state_reason"`
-	Labels             *[]labelName
-	Assignees          *[]string
-}
-
-// labelName is a label as requests name it: by its name, or an object that has one.
-type labelName string
-
-// UnmarshalJSON reads either form.
-func (n *labelName) UnmarshalJSON(data []byte) error {
-	var named struct{ Name string }
-	if err := json.Unmarshal(data, &named); err == nil {
-		*n = labelName(named.Name)
-		return nil
-	}
-	var name string
-	err := json.Unmarshal(data, &name)
-	*n = labelName(name)
-	return err
+	StateReason        string `json:"state_reason"`
+	Labels             []string
 }
 
 func (c *call) createIssue() answer {
@@ -71,48 +48,26 @@ func (c *call) updateIssue() answer {
 	return ok(c.repo.issueJSON(i))
 }
 
-// change changes an issue, or nothing of it.
+// change changes an issue, or nothing of it. Pull requests have their own endpoint for that.
 func (r *Repo) change(i *item, asked issueChange) {
+	if i.pull {
+		check(fmt.Errorf("%d is a pull request", i.Number))
+	}
 	title, body := i.Title, i.Body
 	assign(&title, asked.Title)
 	assign(&body, asked.Body)
 	checkText(title, body)
-	if asked.Assignees != nil {
-		for _, login := range *asked.Assignees {
-			if !r.assignable(login) {
-				panic(invalid(fieldError{Resource: "Issue", Code: "invalid", Field: "assignees", Value: login}))
-			}
-		}
-	}
-	if asked.State != nil {
-		r.setState(i, *asked.State, asked.StateReason)
-	}
 	i.Title, i.Body = title, body
-	if asked.Assignees != nil {
-		i.Assignees = slices.Clone(*asked.Assignees)
-	}
-	if asked.Labels != nil {
-		i.Labels = nil
-		r.label(i, *asked.Labels)
-	}
-	r.touch(i)
-}
-
-func (r *Repo) setState(i *item, wanted string, reason *string) {
 	switch {
-	case i.pull:
-		r.setPullState(i, wanted)
-		return
-	case wanted == state(i.Open):
-		return
-	case wanted == "closed":
+	case asked.State == nil || *asked.State == state(i.Open):
+	case *asked.State == "closed":
 		r.close(i)
-		i.StateReason = "completed"
 	default:
 		r.reopen(i)
-		i.StateReason = "reopened"
 	}
-	assign(&i.StateReason, reason)
+	i.StateReason = asked.StateReason
+	r.label(i, asked.Labels...)
+	r.touch(i)
 }
 
 // assignable tells whether somebody may be assigned: who has access.
@@ -177,25 +132,14 @@ func (r *Repo) comment(i *item, author, body string) Comment {
 	return comment
 }
 
-// association returns the author_association of a login. It does not tell which permissions a collaborator has.
-func (r *Repo) association(login string) string {
-	if r.options.Collaborators[login] != "" {
-		return "COLLABORATOR"
-	}
-	return "CONTRIBUTOR"
-}
-
 func (r *Repo) commentJSON(i *item, comment Comment) object {
 	kind := "issues"
 	if i.pull {
 		kind = "pull"
 	}
-	url := fmt.Sprintf("%s/issues/comments/%d", r.url(), comment.ID)
 	return object{
-		"id": comment.ID, "node_id": fmt.Sprintf("IC_%d_%d", r.id, comment.ID), "url": url,
-		"html_url":  fmt.Sprintf("%s/%s/%d#issuecomment-%d", r.web(), kind, i.Number, comment.ID),
-		"issue_url": fmt.Sprintf("%s/issues/%d", r.url(), i.Number),
-		"body":      comment.Body, "user": r.user(comment.Author), "author_association": r.association(comment.Author),
-		"created_at": orNull(comment.Created), "updated_at": orNull(comment.Created),
+		"id": comment.ID, "body": comment.Body, "user": r.user(comment.Author),
+		"html_url":   fmt.Sprintf("%s/%s/%d#issuecomment-%d", r.web(), kind, i.Number, comment.ID),
+		"created_at": orNull(comment.Created),
 	}
 }

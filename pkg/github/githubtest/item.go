@@ -11,7 +11,7 @@ type Issue struct {
 	Number      int
 	Title, Body string
 	Open        bool
-	// StateReason is "completed", "not_planned", "reopened" or empty.
+	// StateReason is "completed" or empty.
 	StateReason       string
 	Author            string
 	Labels, Assignees []string
@@ -37,7 +37,6 @@ type Pull struct {
 	HeadCommit, BaseCommit string
 	Draft, Merged          bool
 	MergedAt               time.Time
-	MergedBy               string
 	// MergeCommit is what Base came to be when it was merged.
 	MergeCommit string
 	// Reviewers are people, Teams the slugs of teams.
@@ -115,42 +114,28 @@ func orNull(t time.Time) any {
 
 // issueJSON is an item as the endpoints of issues show it.
 func (r *Repo) issueJSON(i *item) object {
-	url, web := fmt.Sprintf("%s/issues/%d", r.url(), i.Number), fmt.Sprintf("%s/issues/%d", r.web(), i.Number)
-	o := r.sharedJSON(i)
-	o["node_id"], o["url"], o["html_url"] = fmt.Sprintf("I_%d_%d", r.id, i.Number), url, web
-	o["comments"], o["labels_url"] = len(i.Comments), url+"/labels{/name}"
-	o["repository_url"], o["comments_url"], o["events_url"] = r.url(), url+"/comments", url+"/events"
-	o["state_reason"] = nil
+	o := r.sharedJSON(i, "issues")
 	if i.StateReason != "" {
 		o["state_reason"] = i.StateReason
 	}
 	if i.pull {
-		pull, web := fmt.Sprintf("%s/pulls/%d", r.url(), i.Number), fmt.Sprintf("%s/pull/%d", r.web(), i.Number)
-		o["html_url"], o["draft"] = web, i.Draft
-		o["node_id"] = i.nodeID(r)
-		o["pull_request"] = object{
-			"url": pull, "html_url": web, "diff_url": web + ".diff", "patch_url": web + ".patch",
-			"merged_at": orNull(i.MergedAt),
-		}
+		o["html_url"] = fmt.Sprintf("%s/pull/%d", r.web(), i.Number)
+		o["pull_request"] = object{"url": fmt.Sprintf("%s/pulls/%d", r.url(), i.Number)}
 	}
 	return o
 }
 
 func (i *item) nodeID(r *Repo) string { return fmt.Sprintf("PR_%d_%d", r.id, i.Number) }
 
-// sharedJSON are the fields of issues and pull requests.
-func (r *Repo) sharedJSON(i *item) object {
+// sharedJSON are the fields of issues and pull requests. On the web, a kind is a part of the address.
+func (r *Repo) sharedJSON(i *item, kind string) object {
 	o := object{
-		"id": r.id*1_000_000 + i.Number, "number": i.Number, "title": i.Title, "state": state(i.Open), "locked": false,
-		"user": r.user(i.Author), "labels": r.labelsJSON(i.Labels), "assignees": r.users(i.Assignees), "assignee": nil,
-		"body": nil, "milestone": nil, "author_association": "CONTRIBUTOR", "active_lock_reason": nil,
+		"number": i.Number, "html_url": fmt.Sprintf("%s/%s/%d", r.web(), kind, i.Number), "title": i.Title, "body": nil,
+		"state": state(i.Open), "user": r.user(i.Author), "labels": r.labelsJSON(i.Labels), "assignees": r.users(i.Assignees),
 		"created_at": orNull(i.Created), "updated_at": orNull(i.Updated), "closed_at": orNull(i.Closed),
 	}
 	if i.Body != "" {
 		o["body"] = i.Body
-	}
-	if len(i.Assignees) > 0 {
-		o["assignee"] = r.user(i.Assignees[0])
 	}
 	return o
 }

@@ -1,11 +1,8 @@
 package githubtest
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,25 +23,21 @@ func (i *item) labelled(name string) bool {
 }
 
 // label puts labels on. Those that the repository does not have it gets, as from GitHub.
-func (r *Repo) label(i *item, names []labelName) {
+func (r *Repo) label(i *item, names ...string) {
 	for _, name := range names {
-		at := r.findLabel(string(name))
+		at := r.findLabel(name)
 		if at < 0 {
 			at = len(r.labels)
-			r.labels = append(r.labels, Label{Name: string(name), Color: "ededed"})
+			r.labels = append(r.labels, Label{Name: name, Color: "ededed"})
 		}
-		if !i.labelled(string(name)) {
+		if !i.labelled(name) {
 			i.Labels = append(i.Labels, r.labels[at].Name)
 		}
 	}
 }
 
 func (r *Repo) labelJSON(l Label) object {
-	return object{
-		"id": r.findLabel(l.Name) + 1, "node_id": fmt.Sprintf("LA_%d_%d", r.id, r.findLabel(l.Name)+1),
-		"url": r.url() + "/labels/" + url.PathEscape(l.Name), "name": l.Name, "color": l.Color,
-		"description": l.Description, "default": false,
-	}
+	return object{"name": l.Name, "color": l.Color, "description": l.Description}
 }
 
 func (r *Repo) labelsJSON(names []string) []object {
@@ -70,10 +63,6 @@ func (c *call) createLabel() answer {
 	switch {
 	case c.repo.findLabel(l.Name) >= 0:
 		problem.Code = "already_exists"
-	case len([]rune(l.Name)) > 50:
-		problem.Message = "name is too long (maximum is 50 characters)"
-	case len([]rune(l.Description)) > 100:
-		problem.Field, problem.Message = "description", "description is too long (maximum is 100 characters)"
 	case !hexColor.MatchString(l.Color):
 		problem.Field, problem.Code = "color", "invalid"
 	default:
@@ -85,11 +74,7 @@ func (c *call) createLabel() answer {
 
 func (c *call) addIssueLabels() answer {
 	i := c.issue()
-	if bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("[")) {
-		c.repo.label(i, decode[[]labelName](c))
-	} else {
-		c.repo.label(i, decode[struct{ Labels []labelName }](c).Labels)
-	}
+	c.repo.label(i, decode[[]string](c)...)
 	c.repo.touch(i)
 	return ok(c.repo.labelsJSON(i.Labels))
 }

@@ -16,14 +16,12 @@ const (
 func (c *call) mergePull() answer {
 	i := c.pull()
 	asked := decode[struct {
-		SHA     string `json:"sha"`
-		Method  string `json:"merge_method"`
-		Title   string `json:"commit_title"`
-		Message string `json:"commit_message"`
+		SHA    string `json:"sha"`
+		Method string `json:"merge_method"`
 	}](c)
 	method := cmp.Or(asked.Method, "merge")
 	c.repo.checkMerge(i, method, asked.SHA)
-	c.repo.mergeNow(i, c.login(), merge{method: method, title: asked.Title, message: asked.Message})
+	c.repo.mergeNow(i, c.login(), method)
 	return ok(object{"sha": i.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
 }
 
@@ -33,8 +31,6 @@ func (r *Repo) checkMerge(i *item, method, sha string) {
 	switch {
 	case !i.Open:
 		panic(refuse(no, "Pull Request is not mergeable"))
-	case i.Draft:
-		panic(refuse(no, "Pull Request is still a draft"))
 	case sha != "" && sha != i.HeadCommit:
 		panic(refuse(http.StatusConflict, headModified))
 	case !r.allows(method):
@@ -43,7 +39,7 @@ func (r *Repo) checkMerge(i *item, method, sha string) {
 		}[method]+" are not allowed on this repository."))
 	}
 	switch r.mergeableState(i) {
-	case "dirty":
+	case "dirty", "draft":
 		panic(refuse(no, "Pull Request is not mergeable"))
 	case "blocked":
 		panic(refuse(no, "Repository rule violations found\n\nRequired status checks have not succeeded.\n\n"))
@@ -53,20 +49,16 @@ func (r *Repo) checkMerge(i *item, method, sha string) {
 }
 
 // mergeNow merges into the base, whatever the rules say.
-func (r *Repo) mergeNow(i *item, login string, how merge) {
-	how.branch, how.base = i.Base, i.BaseCommit
-	r.mergeInto(i, login, how)
+func (r *Repo) mergeNow(i *item, login, method string) {
+	r.mergeInto(i, login, merge{method: method, branch: i.Base, base: i.BaseCommit})
 }
 
 // mergeInto merges into the branch that the merge names.
 func (r *Repo) mergeInto(i *item, login string, how merge) {
 	how.head, how.author, how.unix = i.HeadCommit, login, r.server.now().Unix()
-	if how.title == "" {
-		how.title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
-		if how.method == "merge" {
-			how.title = fmt.Sprintf("Merge pull request #%d from %s/%s", i.Number, r.owner(), i.Head)
-			how.message = cmp.Or(how.message, i.Title)
-		}
+	how.title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
+	if how.method == "merge" {
+		how.title = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s", i.Number, r.owner(), i.Head, i.Title)
 	}
 	commit, err := r.branches.merge(how)
 	switch {
@@ -75,7 +67,7 @@ func (r *Repo) mergeInto(i *item, login string, how merge) {
 	case errors.Is(err, errMoved):
 		panic(refuse(http.StatusMethodNotAllowed, baseModified))
 	}
-	i.Merged, i.MergedAt, i.MergedBy, i.MergeCommit = true, r.server.now(), login, commit
+	i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), commit
 	r.close(i)
 }
 
@@ -113,7 +105,7 @@ func (r *Repo) mergeWaiting() {
 			continue
 		}
 		if s := r.mergeableState(i); s == "clean" || s == "unstable" {
-			r.mergeNow(i, i.Author, merge{method: i.AutoMerge})
+			r.mergeNow(i, i.Author, i.AutoMerge)
 		}
 	}
 }

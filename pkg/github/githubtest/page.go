@@ -2,10 +2,9 @@ package githubtest
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
-	"net/url"
 	"strconv"
-	"strings"
 )
 
 const (
@@ -23,15 +22,21 @@ func page[T, J any](c *call, all []T, show func(T) J) answer {
 	return answer{status: http.StatusOK, header: header, body: shown}
 }
 
-// page tells which of so many things are on the page that is asked for.
+// page tells which of so many things are on the page that is asked for, and the address of the next one.
 func (c *call) page(count int) (from, to int, header http.Header) {
 	size := min(positive(c.query.Get("per_page"), usualPageSize), largestPageSize)
 	if most := c.server.options.PageSize; most > 0 {
 		size = min(size, most)
 	}
-	number, last := positive(c.query.Get("page"), 1), max(1, (count+size-1)/size)
+	number := positive(c.query.Get("page"), 1)
 	from = min((number-1)*size, count)
-	return from, min(from+size, count), c.links(number, last)
+	to = min(from+size, count)
+	if to < count {
+		next := maps.Clone(c.query)
+		next.Set("page", strconv.Itoa(number+1))
+		header = http.Header{"Link": {fmt.Sprintf(`<%s%s?%s>; rel="next"`, c.server.URL, c.path, next.Encode())}}
+	}
+	return from, to, header
 }
 
 func positive(text string, otherwise int) int {
@@ -39,31 +44,4 @@ func positive(text string, otherwise int) int {
 		return n
 	}
 	return otherwise
-}
-
-// links is the Link header.
-func (c *call) links(number, last int) http.Header {
-	var links []string
-	link := func(rel string, page int) {
-		query := url.Values{}
-		for name, values := range c.query {
-			query[name] = values
-		}
-		query.Set("page", strconv.Itoa(page))
-		links = append(links, fmt.Sprintf(`<%s%s?%s>; rel="%s"`, c.server.URL, c.path, query.Encode(), rel))
-	}
-	if number > 1 {
-		link("prev", number-1)
-	}
-	if number < last {
-		link("next", number+1)
-		link("last", last)
-	}
-	if number > 1 {
-		link("first", 1)
-	}
-	if len(links) == 0 {
-		return nil
-	}
-	return http.Header{"Link": {strings.Join(links, ", ")}}
 }

@@ -55,7 +55,7 @@ func (r *Repo) OpenPull(p Pull) Pull {
 		i := r.open(Pull{
 			Issue: Issue{Title: p.Title, Body: p.Body, Author: p.Author}, Head: p.Head, Base: p.Base, Draft: p.Draft,
 		})
-		r.labelAll(i, p.Labels)
+		r.label(i, p.Labels...)
 		return i.clone()
 	})
 }
@@ -64,15 +64,9 @@ func (r *Repo) OpenPull(p Pull) Pull {
 func (r *Repo) OpenIssue(i Issue) Issue {
 	return read(r, func() Issue {
 		made := r.add(&item{Pull: Pull{Issue: Issue{Title: i.Title, Body: i.Body, Author: i.Author}}})
-		r.labelAll(made, i.Labels)
+		r.label(made, i.Labels...)
 		return made.cloneIssue()
 	})
-}
-
-func (r *Repo) labelAll(i *item, names []string) {
-	for _, name := range names {
-		r.label(i, []labelName{labelName(name)})
-	}
 }
 
 // Close closes an issue or a pull request.
@@ -80,7 +74,13 @@ func (r *Repo) Close(number int) { r.on(number, r.close) }
 
 // Reopen opens an issue or a pull request again.
 func (r *Repo) Reopen(number int) {
-	r.on(number, func(i *item) { r.setState(i, "open", nil) })
+	r.on(number, func(i *item) {
+		if i.pull {
+			r.setPullState(i, "open")
+		} else {
+			r.reopen(i)
+		}
+	})
 }
 
 // Edit changes the title and the body of an issue or a pull request.
@@ -90,7 +90,13 @@ func (r *Repo) Edit(number int, title, body string) {
 
 // Retarget gives a pull request another base.
 func (r *Repo) Retarget(number int, base string) {
-	r.on(number, func(i *item) { i.Pull = r.retargeted(i.Pull, base) })
+	r.on(number, func(i *item) {
+		retargeted := i.Pull
+		retargeted.Base = base
+		retargeted = r.atTips(retargeted)
+		r.checkBranches(retargeted)
+		i.Pull = retargeted
+	})
 }
 
 // SetDraft makes a pull request a draft, or says that it is ready for review.
@@ -107,7 +113,7 @@ func (r *Repo) Comment(number int, author, body string) {
 func (r *Repo) SetLabels(number int, names ...string) {
 	r.on(number, func(i *item) {
 		i.Labels = nil
-		r.labelAll(i, names)
+		r.label(i, names...)
 	})
 }
 
@@ -121,7 +127,7 @@ func (r *Repo) MergePull(number int, method string) (commit string) {
 		if !slices.Contains(mergeMethods(), method) {
 			check(fmt.Errorf("there is no merge method %q", method))
 		}
-		r.mergeNow(i, aPerson, merge{method: method})
+		r.mergeNow(i, aPerson, method)
 		commit = i.MergeCommit
 	})
 	return commit

@@ -58,24 +58,6 @@ func TestWhatIsReadIsACopy(t *testing.T) {
 	assert.NotEmpty(t, h.repo.Branches()["main"])
 }
 
-func TestOtherBase(t *testing.T) {
-	t.Parallel()
-	h := newHub(t, githubtest.Options{}, githubtest.RepoOptions{})
-	h.repo.SetBranch("next", githubtest.CommitID("next"))
-	h.open("deploy")
-	edit := func(base string) error {
-		_, _, err := h.client("secret").PullRequests.Edit(t.Context(), "acme", "gitops", 1,
-			&github.PullRequest{Base: &github.PullRequestBranch{Ref: &base}})
-		return err
-	}
-	require.NoError(t, edit("next"))
-	assert.Equal(t, "next", h.repo.Pull(1).Base)
-	assert.Equal(t, githubtest.CommitID("next"), h.repo.Pull(1).BaseCommit)
-	status, _, problems := refusal(t, edit("gone"))
-	assert.Equal(t, 422, status)
-	assert.Equal(t, "base", problems[0].Field)
-}
-
 // TestWhatCannotBe: a test that asks for it is wrong, and learns it.
 func TestWhatCannotBe(t *testing.T) {
 	t.Parallel()

@@ -127,7 +127,6 @@ func TestMergeQueue(t *testing.T) {
 			assert.Equal(t, "main\n2\n3\n1", h.git("show", "main:a", "main:b", "main:c", "main:d"))
 			for n := 1; n <= 2; n++ {
 				assert.True(t, h.repo.Pull(n).Merged)
-				assert.Equal(t, "github-merge-queue[bot]", h.repo.Pull(n).MergedBy)
 			}
 			assert.Equal(t, tip, h.repo.Pull(2).MergeCommit)
 			assert.NotEqual(t, tip, h.repo.Pull(1).MergeCommit)

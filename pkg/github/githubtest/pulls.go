@@ -33,19 +33,9 @@ func (c *call) inState(i *item) bool {
 	return asked == "all" || asked == state(i.Open)
 }
 
-// sort sorts by creation, or by the last change, the newest first unless something else is asked for.
+// sort sorts by creation, the newest first unless something else is asked for.
 func (c *call) sort(items []*item) {
-	slices.SortStableFunc(items, func(a, b *item) int {
-		if c.query.Get("sort") == "updated" {
-			return cmp.Or(a.Updated.Compare(b.Updated), a.Number-b.Number)
-		}
-		return a.Number - b.Number
-	})
-	descending := c.query.Get("sort") == "" || c.query.Get("sort") == "created" || strings.HasSuffix(c.route.path, "/issues")
-	if direction := c.query.Get("direction"); direction != "" {
-		descending = direction == "desc"
-	}
-	if descending {
+	if c.query.Get("direction") != "asc" {
 		slices.Reverse(items)
 	}
 }
@@ -130,18 +120,15 @@ func (c *call) showPull() answer { return ok(c.repo.fullPullJSON(c.pull())) }
 
 func (c *call) updatePull() answer {
 	i := c.pull()
-	asked := decode[struct{ Title, Body, State, Base *string }](c)
-	changed := i.Pull
-	assign(&changed.Title, asked.Title)
-	assign(&changed.Body, asked.Body)
-	checkText(changed.Title, changed.Body)
-	if asked.Base != nil && *asked.Base != i.Base {
-		changed = c.repo.retargeted(changed, *asked.Base)
-	}
+	asked := decode[struct{ Title, Body, State *string }](c)
+	title, body := i.Title, i.Body
+	assign(&title, asked.Title)
+	assign(&body, asked.Body)
+	checkText(title, body)
 	if asked.State != nil {
 		c.repo.setPullState(i, *asked.State)
 	}
-	i.Title, i.Body, i.Base, i.BaseCommit = changed.Title, changed.Body, changed.Base, changed.BaseCommit
+	i.Title, i.Body = title, body
 	c.repo.touch(i)
 	return ok(c.repo.fullPullJSON(i))
 }
@@ -150,13 +137,6 @@ func assign(to, from *string) {
 	if from != nil {
 		*to = *from
 	}
-}
-
-// retargeted returns a pull request with another base.
-func (r *Repo) retargeted(p Pull, base string) Pull {
-	p.Base, p.BaseCommit = base, r.branches.tips()[base]
-	r.checkBranches(p)
-	return p
 }
 
 // setPullState closes a pull request or opens it again, which not all can be.
@@ -219,4 +199,33 @@ func union(list, more []string) []string {
 		}
 	}
 	return list
+}
+
+// pullJSON is a pull request as lists have it.
+func (r *Repo) pullJSON(i *item) object {
+	o := r.sharedJSON(i, "pull")
+	o["node_id"], o["draft"], o["merged_at"] = i.nodeID(r), i.Draft, orNull(i.MergedAt)
+	o["head"], o["base"] = r.end(i.Head, i.HeadCommit), r.end(i.Base, i.BaseCommit)
+	o["auto_merge"] = nil
+	if i.AutoMerge != "" {
+		o["auto_merge"] = object{"enabled_by": r.user(i.Author), "merge_method": i.AutoMerge}
+	}
+	return o
+}
+
+// end is the head or the base of a pull request.
+func (r *Repo) end(branch, commit string) object {
+	return object{
+		"label": r.owner() + ":" + branch, "ref": branch, "sha": commit, "repo": r.json(), "user": r.user(r.owner()),
+	}
+}
+
+// fullPullJSON is a pull request on its own, with whether it can be merged.
+func (r *Repo) fullPullJSON(i *item) object {
+	o := r.pullJSON(i)
+	o["merged"], o["mergeable_state"] = i.Merged, "unknown"
+	if i.Open {
+		o["mergeable_state"] = r.mergeableState(i)
+	}
+	return o
 }

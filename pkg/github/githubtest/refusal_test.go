@@ -149,10 +149,6 @@ func TestRefusals(t *testing.T) {
 			label(github.Label{Name: new("x"), Color: new("#ff0000")}), 422, "Validation Failed",
 			github.Error{Resource: "Label", Code: "invalid", Field: "color"},
 		},
-		"long label": {
-			label(github.Label{Name: new(long(51))}), 422, "Validation Failed",
-			github.Error{Resource: "Label", Code: "custom", Field: "name", Message: "name is too long (maximum is 50 characters)"},
-		},
 		"no label": {
 			func(w what) error {
 				_, _, err := w.client.Issues.GetLabel(w.h.t.Context(), "acme", "gitops", "gone")
@@ -164,13 +160,6 @@ func TestRefusals(t *testing.T) {
 				_, err := w.client.Issues.RemoveLabelForIssue(w.h.t.Context(), "acme", "gitops", 1, "bug")
 				return err
 			}, 404, "Label does not exist", github.Error{},
-		},
-		"assignee without access": {
-			func(w what) error {
-				_, _, err := w.client.Issues.Create(w.h.t.Context(), "acme", "gitops",
-					&github.IssueRequest{Title: new("t"), Assignees: &[]string{"stranger"}})
-				return err
-			}, 422, "Validation Failed", github.Error{Resource: "Issue", Code: "invalid", Field: "assignees"},
 		},
 		"status of nothing": {
 			status(strings.Repeat("x", 40), github.RepoStatus{}), 422, "Validation Failed",

@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -125,10 +124,8 @@ func (c *call) showRef() answer {
 func (r *Repo) json() object {
 	_, name, _ := strings.Cut(r.Name, "/")
 	return object{
-		"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": name, "full_name": r.Name,
-		"owner": r.user(r.owner()), "private": r.options.Private, "archived": r.options.Archived,
-		"default_branch": r.options.DefaultBranch, "url": r.url(), "html_url": r.web(),
-		"clone_url": r.web() + ".git",
+		"id": r.id, "name": name, "full_name": r.Name, "owner": r.user(r.owner()), "private": r.options.Private,
+		"archived": r.options.Archived, "default_branch": r.options.DefaultBranch, "html_url": r.web(),
 	}
 }
 
@@ -140,10 +137,7 @@ func (s *Server) user(login string) object {
 	if strings.HasSuffix(login, "[bot]") {
 		kind = "Bot"
 	}
-	return object{
-		"login": login, "id": 1, "node_id": "U_1", "type": kind, "html_url": s.WebURL + "/" + login,
-		"url": s.URL + "/users/" + login, "site_admin": false,
-	}
+	return object{"login": login, "id": 1, "type": kind, "html_url": s.WebURL + "/" + login}
 }
 
 func (r *Repo) users(logins []string) []object {

@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,8 +17,9 @@ type route struct {
 	needs  string
 	handle func(*call) answer
 
-	pattern *regexp.Regexp
-	names   []string
+	operation operation
+	pattern   *regexp.Regexp
+	names     []string
 }
 
 const (
@@ -30,7 +32,11 @@ const (
 )
 
 // routes are the endpoints that the stand-in has.
-func routes() []route {
+func routes() ([]route, error) {
+	operations, err := loadOperations()
+	if err != nil {
+		return nil, err
+	}
 	table := []route{
 		{method: "GET", path: onRepo, needs: "metadata=read", handle: (*call).showRepo},
 		{method: "GET", path: onRepo + "/pulls", needs: "pull_requests=read", handle: (*call).listPulls},
@@ -62,9 +68,13 @@ func routes() []route {
 		{method: "GET", path: "/users/{username}/installation", handle: (*call).showOwnerInstallation},
 	}
 	for i := range table {
-		table[i].compile()
+		r := &table[i]
+		r.compile()
+		if r.operation = operations[r.method+" "+r.path]; r.operation.path == nil {
+			return nil, fmt.Errorf("openapi/schemas.json does not have %s %s: add it to operations.txt", r.method, r.path)
+		}
 	}
-	return table
+	return table, nil
 }
 
 // compile makes a pattern of the path. Branches and other refs may hold slashes.

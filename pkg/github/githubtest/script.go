@@ -38,24 +38,18 @@ func Setup(env *testscript.Env) {
 //	github start OWNER/NAME=DIR.git…            serves bare repositories; sets GITHUB_API_URL, GITHUB_SERVER_URL, GITHUB_TOKEN
 //	github use OWNER/NAME                       makes the rest about another than the first repository
 //	github pulls                                prints the open pull requests: #1 head -> base: title [labels]
-//	github pull N                               prints one, with its state
 //	github body N                               prints the body of an issue or a pull request
 //	github comments N                           prints the comments
 //	github issues                               prints the open issues: #1 title [labels]
 //	github open HEAD BASE TITLE                 opens a pull request, as a person
 //	github merge N [METHOD]                     merges it: merge, squash or rebase; the branch stays
-//	github queue METHOD N…                      merges several in one push, as a merge queue does
-//	github close N, github reopen N
 //	github comment N TEXT
-//	github delete BRANCH
-//	github protect BRANCH…                      refuses pushes to them: pull requests are needed
 //	github status [-as LOGIN] REF CONTEXT STATE [TEXT]
 //	                                            sets a status of a commit or of the tip of a branch, as a person
 //	github statuses [-all] [-urls] REF          prints the newest of each context, the newest first, or all, the oldest
 //	                                            first: context: state description <url>
 //	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
 //	                                            (they are known if they are in .github/workflows of the default branch)
-//	github fault WHAT [COUNT [METHOD]]          makes the next requests fail (the next 1): 502, 429, reset, lost, cut, hang
 //	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
 //	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, let in by OWNER (with all permissions, if none are
 //	                                            given), and writes its private key
@@ -100,22 +94,15 @@ func commands() map[string]scriptCommand {
 		"start":      {1, 100, (*script).start},
 		"use":        {1, 1, (*script).use},
 		"pulls":      {0, 0, (*script).pulls},
-		"pull":       {1, 1, (*script).pull},
 		"body":       {1, 1, (*script).body},
 		"comments":   {1, 1, (*script).comments},
 		"issues":     {0, 0, (*script).issues},
 		"open":       {3, 3, (*script).open},
 		"merge":      {1, 2, (*script).merge},
-		"close":      {1, 1, (*script).close},
-		"reopen":     {1, 1, (*script).reopen},
 		"comment":    {2, 2, (*script).comment},
-		"delete":     {1, 1, (*script).delete},
-		"queue":      {2, 20, (*script).queue},
-		"protect":    {1, 20, (*script).protect},
 		"status":     {3, 6, (*script).status},
 		"statuses":   {1, 3, (*script).statuses},
 		"dispatches": {0, 0, (*script).dispatches},
-		"fault":      {1, 3, (*script).fault},
 		"token":      {1, 20, (*script).token},
 		"app":        {2, 20, (*script).app},
 		"tokens":     {0, 0, (*script).tokens},
@@ -173,15 +160,6 @@ func (s *script) pulls(ts *testscript.TestScript, _ []string) {
 	}
 }
 
-func (s *script) pull(ts *testscript.TestScript, args []string) {
-	p := s.repo.Pull(s.number(ts, args[0]))
-	state := state(p.Open)
-	if p.Merged {
-		state = "merged"
-	}
-	fmt.Fprintf(ts.Stdout(), "%s (%s)\n", p, state)
-}
-
 // String is a line for people.
 func (p Pull) String() string {
 	return fmt.Sprintf("#%d %s -> %s: %s%s", p.Number, p.Head, p.Base, p.Title, labels(p.Labels))
@@ -228,39 +206,8 @@ func (s *script) merge(ts *testscript.TestScript, args []string) {
 	fmt.Fprintln(ts.Stdout(), s.repo.MergePull(s.number(ts, args[0]), method))
 }
 
-func (s *script) close(ts *testscript.TestScript, args []string) { s.repo.Close(s.number(ts, args[0])) }
-
-func (s *script) reopen(ts *testscript.TestScript, args []string) {
-	s.repo.Reopen(s.number(ts, args[0]))
-}
-
 func (s *script) comment(ts *testscript.TestScript, args []string) {
 	s.repo.Comment(s.number(ts, args[0]), aPerson, args[1])
-}
-
-func (s *script) delete(_ *testscript.TestScript, args []string) { s.repo.DeleteBranch(args[0]) }
-
-func (s *script) fault(ts *testscript.TestScript, args []string) {
-	named := map[string]Fault{
-		"403": SecondaryRateLimit(403, time.Second), "429": SecondaryRateLimit(429, time.Second),
-		"reset": Reset(), "lost": LostAnswer(), "cut": CutAnswer(), "hang": Hang(),
-	}
-	fault, known := named[args[0]]
-	if !known {
-		status, err := strconv.Atoi(args[0])
-		ts.Check(err)
-		fault = HTTPError(status)
-	}
-	count, method := 1, ""
-	if len(args) > 1 {
-		var err error
-		count, err = strconv.Atoi(args[1])
-		ts.Check(err)
-	}
-	if len(args) > 2 {
-		method = args[2]
-	}
-	s.server.Inject(fault, First(count, func(r Request) bool { return method == "" || method == r.Method }))
 }
 
 func (s *script) token(ts *testscript.TestScript, args []string) {

@@ -60,17 +60,3 @@ func (s *script) dispatches(ts *testscript.TestScript, _ []string) {
 	}
 	s.started[s.repo] = len(all)
 }
-
-func (s *script) protect(_ *testscript.TestScript, args []string) {
-	for _, branch := range args {
-		s.repo.Protect(branch)
-	}
-}
-
-func (s *script) queue(ts *testscript.TestScript, args []string) {
-	numbers := make([]int, len(args)-1)
-	for i, arg := range args[1:] {
-		numbers[i] = s.number(ts, arg)
-	}
-	fmt.Fprintln(ts.Stdout(), s.repo.MergeQueue(args[0], numbers...))
-}

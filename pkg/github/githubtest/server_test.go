@@ -140,8 +140,8 @@ func TestLabelsCommentsAssignees(t *testing.T) {
 	labels, _, err := client.Issues.AddLabelsToIssue(ctx, "acme", "gitops", 1, []string{"Promoted", "new"})
 	require.NoError(t, err, "a bare list")
 	assert.Len(t, labels, 2)
-	status, _ := h.do("POST", "/repos/acme/gitops/issues/1/labels", `{"labels":["third"]}`)
-	assert.Equal(t, 200, status)
+	_, _, err = client.Issues.AddLabelsToIssue(ctx, "acme", "gitops", 1, []string{"third"})
+	require.NoError(t, err)
 	_, err = client.Issues.RemoveLabelForIssue(ctx, "acme", "gitops", 1, "third")
 	require.NoError(t, err)
 	_, _, err = client.Issues.CreateComment(ctx, "acme", "gitops", 1, &github.IssueComment{Body: new("why")})
@@ -207,7 +207,6 @@ func TestPages(t *testing.T) {
 		if response.NextPage == 0 {
 			break
 		}
-		assert.Equal(t, 3, response.LastPage)
 		options.Page = response.NextPage
 	}
 	assert.Equal(t, []string{"c", "b", "a"}, heads, "the newest first")

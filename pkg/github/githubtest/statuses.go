@@ -120,9 +120,8 @@ func (c *call) listStatuses() answer {
 func (r *Repo) statusJSON(at int) object {
 	status := r.statuses[at]
 	return object{
-		"id": at + 1, "node_id": fmt.Sprintf("SC_%d_%d", r.id, at+1), "url": r.url() + "/statuses/" + status.Commit,
-		"avatar_url": nil, "state": status.State, "context": status.Context, "description": status.Description,
-		"target_url": status.TargetURL, "creator": r.user(status.Author),
+		"id": at + 1, "url": r.url() + "/statuses/" + status.Commit, "state": status.State, "context": status.Context,
+		"description": status.Description, "target_url": status.TargetURL, "creator": r.user(status.Author),
 		"created_at": orNull(status.Created), "updated_at": orNull(status.Created),
 	}
 }
