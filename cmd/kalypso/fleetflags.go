@@ -38,7 +38,7 @@ type fleetFlags struct {
 	// comments says that the run comments on pull requests.
 	comments bool
 	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
-	tokens *github.AppTokens
+	tokens *github.App
 }
 
 // add adds all of them, for a command that compiles.

@@ -23,7 +23,7 @@ const maxKeyFile = 64 << 10
 
 // appTokens returns the tokens of the GitHub App that the environment names; nil if it names none. A run has one: what
 // it minted stays good when the fleet is read again.
-func (f *fleetFlags) appTokens(e *edges, progress *progress) (*github.AppTokens, error) {
+func (f *fleetFlags) appTokens(e *edges, progress *progress) (*github.App, error) {
 	id, file := e.env(envAppID), e.env(envAppKey)
 	switch {
 	case f.tokens != nil || id == "" && file == "":
@@ -37,14 +37,12 @@ func (f *fleetFlags) appTokens(e *edges, progress *progress) (*github.AppTokens,
 	if err != nil {
 		return nil, usageError("%s %s: %w", envAppKey, file, err)
 	}
-	server := gitHubServer(e)
-	app, err := github.NewApp(github.Options{
-		API: server.Home(), UserAgent: "kalypso/" + e.version, Sleep: e.sleep, Now: e.now, Notice: progress.phase, Minted: e.mask,
-	}, id, key)
+	f.tokens, err = github.NewApp(
+		github.Options{UserAgent: "kalypso/" + e.version, Sleep: e.sleep, Now: e.now, Notice: progress.phase},
+		github.AppConfig{ID: id, Server: gitHubServer(e), Needs: f.needs, Minted: e.mask}, key)
 	if err != nil {
 		return nil, usageError("%s %s: %w", envAppID, envAppKey, err)
 	}
-	f.tokens = github.NewAppTokens(app, server, f.needs)
 	return f.tokens, nil
 }
 

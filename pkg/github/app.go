@@ -4,153 +4,193 @@ import (
 	"context"
 	"crypto/rsa"
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 const (
-	// renewBefore is how long before its end a token is replaced: longer than any one request.
-	renewBefore = 5 * time.Minute
 	// assertionLife is how long the App's own signature is good for; GitHub takes ten minutes at most.
 	assertionLife = 9 * time.Minute
 	// clockSkew is by how much the clock of this machine may be ahead.
 	clockSkew = time.Minute
 )
 
-// App is a GitHub App, which makes tokens of its own: for one owner each, for some repositories, with some
-// permissions, for an hour. It may be used by several goroutines at once.
+// App is a GitHub App: the tokens for the repositories of a run, as few as can be, one for all repositories of an owner
+// that need the same permissions, and for these only. It may be used by several goroutines at once.
 //
-// bradleyfalzon/ghinstallation does the same by the clock of the machine and with one set of permissions for each
-// transport; what would remain of it is the signature, which golang-jwt does.
+// ghinstallation knows numeric ids only, and the clock of the machine; it brings two further modules. What would remain
+// of it is the signature, which golang-jwt does.
 type App struct {
-	id     string
-	key    *rsa.PrivateKey
+	AppConfig
 	client *Client
 
 	mu     sync.Mutex
-	grants map[string]*grant
-	owners map[string]*ownership
-	bot    botOnce
+	scopes map[string]*scope
+
+	botMu sync.Mutex
+	bot   gitops.Identity
 }
 
-// grant is a token and the lock under which it is made: others wait for it instead of making their own.
-type grant struct {
-	mu    sync.Mutex
-	token Token
+// AppConfig says which App it is, and what it is for.
+type AppConfig struct {
+	// ID is its id or client id.
+	ID string
+	// Server is the GitHub that has the App; the zero Server is github.com.
+	Server Server
+	// Needs are the permissions on the repositories of a role.
+	Needs func(model.Role) Needs
+	// Minted is called with each token, before anything is sent with it; nil does nothing.
+	Minted func(token string)
 }
 
-// NewApp returns the App of an id (or client id) and a private key, the content of the PEM file that GitHub
-// gives out. Of the options the token is not used. It sends nothing yet.
-func NewApp(o Options, id string, privateKey []byte) (*App, error) {
-	if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.") != "" || id == "" {
+// Needs are permissions: "read" or "write" by the names that GitHub's API has for them.
+type Needs struct {
+	// Required are those without which there is no token.
+	Required map[string]string
+	// Optional are asked for if the owner has granted them. Where one is missing, what needs it fails later, by itself.
+	Optional map[string]string
+}
+
+var _ gitops.TokenSource = (*App)(nil)
+
+// NewApp returns an App by its private key, the content of the PEM file that GitHub gives out. Of the options the token
+// and the URLs are not used. It sends nothing yet.
+func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
+	if strings.Trim(c.ID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.") != "" || c.ID == "" {
 		return nil, errors.New("the id of the GitHub App is its number or its client id")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM(privateKey)
 	if err != nil { // the error may repeat what it could not read
 		return nil, errors.New("the private key of the GitHub App is not an RSA key in PEM, as GitHub gives it out")
 	}
-	app := &App{id: id, key: key, grants: map[string]*grant{}, owners: map[string]*ownership{}}
-	o.Token = assertions{app, o.orDefaults().Now}
+	if c.Minted == nil {
+		c.Minted = func(string) {}
+	}
+	o.API, o.GraphQL = c.Server.Home(), ""
+	o.Token = assertions{c.ID, key, o.orDefaults().Now}
 	o.Limits.Apart = time.Nanosecond // GitHub asks for pauses between changes of what people see, and a token is none
-	app.client, err = New(o)
-	return app, err
-}
-
-// Token returns a token for some repositories of an owner, by name, with some permissions: "read" or "write" by
-// the names that GitHub's API has for them, such as "pull_requests". One that is still good for five minutes
-// is not made again. The Error is of the kind NotFound if the App is not installed for all of them.
-func (a *App) Token(ctx context.Context, owner string, repositories []string, permissions map[string]string) (Token, error) {
-	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
-		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
-	}
-	g := a.grant(grantKey(owner, repositories, permissions))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now := a.client.wire.Now(); g.token.Value != "" && now.Add(renewBefore).Before(g.token.Expires) {
-		return g.token, nil
-	}
-	token, err := a.mint(ctx, owner, repositories, permissions)
+	client, err := New(o)
 	if err != nil {
-		return Token{}, err
+		return nil, err
 	}
-	g.token = token
-	return token, nil
-}
-
-// Source returns what Token returns, again and again, for Options.Token.
-func (a *App) Source(owner string, repositories []string, permissions map[string]string) TokenSource {
-	return &appSource{a, owner, slices.Clone(repositories), maps.Clone(permissions)}
-}
-
-// appSource is an App for some repositories of an owner.
-type appSource struct {
-	app          *App
-	owner        string
-	repositories []string
-	permissions  map[string]string
-}
-
-func (s *appSource) Token(ctx context.Context) (Token, error) {
-	return s.app.Token(ctx, s.owner, s.repositories, s.permissions)
-}
-
-func (s *appSource) forget(value string) { s.app.forget(value) }
-
-// forget drops a token that GitHub refuses, so that the next one is new.
-func (a *App) forget(value string) {
-	a.mu.Lock()
-	grants := slices.Collect(maps.Values(a.grants))
-	a.mu.Unlock()
-	for _, g := range grants {
-		g.mu.Lock()
-		if g.token.Value == value {
-			g.token = Token{}
-		}
-		g.mu.Unlock()
-	}
-}
-
-func (a *App) grant(key string) *grant {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.grants[key] == nil {
-		a.grants[key] = &grant{}
-	}
-	return a.grants[key]
-}
-
-// grantKey is the same for what is the same, whatever the order. No name has a space.
-func grantKey(owner string, repositories []string, permissions map[string]string) string {
-	key := strings.ToLower(owner)
-	for _, name := range slices.Sorted(slices.Values(repositories)) {
-		key += " " + strings.ToLower(name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(permissions)) {
-		key += " " + name + "=" + permissions[name]
-	}
-	return key
+	return &App{AppConfig: c, client: client, scopes: map[string]*scope{}}, nil
 }
 
 // assertions are what an App shows of itself: that it has its private key.
 type assertions struct {
-	app *App
+	id  string
+	key *rsa.PrivateKey
 	now func() time.Time
 }
 
 func (a assertions) Token(context.Context) (Token, error) {
 	now := a.now()
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.RegisteredClaims{
-		Issuer:    a.app.id,
+		Issuer:    a.id,
 		IssuedAt:  jwt.NewNumericDate(now.Add(-clockSkew)),
 		ExpiresAt: jwt.NewNumericDate(now.Add(assertionLife)),
-	}).SignedString(a.app.key)
+	}).SignedString(a.key)
 	if err != nil {
 		return Token{}, errors.New("the private key of the GitHub App cannot sign")
 	}
 	return Token{Value: signed}, nil
 }
+
+// Expect implements gitops.TokenSource.
+func (a *App) Expect(role model.Role, repos []string) {
+	for _, repo := range repos {
+		s, name := a.scope(role, repo)
+		if s == nil {
+			continue
+		}
+		s.mu.Lock()
+		if !slices.Contains(s.expected, name) {
+			s.expected = append(s.expected, name)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// Token implements gitops.TokenSource. The error is a gitops.Error, or the end of the context.
+func (a *App) Token(ctx context.Context, role model.Role, repo string) (string, error) {
+	token, err := a.Source(role, repo).Token(ctx)
+	var denied *Error
+	switch {
+	case err == nil:
+		return token.Value, nil
+	case ctx.Err() != nil || !errors.As(err, &denied):
+		return "", err
+	}
+	e := &gitops.Error{Rule: gitops.RuleRemoteFailed, Message: fmt.Sprintf("%s: %v", repo, err), Hint: denied.Hint}
+	if denied.Kind == Denied {
+		e.Rule = gitops.RuleAccessDenied
+	}
+	return "", e
+}
+
+// Advice implements gitops.TokenSource.
+func (a *App) Advice(_ model.Role, repo string) string {
+	at, ours := a.locate(repo)
+	if !ours {
+		return ""
+	}
+	return fmt.Sprintf("give the GitHub App %s access to %s/%s in its installation for %s", a.ID, at.Owner, at.Name, at.Owner)
+}
+
+// locate finds a repository of the App's own GitHub.
+func (a *App) locate(repo string) (Location, bool) {
+	at, found := a.Server.Locate(repo)
+	return at, found && strings.EqualFold(at.API, a.Server.Home())
+}
+
+// scope returns the scope of a repository, and its name there. It is nil for what is not on the App's GitHub.
+func (a *App) scope(role model.Role, repo string) (*scope, string) {
+	at, ours := a.locate(repo)
+	if !ours {
+		return nil, ""
+	}
+	owner, needs := strings.ToLower(at.Owner), a.Needs(role)
+	key := fmt.Sprint(owner, needs.Required, needs.Optional) // maps are printed in order
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.scopes[key] == nil {
+		a.scopes[key] = &scope{app: a, owner: owner, needs: needs, shared: map[string]*sharedToken{}}
+	}
+	return a.scopes[key], strings.ToLower(at.Name)
+}
+
+// Source returns what hands out tokens for the API of a repository, for Options.Token. It hands out none for a
+// repository that the App is not installed on.
+func (a *App) Source(role model.Role, repo string) TokenSource {
+	s, name := a.scope(role, repo)
+	return &appSource{a, s, name}
+}
+
+type appSource struct {
+	app   *App
+	scope *scope
+	name  string
+}
+
+func (s *appSource) Token(ctx context.Context) (Token, error) {
+	if s.scope == nil {
+		return Token{}, nil
+	}
+	return s.scope.token(ctx, s.name)
+}
+
+func (s *appSource) renew(value string) {
+	if s.scope != nil {
+		s.scope.renew(value)
+	}
+}
+
+func (s *appSource) appID() string { return s.app.ID }

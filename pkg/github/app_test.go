@@ -1,7 +1,6 @@
 package github_test
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // appKey makes a key once: that takes long.
@@ -35,20 +35,28 @@ func pkcs1(key *rsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 }
 
-// install makes an App known to the stand-in and returns ours.
-func install(t *testing.T, f *fixture, key *rsa.PrivateKey) *github.App {
+// install makes an App known to the stand-in and returns ours, which needs some permissions everywhere.
+func install(t *testing.T, f *fixture, key *rsa.PrivateKey, needs map[string]string) *github.App {
 	t.Helper()
 	f.hub.AddApp(githubtest.App{
 		ID: 17, Slug: "kalypso", Key: &key.PublicKey, Owner: "acme", Installation: 5, Permissions: githubtest.AllPermissions(),
 	})
-	return newApp(t, f, "17", pkcs1(key))
+	return newApp(t, f, "17", pkcs1(key), needs)
 }
 
-func newApp(t *testing.T, f *fixture, id string, key []byte) *github.App {
+func newApp(t *testing.T, f *fixture, id string, key []byte, needs map[string]string) *github.App {
 	t.Helper()
-	app, err := github.NewApp(github.Options{API: f.hub.URL, Sleep: f.clock.Sleep, Now: f.clock.Now}, id, key)
+	app, err := github.NewApp(github.Options{Sleep: f.clock.Sleep, Now: f.clock.Now}, github.AppConfig{
+		ID: id, Server: github.Server{URL: f.hub.WebURL, API: f.hub.URL},
+		Needs: func(model.Role) github.Needs { return github.Needs{Required: needs} },
+	}, key)
 	require.NoError(t, err)
 	return app
+}
+
+// source returns the tokens of an App for a repository of acme.
+func (f *fixture) source(app *github.App, name string) github.TokenSource {
+	return app.Source(model.Output, f.hub.WebURL+"/acme/"+name)
 }
 
 func write(names ...string) map[string]string {
@@ -63,8 +71,8 @@ func TestAppMintsNarrowTokensAndKeepsThem(t *testing.T) {
 	t.Parallel()
 	f := setup(t, githubtest.Options{}, nil)
 	f.hub.AddRepo("acme/other", githubtest.RepoOptions{Private: true})
-	app := install(t, f, appKey())
-	token, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents", "pull_requests"))
+	app := install(t, f, appKey(), write("contents", "pull_requests"))
+	token, err := f.source(app, "gitops").Token(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, githubtest.Midnight().Add(time.Hour), token.Expires.UTC())
 	assert.Equal(t, githubtest.Midnight(), token.Minted)
@@ -72,14 +80,10 @@ func TestAppMintsNarrowTokensAndKeepsThem(t *testing.T) {
 	require.Len(t, requests, 2)
 	assert.JSONEq(t, `{"repositories":["gitops"],"permissions":{"contents":"write","pull_requests":"write"}}`, requests[1].Body)
 
-	again, err := app.Token(t.Context(), "ACME", []string{"gitops"}, write("pull_requests", "contents"))
+	again, err := f.source(app, "GitOps").Token(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, token.Value, again.Value)
 	assert.Len(t, f.hub.Requests(), 2)
-
-	other, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
-	require.NoError(t, err)
-	assert.NotEqual(t, token.Value, other.Value, "with fewer permissions")
 
 	client := f.client(t, func(o *github.Options) { o.Token = github.StaticToken(token.Value) })
 	_, err = client.Repository("acme", "gitops").Open(t.Context(), "main")
@@ -91,8 +95,8 @@ func TestAppMintsNarrowTokensAndKeepsThem(t *testing.T) {
 func TestR27TokensAreRenewedBeforeTheirHourEnds(t *testing.T) {
 	t.Parallel()
 	f := setup(t, githubtest.Options{}, nil)
-	app := install(t, f, appKey())
-	client := f.client(t, func(o *github.Options) { o.Token = app.Source("acme", []string{"gitops"}, write("pull_requests")) })
+	app := install(t, f, appKey(), write("pull_requests"))
+	client := f.client(t, func(o *github.Options) { o.Token = f.source(app, "gitops") })
 	repo := client.Repository("acme", "gitops")
 	minted := func() int {
 		n := 0
@@ -131,8 +135,7 @@ func TestR27TokensThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t, githubtest.Options{}, nil)
-			app := install(t, f, appKey())
-			source := app.Source("acme", []string{"gitops"}, write("pull_requests"))
+			source := f.source(install(t, f, appKey(), write("pull_requests")), "gitops")
 			_, err := source.Token(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, f.clock.Sleep(t.Context(), test.later))
@@ -152,31 +155,26 @@ func TestAppWhoseTokensCannotBeHad(t *testing.T) {
 	for name, test := range map[string]struct {
 		id    string
 		key   *rsa.PrivateKey
-		owner string
-		repo  string
 		needs map[string]string
 		want  string
 	}{
-		"wrong id":      {id: "19", key: key, repo: "gitops", want: "must be of the same GitHub App"},
-		"wrong key":     {id: "17", key: newKey(), repo: "gitops", want: "must be of the same GitHub App"},
-		"not installed": {id: "17", key: key, repo: "else", want: "give the GitHub App access to acme/else at http://"},
-		"no owner":      {id: "17", key: key, owner: "nobody", repo: "gitops", want: "install the GitHub App 17 for nobody"},
-		"not granted":   {id: "17", key: key, repo: "gitops", needs: write("administration"), want: "an owner of acme accepts it at http://"},
-		"suspended":     {id: "18", key: key, repo: "gitops", want: "an owner of acme ends that at http://"},
+		"wrong id":    {id: "19", key: key, want: "must be of the same GitHub App"},
+		"wrong key":   {id: "17", key: newKey(), want: "must be of the same GitHub App"},
+		"not granted": {id: "17", key: key, needs: write("administration"), want: "an owner of acme accepts it at http://"},
+		"suspended":   {id: "18", key: key, want: "an owner of acme ends that at http://"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := setup(t, githubtest.Options{}, nil)
-			install(t, f, key)
+			install(t, f, key, nil)
 			f.hub.AddApp(githubtest.App{
 				ID: 18, Slug: "asleep", Key: &key.PublicKey, Owner: "acme", Installation: 6, Suspended: true,
 				Permissions: githubtest.AllPermissions(),
 			})
-			app := newApp(t, f, test.id, pkcs1(test.key))
 			if test.needs == nil {
 				test.needs = write("contents")
 			}
-			source := app.Source(cmp.Or(test.owner, "acme"), []string{test.repo}, test.needs)
+			source := f.source(newApp(t, f, test.id, pkcs1(test.key), test.needs), "gitops")
 			_, err := f.client(t, func(o *github.Options) { o.Token = source }).Repository("acme", "gitops").Open(t.Context(), "main")
 			var failed *github.Error
 			require.ErrorAs(t, err, &failed)
@@ -191,7 +189,7 @@ func TestAppThatGitHubDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	f := setup(t, githubtest.Options{}, nil)
 	f.hub.Inject(githubtest.Refusal(http.StatusNotFound, "Integration not found"), githubtest.Always)
-	_, err := newApp(t, f, "19", pkcs1(appKey())).Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
+	_, err := f.source(newApp(t, f, "19", pkcs1(appKey()), write("contents")), "gitops").Token(t.Context())
 	var failed *github.Error
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, github.Denied, failed.Kind, "it is no reason to look for another credential")
@@ -204,9 +202,9 @@ func TestAppMintsAgainAfterAFault(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			f := setup(t, githubtest.Options{}, nil)
-			app := install(t, f, appKey())
+			source := f.source(install(t, f, appKey(), write("contents")), "gitops")
 			f.hub.Inject(githubtest.LostAnswer(), githubtest.First(1, githubtest.Nth(n)))
-			_, err := app.Token(t.Context(), "acme", []string{"gitops"}, write("contents"))
+			_, err := source.Token(t.Context())
 			require.NoError(t, err)
 		})
 	}
@@ -217,7 +215,7 @@ func TestNewAppRefuses(t *testing.T) {
 	key := newKey()
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
-	_, err = github.NewApp(github.Options{}, "Iv23.abc", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	_, err = github.NewApp(github.Options{}, github.AppConfig{ID: "Iv23.abc"}, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 	require.NoError(t, err)
 	for name, test := range map[string]struct {
 		id  string
@@ -231,15 +229,12 @@ func TestNewAppRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := github.NewApp(github.Options{}, test.id, test.key)
+			_, err := github.NewApp(github.Options{}, github.AppConfig{ID: test.id}, test.key)
 			require.Error(t, err)
 			assert.NotContains(t, err.Error(), "secret")
 		})
 	}
-	app, err := github.NewApp(github.Options{}, "17", pkcs1(key))
-	require.NoError(t, err)
-	for _, repositories := range [][]string{nil, {"gitops"}} {
-		_, err = app.Token(t.Context(), "acme", repositories, nil)
-		require.Error(t, err, "a token for nothing would be one for everything")
-	}
+	f := setup(t, githubtest.Options{}, nil)
+	_, err = f.source(install(t, f, appKey(), nil), "gitops").Token(t.Context())
+	require.Error(t, err, "a token for nothing would be one for everything")
 }

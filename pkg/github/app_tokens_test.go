@@ -21,7 +21,7 @@ import (
 // guild is an App that some owners have let in, and its tokens.
 type guild struct {
 	*fixture
-	tokens *github.AppTokens
+	tokens *github.App
 	// told are the tokens in the order in which they were made.
 	told []string
 }
@@ -42,11 +42,12 @@ func newGuild(t *testing.T, permissions map[string]string, installed map[string]
 		})
 		number++
 	}
-	app, err := github.NewApp(github.Options{
-		API: g.hub.URL, Sleep: g.clock.Sleep, Now: g.clock.Now, Minted: func(token string) { g.told = append(g.told, token) },
-	}, "17", pkcs1(key))
+	var err error
+	g.tokens, err = github.NewApp(github.Options{Sleep: g.clock.Sleep, Now: g.clock.Now}, github.AppConfig{
+		ID: "17", Server: github.Server{URL: g.hub.WebURL, API: g.hub.URL}, Needs: needs,
+		Minted: func(token string) { g.told = append(g.told, token) },
+	}, pkcs1(key))
 	require.NoError(t, err)
-	g.tokens = github.NewAppTokens(app, github.Server{URL: g.hub.WebURL, API: g.hub.URL}, needs)
 	return g
 }
 

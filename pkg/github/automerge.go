@@ -162,7 +162,7 @@ func (r *Repository) ask(ctx context.Context, op operation, query string, variab
 		return nil
 	}
 	first := answer.Errors[0]
-	e := &Error{Kind: Invalid, Message: "GitHub answers: " + r.client.wire.Secrets.Line(first.Message)}
+	e := &Error{Kind: Invalid, Message: "GitHub answers: " + r.client.wire.secrets.Line(first.Message)}
 	switch first.Type {
 	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
 		e.Kind = Denied

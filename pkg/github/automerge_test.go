@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -193,21 +192,12 @@ func TestR15MergeOfABaseThatMoves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			left := test.times
-			f := setup(t, githubtest.Options{}, func(o *github.Options) {
-				o.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-					if left == 0 || r.Method != http.MethodPut {
-						return http.DefaultTransport.RoundTrip(r)
-					}
-					left--
-					status := http.StatusMethodNotAllowed
-					if test.want != nil {
-						status = http.StatusConflict
-					}
-					body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"message":%q}`, test.message)))
-					return &http.Response{StatusCode: status, Body: body, Header: http.Header{}, Request: r}, nil
-				})
-			})
+			f := setup(t, githubtest.Options{}, nil)
+			status := http.StatusMethodNotAllowed
+			if test.want != nil {
+				status = http.StatusConflict
+			}
+			f.hub.Inject(githubtest.Refusal(status, test.message), githubtest.First(test.times, githubtest.On(http.MethodPut, "/repos/acme/gitops/pulls/*/merge")))
 			number := f.open(t)
 			merged, _, err := f.repo.AutoMerge(t.Context(), number, commit("1"))
 			assert.Equal(t, test.merged, merged)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // Options say which GitHub is spoken to and how. The zero Options speak to github.com without a token.
@@ -28,20 +26,12 @@ type Options struct {
 	ActionsToken bool
 	// UserAgent names the program; "kalypso" if empty.
 	UserAgent string
-	// Transport sends the requests. Nil means one like http.DefaultTransport.
-	Transport http.RoundTripper
 	// Sleep waits, or until ctx is done, whose error it then returns. Nil means by the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now is the clock; nil means that of the machine.
 	Now func() time.Time
-	// Random returns a number in [0,1), for delays that are not all alike; nil means by chance.
-	Random func() float64
-	// Notice is told when something is tried again, and why, in a line for people; nil tells nobody.
+	// Notice is called when something is tried again, and why, with a line for people; nil does nothing.
 	Notice func(line string)
-	// Minted is told each token that an App makes, before anything is sent with it; nil tells nobody.
-	Minted func(token string)
-	// Secrets are taken out of all errors and notices, the tokens that are used too; nil means only these.
-	Secrets *gitops.Scrubber
 	// Limits bound the tries.
 	Limits Limits
 }
@@ -114,36 +104,20 @@ func (o Options) orDefaults() Options {
 	if o.Token == nil {
 		o.Token = StaticToken("")
 	}
-	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
-	}
 	if o.Sleep == nil {
 		o.Sleep = retryafter.Sleep
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Random == nil {
-		o.Random = rand.Float64
-	}
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
-	if o.Minted == nil {
-		o.Minted = func(string) {}
+	o.Limits = Limits{
+		Tries:   cmp.Or(o.Limits.Tries, 5),
+		Request: cmp.Or(o.Limits.Request, time.Minute),
+		Wait:    cmp.Or(o.Limits.Wait, 15*time.Minute),
+		Apart:   cmp.Or(o.Limits.Apart, time.Second),
 	}
-	if o.Secrets == nil {
-		o.Secrets = &gitops.Scrubber{}
-	}
-	o.Limits = o.Limits.orDefaults()
 	return o
-}
-
-func (l Limits) orDefaults() Limits {
-	return Limits{
-		Tries:   cmp.Or(l.Tries, 5),
-		Request: cmp.Or(l.Request, time.Minute),
-		Wait:    cmp.Or(l.Wait, 15*time.Minute),
-		Apart:   cmp.Or(l.Apart, time.Second),
-	}
 }

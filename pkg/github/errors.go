@@ -97,7 +97,7 @@ func (t *transport) classify(op operation, err error) *Error {
 		return t.refusal(op, answered)
 	}
 	return &Error{
-		Kind: Unavailable, Message: t.Secrets.Line(reason(err)), Hint: hintCertificate(err),
+		Kind: Unavailable, Message: t.secrets.Line(reason(err)), Hint: hintCertificate(err),
 		maybeDone: true, err: harmlessCause(err),
 	}
 }

@@ -85,7 +85,7 @@ func (f *fixture) client(t *testing.T, change func(*github.Options)) *github.Cli
 	t.Helper()
 	o := github.Options{
 		API: f.hub.URL, Token: github.StaticToken(secret),
-		Sleep: f.clock.Sleep, Now: f.clock.Now, Random: func() float64 { return 0.5 },
+		Sleep: f.clock.Sleep, Now: f.clock.Now,
 		Notice: func(line string) {
 			f.mu.Lock()
 			defer f.mu.Unlock()

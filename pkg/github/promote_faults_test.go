@@ -194,8 +194,8 @@ func TestPromotionWithAnApp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := promoting(t, nil)
-			app := install(t, f, appKey())
-			source := app.Source("acme", []string{"gitops"}, map[string]string{"statuses": "write", "actions": "write", "contents": "read"})
+			needs := map[string]string{"statuses": "write", "actions": "write", "contents": "read"}
+			source := f.source(install(t, f, appKey(), needs), "gitops")
 			client := f.client(t, func(o *github.Options) { o.Token = source })
 			require.NoError(t, p.call(t.Context(), client.Repository("acme", "gitops")))
 			if p.check != nil {

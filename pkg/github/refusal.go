@@ -16,7 +16,7 @@ const hidden = "either it does not exist, or the token must not see it: "
 // refusal explains an answer that is not a success.
 func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 	e := &Error{Kind: Invalid, Status: answer.Response.StatusCode}
-	said := t.Secrets.Line(saidBy(answer))
+	said := t.secrets.Line(saidBy(answer))
 	e.Message = fmt.Sprintf("GitHub answers %d: %s", e.Status, said)
 	if said == "" {
 		e.Message = fmt.Sprintf("GitHub answers %d %s", e.Status, http.StatusText(e.Status))
@@ -64,13 +64,13 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 // lack says which permission is missing.
 func (t *transport) lack(e *Error, permission string) {
 	e.Permission = permission
-	app, isApp := t.Token.(*roleSource)
+	app, isApp := t.Token.(appTokens)
 	switch {
 	case permission == "":
 		e.Hint = "the token lacks a permission"
 	case isApp:
 		e.Hint = fmt.Sprintf("the GitHub App %s needs the permission %q: add it under “Permissions & events” in its settings; "+
-			"then the owner of the repository accepts it on the page of the installation", app.tokens.app.id, permission)
+			"then the owner of the repository accepts it on the page of the installation", app.appID(), permission)
 	case strings.Contains(permission, "members"):
 		e.Hint = fmt.Sprintf("the token needs the permission %q, which GITHUB_TOKEN cannot have: use a GitHub App, or name people instead of teams", permission)
 	case t.ActionsToken:

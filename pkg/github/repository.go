@@ -10,6 +10,7 @@ import (
 
 	gh "github.com/google/go-github/v53/github"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -92,18 +93,13 @@ func (r *Repository) create(ctx context.Context, op operation, create func() err
 		if try == maxCreations {
 			return err
 		}
-		if err := r.pause(ctx, e.Message, try); err != nil {
+		t := r.client.wire
+		delay := retryafter.Backoff(firstDelay, try)
+		t.Notice(fmt.Sprintf("%s: trying again in %s", e.Message, round(delay)))
+		if err := t.Sleep(ctx, delay); err != nil {
 			return err
 		}
 	}
-}
-
-// pause waits before something is tried once more, longer each time.
-func (r *Repository) pause(ctx context.Context, why string, try int) error {
-	t := r.client.wire
-	delay := t.backoff(Unavailable, try)
-	t.Notice(fmt.Sprintf("%s: trying again in %s", why, round(delay)))
-	return t.Sleep(ctx, delay)
 }
 
 // Tip returns the commit that a branch has now. It is read from the branch itself: a pull request may show an

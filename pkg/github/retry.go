@@ -2,112 +2,83 @@ package github
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/x509"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 )
 
 const (
-	// firstDelay doubles with every try, up to maxDelay.
+	// firstDelay doubles with every try.
 	firstDelay = time.Second
-	maxDelay   = 30 * time.Second
 	// limitDelay is what GitHub asks for if it says that there were too many requests, and not for how long.
 	limitDelay = time.Minute
-	// maxSeconds is as long as we read a number of seconds: longer than anybody waits, too short to overflow.
-	maxSeconds = 24 * 60 * 60
 )
 
-// pace keeps apart what changes something.
-type pace struct {
-	apart time.Duration
-	mu    sync.Mutex
-	free  time.Time
-}
-
-// next takes the next free moment and returns how long it is until then.
-func (p *pace) next(now time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	at := now
-	if p.free.After(at) {
-		at = p.free
-	}
-	p.free = at.Add(p.apart)
-	return at.Sub(now)
-}
-
-// verdict is what an answer, or that there was none, means for the next try.
-type verdict struct {
-	// final is an answer to hand on, or an error that another try would not mend.
-	final bool
-	kind  Kind
+// failure is a try after which a request may be sent again.
+type failure struct {
+	kind Kind
 	// why is for people, after "GitHub".
 	why string
-	// told is how long GitHub asks to wait; zero if it does not say.
-	told time.Duration
+	// wait is how long GitHub asks to wait; zero if it does not say.
+	wait time.Duration
 	// harmless says that nothing was done, so that any request may be sent again.
 	harmless bool
 	cause    error
 }
 
-func (t *transport) judge(r *http.Request, answer *http.Response, err error) verdict {
+// failure returns why a request may be sent again; nil if there is an answer to hand on, or an error that would stay.
+func (t *transport) failure(answer *http.Response, err error) *failure {
 	if err != nil {
-		return t.judgeError(r, err)
+		return t.failureOf(err)
 	}
-	told := t.told(answer)
 	switch status := answer.StatusCode; {
 	case limited(answer):
-		if told == 0 {
-			told = t.untilReset(answer)
-		}
-		return verdict{kind: RateLimited, why: t.sayLimit(answer), told: told, harmless: true}
+		return &failure{kind: RateLimited, why: t.sayLimit(answer), wait: cmp.Or(retryafter.Parse(answer.Header, t.Now), t.untilReset(answer)), harmless: true}
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
-		return verdict{kind: Unavailable, why: "answers " + t.status(answer), told: told}
+		return &failure{kind: Unavailable, why: "answers " + t.status(answer), wait: retryafter.Parse(answer.Header, t.Now)}
 	}
 	// Our tries are used up or not needed: go-github must not start to count by its own clock.
 	for _, header := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After"} {
 		answer.Header.Del(header)
 	}
-	return verdict{final: true}
+	return nil
 }
 
-func (t *transport) judgeError(r *http.Request, err error) verdict {
+func (t *transport) failureOf(err error) *failure {
 	var (
-		token   *tokenError
-		unknown x509.UnknownAuthorityError
-		name    x509.HostnameError
-		invalid x509.CertificateInvalidError
-		dial    *net.OpError
+		token       *tokenError
+		certificate *tls.CertificateVerificationError
+		dial        *net.OpError
 	)
+	failed := &failure{kind: Unavailable, cause: err}
 	switch {
-	case errors.As(err, &token), r.Context().Err() != nil:
-		return verdict{final: true}
-	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
-		return verdict{final: true}
+	case errors.As(err, &token), errors.As(err, &certificate):
+		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return verdict{kind: Unavailable, why: fmt.Sprintf("has not answered within %s", t.Limits.Request), cause: err}
+		failed.why = fmt.Sprintf("has not answered within %s", t.Limits.Request)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		failed.why, failed.harmless = "cannot be reached: "+t.secrets.Line(reason(err)), true
+	default:
+		failed.why = "broke off: " + t.secrets.Line(reason(err))
 	}
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		return verdict{kind: Unavailable, why: "cannot be reached: " + t.Secrets.Line(reason(err)), harmless: true, cause: err}
-	}
-	return verdict{kind: Unavailable, why: "broke off: " + t.Secrets.Line(reason(err)), cause: err}
+	return failed
 }
 
 // reason is the innermost of an error: the layers above it repeat the URL.
 func reason(err error) string {
-	var cut *cutError
 	switch {
-	case errors.As(err, &cut):
-		return cut.why
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "its answer was cut off"
 	case errors.Is(err, io.EOF):
@@ -123,39 +94,32 @@ func reason(err error) string {
 }
 
 // wait waits for the next try. It returns an error if there is none.
-func (t *transport) wait(r *http.Request, v verdict, try int) error {
+func (t *transport) wait(r *http.Request, f *failure, try int) error {
 	giveUp := func(why string) error {
 		return &Error{
-			Kind: v.kind, Message: "GitHub " + v.why + why, Hint: hintLater(v.kind),
-			maybeDone: !v.harmless && r.Method != http.MethodGet, err: harmlessCause(v.cause),
+			Kind: f.kind, Message: "GitHub " + f.why + why, Hint: hintLater(f.kind),
+			maybeDone: !f.harmless && r.Method != http.MethodGet, err: harmlessCause(f.cause),
 		}
 	}
 	switch {
-	case !v.harmless && !idempotent(r):
+	case !f.harmless && !idempotent(r):
 		return giveUp("")
 	case try >= t.Limits.Tries:
 		return giveUp(fmt.Sprintf(", %d times", try))
 	}
-	delay := max(v.told, t.backoff(v.kind, try))
-	if v.told > 0 && v.kind == RateLimited {
-		delay = v.told
+	delay := f.wait
+	switch {
+	case f.kind != RateLimited:
+		delay = max(delay, retryafter.Backoff(firstDelay, try))
+	case delay == 0: // never less than what GitHub asks for
+		delay = limitDelay<<(try-1) + rand.N(firstDelay)
 	}
 	deadline, bounded := r.Context().Deadline()
 	if delay > t.Limits.Wait || bounded && t.Now().Add(delay).After(deadline) {
 		return giveUp(fmt.Sprintf("; the next try would be in %s, which is too late", round(delay)))
 	}
-	t.Notice(fmt.Sprintf("GitHub %s: trying again in %s (%d of %d)", v.why, round(delay), try+1, t.Limits.Tries))
+	t.Notice(fmt.Sprintf("GitHub %s: trying again in %s (%d of %d)", f.why, round(delay), try+1, t.Limits.Tries))
 	return t.Sleep(r.Context(), delay)
-}
-
-// backoff returns how long to wait if GitHub does not say, between half of a bound that doubles and all of it.
-func (t *transport) backoff(kind Kind, try int) time.Duration {
-	if kind == RateLimited {
-		// Never less than what GitHub asks for.
-		return limitDelay<<(try-1) + time.Duration(t.Random()*float64(firstDelay))
-	}
-	bound := min(firstDelay<<(try-1), maxDelay)
-	return bound/2 + time.Duration(t.Random()*float64(bound/2))
 }
 
 func round(d time.Duration) time.Duration {
@@ -202,7 +166,7 @@ func remark(answer *http.Response) saying {
 
 // sayLimit says which limit was hit.
 func (t *transport) sayLimit(answer *http.Response) string {
-	if said := t.Secrets.Line(remark(answer).Message); said != "" {
+	if said := t.secrets.Line(remark(answer).Message); said != "" {
 		return fmt.Sprintf("limits requests (%d: %s)", answer.StatusCode, said)
 	}
 	return fmt.Sprintf("limits requests (%d)", answer.StatusCode)
@@ -210,22 +174,10 @@ func (t *transport) sayLimit(answer *http.Response) string {
 
 func (t *transport) status(answer *http.Response) string {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
-	if id := t.Secrets.Line(answer.Header.Get("X-GitHub-Request-Id")); id != "" {
+	if id := t.secrets.Line(answer.Header.Get("X-GitHub-Request-Id")); id != "" {
 		status += " (request " + id + ")"
 	}
 	return status
-}
-
-// told returns how long an answer asks to wait: Retry-After, in seconds or as a date. Zero if it does not say.
-func (t *transport) told(answer *http.Response) time.Duration {
-	value := answer.Header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil && seconds > 0 {
-		return time.Duration(min(seconds, maxSeconds)) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return max(0, at.Sub(t.Now()))
-	}
-	return 0
 }
 
 // untilReset returns how long it is until requests are counted from zero, if there are none left. A second is

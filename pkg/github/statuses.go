@@ -123,7 +123,7 @@ func explainStatus(err error) error {
 // secrets. GitHub refuses those beyond the Basic Multilingual Plane ("doesn't accept 4-byte Unicode"), such as emojis.
 func (r *Repository) description(text string) string {
 	const last = 0xFFFF
-	fit := []rune(r.client.wire.Secrets.Line(text))
+	fit := []rune(r.client.wire.secrets.Line(text))
 	for i, c := range fit {
 		if c > last {
 			fit[i] = '\uFFFD'
@@ -138,7 +138,7 @@ func (r *Repository) description(text string) string {
 // webPage returns the URL of a page, or nothing if GitHub would refuse it or it has a secret in it.
 func (r *Repository) webPage(text string) string {
 	at, err := url.Parse(text)
-	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || r.client.wire.Secrets.Clean(text) != text {
+	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || r.client.wire.secrets.Clean(text) != text {
 		return ""
 	}
 	return text

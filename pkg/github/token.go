@@ -21,8 +21,13 @@ type TokenSource interface {
 	Token(ctx context.Context) (Token, error)
 }
 
-// forgetter is a TokenSource that can make a new token in place of one that GitHub refuses.
-type forgetter interface{ forget(value string) }
+// appTokens is a TokenSource of a GitHub App.
+type appTokens interface {
+	// renew makes the next token a new one, in place of one that GitHub refuses.
+	renew(value string)
+	// appID is the id of the App.
+	appID() string
+}
 
 // StaticToken is the token of a variable. The empty one asks GitHub without a token.
 type StaticToken string

@@ -10,18 +10,23 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // transport sends requests the way GitHub asks for: with the token, to its host only; those that change
 // something a second apart; again, later, if GitHub was not well or has had too many. What it hands on
 // was read to its end, so that an answer that was cut off never passes for a short one.
 //
-// gofri/go-github-ratelimit sleeps by the clock of the machine, which tests would have to wait for, and
-// takes a limit without Retry-After for a refusal; bodies and server errors it leaves alone. Hence our own.
+// gofri/go-github-ratelimit and hashicorp/go-retryablehttp sleep by the clock of the machine, which tests would have to
+// wait for; what they do besides is the loop of RoundTrip.
 type transport struct {
 	Options
-	api  *url.URL
-	pace pace
+	api     *url.URL
+	secrets *gitops.Scrubber
+	pace    *rate.Limiter
 }
 
 const (
@@ -33,7 +38,7 @@ const (
 
 func newTransport(api *url.URL, o Options) *transport {
 	o = o.orDefaults()
-	return &transport{Options: o, api: api, pace: pace{apart: o.Limits.Apart}}
+	return &transport{Options: o, api: api, secrets: &gitops.Scrubber{}, pace: rate.NewLimiter(rate.Every(o.Limits.Apart), 1)}
 }
 
 type contextKey int
@@ -78,42 +83,43 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	refused := 0
 	for try := 1; ; try++ {
-		token, answer, err := t.try(r)
+		token, answer, err := t.send(r)
 		if r.Context().Err() != nil {
 			return nil, r.Context().Err()
 		}
 		if answer != nil && answer.StatusCode == http.StatusUnauthorized {
-			if again, err := t.waitForToken(r, token, refused); again || err != nil {
-				if err != nil {
-					return nil, err
-				}
+			again, err := t.waitForToken(r, token, refused)
+			if err != nil {
+				return nil, err
+			}
+			if again {
 				refused, try = refused+1, try-1
 				continue
 			}
 		}
-		verdict := t.judge(r, answer, err)
-		if verdict.final && err != nil {
-			return nil, err
+		failed := t.failure(answer, err)
+		if failed == nil {
+			return answer, err
 		}
-		if verdict.final {
-			return answer, nil
-		}
-		if err := t.wait(r, verdict, try); err != nil {
+		if err := t.wait(r, failed, try); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// try sends a request once and reads the whole answer.
-func (t *transport) try(r *http.Request) (Token, *http.Response, error) {
+// send sends a request once and reads the whole answer.
+func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 	token, err := t.Token.Token(r.Context())
 	if err != nil {
 		return token, nil, &tokenError{err}
 	}
-	t.Secrets.Add(token.Value)
+	t.secrets.Add(token.Value)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Context().Value(readOnly) == nil {
-		if err := t.keepApart(r.Context()); err != nil {
-			return token, nil, err
+		now := t.Now()
+		if delay := t.pace.ReserveN(now, 1).DelayFrom(now); delay > 0 {
+			if err := t.Sleep(r.Context(), delay); err != nil {
+				return token, nil, err
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), t.Limits.Request)
@@ -122,19 +128,11 @@ func (t *transport) try(r *http.Request) (Token, *http.Response, error) {
 	if err != nil {
 		return token, nil, err
 	}
-	answer, err := t.Transport.RoundTrip(sent)
+	answer, err := http.DefaultTransport.RoundTrip(sent)
 	if err != nil {
 		return token, nil, err
 	}
 	return token, answer, readWhole(answer)
-}
-
-// keepApart waits until the next change may be made.
-func (t *transport) keepApart(ctx context.Context) error {
-	if delay := t.pace.next(t.Now()); delay > 0 {
-		return t.Sleep(ctx, delay)
-	}
-	return nil
 }
 
 // tokenError is a token that could not be had. It is not tried again here: who mints it has done so.
@@ -159,11 +157,6 @@ func outgoing(ctx context.Context, r *http.Request, token Token) (*http.Request,
 	return sent, nil
 }
 
-// cutError is an answer that is not whole, or that is not GitHub's.
-type cutError struct{ why string }
-
-func (e *cutError) Error() string { return e.why }
-
 // readWhole reads the body of an answer into memory. Of a success it must be JSON: a list that a proxy
 // dropped must not become an empty one.
 func readWhole(answer *http.Response) error {
@@ -173,13 +166,13 @@ func readWhole(answer *http.Response) error {
 	good := answer.StatusCode/100 == 2 && answer.StatusCode != http.StatusNoContent
 	switch {
 	case len(body) > maxAnswer:
-		return &cutError{"its answer is too long"}
+		return errors.New("its answer is too long")
 	case err != nil && (good || errors.Is(err, context.DeadlineExceeded)):
 		return err
 	case good && len(body) == 0:
-		return &cutError{"its answer is empty"}
+		return errors.New("its answer is empty")
 	case good && !json.Valid(body):
-		return &cutError{"its answer is not whole, or not JSON"}
+		return errors.New("its answer is not whole, or not JSON")
 	}
 	return nil
 }
@@ -192,11 +185,11 @@ func (t *transport) waitForToken(r *http.Request, token Token, refused int) (aga
 		return false, nil
 	}
 	if t.Now().Sub(token.Minted) > young {
-		source, ok := t.Token.(forgetter)
+		source, ok := t.Token.(appTokens)
 		if !ok || refused > 0 {
 			return false, nil
 		}
-		source.forget(token.Value)
+		source.renew(token.Value)
 		return true, nil
 	}
 	delay := []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}[refused]

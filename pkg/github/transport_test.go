@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +25,8 @@ func TestR10WaitsAsTold(t *testing.T) {
 	for name, test := range map[string]struct {
 		fault githubtest.Fault
 		times int
-		want  []time.Duration
+		want  []time.Duration // each is at least that long
+		most  func(least time.Duration) time.Duration
 		kind  github.Kind
 	}{
 		"Retry-After": {
@@ -34,7 +34,9 @@ func TestR10WaitsAsTold(t *testing.T) {
 			want: []time.Duration{90 * time.Second, 90 * time.Second},
 		},
 		"Retry-After as a date": {
-			fault: githubtest.HTTPError(http.StatusServiceUnavailable).With("Retry-After", githubtest.Midnight().Add(20*time.Second).Format(http.TimeFormat)),
+			fault: githubtest.HTTPError(http.StatusServiceUnavailable).
+				With("Retry-After", githubtest.Midnight().Add(20*time.Second).Format(http.TimeFormat)).
+				With("Date", githubtest.Midnight().Format(http.TimeFormat)),
 			times: 1, want: []time.Duration{20 * time.Second},
 		},
 		"none left": {
@@ -43,15 +45,18 @@ func TestR10WaitsAsTold(t *testing.T) {
 		},
 		"a limit without a time": {
 			fault: githubtest.SecondaryRateLimit(http.StatusForbidden, 0), times: 3,
-			want: []time.Duration{60500 * time.Millisecond, 120500 * time.Millisecond, 240500 * time.Millisecond},
+			want: []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute},
+			most: func(least time.Duration) time.Duration { return least + time.Second },
 		},
 		"backoff": {
 			fault: githubtest.HTTPError(http.StatusBadGateway), times: 4,
-			want: []time.Duration{750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 6 * time.Second},
+			want: []time.Duration{time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second},
+			most: func(least time.Duration) time.Duration { return 3 * least },
 		},
 		"five tries": {
 			fault: githubtest.HTTPError(http.StatusBadGateway), times: 5, kind: github.Unavailable,
-			want: []time.Duration{750 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second, 6 * time.Second},
+			want: []time.Duration{time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second},
+			most: func(least time.Duration) time.Duration { return 3 * least },
 		},
 		"too long": {
 			fault: githubtest.SecondaryRateLimit(http.StatusTooManyRequests, 16*time.Minute), times: 1, kind: github.RateLimited,
@@ -65,7 +70,16 @@ func TestR10WaitsAsTold(t *testing.T) {
 			f := setup(t, githubtest.Options{}, nil)
 			f.hub.Inject(test.fault, githubtest.First(test.times, githubtest.Always))
 			_, err := f.repo.Open(t.Context(), "main")
-			assert.Equal(t, test.want, f.clock.slept())
+			slept := f.clock.slept()
+			require.Len(t, slept, len(test.want))
+			for i, least := range test.want {
+				most := least
+				if test.most != nil {
+					most = test.most(least)
+				}
+				assert.GreaterOrEqual(t, slept[i], least)
+				assert.LessOrEqual(t, slept[i], most)
+			}
 			assert.Len(t, f.notices, len(test.want))
 			if test.kind == "" {
 				require.NoError(t, err)
@@ -322,22 +336,17 @@ func TestNewRefuses(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// roundTripper is a transport that is a function.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 func TestRequestsSayWhoAsks(t *testing.T) {
 	t.Parallel()
-	client, err := github.New(github.Options{
-		UserAgent: "kalypso/1.2.3", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			assert.Equal(t, "https://api.github.com/repos/acme/gitops/pulls?base=main&direction=asc&page=1&per_page=100&sort=created&state=open", r.URL.String())
-			assert.Equal(t, "kalypso/1.2.3", r.Header.Get("User-Agent"))
-			assert.Equal(t, "2022-11-28", r.Header.Get("X-GitHub-Api-Version"))
-			assert.Empty(t, r.Header.Get("Authorization"))
-			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("[]"))}, nil
-		}),
-	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "/repos/acme/gitops/pulls?base=main&direction=asc&page=1&per_page=100&sort=created&state=open", r.URL.String())
+		assert.Equal(t, "kalypso/1.2.3", r.Header.Get("User-Agent"))
+		assert.Equal(t, "2022-11-28", r.Header.Get("X-GitHub-Api-Version"))
+		assert.Empty(t, r.Header.Get("Authorization"))
+		fmt.Fprint(w, "[]")
+	}))
+	t.Cleanup(server.Close)
+	client, err := github.New(github.Options{API: server.URL, UserAgent: "kalypso/1.2.3"})
 	require.NoError(t, err)
 	_, err = client.Repository("acme", "gitops").Open(t.Context(), "main")
 	require.NoError(t, err)
