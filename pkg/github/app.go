@@ -138,8 +138,8 @@ func (a *App) Token(ctx context.Context, role model.Role, repo string) (string, 
 
 // Advice implements gitops.TokenSource.
 func (a *App) Advice(_ model.Role, repo string) string {
-	at, ours := a.locate(repo)
-	if !ours {
+	at, found := a.locate(repo)
+	if !found {
 		return ""
 	}
 	return fmt.Sprintf("give the GitHub App %s access to %s/%s in its installation for %s", a.ID, at.Owner, at.Name, at.Owner)
@@ -153,8 +153,8 @@ func (a *App) locate(repo string) (Location, bool) {
 
 // scope returns the scope of a repository, and its name there. It is nil for what is not on the App's GitHub.
 func (a *App) scope(role model.Role, repo string) (*scope, string) {
-	at, ours := a.locate(repo)
-	if !ours {
+	at, found := a.locate(repo)
+	if !found {
 		return nil, ""
 	}
 	owner, needs := strings.ToLower(at.Owner), a.Needs(role)

@@ -13,7 +13,7 @@ import (
 	gh "github.com/google/go-github/v53/github"
 )
 
-// installation is an App as it is let in by an owner. go-github has a field for each permission that there was in
+// installation is an App as an owner has installed it. go-github has a field for each permission that there was in
 // 2023; a map by name has those of today.
 type installation struct {
 	ID          int64             `json:"id"`
@@ -40,7 +40,7 @@ func (a *App) installed(ctx context.Context, owner string) (*installation, error
 	return &found, nil
 }
 
-// installedOn tells whether the App is installed for a repository.
+// installedOn reports whether the App is installed for a repository.
 func (a *App) installedOn(ctx context.Context, owner, name string) (bool, error) {
 	_, _, err := a.client.api.Apps.FindRepositoryInstallation(ctx, owner, name)
 	if status(err) == http.StatusNotFound {
@@ -52,7 +52,7 @@ func (a *App) installedOn(ctx context.Context, owner, name string) (bool, error)
 	return true, nil
 }
 
-// grants tells whether the owner has granted a permission, to "read" or to "write".
+// grants reports whether the owner has granted a permission, to "read" or to "write".
 func (i *installation) grants(name, access string) bool {
 	granted := i.Permissions[name]
 	return granted == access || granted == "write" || granted == "admin"
@@ -120,7 +120,7 @@ func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, 
 		return Token{}, explained
 	}
 	token := minted.GetToken()
-	// It must fit into a header, and into a line that is told to a workflow.
+	// It must fit into a header, and into the line that masks it in the log of a workflow.
 	if token == "" || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) || minted.GetExpiresAt().IsZero() {
 		return Token{}, &Error{Kind: Unavailable, Repository: r.owner, Act: actMint, Message: "GitHub's answer is incomplete"}
 	}

@@ -87,7 +87,7 @@ func (s *scope) renew(value string) {
 	}
 }
 
-// isMissing tells whether the App is not installed there.
+// isMissing reports whether the App is not installed there.
 func isMissing(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == NotFound

@@ -87,7 +87,7 @@ func (r *Repository) mergeMethod(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case about.AllowMergeCommit == nil, about.GetAllowMergeCommit(): // those who may not push are not told
+	case about.AllowMergeCommit == nil, about.GetAllowMergeCommit(): // hidden from those who may not push
 		return "merge", nil
 	case about.GetAllowSquashMerge():
 		return "squash", nil
@@ -110,9 +110,9 @@ const (
 )
 
 func (r *Repository) enableAutoMerge(ctx context.Context, op operation, p *gh.PullRequest, method string) error {
-	err := r.mutate(ctx, op, enableMutation, map[string]any{
+	err := r.ask(ctx, op, enableMutation, map[string]any{
 		"id": p.GetNodeID(), "method": strings.ToUpper(method), "head": p.GetHead().GetSHA(),
-	})
+	}, nil)
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Invalid {
 		return err
@@ -130,50 +130,14 @@ func (r *Repository) enableAutoMerge(ctx context.Context, op operation, p *gh.Pu
 	return e
 }
 
-// KeepOpen takes back AutoMerge, unless the pull request is merged already; it is fine if it was not asked for.
+// KeepOpen turns off auto-merge, unless the pull request is merged already; it succeeds if auto-merge is off.
 func (r *Repository) KeepOpen(ctx context.Context, number int) error {
 	op := operation{act: fmt.Sprintf("turn off auto-merge of pull request #%d", number), need: writeBoth}
 	p, _, err := r.client.api.PullRequests.Get(ctx, r.owner, r.name, number)
 	if err != nil || p.AutoMerge == nil {
 		return r.explain(op, err)
 	}
-	return r.mutate(ctx, op, disableMutation, map[string]any{"id": p.GetNodeID()})
-}
-
-// mutate sends a mutation of the GraphQL API, which alone knows of auto-merge. It may be sent twice.
-func (r *Repository) mutate(ctx context.Context, op operation, query string, variables map[string]any) error {
-	return r.ask(ctx, op, query, variables, nil)
-}
-
-// ask sends a query or a mutation to the GraphQL API, and decodes the data of the answer. It may be sent twice.
-func (r *Repository) ask(ctx context.Context, op operation, query string, variables map[string]any, data any) error {
-	request, err := r.client.api.NewRequest(http.MethodPost, r.client.graphQL, map[string]any{"query": query, "variables": variables})
-	if err != nil {
-		return r.explain(op, err)
-	}
-	answer := struct {
-		Data   any                              `json:"data"`
-		Errors []struct{ Type, Message string } `json:"errors"`
-	}{Data: data}
-	if _, err := r.client.api.Do(mayRepeat(ctx), request, &answer); err != nil {
-		return r.explain(op, err)
-	}
-	if len(answer.Errors) == 0 {
-		return nil
-	}
-	first := answer.Errors[0]
-	e := &Error{Kind: Invalid, Message: "GitHub answers: " + r.client.wire.secrets.Line(first.Message)}
-	switch first.Type {
-	case "FORBIDDEN", "INSUFFICIENT_SCOPES":
-		e.Kind = Denied
-		r.client.wire.lack(e, op.need)
-	case "NOT_FOUND":
-		e.Kind = NotFound
-		r.client.wire.lack(e, op.need)
-	case "RATE_LIMITED":
-		e.Kind, e.Hint = RateLimited, hintLater(RateLimited)
-	}
-	return r.explain(op, e)
+	return r.ask(ctx, op, disableMutation, map[string]any{"id": p.GetNodeID()}, nil)
 }
 
 // merge merges a pull request now. That the base moved meanwhile is tried again, as often as there are delays.

@@ -13,7 +13,7 @@ import (
 )
 
 // Dispatch starts the workflow in a file of .github/workflows as it is on a branch. If it is unknown whether it was
-// started it is started again, and thus perhaps twice: nothing on GitHub tells a run from one that somebody else
+// started it is started again, and thus perhaps twice: nothing on GitHub distinguishes a run from one that somebody else
 // started with the same inputs, what is started must be fit to run twice anyhow, and one that was lost would never be
 // made up for.
 func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error {
@@ -44,7 +44,7 @@ func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inpu
 // workflows is the folder that GitHub looks for workflows in.
 const workflows = ".github/workflows/"
 
-// isWorkflow tells whether a name is that of a file that GitHub takes for a workflow. It becomes part of a URL.
+// isWorkflow reports whether a name is that of a file that GitHub takes for a workflow. It becomes part of a URL.
 func isWorkflow(file string) bool {
 	return !strings.ContainsAny(file, `/\`) && (strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml"))
 }

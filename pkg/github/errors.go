@@ -47,7 +47,7 @@ type Error struct {
 
 	// moved says that starting over from reading may succeed, or find that there is nothing to do.
 	moved bool
-	// maybeDone says that it may have been done all the same.
+	// maybeDone says that GitHub may have done it nevertheless.
 	maybeDone bool
 	err       error
 }

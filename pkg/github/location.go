@@ -114,7 +114,7 @@ func graphQLOf(rest string) string {
 	return strings.TrimSuffix(rest, "/") + "/graphql"
 }
 
-// fitForTokens tells whether a token may be sent to a URL: encrypted, or within this machine.
+// fitForTokens reports whether a token may be sent to a URL: encrypted, or within this machine.
 func fitForTokens(at *url.URL) bool {
 	if at.Host == "" || at.User != nil {
 		return false

@@ -63,8 +63,8 @@ func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]
 	return found, nil
 }
 
-// within tells whether the head of a pull request is a branch of the repository it goes to. Names do not
-// tell: those of a repository that was renamed differ.
+// within reports whether the head of a pull request is a branch of the repository it goes to. Names do not
+// show that: those of a repository that was renamed differ.
 func within(p *gh.PullRequest) bool {
 	head, base := p.GetHead().GetRepo(), p.GetBase().GetRepo()
 	return head.GetID() != 0 && head.GetID() == base.GetID()

@@ -120,7 +120,7 @@ func accepted(answer *gh.ErrorResponse, need string) string {
 	return strings.Join(ways, " or ")
 }
 
-// plain tells whether a word has letters and underscores only.
+// plain reports whether a word has letters and underscores only.
 func plain(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
@@ -148,7 +148,7 @@ func status(err error) int {
 	return 0
 }
 
-// complains tells whether GitHub found fault with a field, in the given way.
+// complains reports whether GitHub found fault with a field, in the given way.
 func complains(err error, field, code string) bool {
 	var answered *gh.ErrorResponse
 	return errors.As(err, &answered) && slices.ContainsFunc(answered.Errors, func(e gh.Error) bool {
@@ -156,7 +156,7 @@ func complains(err error, field, code string) bool {
 	})
 }
 
-// says tells whether GitHub's message about an error has some words in it, in any case.
+// says reports whether GitHub's message about an error has some words in it, in any case.
 func says(err error, words string) bool {
 	var answered *gh.ErrorResponse
 	return errors.As(err, &answered) && strings.Contains(strings.ToLower(saidBy(answered)), words)

@@ -129,7 +129,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// limited tells whether an answer says that there were too many requests. Its words are known to change: headers
+// limited reports whether an answer says that there were too many requests. Its words are known to change: headers
 // and the address of the documentation go first.
 func limited(answer *http.Response) bool {
 	switch answer.StatusCode {

@@ -2,10 +2,11 @@ package github
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
-// Token is what GitHub lets somebody in with.
+// Token is a credential for GitHub.
 type Token struct {
 	// Value is the secret.
 	Value string
@@ -35,14 +36,8 @@ type StaticToken string
 // Token returns the token.
 func (s StaticToken) Token(context.Context) (Token, error) { return Token{Value: string(s)}, nil }
 
-// String hides the token from those who print what they hold.
-func (s StaticToken) String() string { return "***" }
+// Format hides the token from whoever prints what holds it, with any verb.
+func (s StaticToken) Format(f fmt.State, _ rune) { fmt.Fprint(f, "***") }
 
-// GoString hides it from those who print it in full.
-func (s StaticToken) GoString() string { return "***" }
-
-// String hides the secret.
-func (t Token) String() string { return "***" }
-
-// GoString hides the secret.
-func (t Token) GoString() string { return "***" }
+// Format hides the secret.
+func (t Token) Format(f fmt.State, _ rune) { fmt.Fprint(f, "***") }

@@ -16,9 +16,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
-// transport sends requests the way GitHub asks for: with the token, to its host only; those that change
-// something a second apart; again, later, if GitHub was not well or has had too many. What it hands on
-// was read to its end, so that an answer that was cut off never passes for a short one.
+// transport sends requests with the token, to its host only; those that change something a second apart; and again, later,
+// after server errors and rate limits. It reads answers to their end, so that one that was cut off is an error instead of
+// a short answer.
 //
 // gofri/go-github-ratelimit and hashicorp/go-retryablehttp sleep by the clock of the machine, which tests would have to
 // wait for; what they do besides is the loop of RoundTrip.
@@ -56,13 +56,13 @@ func mayRepeat(ctx context.Context) context.Context { return context.WithValue(c
 // reading marks requests that change nothing, although they are POSTs.
 func reading(ctx context.Context) context.Context { return context.WithValue(ctx, readOnly, true) }
 
-// idempotent tells whether doing a request twice is as good as once.
+// idempotent reports whether a request may be sent twice.
 func idempotent(r *http.Request) bool {
 	return r.Method != http.MethodPost || r.Context().Value(repeatable) != nil
 }
 
-// checkRedirect lets GitHub send us on to another path, as it does for a repository that was renamed, never
-// to another host, and never with another method: a POST that becomes a GET would look as if it had worked.
+// checkRedirect follows redirects to another path, as of a repository that was renamed, but not to another host or with
+// another method: a POST that becomes a GET would seem to have worked.
 func (t *transport) checkRedirect(to *http.Request, via []*http.Request) error {
 	switch {
 	case !sameHost(to.URL, t.api):

@@ -14,7 +14,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// App is a GitHub App as it is installed for one owner. An App that several owners have let in is added once for
+// App is a GitHub App as it is installed for one owner. An App that several owners have installed is added once for
 // each, with the same ID, Slug and Key.
 type App struct {
 	// ID is what its requests are signed with. ClientID does too, if it is set.
@@ -49,7 +49,7 @@ func (s *Server) AddApp(app App) {
 	s.apps = append(s.apps, &app)
 }
 
-// installedOn tells whether the App may see a repository.
+// installedOn reports whether the App may see a repository.
 func (a *App) installedOn(name string) bool {
 	owner, _, _ := strings.Cut(name, "/")
 	return strings.EqualFold(owner, a.Owner) && (a.Repos == nil || slices.ContainsFunc(a.Repos, func(one string) bool {

@@ -18,9 +18,9 @@ type branches interface {
 	mergeBase(a, b string) string
 	// file is the text of a file of a commit, and whether it has that file.
 	file(commit, path string) (text string, found bool)
-	// has tells whether a commit is there.
+	// has reports whether a commit is there.
 	has(commit string) bool
-	// conflicts tells whether two commits cannot be merged.
+	// conflicts reports whether two commits cannot be merged.
 	conflicts(base, head string) bool
 	// merge moves a branch to what a merge makes of it, and returns the new tip. The error is errConflict, or errMoved
 	// if the branch is not where the merge says.
@@ -94,7 +94,7 @@ func (r *Repo) sync() {
 	}
 }
 
-// follow brings a pull request to new tips of its branches.
+// follow moves a pull request to new tips of its branches.
 func (r *Repo) follow(i *item, head, base string) {
 	if head == i.HeadCommit && base == i.BaseCommit {
 		return
@@ -115,5 +115,5 @@ func (r *Repo) follow(i *item, head, base string) {
 	r.close(i)
 }
 
-// ahead tells whether a commit has commits that another has not.
+// ahead reports whether a commit has commits that another has not.
 func (r *Repo) ahead(commit, of string) bool { return len(r.branches.between(of, commit)) > 0 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// compare tells how two commits stand to each other, of which git knows. It shows no files.
+// compare answers how two commits relate. It shows no files.
 func (c *call) compare() answer {
 	from, to, both := strings.Cut(c.values["basehead"], "...")
 	base, head := c.repo.resolve(from), c.repo.resolve(to)
@@ -27,7 +27,7 @@ func (c *call) compare() answer {
 	return a
 }
 
-// relation is how a commit stands to another, in GitHub's words.
+// relation is how a commit relates to another, in GitHub's words.
 func relation(ahead, behind int) string {
 	switch {
 	case ahead > 0 && behind > 0:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with a request. The request is recorded all the same.
+// Fault is something that goes wrong with a request, which is recorded nevertheless.
 type Fault struct {
 	kind   faultKind
 	late   bool

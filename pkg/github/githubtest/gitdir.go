@@ -28,7 +28,7 @@ func (g gitDir) try(args ...string) (string, error) {
 
 func (g gitDir) git(args ...string) string { return must(g.try(args...)) }
 
-// failed tells whether git said no, by its exit code, rather than that something is wrong.
+// failed reports whether git said no, by its exit code, rather than that something is wrong.
 func failed(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && exit.ExitCode() == 1

@@ -26,7 +26,7 @@ func (s *Server) gitRepo(path string) (*Repo, string) {
 	return repo, below
 }
 
-// serveGit lets git fetch and push, with a token for the password as on GitHub.
+// serveGit serves fetches and pushes of git, with a token for the password as on GitHub.
 func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, below string) {
 	push := strings.HasSuffix(below, "git-receive-pack") || r.URL.Query().Get("service") == "git-receive-pack"
 	if status, text := s.refuseGit(r, repo, push); status != 0 {

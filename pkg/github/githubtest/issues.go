@@ -70,7 +70,7 @@ func (r *Repo) change(i *item, asked issueChange) {
 	r.touch(i)
 }
 
-// assignable tells whether somebody may be assigned: who has access.
+// assignable reports whether somebody may be assigned: who has access.
 func (r *Repo) assignable(login string) bool { return r.options.Collaborators[login] != "" }
 
 func (c *call) addAssignees() answer {

@@ -22,7 +22,7 @@ func page[T, J any](c *call, all []T, show func(T) J) answer {
 	return answer{status: http.StatusOK, header: header, body: shown}
 }
 
-// page tells which of so many things are on the page that is asked for, and the address of the next one.
+// page returns which of so many things are on the page that is asked for, and the address of the next one.
 func (c *call) page(count int) (from, to int, header http.Header) {
 	size := min(positive(c.query.Get("per_page"), usualPageSize), largestPageSize)
 	if most := c.server.options.PageSize; most > 0 {

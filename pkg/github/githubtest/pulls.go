@@ -27,7 +27,7 @@ func (c *call) listPulls() answer {
 	return page(c, found, c.repo.pullJSON)
 }
 
-// inState tells whether an item is in the state that is asked for, which is open if none is.
+// inState reports whether an item is in the state that is asked for, which is open if none is.
 func (c *call) inState(i *item) bool {
 	asked := cmp.Or(c.query.Get("state"), "open")
 	return asked == "all" || asked == state(i.Open)

@@ -27,7 +27,7 @@ type RepoOptions struct {
 	Labels []string
 	// MergeMethods are "merge", "squash" and "rebase"; nil means all.
 	MergeMethods []string
-	// AllowAutoMerge lets pull requests be merged by themselves.
+	// AllowAutoMerge allows auto-merge.
 	AllowAutoMerge bool
 	// RequiredChecks are contexts of statuses that must be a success before anything is merged.
 	RequiredChecks []string
@@ -49,7 +49,7 @@ type Repo struct {
 	id       int
 	options  RepoOptions
 	branches branches
-	// git lets git in, if there is a folder.
+	// git serves git, if there is a folder.
 	git      func() (http.Handler, error)
 	items    []*item // number is place + 1
 	labels   []Label
@@ -104,7 +104,7 @@ func (r *Repo) allows(method string) bool {
 func (c *call) showRepo() answer {
 	r := c.repo
 	o := r.json()
-	if c.token.reaches(r) && c.token.has("contents=write") { // others are not told
+	if c.token.reaches(r) && c.token.has("contents=write") { // hidden from others
 		o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
 		o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
 	}

@@ -114,5 +114,5 @@ func (r *route) match(method, escapedPath string) (map[string]string, bool) {
 	return values, true
 }
 
-// writes tells whether the route changes something.
+// writes reports whether the route changes something.
 func (r *route) writes() bool { return r.method != http.MethodGet }

@@ -17,10 +17,10 @@ const ScriptToken = "stand-in-token"
 
 // script is what a test script has of GitHub.
 type script struct {
-	env    *testscript.Env
-	server *Server // nil before it starts
-	repo   *Repo   // what commands are about
-	told   int     // how many tokens of an App were printed
+	env     *testscript.Env
+	server  *Server // nil before it starts
+	repo    *Repo   // what commands are about
+	printed int     // how many tokens of an App were printed
 	// started is how many dispatches of a repository were printed.
 	started map[*Repo]int
 }
@@ -51,7 +51,7 @@ func Setup(env *testscript.Env) {
 //	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
 //	                                            (they are known if they are in .github/workflows of the default branch)
 //	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
-//	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, let in by OWNER (with all permissions, if none are
+//	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, installed by OWNER (with all permissions, if none are
 //	                                            given), and writes its private key
 //	github tokens                               prints the tokens that it was given, and forgets them: owner/a owner/b: contents=read
 //	github private OWNER/NAME…                  hides repositories from those without a token

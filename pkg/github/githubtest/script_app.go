@@ -55,10 +55,10 @@ func (s *script) private(ts *testscript.TestScript, args []string) {
 // tokens prints what tokens an App was given since it was asked last, in order.
 func (s *script) tokens(ts *testscript.TestScript, _ []string) {
 	minted := s.server.Minted()
-	for _, token := range minted[s.told:] {
+	for _, token := range minted[s.printed:] {
 		fmt.Fprintln(ts.Stdout(), token)
 	}
-	s.told = len(minted)
+	s.printed = len(minted)
 }
 
 // Minted are the tokens that Apps were given so far, in order, in lines such as

@@ -106,14 +106,14 @@ func (c *call) admit(r *http.Request) {
 	}
 }
 
-// reaches tells whether the token is for a repository.
+// reaches reports whether the token is for a repository.
 func (t *Token) reaches(repo *Repo) bool {
 	return t != nil && (t.Repos == nil || slices.ContainsFunc(t.Repos, func(name string) bool {
 		return strings.EqualFold(name, repo.Name)
 	}))
 }
 
-// permitted tells whether the token has what the endpoint needs.
+// permitted reports whether the token has what the endpoint needs.
 func (c *call) permitted() bool {
 	if !c.route.writes() && !c.repo.options.Private {
 		return true
@@ -137,7 +137,7 @@ func (c *call) needs() string {
 	return issues
 }
 
-// has tells whether the token has a permission, written "contents=write".
+// has reports whether the token has a permission, written "contents=write".
 func (t *Token) has(permission string) bool {
 	name, access, _ := strings.Cut(permission, "=")
 	has := t.Permissions[name]

@@ -11,7 +11,7 @@ import (
 // workflow is what a workflow file says of being started by hand.
 type workflow struct {
 	dispatched bool
-	// inputs tell of each whether it must be given.
+	// inputs are the names of inputs, true for those that must be given.
 	inputs map[string]bool
 }
 
