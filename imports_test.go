@@ -90,7 +90,6 @@ var house = []room{
 		"github.com/golang-jwt/jwt/v5",
 		"github.com/google/go-github/v53/github",
 		"golang.org/x/sync/errgroup",
-		"golang.org/x/time/rate",
 	}},
 	{dir: "pkg/github/githubtest"},
 	{dir: "pkg/scaffold", pure: true, thirdParty: []string{"k8s.io/apimachinery", "sigs.k8s.io/yaml"}},

@@ -33,6 +33,7 @@ type App struct {
 	client *Client
 
 	mu     sync.Mutex
+	owners map[string]*owner
 	scopes map[string]*scope
 
 	botMu sync.Mutex
@@ -81,7 +82,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{AppConfig: c, client: client, scopes: map[string]*scope{}}, nil
+	return &App{AppConfig: c, client: client, owners: map[string]*owner{}, scopes: map[string]*scope{}}, nil
 }
 
 // assertions are what an App shows of itself: that it has its private key.
@@ -157,12 +158,15 @@ func (a *App) scope(role model.Role, repo string) (*scope, string) {
 	if !found {
 		return nil, ""
 	}
-	owner, needs := strings.ToLower(at.Owner), a.Needs(role)
-	key := fmt.Sprint(owner, needs.Required, needs.Optional) // maps are printed in order
+	name, needs := strings.ToLower(at.Owner), a.Needs(role)
+	key := fmt.Sprint(name, needs.Required, needs.Optional) // maps are printed in order
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.owners[name] == nil {
+		a.owners[name] = &owner{app: a, name: name}
+	}
 	if a.scopes[key] == nil {
-		a.scopes[key] = &scope{app: a, owner: owner, needs: needs, shared: map[string]*sharedToken{}}
+		a.scopes[key] = &scope{owner: a.owners[name], needs: needs, shared: map[string]*sharedToken{}}
 	}
 	return a.scopes[key], strings.ToLower(at.Name)
 }

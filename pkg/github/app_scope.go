@@ -20,17 +20,39 @@ const (
 	maxProbes = 8
 )
 
+// owner is an owner of repositories, and the App as it has it installed.
+type owner struct {
+	app  *App
+	name string
+
+	// mu is held while the installation is asked for.
+	mu           sync.Mutex
+	asked        bool
+	installation *installation // nil if the owner does not have the App
+}
+
+// installed asks for the installation once.
+func (o *owner) installed(ctx context.Context) (*installation, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked {
+		return o.installation, nil
+	}
+	found, err := o.app.installed(ctx, o.name)
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	o.asked, o.installation = true, found
+	return found, nil
+}
+
 // scope are the repositories of an owner that need the same permissions.
 type scope struct {
-	app   *App
-	owner string
+	owner *owner
 	needs Needs
 
 	// mu is held while a token is made: others wait for it, as it may be for them too.
 	mu sync.Mutex
-	// installation is nil before it is asked for. absent says that the owner does not have the App.
-	installation *installation
-	absent       bool
 	// expected are the names that a token will be asked for, in order, in lower case.
 	expected []string
 	// shared are the tokens by name; nil for what the App is not installed on.
@@ -50,14 +72,11 @@ type sharedToken struct {
 func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.installation == nil && !s.absent {
-		found, err := s.app.installed(ctx, s.owner)
-		if s.absent = isMissing(err); err != nil && !s.absent {
-			return Token{}, err
-		}
-		s.installation = found
+	installation, err := s.owner.installed(ctx)
+	if installation == nil {
+		return Token{}, err
 	}
-	if _, known := s.shared[name]; !known && !s.absent {
+	if _, known := s.shared[name]; !known {
 		if err := s.share(ctx, name); err != nil {
 			return Token{}, err
 		}
@@ -66,7 +85,7 @@ func (s *scope) token(ctx context.Context, name string) (Token, error) {
 	if shared == nil {
 		return Token{}, nil
 	}
-	if s.app.client.wire.Now().Add(renewBefore).Before(shared.token.Expires) {
+	if s.owner.app.client.wire.Now().Add(renewBefore).Before(shared.token.Expires) {
 		return shared.token, nil
 	}
 	token, err := s.mint(ctx, shared.repositories)
@@ -97,14 +116,14 @@ func isMissing(err error) bool {
 func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) {
 	permissions := maps.Clone(s.needs.Required)
 	for name, access := range s.needs.Optional {
-		if s.installation.grants(name, access) {
+		if s.owner.installation.grants(name, access) {
 			permissions[name] = access
 		}
 	}
 	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
 		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
 	}
-	return s.app.mint(ctx, s.installation, mintRequest{s.owner, repositories, permissions})
+	return s.owner.app.mint(ctx, s.owner.installation, mintRequest{s.owner.name, repositories, permissions})
 }
 
 // share makes a token for name: with all that are expected, else with those of them that the App is installed on,
@@ -156,7 +175,7 @@ func (s *scope) installedOn(ctx context.Context, group []string) ([]string, erro
 	probes.SetLimit(maxProbes)
 	for i, name := range group {
 		probes.Go(func() (err error) {
-			is[i], err = s.app.installedOn(ctx, s.owner, name)
+			is[i], err = s.owner.app.installedOn(ctx, s.owner.name, name)
 			return err
 		})
 	}

@@ -9,9 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
@@ -26,7 +25,10 @@ type transport struct {
 	Options
 	api     *url.URL
 	secrets *gitops.Scrubber
-	pace    *rate.Limiter
+
+	mu sync.Mutex
+	// free is when the next change may be sent.
+	free time.Time
 }
 
 const (
@@ -38,7 +40,7 @@ const (
 
 func newTransport(api *url.URL, o Options) *transport {
 	o = o.orDefaults()
-	return &transport{Options: o, api: api, secrets: &gitops.Scrubber{}, pace: rate.NewLimiter(rate.Every(o.Limits.Apart), 1)}
+	return &transport{Options: o, api: api, secrets: &gitops.Scrubber{}}
 }
 
 type contextKey int
@@ -115,11 +117,8 @@ func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 	}
 	t.secrets.Add(token.Value)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Context().Value(readOnly) == nil {
-		now := t.Now()
-		if delay := t.pace.ReserveN(now, 1).DelayFrom(now); delay > 0 {
-			if err := t.Sleep(r.Context(), delay); err != nil {
-				return token, nil, err
-			}
+		if err := t.keepApart(r.Context()); err != nil {
+			return token, nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), t.Limits.Request)
@@ -133,6 +132,19 @@ func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 		return token, nil, err
 	}
 	return token, answer, readWhole(answer)
+}
+
+// keepApart waits until the next change may be sent.
+func (t *transport) keepApart(ctx context.Context) error {
+	t.mu.Lock()
+	now := t.Now()
+	delay := max(0, t.free.Sub(now))
+	t.free = now.Add(delay + t.Limits.Apart)
+	t.mu.Unlock()
+	if delay == 0 {
+		return nil
+	}
+	return t.Sleep(ctx, delay)
 }
 
 // tokenError is a token that could not be had. It is not tried again here: who mints it has done so.

@@ -51,12 +51,12 @@ func TestR10WaitsAsTold(t *testing.T) {
 		"backoff": {
 			fault: githubtest.HTTPError(http.StatusBadGateway), times: 4,
 			want: []time.Duration{time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second},
-			most: func(least time.Duration) time.Duration { return 3 * least },
+			most: func(least time.Duration) time.Duration { return 2 * least },
 		},
 		"five tries": {
 			fault: githubtest.HTTPError(http.StatusBadGateway), times: 5, kind: github.Unavailable,
 			want: []time.Duration{time.Second / 2, time.Second, 2 * time.Second, 4 * time.Second},
-			most: func(least time.Duration) time.Duration { return 3 * least },
+			most: func(least time.Duration) time.Duration { return 2 * least },
 		},
 		"too long": {
 			fault: githubtest.SecondaryRateLimit(http.StatusTooManyRequests, 16*time.Minute), times: 1, kind: github.RateLimited,
