@@ -186,20 +186,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		permission string
 		hint       string
 	}{
-		"what GitHub accepts": {
-			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"checks=write; issues=write,contents=read"}},
-			message: "Resource not accessible by integration", kind: github.Denied,
-			permission: "checks: write or issues: write and contents: read", hint: "needs the permission",
-		},
-		"ours among others": {
-			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"issues=write; pull_requests=write"}},
-			message: "Resource not accessible by integration", kind: github.Denied, permission: "pull requests: write", hint: "needs",
-		},
-		"odd header": {
-			status: 403, header: http.Header{"X-Accepted-Github-Permissions": {"<b>=write"}},
-			message: "Resource not accessible by integration", kind: github.Denied, permission: "pull requests: write", hint: "needs",
-		},
-		"no header": {
+		"permission": {
 			status: 403, message: "Resource not accessible by personal access token", kind: github.Denied, permission: "pull requests: write", hint: "needs",
 		},
 		"hidden": {status: 404, message: "Not Found", kind: github.NotFound, permission: "pull requests: write", hint: "either it does not exist"},

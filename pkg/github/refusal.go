@@ -31,7 +31,7 @@ func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
 		e.Kind = NotFound
 		if op.need != "" {
 			// GitHub hides what a token must not see, and also what it must not change.
-			t.lack(e, accepted(answer, op.need))
+			t.lack(e, op.need)
 			e.Hint = hidden + e.Hint
 		}
 	case http.StatusGone:
@@ -57,7 +57,7 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 	case strings.Contains(lower, "ip allow list"):
 		e.Hint = "the organization lets in known addresses only: add that of this machine"
 	default:
-		t.lack(e, accepted(answer, op.need))
+		t.lack(e, op.need)
 	}
 }
 
@@ -91,38 +91,6 @@ func inWorkflow(permissions string) string {
 		asked = append(asked, strings.ReplaceAll(name, " ", "-")+": "+level)
 	}
 	return strings.Join(asked, ", ")
-}
-
-// accepted returns the permissions that GitHub would accept, in words, or those known to be needed. For
-// requests that issues and pull requests share, GitHub names the permissions of both.
-func accepted(answer *gh.ErrorResponse, need string) string {
-	header := answer.Response.Header.Get("X-Accepted-GitHub-Permissions")
-	if header == "" || len(header) > 200 {
-		return need
-	}
-	var ways []string
-	for way := range strings.SplitSeq(header, ";") {
-		var parts []string
-		for part := range strings.SplitSeq(way, ",") {
-			name, level, found := strings.Cut(strings.TrimSpace(part), "=")
-			if !found || !plain(name) || !plain(level) {
-				return need
-			}
-			parts = append(parts, strings.ReplaceAll(name, "_", " ")+": "+level)
-		}
-		if way := strings.Join(parts, " and "); !slices.Contains(ways, way) {
-			ways = append(ways, way)
-		}
-	}
-	if slices.Contains(ways, need) {
-		return need
-	}
-	return strings.Join(ways, " or ")
-}
-
-// plain reports whether a word has letters and underscores only.
-func plain(word string) bool {
-	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == ""
 }
 
 // saidBy returns what GitHub says of an error, with what it says of the fields.

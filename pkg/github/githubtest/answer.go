@@ -3,6 +3,8 @@ package githubtest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -26,7 +28,6 @@ type refusal struct {
 	message string
 	errors  []any // of fieldError, or text
 	doc     string
-	header  http.Header
 }
 
 // fieldError says what is wrong with one field.
@@ -62,7 +63,7 @@ func (r *refusal) answer() answer {
 	if len(r.errors) > 0 {
 		body["errors"] = r.errors
 	}
-	return answer{status: r.status, header: r.header, body: body}
+	return answer{status: r.status, body: body}
 }
 
 // failure is an error of the stand-in itself.
@@ -139,4 +140,43 @@ func (a answer) write(w http.ResponseWriter, body []byte, length int) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(a.status)
 	_, _ = w.Write(body[:length]) // who hung up has no use for it
+}
+
+const (
+	usualPageSize   = 30
+	largestPageSize = 100
+)
+
+// page answers with the part of all things that is asked for, and links to the other parts.
+func page[T, J any](c *call, all []T, show func(T) J) answer {
+	from, to, header := c.page(len(all))
+	shown := make([]J, 0, to-from)
+	for _, thing := range all[from:to] {
+		shown = append(shown, show(thing))
+	}
+	return answer{status: http.StatusOK, header: header, body: shown}
+}
+
+// page returns which of so many things are on the page that is asked for, and the address of the next one.
+func (c *call) page(count int) (from, to int, header http.Header) {
+	size := min(positive(c.query.Get("per_page"), usualPageSize), largestPageSize)
+	if most := c.server.options.PageSize; most > 0 {
+		size = min(size, most)
+	}
+	number := positive(c.query.Get("page"), 1)
+	from = min((number-1)*size, count)
+	to = min(from+size, count)
+	if to < count {
+		next := maps.Clone(c.query)
+		next.Set("page", strconv.Itoa(number+1))
+		header = http.Header{"Link": {fmt.Sprintf(`<%s%s?%s>; rel="next"`, c.server.URL, c.path, next.Encode())}}
+	}
+	return from, to, header
+}
+
+func positive(text string, otherwise int) int {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
 }

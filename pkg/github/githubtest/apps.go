@@ -17,9 +17,8 @@ import (
 // App is a GitHub App as it is installed for one owner. An App that several owners have installed is added once for
 // each, with the same ID, Slug and Key.
 type App struct {
-	// ID is what its requests are signed with. ClientID does too, if it is set.
-	ID       int
-	ClientID string
+	// ID is what its requests are signed with.
+	ID int
 	// Slug is its name: it acts as slug[bot], a user whose id is Bot.
 	Slug string
 	Bot  int
@@ -64,7 +63,7 @@ func (c *call) app() *App {
 	claims, err := jwt.ParseWithClaims(c.secret, &jwt.RegisteredClaims{}, func(unchecked *jwt.Token) (any, error) {
 		issuer, err := unchecked.Claims.GetIssuer()
 		for _, app := range s.apps {
-			if err == nil && issuer != "" && (issuer == strconv.Itoa(app.ID) || issuer == app.ClientID) {
+			if err == nil && issuer == strconv.Itoa(app.ID) {
 				signer = app
 				return app.Key, nil
 			}

@@ -150,9 +150,7 @@ func (c *call) missing() *refusal {
 	if !strings.HasSuffix(c.token.Login, "[bot]") {
 		who = "personal access token"
 	}
-	no := refuse(http.StatusForbidden, "Resource not accessible by "+who)
-	no.header = http.Header{"X-Accepted-Github-Permissions": {c.route.needs}}
-	return no
+	return refuse(http.StatusForbidden, "Resource not accessible by "+who)
 }
 
 // login is who acts.
