@@ -36,9 +36,7 @@ func (d *description) schema(part any, answer bool) (any, error) {
 			delete(converted, "oneOf")
 			converted["anyOf"] = one
 		}
-		if err := d.close(converted); err != nil {
-			return nil, err
-		}
+		d.close(converted)
 	}
 	if fields["nullable"] == true {
 		return orNull(converted), nil
@@ -95,7 +93,7 @@ func (d *description) reference(reference string) (any, error) {
 
 // close refuses fields that are not described. Of schemas that all hold it makes one: each would refuse the fields of
 // the others.
-func (d *description) close(schema object) error {
+func (d *description) close(schema object) {
 	if all, ok := schema["allOf"].([]any); ok {
 		properties := object{}
 		for _, one := range all {
@@ -112,7 +110,6 @@ func (d *description) close(schema object) error {
 	if properties, _ := schema["properties"].(object); len(properties) > 0 && schema["additionalProperties"] == nil {
 		schema["additionalProperties"] = false
 	}
-	return nil
 }
 
 // orNull returns a schema that null fits too.
