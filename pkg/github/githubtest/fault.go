@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"path"
@@ -66,10 +67,7 @@ func PrimaryRateLimit(status int, reset time.Time) Fault {
 	no := refuse(status, "API rate limit exceeded for installation ID 1.")
 	no.doc = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"
 	return Fault{kind: faultAnswer, answer: no.answer()}.
-		With("X-RateLimit-Limit", "5000").
 		With("X-RateLimit-Remaining", "0").
-		With("X-RateLimit-Used", "5000").
-		With("X-RateLimit-Resource", "core").
 		With("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))
 }
 
@@ -81,10 +79,8 @@ func (f Fault) Late() Fault {
 
 // With adds a header to the answer.
 func (f Fault) With(header, value string) Fault {
-	headers := f.answer.header.Clone()
-	if headers == nil {
-		headers = http.Header{}
-	}
+	headers := http.Header{}
+	maps.Copy(headers, f.answer.header)
 	headers.Set(header, value)
 	f.answer.header = headers
 	return f

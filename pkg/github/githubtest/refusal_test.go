@@ -145,10 +145,6 @@ func TestRefusals(t *testing.T) {
 		},
 		"reviewers":    {do: review([]string{"ada"}, []string{"owners"})},
 		"label exists": {label(github.Label{Name: new("BUG")}), 422, "Validation Failed", github.Error{Resource: "Label", Code: "already_exists", Field: "name"}},
-		"colour with #": {
-			label(github.Label{Name: new("x"), Color: new("#ff0000")}), 422, "Validation Failed",
-			github.Error{Resource: "Label", Code: "invalid", Field: "color"},
-		},
 		"no label": {
 			func(w what) error {
 				_, _, err := w.client.Issues.GetLabel(w.h.t.Context(), "acme", "gitops", "gone")

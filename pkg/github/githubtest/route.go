@@ -19,7 +19,6 @@ type route struct {
 
 	operation operation
 	pattern   *regexp.Regexp
-	names     []string
 }
 
 const (
@@ -77,24 +76,19 @@ func routes() ([]route, error) {
 	return table, nil
 }
 
+// variable is a variable of a path.
+var variable = regexp.MustCompile(`\{(\w+)\}`)
+
 // compile makes a pattern of the path. Branches and other refs may hold slashes.
 func (r *route) compile() {
-	var pattern strings.Builder
-	for part := range strings.SplitSeq(r.path[1:], "/") {
-		name, variable := strings.CutPrefix(part, "{")
-		name = strings.TrimSuffix(name, "}")
-		switch {
-		case !variable:
-			pattern.WriteString("/" + regexp.QuoteMeta(part))
-			continue
-		case name == "ref" || name == "branch" || name == "basehead":
-			pattern.WriteString("/(.+)")
-		default:
-			pattern.WriteString("/([^/]+)")
+	pattern := variable.ReplaceAllStringFunc(r.path, func(name string) string {
+		name = strings.Trim(name, "{}")
+		if name == "ref" || name == "basehead" {
+			return "(?P<" + name + ">.+)"
 		}
-		r.names = append(r.names, name)
-	}
-	r.pattern = regexp.MustCompile("^" + pattern.String() + "$")
+		return "(?P<" + name + ">[^/]+)"
+	})
+	r.pattern = regexp.MustCompile("^" + pattern + "$")
 }
 
 // match returns the values of the path's variables.
@@ -104,7 +98,7 @@ func (r *route) match(method, escapedPath string) (map[string]string, bool) {
 		return nil, false
 	}
 	values := map[string]string{}
-	for i, name := range r.names {
+	for i, name := range r.pattern.SubexpNames()[1:] {
 		value, err := url.PathUnescape(found[i+1])
 		if err != nil {
 			return nil, false

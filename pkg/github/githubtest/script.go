@@ -271,9 +271,7 @@ func (s *script) private(ts *testscript.TestScript, args []string) {
 		if repo == nil {
 			ts.Fatalf("github private: there is no %s", name)
 		}
-		s.server.mu.Lock()
-		repo.options.Private = true
-		s.server.mu.Unlock()
+		repo.SetOptions(func(o *RepoOptions) { o.Private = true })
 	}
 }
 
