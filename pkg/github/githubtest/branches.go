@@ -100,7 +100,6 @@ func (r *Repo) follow(i *item, head, base string) {
 		return
 	}
 	pushed := head != i.HeadCommit
-	r.touch(i)
 	if head == "" || base == "" {
 		r.close(i)
 		return

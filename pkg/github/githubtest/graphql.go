@@ -112,7 +112,6 @@ func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem objec
 		return object{"type": "UNPROCESSABLE", "message": why}
 	}
 	i.AutoMerge = method
-	repo.touch(i)
 	return nil
 }
 

@@ -63,11 +63,10 @@ func (r *Repo) change(i *item, asked issueChange) {
 	case *asked.State == "closed":
 		r.close(i)
 	default:
-		r.reopen(i)
+		i.Open = true
 	}
 	i.StateReason = asked.StateReason
 	r.label(i, asked.Labels...)
-	r.touch(i)
 }
 
 // assignable reports whether somebody may be assigned: who has access.
@@ -81,7 +80,6 @@ func (c *call) addAssignees() answer {
 			i.Assignees = append(i.Assignees, login)
 		}
 	}
-	c.repo.touch(i)
 	return created(c.repo.issueJSON(i))
 }
 
@@ -128,7 +126,6 @@ func (r *Repo) comment(i *item, author, body string) Comment {
 	r.comments++
 	comment := Comment{ID: r.comments, Author: author, Body: body, Created: r.server.now()}
 	i.Comments = append(i.Comments, comment)
-	r.touch(i)
 	return comment
 }
 

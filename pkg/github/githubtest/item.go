@@ -16,9 +16,7 @@ type Issue struct {
 	Author            string
 	Labels, Assignees []string
 	Comments          []Comment
-	Created, Updated  time.Time
-	// Closed is zero while it is open.
-	Closed time.Time
+	Created           time.Time
 }
 
 // Comment is a comment on an issue or a pull request.
@@ -54,8 +52,7 @@ type item struct {
 
 // add gives an item the next number.
 func (r *Repo) add(i *item) *item {
-	now := r.server.now()
-	i.Number, i.Open, i.Created, i.Updated = len(r.items)+1, true, now, now
+	i.Number, i.Open, i.Created = len(r.items)+1, true, r.server.now()
 	r.items = append(r.items, i)
 	return i
 }
@@ -68,19 +65,7 @@ func (r *Repo) find(number int) *item {
 	return r.items[number-1]
 }
 
-func (r *Repo) touch(i *item) { i.Updated = r.server.now() }
-
-func (r *Repo) close(i *item) {
-	if i.Open {
-		i.Open, i.Closed, i.AutoMerge = false, r.server.now(), ""
-		r.touch(i)
-	}
-}
-
-func (r *Repo) reopen(i *item) {
-	i.Open, i.Closed = true, time.Time{}
-	r.touch(i)
-}
+func (r *Repo) close(i *item) { i.Open, i.AutoMerge = false, "" }
 
 // clone is a copy that shares nothing.
 func (i *item) clone() Pull {
@@ -132,7 +117,7 @@ func (r *Repo) sharedJSON(i *item, kind string) object {
 	o := object{
 		"number": i.Number, "html_url": fmt.Sprintf("%s/%s/%d", r.web(), kind, i.Number), "title": i.Title, "body": nil,
 		"state": state(i.Open), "user": r.user(i.Author), "labels": r.labelsJSON(i.Labels), "assignees": r.users(i.Assignees),
-		"created_at": orNull(i.Created), "updated_at": orNull(i.Updated), "closed_at": orNull(i.Closed),
+		"created_at": orNull(i.Created),
 	}
 	if i.Body != "" {
 		o["body"] = i.Body

@@ -65,7 +65,6 @@ func (c *call) createLabel() answer {
 func (c *call) addIssueLabels() answer {
 	i := c.issue()
 	c.repo.label(i, decode[[]string](c)...)
-	c.repo.touch(i)
 	return ok(c.repo.labelsJSON(i.Labels))
 }
 
@@ -75,6 +74,5 @@ func (c *call) removeIssueLabel() answer {
 		panic(refuse(http.StatusNotFound, "Label does not exist"))
 	}
 	i.Labels = slices.DeleteFunc(i.Labels, func(has string) bool { return strings.EqualFold(has, c.values["name"]) })
-	c.repo.touch(i)
 	return ok(c.repo.labelsJSON(i.Labels))
 }

@@ -36,11 +36,7 @@ func (r *Repo) must(number int) *item {
 
 // on changes an item.
 func (r *Repo) on(number int, change func(*item)) {
-	r.act(func() {
-		i := r.must(number)
-		change(i)
-		r.touch(i)
-	})
+	r.act(func() { change(r.must(number)) })
 }
 
 // read returns a part of the repository, as it is after what was pushed.
@@ -78,7 +74,7 @@ func (r *Repo) Reopen(number int) {
 		if i.pull {
 			r.setPullState(i, "open")
 		} else {
-			r.reopen(i)
+			i.Open = true
 		}
 	})
 }

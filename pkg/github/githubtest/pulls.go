@@ -129,7 +129,6 @@ func (c *call) updatePull() answer {
 		c.repo.setPullState(i, *asked.State)
 	}
 	i.Title, i.Body = title, body
-	c.repo.touch(i)
 	return ok(c.repo.fullPullJSON(i))
 }
 
@@ -158,7 +157,7 @@ func (r *Repo) setPullState(i *item, wanted string) {
 		panic(invalid(problem))
 	}
 	i.Pull = reopened
-	r.reopen(i)
+	i.Open = true
 }
 
 func (c *call) requestReviewers() answer {
@@ -169,7 +168,6 @@ func (c *call) requestReviewers() answer {
 	}](c)
 	c.checkReviewers(i, asked.Reviewers, asked.Teams)
 	i.Reviewers, i.Teams = union(i.Reviewers, asked.Reviewers), union(i.Teams, asked.Teams)
-	c.repo.touch(i)
 	return created(c.repo.pullJSON(i))
 }
 
