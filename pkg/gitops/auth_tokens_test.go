@@ -128,7 +128,7 @@ func TestR27PushAfterAnHour(t *testing.T) {
 		updates: []refUpdate{{branch: "deployment/dev", new: d.tips["dev"]}},
 		pack:    func(ctx context.Context, w io.Writer) error { return writePack(ctx, w, nil) },
 	}
-	require.NoError(t, r.net.push(t.Context(), d.repo, order))
+	require.NoError(t, push(t.Context(), r.net, d.repo, order))
 	assert.Equal(t, []string{mintedIn(0), mintedIn(1)}, shown(server), "what pushes is new")
 	assert.NotContains(t, r.Scrub("a "+mintedIn(0)+" and a "+mintedIn(1)), "minted", "both are secrets")
 }

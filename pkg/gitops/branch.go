@@ -39,7 +39,8 @@ type Branch struct {
 // OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
 // default one; ref.Commit and ref.Path are not looked at. head is the branch that a pull request would be from: it
 // need not exist, and is empty for none. The error is an *Error.
-func (c *connections) OpenBranch(ctx context.Context, ref model.Ref, head string) (*Branch, error) {
+func OpenBranch(ctx context.Context, reader *Reader, ref model.Ref, head string) (*Branch, error) {
+	c := reader.connections
 	c.prepare([]model.Ref{ref})
 	at, err := c.locate(ref)
 	if err != nil {
@@ -233,7 +234,7 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 // push pushes a commit to where it belongs.
 func (b *Branch) push(ctx context.Context, commit candidate) (Committed, error) {
 	order := b.order(commit)
-	if err := b.reader.net.push(ctx, b.repo, order); err != nil {
+	if err := push(ctx, b.reader.net, b.repo, order); err != nil {
 		return Committed{}, b.reader.clean(err)
 	}
 	to := order.updates[0]

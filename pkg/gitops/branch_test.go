@@ -46,7 +46,7 @@ func (p *press) open(ctx context.Context, head string) (*Branch, error) {
 	reader, err := NewReader(p.reader)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = reader.Close() })
-	return reader.OpenBranch(ctx, model.Ref{Repo: p.url, Branch: "dev", Role: model.Platform}, head)
+	return OpenBranch(ctx, reader, model.Ref{Repo: p.url, Branch: "dev", Role: model.Platform}, head)
 }
 
 func (p *press) edit(content string) Edit {
@@ -101,7 +101,7 @@ func TestBranchIsReadAnew(t *testing.T) {
 		r := newReader(t, p.reader)
 		old := readOne(t, r, ref)
 		now := p.commit("dev", gitopstest.Files{baseRepo: "commit: 1\n"}, "by hand")
-		b, err := r.OpenBranch(t.Context(), ref, "")
+		b, err := OpenBranch(t.Context(), r, ref, "")
 		require.NoError(t, err)
 		assert.Equal(t, now, b.Tip)
 		assert.Equal(t, "commit: 1\n", content(t, b.FS, baseRepo))

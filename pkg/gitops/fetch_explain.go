@@ -62,7 +62,7 @@ func (s *server) tooLarge(limit packLimitError) *Error {
 }
 
 func (s *server) explainStatus(status *statusError) *Error {
-	if status.denies() {
+	if denies(status) {
 		return s.denied(s.shown()).hint(s.keys.advice(s.role, s.at.address)).remark(status.text)
 	}
 	return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", s.at, status)

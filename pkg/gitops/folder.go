@@ -12,6 +12,9 @@ import (
 	"syscall"
 )
 
+// gitDir is where a work tree has its repository.
+const gitDir = ".git"
+
 // folderFS is a folder of this machine as a file system that behaves as treeFS does: symbolic links
 // are listed and never followed, nested clones are submodules, and .git is not there. It cannot be
 // left, whatever is in it.

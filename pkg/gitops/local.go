@@ -24,9 +24,6 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
-// gitDir is where a work tree has its repository.
-const gitDir = ".git"
-
 // localRepo is a bare repository or a clone on this machine. It is read through go-git's storage:
 // no git program runs, no hook, and no work tree is looked at.
 type localRepo struct {

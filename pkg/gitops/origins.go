@@ -109,12 +109,12 @@ func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environm
 	for _, part := range run.parts {
 		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
 	}
-	tenants, err := l.reader.tenantOrigins(ctx, refs)
+	tenants, err := tenantOrigins(ctx, l.reader, refs)
 	return slices.Compact(sortedOrigins(append(now, tenants...))), err == nil
 }
 
 // tenantOrigins asks application repositories where their branches are.
-func (r *Reader) tenantOrigins(ctx context.Context, refs []model.Ref) ([]Origin, error) {
+func tenantOrigins(ctx context.Context, r *Reader, refs []model.Ref) ([]Origin, error) {
 	r.prepare(refs)
 	origins := make([]Origin, len(refs))
 	var group errgroup.Group

@@ -186,7 +186,7 @@ func (p *Publication) push(ctx context.Context, commit candidate, request Submis
 		return Published{}, err
 	}
 	order := p.order(commit)
-	if err := p.reader.net.push(ctx, p.repo, order); err != nil {
+	if err := push(ctx, p.reader.net, p.repo, order); err != nil {
 		return Published{}, err
 	}
 	for _, u := range order.updates {

@@ -159,9 +159,9 @@ type pushable interface {
 // push does what an order says. The error wraps ErrMoved if a branch is not where it was, and is an
 // Error otherwise. However a push ends, what became of it is found out by reading the branches: what
 // servers say differs, and an answer may be lost.
-func (n *network) push(ctx context.Context, to pushable, order pushOrder) error {
+func push(ctx context.Context, n *network, to pushable, order pushOrder) error {
 	for try := 1; ; try++ {
-		err := n.pushOnce(ctx, to, order)
+		err := pushOnce(ctx, n, to, order)
 		if err == nil || errors.Is(err, ErrMoved) {
 			return err
 		}
@@ -183,7 +183,7 @@ func (n *network) push(ctx context.Context, to pushable, order pushOrder) error 
 	}
 }
 
-func (n *network) pushOnce(ctx context.Context, to pushable, order pushOrder) error {
+func pushOnce(ctx context.Context, n *network, to pushable, order pushOrder) error {
 	s, err := to.sender(ctx)
 	if err != nil {
 		return err

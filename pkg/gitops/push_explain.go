@@ -18,7 +18,7 @@ func (s *server) explainPush(err error, order pushOrder) error {
 		return s.keys.secret.cleanError(problem(RuleRemoteFailed, "pushing to %s was interrupted: %v", s.at, stopped.cause).because(stopped.err))
 	case errors.As(err, &refused):
 		return s.keys.secret.cleanError(explainRefusal(s.at.String(), err, order))
-	case errors.As(err, &status) && status.denies():
+	case errors.As(err, &status) && denies(status):
 		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
 			hint(s.keys.adviceToWrite(s.role, s.credential(), s.at.address)).remark(status.text)
 		return s.keys.secret.cleanError(e)
@@ -30,7 +30,7 @@ func (s *server) explainPush(err error, order pushOrder) error {
 }
 
 // denies reports whether the status is about who asks, and final.
-func (e *statusError) denies() bool {
+func denies(e *statusError) bool {
 	switch e.code {
 	case http.StatusUnauthorized, http.StatusNotFound:
 		return true

@@ -72,7 +72,7 @@ func (p *Promoter) TakenBack(ctx context.Context, environment *model.Environment
 // RolledBack tells whether the last promotion to an environment has taken it back from a commit, or from a newer one. The
 // branch of the environment says so, where no status can.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
-	branch, err := p.Reader.OpenBranch(ctx, gitops.PlatformRef(environment), "")
+	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
 	var known *gitops.Error
 	if errors.As(err, &known) && known.Rule == gitops.RuleInvalidRepository {
 		return false, nil // a plain folder: nothing can be promoted there, and whoever tries is told

@@ -61,7 +61,7 @@ func (s *step) open(ctx context.Context) error {
 		head = HeadBranch(s.Environment.Name.Value)
 	}
 	var err error
-	if s.branch, err = s.Reader.OpenBranch(ctx, gitops.PlatformRef(s.Environment), head); err != nil {
+	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, gitops.PlatformRef(s.Environment), head); err != nil {
 		return err
 	}
 	s.source, s.newest = objects.Source, objects.Source.Committed
