@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // badFleets holds an archive for each way in which a fleet can be wrong. The file "want" in it is
@@ -56,7 +59,7 @@ func tryBadFleet(t *testing.T, archive *txtar.Archive) string {
 		args = append(args, "--env", "dev")
 	}
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, &edges{stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }, workingDir: os.Getwd})
+	code := run(t.Context(), args, &cli.Host{IO: term.IO{Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	var said strings.Builder
 	for line := range strings.Lines(strings.ReplaceAll(stderr.String(), dir, "$WORK")) {
 		if !strings.Contains(line, "[unchecked-commit]") { // true of every plain folder

@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // docBlock is a fenced block of a document.
@@ -224,7 +227,7 @@ func TestDocBlocksAreFound(t *testing.T) {
 // TestCommandExamples compiles the examples that commands show in their help.
 func TestCommandExamples(t *testing.T) {
 	t.Parallel()
-	root := newRoot(&edges{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, env: func(string) string { return "" }, workingDir: os.Getwd})
+	root := newRoot(&cli.Host{IO: term.IO{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	found := 0
 	commands := root.Commands()
 	for len(commands) > 0 {

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // TestDiffDoc runs the command of docs/how-to/diff.md, whose output it shows in parts: an ellipsis stands for lines that
@@ -23,10 +26,10 @@ func TestDiffDoc(t *testing.T) {
 	blocks := answered.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, blocks, 1)
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), strings.Fields(blocks[0][1]), &edges{
-		stdout: &stdout, stderr: &stderr, env: func(name string) string { return variables[name] }, workingDir: os.Getwd,
-	})
-	require.Equal(t, exitDone, code, stderr.String())
+	code := run(t.Context(), strings.Fields(blocks[0][1]), &cli.Host{IO: term.IO{
+		Stdout: &stdout, Stderr: &stderr, Env: func(name string) string { return variables[name] }, WorkingDir: os.Getwd,
+	}})
+	require.Equal(t, cli.ExitDone, code, stderr.String())
 	_, shown, _ := strings.Cut(blocks[0][0], "```text\n")
 	rest := stdout.String()
 	for part := range strings.SplitSeq(strings.TrimSuffix(shown, "```"), "…\n") {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // answered are a command of docs/how-to/explain.md and the answer below it.
@@ -30,10 +33,10 @@ func TestExplainDoc(t *testing.T) {
 		found++
 		command := answered.FindStringSubmatch(block)[1]
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), strings.Fields(command), &edges{
-			stdout: &stdout, stderr: &stderr, env: func(name string) string { return variables[name] }, workingDir: os.Getwd,
-		})
-		assert.Equal(t, exitDone, code, stderr.String())
+		code := run(t.Context(), strings.Fields(command), &cli.Host{IO: term.IO{
+			Stdout: &stdout, Stderr: &stderr, Env: func(name string) string { return variables[name] }, WorkingDir: os.Getwd,
+		}})
+		assert.Equal(t, cli.ExitDone, code, stderr.String())
 		return "```sh\nkalypso " + command + "\n```\n\n```text\n" + stdout.String() + "```"
 	})
 	assert.Equal(t, 5, found)

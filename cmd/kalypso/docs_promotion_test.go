@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // readDoc reads a document.
@@ -60,7 +63,7 @@ func TestPromotionDocQuickstart(t *testing.T) {
 // flagsOf finds what a command line names that the command does not have.
 func flagsOf(t *testing.T, line string) (unknown []string) {
 	t.Helper()
-	root := newRoot(&edges{env: func(string) string { return "" }})
+	root := newRoot(&cli.Host{IO: term.IO{Env: func(string) string { return "" }}})
 	cmd, _, err := root.Find(strings.Fields(line)[1:])
 	require.NoError(t, err, line)
 	require.NotEqual(t, root, cmd, line)
@@ -85,7 +88,7 @@ func TestPromotionDocFlags(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, cmd := range newRoot(&edges{env: func(string) string { return "" }}).Commands() {
+	for _, cmd := range newRoot(&cli.Host{IO: term.IO{Env: func(string) string { return "" }}}).Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
 	}
 	for _, name := range regexp.MustCompile("`--([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {

@@ -14,6 +14,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/diff"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/explain"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/initialize"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -73,8 +81,8 @@ func runExamples(t *testing.T, args ...string) (result, said string) {
 	t.Helper()
 	args = append(args, "--env", "dev", "--control-plane", "control-plane", "--replace", "https://github.com/acme/*=*")
 	var stdout, stderr bytes.Buffer
-	code := run(t.Context(), args, &edges{stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }, workingDir: os.Getwd})
-	require.Equal(t, exitDone, code, stderr.String())
+	code := run(t.Context(), args, &cli.Host{IO: term.IO{Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
+	require.Equal(t, cli.ExitDone, code, stderr.String())
 	return stdout.String(), stderr.String()
 }
 
@@ -141,7 +149,7 @@ var docTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`")
 func TestDocsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
 	var tests strings.Builder
-	for _, pattern := range []string{"../../*_test.go", "../../pkg/*/*_test.go", "../../pkg/*/*/*_test.go", "../../pkg/*/*/*/*_test.go", "*_test.go"} {
+	for _, pattern := range []string{"../../*_test.go", "../../pkg/*/*_test.go", "../../pkg/*/*/*_test.go", "../../pkg/*/*/*/*_test.go", "*_test.go", "internal/*/*_test.go", "internal/command/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
@@ -215,10 +223,12 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference/json.md"))
 	require.NoError(t, err)
-	fields := append(jsonFields(reflect.TypeFor[report]()), jsonFields(reflect.TypeFor[promotionReport]())...)
-	fields = append(fields, jsonFields(reflect.TypeFor[initResult]())...)
-	fields = append(fields, jsonFields(reflect.TypeFor[build]())...)
-	for _, answer := range []answer{&targetAnswer{}, &clusterTypeAnswer{}, &configAnswer{}} {
+	fields := append(jsonFields(reflect.TypeFor[results.Report[session.Environment]]()), jsonFields(reflect.TypeFor[promotion.PromotionReport]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[results.Report[diff.Result]]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[results.PlaceFields]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[initialize.Result]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[cli.Build]())...)
+	for _, answer := range []explain.Answer{&explain.TargetAnswer{}, &explain.ClusterTypeAnswer{}, &explain.ConfigAnswer{}} {
 		fields = append(fields, jsonFields(reflect.TypeOf(answer))...)
 	}
 	require.Contains(t, fields, "gitOpsRepo")
@@ -243,7 +253,7 @@ func jsonFields(typ reflect.Type) []string {
 	}
 	var names []string
 	for i := range typ.NumField() {
-		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
+		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
 			names = append(append(names, name), jsonFields(typ.Field(i).Type)...)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // checkShell compiles a shell script: it must parse, what it has kalypso do must be something that kalypso can do, and what
@@ -64,7 +67,7 @@ func checkCall(call *syntax.CallExpr) error {
 
 // checkArguments says why kalypso would not take a command line. Nothing runs.
 func checkArguments(args []string) error {
-	root := newRoot(&edges{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, env: func(string) string { return "" }, workingDir: os.Getwd})
+	root := newRoot(&cli.Host{IO: term.IO{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	cmd, rest, err := root.Find(args)

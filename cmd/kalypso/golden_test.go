@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // goldenFleets are fleets that compile, with the tree that comes out in want/<environment>.
@@ -47,8 +50,8 @@ func renderFleet(t *testing.T, dir, environment, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	args := append([]string{"render", "--env", environment, "--output-dir", out}, fleetArgs(t, dir)...)
-	code := run(t.Context(), args, &edges{stdout: &stdout, stderr: &stderr, env: func(string) string { return "" }, workingDir: os.Getwd})
-	require.Equal(t, exitDone, code, stderr.String())
+	code := run(t.Context(), args, &cli.Host{IO: term.IO{Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
+	require.Equal(t, cli.ExitDone, code, stderr.String())
 }
 
 // fleetArgs are the arguments that read a sample fleet from its folders.

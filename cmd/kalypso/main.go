@@ -5,12 +5,15 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 )
 
 func main() {
-	ctx, stop := untilSignal(context.Background())
+	ctx, stop := session.UntilSignal(context.Background())
 	go collectEarlier(ctx, os.Getenv)
-	code := run(ctx, os.Args[1:], system())
+	code := run(ctx, os.Args[1:], cli.System())
 	stop()
 	os.Exit(code)
 }

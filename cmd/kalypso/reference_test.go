@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 // The references in docs are made from the program itself: make docs rewrites them.
@@ -24,8 +27,8 @@ func TestCommandReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("<!-- made by make docs -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
-		"flag that repeats are separated by line breaks or commas there.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(exitCodes, "Exit codes:\n") + "```\n")
-	root := newRoot(&edges{stdout: &b, stderr: &b, env: func(string) string { return "" }, workingDir: os.Getwd})
+		"flag that repeats are separated by line breaks or commas there.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
+	root := newRoot(&cli.Host{IO: term.IO{Stdout: &b, Stderr: &b, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.IsAvailableCommand() {

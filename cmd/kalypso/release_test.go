@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // released is what .goreleaser.yaml says that others depend on.
@@ -65,7 +67,7 @@ func TestInstallDoc(t *testing.T) {
 func TestCaskHasEveryPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.Zero(t, run(t.Context(), []string{"man", dir}, system()))
+	require.Zero(t, run(t.Context(), []string{"man", dir}, cli.System()))
 	written, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	var pages []string

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -35,7 +37,7 @@ func (h *hub) inActions() (outputs func() map[string]string, summary func() stri
 		require.NoError(h.t, os.Remove(h.env[name]))
 		return string(written)
 	}
-	return func() map[string]string { return parseOutputs(h.t, read("GITHUB_OUTPUT")) }, func() string { return read("GITHUB_STEP_SUMMARY") }
+	return func() map[string]string { return outputsIn(h.t, read("GITHUB_OUTPUT")) }, func() string { return read("GITHUB_STEP_SUMMARY") }
 }
 
 // TestR15Actions: a step says what it did: to later steps, on the page of the run, and in the log.
@@ -48,7 +50,7 @@ func TestR15Actions(t *testing.T) {
 	h.mustRender()
 	pull := h.assertOnePullRequest()
 	got := outputs()
-	var results []actionsResult
+	var results []actions.Result
 	require.NoError(t, json.Unmarshal([]byte(got["results"]), &results))
 	require.Len(t, results, 1)
 	assert.Equal(t, "dev", results[0].Environment)
@@ -101,7 +103,7 @@ func TestR15ActionsFails(t *testing.T) {
 	h := newHub(t, promotedFleet(t), hubOptions{repo: githubtest.RepoOptions{ActionsMayNotOpenPulls: true}})
 	outputs, summary := h.inActions()
 	got := h.render()
-	assert.Equal(t, exitRemote, got.code)
+	assert.Equal(t, cli.ExitRemote, got.code)
 	assert.Regexp(t, `(?m)^::error .*title=github-failed::.*GitHub Actions is not permitted to create or approve pull requests\.`, got.stderr)
 	assert.Contains(t, unescapeMarkdown(summary()), "GitHub Actions is not permitted")
 	said := outputs()
@@ -131,7 +133,7 @@ func TestR15HostileText(t *testing.T) {
 	h := newHub(t, fleet, hubOptions{})
 	outputs, summary := h.inActions()
 	got := h.render()
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, h.git("show", "deployment/dev:edge/app-2-web/reconciler.yaml"), "@acme/admins Fixes #1", "it is data, and stays")
 	assertInert(t, h, got, outputs(), summary())
 	got = h.render("-o", "json")
@@ -152,7 +154,7 @@ func TestR15HostileErrors(t *testing.T) {
 		h := newHub(t, fleet, hubOptions{})
 		outputs, summary := h.inActions()
 		got := h.render()
-		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assertInert(t, h, got, outputs(), summary())
 		assert.Empty(t, h.Writes())
 		got = h.render("-o", "json")
@@ -260,4 +262,28 @@ func TestR14TenThousandTargets(t *testing.T) {
 	assert.Equal(t, "10000", outputs()["added"])
 	assert.LessOrEqual(t, len(h.Writes()), 3)
 	h.assertSilent()
+}
+
+// outputsIn reads a file of outputs as SetOutputFileCommand of actions/runner does.
+func outputsIn(t *testing.T, text string) map[string]string {
+	t.Helper()
+	outputs := map[string]string{}
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		if lines[i] == "" {
+			continue
+		}
+		name, value, found := strings.Cut(lines[i], "=")
+		if before, delimiter, heredoc := strings.Cut(lines[i], "<<"); heredoc && (!found || len(before) < len(name)) {
+			var values []string
+			for i++; lines[i] != delimiter; i++ {
+				values = append(values, lines[i])
+			}
+			outputs[before] = strings.Join(values, "\n")
+			continue
+		}
+		require.True(t, found, lines[i])
+		outputs[name] = value
+	}
+	return outputs
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -191,7 +192,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 					f := passingFaults(h.clock.now())[name]
 					inject(h.Server, f.faults, request)
 					got := h.render(p.args...)
-					assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+					assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 					p.assertDone(h, which)
 					assert.LessOrEqual(t, len(h.Requests()), len(p.requests)+3*len(f.faults), "%s: a try, and perhaps a look before it", which)
 					assert.GreaterOrEqual(t, h.clock.longest(), f.min, which)
@@ -231,7 +232,7 @@ func TestR10NothingIsForever(t *testing.T) {
 			h := p.hub(t)
 			h.Inject(f.fault, githubtest.On(method, path))
 			got := h.render(append(f.args, p.args...)...)
-			assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 			assert.Contains(t, got.stderr, f.say, which)
 			assert.Contains(t, got.stderr, "hint: run again later", which)
 			assert.LessOrEqual(t, len(h.to(method, path)), f.tries+3, which)
@@ -273,7 +274,7 @@ func TestR11PermanentErrorsAreNotRetried(t *testing.T) {
 					h.Heal()
 					h.Inject(githubtest.Refusal(refusal.status, refusal.message), githubtest.On(request.Method, request.Path))
 					got := h.render(p.args...)
-					assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+					assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 					assert.Contains(t, got.stderr, refusal.say, which)
 					assert.Contains(t, got.stderr, "[github-failed]", which)
 					assert.Len(t, h.to(request.Method, request.Path), 1, which)
@@ -336,7 +337,7 @@ func TestR26SilentGitHub(t *testing.T) {
 				limit <- struct{}{}
 				defer func() { <-limit }()
 				got := h.render(p.args...)
-				assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+				assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 				p.assertDone(h, which)
 			})
 		}
@@ -358,7 +359,7 @@ func TestR26DeadlineWhilePublishing(t *testing.T) {
 		for timeout := time.Second; timeout < safetyNet && len(h.to(method, path)) == 0; timeout *= 3 {
 			got = h.render(append([]string{"--timeout", timeout.String()}, p.args...)...)
 		}
-		assert.Equal(t, exitTimeUp, got.code, "%s: %s", endpoint, got.stderr)
+		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", endpoint, got.stderr)
 		assert.Contains(t, got.stderr, "while publishing dev [time-is-up]", endpoint)
 		assert.Len(t, h.to(method, path), 1, endpoint)
 		h.Heal()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -118,7 +119,7 @@ func TestR15PeopleAreFaster(t *testing.T) {
 				h.repo.SetBranch("elsewhere", h.repo.Branches()["dev"])
 				h.repo.OpenPull(p.pulls[0])
 				before := h.render()
-				assert.Contains(t, []int{exitDone, exitRemote}, before.code, "%s: %s", which, before.stderr)
+				assert.Contains(t, []int{cli.ExitDone, cli.ExitRemote}, before.code, "%s: %s", which, before.stderr)
 				h.Forget()
 				h.mustRender()
 				person.check(t, h, h.repo.Pull(1), which)
@@ -330,7 +331,7 @@ func TestR15People(t *testing.T) {
 	} {
 		h := newHub(t, fleet, hubOptions{repo: repo})
 		got := h.render(test.args...)
-		assert.Equal(t, exitRemote, got.code, "%s: %s", name, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", name, got.stderr)
 		for _, say := range test.say {
 			assert.Contains(t, got.stderr, say, name)
 		}
@@ -405,7 +406,7 @@ func TestR15AutoMerge(t *testing.T) {
 		t.Parallel()
 		h := newHub(t, promotedFleet(t), hubOptions{repo: githubtest.RepoOptions{RequiredChecks: []string{"ci"}}})
 		got := h.render("--auto-merge")
-		assert.Equal(t, exitRemote, got.code)
+		assert.Equal(t, cli.ExitRemote, got.code)
 		assert.Contains(t, got.stderr, "Allow auto-merge")
 		assert.Empty(t, h.assertOnePullRequest().AutoMerge)
 	})

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
@@ -127,11 +129,11 @@ func newHub(t *testing.T, fleet string, o hubOptions) *hub {
 func (h *hub) run(args ...string) outcome {
 	h.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(h.t.Context(), acmeArgs(h.fleet, map[string]string{"gitops": h.WebURL + "/acme/gitops"}, args...), &edges{
-		stdout: &stdout, stderr: &stderr, env: func(name string) string { return h.env[name] },
-		workingDir: func() (string, error) { return h.t.TempDir(), nil },
-		sleep:      h.clock.sleep, now: h.clock.now, patience: h.patience, version: h.version,
-	})
+	code := run(h.t.Context(), acmeArgs(h.fleet, map[string]string{"gitops": h.WebURL + "/acme/gitops"}, args...), &cli.Host{IO: term.IO{
+		Stdout: &stdout, Stderr: &stderr, Env: func(name string) string { return h.env[name] },
+		WorkingDir: func() (string, error) { return h.t.TempDir(), nil },
+		Sleep:      h.clock.sleep, Now: h.clock.now,
+	}, Timeouts: h.patience, Build: cli.Build{Version: h.version}})
 	got := outcome{code, stdout.String(), stderr.String()}
 	h.said.WriteString(got.stdout + got.stderr)
 	h.clock.pass(time.Second) // the next run comes later
@@ -148,7 +150,7 @@ func (h *hub) render(args ...string) outcome {
 func (h *hub) mustRender(args ...string) outcome {
 	h.t.Helper()
 	got := h.render(args...)
-	require.Equal(h.t, exitDone, got.code, got.stderr)
+	require.Equal(h.t, cli.ExitDone, got.code, got.stderr)
 	return got
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -87,7 +88,7 @@ func TestR11TokensThatMayNot(t *testing.T) {
 			test.token.Name = "weak"
 			h.AddToken(hubSecret, test.token)
 			got := h.render(test.args...)
-			assert.Equal(t, exitRemote, got.code, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 			for _, say := range test.say {
 				assert.Contains(t, got.stderr, say)
 			}
@@ -122,7 +123,7 @@ func TestR27ATokenThatEnds(t *testing.T) {
 			h.repo.OpenPull(pull)
 		}
 		got := h.render(p.args...)
-		assert.Equal(t, exitRemote, got.code, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "GitHub answers 401: Bad credentials")
 		assert.Contains(t, got.stderr, "hint: the token is wrong, has expired or was revoked")
 		assert.LessOrEqual(t, len(h.Requests()), last+2, "those to reviewers and assignees do not depend on each other")
@@ -195,7 +196,7 @@ func TestR27TokensByRole(t *testing.T) {
 				args = append(args, "--replace", acme(repo)+"="+elsewhere+"/"+repo+".git")
 			}
 			got := h.run(args...)
-			require.Equal(t, exitDone, got.code, got.stderr)
+			require.Equal(t, cli.ExitDone, got.code, got.stderr)
 			for _, request := range h.Requests() {
 				assert.Equal(t, test.used, request.Token, request)
 			}
@@ -219,7 +220,7 @@ func TestR27NoRedirectGetsTheToken(t *testing.T) {
 	elsewhere := w.serve(t, t.TempDir())
 	h.Inject(githubtest.HTTPError(http.StatusMovedPermanently).With("Location", elsewhere+"/repositories/1/pulls"), githubtest.Nth(1))
 	got := h.render()
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "which is not followed")
 	assert.Empty(t, w.seen)
 	h.mustRender()
@@ -232,7 +233,7 @@ func TestR27WithoutAToken(t *testing.T) {
 	h := newHub(t, promotedFleet(t), hubOptions{})
 	delete(h.env, "GITHUB_TOKEN")
 	got := h.render()
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN")
 	assert.Empty(t, h.Writes())
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // harvest is the sample fleet.
@@ -66,7 +68,7 @@ func renderedAndSaid(t *testing.T, dir string, wrap func(*exec.Cmd)) (tree map[s
 	cmd := ourProgram(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
 	wrap(cmd)
 	got := finish(t, cmd)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	return readTree(t, out), strings.ReplaceAll(got.stdout+got.stderr, out, "OUT")
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -24,23 +25,23 @@ func TestS17CommitOfAnotherPlace(t *testing.T) {
 		code   int
 		say    string
 	}{
-		"of the control plane":       {template.commits[2], exitModel, "not one of the control plane"},
-		"of another environment":     {template.gitops("stage"), exitModel, "not-on-gitops-branch"},
-		"of an application":          {template.git("app-1", "rev-parse", "main"), exitModel, "not-on-gitops-branch"},
-		"not merged":                 {unmerged, exitModel, "not-on-gitops-branch"},
-		"of nothing":                 {strings.Repeat("0", 39) + "1", exitModel, "not-on-gitops-branch"},
-		"a tree":                     {template.git("gitops", "rev-parse", "dev^{tree}"), exitModel, "not-on-gitops-branch"},
-		"a file":                     {template.git("gitops", "rev-parse", "dev:"+trackingFile), exitModel, "not-on-gitops-branch"},
-		"a branch":                   {"dev", exitUsage, "write the id of a commit"},
-		"HEAD":                       {"HEAD", exitUsage, "write the id of a commit"},
-		"too short":                  {tip[:6], exitUsage, "write the id of a commit"},
-		"too long":                   {tip + "0", exitUsage, "write the id of a commit"},
-		"an option":                  {"--upload-pack=touch", exitUsage, "write the id of a commit"},
-		"the beginning of none":      {"0123456789abcdef", exitModel, "not-on-gitops-branch"},
-		"an expression":              {tip + "^", exitUsage, "write the id of a commit"},
-		"a commit and something":     {tip + "\n::error::", exitUsage, "write the id of a commit"},
-		"of nobody, in capitals":     {strings.Repeat("A", 40), exitModel, "not-on-gitops-branch"},
-		"the commit of nobody, zero": {strings.Repeat("0", 40), exitModel, "not-on-gitops-branch"},
+		"of the control plane":       {template.commits[2], cli.ExitModel, "not one of the control plane"},
+		"of another environment":     {template.gitops("stage"), cli.ExitModel, "not-on-gitops-branch"},
+		"of an application":          {template.git("app-1", "rev-parse", "main"), cli.ExitModel, "not-on-gitops-branch"},
+		"not merged":                 {unmerged, cli.ExitModel, "not-on-gitops-branch"},
+		"of nothing":                 {strings.Repeat("0", 39) + "1", cli.ExitModel, "not-on-gitops-branch"},
+		"a tree":                     {template.git("gitops", "rev-parse", "dev^{tree}"), cli.ExitModel, "not-on-gitops-branch"},
+		"a file":                     {template.git("gitops", "rev-parse", "dev:"+trackingFile), cli.ExitModel, "not-on-gitops-branch"},
+		"a branch":                   {"dev", cli.ExitUsage, "write the id of a commit"},
+		"HEAD":                       {"HEAD", cli.ExitUsage, "write the id of a commit"},
+		"too short":                  {tip[:6], cli.ExitUsage, "write the id of a commit"},
+		"too long":                   {tip + "0", cli.ExitUsage, "write the id of a commit"},
+		"an option":                  {"--upload-pack=touch", cli.ExitUsage, "write the id of a commit"},
+		"the beginning of none":      {"0123456789abcdef", cli.ExitModel, "not-on-gitops-branch"},
+		"an expression":              {tip + "^", cli.ExitUsage, "write the id of a commit"},
+		"a commit and something":     {tip + "\n::error::", cli.ExitUsage, "write the id of a commit"},
+		"of nobody, in capitals":     {strings.Repeat("A", 40), cli.ExitModel, "not-on-gitops-branch"},
+		"the commit of nobody, zero": {strings.Repeat("0", 40), cli.ExitModel, "not-on-gitops-branch"},
 	} {
 		c := template.another()
 		before := c.standing()
@@ -99,16 +100,16 @@ func TestS17TrackingFile(t *testing.T) {
 		code int
 		say  string
 	}{
-		"empty":              {"", exitModel, "[invalid-tracking]"},
-		"garbage":            {"::error::boom\x1b[31m\n", exitModel, "[invalid-tracking]"},
-		"a branch":           {"main\n", exitModel, "[invalid-tracking]"},
-		"abbreviated":        {template.commits[2][:12] + "\n", exitModel, "[invalid-tracking]"},
-		"two of them":        {template.commits[2] + "\n" + template.commits[1] + "\n", exitModel, "[invalid-tracking]"},
-		"large":              {strings.Repeat("a", 1<<20), exitModel, "[invalid-tracking]"},
-		"of the environment": {template.git("control-plane", "rev-parse", "dev"), exitModel, "[not-on-base]"},
-		"not merged":         {unmerged, exitModel, "[not-on-base]"},
-		"of nothing":         {strings.Repeat("0", 39) + "1", exitRemote, "the repository has no such commit"},
-		"of GitOps":          {template.gitops("dev"), exitRemote, "the repository has no such commit"},
+		"empty":              {"", cli.ExitModel, "[invalid-tracking]"},
+		"garbage":            {"::error::boom\x1b[31m\n", cli.ExitModel, "[invalid-tracking]"},
+		"a branch":           {"main\n", cli.ExitModel, "[invalid-tracking]"},
+		"abbreviated":        {template.commits[2][:12] + "\n", cli.ExitModel, "[invalid-tracking]"},
+		"two of them":        {template.commits[2] + "\n" + template.commits[1] + "\n", cli.ExitModel, "[invalid-tracking]"},
+		"large":              {strings.Repeat("a", 1<<20), cli.ExitModel, "[invalid-tracking]"},
+		"of the environment": {template.git("control-plane", "rev-parse", "dev"), cli.ExitModel, "[not-on-base]"},
+		"not merged":         {unmerged, cli.ExitModel, "[not-on-base]"},
+		"of nothing":         {strings.Repeat("0", 39) + "1", cli.ExitRemote, "the repository has no such commit"},
+		"of GitOps":          {template.gitops("dev"), cli.ExitRemote, "the repository has no such commit"},
 	} {
 		c := template.another()
 		c.commit("gitops", "dev", gitopstest.Files{trackingFile: test.text})
@@ -142,7 +143,7 @@ func TestS17GitOpsBranchForced(t *testing.T) {
 	gone := c.gitops("dev")
 	c.point("gitops", "dev", c.git("gitops", "commit-tree", "dev^{tree}", "-m", "A new beginning"))
 	got := c.run("--commit", gone)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[not-on-gitops-branch]")
 	assert.Empty(t, c.writes())
 	c.must() // what the branch has is what the clusters get
@@ -159,7 +160,7 @@ func TestS17GitOpsBranchForced(t *testing.T) {
 		}
 	}
 	got = c.run()
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "error Superseded by "+c.commits[0][:7], c.standing().Statuses["version 2 dev environment"], "as by a rollback")
 	assert.Zero(t, c.promotions("stage"))
 }
@@ -171,7 +172,7 @@ func TestS17MainForced(t *testing.T) {
 	c := aDueChain(t)
 	c.point("control-plane", "main", c.commits[1])
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[not-on-base]")
 	assert.Zero(t, c.promotions("stage"))
 }

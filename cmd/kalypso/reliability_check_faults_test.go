@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 )
 
@@ -46,7 +48,7 @@ func (c *chain) assertHeals(want standing, which string) {
 	c.assertHonest(which)
 	c.set(nil)
 	got := c.run()
-	assert.Equal(c.t, exitDone, got.code, "%s: %s", which, got.stderr)
+	assert.Equal(c.t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 	c.assertChecked(want, which)
 	assert.Equal(c.t, 1, c.promotions("stage"), which)
 	c.set(nil)
@@ -99,13 +101,13 @@ func TestFaultsCheckGit(t *testing.T) {
 		c.set(atFault(o.n, o.fault))
 		got := c.run()
 		if strings.HasSuffix(o.what, " push") && o.name[0] == 'h' {
-			o.code = exitDone // the push was done, and reading tells
+			o.code = cli.ExitDone // the push was done, and reading tells
 		}
-		if o.name == "another host" && got.code != exitDone {
+		if o.name == "another host" && got.code != cli.ExitDone {
 			o.code = got.code // it is of a server that fails, or of an address that is wrong
 		}
 		assert.Equal(t, o.code, got.code, "%s: %s", which, got.stderr)
-		if got.code == exitDone {
+		if got.code == cli.ExitDone {
 			c.assertChecked(want, which)
 		}
 		c.assertHeals(want, which)
@@ -145,7 +147,7 @@ func TestFaultsCheckGitDown(t *testing.T) {
 			return answers(http.StatusServiceUnavailable)
 		})
 		got := c.run()
-		assert.Equal(t, exitRemote, got.code, "%v: %s", o, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, "%v: %s", o, got.stderr)
 		assert.True(t, slices.ContainsFunc(down, func(repo string) bool { return strings.Contains(got.stderr, repo) }), "%v: %v: %s", o, down, got.stderr)
 		c.assertHeals(want, o.String())
 	})
@@ -183,7 +185,7 @@ func TestFaultsCheckAPI(t *testing.T) {
 		f := passingFaults(c.clock.now())[o.name]
 		inject(c.api, f.faults, o.Request)
 		got := c.run("--timeout", "1h")
-		assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 		c.assertChecked(want, which)
 		assert.GreaterOrEqual(t, c.clock.longest(), f.min, which)
 		assert.Len(t, c.statusesOf(c.commits[2], "stage"), 1, which)
@@ -227,8 +229,8 @@ func TestFaultsCheckAPIRefuses(t *testing.T) {
 		c := template.another()
 		c.api.Inject(githubtest.Refusal(o.status, o.message), githubtest.Nth(o.Number))
 		got := c.run()
-		assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
-		assert.Contains(t, got.stderr, "["+ruleGitHubFailed+"]", which)
+		assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
+		assert.Contains(t, got.stderr, "["+session.RuleGitHubFailed+"]", which)
 		assert.Contains(t, got.stderr, o.say, which)
 		c.api.Heal()
 		c.assertHeals(want, which)
@@ -250,7 +252,7 @@ func TestFaultsCheckAPIDown(t *testing.T) {
 			c := template.another()
 			c.api.Inject(fault, func(r githubtest.Request) bool { return r.Number >= o.Number })
 			got := c.run()
-			assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 			c.api.Heal()
 			c.assertHeals(want, which)
 		}

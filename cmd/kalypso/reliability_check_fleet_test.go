@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/fleetstatus"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -28,7 +31,7 @@ func TestC1NoClusters(t *testing.T) {
 	c := template.another()
 	c.asks(sees())
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "no cluster is registered after 5m0s [no-clusters]")
 	assert.Contains(t, got.stderr, "--allow-no-clusters")
 	assert.Equal(t, "failure Failed to deploy: no cluster is registered after 5m0s", c.standing().Statuses["version 2 dev environment"])
@@ -72,19 +75,19 @@ func TestC2WhoCounts(t *testing.T) {
 		fails, succeeds string
 		code            int
 	}{
-		"half of them":                 {looks: []look{sees("edge-1", "edge-2=compliant@"+before)}, code: exitTimeUp, fails: "1 of 2 clusters after 5m0s"},
-		"an older commit":              {looks: []look{sees("edge-1=compliant@" + before)}, code: exitTimeUp, fails: "0 of 1 cluster after 5m0s"},
-		"a commit that nobody has":     {looks: []look{sees("edge-1=compliant@" + nobodyHas)}, code: exitTimeUp, fails: "0 of 1 cluster after 5m0s"},
-		"a failure of an older commit": {looks: []look{sees("edge-1=failed@" + before + ":quota exceeded")}, code: exitTimeUp, fails: "0 of 1 cluster after 5m0s"},
+		"half of them":                 {looks: []look{sees("edge-1", "edge-2=compliant@"+before)}, code: cli.ExitTimeUp, fails: "1 of 2 clusters after 5m0s"},
+		"an older commit":              {looks: []look{sees("edge-1=compliant@" + before)}, code: cli.ExitTimeUp, fails: "0 of 1 cluster after 5m0s"},
+		"a commit that nobody has":     {looks: []look{sees("edge-1=compliant@" + nobodyHas)}, code: cli.ExitTimeUp, fails: "0 of 1 cluster after 5m0s"},
+		"a failure of an older commit": {looks: []look{sees("edge-1=failed@" + before + ":quota exceeded")}, code: cli.ExitTimeUp, fails: "0 of 1 cluster after 5m0s"},
 		"it was failing before":        {looks: []look{sees("edge-1=failed@" + before + ":quota exceeded"), sees("edge-1")}, succeeds: "1 of 1 cluster"},
 		"nothing was applied yet":      {looks: []look{sees("edge-1=pending@"), sees("edge-1=pending@"), sees("edge-1")}, succeeds: "1 of 1 cluster"},
-		"pending for ever":             {looks: []look{sees("edge-1=pending:waiting for pods")}, code: exitTimeUp, fails: "0 of 1 cluster after 5m0s"},
+		"pending for ever":             {looks: []look{sees("edge-1=pending:waiting for pods")}, code: cli.ExitTimeUp, fails: "0 of 1 cluster after 5m0s"},
 		"it flips":                     {looks: []look{sees("edge-1"), sees("edge-1=pending"), sees("edge-1"), sees("edge-1")}, succeeds: "1 of 1 cluster"},
 		"it never stays": {
-			looks: flips(100, sees("edge-1"), sees("edge-1=failed:flapping")), code: exitTimeUp, fails: "0 of 1 cluster after 5m0s; edge-1: flapping",
+			looks: flips(100, sees("edge-1"), sees("edge-1=failed:flapping")), code: cli.ExitTimeUp, fails: "0 of 1 cluster after 5m0s; edge-1: flapping",
 		},
 		"expected and not seen": {
-			flags: []string{"--expect", "3"}, looks: []look{sees("edge-1", "edge-2")}, code: exitTimeUp, fails: "2 of 3 clusters; 1 not registered after 5m0s",
+			flags: []string{"--expect", "3"}, looks: []look{sees("edge-1", "edge-2")}, code: cli.ExitTimeUp, fails: "2 of 3 clusters; 1 not registered after 5m0s",
 		},
 		"expected, and more": {flags: []string{"--expect", "2"}, looks: []look{sees("edge-1", "edge-2", "edge-3")}, succeeds: "3 of 3 clusters"},
 		"enough of them": {
@@ -92,13 +95,13 @@ func TestC2WhoCounts(t *testing.T) {
 		},
 		"not enough of them": {
 			flags: []string{"--healthy", "67%"}, looks: []look{sees("edge-1", "edge-2", "edge-3=failed:no space")},
-			code: exitModel, fails: "2 of 3 clusters; edge-3: no space",
+			code: cli.ExitModel, fails: "2 of 3 clusters; edge-3: no space",
 		},
 		"a number of them": {
 			flags: []string{"--healthy", "1"}, looks: []look{sees("edge-1", "edge-2=failed", "edge-3=pending@")}, succeeds: "1 of 3 clusters",
 		},
 		"less time": {
-			flags: []string{"--timeout", "90s"}, looks: []look{sees("edge-1=pending")}, code: exitTimeUp, fails: "0 of 1 cluster after 1m30s",
+			flags: []string{"--timeout", "90s"}, looks: []look{sees("edge-1=pending")}, code: cli.ExitTimeUp, fails: "0 of 1 cluster after 1m30s",
 		},
 	} {
 		c := template.another()
@@ -106,7 +109,7 @@ func TestC2WhoCounts(t *testing.T) {
 		got := c.run(test.flags...)
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
 		s := c.standing()
-		if test.code == exitDone {
+		if test.code == cli.ExitDone {
 			assert.Equal(t, "success Deployed: "+test.succeeds, s.Statuses["version 2 dev environment"], name)
 			assert.Equal(t, "version 2", s.Promoted["stage"], name)
 			continue
@@ -140,7 +143,7 @@ func TestC3FailureMustLast(t *testing.T) {
 	c = template.another()
 	c.asks(failed)
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "1 of 2 clusters; edge-2: health check failed after 30s [not-deployed]")
 	assert.Equal(t, 35*time.Second, c.waited(), "the first look that is 30 seconds after the failure")
 	c.asks(sees("edge-1", "edge-2")) // it is mended, and the check is run again
@@ -150,7 +153,7 @@ func TestC3FailureMustLast(t *testing.T) {
 	c = template.another()
 	c.asks(failed)
 	got = c.run("--failure-grace", "0s")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Zero(t, c.waited())
 }
 
@@ -172,13 +175,13 @@ func TestC4NewerCommit(t *testing.T) {
 	c = template.another() // it fails there: that is what is deployed now
 	c.asks(sees("edge-1=failed@" + newer + ":no space"))
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Zero(t, c.promotions("stage"))
 
 	c = template.another()
 	c.asks(sees("edge-1=compliant@" + c.gitops("stage")))
 	got = c.run()
-	assert.Equal(t, exitTimeUp, got.code, got.stderr)
+	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
 	assert.Zero(t, c.promotions("stage"))
 
 	c = aDueChain(t)
@@ -210,7 +213,7 @@ func TestC4Overtaken(t *testing.T) {
 			}
 		}
 		got := c.run()
-		assert.Equal(t, exitDone, got.code, "%s: %s", name, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stdout, "which was overtaken", name)
 		s := c.standing()
 		assert.Equal(t, "error Superseded by "+commit[:7], s.Statuses["version 2 dev environment"], name)
@@ -238,15 +241,15 @@ func TestC5FleetFaults(t *testing.T) {
 		"at first":   {looks: []look{notNow, notNow, notNow, sees("edge-1")}, status: "success Deployed: 1 of 1 cluster"},
 		"in between": {looks: []look{sees("edge-1"), notNow, sees("edge-1"), notNow, sees("edge-1")}, status: "success Deployed: 1 of 1 cluster"},
 		"always": {
-			looks: []look{notNow}, code: exitRemote, say: "no route to host",
+			looks: []look{notNow}, code: cli.ExitRemote, say: "no route to host",
 			status: "failure Failed to deploy: no cluster was seen after 5m0s; command:",
 		},
 		"in the end": {
-			looks: []look{sees("edge-1=pending"), notNow}, code: exitRemote, say: "no route to host",
+			looks: []look{sees("edge-1=pending"), notNow}, code: cli.ExitRemote, say: "no route to host",
 			status: "failure Failed to deploy: no cluster was seen after 5m0s; command:",
 		},
-		"for good":       {looks: []look{notEver}, code: exitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
-		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: exitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
+		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
+		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
 	} {
 		c := template.another()
 		c.asks(test.looks...)
@@ -255,7 +258,7 @@ func TestC5FleetFaults(t *testing.T) {
 		assert.Contains(t, got.stderr, test.say, name)
 		s := c.standing()
 		assert.True(t, strings.HasPrefix(s.Statuses["version 2 dev environment"], test.status), "%s: %s", name, s.Statuses["version 2 dev environment"])
-		if test.code != exitDone {
+		if test.code != cli.ExitDone {
 			assert.Contains(t, got.stderr, "[fleet-unreachable]", name)
 			assert.NotContains(t, got.stdout, "registered", "nobody has said so")
 			assert.Zero(t, c.promotions("stage"), name)
@@ -276,10 +279,10 @@ func TestC5TwoFleets(t *testing.T) {
 		code   int
 		say    string
 	}{
-		"both":         {sees("edge-1", "edge-2"), exitDone, "Deployed: 3 of 3 clusters"},
-		"one fails":    {sees("edge-1", "edge-2=failed:no space"), exitModel, "2 of 3 clusters; edge-2: no space"},
-		"one is away":  {notNow, exitRemote, "no route to host"},
-		"one is wrong": {notEver, exitRemote, "clusters: "},
+		"both":         {sees("edge-1", "edge-2"), cli.ExitDone, "Deployed: 3 of 3 clusters"},
+		"one fails":    {sees("edge-1", "edge-2=failed:no space"), cli.ExitModel, "2 of 3 clusters; edge-2: no space"},
+		"one is away":  {notNow, cli.ExitRemote, "no route to host"},
+		"one is wrong": {notEver, cli.ExitRemote, "clusters: "},
 	} {
 		c := template.another()
 		c.asks(test.second)
@@ -289,7 +292,7 @@ func TestC5TwoFleets(t *testing.T) {
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stdout+got.stderr, test.say, name)
 		want := 0
-		if test.code == exitDone {
+		if test.code == cli.ExitDone {
 			want = 1
 		}
 		assert.Equal(t, want, c.promotions("stage"), name)
@@ -316,16 +319,16 @@ func TestC7ThreeThousandClusters(t *testing.T) {
 	c := aDueChain(t)
 	c.asks(fleet(2), fleet(500))
 	got := c.run("--failure-grace", "0s", "--healthy", "88%")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "0s: 2,698 of 3,000 clusters deployed (2,640 needed), 300 progressing, 2 failed\n")
 	assert.LessOrEqual(t, strings.Count(got.stderr, "\n"), 60)
 	assert.LessOrEqual(t, strings.Count(got.stdout, "\n"), 100)
 
-	assert.Equal(t, maxToldFailures, strings.Count(got.stderr, "  cluster edge-"), got.stderr)
+	assert.Equal(t, fleetstatus.MaxToldFailures, strings.Count(got.stderr, "  cluster edge-"), got.stderr)
 	assert.Contains(t, got.stderr, "  and 480 more failed\n")
 
 	got = c.run("--failure-grace", "0s", "-o", "json")
-	var result struct{ Check checkResult }
+	var result struct{ Check promotion.CheckResult }
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &result))
 	assert.Len(t, result.Check.Fleet.Clusters, total)
 	assert.Equal(t, 3000, result.Check.Fleet.Counts.Clusters)

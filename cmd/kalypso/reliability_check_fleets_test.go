@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux/fluxtest"
 )
 
@@ -75,19 +77,19 @@ func TestCheckFlux(t *testing.T) {
 	two.Put(failed)
 	config := kubeconfig(t, map[string]*fluxtest.Cluster{"edge-1": one, "edge-2": two})
 	got := c.checkWith("flux:edge-1,edge-2", config)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "1 of 2 clusters; edge-2: timeout waiting for: [Deployment/web/web status: 'InProgress'] [not-deployed]")
 	assert.Regexp(t, `(?m)^edge-2 +edge +failed +[0-9a-f]{12}  timeout waiting`, got.stdout)
 
 	two.Put(fluxtest.Kustomization("./edge", "dev@sha1:"+commit))
 	got = c.checkWith("flux:edge-1,edge-2", config)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
 	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
 
 	c = aDueChain(t)
 	got = c.checkWith("flux:edge-3", config)
-	assert.NotEqual(t, exitDone, got.code, got.stderr)
+	assert.NotEqual(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "edge-3")
 	assert.Zero(t, c.promotions("stage"))
 	c.assertNothingLost("flux")
@@ -120,13 +122,13 @@ func TestCheckArgoCD(t *testing.T) {
 	variables := trusting(t, server)
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token-of-yesterday"
 	got := c.checkWith("argocd:"+server.URL, variables)
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[fleet-unreachable]")
 	assert.Equal(t, "failure Failed to deploy: the fleet cannot be asked", c.standing().Statuses["version 2 dev environment"])
 
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token"
 	got = c.checkWith("argocd:"+server.URL, variables)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "edge-1")
 	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.standing().Statuses["version 2 dev environment"])
 	assert.NotContains(t, got.stdout+got.stderr, "argo-token")
@@ -222,11 +224,11 @@ func TestCheckAzure(t *testing.T) {
 	a.become("Pending")
 	variables := a.variables(t)
 	got := c.checkWith("azure-resource-graph", variables, "--once")
-	assert.Equal(t, exitTimeUp, got.code, got.stderr)
+	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
 	assert.Equal(t, "pending Deploying", c.standing().Statuses["version 2 dev environment"])
 	a.become("Compliant")
 	got = c.checkWith("azure-resource-graph", variables, "--once")
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
 	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
 	a.mu.Lock()
@@ -250,8 +252,8 @@ func TestCheckTwoKindsOfFleet(t *testing.T) {
 		variables[name] = value
 	}
 	got := c.checkWith("flux:edge-1", variables, "--fleet", "azure-resource-graph", "--timeout", "100ms", "-o", "json")
-	assert.Equal(t, exitTimeUp, got.code, got.stderr)
-	var result struct{ Check checkResult }
+	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
+	var result struct{ Check promotion.CheckResult }
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &result))
 	require.Len(t, result.Check.Fleet.Clusters, 2)
 	assert.Equal(t, 1, result.Check.Fleet.Counts.Deployed)
@@ -260,7 +262,7 @@ func TestCheckTwoKindsOfFleet(t *testing.T) {
 	one.Put(fluxtest.GitRepository(acme("gitops"), "dev", commit))
 	one.Put(fluxtest.Kustomization("./edge", "dev@sha1:"+commit))
 	got = c.checkWith("flux:edge-1", variables, "--fleet", "azure-resource-graph")
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
 	assert.Contains(t, got.stdout, "azure-resource-graph")
 	assert.Contains(t, got.stdout, "flux:edge-1")

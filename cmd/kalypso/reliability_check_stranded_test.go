@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -78,7 +80,7 @@ func TestStrandedHealedByConfig(t *testing.T) {
 	c.merge(c.propose(commit), "squash")
 	c.asks(sees("edge-1", "edge-2=failed:no space left on device"))
 	got := c.run("--failure-grace", "0s")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters; edge-2: no space left on device", c.standing().Statuses["version 1 dev environment"])
 	assert.Zero(t, c.promotions("stage"))
 
@@ -171,7 +173,7 @@ func stops(n int, late bool, cancel context.CancelCauseFunc) gate {
 			if late {
 				answer = lateSilence
 			}
-			cancel(signalError{syscall.SIGTERM})
+			cancel(session.SignalError{Signal: syscall.SIGTERM})
 			answer(w, r, next)
 		}
 	}
@@ -196,7 +198,7 @@ func TestStrandedCancelled(t *testing.T) {
 		c.has("dev", newer)
 		c.merged("dev", newer)
 		got := c.run()
-		assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 		s := c.standing()
 		assert.Equal(t, "version 3", s.Promoted["stage"], which)
 		assert.Equal(t, "success Deployed: 1 of 1 cluster", s.Statuses["version 3 dev environment"], which)

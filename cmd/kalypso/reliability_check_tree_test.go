@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux/fluxtest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -64,7 +65,7 @@ func TestC1BrokenApplication(t *testing.T) {
 	cluster := fluxtest.NewFluxCluster(recordedCluster("app-invalid-nowait", commit)...)
 	config := kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster})
 	got := c.checkWith("flux:cloud-1", config)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "0 of 1 cluster; cloud-1: Kustomization flux-system/shop-functional-test: "+
 		`Deploymint/dev-cloud-shop-functional-test/shop dry-run failed: no matches for kind "Deploymint" in version "apps/v1" [not-deployed]`)
 	assert.Contains(t, got.stderr, "warning: cloud-1: Kustomization flux-system/platform does not wait for what it applies (and 1 more) [health-unseen]\n    hint: add `wait: true`")
@@ -78,12 +79,12 @@ func TestC1BrokenApplication(t *testing.T) {
 		put(cluster, recordedCluster("deployed", commit))
 		change()
 		got = c.checkWith("flux:cloud-1", config, "--once")
-		assert.Equal(t, exitTimeUp, got.code, "%s: %s", name, got.stderr)
+		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", name, got.stderr)
 		assert.Zero(t, c.promotions("stage"), name)
 	}
 	put(cluster, recordedCluster("deployed", commit))
 	got = c.checkWith("flux:cloud-1", config)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
 }
 
@@ -96,7 +97,7 @@ func TestC1NewerTree(t *testing.T) {
 	objects := recordedCluster("deployed", c.gitops("dev"))
 	cluster := fluxtest.NewFluxCluster(objects[0], objects[2])
 	got := c.checkWith("flux:cloud-1", kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster}), "--commit", checked, "--once")
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
 }
 
@@ -117,14 +118,14 @@ func TestC1BrokenApplicationOnArgoCD(t *testing.T) {
 	variables := trusting(t, server)
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token"
 	got := c.checkWith("argocd:"+server.URL, variables)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `in-cluster: Application argocd/shop-uat: the sync fails and is retried: Deploymint shop: Deploymint.apps "" not found [not-deployed]`)
 	assert.Contains(t, got.stderr, "hint: add resource.customizations.health.argoproj.io_Application to the ConfigMap argocd-cm")
 	assert.Zero(t, c.promotions("stage"))
 
 	state = "deployed"
 	got = c.checkWith("argocd:"+server.URL, variables)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
 }
 
@@ -146,7 +147,7 @@ func TestC3FluxRetries(t *testing.T) {
 	}
 	cluster.Fail(alternate...)
 	got := c.checkWith("flux:cloud-1", kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster}), "--failure-grace", "200ms", "--timeout", "5s")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[not-deployed]")
 	assert.Zero(t, c.promotions("stage"))
 }
@@ -157,7 +158,7 @@ func TestC3AnyFleetRetries(t *testing.T) {
 	c := aDueChain(t)
 	c.asks(flips(100, sees("edge-1=failed:no space"), sees("edge-1=pending:trying again"))...)
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "0 of 1 cluster; edge-1: no space [not-deployed]")
 	assert.Equal(t, 35*time.Second, c.waited(), "the first look that is 30 seconds after the failure")
 }
@@ -174,6 +175,6 @@ func TestC2ReconcilesAgain(t *testing.T) {
 		}))
 	}
 	got := c.checkWith("flux:cloud-1", kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster}), "--once")
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.standing().Statuses["version 2 dev environment"])
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -57,7 +58,7 @@ dev) echo '{"clusters":[{"name":"east-1","state":"compliant","commit":"'$KALYPSO
 esac
 `))
 	got := c.run()
-	assert.Equal(t, exitTimeUp, got.code, got.stderr)
+	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
 	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters after 5m0s", c.standing().Statuses["version 2 dev environment"])
 }
 
@@ -70,10 +71,10 @@ func TestCheckGitOpsRepoByName(t *testing.T) {
 	template.another().must("--commit", west, "--gitops-repo", "west")
 	c := template.another()
 	got := c.run("--commit", east, "--gitops-repo", "west")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[not-on-gitops-branch]")
 	got = c.run("--commit", east, "--gitops-repo", "wast")
-	assert.Equal(t, exitUsage, got.code, got.stderr)
+	assert.Equal(t, cli.ExitUsage, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `did you mean "west"`)
 	assert.Empty(t, c.statusesOf(c.commits[2], "dev"))
 }
@@ -94,7 +95,7 @@ func TestCheckOneGitOpsRepoIsBroken(t *testing.T) {
 		c := template.another()
 		c.commit("control-plane", "dev", gitopstest.Files{"west.yaml": broken})
 		got := c.run()
-		assert.NotEqual(t, exitDone, got.code, "%s: %s%s", name, got.stdout, got.stderr)
+		assert.NotEqual(t, cli.ExitDone, got.code, "%s: %s%s", name, got.stdout, got.stderr)
 		assert.Contains(t, got.stderr, "west", name)
 		assert.Empty(t, c.statusesOf(c.commits[2], "dev"), name)
 		assert.Zero(t, c.promotions("stage"), name)
@@ -140,7 +141,7 @@ func TestCheckFanOut(t *testing.T) {
 		c.control.Protect(protected)
 		other := map[string]string{"eu": "us", "us": "eu"}[protected]
 		got := c.run()
-		assert.Equal(t, exitRemote, got.code, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "promote to "+protected+": ")
 		assert.Contains(t, got.stderr, "--pull-request")
 		assert.Contains(t, got.stdout, other+": ")
@@ -216,8 +217,8 @@ func TestCheckTwoAtOnce(t *testing.T) {
 			second = c.start(t.Context(), "other", other)
 		}))
 		got := c.run()
-		assert.Equal(t, exitDone, got.code, "%s: %s", what, got.stderr)
-		assert.Equal(t, exitDone, second.code, "%s: %s", what, second.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", what, got.stderr)
+		assert.Equal(t, cli.ExitDone, second.code, "%s: %s", what, second.stderr)
 		assert.Equal(t, want.Promoted, c.standing().Promoted, what)
 		assert.Equal(t, want.Statuses, c.standing().Statuses, what)
 		assert.Equal(t, 1, c.promotions("stage"), what)
@@ -249,7 +250,7 @@ func TestCheckEnvironmentMoves(t *testing.T) {
 				}
 			}))
 			got := c.run()
-			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 			assert.Equal(t, "version 2", c.standing().Promoted["stage"], which)
 			if moved && branch == "stage" {
 				assert.Equal(t, "# Somebody's.", c.git("control-plane", "show", "stage:theirs.yaml"), which)
@@ -283,14 +284,14 @@ func TestCheckSaysTheEnvironment(t *testing.T) {
 		status string
 	}{
 		"healthy":           {checks: "{healthy: 50%}", look: sees("edge-1", "edge-2=pending"), status: "success Deployed: 1 of 2 clusters"},
-		"healthy, flag":     {checks: "{healthy: 50%}", flags: []string{"--healthy", "100%"}, look: sees("edge-1", "edge-2=pending"), code: exitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters after 5m0s"},
-		"expect":            {checks: "{expect: 2}", look: sees("edge-1"), code: exitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters; 1 not registered after 5m0s"},
+		"healthy, flag":     {checks: "{healthy: 50%}", flags: []string{"--healthy", "100%"}, look: sees("edge-1", "edge-2=pending"), code: cli.ExitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters after 5m0s"},
+		"expect":            {checks: "{expect: 2}", look: sees("edge-1"), code: cli.ExitTimeUp, status: "failure Failed to deploy: 1 of 2 clusters; 1 not registered after 5m0s"},
 		"expect, flag":      {checks: "{expect: 2}", flags: []string{"--expect", "1"}, look: sees("edge-1"), status: "success Deployed: 1 of 1 cluster"},
-		"timeout":           {checks: "{timeout: 1m}", look: sees("edge-1=pending"), code: exitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 1m0s"},
-		"timeout, flag":     {checks: "{timeout: 1m}", flags: []string{"--timeout", "2m"}, look: sees("edge-1=pending"), code: exitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 2m0s"},
+		"timeout":           {checks: "{timeout: 1m}", look: sees("edge-1=pending"), code: cli.ExitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 1m0s"},
+		"timeout, flag":     {checks: "{timeout: 1m}", flags: []string{"--timeout", "2m"}, look: sees("edge-1=pending"), code: cli.ExitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 2m0s"},
 		"one that counts":   {checks: "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}", look: seesTypes("edge-1 canary compliant", "edge-2 edge failed"), status: "success Deployed: 1 of 1 cluster"},
-		"one that does not": {checks: "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}", look: seesTypes("edge-1 canary pending", "edge-2 edge compliant"), code: exitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 5m0s"},
-		"none that counts":  {checks: "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}", look: seesTypes("edge-2 edge compliant"), code: exitModel, status: "failure Failed to deploy: no cluster is registered after 5m0s"},
+		"one that does not": {checks: "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}", look: seesTypes("edge-1 canary pending", "edge-2 edge compliant"), code: cli.ExitTimeUp, status: "failure Failed to deploy: 0 of 1 cluster after 5m0s"},
+		"none that counts":  {checks: "{clusterTypeSelector: {labelSelector: {matchLabels: {tier: canary}}}}", look: seesTypes("edge-2 edge compliant"), code: cli.ExitModel, status: "failure Failed to deploy: no cluster is registered after 5m0s"},
 	} {
 		c := withChecks(t, test.checks)
 		c.commit("control-plane", "dev", gitopstest.Files{
@@ -328,7 +329,7 @@ func TestCheckSelectsClusterTypes(t *testing.T) {
 	c := template.another()
 	c.commit("control-plane", "dev", gitopstest.Files{"canary.yaml": of("canary", "{tier: [canary]}")})
 	got := c.run()
-	assert.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stdout+got.stderr)
 	assert.Contains(t, got.stderr, "@dev:canary.yaml:3:")
 	assert.Zero(t, c.promotions("stage"))
 	assert.Empty(t, c.statusesOf(c.commits[1], "dev"))
@@ -338,7 +339,7 @@ func TestCheckSelectsClusterTypes(t *testing.T) {
 	c.has("dev", commit)
 	c.merged("dev", commit)
 	got = c.run()
-	assert.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stdout+got.stderr)
 	assert.Contains(t, got.stderr, "1 of 2 clusters; edge-1 [not-deployed]")
 	assert.Zero(t, c.promotions("stage"))
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -22,7 +24,7 @@ func assertNoCrash(t *testing.T, got outcome, which string) {
 	t.Helper()
 	assert.NotContains(t, got.stderr, "goroutine ", which)
 	assert.Contains(t, got.stderr, "error: ", which)
-	assert.Equal(t, exitModel, got.code, "%s: %s", which, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, "%s: %s", which, got.stderr)
 }
 
 // smallDisk mounts a file system in memory for the rest of the test.
@@ -70,7 +72,7 @@ func TestR24DiskFull(t *testing.T) {
 	for _, options := range []string{"size=512k", "size=10m,nr_inodes=200"} {
 		disk := smallDisk(t, options)
 		out := filepath.Join(disk, "out")
-		require.Equal(t, exitDone, finish(t, renderHarvest(t, harvest, out)).code)
+		require.Equal(t, cli.ExitDone, finish(t, renderHarvest(t, harvest, out)).code)
 		fillUp(t, filepath.Join(disk, "filler"))
 		before := everything(t, disk)
 		got := finish(t, renderHarvest(t, harvestWithOtherValues(t), out))
@@ -119,7 +121,7 @@ func TestR24FilesTooLarge(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	out := filepath.Join(parent, "out")
-	require.Equal(t, exitDone, finish(t, renderHarvest(t, harvest, out)).code)
+	require.Equal(t, cli.ExitDone, finish(t, renderHarvest(t, harvest, out)).code)
 	before := everything(t, parent)
 	for _, dir := range []string{out, filepath.Join(parent, "new", "out")} {
 		cmd := renderHarvest(t, harvestWithOtherValues(t), dir)
@@ -135,14 +137,14 @@ func TestR24FilesTooLarge(t *testing.T) {
 func TestR24StdoutFull(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
-	for _, format := range []string{formatText, formatJSON, formatYAML} {
+	for _, format := range []string{results.Text, results.JSON, results.YAML} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)
 		cmd := ourProgram(t, acmeArgs(root, nil, "render", "--dry-run", "-o", format))
 		cmd.Stdout = full
 		got := finish(t, cmd)
 		require.NoError(t, full.Close())
-		assert.Equal(t, exitModel, got.code)
+		assert.Equal(t, cli.ExitModel, got.code)
 		assert.Contains(t, got.stderr, "write the result: write /dev/stdout: no space left on device")
 	}
 }
@@ -200,7 +202,7 @@ func TestR24NoPermission(t *testing.T) {
 		unprivileged(cmd)
 		got := finish(t, cmd)
 		if name == "an open folder in a closed one" { // is written from within
-			assert.Equal(t, exitDone, got.code, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 			assert.Len(t, everything(t, parent), len(before), "nothing is left beside it")
 			config := filepath.Join(parent, "out", "warehouse", "observability-beacon", "platform-config.yaml")
 			content, err := os.ReadFile(config)
@@ -243,7 +245,7 @@ func TestR24UnreadableSource(t *testing.T) {
 		cmd := renderHarvest(t, dir, out)
 		unprivileged(cmd)
 		got := finish(t, cmd)
-		assert.NotEqual(t, exitDone, got.code, closed)
+		assert.NotEqual(t, cli.ExitDone, got.code, closed)
 		assert.Contains(t, got.stderr, "permission denied", closed)
 		assert.NoDirExists(t, out)
 	}
@@ -271,7 +273,7 @@ func TestR24FileDescriptors(t *testing.T) {
 		cmd := renderHarvest(t, harvest, out)
 		inShell(fmt.Sprintf("ulimit -n %d", descriptors))(cmd)
 		got := finish(t, cmd)
-		if got.code == exitDone {
+		if got.code == cli.ExitDone {
 			complete++
 			assertSameFiles(t, want, readTree(t, out), descriptors)
 			continue
@@ -304,5 +306,5 @@ func TestR24LooseObjects(t *testing.T) {
 	cmd := ourProgram(t, acmeArgs(root, map[string]string{"app-1": clone}, "validate"))
 	inShell("ulimit -n 64")(cmd)
 	got := finish(t, cmd)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -123,13 +126,13 @@ func TestR23OneBadTenant(t *testing.T) {
 			test.fault(t, root)
 
 			got := kalypso(t, publishArgs(root)...)
-			assert.NotEqual(t, exitDone, got.code)
+			assert.NotEqual(t, cli.ExitDone, got.code)
 			assert.Contains(t, got.stderr, "["+test.rule+"]")
 			assert.Contains(t, got.stderr, "nothing was published")
 			assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 
 			got = kalypso(t, holdArgs(root)...)
-			assert.Equal(t, exitModel, got.code, got.stderr)
+			assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 			assert.Contains(t, got.stderr, "["+test.rule+"]")
 			assert.Contains(t, got.stderr, ": everything else was published")
 			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
@@ -145,7 +148,7 @@ func TestR23OneBadTenant(t *testing.T) {
 			assert.Contains(t, message, "app-2@main:. "+good, "what is published of it can be traced")
 
 			got = kalypso(t, holdArgs(root)...)
-			assert.Equal(t, exitModel, got.code, "it is broken still")
+			assert.Equal(t, cli.ExitModel, got.code, "it is broken still")
 			assert.Contains(t, got.stdout, "up to date")
 		})
 	}
@@ -161,7 +164,7 @@ func TestR23Recovery(t *testing.T) {
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: gitopstest.Files{workloadFile: strings.ReplaceAll(acmeApp("app-3", "main")[workloadFile], "web", "api")}})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
 	assert.Contains(t, files, "edge/app-3-web/reconciler.yaml", "nobody can tell whose it is")
@@ -181,7 +184,7 @@ func TestR23NeverPublished(t *testing.T) {
 	root := acmeFleet(t)
 	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files, "edge/app-1-web/reconciler.yaml")
 	assert.NotContains(t, files, "edge/app-2-web/reconciler.yaml")
@@ -200,7 +203,7 @@ func TestR23ForcePushed(t *testing.T) {
 	addRepo(t, root, "app-2", gitopstest.Commit{Files: gitopstest.Files{workloadFile: "kind: [\n"}})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "it is compiled at "+good[:12])
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 
@@ -209,7 +212,7 @@ func TestR23ForcePushed(t *testing.T) {
 	_, err = gitopstest.Git(dir, "gc", "--quiet", "--prune=now")
 	require.NoError(t, err)
 	got = kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "has no commit "+good)
 	assert.Contains(t, got.stderr, "so what is published of it stays as it is")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
@@ -228,7 +231,7 @@ func TestR23UnknownProvenance(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")))
 }
 
@@ -256,7 +259,7 @@ func TestR23PlatformErrors(t *testing.T) {
 			addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
 
 			got := kalypso(t, holdArgs(root)...)
-			assert.Equal(t, exitModel, got.code)
+			assert.Equal(t, cli.ExitModel, got.code)
 			assert.Contains(t, got.stderr, "nothing was published")
 			assert.NotContains(t, got.stderr, "is held back")
 			assertSameFiles(t, before, publishedAcme(t, root, "dev"))
@@ -278,7 +281,7 @@ func TestR23KeptFolder(t *testing.T) {
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[kept-folder]")
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
@@ -298,14 +301,14 @@ func TestR23KeptName(t *testing.T) {
 	}})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `workload "app-2" may belong to a registration that is held back, as edge/app-2-web is published [kept-folder]`)
 	assert.Empty(t, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 
 	require.NoError(t, os.Rename(filepath.Join(root, "gone"), filepath.Join(root, "app-2.git")))
 	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "new")})
 	got = kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, []string{"edge/app-2-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 }
 
@@ -319,11 +322,11 @@ func TestR23DryRun(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 
 	got := kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good", "-o", "json")...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	var report struct {
 		Environments []struct {
-			Held    []heldResult
-			Changes []struct{ Plan planResult }
+			Held    []session.HeldResult
+			Changes []struct{ Plan results.Plan }
 		}
 		Diagnostics []struct{ Severity, Rule string }
 	}
@@ -340,7 +343,7 @@ func TestR23DryRun(t *testing.T) {
 	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", gitops.RuleHeldBack})
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, ": everything else would be published")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }
@@ -353,7 +356,7 @@ func TestR23OutputFolder(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(root, "app-2.git"), filepath.Join(root, "gone")))
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 	got := kalypso(t, acmeArgs(root, nil, "render", "--output-dir", out, "--keep-last-good")...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, ": everything else was written")
 	assert.Equal(t, []string{"out/edge/app-1-web/reconciler.yaml"}, differing(before, everything(t, filepath.Dir(out))))
 }
@@ -373,7 +376,7 @@ func TestR23Collision(t *testing.T) {
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
 }
@@ -387,7 +390,7 @@ func TestR23ControlPlaneGone(t *testing.T) {
 	_, err := gitopstest.Git(filepath.Join(root, "control-plane.git"), "branch", "-m", "dev", "gone")
 	require.NoError(t, err)
 	got := kalypso(t, holdArgs(root)...)
-	assert.Equal(t, exitModel, got.code)
+	assert.Equal(t, cli.ExitModel, got.code)
 	assert.Contains(t, got.stderr, "[branch-not-found]")
 	assert.Contains(t, got.stderr, "nothing was published")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
@@ -419,7 +422,7 @@ func TestR23TwoEnvironments(t *testing.T) {
 	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
 
 	got := kalypso(t, holdArgs(root, both...)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "it is compiled at "+newer[:12])
 	assert.Contains(t, got.stderr, "it is compiled at "+older[:12])
 	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-2-dev/reconciler.yaml"], "branch: newer")
@@ -436,7 +439,7 @@ func TestR23StolenFromTheBusy(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
 	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
@@ -452,7 +455,7 @@ func TestR23HostDown(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 	down := map[string]string{"app-2": "http://127.0.0.1:1/app-2", "app-3": "http://127.0.0.1:1/app-3"}
 	got := kalypso(t, acmeArgs(root, down, "render", "--direct", "--keep-last-good")...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[host-unreachable]")
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 }
@@ -478,16 +481,16 @@ func TestR23OneRemovesMost(t *testing.T) {
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
 
 	got := kalypso(t, publishArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "8 of the 10 targets published")
 	assert.Contains(t, got.stderr, "nothing was published")
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "11 targets on 1 cluster type: +1 ~1 -1 =8", "what is shown is what is published")
 
 	got = kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2": 7 of the 10 published targets would be removed [many-deletions]`)
 	assert.Contains(t, got.stderr, "--allow-deletions")
 	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
@@ -499,7 +502,7 @@ func TestR23OneRemovesMost(t *testing.T) {
 	assert.Contains(t, lastMessage(t, root), "Kalypso-Held: app-2 "+good)
 
 	got = kalypso(t, holdArgs(root, "--allow-deletions")...)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-2-t7/reconciler.yaml")
 }
 
@@ -514,7 +517,7 @@ func TestR23PlatformRemovesMost(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "9 of the 10 targets published")
 	assert.NotContains(t, got.stderr, "is held back")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
@@ -531,7 +534,7 @@ func TestR23NewBlocksNoRemoval(t *testing.T) {
 	for _, name := range []string{"app-8", "app-9"} {
 		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp(name, "main")})
 		got := kalypso(t, holdArgs(root)...)
-		require.Equal(t, exitModel, got.code, got.stderr)
+		require.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
 		files := publishedAcme(t, root, "dev")
 		assert.Contains(t, files, "edge/"+name+"-web/reconciler.yaml")
@@ -562,7 +565,7 @@ func TestR23NewAlone(t *testing.T) {
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "new")})
 
 	got := kalypso(t, holdArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new", got.stderr)
@@ -582,7 +585,7 @@ func TestR23UnknownStaysUnknown(t *testing.T) {
 	for _, branch := range []string{"new", "newer", "newest"} {
 		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", branch)})
 		got := kalypso(t, holdArgs(root)...)
-		require.Equal(t, exitModel, got.code, got.stderr)
+		require.Equal(t, cli.ExitModel, got.code, got.stderr)
 		files := publishedAcme(t, root, "dev")
 		assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: "+branch)
 		assert.Contains(t, files, "edge/app-2-web/reconciler.yaml")
@@ -599,23 +602,23 @@ func TestR23Validate(t *testing.T) {
 		mustRun(t, publishArgs(root)...)
 		test.fault(t, root)
 		got := kalypso(t, acmeArgs(root, nil, "validate")...)
-		assert.NotEqual(t, exitDone, got.code)
+		assert.NotEqual(t, cli.ExitDone, got.code)
 
 		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
-		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "["+test.rule+"]")
 		assert.Contains(t, got.stderr, "[held-back]")
 		assert.NotContains(t, got.stderr, "error: ")
 
 		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good", "-o", "json")...)
-		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 		assert.Contains(t, got.stdout, `"held": [`)
 
 		files := acmeMain()
 		files["templates.yaml"] = strings.ReplaceAll(files["templates.yaml"], ".Branch", ".Manifests.nothing")
 		addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
 		got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
-		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "error: .Manifests.nothing has no value")
 	}
 }
@@ -627,16 +630,16 @@ func TestR23ValidateWithoutLastPublication(t *testing.T) {
 	root := acmeFleet(t)
 	breakApp("app-2", gitopstest.Files{workloadFile: "kind: [\n"})(t, root)
 	got := kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 
 	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "main")})
 	files := acmeMain()
 	files["templates.yaml"] = strings.ReplaceAll(files["templates.yaml"], "{{ .Branch }}", `{{ if eq .Workload \"app-2\" }}{{ .Manifests.nothing }}{{ end }}`)
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
 	got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good")...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "error: .Manifests.nothing has no value")
 
 	got = kalypso(t, acmeArgs(root, nil, "validate", "--keep-last-good", "--workload", ".")...)
-	assert.Equal(t, exitUsage, got.code)
+	assert.Equal(t, cli.ExitUsage, got.code)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -40,27 +41,27 @@ func TestR23HeldIsNotNothingNew(t *testing.T) {
 	pinBase(t, root)
 	args := []string{"render", "--env", "dev", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + root + "/*.git"}
 	first := asRelease(t, args...)
-	require.Equal(t, exitDone, first.code, first.stderr)
+	require.Equal(t, cli.ExitDone, first.code, first.stderr)
 	mergeDeployment(t, root)
 	good := tipOf(t, root, "app-2", "main")
 	back := comesBack(t, root, "app-2")
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: gitopstest.Files{workloadFile: strings.ReplaceAll(acmeApp("app-3", "main")[workloadFile], "web", "api")}})
 	got := asRelease(t, args...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	mergeDeployment(t, root)
 	require.Contains(t, publishedAcme(t, root, "dev"), "edge/app-3-web/reconciler.yaml", "nobody can tell whose it is")
 
 	back()
 	require.Equal(t, good, tipOf(t, root, "app-2", "main"))
 	got = asRelease(t, args...)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "- edge/app-3-web")
 	mergeDeployment(t, root)
 	assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-3-web/reconciler.yaml")
 	assert.NotContains(t, lastMessage(t, root), "Held")
 
 	got = asRelease(t, args...)
-	assert.Equal(t, exitDone, got.code, got.stderr)
+	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "nothing is new")
 }
 
@@ -80,17 +81,17 @@ func TestR23HeldPullRequest(t *testing.T) {
 		require.Equal(t, code, got.code, got.stderr)
 		return got
 	}
-	render(exitDone)
+	render(cli.ExitDone)
 	repo.MergePull(1, "merge")
 	back := comesBack(t, root, "app-2")
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
-	render(exitModel)
+	render(cli.ExitModel)
 	newest := repo.Pull(2)
 	require.Contains(t, newest.Title, "1 registration held back")
 	proposed := tipOf(t, root, "gitops", "deployment/dev")
 
 	back()
-	render(exitDone)
+	render(cli.ExitDone)
 	newest = repo.Pull(2)
 	assert.NotContains(t, newest.Title, "held back")
 	assert.NotContains(t, newest.Body, "held back")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -71,7 +72,7 @@ func TestS7OwnerChangeTakesTwoPublications(t *testing.T) {
 
 			for _, args := range [][]string{publishArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
 				got := kalypso(t, args...)
-				require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+				require.Equal(t, cli.ExitModel, got.code, got.stdout+got.stderr)
 				assert.Contains(t, got.stderr, `deployment target "app-1-web" would replace edge/app-1-web, `)
 				assert.Contains(t, got.stderr, change.owner)
 				assert.Contains(t, got.stderr, "[changed-owner]")
@@ -79,12 +80,12 @@ func TestS7OwnerChangeTakesTwoPublications(t *testing.T) {
 			}
 
 			got := kalypso(t, holdArgs(root)...)
-			require.Equal(t, exitModel, got.code, got.stderr)
+			require.Equal(t, cli.ExitModel, got.code, got.stderr)
 			assert.Contains(t, got.stdout, "- edge/app-1-web")
 			assert.NotContains(t, publishedAcme(t, root, "dev"), "edge/app-1-web/reconciler.yaml")
 
 			got = kalypso(t, holdArgs(root)...)
-			require.Equal(t, exitDone, got.code, got.stderr)
+			require.Equal(t, cli.ExitDone, got.code, got.stderr)
 			assert.Contains(t, got.stdout, "+ edge/app-1-web")
 			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
 		})
@@ -102,7 +103,7 @@ func TestS7SameOutputIsNotAnotherOwner(t *testing.T) {
 	addRepo(t, root, "app-2", gitopstest.Commit{Files: files})
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
 	got := kalypso(t, publishArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[changed-owner]")
 }
 
@@ -127,7 +128,7 @@ func TestS7UnreadableCommitOwnsNothing(t *testing.T) {
 	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
 	addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-9", "main")})
 	got := kalypso(t, publishArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[changed-owner]")
 }
 
@@ -143,13 +144,13 @@ func TestS7KeptIsNotFree(t *testing.T) {
 		files := gitopstest.Files{workloadFile: strings.ReplaceAll(acmeApp("app-3", "main")[workloadFile], "web", target)}
 		addRepo(t, root, "app-3", gitopstest.Commit{Files: files})
 		got := kalypso(t, holdArgs(root)...)
-		require.Equal(t, exitModel, got.code, got.stderr)
+		require.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stdout, "+ edge/app-3-"+target)
 		assert.NotContains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "claimed")
 
 		for _, args := range [][]string{publishArgs(root), holdArgs(root), acmeArgs(root, nil, "render", "--dry-run")} {
 			got = kalypso(t, args...)
-			require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+			require.Equal(t, cli.ExitModel, got.code, got.stdout+got.stderr)
 			assert.Contains(t, got.stderr, `"app-1-web" would replace edge/app-1-web`)
 		}
 	}
@@ -178,7 +179,7 @@ func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
 		forgetHistory(t, root, app, func() { addRepo(t, root, app, gitopstest.Commit{Files: acmeApp(app, "newer")}) })
 	}
 	got = kalypso(t, publishArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `"app-2-web" would replace edge/app-2-web, which is not known to belong to its registration`)
 }
 
@@ -195,7 +196,7 @@ func TestS7LostHistoryTakesNoPlatformName(t *testing.T) {
 	register(t, root, nil, "app-2", "app-3")
 	forgetHistory(t, root, "app-2", func() { claimApp1(t, root, "app-2") })
 	got := kalypso(t, publishArgs(root)...)
-	require.Equal(t, exitModel, got.code, got.stdout+got.stderr)
+	require.Equal(t, cli.ExitModel, got.code, got.stdout+got.stderr)
 	assert.Contains(t, got.stderr, "would replace edge/app-1-web, which belongs to the control plane [changed-owner]")
 }
 

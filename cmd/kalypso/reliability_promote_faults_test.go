@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 )
 
@@ -40,13 +41,13 @@ func TestC6GitFaultOnce(t *testing.T) {
 			got := p.run()
 			p.assertNothingLost(which)
 			if o.what == stagePush && strings.HasPrefix(o.name, "half") {
-				o.code = exitDone // the push was done, and reading tells
+				o.code = cli.ExitDone // the push was done, and reading tells
 			}
-			if o.n <= 3 && o.code == exitModel {
-				o.code = exitUsage // the command line names what cannot be read
+			if o.n <= 3 && o.code == cli.ExitModel {
+				o.code = cli.ExitUsage // the command line names what cannot be read
 			}
 			assert.Equal(t, o.code, got.code, "%s: %s", which, got.stderr)
-			if got.code != exitDone {
+			if got.code != cli.ExitDone {
 				assert.Contains(t, got.stderr, ": nothing was promoted\n", which)
 				p.set(nil)
 				p.must()
@@ -100,7 +101,7 @@ func TestC6EveryRequestMayFail(t *testing.T) {
 				}))
 			}
 			got := p.run()
-			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 			p.assertPromoted(want, which)
 		})
 	}
@@ -118,7 +119,7 @@ func TestC6SilentGitHub(t *testing.T) {
 			p := template.another()
 			p.api.Inject(githubtest.Hang(), githubtest.Nth(request.Number))
 			got := p.run()
-			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 			p.assertPromoted(want, which)
 		})
 	}
@@ -150,7 +151,7 @@ func TestC6RefusedForGood(t *testing.T) {
 			p := template.another()
 			p.api.Inject(githubtest.Refusal(o.status, o.message), githubtest.On(o.Method, o.Path))
 			got := p.run()
-			assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 			assert.Contains(t, got.stderr, "promote to stage: ", which)
 			if !strings.Contains(o.Path, "/status") || o.status != http.StatusNotFound { // a commit that it has not
 				assert.Contains(t, got.stderr, o.says, which)
@@ -180,7 +181,7 @@ func TestC6ServerIsDown(t *testing.T) {
 				return nil
 			})
 			got := p.run()
-			assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 			assert.Regexp(t, `(?m)^1 error: `, got.stderr, which)
 			assert.LessOrEqual(t, len(p.requests()), o.n+12, which)
 			p.assertNothingLost(which)

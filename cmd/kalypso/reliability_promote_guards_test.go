@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -40,7 +41,7 @@ func TestC6OlderAfterNewer(t *testing.T) {
 			state, description, _ := strings.Cut(said, " ")
 			p.say(newest, stageStatus, state, description)
 		}
-		p.mustRefuse(exitModel, "[older-commit]", "--commit", older)
+		p.mustRefuse(cli.ExitModel, "[older-commit]", "--commit", older)
 		assert.Contains(t, p.run("--commit", older[:8]).stderr, "stage has commit "+newest[:12]+", which is newer than "+older[:12])
 		assert.Empty(t, p.saidOf(older, stageStatus))
 
@@ -69,14 +70,14 @@ func TestC6NotOnBase(t *testing.T) {
 	gone := p.versions[2]
 	p.point("control-plane", "main", p.versions[1]) // forced back
 	p.say(gone, devStatus, "success", "Deployed")
-	p.mustRefuse(exitModel, "[not-on-base]", "--commit", gone)
-	p.mustRefuse(exitModel, "hint: merge it first; kalypso promote --unmerged promotes it all the same", "--commit", gone)
-	p.mustRefuse(exitModel, "[commit-not-found]", "--commit", gone[:9])
-	p.mustRefuse(exitModel, "[commit-not-found]", "--commit", gone[:9], "--unmerged")
+	p.mustRefuse(cli.ExitModel, "[not-on-base]", "--commit", gone)
+	p.mustRefuse(cli.ExitModel, "hint: merge it first; kalypso promote --unmerged promotes it all the same", "--commit", gone)
+	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", gone[:9])
+	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", gone[:9], "--unmerged")
 	never := strings.Repeat("0a", 20)
-	p.mustRefuse(exitModel, "[not-on-base]", "--commit", never)
-	p.mustRefuse(exitModel, "[commit-not-found]", "--commit", never, "--unmerged")
-	p.mustRefuse(exitUsage, "--commit", "--commit", "main")
+	p.mustRefuse(cli.ExitModel, "[not-on-base]", "--commit", never)
+	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", never, "--unmerged")
+	p.mustRefuse(cli.ExitUsage, "--commit", "--commit", "main")
 	p.must("--commit", gone, "--unmerged")
 	assert.Equal(t, gone, commitOf(p.files("control-plane", "stage")[stageBase]))
 	assert.Equal(t, "pending Promoted", p.statusSaid())
@@ -141,7 +142,7 @@ func TestC6Gates(t *testing.T) {
 			p.must()
 			continue
 		}
-		got := p.mustRefuse(exitModel, "[gate-closed]")
+		got := p.mustRefuse(cli.ExitModel, "[gate-closed]")
 		assert.Contains(t, got.stderr, newest[:12]+" must be deployed in dev before stage", which)
 		if c.context == devStatus {
 			assert.Contains(t, got.stderr, "is "+c.state+" ("+c.description+")", which)
@@ -156,7 +157,7 @@ func TestC6LastWordCounts(t *testing.T) {
 	t.Parallel()
 	p := newStages(t)
 	p.say(p.versions[2], devStatus, "failure", "Failed to deploy")
-	p.mustRefuse(exitModel, "[gate-closed]")
+	p.mustRefuse(cli.ExitModel, "[gate-closed]")
 	p.say(p.versions[2], "DEV environment", "success", "Mended.")
 	p.must()
 }
@@ -169,10 +170,10 @@ func TestC6SeveralGates(t *testing.T) {
 	files[".environments/qa.yaml"] = acmeObject("Environment", "qa", "spec: {controlPlane: {repo: "+acme("control-plane")+", branch: qa}, promotion: {next: [stage]}}")
 	commits = append(commits, addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})...)
 	p := newStagesOf(t, root, commits)
-	got := p.mustRefuse(exitModel, "before stage")
+	got := p.mustRefuse(cli.ExitModel, "before stage")
 	assert.Equal(t, 2, strings.Count(got.stderr, "[gate-closed]"))
 	p.say(commits[3], devStatus, "success", "Deployed")
-	got = p.mustRefuse(exitModel, "must be deployed in qa before stage")
+	got = p.mustRefuse(cli.ExitModel, "must be deployed in qa before stage")
 	assert.Equal(t, 1, strings.Count(got.stderr, "[gate-closed]"))
 	p.say(commits[3], "qa environment", "pending", "Deployed")
 	p.must()
@@ -196,7 +197,7 @@ func TestC6NoPermission(t *testing.T) {
 		}
 		p.api.AddToken(tokenOf(usual), githubtest.Token{Name: usual, Permissions: permissions})
 		got := p.run()
-		assert.Equal(t, exitRemote, got.code, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 		assert.Contains(t, got.stderr, c.says)
 		p.assertNothingLost(c.says)
 		p.admit(usual)
@@ -216,7 +217,7 @@ func TestC6NoGitHub(t *testing.T) {
 	}
 	stage := refsOf(bare)["refs/heads/stage"]
 	got := kalypso(t, args("stage")...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[gate-unknown]")
 	assert.Contains(t, got.stderr, "is not on GitHub")
 	assert.Contains(t, got.stderr, "--skip-gates")
@@ -234,6 +235,6 @@ func TestC6NoGitHub(t *testing.T) {
 	mustRun(t, args("stage", "--skip-gates")...)
 	assert.Equal(t, after, refsOf(bare)["refs/heads/stage"])
 	got = kalypso(t, args("stage", "--skip-gates", "--commit", commits[0])...)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[older-commit]")
 }

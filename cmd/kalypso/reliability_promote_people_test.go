@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -34,7 +35,7 @@ func TestC6ProtectedBranch(t *testing.T) {
 	p.repo.Protect("stage")
 	before := p.promotedEnd()
 	got := p.run()
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "(Require a pull request before merging)")
 	assert.Regexp(t, `hint: .*--pull-request`, got.stderr)
 	assert.Contains(t, got.stderr, "[push-refused]")
@@ -99,7 +100,7 @@ func TestC6ForeignCommitOnProposal(t *testing.T) {
 	p.commit("control-plane", proposedStage, gitopstest.Files{"docs/fix.md": "By hand.\n"})
 	theirs := p.tip(proposedStage)
 	got := p.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[foreign-commits]")
 	assert.Contains(t, got.stderr, "--force")
 	assert.Equal(t, theirs, p.tip(proposedStage))
@@ -197,7 +198,7 @@ func TestC6OlderProposal(t *testing.T) {
 	p.flags = []string{"--pull-request"}
 	p.must()
 	want := p.promotedEnd()
-	got := p.mustRefuse(exitModel, "[older-commit]", "--commit", p.versions[1])
+	got := p.mustRefuse(cli.ExitModel, "[older-commit]", "--commit", p.versions[1])
 	assert.Contains(t, got.stderr, "pull request #1 proposes commit "+p.versions[2][:12]+" for stage, which is newer than "+p.versions[1][:12])
 	p.assertPromoted(want, "refused")
 	p.must("--commit", p.versions[1], "--rollback")

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -49,14 +51,14 @@ func TestC6OlderNeverLast(t *testing.T) {
 		which := fmt.Sprintf("%+v:\n%s", o, strings.Join(r.trace, "\n"))
 		p.assertNothingLost(which)
 		late, early := r.cars["old"].got, r.cars["new"].got
-		assert.Equal(t, exitDone, early.code, "%s: %s", early.stderr, which)
+		assert.Equal(t, cli.ExitDone, early.code, "%s: %s", early.stderr, which)
 		history := p.history(which)
 		assert.Equal(t, newer, history[0], which)
-		if late.code == exitDone {
+		if late.code == cli.ExitDone {
 			assert.Equal(t, []string{newer, older, template.versions[0]}, history, which)
 			assert.Equal(t, []string{"pending Promoted"}, p.saidOf(older, stageStatus), which)
 		} else {
-			assert.Equal(t, exitModel, late.code, "%s: %s", late.stderr, which)
+			assert.Equal(t, cli.ExitModel, late.code, "%s: %s", late.stderr, which)
 			assert.Contains(t, late.stderr, "[older-commit]", which)
 			assert.Equal(t, []string{newer, template.versions[0]}, history, which)
 			assert.Empty(t, p.saidOf(older, stageStatus), which)
@@ -172,7 +174,7 @@ func TestC6StageMovesOnce(t *testing.T) {
 			p := prepared.another()
 			p.set(atRequest(s.n, func() { p.point("control-plane", "stage", theirs) }))
 			got := p.run()
-			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 			p.assertNothingLost(which)
 			assert.Equal(t, []string{"pending Promoted"}, p.saidOf(newest, stageStatus), which)
 			files := p.files("control-plane", "stage")
@@ -206,7 +208,7 @@ func TestC6LostRaces(t *testing.T) {
 		p := template.another()
 		lost := 0
 		p.set(at(stageRefs, 0, func() {
-			if lost++; !wins || lost < maxRaces {
+			if lost++; !wins || lost < render.MaxRaces {
 				p.commit("control-plane", "stage", gitopstest.Files{"docs/notes.md": string(rune('a' + lost))})
 			}
 		}))
@@ -214,11 +216,11 @@ func TestC6LostRaces(t *testing.T) {
 		p.assertNothingLost(got.stderr)
 		assert.Equal(t, "Somebody", strings.Fields(template.files("control-plane", "stage")["docs/notes.md"])[0])
 		if wins {
-			assert.Equal(t, exitDone, got.code, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 			assert.Equal(t, p.versions[2], commitOf(p.files("control-plane", "stage")[stageBase]))
 			continue
 		}
-		assert.Equal(t, exitRemote, got.code, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "[lost-races]")
 		assert.Empty(t, p.saidOf(p.versions[2], stageStatus))
 		p.set(nil)
@@ -238,7 +240,7 @@ func TestC6LostRaces(t *testing.T) {
 		return nil
 	})
 	got := p.run("-o", "json")
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Equal(t, 1, strings.Count(got.stdout, `"formatVersion"`), got.stdout)
 	assert.Equal(t, 1, strings.Count(got.stdout, `"severity": "error"`), got.stdout)
 	p.assertNothingLost("gone")

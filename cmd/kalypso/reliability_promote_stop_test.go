@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // TestC6KilledAtAnyStep: whatever a promotion was doing when it was killed, the next run makes it good. Killed between the
@@ -71,7 +73,7 @@ func TestC6TimeIsUp(t *testing.T) {
 		cmd, remains := p.process(usual, "--timeout", "3s")
 		got := finish(t, cmd)
 		p.heard(got)
-		assert.Equal(t, exitTimeUp, got.code, "%s: %s", what, got.stderr)
+		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", what, got.stderr)
 		assert.Contains(t, got.stderr, "time is up after 3s, while promoting to stage", what)
 		if p.count(what) > 0 { // on a slow machine the time may be up before
 			assert.Contains(t, got.stderr, left, what)

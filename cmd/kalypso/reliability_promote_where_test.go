@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -98,7 +99,7 @@ func TestC6NeverPromoted(t *testing.T) {
 		p := newNever(t, c.folder, c.files)
 		before := p.tip("stage")
 		got := p.run()
-		if !assert.Equal(t, exitDone, got.code, "%s: %s", c.name, got.stderr) {
+		if !assert.Equal(t, cli.ExitDone, got.code, "%s: %s", c.name, got.stderr) {
 			continue
 		}
 		assert.Contains(t, got.stdout, "stage: nothing -> "+p.versions[0][:12]+", promoted\n", c.name)
@@ -145,7 +146,7 @@ func TestC6CannotBeWritten(t *testing.T) {
 	} {
 		p := newNever(t, "", c.files)
 		got := p.run()
-		assert.Equal(t, exitModel, got.code, "%s: %s", c.name, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, "%s: %s", c.name, got.stderr)
 		for _, says := range c.says {
 			assert.Contains(t, got.stderr, says, c.name)
 		}
@@ -193,7 +194,7 @@ func TestC6WithoutFilters(t *testing.T) {
 		assert.Positive(t, asked, name)
 		assert.LessOrEqual(t, len(p.requests()), 24, name)
 		got := p.run("--commit", p.versions[1])
-		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "[older-commit]", name)
 	}
 }

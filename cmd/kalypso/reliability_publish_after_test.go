@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -39,18 +40,18 @@ func TestR7PushIsFinal(t *testing.T) {
 		})
 		got := kalypso(t, "render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
 		if moves {
-			assert.Equal(t, exitModel, got.code, got.stderr)
+			assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`, "all is read again")
 			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "main")})
 			pushed.Store(false)
 			got = kalypso(t, "render", "--env", "dev", "--direct", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
-			assert.Equal(t, exitRemote, got.code, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 			assert.Contains(t, got.stderr, "1 error: not everything was published")
 			continue
 		}
 		assert.Contains(t, got.stdout, "pushed ")
-		assert.Equal(t, exitDone, got.code, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "cannot determine whether its sources have changed since")
 		assert.Contains(t, got.stderr, "[unverified-sources]")
 		assert.Contains(t, publishedAcme(t, root, "dev"), "edge/app-2-web/reconciler.yaml")
@@ -83,7 +84,7 @@ func TestR23HeldIsNotListedAgain(t *testing.T) {
 		})
 	})
 	got := kalypso(t, "render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.True(t, pushed.Load())
 	assert.Zero(t, asked.Load())
 	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
@@ -110,14 +111,14 @@ func TestR23SlowTenant(t *testing.T) {
 		})
 	})
 	var stdout, stderr bytes.Buffer
-	e := system()
-	e.stdout, e.stderr, e.limits = &stdout, &stderr, gitops.Limits{Stall: 2 * time.Second}
-	e.env = func(string) string { return "" }
-	e.sleep = func(context.Context, time.Duration) error { return nil }
+	e := cli.System()
+	e.Stdout, e.Stderr, e.Limits = &stdout, &stderr, gitops.Limits{Stall: 2 * time.Second}
+	e.Env = func(string) string { return "" }
+	e.Sleep = func(context.Context, time.Duration) error { return nil }
 	code := run(t.Context(), []string{
 		"render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + server.URL + "/*.git",
 	}, e)
-	assert.Equal(t, exitModel, code, stderr.String())
+	assert.Equal(t, cli.ExitModel, code, stderr.String())
 	assert.Contains(t, stderr.String(), `WorkloadRegistration "app-2" is held back`)
 	assert.LessOrEqual(t, asked.Load(), int32(3), "the tries of one request")
 	files := publishedAcme(t, root, "dev")

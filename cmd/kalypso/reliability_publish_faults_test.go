@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 )
 
@@ -59,15 +60,15 @@ func gitFaults() []gitFault {
 		{name: "502", fault: answers(http.StatusBadGateway)},
 		{name: "429", fault: answers(http.StatusTooManyRequests)},
 		{name: "429, later", fault: answers(http.StatusTooManyRequests, "Retry-After", "60")},
-		{name: "429, much later", fault: answers(http.StatusTooManyRequests, "Retry-After", "3600"), code: exitRemote},
+		{name: "429, much later", fault: answers(http.StatusTooManyRequests, "Retry-After", "3600"), code: cli.ExitRemote},
 		{name: "reset", fault: hangUp},
 		{name: "reset half-way", fault: half(reset, func(whole, _ int) int { return whole })},
 		{name: "half the answer", fault: half(func(http.ResponseWriter) {}, func(_, sent int) int { return sent })},
 		{name: "silence", fault: silent},
-		{name: "another host", fault: redirect, code: exitModel},
-		{name: "401", fault: answers(http.StatusUnauthorized), code: exitRemote},
-		{name: "403", fault: answers(http.StatusForbidden), code: exitRemote},
-		{name: "404", fault: answers(http.StatusNotFound), code: exitRemote},
+		{name: "another host", fault: redirect, code: cli.ExitModel},
+		{name: "401", fault: answers(http.StatusUnauthorized), code: cli.ExitRemote},
+		{name: "403", fault: answers(http.StatusForbidden), code: cli.ExitRemote},
+		{name: "404", fault: answers(http.StatusNotFound), code: cli.ExitRemote},
 	}
 }
 
@@ -122,10 +123,10 @@ func TestR10GitFaultOnce(t *testing.T) {
 		got := p.run()
 		p.assertNothingLost(which)
 		if o.what == pushStep && o.name[0] == 'h' || o.n > pushed {
-			o.code = exitDone // the push was done, and reading tells; or it needs no more
+			o.code = cli.ExitDone // the push was done, and reading tells; or it needs no more
 		}
 		assert.Equal(t, o.code, got.code, "%s: %s", which, got.stderr)
-		if got.code != exitDone {
+		if got.code != cli.ExitDone {
 			p.set(nil)
 			p.must()
 		}
@@ -151,10 +152,10 @@ func TestR10GitFaultForever(t *testing.T) {
 		})
 		got := p.run()
 		if o.n > pushed {
-			assert.Equal(t, exitDone, got.code, "%v: %s", o, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%v: %s", o, got.stderr)
 			assert.Contains(t, got.stderr, "[unverified-sources]", o)
 		} else {
-			assert.Equal(t, exitRemote, got.code, "%v: %s", o, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%v: %s", o, got.stderr)
 		}
 		assert.Contains(t, got.stderr, acme("gitops"), o)
 		assert.LessOrEqual(t, len(p.requests()), o.n+12, o)
@@ -192,7 +193,7 @@ func TestR11ReadOnlyToken(t *testing.T) {
 	permissions["contents"] = "read"
 	p.api.AddToken(tokenOf(usual), githubtest.Token{Name: usual, Permissions: permissions})
 	got := p.run()
-	assert.Equal(t, exitRemote, got.code)
+	assert.Equal(t, cli.ExitRemote, got.code)
 	assert.Contains(t, got.stderr, "contents: write")
 	assert.Equal(t, 1, p.count(beforePush))
 	assert.Empty(t, p.writes())
@@ -213,7 +214,7 @@ func TestR26SilentWhilePublishing(t *testing.T) {
 		cmd, left := p.process(usual, "--timeout", "3s")
 		got := finish(t, cmd)
 		p.heard(got)
-		assert.Equal(t, exitTimeUp, got.code, "%s: %s", what, got.stderr)
+		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", what, got.stderr)
 		assert.Contains(t, got.stderr, "time is up after 3s", what)
 		if p.count(what) > 0 && what == createStep {
 			assert.Contains(t, got.stderr, "not everything was published", what)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -77,7 +78,7 @@ func TestR9ForeignCommits(t *testing.T) {
 	cmd, left := p.process(usual)
 	got := finish(t, cmd)
 	p.heard(got)
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[foreign-commits]")
 	assert.Contains(t, got.stderr, "--force")
 	assert.Empty(t, left())
@@ -123,7 +124,7 @@ func TestR9AcceptedCommits(t *testing.T) {
 		})
 		before := refsOf(p.dir("gitops"))
 		got := p.run()
-		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "[foreign-commits]", method)
 		assert.Equal(t, before, refsOf(p.dir("gitops")), method)
 	}
@@ -148,7 +149,7 @@ func TestR15Meanwhile(t *testing.T) {
 			which := name + ": " + s.String()
 			p.set(atRequest(s.n, func() { p.move(func() { act.do(p) }) }))
 			got := p.run()
-			assert.Equal(t, exitDone, got.code, "%s: %s", which, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
 			p.assertNothingLost(which)
 			p.set(nil)
 			if last || !act.merged {
@@ -177,14 +178,14 @@ func TestR15BaseMeanwhile(t *testing.T) {
 		p := from.another()
 		p.set(at(what, 1, func() { p.move(func() { p.git("gitops", "update-ref", "-d", "refs/heads/dev") }) }))
 		got := p.run()
-		assert.NotEqual(t, exitDone, got.code, "%s: %s", what, got.stderr)
+		assert.NotEqual(t, cli.ExitDone, got.code, "%s: %s", what, got.stderr)
 		assert.Contains(t, got.stderr, "--create-branch", what)
 		p.assertNothingLost(what)
 
 		p = from.another()
 		p.set(at(what, 1, func() { p.rewrite() }))
 		got = p.run()
-		assert.Equal(t, exitModel, got.code, "%s: %s", what, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, "%s: %s", what, got.stderr)
 		assert.Contains(t, got.stderr, "[foreign-commits]", what) // of the old history: nobody knows whether they are to go
 		p.assertNothingLost(what)
 		p.must("--force")

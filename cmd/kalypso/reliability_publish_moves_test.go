@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -110,7 +112,7 @@ func TestR8GitOpsBranchMovesOnce(t *testing.T) {
 	template.eachStep(func(p *press, s step, _ bool) {
 		p.set(atRequest(s.n, func() { p.point("gitops", "dev", more) }))
 		got := p.run()
-		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%v: %s", s, got.stderr)
 		p.assertRight(s.String())
 	})
 }
@@ -124,7 +126,7 @@ func TestR8ControlPlaneMovesOnce(t *testing.T) {
 	template.eachStep(func(p *press, s step, last bool) {
 		p.set(atRequest(s.n, func() { p.point("control-plane", "main", fresh) }))
 		got := p.run()
-		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%v: %s", s, got.stderr)
 		if last {
 			p.must()
 		}
@@ -147,7 +149,7 @@ func TestR8ApplicationMovesOnce(t *testing.T) {
 	template.eachStep(func(p *press, s step, last bool) {
 		p.set(atRequest(s.n, func() { p.point("app-1", "main", fresh) }))
 		got := p.run()
-		assert.Equal(t, exitDone, got.code, "%v: %s", s, got.stderr)
+		assert.Equal(t, cli.ExitDone, got.code, "%v: %s", s, got.stderr)
 		if last {
 			p.must()
 		}
@@ -167,14 +169,14 @@ func TestR9DeploymentBranchMovesOnce(t *testing.T) {
 	p.eachStep(func(p *press, s step, _ bool) {
 		p.set(atRequest(s.n, func() { p.point("gitops", "deployment/dev", theirs) }))
 		got := p.run()
-		if got.code != exitDone {
+		if got.code != cli.ExitDone {
 			assert.Contains(t, got.stderr, "[foreign-commits]", s)
 		}
 		assert.Equal(t, theirs, p.git("gitops", "rev-parse", "deployment/dev"), s)
 		p.assertNothingLost(s.String())
 		p.set(nil)
 		got = p.run()
-		assert.Equal(t, exitModel, got.code, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "--force", s)
 		assert.Equal(t, theirs, p.git("gitops", "rev-parse", "deployment/dev"), s)
 		p.must("--force")
@@ -199,17 +201,17 @@ func TestR8LostRaces(t *testing.T) {
 		p := template.another()
 		lost := 0
 		p.set(at(r.step, 0, func() {
-			if lost++; r.always || lost < maxRaces {
+			if lost++; r.always || lost < render.MaxRaces {
 				p.commit(r.repo, r.branch, gitopstest.Files{"docs/notes.md": string(rune('a' + lost))})
 			}
 		}))
 		got := p.run()
 		if !r.always {
-			assert.Equal(t, exitDone, got.code, "%v: %s", r, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, "%v: %s", r, got.stderr)
 			p.assertRight(r.step)
 			return
 		}
-		assert.Equal(t, exitRemote, got.code, "%v: %s", r, got.stderr)
+		assert.Equal(t, cli.ExitRemote, got.code, "%v: %s", r, got.stderr)
 		assert.Contains(t, got.stderr, "[lost-races]", r)
 		p.assertNothingLost(r.step)
 		assert.Empty(t, p.repo.Pulls(), r)

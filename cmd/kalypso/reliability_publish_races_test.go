@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // A race is several runs of which one request at a time gets through, as the test decides.
@@ -113,7 +115,7 @@ func (r *race) finish(order ...string) {
 	}
 	for _, who := range order {
 		got := r.cars[who].got
-		if !assert.Equal(r.p.t, exitDone, got.code, "%s: %s", who, got.stderr) {
+		if !assert.Equal(r.p.t, cli.ExitDone, got.code, "%s: %s", who, got.stderr) {
 			r.p.t.Log(strings.Join(r.trace, "\n"))
 		}
 	}
@@ -280,7 +282,7 @@ func TestR6ManyProcesses(t *testing.T) {
 			cmd, left := p.process(usual)
 			got := finish(t, cmd)
 			p.heard(got)
-			assert.Equal(t, exitDone, got.code, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 			assert.Empty(t, left())
 		})
 	}
@@ -293,7 +295,7 @@ func TestR6ManyProcesses(t *testing.T) {
 	for range n {
 		wait.Go(func() {
 			got := kalypso(t, acmeArgs(root, nil, "render")...)
-			assert.Equal(t, exitDone, got.code, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 		})
 	}
 	wait.Wait()

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -89,7 +90,7 @@ func (p *press) assertWhole() {
 	p.t.Helper()
 	out := p.t.TempDir()
 	got := p.run("--output-dir", out)
-	require.Equal(p.t, exitDone, got.code, got.stderr)
+	require.Equal(p.t, cli.ExitDone, got.code, got.stderr)
 	rendered, err := gitopstest.FromFS(os.DirFS(out))
 	require.NoError(p.t, err)
 	require.NotEmpty(p.t, rendered)

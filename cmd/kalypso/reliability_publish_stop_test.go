@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // stopStep is a request at which a run is stopped.
@@ -74,7 +76,7 @@ func (o stopStep) stop(p *press) {
 	if o.signal == syscall.SIGKILL {
 		assert.Equal(p.t, o.signal, status.Signal(), which)
 	} else {
-		assert.Equal(p.t, exitSignal+int(o.signal), cmd.ProcessState.ExitCode(), which)
+		assert.Equal(p.t, cli.ExitSignal+int(o.signal), cmd.ProcessState.ExitCode(), which)
 		assert.Regexp(p.t, `^(\d+s: .*\n|kalypso: pushed .*\n)*kalypso: interrupted\n$`, stderr.String(), which)
 	}
 	assert.Empty(p.t, left(), which)
@@ -145,8 +147,8 @@ func TestR28CleanRunner(t *testing.T) {
 		gate gate
 		code int
 	}{
-		"published": {nil, exitDone},
-		"refused":   {when(pushStep, 0, answers(http.StatusForbidden)), exitRemote},
+		"published": {nil, cli.ExitDone},
+		"refused":   {when(pushStep, 0, answers(http.StatusForbidden)), cli.ExitRemote},
 	} {
 		p := template.another()
 		config := filepath.Join(p.dir("gitops"), "config")
@@ -185,7 +187,7 @@ func TestR3StoppedWhileGitReceives(t *testing.T) {
 		if signal == syscall.SIGKILL {
 			assert.Equal(t, signal, status.Signal())
 		} else {
-			assert.Equal(t, exitSignal+int(signal), cmd.ProcessState.ExitCode())
+			assert.Equal(t, cli.ExitSignal+int(signal), cmd.ProcessState.ExitCode())
 		}
 
 		require.NoError(t, os.Remove(filepath.Join(root, "gitops.git", "hooks", "pre-receive")))

@@ -23,6 +23,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -348,16 +350,15 @@ func (p *press) runAs(ctx context.Context, who string, more ...string) outcome {
 func (p *press) start(ctx context.Context, who string, args []string) outcome {
 	var stdout, stderr bytes.Buffer
 	environ := p.environ(who)
-	e := &edges{
-		stdout: &stdout, stderr: &stderr, env: func(name string) string { return environ[name] },
-		environ:    func() []string { return append(listOf(environ), "PATH="+os.Getenv("PATH")) },
-		workingDir: func() (string, error) { return "", errors.New("there is none") },
-		sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		now:        time.Now, version: "devel", patience: p.patience,
-		limits: gitops.Limits{Stall: p.patienceWithGit()},
-	}
+	e := &cli.Host{IO: term.IO{
+		Stdout: &stdout, Stderr: &stderr, Env: func(name string) string { return environ[name] },
+		Environ:    func() []string { return append(listOf(environ), "PATH="+os.Getenv("PATH")) },
+		WorkingDir: func() (string, error) { return "", errors.New("there is none") },
+		Sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Now:        time.Now,
+	}, Build: cli.Build{Version: "devel"}, Timeouts: p.patience, Limits: gitops.Limits{Stall: p.patienceWithGit()}}
 	if p.clock != nil {
-		e.sleep, e.now = p.clock.sleep, p.clock.now
+		e.Sleep, e.Now = p.clock.sleep, p.clock.now
 	}
 	code := run(ctx, args, e)
 	got := outcome{code, stdout.String(), stderr.String()}
@@ -386,7 +387,7 @@ func (p *press) heard(got outcome) {
 func (p *press) must(more ...string) outcome {
 	p.t.Helper()
 	got := p.run(more...)
-	require.Equal(p.t, exitDone, got.code, got.stderr)
+	require.Equal(p.t, cli.ExitDone, got.code, got.stderr)
 	return got
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
@@ -118,7 +119,7 @@ func TestR14AThousandAssignments(t *testing.T) {
 	flags := fleettest.Flags(dir)
 	args := append([]string{"render", "--replace", acme("gitops") + "=" + p.url + "/acme/gitops"}, flags...)
 	got := p.start(t.Context(), usual, args)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	pull := p.repo.Pull(1)
 	assert.Contains(t, pull.Body, fmt.Sprintf("+%d ~0 -0", size.Assignments()))
 	assert.LessOrEqual(t, len([]rune(pull.Body)), 65_536)
@@ -126,7 +127,7 @@ func TestR14AThousandAssignments(t *testing.T) {
 	assert.Greater(t, len(strings.Fields(p.git("gitops", "ls-tree", "-r", "--name-only", "deployment/dev"))), 2*size.Assignments())
 	p.set(nil)
 	got = p.start(t.Context(), usual, args)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Empty(t, p.writes())
 	p.assertNothingLost("1k")
 	assert.Len(t, p.repo.OpenPulls(), 1)
@@ -150,7 +151,7 @@ func TestR22DeletionGuard(t *testing.T) {
 		cmd, left := p.process(usual)
 		got := finish(t, cmd)
 		p.heard(got)
-		assert.Equal(t, exitModel, got.code, "%s: %s", name, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stderr, "[many-deletions]", name)
 		assert.Contains(t, got.stderr, "edge/app-1-f", name)
 		assert.Contains(t, got.stderr, "--allow-deletions", name)
@@ -183,7 +184,7 @@ func TestNoBranchYet(t *testing.T) {
 		p := template.another()
 		p.move(func() { empty(p) })
 		got := p.run()
-		assert.Equal(t, exitModel, got.code, "%s: %s", name, got.stderr)
+		assert.Equal(t, cli.ExitModel, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stderr, "--create-branch", name)
 		assert.Empty(t, p.writes(), name)
 
@@ -271,12 +272,12 @@ func TestSeveralGitOpsRepos(t *testing.T) {
 		}
 		want := map[string]int{"gitops deployment/dev": 1, "gitops deployment/dev.clusters-eu": 1}
 		if broken {
-			assert.Equal(t, exitRemote, got.code, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 			assert.Contains(t, got.stderr, acme("gitops2"))
 			assert.Contains(t, got.stderr, "not everything was published")
 		} else {
 			want["gitops2 deployment/dev"] = 1
-			assert.Equal(t, exitDone, got.code, got.stderr)
+			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 		}
 		assert.Equal(t, want, heads)
 		if !broken {
@@ -340,7 +341,7 @@ func TestTwoEnvironments(t *testing.T) {
 	p.target("web", "api")
 	tip := p.git("gitops", "rev-parse", "deployment/stage")
 	got := p.run()
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, tip, p.git("gitops", "rev-parse", "deployment/stage"))
 	assert.Equal(t, both, heads(p))
 	assert.Contains(t, p.files("gitops", "deployment/dev"), "edge/app-1-api/reconciler.yaml")
@@ -366,7 +367,7 @@ func TestSigned(t *testing.T) {
 	cmd, left := p.process(usual)
 	got := finish(t, cmd)
 	p.heard(got)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Empty(t, left())
 	out, err := gitopstest.Git(p.dir("gitops"), "-c", "gpg.ssh.allowedSignersFile="+signers, "log", "-1", "--format=%G?%GS", "deployment/dev")
 	require.NoError(t, err)

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -146,7 +148,7 @@ func TestR1UnknownIsNotEmpty(t *testing.T) {
 					args = append(args, "--output-dir", out)
 				}
 				got := kalypso(t, args...)
-				assert.Equal(t, exitRemote, got.code, "%s: %s", which, got.stderr)
+				assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", which, got.stderr)
 				assert.Contains(t, got.stderr, acme(read.repo)+" ", which)
 				// What a dry run would add to nothing is listed, but not for what is published.
 				assert.Equal(t, read.dryRun, got.stdout != "", which)
@@ -179,7 +181,7 @@ func TestR1UnreachableHosts(t *testing.T) {
 				args = append(args, "--output-dir", out)
 			}
 			got := finish(t, ourProgram(t, args, "GODEBUG=netdns=go"))
-			assert.Equal(t, exitRemote, got.code, "%s: %s", name, got.stderr)
+			assert.Equal(t, cli.ExitRemote, got.code, "%s: %s", name, got.stderr)
 			assert.Contains(t, got.stderr, acme(repo)+" ", name)
 			assert.Contains(t, got.stderr, fault.want, name)
 			assertUntouched(t, out, before, name)
@@ -193,7 +195,7 @@ func TestR1ValidateFailsToo(t *testing.T) {
 	root := acmeFleet(t)
 	url := serve(t, root, 1, answers(http.StatusForbidden))
 	got := kalypso(t, acmeArgs(root, map[string]string{"app-1": url + "/app-1.git"}, "validate")...)
-	assert.Equal(t, exitRemote, got.code)
+	assert.Equal(t, cli.ExitRemote, got.code)
 	assert.Contains(t, got.stderr, `WorkloadRegistration "app-1": `+acme("app-1")+" ")
 	assert.Empty(t, got.stdout)
 }
@@ -210,13 +212,13 @@ func TestR1WhatIsPublishedIsUnknown(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	url := serve(t, root, 1, answers(http.StatusForbidden))
 	got := kalypso(t, acmeArgs(root, map[string]string{"gitops": url + "/gitops.git"}, "render", "--output-dir", out)...)
-	assert.Equal(t, exitRemote, got.code, got.stderr)
+	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[no-value]")
 	assert.Contains(t, got.stderr, `error: GitOpsRepo "dev": `+acme("gitops")+" ")
 	assert.NoDirExists(t, out)
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--output-dir", out)...)
-	assert.Equal(t, exitModel, got.code, "it is known now that it is not published")
+	assert.Equal(t, cli.ExitModel, got.code, "it is known now that it is not published")
 	assert.NotContains(t, got.stderr, "GitOpsRepo")
 }
 
@@ -230,7 +232,7 @@ func TestR2GoneIsDecidedByPeople(t *testing.T) {
 	gone := map[string]string{"app-2": server + "/gone.git"}
 
 	got := kalypso(t, acmeArgs(root, gone, "render", "--output-dir", out)...)
-	assert.Equal(t, exitRemote, got.code)
+	assert.Equal(t, cli.ExitRemote, got.code)
 	assert.Contains(t, got.stderr, `control-plane@main:app-2.yaml:4:25: error: WorkloadRegistration "app-2": `+acme("app-2")+" ")
 	assert.Contains(t, got.stderr, "if the repository is gone for good, remove the WorkloadRegistration")
 	assertUntouched(t, out, before, "nothing goes by itself")
@@ -285,7 +287,7 @@ func TestR19PinnedReads(t *testing.T) {
 func sourceCommit(t *testing.T, stdout, repo string) string {
 	t.Helper()
 	var result struct {
-		Environments []struct{ Sources []sourceResult }
+		Environments []struct{ Sources []session.SourceResult }
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &result))
 	for _, source := range result.Environments[0].Sources {
@@ -319,7 +321,7 @@ func TestR26Deadline(t *testing.T) {
 				if !asked {
 					continue
 				}
-				assert.Equal(t, exitTimeUp, got.code, "%s: %s", read.name, got.stderr)
+				assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", read.name, got.stderr)
 				assert.Contains(t, got.stderr, "error: time is up after "+timeout.String()+", while "+doing+" [time-is-up]", read.name)
 				assert.Contains(t, got.stderr, "reading "+acme(read.repo)+" ", read.name)
 				assert.Contains(t, got.stderr, "nothing was written", read.name)
@@ -332,7 +334,7 @@ func TestR26Deadline(t *testing.T) {
 	}
 	wait.Wait()
 	assertUntouched(t, out, before, "all of them")
-	assertDocumented(t, exitTimeUp)
+	assertDocumented(t, cli.ExitTimeUp)
 }
 
 // runAgainstSilence runs with a server that does not answer from the nth request on, and tells whether

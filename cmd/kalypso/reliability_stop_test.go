@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -52,7 +53,7 @@ func TestR25SignalWhileReading(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait()
 			code := cmd.ProcessState.ExitCode()
-			assert.Equal(t, exitSignal+int(signal), code, "%s: %s", which, stderr.String())
+			assert.Equal(t, cli.ExitSignal+int(signal), code, "%s: %s", which, stderr.String())
 			assert.Equal(t, "kalypso: interrupted\n", stderr.String(), which)
 			assertDocumented(t, code)
 		}
@@ -106,7 +107,7 @@ func assertAllOrNothing(t *testing.T, stop stopped, codes ...int) {
 	ended := 0
 	for i := range moments {
 		code := stop(args, whole*time.Duration(i)/moments)
-		if code == exitDone {
+		if code == cli.ExitDone {
 			assertSameFiles(t, updated, everything(t, parent), "done")
 			require.NoError(t, os.RemoveAll(out))
 			require.NoError(t, os.CopyFS(out, os.DirFS(pristine)))
@@ -133,7 +134,7 @@ func TestR25SignalAtAnyMoment(t *testing.T) {
 		calls++
 		err := cmd.Wait()
 		if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return exitSignal + int(status.Signal()) // before main had begun
+			return cli.ExitSignal + int(status.Signal()) // before main had begun
 		}
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
@@ -149,13 +150,13 @@ func TestR26DeadlineAtAnyMoment(t *testing.T) {
 	matrix(t)
 	assertAllOrNothing(t, func(args []string, moment time.Duration) int {
 		got := kalypso(t, append(args, "--timeout", max(moment, time.Millisecond).String())...)
-		if got.code == exitTimeUp {
+		if got.code == cli.ExitTimeUp {
 			assert.Contains(t, got.stderr, "error: time is up after ")
 			assert.Contains(t, got.stderr, "nothing was written")
 			assert.NotContains(t, got.stderr, "cannot be written")
 		}
 		return got.code
-	}, exitTimeUp)
+	}, cli.ExitTimeUp)
 }
 
 // TestR25SecondSignal: a run that hangs where the first signal cannot help, as nobody reads what it
@@ -228,7 +229,7 @@ func TestR26SilentSSHServer(t *testing.T) {
 		cmd := ourProgram(t, acmeArgs(root, map[string]string{"app-2": "ssh://git@" + listener.Addr().String() + "/app-2.git"}, "validate", "--timeout", timeout.String()),
 			"SSH_AUTH_SOCK="+ssh.AgentSocket, "SSH_KNOWN_HOSTS="+ssh.KnownHosts)
 		got := finish(t, cmd)
-		assert.Equal(t, exitTimeUp, got.code, got.stderr)
+		assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
 		if len(asked) == 0 {
 			require.Less(t, timeout, safetyNet, got.stderr)
 			continue

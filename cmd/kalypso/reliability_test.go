@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -164,7 +165,7 @@ func kalypso(t *testing.T, args ...string) outcome {
 func mustRun(t *testing.T, args ...string) outcome {
 	t.Helper()
 	got := kalypso(t, args...)
-	require.Equal(t, exitDone, got.code, got.stderr)
+	require.Equal(t, cli.ExitDone, got.code, got.stderr)
 	return got
 }
 
@@ -238,5 +239,5 @@ func differing(a, b map[string]string) []string {
 // assertDocumented makes sure that the documentation has an exit code.
 func assertDocumented(t *testing.T, code int) {
 	t.Helper()
-	assert.Regexp(t, fmt.Sprintf(`(?m)^ +%d  `, code), exitCodes)
+	assert.Regexp(t, fmt.Sprintf(`(?m)^ +%d  `, code), cli.ExitCodes)
 }

@@ -2,84 +2,38 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/about"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/diff"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/explain"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/initialize"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/report"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/validate"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 )
 
-// The exit codes, as exitCodes has them.
-const (
-	exitDone    = 0
-	exitModel   = 1
-	exitUsage   = 2
-	exitRemote  = 3
-	exitChanges = 4
-	exitTimeUp  = 5
-	// exitSignal and the number of a signal is the code of a run that the signal ended.
-	exitSignal = 128
-)
-
-// exitCodes explains them to people.
-const exitCodes = `Exit codes:
-    0  done, or nothing to do
-    1  the model, the rendering or the fleet is at fault, or what would be published
-    2  wrong usage
-    3  a remote failed: network, permission, rate limit, lost races
-    4  with --exit-code: there are changes
-    5  time is up (--timeout), or with --once it is too early
-  130  interrupted (SIGINT)
-  143  terminated (SIGTERM)
-`
-
-// exitError is an error with the code that the process ends with.
-type exitError struct {
-	code int
-	// err is nil if everything has been said.
-	err error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
-
-// run is the whole program: arguments and edges in, exit code out.
-func run(ctx context.Context, args []string, e *edges) int {
-	e, workflow := inWorkflow(e)
-	e.workflow = workflow // in a statement of one, this would be another e
-	root := newRoot(e)
+// run is the whole program: arguments and what it sees of the machine in, exit code out.
+func run(ctx context.Context, args []string, given *cli.Host) int {
+	e := *given
+	e.IO, e.Workflow = actions.InWorkflow(e.IO)
+	root := newRoot(&e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	var exit *exitError
-	switch {
-	case err == nil:
-		return exitDone
-	case ctx.Err() != nil:
-		fmt.Fprintln(e.stderr, "kalypso: interrupted")
-		return interruptedCode(context.Cause(ctx))
-	case errors.As(err, &exit):
-		if exit.err != nil {
-			fmt.Fprintf(e.stderr, "kalypso: %v\n", exit.err)
-		}
-		return exit.code
-	default: // cobra's own errors are about the command line
-		fmt.Fprintf(e.stderr, "kalypso: %v\n", err)
-		return exitUsage
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(e.Stderr, "kalypso: interrupted")
+		return session.InterruptedCode(context.Cause(ctx))
 	}
+	return cli.Report(err, e.Stderr)
 }
 
-func newRoot(e *edges) *cobra.Command {
+func newRoot(e *cli.Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kalypso",
 		Short: "Compile the model of a Kubernetes fleet into the manifests that its clusters pull",
@@ -88,67 +42,22 @@ registers, schedules deployment targets on cluster types, and renders the manife
 
 Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.
 
-` + exitCodes,
-		Version:       e.version,
+` + cli.ExitCodes,
+		Version:       e.Build.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return fromEnvironment(cmd.Flags(), e.env)
+			return cli.FromEnvironment(cmd.Flags(), e.Env)
 		},
 	}
-	root.SetOut(e.stdout)
-	root.SetErr(e.stderr)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError("%w\nsee %s --help", err, cmd.CommandPath())
+		return cli.Usage("%w\nsee %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRender(e), newValidate(e), newExplain(e), newSchema(e), newDiff(e), newComment(e), newPicture(e), newPromote(e), newCheckPromote(e), newInit(e), newVersion(e), newMan(e))
+	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
 	return root
-}
-
-// oneAlone annotates a flag that repeats and whose values may hold commas: in its variable there is one in each line.
-const oneAlone = "one value in a line"
-
-// fromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
-// that repeats are separated by line breaks or commas, or just by line breaks where values have commas.
-func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		name := variableOf(f.Name)
-		value := env(name)
-		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
-			return
-		}
-		values := []string{value}
-		if f.Value.Type() == "stringArray" {
-			_, lines := f.Annotations[oneAlone]
-			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' && !lines })
-		}
-		for _, value := range values {
-			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
-			}
-		}
-		_ = flags.SetAnnotation(f.Name, ofVariable, nil) // there is this flag
-	})
-	if len(errs) > 0 {
-		return &exitError{exitUsage, errors.Join(errs...)}
-	}
-	return nil
-}
-
-// ofVariable annotates a flag that a variable has set.
-const ofVariable = "set by a variable"
-
-// fromVariable tells whether a flag was set by a variable and not on the command line.
-func fromVariable(f *pflag.Flag) bool {
-	_, is := f.Annotations[ofVariable]
-	return is
-}
-
-// variableOf is the environment variable that a flag can be given as.
-func variableOf(flag string) string {
-	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -163,7 +164,7 @@ func TestS8HostileServers(t *testing.T) {
 	t.Parallel()
 	root, args := hostileFleet(t)
 	got, peak := finishWatched(t, ourProgram(t, append(holdArgs(root, args...), "--tenant-limit", "seconds=8")))
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	for name, said := range hostileTenants {
 		assert.Contains(t, got.stderr, said, name)
 		assert.Contains(t, got.stderr, fmt.Sprintf("WorkloadRegistration %q is held back", name))
@@ -247,7 +248,7 @@ func TestS11RedirectedTenant(t *testing.T) {
 	t.Cleanup(named.Close)
 	args := append(holdArgs(root), "--replace", acme("app-2")+"="+named.URL+"/app-2.git", "--replace", acme("app-3")+"="+named.URL+"/app-3.git")
 	got := finish(t, ourProgram(t, args, "KALYPSO_SOURCE_TOKEN=s3cr3t-t0ken"))
-	assert.Equal(t, exitModel, got.code, got.stderr)
+	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "it redirects to "+elsewhere+", which is not followed: an application repository is read from the host that its registration names [refused-url]")
 	assert.Contains(t, got.stderr, "hint: KALYPSO_SOURCE_TOKEN is not sent to "+strings.TrimPrefix(named.URL, "http://")+": add the host to KALYPSO_TOKEN_HOSTS")
 	assert.Zero(t, asked.Load())

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+)
+
+// OneAlone annotates a flag that repeats and whose values may hold commas: in its variable there is one in each line.
+const OneAlone = "one value in a line"
+
+// FromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
+// that repeats are separated by line breaks or commas, or just by line breaks where values have commas.
+func FromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := Variable(f.Name)
+		value := env(name)
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		values := []string{value}
+		if f.Value.Type() == "stringArray" {
+			_, lines := f.Annotations[OneAlone]
+			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' && !lines })
+		}
+		for _, value := range values {
+			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+		_ = flags.SetAnnotation(f.Name, ofVariable, nil) // there is this flag
+	})
+	if len(errs) > 0 {
+		return Usage("%w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// ofVariable annotates a flag that a variable has set.
+const ofVariable = "set by a variable"
+
+// FromVariable tells whether a flag was set by a variable and not on the command line.
+func FromVariable(f *pflag.Flag) bool {
+	_, is := f.Annotations[ofVariable]
+	return is
+}
+
+// Variable is the environment variable that a flag can be given as.
+func Variable(flag string) string {
+	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// AddOutputFlag adds -o.
+func AddOutputFlag(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("`format` of the result: %s", strings.Join(results.Formats(), ", ")))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(results.Formats(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Split splits the values of a flag that repeats, each of which may be a list with commas. GitHub trims names:
+// one with blanks around it would be missing in every run.
+func Split(values []string) []string {
+	var names []string
+	for name := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// WithoutPath leaves out the path, which the message names already.
+func WithoutPath(err error) error {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}

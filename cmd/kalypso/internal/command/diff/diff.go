@@ -1,0 +1,363 @@
+// Package diff is kalypso diff, and kalypso comment, which posts what diff has saved.
+package diff
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// diffFlags are the flags of kalypso diff.
+type diffFlags struct {
+	session.Flags
+	// withEnvironment is the other of two environments.
+	withEnvironment string
+	// repo and branch are what is compared at two states, from and to.
+	repo, branch, from, to string
+	files                  bool
+	exitCode               bool
+	previewFlags
+}
+
+func New(e *cli.Host) *cobra.Command {
+	opts := &diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff",
+		Short: "Say what a change of the model does to the fleet, or how two environments differ",
+		Long: `Compile two states of the model and say how they differ: which deployment targets come and
+go and why, and which values change and where the new ones are from. Nothing is written, and what
+is published plays no part; see render --dry-run for that.
+
+Two states of a branch: --from and --to are a commit, another branch, "worktree", or "promoted"
+(what the environments have of the base branch now). --branch is any branch of the control plane,
+or with --repo of an application. A change of the base branch is shown as if it were promoted.
+Without flags, the work tree around you is compared with the branch that it has checked out; in a
+workflow for a pull request, the pull request with the branch that it goes to.
+
+--comment puts what was found on the pull request, as one comment that is kept up to date.
+
+Two environments: --env and --with-env. A target that only one of them has is compared with that
+of the same workload on the same cluster type. What differs by nothing but the names of target and
+environment is not shown.`,
+		Example: `  kalypso diff
+  kalypso diff --env dev --with-env stage
+  kalypso diff --branch main --from promoted --to main --env prod
+  kalypso diff --branch dev --from "$(git rev-parse dev~1)" --files
+  kalypso diff --repo https://github.com/acme/checkout --branch main --to new-targets`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd.Context(), e, opts) },
+	}
+	opts.AddControlPlane(cmd, e)
+	opts.AddParsing(cmd)
+	opts.AddTimeout(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("env").Usage = "`environment` to compare (repeatable; default: all that read the branch)"
+	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare that of --env with")
+	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository that --branch is in (default: the control plane)")
+	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare at two states (default: the one that is checked out)")
+	flags.StringVar(&opts.from, "from", "", "`state` before: a commit, a branch, worktree or promoted (default: the tip of the branch)")
+	flags.StringVar(&opts.to, "to", "", "`state` after, likewise (default: the work tree, unless it is of another environment)")
+	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests, too")
+	opts.previewFlags.add(flags)
+	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there is a difference")
+	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return opts.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+func (f *diffFlags) check() error {
+	if f.withEnvironment != "" {
+		if f.repo != "" || f.branch != "" || f.from != "" || f.to != "" {
+			return cli.Usage("--with-env compares two environments as they are: leave out --repo, --branch, --from and --to")
+		}
+		if named := cli.Split(f.Environments); len(named) != 1 || named[0] == f.withEnvironment {
+			return cli.Usage("--with-env %s: say with --env which other environment to compare it with", f.withEnvironment)
+		}
+	}
+	if f.repo != "" && f.branch == "" {
+		return cli.Usage("--repo %s: say which branch of it with --branch", f.repo)
+	}
+	if f.withEnvironment != "" && f.previews() {
+		return cli.Usage("--with-env compares two environments, which is no preview of a pull request")
+	}
+	return f.Flags.Check()
+}
+
+func runDiff(ctx context.Context, e *cli.Host, opts *diffFlags) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	ctx, cancel := opts.Limited(ctx)
+	defer cancel()
+	if opts.comment {
+		opts.Permissions = commentPermissions
+	}
+	named := cli.Split(opts.Environments)
+	opts.Environments = nil // one may be there in the other state only
+	s, err := session.Reach(&opts.Flags, e)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	run := &comparison{Session: s, flags: opts, named: named}
+	s.View = run
+	if err := run.compare(ctx); err != nil && ctx.Err() == nil {
+		if err := run.fail(err); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return s.Stopped(ctx)
+	}
+	if err := run.preview(ctx); err != nil {
+		return err
+	}
+	if err := run.Finish(run.leftUncompared()); err != nil {
+		return err
+	}
+	if opts.exitCode && run.differs() {
+		return cli.ExitWith(cli.ExitChanges)
+	}
+	return nil
+}
+
+// fail notes why nothing can be compared. It returns what is wrong usage.
+func (c *comparison) fail(err error) error {
+	if _, asks := cli.ExitOf(err); asks {
+		return err
+	}
+	rule, hint := session.CauseOf(err)
+	c.Diags.Error(rule, diag.Place{}, c.Reader.Scrub(err.Error()), diag.Hint(hint))
+	return nil
+}
+
+// leftUncompared says what errors kept from being compared.
+func (c *comparison) leftUncompared() string {
+	switch {
+	case len(c.found) == 0:
+		return "nothing was compared"
+	case len(c.failedOnes) > 0:
+		return "not compared: " + strings.Join(c.failedOnes, ", ")
+	default:
+		return ""
+	}
+}
+
+// comparison is a run of diff.
+type comparison struct {
+	*session.Session
+	flags *diffFlags
+	found []difference
+	// named are the environments that --env names.
+	named []string
+	// failedOnes are the environments that cannot be compared.
+	failedOnes []string
+	// command shows the same again.
+	command string
+}
+
+// difference is what was found out about an environment, or about two.
+type difference struct {
+	// environment is the first, with the second if there are two.
+	environment, with string
+	// before and after say which states are compared.
+	before, after string
+	impact        *impact.Impact
+	// blind says that the state before does not compile.
+	blind bool
+	// outputs say what has changed of where the result goes.
+	outputs []string
+	// notes are for people.
+	notes []string
+}
+
+func (c *comparison) compare(ctx context.Context) error {
+	c.Begin("reading the control plane")
+	known, diags := c.Loader.Environments(ctx)
+	c.Known, c.Names = known, session.EnvironmentNames(known)
+	if c.Loader.Main() == nil || c.flags.withEnvironment != "" && diags.HasErrors() {
+		c.Diags.Add(session.OnlyErrors(diags))
+		return nil
+	}
+	if c.flags.withEnvironment != "" {
+		return c.compareEnvironments(ctx)
+	}
+	states, err := c.states(ctx)
+	if err != nil {
+		return err
+	}
+	if !states.base { // else each of the states is asked
+		c.Diags.Add(session.OnlyErrors(diags))
+	}
+	return c.compareStates(ctx, states)
+}
+
+// compareEnvironments compares two environments as they are.
+func (c *comparison) compareEnvironments(ctx context.Context) error {
+	var both []*model.Environment
+	for _, name := range []string{c.named[0], c.flags.withEnvironment} {
+		i := slices.IndexFunc(c.Known, func(e *model.Environment) bool { return e.Name.Value == name })
+		if i < 0 {
+			return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, session.EnvironmentNames(c.Known)))
+		}
+		both = append(both, c.Known[i])
+	}
+	first, second := c.compileState(ctx, c.Compiler, both[0], both[0]), c.compileState(ctx, c.Compiler, both[1], both[1])
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	c.Diags.Add(session.OnlyErrors(first.Diags))
+	c.Diags.Add(session.OnlyErrors(second.Diags))
+	if c.Diags.HasErrors() {
+		return nil
+	}
+	one, other := both[0].Name.Value, both[1].Name.Value
+	return c.add(ctx, difference{environment: one, with: other, before: one, after: other}, first, second)
+}
+
+// compareStates compares the environments at two states of a branch.
+func (c *comparison) compareStates(ctx context.Context, states *branchStates) error {
+	before, after := c.compilerAt(ctx, states, states.from), c.compilerAt(ctx, states, states.to)
+	if before == nil || after == nil {
+		return nil // the diagnostics say why
+	}
+	c.Diags.Add(after.broken)
+	names := append(session.EnvironmentNames(before.environments), session.EnvironmentNames(after.environments)...)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range c.named {
+		if !slices.Contains(names, name) {
+			return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+		}
+	}
+	reached := false
+	for _, name := range names {
+		old, now := before.environment(name), after.environment(name)
+		if !c.concerns(states, name, old, now) || now == nil && len(after.broken) > 0 {
+			continue
+		}
+		was, is := c.compileState(ctx, before.compiler, old, now), c.compileState(ctx, after.compiler, now, old)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !states.reaches(was.Fleet) && !states.reaches(is.Fleet) {
+			continue
+		}
+		reached = true
+		was.Diags.Add(before.broken)
+		d := difference{environment: name, before: states.describe(states.from), after: states.describe(states.to)}
+		if err := c.addStates(ctx, d, was, is); err != nil {
+			return err
+		}
+	}
+	if !reached && states.repo != "" && !c.Failed() {
+		return cli.Usage("no WorkloadRegistration names the branch %q of %s", states.branch, states.repo)
+	}
+	return nil
+}
+
+// addStates compares an environment at two states, if both can be told.
+func (c *comparison) addStates(ctx context.Context, d difference, was, is *session.Compiled) error {
+	c.Diags.Add(news(is.Diags, was.Diags))
+	if was.Fleet == nil { // what is not known cannot be compared
+		c.Diags.Add(session.OnlyErrors(was.Diags))
+	}
+	if is.Diags.HasErrors() || was.Fleet == nil {
+		c.failedOnes = append(c.failedOnes, d.environment)
+		return nil
+	}
+	if was.Diags.HasErrors() {
+		d.notes = append(d.notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.before, firstError(was.Diags)))
+		was, d.blind = emptyState(was.Environment), true
+	}
+	d.addOutputs(was.Fleet, is.Fleet)
+	return c.add(ctx, d, was, is)
+}
+
+// addOutputs notes that the result goes somewhere else.
+func (d *difference) addOutputs(was, is *model.Fleet) {
+	where := func(fleet *model.Fleet) map[string]string {
+		at := map[string]string{}
+		for _, r := range fleet.GitOpsRepos {
+			at[r.Name.Value] = fmt.Sprintf("%s, branch %s, path %s", r.Repo.Value, r.Branch.Value, r.Path.Value)
+		}
+		return at
+	}
+	old, now := where(was), where(is)
+	if len(was.Sources) == 0 || len(is.Sources) == 0 {
+		return // it is new or gone as a whole
+	}
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		switch to, stays := now[name]; {
+		case !stays:
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is gone: %s", name, old[name]))
+		case to != old[name]:
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s was %s, and is %s", name, old[name], to))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, there := old[name]; !there {
+			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is new: %s", name, now[name]))
+		}
+	}
+}
+
+// concerns tells whether an environment is compared: it is named, or nothing is and it reads the branch.
+func (c *comparison) concerns(states *branchStates, name string, sides ...*model.Environment) bool {
+	if len(c.named) > 0 {
+		return slices.Contains(c.named, name)
+	}
+	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
+		return e != nil && e.ControlPlane.Branch.Value == states.branch && c.Loader.Owns(e)
+	})
+}
+
+func (c *comparison) add(ctx context.Context, d difference, before, after *session.Compiled) error {
+	c.Begin("comparing " + d.environment)
+	found, err := impact.Compare(ctx, stateOf(before), stateOf(after))
+	d.impact = found
+	c.found = append(c.found, d)
+	return err
+}
+
+func (c *comparison) differs() bool {
+	return slices.ContainsFunc(c.found, difference.differs)
+}
+
+func (d difference) differs() bool { return !d.impact.Change.Empty() || len(d.outputs) > 0 }
+
+// news leaves out notices, and the warnings that the state before has, too.
+func news(now, before diag.List) diag.List {
+	type finding struct{ rule, message, path string }
+	of := func(d diag.Diagnostic) finding {
+		if d.At.IsZero() {
+			return finding{d.Rule, d.Message, ""}
+		}
+		return finding{d.Rule, d.Message, d.At.File.Path}
+	}
+	known := map[finding]bool{}
+	for _, d := range before {
+		known[of(d)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(now), func(d diag.Diagnostic) bool {
+		return d.Severity == diag.Notice || d.Severity == diag.Warning && known[of(d)]
+	})
+}
+
+// firstError is the error that is listed first, in a line.
+func firstError(diags diag.List) string {
+	sorted := diags.Sorted()
+	d := sorted[slices.IndexFunc(sorted, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
+	return strings.TrimPrefix(d.At.String()+": "+d.Message, ": ")
+}

@@ -1,0 +1,203 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// previewFlags are the flags of a preview of a pull request.
+type previewFlags struct {
+	comment     bool
+	saveComment string
+	request     string
+}
+
+func (f *previewFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.comment, "comment", false, "keep a comment on the pull request up to date with what was found")
+	addRequestFlag(flags, &f.request)
+	flags.StringVar(&f.saveComment, "save-comment", "", "write the text of the comment to this `file`, for kalypso comment")
+}
+
+// addRequestFlag adds the flag that names a pull request.
+func addRequestFlag(flags *pflag.FlagSet, request *string) {
+	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request to comment on (default: the one that the workflow runs for)")
+}
+
+// previews tells whether there is to be a preview.
+func (f *previewFlags) previews() bool { return f.comment || f.saveComment != "" || f.request != "" }
+
+// pullRequest is the pull request that a workflow runs for.
+type pullRequest struct {
+	number int
+	// base is the branch that it goes to, and merge the commit that merging it would make.
+	base, merge string
+}
+
+var mergeRef = regexp.MustCompile(`^refs/pull/([1-9][0-9]{0,9})/merge$`)
+
+// runningFor returns the pull request that the workflow runs for; nil for none. On pull_request_target there is none: there the
+// commit is that of the branch.
+func runningFor(env func(string) string) *pullRequest {
+	ref := mergeRef.FindStringSubmatch(env("GITHUB_REF"))
+	if env("GITHUB_ACTIONS") != "true" || env("GITHUB_EVENT_NAME") != "pull_request" || ref == nil {
+		return nil
+	}
+	return &pullRequest{number: numberOf(ref[1]), base: env("GITHUB_BASE_REF"), merge: env("GITHUB_SHA")}
+}
+
+// preview tells the pull request what was found, also if that is only what is wrong with it.
+func (c *comparison) preview(ctx context.Context) error {
+	if !c.flags.previews() {
+		return nil
+	}
+	text := gitops.PreviewComment(c.newPreview(), gitops.MaxComment)
+	if file := c.flags.saveComment; file != "" {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			c.Diags.Error(session.RuleSaveBody, diag.Place{}, fmt.Sprintf("--save-comment: %v", err))
+		}
+	}
+	if !c.flags.comment {
+		return nil
+	}
+	c.Begin("commenting on the pull request")
+	return keepComment(ctx, c.Session, c.flags.repo, c.flags.request, text)
+}
+
+func (c *comparison) newPreview() gitops.Preview {
+	p := gitops.Preview{Problems: c.Diags, Command: c.command}
+	for _, d := range c.found {
+		p.Environments = append(p.Environments, newEnvironmentPreview(d))
+	}
+	p.Failed = c.failedOnes
+	return p
+}
+
+func newEnvironmentPreview(d difference) gitops.EnvironmentPreview {
+	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.environment, Change: d.impact.Change, Notes: slices.Concat(d.outputs, d.notes)}}
+	for _, t := range d.impact.Targets {
+		if t.Cause == nil {
+			continue
+		}
+		var texts []string
+		reasons := d.why(t)
+		for _, r := range reasons {
+			texts = append(texts, r.text)
+		}
+		e.Causes = append(e.Causes, gitops.TargetCause{TargetChange: t.TargetChange, Why: strings.Join(texts, "; "), At: reasons[0].at})
+	}
+	return e
+}
+
+// summaryRoom is what an environment may have of the summary of a step, in bytes.
+const summaryRoom = 100_000
+
+func (c *comparison) Actions(r actions.Report) actions.Report {
+	for _, d := range c.found {
+		change := d.impact.Change
+		r.Results = append(r.Results, actions.Result{
+			Environment: d.environment, Changed: d.differs(), Plan: results.NewPlan(change.Plan()), Details: newEnvironmentPreview(d).Details(summaryRoom),
+		})
+	}
+	return r
+}
+
+// commentPermissions are those on the repositories of a role for a run that comments.
+func commentPermissions(role model.Role) *github.Needs {
+	if role != model.Main {
+		return nil
+	}
+	return &github.Needs{Required: map[string]string{"contents": "read", "pull_requests": "write"}}
+}
+
+// requestForm is the URL of a pull request.
+var requestForm = regexp.MustCompile(`^(https?://[^\s?#]+)/pull/([1-9][0-9]{0,9})/?$`)
+
+// keepComment brings the comment on a pull request up to date: on the one that is given as a number or URL, else on that
+// which the workflow runs for. It is one of the application repository in, if that is not empty.
+func keepComment(ctx context.Context, s *session.Session, in, given, text string) error {
+	repo, number, err := findRequest(s, in, given)
+	if err != nil {
+		return err
+	}
+	known, err := s.ConnectForge(ctx, model.Main, repo)
+	if err != nil {
+		return err
+	}
+	if known.Repo == nil {
+		return cli.Usage("nobody can comment there: %s", cmp.Or(known.Note, repo+" is not on GitHub"))
+	}
+	kept, err := known.Repo.KeepComment(ctx, number, gitops.IsPreview, text)
+	if err != nil {
+		rule, hint := session.CauseOf(err)
+		s.Diags.Error(rule, diag.Place{}, s.Reader.Scrub(err.Error()), diag.Hint(hint))
+		return nil
+	}
+	line := fmt.Sprintf("comment on #%d %s", number, kept.Action)
+	if kept.URL != "" {
+		line += ": " + diag.Safe(kept.URL)
+	}
+	fmt.Fprintln(s.Stderr, line)
+	return nil
+}
+
+// findRequest returns the repository of a pull request, in normal form, and its number.
+func findRequest(s *session.Session, in, given string) (repo string, number int, err error) {
+	if url := requestForm.FindStringSubmatch(given); url != nil {
+		if repo, err = gitops.NormalURL(url[1]); err != nil {
+			return "", 0, cli.Usage("--pull-request %s: %w", given, err)
+		}
+		if own, err := gitops.NormalURL(in); in != "" && (err != nil || own != repo) {
+			return "", 0, cli.Usage("--pull-request %s is not in the repository %s", given, in)
+		}
+		return repo, numberOf(url[2]), nil
+	}
+	running := runningFor(s.Env)
+	if in != "" {
+		running = nil // it is of the control plane
+	}
+	if number = numberOf(given); given == "" && running != nil {
+		number = running.number
+	}
+	if number == 0 {
+		return "", 0, cli.Usage("--pull-request %q: give the number of the pull request, or its URL", given)
+	}
+	if running != nil {
+		repo, err = gitops.NormalURL(s.Env("GITHUB_SERVER_URL") + "/" + s.Env("GITHUB_REPOSITORY"))
+		return repo, number, err
+	}
+	if repo = in; repo == "" {
+		repo, err = s.Flags.FindControlPlane(s.Host)
+	}
+	if err == nil {
+		repo, err = s.Reader.Where(model.Ref{Repo: repo, Role: model.Main})
+	}
+	return repo, number, err
+}
+
+// numberOf reads the number of a pull request; 0 if it is none.
+func numberOf(text string) int {
+	n := 0
+	for _, digit := range strings.TrimPrefix(text, "#") {
+		if digit < '0' || digit > '9' || n > 1<<30 {
+			return 0
+		}
+		n = 10*n + int(digit-'0')
+	}
+	return n
+}

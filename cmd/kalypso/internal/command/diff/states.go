@@ -1,0 +1,203 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// promotedState is the state of the base branch that the environments see now.
+const promotedState = "promoted"
+
+// branchStates are two states of a branch.
+type branchStates struct {
+	// repo is in normal form; empty for the control plane.
+	repo, branch string
+	// base says that the branch is the base branch of the control plane.
+	base     bool
+	from, to string
+	// request is the number of the pull request that is looked at; 0 for none.
+	request int
+}
+
+// describe names a state for people.
+func (s *branchStates) describe(state string) string {
+	switch {
+	case state == promotedState:
+		return "what is promoted"
+	case state == gitops.WorktreeBase:
+		return "the work tree"
+	case gitops.IsFullCommit(state):
+		return fmt.Sprintf("%s at %.12s", s.branch, state)
+	default:
+		return state
+	}
+}
+
+// reaches tells whether a fleet is made of the branch. Of one that could not be read that is not known.
+func (s *branchStates) reaches(fleet *model.Fleet) bool {
+	return s.repo == "" || fleet == nil || slices.ContainsFunc(fleet.Registrations, func(r *model.WorkloadRegistration) bool {
+		repo, err := gitops.NormalURL(r.Workload.Repo.Value)
+		return err == nil && repo == s.repo && r.Workload.Branch.Value == s.branch
+	})
+}
+
+// command compares the same states.
+func (s *branchStates) command() string {
+	command := "kalypso diff"
+	if s.repo != "" {
+		command += " --repo " + s.repo
+	}
+	if s.request > 0 { // no clone has what merging would make
+		command = fmt.Sprintf("git fetch origin pull/%d/merge && ", s.request) + command
+	}
+	return fmt.Sprintf("%s --branch %s --from %s --to %s", command, s.branch, s.from, s.to)
+}
+
+// states finds out which states of which branch are compared.
+func (c *comparison) states(ctx context.Context) (*branchStates, error) {
+	f := c.flags
+	s := &branchStates{branch: f.branch, from: f.from, to: f.to}
+	if request := runningFor(c.Env); request != nil && f.branch == "" && f.from == "" && f.to == "" {
+		s.branch, s.to, s.request = request.base, request.merge, request.number
+		changes, err := c.Reader.CommitChanges(ctx, model.Ref{Repo: c.Loader.Main().Ref.Repo, Commit: request.merge, Role: model.Main})
+		if err != nil {
+			return nil, err
+		}
+		s.from = changes.Parent
+	}
+	checkedOut, err := c.place(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.to == "" {
+		s.to = s.branch
+		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.branches(), checkedOut) { // work on the branch
+			s.to = gitops.WorktreeBase
+		}
+	}
+	if s.from == "" {
+		s.from = s.branch
+	}
+	if s.to == gitops.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
+		return nil, cli.Usage("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
+	}
+	if s.from == s.to {
+		return nil, cli.Usage("%s is compared with itself: say with --from what was before, or with --to what comes", s.describe(s.to))
+	}
+	c.command = s.command()
+	for _, state := range []string{s.from, s.to} {
+		if state == promotedState && !s.base {
+			return nil, cli.Usage("%s is a state of the base branch %s of the control plane, and of no other", promotedState, c.Loader.BaseBranch())
+		}
+	}
+	return s, nil
+}
+
+// place finds the repository and the branch, and returns which branch is checked out where that is a clone on this
+// machine.
+func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut string, err error) {
+	if c.flags.repo != "" {
+		if s.repo, err = gitops.NormalURL(c.flags.repo); err != nil {
+			return "", cli.Usage("--repo: %w", err)
+		}
+		return c.Reader.CheckedOut(ctx, c.flags.repo), nil
+	}
+	repo, err := c.flags.FindControlPlane(c.Host)
+	if err != nil {
+		return "", err
+	}
+	checkedOut = c.Reader.CheckedOut(ctx, repo)
+	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
+		return "", cli.Usage("say which branch to compare with --branch: %s; or two environments with --env and --with-env; or a clone with --control-plane .",
+			strings.Join(c.branches(), ", "))
+	}
+	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
+		return "", cli.Usage("no environment is made of the branch %q, which is checked out: say with --branch what to compare it with: %s",
+			checkedOut, strings.Join(c.branches(), ", "))
+	}
+	if !slices.Contains(c.branches(), s.branch) {
+		return "", cli.Usage("no environment is made of the branch %q (%s)", s.branch, diag.DidYouMean(s.branch, c.branches()))
+	}
+	s.base = s.branch == c.Loader.BaseBranch()
+	return checkedOut, nil
+}
+
+// branches are those of the control plane that environments are made of, the base branch first.
+func (c *comparison) branches() []string {
+	base, others := c.Loader.BaseBranch(), map[string]bool{}
+	for _, e := range c.Known {
+		if c.Loader.Owns(e) {
+			others[e.ControlPlane.Branch.Value] = true
+		}
+	}
+	delete(others, base)
+	return append([]string{base}, slices.Sorted(maps.Keys(others))...)
+}
+
+// compilerState is what compiles a state.
+type compilerState struct {
+	compiler     *session.Compiler
+	environments []*model.Environment
+	// broken says why its Environments cannot be compiled; empty if they can.
+	broken diag.List
+}
+
+// environment returns the one with the name, or nil.
+func (s *compilerState) environment(name string) *model.Environment {
+	i := slices.IndexFunc(s.environments, func(e *model.Environment) bool { return e.Name.Value == name })
+	if i < 0 {
+		return nil
+	}
+	return s.environments[i]
+}
+
+// compilerAt returns what compiles a state of a branch; nil if the branch cannot be read, and then the diagnostics of the
+// run say why.
+func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state string) *compilerState {
+	if state == promotedState || ctx.Err() != nil {
+		return &compilerState{compiler: c.Compiler, environments: c.Known}
+	}
+	loader := c.Loader.At(gitops.BranchOf{Repo: s.repo, Branch: s.branch}, state)
+	environments := c.Known
+	var broken diag.List
+	if s.base {
+		read, diags := loader.Environments(ctx)
+		if loader.Main() == nil {
+			c.Diags.Add(session.OnlyErrors(diags))
+			return nil
+		}
+		if environments = read; diags.HasErrors() {
+			broken = session.OnlyErrors(diags)
+		}
+	}
+	return &compilerState{&session.Compiler{Reader: c.Reader, Loader: loader, Names: session.EnvironmentNames(environments)}, environments, broken}
+}
+
+// compileState compiles an environment. One that is not there has nothing; as is what it is on the other side.
+func (c *comparison) compileState(ctx context.Context, with *session.Compiler, environment, as *model.Environment) *session.Compiled {
+	if environment == nil || ctx.Err() != nil {
+		return emptyState(as)
+	}
+	return with.Line(ctx, environment, session.Stages{Begin: c.Begin})
+}
+
+// emptyState is that of an environment that is not there.
+func emptyState(environment *model.Environment) *session.Compiled {
+	return &session.Compiled{Environment: environment, Fleet: &model.Fleet{Environment: environment}, Tree: &render.Tree{}}
+}
+
+func stateOf(c *session.Compiled) impact.State {
+	return impact.State{Absent: len(c.Fleet.Sources) == 0, Fleet: c.Fleet, Assignments: c.Assignments, Tree: c.Tree}
+}

@@ -1,0 +1,242 @@
+package diff
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/impact"
+)
+
+func (c *comparison) Text() error {
+	out := bufio.NewWriter(c.Stdout)
+	p := diffPrinter{term.Printer{Writer: out, Palette: c.OutPalette(c.flags.Color)}}
+	for i, d := range c.found {
+		if i > 0 {
+			fmt.Fprintln(p)
+		}
+		p.difference(d, c.flags.files)
+	}
+	return out.Flush()
+}
+
+// diffPrinter writes differences for people.
+type diffPrinter struct{ term.Printer }
+
+func (p diffPrinter) difference(d difference, files bool) {
+	fmt.Fprintln(p, p.Heading(diag.Safe(d.title())))
+	for _, note := range d.notes {
+		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
+	}
+	for _, output := range d.outputs {
+		fmt.Fprintln(p, "  "+p.Changed(diag.Safe(gitops.Changed.Sign()+" "+output)))
+	}
+	change := d.impact.Change
+	if change.Empty() && len(d.outputs) > 0 {
+		return
+	}
+	if change.Empty() {
+		fmt.Fprintln(p, "  no difference")
+		return
+	}
+	fmt.Fprintln(p, "  "+change.Plan().String())
+	p.movements(d, gitops.Removed)
+	p.movements(d, gitops.Added)
+	p.values(d)
+	if files {
+		for _, f := range change.Files {
+			session.Printer{Printer: p.Printer}.File(f)
+		}
+	}
+}
+
+// title says what is compared with what.
+func (d difference) title() string {
+	if d.with != "" {
+		return fmt.Sprintf("%s and %s: what %s has that %s has not is +", d.environment, d.with, d.with, d.environment)
+	}
+	return fmt.Sprintf("%s: from %s to %s", d.environment, d.before, d.after)
+}
+
+// movements lists the targets that go, or those that come.
+func (p diffPrinter) movements(d difference, action gitops.Action) {
+	var rows [][]string
+	n := 0
+	for _, t := range d.impact.Targets {
+		if t.Action == action {
+			cells := []string{t.ClusterType, t.TargetChange.Target}
+			for _, r := range d.why(t) {
+				rows = append(rows, []string{cells[0], cells[1], r.text, r.place()})
+				cells = []string{"", ""}
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\n%s\n", session.Printer{Printer: p.Printer}.Paint(action, fmt.Sprintf("%s %s", action.Sign(), d.moved(action, n))))
+	p.Rows(rows, "CLUSTER TYPE", "TARGET", "WHY", "WRITTEN AT")
+}
+
+// moved says that targets came or went.
+func (d difference) moved(action gitops.Action, n int) string {
+	switch {
+	case d.with != "" && action == gitops.Removed:
+		return diag.Plural(n, "target") + " in " + d.environment + " only"
+	case d.with != "":
+		return diag.Plural(n, "target") + " in " + d.with + " only"
+	default:
+		return diag.Plural(n, "target") + " " + action.String()
+	}
+}
+
+// reason is one reason why a target came or went.
+type reason struct {
+	text string
+	// at is where it is written, and more how many more places there are.
+	at   diag.Place
+	more int
+}
+
+// why says why a target came or went.
+func (d difference) why(t impact.Target) []reason {
+	if d.blind {
+		return []reason{{text: "not known before", at: t.Cause.At}}
+	}
+	whole := map[impact.Why]string{impact.WhyEnvironment: "environment", impact.WhyTarget: "deployment target", impact.WhyClusterType: "cluster type"}
+	if what, is := whole[t.Cause.Why]; is {
+		return []reason{{text: d.oneSided(t, what), at: t.Cause.At}}
+	}
+	var reasons []reason
+	for _, p := range t.Cause.Policies {
+		if len(p.Misses) == 0 {
+			reasons = append(reasons, reason{text: d.oneSided(t, "policy "+p.Name.Value), at: p.Name.At})
+		}
+		for _, m := range p.Misses {
+			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name.Value, m.Message()), at: m.At})
+		}
+	}
+	return reasons
+}
+
+// place is where it is written.
+func (r reason) place() string {
+	if r.more > 0 {
+		return fmt.Sprintf("%s and %d more", r.at, r.more)
+	}
+	return r.at.String()
+}
+
+// otherSide says where a condition does not hold, if that is not how things are in the end.
+func (d difference) otherSide(t impact.Target) string {
+	switch {
+	case d.with != "":
+		return "in " + d.without(t) + ", "
+	case t.Action == gitops.Added:
+		return "before, "
+	default:
+		return ""
+	}
+}
+
+// without is which of two environments does not have a target.
+func (d difference) without(t impact.Target) string {
+	if t.Action == gitops.Added {
+		return d.environment
+	}
+	return d.with
+}
+
+// oneSided says that something is there before or after only.
+func (d difference) oneSided(t impact.Target, what string) string {
+	switch {
+	case d.with != "":
+		return d.without(t) + " has no such " + what
+	case t.Action == gitops.Added:
+		return "new " + what
+	default:
+		return "the " + what + " is gone"
+	}
+}
+
+// values lists what changes on targets that stay.
+func (p diffPrinter) values(d difference) {
+	if len(d.impact.Values) == 0 {
+		return
+	}
+	n := d.impact.Change.Count(gitops.Changed)
+	fmt.Fprintf(p, "\n%s\n", p.Changed(fmt.Sprintf("%s %s changed", gitops.Changed.Sign(), diag.Plural(n, "target"))))
+	for _, v := range d.impact.Values {
+		fmt.Fprintf(p, "  %s\n", diag.Safe(d.where(v)))
+		for _, value := range v.Changes {
+			line := "    " + diag.Safe(valueLine(value))
+			if at := valuePlace(value); at != "" {
+				line += "  " + p.Faint(diag.Safe(at))
+			}
+			fmt.Fprintln(p, line)
+		}
+	}
+	if d.impact.Dropped > 0 {
+		fmt.Fprintf(p, "  and %d more\n", d.impact.Dropped)
+	}
+}
+
+// mostNamed is how many targets are named where values change; more are counted.
+const mostNamed = 2
+
+// where says on which targets values change.
+func (d difference) where(v impact.Values) string {
+	targets := d.impact.Change.Targets
+	var names []string
+	clusterTypes := map[string]bool{}
+	for _, i := range v.Targets {
+		names = append(names, targets[i].ClusterType+"/"+targets[i].Target)
+		clusterTypes[targets[i].ClusterType] = true
+	}
+	if len(names) <= mostNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s on %s", diag.Plural(len(names), "target"), diag.Plural(len(clusterTypes), "cluster type"))
+}
+
+// valueLine says what happens to a value.
+func valueLine(v impact.Value) string {
+	if v.WholeFile {
+		return v.Key + ": file " + v.Action.String()
+	}
+	before, after := shownValue(v.Old), shownValue(v.New)
+	switch v.Action {
+	case gitops.Added:
+		before = "none"
+	case gitops.Removed:
+		after = "none"
+	}
+	return fmt.Sprintf("%s: %s -> %s", cmp.Or(v.Key, "(document)"), before, after)
+}
+
+// shownValue is a value in a line. What one would not see of it is written out.
+func shownValue(text string) string {
+	if text == "" || text != strings.TrimSpace(text) && !strings.HasPrefix(text, "…") && !strings.HasSuffix(text, "…") {
+		return strconv.Quote(text)
+	}
+	return strings.ReplaceAll(text, "\n", " ⏎ ")
+}
+
+// valuePlace is where a value is written, or was if it is gone.
+func valuePlace(v impact.Value) string {
+	origins := v.After
+	if v.Action == gitops.Removed {
+		origins = v.Before
+	}
+	if len(origins) == 0 {
+		return ""
+	}
+	return reason{at: origins[0].At, more: len(origins) - 1}.place()
+}

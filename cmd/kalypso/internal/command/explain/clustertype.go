@@ -1,0 +1,147 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+func newExplainClusterType(e *cli.Host) *cobra.Command {
+	opts := &explainFlags{}
+	cmd := &cobra.Command{
+		Use:   "cluster-type NAME",
+		Short: "Say what is on a cluster type, by which policies, and which policies bring nothing there",
+		Example: `  kalypso explain cluster-type warehouse
+  kalypso explain cluster-type warehouse --env prod -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return explainClusterType(q, args[0]) })
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return opts.complete(cmd, e, clusterTypeNames), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	opts.addReading(cmd, e)
+	return cmd
+}
+
+// ClusterTypeAnswer says what is on a cluster type, and why.
+type ClusterTypeAnswer struct {
+	Name        string       `json:"name"`
+	ClusterType objectResult `json:"clusterType"`
+	// Reconciler, NamespaceService and ConfigType are the templates that it names.
+	Reconciler       string         `json:"reconciler"`
+	NamespaceService string         `json:"namespaceService"`
+	ConfigType       string         `json:"configType,omitempty"`
+	Targets          []targetOnThis `json:"deploymentTargets"`
+	// Others are the policies that bring nothing there.
+	Others []idlePolicy `json:"otherPolicies"`
+}
+
+// targetOnThis is a target that is on the cluster type.
+type targetOnThis struct {
+	Name      string          `json:"name"`
+	Workspace string          `json:"workspace,omitempty"`
+	At        results.Place   `json:"at"`
+	Policies  []policyVerdict `json:"policies"`
+}
+
+// idlePolicy is a policy that brings nothing to a cluster type.
+type idlePolicy struct {
+	Policy string        `json:"policy"`
+	At     results.Place `json:"at"`
+	// SelectsNoTarget says that it selects no deployment target of the environment at all, and SelectsNoClusterType
+	// that it selects no cluster type.
+	SelectsNoTarget      bool `json:"selectsNoDeploymentTarget"`
+	SelectsNoClusterType bool `json:"selectsNoClusterType"`
+	// Misses are the conditions that the cluster type does not meet.
+	Misses []results.Miss `json:"misses,omitempty"`
+}
+
+func explainClusterType(q *inquiry, name string) (Answer, error) {
+	clusterType := q.fleet.ClusterType(name)
+	if clusterType == nil {
+		return nil, &errNotThere{"cluster type", name, clusterTypeNames(q.fleet)}
+	}
+	a := &ClusterTypeAnswer{
+		Name: q.name, ClusterType: newObjectResult(&clusterType.Object), Reconciler: clusterType.Reconciler.Value,
+		NamespaceService: clusterType.NamespaceService.Value, ConfigType: clusterType.ConfigType.Value,
+		Targets: []targetOnThis{}, Others: []idlePolicy{},
+	}
+	busy := map[*model.SchedulingPolicy]bool{}
+	for _, target := range q.fleet.Targets {
+		reasons := q.explainer.Reasons(target, clusterType)
+		if len(reasons) == 0 {
+			continue
+		}
+		on := targetOnThis{target.Name.Value, target.Workspace, results.At(target.Name.At), nil}
+		for _, policy := range reasons {
+			busy[policy] = true
+			on.Policies = append(on.Policies, newPolicyVerdict(schedule.Verdict{Policy: policy}))
+		}
+		a.Targets = append(a.Targets, on)
+	}
+	for _, selects := range q.explainer.Selections(clusterType) {
+		if busy[selects.Policy] {
+			continue
+		}
+		misses := newPolicyVerdict(schedule.Verdict{Policy: selects.Policy, Misses: selects.Misses}).Misses
+		a.Others = append(a.Others, idlePolicy{
+			selects.Policy.Name.Value, results.At(selects.Policy.Name.At), selects.Targets == 0, selects.ClusterTypes == 0, misses,
+		})
+	}
+	return a, nil
+}
+
+func (a *ClusterTypeAnswer) text(p term.Printer) {
+	printObject(p, fmt.Sprintf("%s: cluster type %s", a.Name, a.ClusterType.Name), a.ClusterType)
+	templates := fmt.Sprintf("reconciler %s, namespace %s, config %s", a.Reconciler, a.NamespaceService, cmp.Or(a.ConfigType, "configMap"))
+	fmt.Fprintf(p, "  templates: %s\n", diag.Safe(templates))
+	fmt.Fprintf(p, "\n%s\n", p.Heading(diag.Plural(len(a.Targets), "deployment target")))
+	var rows [][]string
+	for _, t := range a.Targets {
+		first := []string{t.Name, cmp.Or(t.Workspace, "-")}
+		for _, v := range t.Policies {
+			rows = append(rows, append(slices.Clone(first), v.Policy, v.At.String()))
+			first = []string{"", ""}
+		}
+	}
+	p.Rows(rows, "DEPLOYMENT TARGET", "WORKSPACE", "BY POLICY", "WRITTEN AT")
+	if len(a.Others) == 0 {
+		return
+	}
+	fmt.Fprintf(p, "\n%s\n", p.Heading("policies that bring nothing here"))
+	rows = nil
+	for _, o := range a.Others {
+		rows = append(rows, o.rows()...)
+	}
+	p.Rows(rows, "POLICY", "WHICH", "WRITTEN AT")
+}
+
+// rows say why a policy brings nothing. That it selects nothing anywhere comes first: then the rest does not matter.
+func (o idlePolicy) rows() [][]string {
+	var nothing []string
+	if o.SelectsNoTarget {
+		nothing = append(nothing, "no deployment target")
+	}
+	if o.SelectsNoClusterType {
+		nothing = append(nothing, "no cluster type")
+	}
+	if len(nothing) > 0 {
+		return [][]string{{o.Policy, "selects " + strings.Join(nothing, " and "), o.At.String()}}
+	}
+	return missRows(o.Misses, o.Policy)
+}

@@ -1,0 +1,292 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+func newExplainConfig(e *cli.Host) *cobra.Command {
+	opts := &explainFlags{}
+	cmd := &cobra.Command{
+		Use:   "config TARGET [KEY]",
+		Short: "Say which configuration a deployment target gets on a cluster type, and where each value comes from",
+		Long: `Say which configuration a deployment target gets on a cluster type, and where each value comes
+from. With KEY, say of that value what was laid over what, and which ConfigMaps set it but do not
+apply.
+
+--cluster-type may be left out if the target is on one cluster type only. It may name one that the
+target is not on: then the answer is what it would get there.`,
+		Example: `  kalypso explain config storefront-integration --env dev
+  kalypso explain config checkout-stores LOG_LEVEL --env prod --cluster-type store-large`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key := ""
+			if len(args) > 1 {
+				key = args[1]
+			}
+			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return opts.explainConfig(q, args[0], key) })
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return opts.complete(cmd, e, targetNames), cobra.ShellCompDirectiveNoFileComp
+			case 1:
+				return opts.complete(cmd, e, configKeys), cobra.ShellCompDirectiveNoFileComp
+			default:
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+		},
+	}
+	opts.addReading(cmd, e)
+	opts.addClusterType(cmd, e, "`cluster type` that the target is on, or might be")
+	return cmd
+}
+
+// configKeys are those that the platform configuration of a fleet sets.
+func configKeys(fleet *model.Fleet) []string {
+	configurator, _ := render.NewConfigurator(fleet)
+	return configurator.Keys()
+}
+
+// ConfigAnswer says which configuration a target gets.
+type ConfigAnswer struct {
+	Name        string       `json:"name"`
+	Target      objectResult `json:"deploymentTarget"`
+	ClusterType objectResult `json:"clusterType"`
+	// Scheduled says that the target is on the cluster type.
+	Scheduled bool `json:"scheduled"`
+	// Values are all, or that of the key that is asked about, which there may not be.
+	Values []valueResult `json:"values"`
+	// Others are the ConfigMaps that do not apply; with a key those that set it.
+	Others []configVerdict `json:"otherConfigMaps"`
+
+	key string
+	// applied is how many of so many ConfigMaps apply.
+	applied, all int
+}
+
+// valueResult is a value with its origins.
+type valueResult struct {
+	Key string `json:"key"`
+	// Value is the text, or for maps and lists YAML.
+	Value string `json:"value"`
+	// Origins are what was laid over each other, the last on top.
+	Origins []originResult `json:"origins"`
+}
+
+// originResult is a value as a ConfigMap has it.
+type originResult struct {
+	ConfigMap string        `json:"configMap"`
+	At        results.Place `json:"at"`
+	// Labels are what the ConfigMap asks for.
+	Labels []string `json:"labels"`
+	Text   string   `json:"text"`
+	// Effect is what it did to what was below: sets, replaces or merges.
+	Effect string `json:"effect"`
+}
+
+// configVerdict is a ConfigMap that does not apply.
+type configVerdict struct {
+	ConfigMap string             `json:"configMap"`
+	At        results.Place      `json:"at"`
+	Keys      []string           `json:"keys"`
+	Misses    []configMissResult `json:"misses"`
+}
+
+type configMissResult struct {
+	At results.Place `json:"at"`
+	// Label is missing where the reason is no label.
+	Label   string `json:"label,omitempty"`
+	Message string `json:"message"`
+}
+
+func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, error) {
+	target := q.fleet.Target(name)
+	if target == nil {
+		return nil, &errNotThere{"deployment target", name, targetNames(q.fleet)}
+	}
+	clusterType, err := f.chooseClusterType(q, target)
+	if err != nil {
+		return nil, err
+	}
+	configurator, _ := render.NewConfigurator(q.fleet)
+	if key != "" && !slices.Contains(configurator.Keys(), key) {
+		return nil, &errNotThere{"configuration key", key, configurator.Keys()}
+	}
+	a := &ConfigAnswer{
+		Name: q.name, Target: newTargetObject(target), ClusterType: newObjectResult(&clusterType.Object),
+		Scheduled: len(q.explainer.Reasons(target, clusterType)) > 0, key: key, Values: []valueResult{}, Others: []configVerdict{},
+	}
+	verdicts := configurator.Explain(clusterType, target)
+	a.addValues(configurator.Configure(clusterType, target), verdicts)
+	a.addOthers(verdicts)
+	return a, nil
+}
+
+// chooseClusterType returns what --cluster-type names, else the only one that the target is on.
+func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTarget) (*model.ClusterType, error) {
+	if f.clusterType != "" {
+		if clusterType := q.fleet.ClusterType(f.clusterType); clusterType != nil {
+			return clusterType, nil
+		}
+		return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
+	}
+	var on []*model.ClusterType
+	var names []string
+	for _, clusterType := range q.fleet.ClusterTypes {
+		if len(q.explainer.Reasons(target, clusterType)) > 0 {
+			on, names = append(on, clusterType), append(names, clusterType.Name.Value)
+		}
+	}
+	if len(on) == 1 {
+		return on[0], nil
+	}
+	if len(names) == 0 {
+		return nil, cli.Usage("%s is on no cluster type in %s: say with --cluster-type which one it would be", target.Name.Value, q.name)
+	}
+	return nil, cli.Usage("%s is on several cluster types in %s: say which one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
+}
+
+func (a *ConfigAnswer) addValues(values *render.Values, verdicts []render.ConfigVerdict) {
+	labels := map[diag.Place][]string{}
+	for _, v := range verdicts {
+		labels[v.At] = v.Labels
+	}
+	for _, key := range values.Keys() {
+		if a.key != "" && key != a.key {
+			continue
+		}
+		value := valueResult{Key: key, Value: values.Text(key)}
+		for i, laid := range values.Stack(key) {
+			effect := "replaces"
+			switch {
+			case i == 0:
+				effect = "sets"
+			case laid.Merged:
+				effect = "merges"
+			}
+			asks, ofKey := labels[laid.At] // Azure's keys ask each for their own
+			if !ofKey {
+				asks = labels[laid.Config.Name.At]
+			}
+			value.Origins = append(value.Origins, originResult{
+				laid.Config.Name.Value, results.At(laid.At), append([]string{}, asks...), laid.Text, effect,
+			})
+		}
+		a.Values = append(a.Values, value)
+	}
+}
+
+func (a *ConfigAnswer) addOthers(verdicts []render.ConfigVerdict) {
+	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // Azure's may apply in part
+	for _, v := range verdicts {
+		all[v.Config] = true
+		if v.Applies() {
+			applied[v.Config] = true
+			continue
+		}
+		if a.key != "" && !slices.Contains(v.Keys, a.key) {
+			continue
+		}
+		other := configVerdict{ConfigMap: v.Config.Name.Value, At: results.At(v.At), Keys: append([]string{}, v.Keys...)}
+		for _, m := range v.Misses {
+			other.Misses = append(other.Misses, configMissResult{results.At(m.At), m.Label, m.Message})
+		}
+		a.Others = append(a.Others, other)
+	}
+	a.all, a.applied = len(all), len(applied)
+}
+
+func (a *ConfigAnswer) text(p term.Printer) {
+	heading := fmt.Sprintf("%s: configuration of %s on %s", a.Name, a.Target.Name, a.ClusterType.Name)
+	if a.key != "" {
+		heading = fmt.Sprintf("%s: %s of %s on %s", a.Name, a.key, a.Target.Name, a.ClusterType.Name)
+	}
+	fmt.Fprintln(p, p.Heading(diag.Safe(heading)))
+	if !a.Scheduled {
+		fmt.Fprintln(p, "  it is not scheduled there: this is what it would get")
+	}
+	if a.key == "" {
+		a.table(p)
+	} else {
+		a.value(p)
+	}
+	var rows [][]string
+	for _, o := range a.Others {
+		for i, m := range o.Misses {
+			name := o.ConfigMap
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, []string{name, m.Message, m.At.String()})
+		}
+	}
+	if len(rows) > 0 {
+		does := "ConfigMaps that do not apply"
+		if a.key != "" {
+			does = "ConfigMaps that set it, but do not apply"
+		}
+		fmt.Fprintf(p, "\n%s\n", p.Heading(does))
+		p.Rows(rows, "CONFIGMAP", "WHICH", "WRITTEN AT")
+	}
+}
+
+// table has a row for each value.
+func (a *ConfigAnswer) table(p term.Printer) {
+	fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("%s, from %d of %s", diag.Plural(len(a.Values), "key"), a.applied, diag.Plural(a.all, "ConfigMap"))))
+	var rows [][]string
+	for _, v := range a.Values {
+		last := v.Origins[len(v.Origins)-1]
+		over := ""
+		if below := len(v.Origins) - 1; below > 0 {
+			over = fmt.Sprintf("%s %d", last.Effect, below)
+		}
+		const widest = 60
+		rows = append(rows, []string{v.Key, term.Word(firstLine(v.Value), widest), last.ConfigMap, over, last.At.String()})
+	}
+	p.Rows(rows, "KEY", "VALUE", "FROM", "OVER", "WRITTEN AT")
+}
+
+// firstLine is the beginning of a text, with an ellipsis if there is more.
+func firstLine(text string) string {
+	line, rest, _ := strings.Cut(text, "\n")
+	if strings.TrimSpace(rest) != "" {
+		line += " …"
+	}
+	return line
+}
+
+// value shows one value whole, and what was laid over what.
+func (a *ConfigAnswer) value(p term.Printer) {
+	if len(a.Values) == 0 {
+		fmt.Fprintf(p, "\n%s\n", p.Heading("no ConfigMap that applies sets it"))
+		return
+	}
+	v := a.Values[0]
+	fmt.Fprintln(p)
+	p.Indented(v.Value, "  ")
+	fmt.Fprintf(p, "\n%s\n", p.Heading("where it comes from, in the order in which it applies"))
+	for _, o := range v.Origins {
+		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.asks()), p.Faint(diag.Safe(o.At.String())))
+		fmt.Fprintf(p, "    %s\n", o.Effect)
+		p.Indented(o.Text, "      ")
+	}
+}
+
+// asks says whom a ConfigMap is for.
+func (o originResult) asks() string {
+	if len(o.Labels) == 0 {
+		return "(for all)"
+	}
+	return "(" + strings.Join(o.Labels, ", ") + ")"
+}

@@ -1,0 +1,247 @@
+// Package explain is kalypso explain: why a target is or is not on a cluster type, and where a config value comes from.
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+// explainFlags are the flags of the commands that explain.
+type explainFlags struct {
+	session.Flags
+	clusterType string
+}
+
+func New(e *cli.Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain",
+		Short: "Say why a target is or is not on a cluster type, and where a config value comes from",
+		Long: `Say why a deployment target is or is not on a cluster type, what is on a cluster type, and
+where a config value comes from. The answer is made of what render uses, and names file and line.
+Nothing is rendered or written.
+
+All environments are asked that have something of the name, or those that --env names.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, sub := range cmd.Commands() {
+				names = append(names, sub.Name())
+			}
+			return cli.Usage("there is nothing to explain called %q (%s)", args[0], diag.DidYouMean(args[0], names))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExplainTarget(e), newExplainClusterType(e), newExplainConfig(e))
+	return cmd
+}
+
+// addReading adds those that say what is read, and how.
+func (f *explainFlags) addReading(cmd *cobra.Command, e *cli.Host) {
+	f.Add(cmd, e)
+	cmd.Flags().Lookup("env").Usage = "`environment` to ask (repeatable; default: all)"
+}
+
+// addClusterType adds --cluster-type.
+func (f *explainFlags) addClusterType(cmd *cobra.Command, e *cli.Host, usage string) {
+	cmd.Flags().StringVar(&f.clusterType, "cluster-type", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("cluster-type", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return f.complete(cmd, e, clusterTypeNames), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// inquiry is an environment that is asked, as it was read.
+type inquiry struct {
+	name  string
+	fleet *model.Fleet
+	// explainer is what the policies make of it.
+	explainer *schedule.Explainer
+}
+
+func targetNames(fleet *model.Fleet) []string {
+	names := make([]string, len(fleet.Targets))
+	for i, t := range fleet.Targets {
+		names[i] = t.Name.Value
+	}
+	return names
+}
+
+func clusterTypeNames(fleet *model.Fleet) []string {
+	names := make([]string, len(fleet.ClusterTypes))
+	for i, c := range fleet.ClusterTypes {
+		names[i] = c.Name.Value
+	}
+	return names
+}
+
+// Answer is what is said of one environment. It is also its form in JSON.
+type Answer interface {
+	text(p term.Printer)
+}
+
+// errNotThere is that an environment has nothing of the name that is asked about.
+type errNotThere struct {
+	// kind and name are what is asked about, and others what there is.
+	kind, name string
+	others     []string
+}
+
+func (e *errNotThere) Error() string { return fmt.Sprintf("there is no %s %q", e.kind, e.name) }
+
+// explanation is a run of explain.
+type explanation struct {
+	*session.Session
+	answers []Answer
+}
+
+// explain asks the environments.
+func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inquiry) (Answer, error)) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := f.Limited(ctx)
+	defer cancel()
+	s, err := session.Start(ctx, &f.Flags, e, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	run := &explanation{Session: s}
+	s.View = run
+	missing, err := run.ask(ctx, ask)
+	if ctx.Err() != nil {
+		return s.Stopped(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if len(run.answers) == 0 && len(missing) > 0 {
+		return run.notThere(missing)
+	}
+	return run.Finish("")
+}
+
+// ask asks one environment after the other. It returns why those do not know that do not.
+func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error)) (missing []*errNotThere, err error) {
+	for _, environment := range r.Environments {
+		name := environment.Name.Value
+		read := r.Line(ctx, environment, session.Stages{FleetOnly: true, Begin: r.Begin})
+		r.addErrors(name, read.Diags)
+		if read.Fleet == nil || ctx.Err() != nil {
+			continue
+		}
+		answer, err := ask(&inquiry{name, read.Fleet, schedule.NewExplainer(read.Fleet)})
+		var notThere *errNotThere
+		switch {
+		case errors.As(err, &notThere):
+			missing = append(missing, notThere)
+		case err != nil:
+			return nil, err
+		default:
+			r.answers = append(r.answers, answer)
+		}
+	}
+	return missing, nil
+}
+
+// addErrors notes what may make an answer wrong. Whatever else is to be said of a fleet, validate says.
+func (r *explanation) addErrors(environment string, diags diag.List) {
+	for _, d := range diags {
+		if d.Severity != diag.Error {
+			continue
+		}
+		if len(r.Environments) > 1 && d.At.IsZero() {
+			d.Message = environment + ": " + d.Message
+		}
+		r.Diags = append(r.Diags, d)
+	}
+}
+
+// notThere ends a run that found nothing of the name anywhere.
+func (r *explanation) notThere(missing []*errNotThere) error {
+	var others []string
+	for _, m := range missing {
+		others = append(others, m.others...)
+	}
+	slices.Sort(others)
+	others = slices.Compact(others)
+	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(session.EnvironmentNames(r.Environments), ", "))
+	if hint := nearestOf(missing[0].name, others); hint != "" {
+		message += " (" + hint + ")"
+	}
+	if !r.Failed() {
+		return cli.Usage("%s", message)
+	}
+	r.Diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in what cannot be read: see the other errors"))
+	return r.Finish("")
+}
+
+// nearestOf says what may be meant by a name: what begins with it, as the targets of a workload do, or what is written
+// nearly like it.
+func nearestOf(name string, others []string) string {
+	const few = 5
+	var longer []string
+	for _, other := range others {
+		if strings.HasPrefix(other, name+"-") {
+			longer = append(longer, other)
+		}
+	}
+	if len(longer) == 0 || len(longer) > few || slices.Contains(others, name) {
+		return diag.DidYouMean(name, others)
+	}
+	return "did you mean " + strings.Join(longer, " or ") + "?"
+}
+
+func (r *explanation) Structured(diags diag.List) any { return results.NewReport(r.answers, diags) }
+
+func (r *explanation) Text() error {
+	p := term.Printer{Writer: r.Stdout, Palette: r.OutPalette(r.Flags.Color)}
+	for i, answer := range r.answers {
+		if i > 0 {
+			fmt.Fprintln(p)
+		}
+		answer.text(p)
+	}
+	return nil
+}
+
+func (*explanation) Actions(r actions.Report) actions.Report { return r }
+
+// completionTime is how long a person at a shell is kept waiting for names. Application repositories may be far away.
+const completionTime = 3 * time.Second
+
+// complete returns names from the environments of a control plane on this machine.
+func (f *explainFlags) complete(cmd *cobra.Command, e *cli.Host, names func(*model.Fleet) []string) []string {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	loader, known, _, done := f.ReadLocal(cmd, e)
+	defer done()
+	chosen, err := f.Choose(e, known, true)
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, environment := range chosen {
+		if fleet, _ := loader.Fleet(ctx, environment, session.EnvironmentNames(known)); fleet != nil {
+			all = append(all, names(fleet)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

@@ -1,0 +1,246 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+func newExplainTarget(e *cli.Host) *cobra.Command {
+	opts := &explainFlags{}
+	cmd := &cobra.Command{
+		Use:   "target NAME",
+		Short: "Say on which cluster types a deployment target is, by which policies, and why not on the others",
+		Long: `Say on which cluster types a deployment target is, and by which policies. For each of the others,
+say which policy comes closest, and what it wants that is not so.
+
+--cluster-type says of one cluster type what every policy makes of it.`,
+		Example: `  kalypso explain target storefront-integration
+  kalypso explain target storefront-integration --env dev --cluster-type warehouse`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return opts.explainTarget(q, args[0]) })
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return opts.complete(cmd, e, targetNames), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	opts.addReading(cmd, e)
+	opts.addClusterType(cmd, e, "say of this `cluster type` what every policy makes of it")
+	return cmd
+}
+
+// TargetAnswer says where a deployment target is, and why.
+type TargetAnswer struct {
+	Name   string       `json:"name"`
+	Target objectResult `json:"deploymentTarget"`
+	// ClusterTypes are all, or the one that --cluster-type names.
+	ClusterTypes []targetOnType `json:"clusterTypes"`
+}
+
+// targetOnType says whether a target is on a cluster type.
+type targetOnType struct {
+	Name      string `json:"name"`
+	Scheduled bool   `json:"scheduled"`
+	// Policies are those that schedule it there; with --cluster-type all of them, the nearest first.
+	Policies []policyVerdict `json:"policies"`
+	// Nearest is the policy that comes closest, if none schedules it.
+	Nearest *policyVerdict `json:"nearest,omitempty"`
+}
+
+// policyVerdict is what a policy makes of a target on a cluster type.
+type policyVerdict struct {
+	Policy  string         `json:"policy"`
+	At      results.Place  `json:"at"`
+	Assigns bool           `json:"assigns"`
+	Misses  []results.Miss `json:"misses,omitempty"`
+}
+
+// objectResult is what is asked about.
+type objectResult struct {
+	Name      string            `json:"name"`
+	Workload  string            `json:"workload,omitempty"`
+	Workspace string            `json:"workspace,omitempty"`
+	Labels    map[string]string `json:"labels"`
+	At        results.Place     `json:"at"`
+}
+
+func newObjectResult(o *model.Object) objectResult {
+	labels := map[string]string{}
+	for key, value := range o.Labels {
+		labels[key] = value.Value
+	}
+	return objectResult{Name: o.Name.Value, Labels: labels, At: results.At(o.Name.At)}
+}
+
+func newTargetObject(t *model.DeploymentTarget) objectResult {
+	r := newObjectResult(&t.Object)
+	r.Workload, r.Workspace = t.Workload, t.Workspace
+	return r
+}
+
+func newPolicyVerdict(v schedule.Verdict) policyVerdict {
+	r := policyVerdict{Policy: v.Policy.Name.Value, At: results.At(v.Policy.Name.At), Assigns: v.Assigns()}
+	r.Misses = results.NewMisses(v.Misses)
+	return r
+}
+
+// explainTarget answers for one environment.
+func (f *explainFlags) explainTarget(q *inquiry, name string) (Answer, error) {
+	target := q.fleet.Target(name)
+	if target == nil {
+		return nil, &errNotThere{"deployment target", name, targetNames(q.fleet)}
+	}
+	a := &TargetAnswer{Name: q.name, Target: newTargetObject(target), ClusterTypes: []targetOnType{}}
+	if f.clusterType != "" {
+		clusterType := q.fleet.ClusterType(f.clusterType)
+		if clusterType == nil {
+			return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
+		}
+		a.ClusterTypes = append(a.ClusterTypes, newTargetOnType(q, target, clusterType, true))
+		return (*pairAnswer)(a), nil
+	}
+	for _, clusterType := range q.fleet.ClusterTypes {
+		a.ClusterTypes = append(a.ClusterTypes, newTargetOnType(q, target, clusterType, false))
+	}
+	return a, nil
+}
+
+// newTargetOnType says whether a target is on a cluster type; all says what every policy makes of it.
+func newTargetOnType(q *inquiry, target *model.DeploymentTarget, clusterType *model.ClusterType, all bool) targetOnType {
+	on := targetOnType{Name: clusterType.Name.Value, Policies: []policyVerdict{}}
+	verdicts := q.explainer.Verdicts(target, clusterType)
+	if all {
+		verdicts = schedule.NearestFirst(verdicts)
+	}
+	for _, v := range verdicts {
+		on.Scheduled = on.Scheduled || v.Assigns()
+		if all || v.Assigns() {
+			on.Policies = append(on.Policies, newPolicyVerdict(v))
+		}
+	}
+	if nearest, ok := schedule.Nearest(verdicts); ok && !on.Scheduled {
+		r := newPolicyVerdict(nearest)
+		on.Nearest = &r
+	}
+	return on
+}
+
+// text lists first where the target is, then where not, what was nearest to it on top.
+func (a *TargetAnswer) text(p term.Printer) {
+	printTarget(p, a.Name, a.Target)
+	var there, others [][]string
+	elsewhere := slices.DeleteFunc(slices.Clone(a.ClusterTypes), func(c targetOnType) bool { return c.Scheduled })
+	slices.SortStableFunc(elsewhere, func(x, y targetOnType) int { return cmp.Compare(x.misses(), y.misses()) })
+	for _, c := range a.ClusterTypes {
+		name := c.Name
+		for _, v := range c.Policies {
+			there = append(there, []string{name, v.Policy, v.At.String()})
+			name = ""
+		}
+	}
+	for _, c := range elsewhere {
+		others = append(others, c.why()...)
+	}
+	fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("scheduled on %d of %s", len(a.ClusterTypes)-len(elsewhere), diag.Plural(len(a.ClusterTypes), "cluster type"))))
+	p.Rows(there, "CLUSTER TYPE", "BY POLICY", "WRITTEN AT")
+	if len(elsewhere) > 0 {
+		fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("not scheduled on %d, the nearest first", len(elsewhere))))
+		p.Rows(others, "CLUSTER TYPE", "NEAREST POLICY", "WHICH", "WRITTEN AT")
+	}
+}
+
+// misses is how far the nearest policy is from scheduling it there.
+func (c targetOnType) misses() int {
+	if c.Nearest == nil {
+		return 0
+	}
+	return len(c.Nearest.Misses)
+}
+
+// why says in rows why a target is not on a cluster type.
+func (c targetOnType) why() [][]string {
+	if c.Nearest == nil {
+		return [][]string{{c.Name, "-", "there is no policy", ""}}
+	}
+	return missRows(c.Nearest.Misses, c.Name, c.Nearest.Policy)
+}
+
+// missRows has a row for each miss; the first begins with cells of its own.
+func missRows(misses []results.Miss, first ...string) [][]string {
+	var rows [][]string
+	for i, m := range misses {
+		cells := first
+		if i > 0 {
+			cells = make([]string, len(first))
+		}
+		rows = append(rows, append(slices.Clone(cells), m.Message, m.At.String()))
+	}
+	return rows
+}
+
+// pairAnswer says of one cluster type what every policy makes of it.
+type pairAnswer TargetAnswer
+
+func (a *pairAnswer) text(p term.Printer) {
+	on := a.ClusterTypes[0]
+	printTarget(p, a.Name, a.Target)
+	verdict := "not scheduled on "
+	if on.Scheduled {
+		verdict = "scheduled on "
+	}
+	fmt.Fprintf(p, "\n%s\n", p.Heading(verdict+diag.Safe(on.Name)))
+	var rows [][]string
+	for _, v := range on.Policies {
+		if v.Assigns {
+			rows = append(rows, []string{v.Policy, "schedules it", v.At.String()})
+			continue
+		}
+		rows = append(rows, missRows(v.Misses, v.Policy)...)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(p, "  there is no policy")
+	}
+	p.Rows(rows, "POLICY", "VERDICT", "WRITTEN AT")
+}
+
+// printTarget says what is asked about.
+func printTarget(p term.Printer, environment string, t objectResult) {
+	heading := fmt.Sprintf("%s: deployment target %s", environment, t.Name)
+	var of []string
+	if t.Workload != "" {
+		of = append(of, "workload "+t.Workload)
+	}
+	if t.Workspace != "" {
+		of = append(of, "workspace "+t.Workspace)
+	}
+	if len(of) > 0 {
+		heading += " of " + strings.Join(of, ", ")
+	}
+	printObject(p, heading, t)
+}
+
+// printObject writes what an object is, where it is written, and its labels.
+func printObject(p term.Printer, heading string, o objectResult) {
+	fmt.Fprintln(p, p.Heading(diag.Safe(heading)))
+	fmt.Fprintf(p, "  written at %s\n", diag.Safe(o.At.String()))
+	var labels []string
+	for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
+		labels = append(labels, key+"="+o.Labels[key])
+	}
+	fmt.Fprintf(p, "  labels: %s\n", cmp.Or(diag.Safe(strings.Join(labels, ", ")), "none"))
+}

@@ -1,0 +1,258 @@
+// Package initialize is kalypso init: a new fleet, a sample, or the workflows of a repository.
+package initialize
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+)
+
+// initFlags are the flags of init.
+type initFlags struct {
+	controlPlane, gitops string
+	environments         []string
+	baseBranch           string
+	reconciler           string
+	fleets               []string
+	action               string
+	author               string
+	sample               string
+	workflows            string
+	format               string
+}
+
+func New(e *cli.Host) *cobra.Command {
+	f := &initFlags{}
+	cmd := &cobra.Command{
+		Use:   "init [FOLDER]",
+		Short: "Begin a fleet: a control plane, a GitOps repository and workflows, or a sample to try",
+		Long: `Make a control plane and a GitOps repository with all their branches, in two new folders below FOLDER
+(default: the current one), ready to be pushed: templates for Flux and Argo CD, an Environment for each
+environment, an example of a workload, a cluster type, a policy and a configuration, and the workflows
+that check, publish and promote. What is not given with flags is asked for on a terminal.
+
+With --sample, a whole fleet to try kalypso with, all of it on this machine. With --workflows, only the
+workflows of one kind of repository, in FOLDER/.github/workflows, for a fleet that there is already:
+` + placesHelp() + `
+
+Nothing is ever overwritten. Nothing is sent anywhere.`,
+		Example: `  kalypso init
+  kalypso init --control-plane https://github.com/acme/control-plane --gitops https://github.com/acme/gitops
+  kalypso init --env dev --env prod --fleet dev=flux:dev-1,dev-2 --fleet prod=flux:prod-1
+  kalypso init --sample playground
+  kalypso init --workflows control-plane --control-plane https://github.com/acme/control-plane --env dev --env prod`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := results.CheckFormat(f.format); err != nil {
+				return err
+			}
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
+				return cli.Usage("%q is not a name for a folder", folder)
+			}
+			return f.run(cmd, e, folder)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
+	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
+	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
+	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
+	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
+	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet that check-promote asks: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person decides)")
+	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
+	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
+	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
+	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(placeNames(), ", "))
+	cli.AddOutputFlag(cmd, &f.format)
+	_ = cmd.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(placeNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func placesHelp() string {
+	return `  control-plane  its base branch
+  environment    the branch of an environment in the control plane
+  gitops         the branch of an environment in the GitOps repository
+  application    the registered branch of an application repository`
+}
+
+func placeNames() []string {
+	var names []string
+	for _, place := range scaffold.Places() {
+		names = append(names, string(place))
+	}
+	return names
+}
+
+func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
+	flags := cmd.Flags()
+	switch {
+	case flags.Changed("sample"):
+		if err := onlyFlags(flags, "--sample", "sample"); err != nil {
+			return err
+		}
+		return f.makeSample(cmd, e)
+	case flags.Changed("workflows"):
+		if !slices.Contains(placeNames(), f.workflows) {
+			return cli.Usage("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, placeNames()))
+		}
+		place := scaffold.Place(f.workflows)
+		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(place)...)
+		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
+			return err
+		}
+		return f.writeWorkflows(cmd, e, folder, place)
+	}
+	return f.makeFleet(cmd.Context(), e, folder)
+}
+
+// onlyFlags refuses flags that would count for nothing. Variables of the environment may be meant for other commands.
+func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
+	var err error
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(append(counts, "output"), flag.Name) && !cli.FromVariable(flag) {
+			err = cli.Usage("--%s counts for nothing with %s: leave it out", flag.Name, what)
+		}
+	})
+	return err
+}
+
+// plan asks for the missing values of fields and checks all of them. known has the fleets of existing environments by
+// name; nil if there are none.
+func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known map[string][]string) (scaffold.Fleet, error) {
+	answers := bufio.NewReader(e.Stdin)
+	if err := ask(ctx, e, answers, fields); err != nil {
+		return scaffold.Fleet{}, err
+	}
+	plan := scaffold.Fleet{
+		ControlPlane: overHTTPS(f.controlPlane), GitOps: overHTTPS(f.gitops), Base: f.baseBranch, Environments: f.environments,
+		Reconciler: f.reconciler,
+	}
+	if slices.ContainsFunc(fields, func(f field) bool { return f.flag == "fleet" }) {
+		var err error
+		if plan.Asks, err = f.asks(ctx, e, answers, known); err != nil {
+			return plan, err
+		}
+	}
+	if err := f.setAction(e, &plan); err != nil {
+		return plan, err
+	}
+	if err := plan.CheckBase(); err != nil {
+		return plan, cli.Usage("--base-branch: %w", err)
+	}
+	return plan, nil
+}
+
+// overHTTPS is the URL that everybody reads a repository by: tokens count for no other, and a workflow has no key for ssh.
+// What is on an ssh port of its own stays there.
+func overHTTPS(text string) string {
+	normal, err := gitops.NormalURL(text)
+	if err != nil || text == "" || strings.HasPrefix(strings.ToLower(text), "https://") {
+		return text
+	}
+	return normal
+}
+
+// fields are the questions of a new fleet, in the order in which they are asked.
+func (f *initFlags) fields() []field {
+	return []field{
+		{flag: "control-plane", question: "URL of the control plane", value: &f.controlPlane, check: checkURL},
+		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
+		{flag: "env", question: "Environments, in the order in which a commit goes through them", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
+		{flag: "reconciler", question: "What clusters pull with: " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
+		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks prompts for each environment
+	}
+}
+
+// besideControlPlane proposes a repository of the same owner.
+func (f *initFlags) besideControlPlane() string {
+	i := strings.LastIndexByte(strings.TrimRight(f.controlPlane, "/"), '/')
+	return f.controlPlane[:i+1] + "gitops"
+}
+
+func (f *initFlags) checkGitOps(url string) error {
+	if err := checkURL(url); err != nil {
+		return err
+	}
+	a, _ := gitops.NormalURL(url)
+	if b, _ := gitops.NormalURL(f.controlPlane); a == b {
+		return fmt.Errorf("%s is the control plane itself", url)
+	}
+	return nil
+}
+
+// repositoryURL are the forms of a URL that a repository is read by. Of a password none of them has a place; git@ is the
+// usual user of ssh.
+var repositoryURL = regexp.MustCompile(`^(https://|ssh://(git@)?)[\w.-]+(:[0-9]+)?(/[\w.~][\w.~-]*){2,}/?$|^git@[\w.-]+:[\w.~][\w.~-]*(/[\w.~][\w.~-]*)+/?$`)
+
+// checkURL tells why a repository of that URL could not be read by everybody. It never repeats the URL, as a password may
+// be in it.
+func checkURL(text string) error {
+	normal, err := gitops.NormalURL(text)
+	switch {
+	case err != nil || !repositoryURL.MatchString(text):
+		return errors.New("it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
+	case folderOf(text) == ".git":
+		return errors.New("it is not the URL of a repository, as none is called .git")
+	case strings.HasPrefix(normal, "https://github.com/") && strings.Count(normal, "/") != 4:
+		return errors.New("it is not the URL of a repository of github.com: write https://github.com/OWNER/NAME")
+	}
+	for part := range strings.SplitSeq(text, "/") {
+		if part == ".." || part == "." {
+			return errors.New("it is not the URL of a repository: leave out the dots")
+		}
+	}
+	return nil
+}
+
+func (f *initFlags) checkEnvironment(name string) error {
+	return scaffold.Fleet{Base: f.baseBranch}.CheckEnvironment(name)
+}
+
+func checkReconciler(name string) error {
+	if !slices.Contains(scaffold.Reconcilers(), name) {
+		return fmt.Errorf("there is no template for %q (%s)", name, diag.DidYouMean(name, scaffold.Reconcilers()))
+	}
+	return nil
+}
+
+// checkFleet tells why check-promote would not take a fleet, or a workflow could not hold it. That there is no token for
+// it here says nothing about the workflow.
+func checkFleet(text string) error {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Contains(text, "${{") {
+		return errors.New("it cannot stand in a workflow")
+	}
+	if _, argument, _ := strings.Cut(text, ":"); strings.Contains(argument, "://") && strings.Contains(argument, "@") {
+		return errors.New("leave out the user: it is written into a workflow that others read")
+	}
+	if text == model.NoFleet {
+		return nil
+	}
+	_, err := fleet.New(text, fleet.Options{Env: func(name string) string {
+		if strings.HasPrefix(name, "ARGOCD_") && strings.Contains(name, "TOKEN") {
+			return "token"
+		}
+		return ""
+	}})
+	return err
+}

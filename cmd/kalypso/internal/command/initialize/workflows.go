@@ -1,0 +1,150 @@
+package initialize
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// What became of a file.
+const (
+	fileWritten = "written"
+	fileSame    = "unchanged"
+	// fileKept differs from what would be written.
+	fileKept = "kept"
+)
+
+// writeWorkflows writes the workflows of a place that are not there yet.
+func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder string, place scaffold.Place) error {
+	around, known, err := environmentsAround(cmd, e, f.baseBranch)
+	if err != nil && len(f.environments) == 0 && slices.Contains(shownIn(place), "env") {
+		return err
+	}
+	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, around), known)
+	if err != nil {
+		return err
+	}
+	files, err := plan.Workflows(place)
+	if err != nil {
+		return err
+	}
+	states, err := writeMissing(folder, files)
+	if err != nil {
+		return cli.Failure("write the workflows: %w", err)
+	}
+	result := Result{Next: nextOfWorkflows(place)}
+	if missing := withoutFleet(plan, known); place == scaffold.OfControlPlane && len(missing) > 0 {
+		result.Next = append(result.Next, stepForFleets(missing))
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))
+		result.Files = append(result.Files, createdFile{Path: at, State: states[name]})
+	}
+	return f.print(e, result)
+}
+
+// environmentsAround returns the environments of the control plane that contains the current folder, in the order of
+// the chain, and the fleets of each; none if the folder is in no control plane. The error is a usage error if workflows
+// cannot be generated for them.
+func environmentsAround(cmd *cobra.Command, e *cli.Host, baseBranch string) (names []string, fleets map[string][]string, err error) {
+	f := &session.Flags{BaseBranch: baseBranch}
+	_, environments, diags, done := f.ReadLocal(cmd, e)
+	defer done()
+	if diags.HasErrors() {
+		return nil, nil, nil // the names of unreadable environments are unknown
+	}
+	fleets = map[string][]string{}
+	for _, environment := range environments {
+		if promotion := environment.Promotion; promotion != nil {
+			for _, fleet := range promotion.Checks.Fleets {
+				fleets[environment.Name.Value] = append(fleets[environment.Name.Value], fleet.Value)
+			}
+		}
+		if name, branch := environment.Name.Value, environment.ControlPlane.Branch.Value; name != branch {
+			return nil, nil, cli.Usage("environment %q is made of the branch %q: workflows take the one for the other; give --env, and correct what names the branch",
+				name, branch)
+		}
+	}
+	if chain, _ := promote.NewChain(environments); chain != nil {
+		return chain.Order(), fleets, nil
+	}
+	return session.EnvironmentNames(environments), fleets, nil
+}
+
+// fieldsOf are those that the workflows of a place show. Environments are not guessed: those that there are, if that is
+// known, are what is proposed.
+func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []field {
+	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(shownIn(place), f.flag) })
+	for i := range fields {
+		if fields[i].flag == "env" {
+			fields[i].proposal, fields[i].optional = always(strings.Join(environments, " ")), len(environments) > 0
+		}
+	}
+	return fields
+}
+
+// shownIn are the flags of which the workflows of a place show something.
+func shownIn(place scaffold.Place) []string {
+	return map[scaffold.Place][]string{
+		scaffold.OfControlPlane: {"env", "fleet"},
+		scaffold.OfEnvironment:  {"env"},
+		scaffold.OfGitOps:       {"control-plane", "env"},
+		scaffold.OfApplication:  {"control-plane"},
+	}[place]
+}
+
+// writeMissing writes workflows that are not there yet into a folder and says what became of each. It stays in the
+// folder, whatever links there are in it.
+func writeMissing(folder string, files scaffold.Files) (states map[string]string, err error) {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	if err := root.MkdirAll(filepath.FromSlash(scaffold.WorkflowFolder), 0o777); err != nil {
+		return nil, err
+	}
+	states = map[string]string{}
+	for name, text := range files {
+		if states[name], err = writeFile(root, filepath.Join(filepath.FromSlash(scaffold.WorkflowFolder), name), text); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// writeFile writes a file unless something is in its place.
+func writeFile(root *os.Root, name, text string) (state string, err error) {
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		info, err := root.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() { // of a pipe nothing comes
+			return fileKept, nil
+		}
+		if there, err := root.ReadFile(name); err == nil && string(there) == text {
+			return fileSame, nil
+		}
+		return fileKept, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, root.Remove(name)) // the next run would take half of it for somebody else's
+	}
+	return fileWritten, nil
+}

@@ -1,0 +1,157 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
+)
+
+// newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
+// since it was read.
+func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
+	i := slices.IndexFunc(c.deployments, func(d promote.Deployment) bool {
+		return d.Repo == wanted.Repo && d.Branch == wanted.Branch && d.Path == wanted.Path
+	})
+	output := &c.outputs[i]
+	has, err := output.history.Has(ctx, commit)
+	if err != nil {
+		return false, err
+	}
+	if !has {
+		if c.Now().Sub(output.refreshed) < c.flags.interval {
+			return false, nil
+		}
+		output.refreshed = c.Now()
+		if err := output.history.Refresh(ctx); err != nil {
+			return false, nil // it is asked again
+		}
+	}
+	relation, err := output.history.Relation(ctx, wanted.Commit, commit)
+	if err != nil || relation != gitops.Newer {
+		return false, err
+	}
+	return c.keeps(ctx, output.repo, commit)
+}
+
+// keeps tells whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
+// is not.
+func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
+	now, err := gitops.ReadPromoted(ctx, c.Reader, repo, commit)
+	if err != nil || now.Commit == "" || now.Commit == c.promoted.Commit {
+		return err == nil && now.Commit != "", err
+	}
+	relation, err := c.promoter.Relation(ctx, c.promoted.Commit, now.Commit)
+	return relation == gitops.Newer, err
+}
+
+// earlier returns commits of the base branch that came before the promoted one.
+func (c *deploymentCheck) earlier(ctx context.Context) ([]string, error) {
+	history, err := c.promoter.History(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return history.Line(ctx, c.promoted.Commit, promote.MaxEarlier)
+}
+
+// overtaken returns the promoted commit that the GitOps branch has by now, if that is another one.
+func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
+	for i := range c.outputs {
+		output := &c.outputs[i]
+		if err := output.history.Refresh(ctx); err != nil {
+			return "", err
+		}
+		if output.history.Tip() == output.commit {
+			continue
+		}
+		now, err := gitops.ReadPromoted(ctx, c.Reader, output.repo, output.history.Tip())
+		if err != nil {
+			return "", err
+		}
+		if now.Commit != "" && now.Commit != c.promoted.Commit {
+			return now.Commit, nil
+		}
+	}
+	return "", nil
+}
+
+// takenBack tells whether the environment has something else than the promoted commit by now.
+func (c *deploymentCheck) takenBack(ctx context.Context) (promote.TakenBack, error) {
+	err := c.Reader.Newest(ctx)
+	if errors.Is(err, gitops.ErrMoved) {
+		said := c.Diags
+		err = c.readAnew(ctx)
+		c.Diags = slices.Concat(said, session.OnlyErrors(c.Diags))
+	}
+	if err != nil {
+		return promote.TakenBack{}, err
+	}
+	found, err := c.stillThere(c.environment.Name.Value)
+	if err != nil {
+		return promote.TakenBack{}, err
+	}
+	return c.promoter.TakenBack(ctx, found, c.promoted.Commit)
+}
+
+// stillThere is an environment as it was read last.
+func (c *deploymentCheck) stillThere(name string) (*model.Environment, error) {
+	found := c.named(name)
+	if found == nil {
+		return nil, fmt.Errorf("there is no environment %q any more", name)
+	}
+	return found, nil
+}
+
+// has tells whether an environment has the promoted commit or a newer one.
+func (c *deploymentCheck) has(ctx context.Context, environment string) (promote.Possession, error) {
+	found, err := c.stillThere(environment)
+	if err != nil {
+		return promote.HasOlder, err
+	}
+	return c.promoter.Has(ctx, found, c.promoted.Commit)
+}
+
+// rolledBack tells whether an environment was taken back from the promoted commit.
+func (c *deploymentCheck) rolledBack(ctx context.Context, environment string) (bool, error) {
+	found, err := c.stillThere(environment)
+	if err != nil {
+		return false, err
+	}
+	return c.promoter.RolledBack(ctx, found, c.promoted.Commit)
+}
+
+// promoteNext promotes to an environment that comes next, or has a workflow do it.
+func (c *deploymentCheck) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
+	if c.flags.dispatch == "" {
+		return c.promote(ctx, environment, promotionOf{commit: c.promoted.Commit, deployed: []string{c.environment.Name.Value}}), nil
+	}
+	outcome := promote.Outcome{Environment: environment, Commit: c.promoted.Commit, Action: promote.ActionDispatched}
+	err := c.forge.Repo.Dispatch(ctx, c.flags.dispatch, c.Loader.Main().Ref.Branch,
+		map[string]string{"environment": environment, "commit": c.promoted.Commit})
+	if err != nil {
+		outcome.Action = promote.ActionRefused
+		return outcome, err
+	}
+	c.outcomes = append(c.outcomes, outcome)
+	return outcome, nil
+}
+
+func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Look) error {
+	c.Begin("running the post-deployment command")
+	deployment := c.deployments[0]
+	for i, output := range c.outputs {
+		if output.bound {
+			deployment = c.deployments[i]
+		}
+	}
+	return program.PostDeploy(ctx, c.flags.postDeploy, program.PostDeployOptions{
+		Environ: c.Variables(), Deployment: deployment, Promoted: c.promoted.Commit, Clusters: look.Deployed,
+		Stdout: c.Stderr, Stderr: c.Stderr,
+	})
+}

@@ -1,0 +1,180 @@
+package promotion
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
+)
+
+// How long check-promote waits if nobody says otherwise.
+const (
+	defaultFleetTimeout = 5 * time.Minute
+	defaultInterval     = 5 * time.Second
+	defaultGrace        = 30 * time.Second
+)
+
+// checkPromoteOptions are the flags of kalypso check-promote.
+type checkPromoteOptions struct {
+	session.Flags
+	promoteFlags
+	commit       string
+	gitOpsRepo   string
+	fleets       []string
+	healthy      string
+	atLeast      model.Healthy // what healthy says
+	expect       int
+	wait         time.Duration
+	interval     time.Duration
+	grace        time.Duration
+	once         bool
+	allowNone    bool
+	postDeploy   string
+	seedStatuses bool
+	next         []string
+}
+
+func NewCheckPromote(e *cli.Host) *cobra.Command {
+	opts := &checkPromoteOptions{}
+	cmd := &cobra.Command{
+		Use:   "check-promote",
+		Short: "Find out whether the fleet has deployed a commit, and let it go on",
+		Long: `Find out whether the fleet has deployed what was merged into the GitOps repository of an
+environment, for the job that runs after the merge. The commit of the control plane that it was
+made from gets the status "ENVIRONMENT environment": Deploying while the fleet is looked at, then
+Deployed or Failed to deploy. Once it is deployed, it is promoted to the next environments.
+
+Every cluster that pulls the GitOps branch must have the commit, or a newer one of the branch, and
+be healthy: twice in a row, or for a failure to count, for --failure-grace. spec.promotion.checks
+of the Environment says what else counts; flags go before it. The run can be stopped and started
+again at any time, and ends in the same place.
+
+Fleets (--fleet NAME[:ARGUMENT], repeatable):
+  azure-resource-graph[:SUBSCRIPTION,...]  Flux configurations that Azure knows of
+  flux[:CONTEXT,...]                       clusters of the kubeconfig
+  argocd:URL                               Applications of an Argo CD (ARGOCD_AUTH_TOKEN)
+  command:PROGRAM [ARGUMENT ...]           any program that prints the clusters as JSON
+  none                                     a person sets the status`,
+		Example: `  kalypso check-promote --env dev --commit "$GITOPS_COMMIT" --fleet azure-resource-graph
+  kalypso check-promote --env stage --fleet flux:stage-eu,stage-us --timeout 30m
+  kalypso check-promote --env dev --fleet command:./clusters.sh --post-deploy ./smoke-test.sh
+  kalypso check-promote --env dev --fleet argocd:https://argocd.example.com --once -o json
+  kalypso check-promote --env dev --fleet azure-resource-graph --dispatch cd.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCheckPromote(cmd.Context(), e, opts) },
+	}
+	opts.AddControlPlane(cmd, e)
+	opts.AddParsing(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("env").Usage = "`environment` that was deployed"
+	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the newest of its branch)")
+	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo that --commit is in, if there are several")
+	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to ask, see above (repeatable; default: spec.promotion.checks.fleet)")
+	_ = flags.SetAnnotation("fleet", cli.OneAlone, nil) // there is this flag
+	flags.StringVar(&opts.healthy, "healthy", "", "how many clusters must have deployed the commit: `number` or percentage (default 100%)")
+	flags.IntVar(&opts.expect, "expect", 0, "the `number` of clusters that there are at least")
+	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "how long to wait for the fleet: a `duration` such as 90s or 30m")
+	flags.DurationVar(&opts.interval, "interval", defaultInterval, "the `duration` between two looks at the fleet")
+	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "the `duration` that a failure must last")
+	flags.BoolVar(&opts.once, "once", false, "look once, and end with code 5 if it is not deployed yet")
+	flags.BoolVar(&opts.allowNone, "allow-no-clusters", false, "it is fine if no cluster is registered")
+	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command` to run before it counts as deployed, for example tests; it may be run more than once")
+	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "set statuses as Kalypso's own workflows do: Deployed is pending while the chain goes on")
+	flags.StringArrayVar(&opts.next, "next", nil, "`environment` that comes next (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
+	flags.StringVar(&opts.dispatch, "dispatch", "", "start the workflow in this `file` of .github/workflows, with the inputs environment and commit, instead of promoting here")
+	opts.promoteFlags.add(cmd)
+	return cmd
+}
+
+func (o *checkPromoteOptions) check() error {
+	if len(o.Environments) > 1 || len(o.Environments) == 1 && strings.Contains(o.Environments[0], ",") {
+		return cli.Usage("--env: one environment is checked at a time")
+	}
+	if err := checkCommit(o.given, o.commit); err != nil {
+		return err
+	}
+	if o.given.Changed("expect") && o.expect < 1 {
+		return cli.Usage("--expect %d: write a number above 0", o.expect)
+	}
+	if o.healthy != "" {
+		var err error
+		if o.atLeast, err = model.ParseHealthy(o.healthy); err != nil {
+			return cli.Usage("--healthy %s: %w", o.healthy, err)
+		}
+	}
+	for _, d := range []struct {
+		flag string
+		time time.Duration
+		zero bool
+	}{{"timeout", o.wait, false}, {"interval", o.interval, false}, {"failure-grace", o.grace, true}} {
+		if d.time < 0 || d.time == 0 && !d.zero {
+			return cli.Usage("--%s %v: write a duration such as 90s or 10m", d.flag, d.time)
+		}
+	}
+	if o.postDeploy != "" {
+		if _, err := program.Split(o.postDeploy); err != nil {
+			return cli.Usage("--post-deploy %s: %w", o.postDeploy, err)
+		}
+	}
+	if err := o.promoteFlags.check(); err != nil {
+		return err
+	}
+	return o.Flags.Check()
+}
+
+func runCheckPromote(ctx context.Context, e *cli.Host, opts *checkPromoteOptions) error {
+	if err := cmp.Or(opts.check(), opts.checkIdle(e.Env)); err != nil {
+		return err
+	}
+	run, err := startPromotion(ctx, e, &opts.Flags, &opts.promoteFlags)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	if len(run.Environments) != 1 {
+		return cli.Usage("--env: one environment is checked at a time: %s", strings.Join(session.EnvironmentNames(run.Environments), ", "))
+	}
+	check := &deploymentCheck{promotionRun: run, flags: opts, environment: run.Environments[0]}
+	if next, given := opts.nextEnvironments(e.Env); given {
+		if err := run.setNext(check.environment.Name.Value, next); err != nil {
+			return err
+		}
+	}
+	return check.run(ctx)
+}
+
+// fleetOptions are what asking fleets needs of the machine.
+func fleetOptions(e *cli.Host) fleet.Options {
+	return fleet.Options{
+		Env: e.Env, Environ: e.Variables(), Sleep: e.Sleep, Now: e.Now, UserAgent: "kalypso/" + e.Build.Version,
+	}
+}
+
+// nextEnvironments are those that the command line or NEXT_ENVIRONMENT name; ok is false if neither does.
+func (o *checkPromoteOptions) nextEnvironments(env func(string) string) (next []string, ok bool) {
+	switch {
+	case o.given.Changed("next"):
+		return cli.Split(o.next), true
+	case env("NEXT_ENVIRONMENT") != "":
+		return cli.Split([]string{env("NEXT_ENVIRONMENT")}), true
+	default:
+		return nil, false
+	}
+}
+
+// The rules of a fleet that has not deployed a commit.
+const (
+	ruleNotDeployed = "not-deployed"
+	ruleNoClusters  = "no-clusters"
+	rulePostDeploy  = "post-deploy"
+	// ruleHealthUnseen is the rule for a reconciler that does not report the health of the objects that it applies.
+	ruleHealthUnseen = "health-unseen"
+)

@@ -1,0 +1,320 @@
+package promotion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// promotionRun is a run that promotes.
+type promotionRun struct {
+	*session.Session
+	opts     *promoteFlags
+	chain    *promote.Chain
+	promoter *promote.Promoter
+	// forge is the control plane on GitHub; it has no repo if it is not there.
+	forge session.Forge
+	// next are the environments after one that the command line names; nil if it names none.
+	next *nextEnvironments
+	// outcomes are what became of each environment that something was promoted to.
+	outcomes []promote.Outcome
+	// checked is what became of a check; nil if nothing was checked.
+	checked *Checked
+	// publisher publishes what was promoted.
+	publisher *render.Publisher
+	// unread says that the control plane could not be read again, so that nothing more can be promoted.
+	unread bool
+}
+
+// startPromotion opens the control plane.
+func startPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *promoteFlags) (*promotionRun, error) {
+	fleet.Permissions, fleet.Purpose = opts.permissions, "promoted"
+	if _, err := opts.PublishOptions(); err != nil { // before anything is read
+		return nil, err
+	}
+	s, err := session.Start(ctx, fleet, e, false)
+	if err != nil {
+		return nil, err
+	}
+	run := &promotionRun{Session: s, opts: opts, publisher: &render.Publisher{Session: s}}
+	s.View = promotionView{run}
+	if err := run.prepare(ctx); err != nil {
+		defer s.Close()
+		return nil, run.fail(err)
+	}
+	return run, nil
+}
+
+// errSaid is an error that the diagnostics of the run have already.
+var errSaid = errors.New("the control plane cannot be read")
+
+// prepare makes what promotes, from the control plane as it was read.
+func (r *promotionRun) prepare(ctx context.Context) error {
+	chain, diags := promote.NewChain(r.Known)
+	var err error
+	r.Diags.Add(diags)
+	if diags.HasErrors() {
+		return errSaid
+	}
+	if r.chain = chain; r.next != nil {
+		if r.chain, err = chain.With(r.next.of, r.next.names); err != nil {
+			return cli.Usage("the environments after %s: %w", r.next.of, err)
+		}
+	}
+	var place string
+	place, err = r.Reader.Where(r.Loader.Main().Ref)
+	if err != nil {
+		return err
+	}
+	if r.forge.Repo == nil {
+		if r.forge, err = r.ConnectForge(ctx, model.Main, place); err != nil {
+			return err
+		}
+	}
+	r.promoter = &promote.Promoter{
+		Reader: r.Reader, Loader: r.Loader, Chain: r.chain, NoStatuses: r.noStatuses(place),
+		TargetURL: r.opts.pageOfRun(r.Env), Version: r.Build.Version,
+	}
+	if r.forge.Repo != nil {
+		r.promoter.Statuses, r.promoter.Ancestry = promote.TrustStatuses(r.forge.Repo, r.Known), r.forge.Repo
+	}
+	return nil
+}
+
+// nextEnvironments are the names of those that come after an environment.
+type nextEnvironments struct {
+	of    string
+	names []string
+}
+
+// setNext replaces the environments that come after one.
+func (r *promotionRun) setNext(environment string, names []string) error {
+	r.next = &nextEnvironments{environment, names}
+	chain, err := r.chain.With(environment, names)
+	if err != nil {
+		return cli.Usage("the environments after %s: %w", environment, err)
+	}
+	r.chain, r.promoter.Chain = chain, chain
+	return nil
+}
+
+// noStatuses says why the commits of the control plane have no statuses.
+func (r *promotionRun) noStatuses(place string) string {
+	if r.forge.Note != "" {
+		return r.forge.Note
+	}
+	return place + " is not on GitHub"
+}
+
+// fail ends a run that something of the world keeps from going on.
+func (r *promotionRun) fail(err error) error {
+	if _, asks := cli.ExitOf(err); asks {
+		return err
+	}
+	if !errors.Is(err, errSaid) {
+		rule, hint := session.CauseOf(err)
+		r.Diags.Error(rule, diag.Place{}, r.Reader.Scrub(err.Error()), diag.Hint(hint))
+	}
+	return r.Finish("nothing was promoted")
+}
+
+// promotionOf is what is to be promoted.
+type promotionOf struct {
+	commit string
+	// deployed are environments that this run knows to have deployed it.
+	deployed []string
+	dryRun   bool
+}
+
+// promote promotes a commit to an environment, and notes what became of it.
+func (r *promotionRun) promote(ctx context.Context, environment string, of promotionOf) promote.Outcome {
+	if r.unread {
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}
+	}
+	outcome, err := r.promoteUntilNewest(ctx, environment, of)
+	r.unread = errors.Is(err, errSaid)
+	if err != nil && !r.unread && ctx.Err() == nil {
+		rule, hint := session.CauseOf(err)
+		var at diag.Place
+		if e := r.named(environment); e != nil {
+			at = e.Name.At
+		}
+		if errors.Is(err, gitops.ErrMoved) {
+			rule, hint = session.RuleLostRaces, "run again"
+		}
+		outcome.Diags.Error(rule, at, fmt.Sprintf("promote to %s: %s", environment, r.Reader.Scrub(err.Error())), diag.Hint(r.opts.hint(rule, hint)))
+	}
+	r.outcomes = append(r.outcomes, outcome)
+	return outcome
+}
+
+// hint says what to do about a push that was refused: as a rule the branch is protected.
+func (o *promoteFlags) hint(rule, hint string) string {
+	if rule == gitops.RulePushRefused && hint == "" && !o.pullRequest {
+		return "--pull-request proposes the promotion instead of pushing it"
+	}
+	return hint
+}
+
+// promoteUntilNewest starts over from reading as often as somebody else is faster.
+func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment string, of promotionOf) (promote.Outcome, error) {
+	for race := 1; ; race++ {
+		r.Begin("promoting to " + environment)
+		outcome, err := r.promoteOnce(ctx, environment, of)
+		if !errors.Is(err, gitops.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
+			return outcome, err
+		}
+		pause := render.FirstRacePause << (race - 1)
+		if err := r.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
+			return outcome, err
+		}
+		if err := r.readAnew(ctx); err != nil {
+			return outcome, err
+		}
+	}
+}
+
+// readAnew reads the control plane as it is now. The error is errSaid if it cannot.
+func (r *promotionRun) readAnew(ctx context.Context) error {
+	reader, loader, err := r.Session.Flags.Open(r.Host, r.Progress)
+	if err != nil {
+		return err
+	}
+	r.Close()
+	if !r.Load(ctx, reader, loader) {
+		return errSaid
+	}
+	return r.prepare(ctx)
+}
+
+// stopped ends a run whose context has ended: see session.stopped.
+func (r *promotionRun) stopped(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), session.ErrTimeUp) {
+		r.TimeUp()
+		return r.Finish(r.leftUnpromoted())
+	}
+	r.Progress.Done()
+	for _, o := range r.outcomes {
+		if o.Pushed != "" {
+			r.SayPushed(o.Pushed, o.PushedTo, o.Repo)
+		}
+	}
+	return r.Session.Stopped(ctx)
+}
+
+func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of promotionOf) (promote.Outcome, error) {
+	found := r.named(environment)
+	if found == nil {
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, fmt.Errorf("there is no environment %q any more", environment)
+	}
+	options, err := r.opts.PublishOptions()
+	if err != nil {
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, err
+	}
+	request := promote.Request{
+		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,
+		PullRequest: r.opts.pullRequest, PullRequestOptions: r.opts.Request(), Force: r.opts.Force, Key: options.Key,
+		Author: func(ctx context.Context) (gitops.Identity, error) {
+			if options.Author != (gitops.Identity{}) {
+				return options.Author, nil
+			}
+			return r.AuthorOf(ctx, r.forge)
+		},
+	}
+	at, err := r.forgeOf(ctx, found)
+	if err != nil {
+		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, err
+	}
+	if at.Repo != nil {
+		request.Forge = at.Repo
+	}
+	return r.promoter.Promote(ctx, request)
+}
+
+// forgeOf is where the branch of an environment is. As a rule that is where the base branch is.
+func (r *promotionRun) forgeOf(ctx context.Context, environment *model.Environment) (session.Forge, error) {
+	place, err := r.Reader.Where(gitops.PlatformRef(environment))
+	if err != nil {
+		return session.Forge{}, err
+	}
+	if main, err := r.Reader.Where(r.Loader.Main().Ref); err == nil && main == place {
+		return r.forge, nil
+	}
+	return r.ConnectForge(ctx, model.Platform, place)
+}
+
+// named returns an environment as it was read last; nil if there is none of the name.
+func (r *promotionRun) named(name string) *model.Environment {
+	i := slices.IndexFunc(r.Known, func(e *model.Environment) bool { return e.Name.Value == name })
+	if i < 0 {
+		return nil
+	}
+	return r.Known[i]
+}
+
+// end renders what was promoted, if that is asked for, and shows what became of everything.
+func (r *promotionRun) end(ctx context.Context) error {
+	for _, outcome := range r.outcomes {
+		r.Diags.Add(outcome.Diags)
+	}
+	if r.opts.render {
+		if err := r.renderPromoted(ctx); err != nil {
+			return err
+		}
+	}
+	return r.Finish(r.leftUnpromoted())
+}
+
+// renderPromoted compiles and publishes the environments that have got a commit, or had it: a run before this one may
+// have been stopped in between.
+func (r *promotionRun) renderPromoted(ctx context.Context) error {
+	var names []string
+	if r.checked != nil && r.checked.State == promote.CheckDeployed {
+		names = slices.DeleteFunc(slices.Clone(r.chain.Next(r.checked.environment)), func(name string) bool {
+			return slices.ContainsFunc(r.outcomes, func(o promote.Outcome) bool { return o.Environment == name })
+		})
+	}
+	for _, outcome := range r.outcomes {
+		if outcome.Action == promote.ActionPromoted || outcome.Action == promote.ActionUnchanged {
+			names = append(names, outcome.Environment)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if err := r.Reopen(ctx); err != nil {
+		return err
+	}
+	r.Environments = nil
+	for _, name := range names {
+		if environment := r.named(name); environment != nil {
+			r.Environments = append(r.Environments, environment)
+		}
+	}
+	return r.publisher.PublishUntilNewest(ctx, &render.Options{Flags: *r.Flags, PublishFlags: r.opts.PublishFlags})
+}
+
+// leftUnpromoted says what was promoted before something went wrong.
+func (r *promotionRun) leftUnpromoted() string {
+	done := slices.ContainsFunc(r.outcomes, func(o promote.Outcome) bool { return o.Action != promote.ActionRefused })
+	switch {
+	case r.checked != nil:
+		return ""
+	case done && r.opts.render:
+		return r.publisher.LeftUnpublished()
+	case done:
+		return "not everything was promoted"
+	default:
+		return "nothing was promoted"
+	}
+}

@@ -1,0 +1,140 @@
+package render
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// PublishFlags are the flags about publishing.
+type PublishFlags struct {
+	branch       string
+	createBranch bool
+	direct       bool
+	Force        bool
+	reopen       bool
+	reportIssues bool
+	recompile    bool
+	saveBody     string
+
+	allowDeletions bool
+	author         string
+	signingKey     string
+
+	labels, reviewers, assignees []string
+	draft                        bool
+	autoMerge                    string
+}
+
+func (f *PublishFlags) Add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default deployment/BRANCH of the GitOpsRepo)")
+	flags.BoolVar(&f.createBranch, "create-branch", false, "make the GitOps branch if it is missing")
+	flags.BoolVar(&f.direct, "direct", false, "commit to the GitOps branch itself, without a pull request")
+	flags.BoolVar(&f.Force, "force", false, "overwrite what others committed to the deployment branch")
+	flags.BoolVar(&f.allowDeletions, "allow-deletions", false, "publish although most of the published targets go")
+	flags.StringVar(&f.author, "author", "", "author of the commit: `\"NAME <EMAIL>\"` (default: the bot of the GitHub App or workflow, else kalypso)")
+	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with the ssh-ed25519 key in this `file`")
+	flags.StringArrayVar(&f.labels, "label", nil, "add a `label` to the pull request (repeatable)")
+	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "ask a `person` or OWNER/TEAM to review the pull request (repeatable)")
+	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `person` (repeatable)")
+	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
+	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, or no-change for those that change no cluster")
+	flags.Lookup("auto-merge").NoOptDefVal = string(gitops.AutoMergeAlways)
+	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository while an environment fails")
+	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing has changed since the last output")
+	flags.StringVar(&f.saveBody, "save-body", "", "write the text of the pull request to this `file`, in Markdown, for a forge that kalypso does not know")
+	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
+	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
+		[]string{string(gitops.AutoMergeAlways), string(gitops.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Check finds wrong values.
+func (f *PublishFlags) Check() error {
+	switch gitops.AutoMerge(f.autoMerge) {
+	case gitops.AutoMergeNever, gitops.AutoMergeAlways, gitops.AutoMergeNoChange:
+	default:
+		return cli.Usage("--auto-merge %s: write %s or %s", f.autoMerge, gitops.AutoMergeAlways, gitops.AutoMergeNoChange)
+	}
+	if f.draft && f.autoMerge != "" {
+		return cli.Usage("--draft keeps a pull request from being merged, --auto-merge merges it: give one of them")
+	}
+	if f.direct && f.branch != "" {
+		return cli.Usage("--direct commits to the GitOps branch, --branch names another one: give one of them")
+	}
+	if err := gitops.CheckBranch(f.branch); f.branch != "" && err != nil {
+		return cli.Usage("--branch %q: %v", f.branch, err)
+	}
+	if f.author != "" {
+		if _, err := gitops.ParseIdentity(f.author); err != nil {
+			return cli.Usage("--author %q: %v", f.author, err)
+		}
+	}
+	return nil
+}
+
+// PublishOptions turns the flags into what publishing needs. Without --author there is none.
+func (f *PublishFlags) PublishOptions() (gitops.PublishOptions, error) {
+	options := gitops.PublishOptions{
+		Direct: f.direct, Force: f.Force, CreateBranch: f.createBranch, AllowDeletions: f.allowDeletions,
+	}
+	if f.author != "" {
+		var err error
+		if options.Author, err = gitops.ParseIdentity(f.author); err != nil {
+			return options, cli.Usage("--author %q: %v", f.author, err)
+		}
+	}
+	if f.signingKey != "" {
+		pem, err := os.ReadFile(f.signingKey)
+		if err == nil {
+			options.Key, err = gitops.ParseSigningKey(pem)
+		}
+		if err != nil {
+			return options, cli.Usage("--signing-key %s: %w", f.signingKey, err)
+		}
+	}
+	return options, nil
+}
+
+// needs are the permissions on a GitOps repository that the flags need. Without those that are optional the output is
+// published all the same.
+func (f *PublishFlags) needs() github.Needs {
+	needs := github.Needs{
+		Required: map[string]string{"contents": "write", "pull_requests": "write"}, Optional: map[string]string{},
+	}
+	if f.direct { // only to close what stands open
+		delete(needs.Required, "pull_requests")
+		needs.Optional["pull_requests"] = "write"
+	}
+	if f.reportIssues {
+		needs.Optional["issues"] = "write"
+	}
+	if slices.ContainsFunc(cli.Split(f.reviewers), func(who string) bool { return strings.Contains(who, "/") }) {
+		needs.Optional["members"] = "read" // to ask a team
+	}
+	return needs
+}
+
+// Permissions are those on the repositories of a role; nil where nothing is published.
+func (f *PublishFlags) Permissions(role model.Role) *github.Needs {
+	if role != model.Output {
+		return nil
+	}
+	needs := f.needs()
+	return &needs
+}
+
+// Request is what the flags say about the pull request.
+func (f *PublishFlags) Request() gitops.PullRequestOptions {
+	return gitops.PullRequestOptions{
+		Labels: cli.Split(f.labels), Reviewers: cli.Split(f.reviewers), Assignees: cli.Split(f.assignees),
+		Draft: f.draft, AutoMerge: gitops.AutoMerge(f.autoMerge), Reopen: f.reopen,
+	}
+}

@@ -1,0 +1,131 @@
+// Package report is kalypso report: the fleet in one HTML file.
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/htmlreport"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// ruleReportFile is the rule of a report that cannot be written.
+const ruleReportFile = "report-file"
+
+func New(e *cli.Host) *cobra.Command {
+	opts := &session.Flags{}
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Make a picture of the fleet: one HTML file that needs nothing else",
+		Long: `Compile all environments, or those that --env names, and write what came of them to one HTML file:
+which deployment target is on which cluster type and why, with which configuration and which
+manifests, and how the environments differ. It needs no network, so it can be mailed, or kept as
+the artifact of a workflow. Nothing else is written or published.
+
+If the model has errors, they are in the file, and the exit code is 1.`,
+		Example: `  kalypso report fleet.html
+  kalypso report fleet.html --env dev --base main`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), e, opts, args[0]) },
+	}
+	opts.Add(cmd, e)
+	return cmd
+}
+
+func runReport(ctx context.Context, e *cli.Host, opts *session.Flags, file string) error {
+	if err := opts.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := opts.Limited(ctx)
+	defer cancel()
+	if err := checkReportFile(file); err != nil {
+		return err
+	}
+	s, err := session.Start(ctx, opts, e, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, environment := range s.Environments {
+		s.Compile(ctx, environment, nil)
+	}
+	s.Begin("writing " + file)
+	without := "the report has them"
+	if ctx.Err() == nil {
+		if err := (reportRun{s}).writeReport(ctx, file); err != nil && ctx.Err() == nil {
+			s.Diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, cli.WithoutPath(err)))
+			without = "there is no report"
+		}
+	}
+	if ctx.Err() != nil {
+		return s.Stopped(ctx)
+	}
+	return s.Finish(without)
+}
+
+// checkReportFile refuses what cannot be written, before anything is compiled.
+func checkReportFile(file string) error {
+	if file == "" || file == "-" {
+		return cli.Usage("FILE %q: name the file to write, such as fleet.html", file)
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return cli.Usage("FILE %s: it is a folder", file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return cli.Usage("FILE %s: there is no folder %s", file, filepath.Dir(file))
+	}
+	return nil
+}
+
+// reportRun is a run of report.
+type reportRun struct{ *session.Session }
+
+// writeReport writes the file as a whole or not at all. A link stays one, and what is no regular file, such as a pipe, is
+// written to.
+func (s reportRun) writeReport(ctx context.Context, file string) error {
+	mode := os.FileMode(0o666) // less what the umask takes
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		file = target
+	}
+	if info, err := os.Stat(file); err == nil {
+		if !info.Mode().IsRegular() {
+			return s.writeInto(ctx, file, os.O_WRONLY, 0)
+		}
+		mode = info.Mode().Perm()
+	}
+	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
+	defer func() { _ = os.Remove(temporary) }() // of no effect once it has its name
+	if err := s.writeInto(ctx, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+		return err
+	}
+	return os.Rename(temporary, file)
+}
+
+func (s reportRun) writeInto(ctx context.Context, name string, flags int, mode os.FileMode) error {
+	file, err := os.OpenFile(name, flags, mode)
+	if err != nil {
+		return err
+	}
+	err = htmlreport.Write(ctx, file, s.Build.Version, s.pictured())
+	return cmp.Or(err, file.Close())
+}
+
+// pictured are the environments as the report shows them.
+func (s reportRun) pictured() []htmlreport.Environment {
+	var all []htmlreport.Environment
+	for _, r := range s.Results {
+		diags := append(diag.List{}, s.Diags...)
+		diags.Add(r.Diags)
+		all = append(all, htmlreport.Environment{
+			Name: r.Environment.Name.Value, Fleet: r.Fleet, Assignments: r.Assignments, Tree: r.Tree, Diags: diags,
+		})
+	}
+	return all
+}

@@ -1,0 +1,115 @@
+// Package validate is kalypso validate.
+package validate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
+)
+
+func New(e *cli.Host) *cobra.Command {
+	opts, workload, keepLastGood := &session.Flags{}, "", false
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Compile all environments, publish nothing, report every problem",
+		Long: `Compile all environments, or those that --env names, and report every problem in them,
+and in the chain in which commits are promoted. Nothing is written or published.
+
+Use --keep-last-good for a check that one broken application must not fail: errors of a
+registration that render --keep-last-good holds back are warnings, and errors in the platform's
+files stay errors.
+
+--workload checks the workloads of an application by themselves, for its own repository: without
+the control plane, and without what other applications have.`,
+		Example: `  kalypso validate
+  kalypso validate --workload workload/
+  kalypso validate --env dev --env stage --control-plane ./control-plane
+  kalypso validate --keep-last-good`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("workload") && keepLastGood {
+				return cli.Usage("--keep-last-good cannot be combined with --workload")
+			}
+			if cmd.Flags().Changed("workload") {
+				return validateWorkload(e, opts, workload)
+			}
+			return runValidate(cmd.Context(), e, opts, session.Quarantine{KeepLastGood: keepLastGood, Tolerant: keepLastGood})
+		},
+	}
+	opts.Add(cmd, e)
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of a registration that render --keep-last-good holds back as warnings")
+	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
+	return cmd
+}
+
+func runValidate(ctx context.Context, e *cli.Host, opts *session.Flags, quarantine session.Quarantine) error {
+	if err := opts.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := opts.Limited(ctx)
+	defer cancel()
+	s, err := session.Start(ctx, opts, e, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	s.Quarantine = quarantine
+	_, diags := promote.NewChain(s.Known)
+	s.Diags.Add(diags)
+	checkFleets(s)
+	for _, environment := range s.Environments {
+		s.Compile(ctx, environment, nil)
+	}
+	if ctx.Err() != nil {
+		return s.Stopped(ctx)
+	}
+	for _, result := range s.Results {
+		checkCounted(result)
+	}
+	return s.Finish("")
+}
+
+// checkFleets reports fleets of which nobody knows how to ask them.
+func checkFleets(s *session.Session) {
+	for _, environment := range s.Known {
+		if environment.Promotion == nil || environment.Promotion.Checks.LeftToPerson() {
+			continue
+		}
+		for _, text := range environment.Promotion.Checks.Fleets {
+			name, _, _ := strings.Cut(text.Value, ":")
+			if !slices.Contains(fleet.Names(), name) {
+				s.Diags.Error("unknown-fleet", text.At, fmt.Sprintf("there is no kind of fleet %q", name),
+					diag.Hint(diag.DidYouMean(name, append(fleet.Names(), model.NoFleet))))
+			}
+		}
+	}
+}
+
+// checkCounted reports a promotion that asks about clusters of which there are none.
+func checkCounted(r *session.Result) {
+	if r.Environment.Promotion == nil {
+		return
+	}
+	var clusterTypes []*model.ClusterType
+	if r.Fleet != nil {
+		clusterTypes = r.Fleet.ClusterTypes
+	}
+	selector := r.Environment.Promotion.Checks.ClusterTypes
+	counted, diags := schedule.SelectClusterTypes(selector, clusterTypes)
+	r.Diags.Add(diags)
+	if len(counted) == 0 && len(clusterTypes) > 0 && !r.Fleet.Incomplete && !diags.HasErrors() {
+		r.Diags.Warning("no-match", selector.At, fmt.Sprintf("the clusterTypeSelector of environment %q selects no cluster type, so no cluster counts for its promotion",
+			r.Environment.Name.Value))
+	}
+}

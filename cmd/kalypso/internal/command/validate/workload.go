@@ -1,0 +1,132 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// validateWorkload checks the workloads at a path as an application repository is checked.
+func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
+	switch {
+	case path == "":
+		return cli.Usage(`--workload "": it is empty; name a file or a folder`)
+	case len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree:
+		return cli.Usage("--workload checks workloads by themselves: leave out --env, --base and --worktree")
+	}
+	if err := opts.Check(); err != nil {
+		return err
+	}
+	options, _, err := opts.Options()
+	if err != nil {
+		return err
+	}
+	source, err := workloadSource(path)
+	if err != nil {
+		return cli.Usage("--workload %s: %w", path, err)
+	}
+	defer source.close()
+	objects, diags := model.Parse(source.Source, nil, options)
+	run := &workloadCheck{Session: &session.Session{Host: e, Flags: opts, Diags: diags}, objects: objects}
+	run.View = run
+	run.checkTogether()
+	return run.Finish("")
+}
+
+// openedSource is a folder of this machine that is read.
+type openedSource struct {
+	*model.Source
+	root *os.Root
+}
+
+func (s openedSource) close() { _ = s.root.Close() } // nothing was written through it
+
+// workloadSource is what a registration of the path would read: the file or folder, and the ignore files above it up to the
+// root of the repository.
+func workloadSource(path string) (openedSource, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return openedSource{}, err
+	}
+	info, err := os.Stat(absolute)
+	if err != nil {
+		return openedSource{}, cli.WithoutPath(err)
+	}
+	top := absolute
+	if !info.IsDir() {
+		top = filepath.Dir(absolute)
+	}
+	for folder := top; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			top = folder
+			break
+		}
+	}
+	below, err := filepath.Rel(top, absolute)
+	if err != nil {
+		return openedSource{}, err
+	}
+	name, err := gitops.NormalURL(top)
+	if err != nil {
+		return openedSource{}, err
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return openedSource{}, cli.WithoutPath(err)
+	}
+	ref := model.Ref{Repo: name, Path: filepath.ToSlash(below), Role: model.Tenant}
+	return openedSource{&model.Source{Ref: ref, Repo: name, FS: root.FS()}, root}, nil
+}
+
+// workloadCheck is a run of validate --workload.
+type workloadCheck struct {
+	*session.Session
+	objects *model.Objects
+}
+
+// checkTogether finds what is wrong with workloads beside each other, in every environment that they name.
+func (c *workloadCheck) checkTogether() {
+	names := map[string]bool{}
+	for _, w := range c.objects.Workloads {
+		for _, t := range w.DeploymentTargets {
+			names[t.Environment.Value] = true
+		}
+	}
+	environments := slices.Sorted(maps.Keys(names))
+	if len(environments) == 0 {
+		environments = []string{""}
+	}
+	for _, name := range environments { // what is said of several is shown once
+		environment := &model.Environment{Object: model.Object{Name: model.Text{Value: name}}}
+		_, diags := model.NewFleet(environment, environments, []*model.Objects{c.objects})
+		c.Diags.Add(diags)
+	}
+}
+
+func (c *workloadCheck) Structured(diags diag.List) any {
+	return results.NewReport[session.Environment](nil, diags)
+}
+
+func (c *workloadCheck) Text() error {
+	if c.Failed() {
+		return nil
+	}
+	targets := 0
+	for _, w := range c.objects.Workloads {
+		targets += len(w.DeploymentTargets)
+	}
+	_, err := fmt.Fprintf(c.Stdout, "%s with %s\n", diag.Plural(len(c.objects.Workloads), "workload"), diag.Plural(targets, "deployment target"))
+	return err
+}
+
+func (*workloadCheck) Actions(r actions.Report) actions.Report { return r }

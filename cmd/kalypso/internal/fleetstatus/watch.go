@@ -1,0 +1,116 @@
+package fleetstatus
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+const (
+	// watchEvery is how long a log says nothing at most while looks go on.
+	watchEvery = 30 * time.Second
+	// MaxToldFailures is how many failing clusters are named in all.
+	MaxToldFailures = 20
+)
+
+// watch shows people how a fleet comes along while it is waited for: the counts, on a terminal in a line that is kept up
+// to date, else in a line whenever they have changed; and each cluster that fails. It must not be used concurrently.
+type watch struct {
+	progress *term.Progress
+	// timeout is how long is waited in all; zero for as long as it takes.
+	timeout time.Duration
+	began   time.Time
+	// told and said are when the last line was written, and what it said; for a log.
+	told time.Time
+	said watchState
+	// failures are the clusters whose failure was told, or counted.
+	failures map[clusterKey]bool
+}
+
+// watchState is what is worth a line in a log when it changes.
+type watchState struct {
+	promote.Counts
+	need    int
+	unasked bool
+}
+
+type clusterKey struct{ fleet, name string }
+
+// NewWatch returns a watch that begins now. A nil progress shows nothing; one that is not live gets lines, also where
+// phases get none: nobody should wait for minutes without a word.
+func NewWatch(p *term.Progress, timeout time.Duration) *watch {
+	w := &watch{progress: p, timeout: timeout, failures: map[clusterKey]bool{}}
+	if p != nil {
+		w.began = p.Now()
+	}
+	return w
+}
+
+// Look shows what was seen last.
+func (w *watch) Look(look promote.Look) {
+	if w.progress == nil {
+		return
+	}
+	now := w.progress.Now()
+	state, failed := watchState{look.Counts, look.Need, look.Unasked != ""}, w.newFailures(look)
+	if w.progress.Live() {
+		w.tellFailures(look, failed)
+		w.progress.Status(w.times(now.Sub(w.began)) + ": " + countsLine(look))
+		return
+	}
+	if !w.told.IsZero() && state == w.said && len(failed) == 0 && now.Sub(w.told) < watchEvery {
+		return
+	}
+	w.told, w.said = now, state
+	w.progress.Line(fmt.Sprintf("%v: %s", now.Sub(w.began).Round(time.Second), countsLine(look)))
+	w.tellFailures(look, failed)
+}
+
+// times says how long it has been, and how long it may be yet: "12s, 4m48s left".
+func (w *watch) times(elapsed time.Duration) string {
+	text := elapsed.Round(time.Second).String()
+	if w.timeout > 0 {
+		text += fmt.Sprintf(", %v left", max(0, w.timeout-elapsed).Round(time.Second))
+	}
+	return text
+}
+
+// newFailures returns the clusters that have failed and were not told of, by fleet and name, and notes them.
+func (w *watch) newFailures(look promote.Look) []promote.Cluster {
+	var failed []promote.Cluster
+	for _, c := range look.Clusters {
+		key := clusterKey{c.Fleet, c.Name}
+		if c.Standing == promote.Broken && !w.failures[key] {
+			w.failures[key] = true
+			failed = append(failed, c)
+		}
+	}
+	return failed
+}
+
+// tellFailures writes a line for each cluster that has failed since, as long as they are few.
+func (w *watch) tellFailures(look promote.Look, failed []promote.Cluster) {
+	room := min(max(0, MaxToldFailures-(len(w.failures)-len(failed))), len(failed))
+	several := severalFleets(look.Clusters)
+	for _, c := range failed[:room] {
+		w.progress.Line("  " + failureLine(c, several))
+	}
+	if more := len(failed) - room; more > 0 {
+		w.progress.Line(fmt.Sprintf("  and %s more failed", thousands(more)))
+	}
+}
+
+// failureLine says why a cluster failed: "cluster edge-7 failed: health check timed out".
+func failureLine(c promote.Cluster, several bool) string {
+	line := "cluster " + term.Word(c.Name, term.MaxName)
+	if several {
+		line += " (" + term.Word(c.Fleet, term.MaxName) + ")"
+	}
+	line += " failed"
+	if message := term.Line(c.Message, term.MaxMessage); message != "" {
+		line += ": " + message
+	}
+	return line
+}

@@ -1,0 +1,158 @@
+package htmlreport
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+// contents are what is on the cluster types of an environment.
+type contents struct {
+	clusterTypes [][]assigned
+	configurator *render.Configurator
+	table        table
+	positions    map[entryKey]int
+	// made are values by their stacks: the same entries always make the same.
+	made map[string]value
+}
+
+// assigned is a target on a cluster type, with its files.
+type assigned struct {
+	clusterType *model.ClusterType
+	target      *model.DeploymentTarget
+	files       []render.File
+}
+
+// table are the entries of the configuration of an environment, each once; contents name them by position.
+type table struct {
+	Entries []entry `json:"entries"`
+}
+
+// entry is a config value as a ConfigMap has it.
+type entry struct {
+	Key    string `json:"k"`
+	Config string `json:"n"`
+	At     string `json:"at"`
+	Text   string `json:"v"`
+}
+
+// clusterTypeContent is what is on a cluster type, as the page reads it.
+type clusterTypeContent struct {
+	// Configs are the different configurations of the targets.
+	Configs [][]value `json:"configs"`
+	// Targets have by name the position of the configuration, and the files.
+	Targets map[string]targetContent `json:"targets"`
+}
+
+type targetContent struct {
+	Config int         `json:"config"`
+	Files  [][2]string `json:"files,omitempty"`
+}
+
+// value is a config value.
+type value struct {
+	// Stack are the positions of what was laid over each other, the last on top.
+	Stack []int `json:"o"`
+	// Merged are the positions in Stack of what was merged into what is below.
+	Merged []int `json:"m,omitempty"`
+	// Value is left out if it is the text of the last entry.
+	Value *string `json:"v,omitempty"`
+}
+
+// maxManifests is how many bytes of manifests are shown in all; more would make the page too large to be mailed or opened.
+const maxManifests = 64 << 20
+
+// newContents puts together what is on the cluster types of an environment; manifests says whether to show them.
+func newContents(e Environment, manifests bool) *contents {
+	c := &contents{clusterTypes: make([][]assigned, len(e.Fleet.ClusterTypes)), positions: map[entryKey]int{}, made: map[string]value{}}
+	c.configurator, _ = render.NewConfigurator(e.Fleet) // what is wrong is in the diagnostics
+	files := map[string][]render.File{}
+	if e.Tree != nil && manifests {
+		for _, f := range e.Tree.Files {
+			if f.Assignment != nil {
+				files[path.Dir(f.Path)] = append(files[path.Dir(f.Path)], f)
+			}
+		}
+	}
+	clusterTypes := positions(e.Fleet.ClusterTypes)
+	for _, a := range e.Assignments {
+		i := clusterTypes[a.ClusterType]
+		c.clusterTypes[i] = append(c.clusterTypes[i], assigned{a.ClusterType, a.Target, files[a.ClusterType.Name.Value+"/"+a.Target.Name.Value]})
+	}
+	return c
+}
+
+// of puts together what is on a cluster type.
+func (c *contents) of(on []assigned) clusterTypeContent {
+	content := clusterTypeContent{Configs: [][]value{}, Targets: make(map[string]targetContent, len(on))}
+	known := map[*render.Values]int{}
+	for _, a := range on {
+		values := c.configurator.Configure(a.clusterType, a.target)
+		at, found := known[values]
+		if !found {
+			at = len(content.Configs)
+			known[values] = at
+			content.Configs = append(content.Configs, c.valuesOf(values))
+		}
+		target := targetContent{Config: at}
+		for _, f := range a.files {
+			target.Files = append(target.Files, [2]string{path.Base(f.Path), f.Content.String()})
+		}
+		content.Targets[a.target.Name.Value] = target
+	}
+	return content
+}
+
+func (c *contents) valuesOf(values *render.Values) []value {
+	all := []value{}
+	for _, key := range values.Keys() {
+		origins := values.Origins(key)
+		v := value{Stack: make([]int, len(origins))}
+		for i, origin := range origins {
+			v.Stack[i] = c.position(key, origin)
+		}
+		same := fmt.Sprint(v.Stack)
+		made, known := c.made[same]
+		if !known {
+			made = v.from(values, key)
+			c.made[same] = made
+		}
+		all = append(all, made)
+	}
+	return all
+}
+
+// from completes a value with what its entries make together.
+func (v value) from(values *render.Values, key string) value {
+	stack := values.Stack(key)
+	for i, laid := range stack {
+		if laid.Merged {
+			v.Merged = append(v.Merged, i)
+		}
+	}
+	if text := values.Text(key); len(stack) == 0 || text != stack[len(stack)-1].Text {
+		v.Value = &text
+	}
+	return v
+}
+
+// entryKey tells entries apart.
+type entryKey struct {
+	key string
+	at  diag.Place
+}
+
+// position is that of an entry in the table.
+func (c *contents) position(key string, o render.Origin) int {
+	k := entryKey{key, o.At}
+	at, found := c.positions[k]
+	if !found {
+		at = len(c.table.Entries)
+		c.positions[k] = at
+		c.table.Entries = append(c.table.Entries, entry{key, o.Config.Name.Value, o.At.String(), o.Text})
+	}
+	return at
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+func namedEnvironment(name string) *model.Environment {
+	e := &model.Environment{}
+	e.Name.Value = name
+	return e
+}
+
+func TestActionsReportOfSession(t *testing.T) {
+	t.Parallel()
+	changed := &gitops.Change{Files: []gitops.FileChange{{Path: "a/b/namespace.yaml", Action: gitops.Added}}}
+	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Targets: 1, ClusterTypes: 1, Added: 1}
+	s := &Session{Results: []*Result{
+		{
+			Compiled: &Compiled{Environment: namedEnvironment("dev"), Fleet: &model.Fleet{Sources: []*model.Source{
+				{Repo: "https://github.com/acme/control-plane", Commit: strings.Repeat("1", 40), Ref: model.Ref{Branch: "dev"}},
+			}}},
+			Changes: []*Change{
+				{GitOpsRepo: "fleet", Change: changed, Plan: plan, Published: &Published{
+					Branch: "deployment/dev", Commit: strings.Repeat("2", 40), PullRequest: &results.PullRequest{Number: 7, URL: "https://h/7", Action: gitops.SubmissionCreated, State: gitops.PullRequestOpen},
+					Closed: []results.PullRequest{{Number: 5, URL: "https://h/5"}},
+				}},
+				{GitOpsRepo: "mirror", Change: &gitops.Change{}, Published: &Published{Closed: []results.PullRequest{{Number: 6, URL: "https://h/6"}}}},
+			},
+		},
+		{Compiled: &Compiled{Environment: namedEnvironment("stage")}, Changes: []*Change{{Change: changed}}},
+		{Compiled: &Compiled{Environment: namedEnvironment("prod")}},
+	}}
+	r := s.actionsReport("kalypso render", "1 error", diag.List{{Rule: "r"}})
+	commits := actions.Commits{}
+	commits.Add(s.Results[0].Fleet.Sources)
+	assert.Equal(t, actions.Report{
+		Title: "kalypso render", Verdict: "1 error", Diags: diag.List{{Rule: "r"}},
+		Commits: commits,
+		Results: []actions.Result{
+			{
+				Environment: "dev", GitOpsRepo: "fleet", Changed: true, Plan: plan, Branch: "deployment/dev", Commit: strings.Repeat("2", 40),
+				PullRequest: actions.NewPullRequest(7, "https://h/7", "created"),
+			},
+			{Environment: "dev", GitOpsRepo: "mirror", PullRequest: actions.NewPullRequest(6, "https://h/6", "closed")},
+			{Environment: "stage", Changed: true},
+			{Environment: "prod", Uncompared: true},
+		},
+	}, r)
+}

@@ -1,0 +1,283 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Flags are the flags of every command that reads a fleet.
+type Flags struct {
+	Environments        []string
+	ControlPlane        string
+	BaseBranch          string
+	Base                string
+	replace             []string
+	Worktree            bool
+	IgnoreKustomization bool
+	TenantLimits        []string
+	timeout             time.Duration
+	Color               string
+	Format              string
+
+	// Permissions are those that a run needs on the repositories of a role, if it does more than read them.
+	Permissions func(model.Role) *github.Needs
+	// Purpose is what does not happen to anything if the control plane cannot be read; empty is "compiled".
+	Purpose string
+	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
+	tokens *github.App
+}
+
+// Add adds all of them, for a command that compiles.
+func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
+	f.AddControlPlane(cmd, e)
+	f.AddParsing(cmd)
+	flags := cmd.Flags()
+	flags.Lookup("env").Usage = "`environment` to compile (repeatable)"
+	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
+	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
+	f.AddTimeout(cmd)
+}
+
+// AddControlPlane adds those that say what is read.
+func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.Environments, "env", nil, "`environment`")
+	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
+	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane that holds the Environments (default: its default branch, in a local path main)")
+	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
+	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
+	cli.AddOutputFlag(cmd, &f.Format)
+	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return f.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
+	})
+	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// AddParsing adds those that say how it is read.
+func (f *Flags) AddParsing(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.IgnoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
+	flags.StringArrayVar(&f.TenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+}
+
+func (f *Flags) AddTimeout(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
+}
+
+// TenantLimits are the limits for the files of application repositories and for their servers.
+type tenantLimits struct {
+	model.Limits
+	gitops.TenantLimits
+}
+
+// limits are the limits that --tenant-limit can change.
+func limits(l *tenantLimits) map[string]func(int) {
+	return map[string]func(int){
+		"file-bytes":         func(n int) { l.FileBytes, l.File = int64(n), int64(n) },
+		"repository-bytes":   func(n int) { l.Total = min(int64(n), 1<<40) },
+		"seconds":            func(n int) { l.Time = time.Duration(min(int64(n), 1<<30)) * time.Second },
+		"registration-bytes": func(n int) { l.SourceBytes = int64(n) },
+		"files":              func(n int) { l.Files = n },
+		"documents":          func(n int) { l.Documents = n },
+		"nesting":            func(n int) { l.Nesting = n },
+		"targets":            func(n int) { l.Targets = n },
+		"values":             func(n int) { l.Nodes = n },
+		"value-bytes":        func(n int) { l.ValueBytes = n },
+		"output-bytes":       func(n int) { l.OutputBytes = int64(n) },
+	}
+}
+
+func limitNames() []string {
+	var names []string
+	for name := range limits(&tenantLimits{}) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Options returns the options for parsing sources and the limits for servers of application repositories. The error is
+// a usage error.
+func (f *Flags) Options() (options model.Options, servers gitops.TenantLimits, err error) {
+	options = model.DefaultOptions()
+	options.IgnoreKustomization = f.IgnoreKustomization
+	tenant := tenantLimits{Limits: options.Tenant}
+	settable := limits(&tenant)
+	for _, limit := range f.TenantLimits {
+		name, value, _ := strings.Cut(limit, "=")
+		set, known := settable[name]
+		if !known {
+			return options, servers, cli.Usage("--tenant-limit %s: there is no limit %q (%s)", limit, name, diag.DidYouMean(name, limitNames()))
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return options, servers, cli.Usage("--tenant-limit %s: write %s=NUMBER with a number above 0", limit, name)
+		}
+		set(n)
+	}
+	options.Tenant = tenant.Limits
+	return options, tenant.TenantLimits, nil
+}
+
+// Check finds wrong values of flags that cobra cannot know.
+func (f *Flags) Check() error {
+	if !slices.Contains([]string{"auto", "always", "never"}, f.Color) {
+		return cli.Usage("--color %s: write auto, always or never", f.Color)
+	}
+	if f.timeout < 0 {
+		return cli.Usage("--timeout %v: write a duration such as 90s or 10m, or 0 for no limit", f.timeout)
+	}
+	return results.CheckFormat(f.Format)
+}
+
+// Open returns what reads the fleet. Close the Reader when done.
+func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*gitops.Reader, *gitops.Loader, error) {
+	options, servers, err := f.Options()
+	if err != nil {
+		return nil, nil, err
+	}
+	repo, err := f.FindControlPlane(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, err := f.appTokens(e, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	bounds := e.Limits
+	bounds.Tenant = servers
+	reading := gitops.Options{
+		Replace: f.replace, Worktree: f.Worktree, Env: e.Env, Helper: gitops.GitCredential,
+		Sleep: e.Sleep, Limits: bounds, Progress: progress.Step, Waiting: progress.Wait,
+	}
+	if tokens != nil {
+		reading.Tokens = tokens
+	}
+	reader, err := gitops.NewReader(reading)
+	if err != nil {
+		return nil, nil, cli.Usage("%w", err)
+	}
+	return reader, gitops.NewLoader(reader, gitops.ControlPlane{
+		Repo: repo, BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
+	}), nil
+}
+
+// FindControlPlane returns what --control-plane says, else the workflow's repository, else the one
+// around the current folder.
+func (f *Flags) FindControlPlane(e *cli.Host) (string, error) {
+	if f.ControlPlane != "" {
+		return f.ControlPlane, nil
+	}
+	if server, repo := e.Env("GITHUB_SERVER_URL"), e.Env("GITHUB_REPOSITORY"); server != "" && repo != "" {
+		return server + "/" + repo, nil
+	}
+	dir, err := e.WorkingDir()
+	if err != nil {
+		return "", err
+	}
+	for folder := dir; ; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", cli.Usage("there is no git repository around %s: say which control plane with --control-plane URL-OR-PATH", dir)
+		}
+	}
+}
+
+// Choose returns the environments to compile: those that --env names; in a workflow those whose
+// branch was pushed; else everything if all is true.
+func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool) ([]*model.Environment, error) {
+	names := EnvironmentNames(environments)
+	if len(f.Environments) > 0 {
+		var chosen []*model.Environment
+		for _, name := range strings.Split(strings.Join(f.Environments, ","), ",") {
+			i := slices.Index(names, name)
+			if i < 0 {
+				return nil, cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+			}
+			if !slices.Contains(chosen, environments[i]) {
+				chosen = append(chosen, environments[i])
+			}
+		}
+		return chosen, nil
+	}
+	if all {
+		return environments, nil
+	}
+	if e.Env("GITHUB_ACTIONS") == "true" {
+		pushed := slices.DeleteFunc(slices.Clone(environments), func(environment *model.Environment) bool {
+			return environment.ControlPlane.Branch.Value != e.Env("GITHUB_REF_NAME")
+		})
+		if len(pushed) > 0 {
+			return pushed, nil
+		}
+	}
+	return nil, cli.Usage("say which environment with --env: %s", strings.Join(names, ", "))
+}
+
+func EnvironmentNames(environments []*model.Environment) []string {
+	names := make([]string, len(environments))
+	for i, environment := range environments {
+		names[i] = environment.Name.Value
+	}
+	return names
+}
+
+// CompleteEnvironments reads the names of the environments if that needs no network.
+func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
+	_, environments, _, done := f.ReadLocal(cmd, e)
+	defer done()
+	return EnvironmentNames(environments)
+}
+
+// ReadLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
+// that.
+func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *gitops.Loader, environments []*model.Environment, diags diag.List, done func()) {
+	done = func() {}
+	if err := cli.FromEnvironment(cmd.Flags(), e.Env); err != nil {
+		return nil, nil, nil, done
+	}
+	reader, loader, err := f.Open(e, nil)
+	if err != nil {
+		return nil, nil, nil, done
+	}
+	done = func() { _ = reader.Close() } // nothing was written through it
+	repo, err := f.FindControlPlane(e)
+	if err != nil || !reader.IsLocal(repo) {
+		return nil, nil, nil, done
+	}
+	environments, diags = loader.Environments(cmd.Context())
+	return loader, environments, diags, done
+}
+
+// Limited returns a context that ends when the time of --timeout is up.
+func (f *Flags) Limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, f.timeout, ErrTimeUp)
+}
+
+// defaultTimeout ends a run that no limit of a single request ends. It is far beyond what a healthy
+// one takes.
+const defaultTimeout = 30 * time.Minute
+
+// ErrTimeUp is the cause of a run that took longer than --timeout gives it.
+var ErrTimeUp = errors.New("time is up")

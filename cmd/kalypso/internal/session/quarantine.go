@@ -1,0 +1,209 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"slices"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
+// because one broken registration can hide another.
+const maxQuarantines = 10
+
+// quarantineBroken compiles an environment that has errors once more, with the registrations that cause them in
+// quarantine, until no error is left. If one is left that is the fault of none of them, the environment fails,
+// and everything that was found is reported.
+func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder fs.FS) *Compiled {
+	s.Begin("finding what was published last of " + first.Environment.Name.Value)
+	published, ok := s.lastPublished(ctx, first)
+	if !ok {
+		return first
+	}
+	quarantine, out := gitops.NewQuarantine(published...), first
+	first.Tree = nil // it is large, and of no use
+	for range maxQuarantines {
+		if ctx.Err() != nil || !quarantine.Add(out.Fleet, out.Assignments, out.Diags) {
+			break
+		}
+		out = s.compileWith(ctx, quarantine, first, folder)
+		if !out.Diags.HasErrors() {
+			return s.release(ctx, quarantine, out, folder)
+		}
+	}
+	if out != first {
+		first.Diags.Add(slices.DeleteFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
+	}
+	return first
+}
+
+// release compiles an environment once more without the quarantine of those that only others have collided with, and
+// notes what stays in quarantine.
+func (s *Session) release(ctx context.Context, quarantine *gitops.Quarantine, out *Compiled, folder fs.FS) *Compiled {
+	var trial *Compiled
+	rest := quarantine.Release(func(q *gitops.Quarantine) bool {
+		trial = nil // one of them is large enough
+		trial = s.compileWith(ctx, q, out, folder)
+		return ctx.Err() == nil && !trial.Diags.HasErrors()
+	})
+	if rest != quarantine {
+		out = trial
+	}
+	out.Held = held{rest.Registrations(), rest.Origins(out.Fleet), rest.Diagnostics()}
+	if s.Quarantine.Tolerant {
+		out.Diags.Add(tolerated(out.Held.Diags, rest.Complete()))
+		out.Held.Diags = nil
+	}
+	return out
+}
+
+// tolerated turns the errors of registrations in quarantine into warnings. If the last publication is not known
+// completely, an error in the platform's files stays an error, because nothing proves that a registration caused it.
+func tolerated(diags diag.List, complete bool) diag.List {
+	for i, d := range diags {
+		if d.Severity == diag.Error && (complete || len(d.Concerns) == 0) {
+			diags[i].Severity = diag.Warning
+		}
+	}
+	return diags
+}
+
+// compileWith compiles an environment with some registrations in quarantine.
+func (s *Session) compileWith(ctx context.Context, quarantine *gitops.Quarantine, first *Compiled, folder fs.FS) *Compiled {
+	s.Begin("compiling " + first.Environment.Name.Value + " without what is broken")
+	out := s.Line(ctx, first.Environment, Stages{folder: folder, pins: quarantine.Pins()})
+	if out.Tree == nil {
+		return out
+	}
+	out.Tree.Partial = quarantine.LeavesOut()
+	s.compareOwners(ctx, quarantine, out, folder)
+	return out
+}
+
+// compareOwners reports conflicts of an environment without errors with the published targets of other registrations.
+// quarantine is nil if nothing is in it.
+func (s *Session) compareOwners(ctx context.Context, quarantine *gitops.Quarantine, out *Compiled, folder fs.FS) {
+	if s.Quarantine.Tolerant || !s.Quarantine.Comparing && !quarantine.LeavesOut() || out.Tree == nil || out.Diags.HasErrors() || ctx.Err() != nil {
+		return
+	}
+	s.Begin("comparing " + out.Environment.Name.Value + " with what is published")
+	for _, destination := range s.open(ctx, out) {
+		deployed, diags := gitops.Deployed{Tree: folder}, destination.Diags
+		if folder == nil && len(diags) == 0 {
+			output := gitops.ReadOutput(ctx, s.Reader, destination.Repo)
+			deployed.Tree, diags = output.Tree, output.Diags
+		}
+		if ctx.Err() != nil { // the run reports the interruption
+			out.Diags.Add(diags)
+			return
+		}
+		if deployed.Tree == nil || len(destination.Diags) > 0 {
+			continue // nothing is published, or a later step reports why it cannot be read
+		}
+		var err error
+		if deployed.Made, err = destination.LastPublished(ctx, out.Environment.Name.Value); err != nil {
+			(&Result{Compiled: out}).Report(destination, err)
+			return
+		}
+		out.Diags.Add(gitops.PathConflicts(ctx, s.Loader, quarantine, out.Fleet, out.Tree, deployed))
+		if s.Quarantine.KeepLastGood && s.Quarantine.Comparing && !s.Quarantine.AllowDeletions {
+			out.Diags.Add(gitops.Deletions(ctx, s.Loader, quarantine, out.Fleet, out.Tree, deployed))
+		}
+	}
+}
+
+// open returns the GitOps branches of an environment, in order of name.
+func (s *Session) open(ctx context.Context, of *Compiled) []*gitops.Destination {
+	destinations := slices.Clone(s.Destinations[of.Environment.Name.Value])
+	if len(destinations) == 0 {
+		destinations = gitops.OpenDestinations(ctx, s.Loader, of.Environment, "")
+	}
+	slices.SortFunc(destinations, func(a, b *gitops.Destination) int {
+		return cmp.Compare(a.Repo.Name.Value, b.Repo.Name.Value)
+	})
+	return destinations
+}
+
+// lastPublished returns the provenance of the last publication of an environment in each of its GitOps repositories. It
+// returns false and reports the reason if it cannot be determined.
+func (s *Session) lastPublished(ctx context.Context, of *Compiled) ([]*gitops.Provenance, bool) {
+	var published []*gitops.Provenance
+	for _, destination := range s.open(ctx, of) {
+		if len(destination.Diags) > 0 {
+			continue // nothing is published there, and the run says why
+		}
+		provenance, err := destination.LastPublished(ctx, of.Environment.Name.Value)
+		if err != nil {
+			(&Result{Compiled: of}).Report(destination, err)
+			return nil, false
+		}
+		published = append(published, provenance)
+	}
+	return published, true
+}
+
+// holds reports whether something is in quarantine in any environment.
+func (s *Session) holds() bool {
+	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Held.Registrations) > 0 })
+}
+
+// told returns all that there is to say of the run: its diagnostics, and what is wrong with what is held
+// back. without says what errors kept from happening; what is held back keeps nothing else from it.
+func (s *Session) told(without string) (diag.List, string) {
+	if s.holds() && !s.Failed() {
+		without = s.heldSummary()
+	}
+	diags := s.all()
+	for _, r := range s.Results {
+		diags.Add(r.Held.Diags)
+	}
+	return diags.Sorted(), without
+}
+
+// heldSummary says what became of everything that is not held back.
+func (s *Session) heldSummary() string {
+	switch {
+	case slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Folder != "" }):
+		return "everything else was written"
+	case slices.ContainsFunc(s.Results, func(r *Result) bool {
+		return slices.ContainsFunc(r.Changes, func(c *Change) bool { return c.Published != nil })
+	}):
+		return "everything else was published"
+	default:
+		return "everything else would be published"
+	}
+}
+
+// verdict is the error that a run ends with that has done what it could.
+func (s *Session) verdict() error {
+	err := verdict(s.all())
+	code, asks := cli.ExitOf(err)
+	partly := slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Partly })
+	switch {
+	case partly && asks && code != cli.ExitTimeUp:
+		return cli.ExitWith(cli.ExitRemote)
+	case err != nil || !s.holds() || s.Quarantine.Tolerant:
+		return err
+	}
+	return cli.ExitWith(cli.ExitModel)
+}
+
+// HeldResult is a registration that is held back, in JSON.
+type HeldResult struct {
+	Name string `json:"name"`
+	// Commit is what was compiled instead; empty if what is published stays as it is.
+	Commit string `json:"commit,omitempty"`
+	Why    string `json:"why"`
+}
+
+func heldResults(registrations []gitops.HeldRegistration) []HeldResult {
+	var results []HeldResult
+	for _, r := range registrations {
+		results = append(results, HeldResult{r.Name, r.Commit, r.Why})
+	}
+	return results
+}

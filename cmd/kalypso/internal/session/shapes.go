@@ -1,0 +1,128 @@
+package session
+
+import (
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+type Environment struct {
+	Name string `json:"name"`
+	// PromotedCommit is the commit of the base; empty if it has none.
+	PromotedCommit string             `json:"promotedCommit,omitempty"`
+	Folder         string             `json:"folder,omitempty"`
+	Sources        []SourceResult     `json:"sources"`
+	Assignments    []assignmentResult `json:"assignments"`
+	Changes        []*Change          `json:"changes,omitempty"`
+	// Notes say what the changes do not, for example that the GitOps branch could not be read.
+	Notes []string `json:"notes,omitempty"`
+	// Held are the registrations that --keep-last-good holds back.
+	Held []HeldResult `json:"held,omitempty"`
+}
+
+type SourceResult struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Path   string `json:"path"`
+}
+
+type assignmentResult struct {
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"deploymentTarget"`
+	Workspace   string `json:"workspace,omitempty"`
+	// Registration admitted the workload; empty for what the control plane itself holds.
+	Registration string   `json:"workloadRegistration,omitempty"`
+	Policies     []string `json:"policies"`
+}
+
+// Change is the difference to one GitOps branch or folder.
+type Change struct {
+	GitOpsRepo string           `json:"gitOpsRepo,omitempty"`
+	Commit     string           `json:"commit,omitempty"`
+	Plan       results.Plan     `json:"plan"`
+	Targets    []results.Target `json:"targets"`
+	Files      []results.File   `json:"files"`
+	// Published is what became of it; missing if it was not to be published.
+	Published *Published `json:"published,omitempty"`
+
+	Change *gitops.Change `json:"-"`
+	// Waiting says that an output of an earlier run waits to be merged.
+	Waiting bool `json:"-"`
+	// Report is what its pull request says, or would say.
+	Report *gitops.Report `json:"-"`
+}
+
+// Published is what became of a change at its GitOps repository.
+type Published struct {
+	// Repo is where it was pushed, after replacements.
+	Repo   string `json:"repo"`
+	Branch string `json:"branch,omitempty"`
+	// Commit is what holds the output; Pushed says that it was pushed in this run.
+	Commit string `json:"commit,omitempty"`
+	Pushed bool   `json:"pushed"`
+	// PullRequest is missing where there is none.
+	PullRequest *results.PullRequest `json:"pullRequest,omitempty"`
+	// Closed are pull requests that this one replaces, or that have no point any more.
+	Closed []results.PullRequest `json:"closed,omitempty"`
+	Notes  []string              `json:"notes,omitempty"`
+}
+
+func NewPublishedResult(destination *gitops.Destination, published gitops.Published) *Published {
+	r := &Published{
+		Repo: destination.At, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,
+	}
+	closed := published.Withdrawn
+	if request := published.Request; request != nil {
+		r.PullRequest = results.NewPullRequest(request.PullRequest, request.Action)
+		r.Notes = append(r.Notes, request.Notes...)
+		closed = append(closed, request.Closed...)
+	}
+	for _, request := range closed {
+		r.Closed = append(r.Closed, *results.NewPullRequest(request, ""))
+	}
+	return r
+}
+
+func NewChangeResult(change *gitops.Change, output gitops.Output) *Change {
+	r := &Change{
+		Change: change, Commit: output.Commit, Targets: results.ChangedTargets(change), Files: results.ChangedFiles(change), Plan: results.NewPlan(change.Plan()),
+	}
+	if output.Repo != nil {
+		r.GitOpsRepo = output.Repo.Name.Value
+	}
+	return r
+}
+
+func Environments(of []*Result) []Environment {
+	var all []Environment
+	for _, result := range of {
+		all = append(all, newEnvironmentResult(result))
+	}
+	return all
+}
+
+func newEnvironmentResult(result *Result) Environment {
+	e := Environment{
+		Name: result.Environment.Name.Value, Folder: result.Folder, Changes: result.Changes, Notes: result.Notes,
+		Held:    heldResults(result.Held.Registrations),
+		Sources: []SourceResult{}, Assignments: []assignmentResult{},
+	}
+	if result.Fleet == nil {
+		return e
+	}
+	e.PromotedCommit = result.Fleet.PromotedCommit
+	for _, source := range result.Fleet.Sources {
+		e.Sources = append(e.Sources, SourceResult{source.Repo, source.Ref.Branch, source.Commit, source.Ref.Path})
+	}
+	for _, a := range result.Assignments {
+		assigned := assignmentResult{ClusterType: a.ClusterType.Name.Value, Target: a.Target.Name.Value, Workspace: a.Target.Workspace}
+		if a.Target.Registration != nil {
+			assigned.Registration = a.Target.Registration.Name.Value
+		}
+		for _, policy := range a.Reasons {
+			assigned.Policies = append(assigned.Policies, policy.Name.Value)
+		}
+		e.Assignments = append(e.Assignments, assigned)
+	}
+	return e
+}

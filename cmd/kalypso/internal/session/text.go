@@ -1,0 +1,186 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+)
+
+// PrintText writes the results for people: for each environment the plan, what happens to each
+// deployment target, and for a dry run the differences of the files.
+func (s *Session) PrintText() error {
+	out := bufio.NewWriter(s.Stdout)
+	p := Printer{term.Printer{Writer: out, Palette: s.OutPalette(s.Flags.Color)}}
+	for i, result := range s.Results {
+		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
+			continue // the diagnostics say why
+		}
+		if i > 0 && len(result.Changes) > 0 {
+			fmt.Fprintln(out)
+		}
+		p.result(result, len(s.Results) > 1)
+		if result.Folder != "" {
+			fmt.Fprintf(s.Stderr, "%s is in %s (%s)\n", result.Environment.Name.Value, result.Folder, diag.Plural(len(result.Tree.Files), "file"))
+		}
+	}
+	return out.Flush()
+}
+
+// printNotes tells people what is neither a result nor a diagnostic.
+func (s *Session) printNotes() {
+	for _, result := range s.Results {
+		for _, note := range result.Notes {
+			fmt.Fprintf(s.Stderr, "%s: %s\n", result.Environment.Name.Value, diag.Safe(note))
+		}
+	}
+}
+
+// result writes one environment; named says that there are others to tell it from.
+func (p Printer) result(r *Result, named bool) {
+	name := ""
+	if named {
+		name = r.Environment.Name.Value + ": "
+	}
+	if len(r.Changes) == 0 {
+		fmt.Fprintln(p, name+r.size())
+	}
+	for i, change := range r.Changes {
+		if i > 0 {
+			fmt.Fprintln(p)
+		}
+		if len(r.Changes) > 1 {
+			fmt.Fprintf(p, "%sGitOpsRepo %s: ", name, change.GitOpsRepo)
+		} else {
+			fmt.Fprint(p, name)
+		}
+		p.change(change, r.Folder == "" && change.Published == nil)
+		p.published(change.Published)
+	}
+}
+
+// published says what became of a change.
+func (p Printer) published(r *Published) {
+	if r == nil {
+		return
+	}
+	if r.Pushed {
+		fmt.Fprintf(p, "pushed %.12s to %s of %s\n", r.Commit, diag.Safe(r.Branch), r.Repo)
+	}
+	if request := r.PullRequest; request != nil && request.Number > 0 {
+		action := string(request.Action)
+		if request.State == gitops.PullRequestMerged {
+			action += " and merged"
+		}
+		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.Number, action, diag.Safe(request.URL))
+	}
+	for _, closed := range r.Closed {
+		fmt.Fprintf(p, "pull request #%d closed: %s\n", closed.Number, diag.Safe(closed.URL))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
+	}
+}
+
+// size says how much was compiled.
+func (r *Result) size() string {
+	return fmt.Sprintf("%s on %s, %s", diag.Plural(len(r.Assignments), "target"), diag.Plural(len(r.Fleet.ClusterTypes), "cluster type"),
+		diag.Plural(len(r.Tree.Files), "file"))
+}
+
+// Printer writes what became of environments.
+type Printer struct{ term.Printer }
+
+func (p Printer) change(c *Change, withDiff bool) {
+	if c.Plan.Summary != "" {
+		fmt.Fprintln(p, p.Heading(c.Plan.Summary))
+	}
+	if c.Waiting {
+		return
+	}
+	if c.Change.Empty() {
+		fmt.Fprintln(p, "up to date")
+		return
+	}
+	p.targets(c)
+	if withDiff {
+		for _, file := range c.Change.Files {
+			p.File(file)
+		}
+	}
+	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
+		c.Change.CountFiles(gitops.Added), c.Change.CountFiles(gitops.Changed), c.Change.CountFiles(gitops.Removed))
+}
+
+// targets lists what happens to each target, what goes first.
+func (p Printer) targets(c *Change) {
+	if len(c.Targets) > 0 {
+		fmt.Fprintln(p)
+	}
+	for _, action := range []gitops.Action{gitops.Removed, gitops.Changed, gitops.Added} {
+		for _, t := range c.Targets {
+			if t.Action != action {
+				continue
+			}
+			line := fmt.Sprintf("%s %s/%s", action.Sign(), t.ClusterType, t.Target)
+			if len(t.Files) > 0 {
+				line += "  " + strings.Join(t.Files, ", ")
+			}
+			fmt.Fprintln(p, p.Paint(action, line))
+		}
+	}
+}
+
+func (p Printer) Paint(action gitops.Action, text string) string {
+	switch action {
+	case gitops.Added:
+		return p.Added(text)
+	case gitops.Removed:
+		return p.Removed(text)
+	default:
+		return p.Changed(text)
+	}
+}
+
+// File writes a unified diff.
+func (p Printer) File(f gitops.FileChange) {
+	before, after := "a/"+f.Path, "b/"+f.Path
+	if f.Action == gitops.Added {
+		before = "/dev/null"
+	}
+	if f.Action == gitops.Removed {
+		after = "/dev/null"
+	}
+	text := string(diff.Diff(before, f.Old, after, f.New.Bytes()))
+	// The first line repeats the names in a form of its own.
+	_, text, _ = strings.Cut(text, "\n")
+	fmt.Fprintln(p)
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(p, p.diffLine(strings.TrimSuffix(line, "\n")))
+	}
+}
+
+func (p Printer) diffLine(line string) string {
+	pieces := strings.Split(line, "\t") // tabs are harmless, and part of what is compared
+	for i, piece := range pieces {
+		pieces[i] = diag.Safe(piece)
+	}
+	safe := strings.Join(pieces, "\t")
+	switch {
+	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		return p.Heading(safe)
+	case strings.HasPrefix(line, "@@"):
+		return p.Faint(safe)
+	case strings.HasPrefix(line, "+"):
+		return p.Added(safe)
+	case strings.HasPrefix(line, "-"):
+		return p.Removed(safe)
+	default:
+		return safe
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// TestActionHasTheOutputs keeps the outputs of action.yml those of the program, and those in the docs.
+func TestActionHasTheOutputs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../action.yml")
+	require.NoError(t, err)
+	var action struct {
+		Outputs map[string]struct{ Value string } `json:"outputs"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &action))
+	docs, err := os.ReadFile(filepath.Join(docsFolder, "reference/publishing.md"))
+	require.NoError(t, err)
+	rendered, err := actions.StepOutputs(nil)
+	require.NoError(t, err)
+	promoted := promotion.PromotionOutputs(&promotion.Checked{Report: promote.Report{Look: &promote.Look{}}}, nil)
+	names := map[string]bool{"path": true} // of the program, which the action sets itself
+	for _, o := range promoted {
+		names[o.Name] = true
+		assert.Equal(t, "${{ steps.run.outputs."+o.Name+" }}", action.Outputs[o.Name].Value, o.Name)
+	}
+	for _, o := range rendered {
+		names[o.Name] = true
+		assert.Equal(t, "${{ steps.run.outputs."+o.Name+" }}", action.Outputs[o.Name].Value, o.Name)
+		if !strings.Contains(string(docs), "`"+o.Name+"`") {
+			t.Errorf("docs/reference/publishing.md has nothing about %q", o.Name)
+		}
+	}
+	assert.Len(t, action.Outputs, len(names))
+}
+
+// TestDryPromotionOutputs tell a workflow whether there is something for people to approve.
+func TestDryPromotionOutputs(t *testing.T) {
+	t.Parallel()
+	for action, want := range map[promote.Action]string{
+		promote.ActionPromoted: "true", promote.ActionProposed: "true", promote.ActionUnchanged: "false", promote.ActionWaiting: "false",
+		promote.ActionRefused: "false", promote.ActionNotPromotable: "false", promote.ActionDeclined: "false",
+	} {
+		outputs := promotion.PromotionOutputs(nil, []promote.Outcome{{Environment: "dev", Action: action, DryRun: true}})
+		assert.Contains(t, outputs, actions.Output{Name: "changed", Value: want}, action)
+		assert.Contains(t, outputs, actions.Output{Name: "actions", Value: "none"}, "nothing was done")
+	}
+}
