@@ -109,6 +109,21 @@ type Result struct {
 	Partly bool
 }
 
+// Run checks the flags, opens the control plane as Start does, and has do go on until the time of --timeout is up.
+func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	ctx, cancel := f.Limited(ctx)
+	defer cancel()
+	s, err := Start(ctx, f, e, all)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return do(ctx, s)
+}
+
 // Start opens the control plane and chooses the environments; all is what to do without --env.
 func Start(ctx context.Context, f *Flags, e *cli.Host, all bool) (*Session, error) {
 	e, progress := e.WithProgress(f.Color)

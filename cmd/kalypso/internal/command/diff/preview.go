@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -192,12 +193,9 @@ func findRequest(s *session.Session, in, given string) (repo string, number int,
 
 // numberOf reads the number of a pull request; 0 if it is none.
 func numberOf(text string) int {
-	n := 0
-	for _, digit := range strings.TrimPrefix(text, "#") {
-		if digit < '0' || digit > '9' || n > 1<<30 {
-			return 0
-		}
-		n = 10*n + int(digit-'0')
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 10, 31)
+	if err != nil {
+		return 0
 	}
-	return n
+	return int(n)
 }

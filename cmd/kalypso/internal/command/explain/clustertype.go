@@ -27,12 +27,7 @@ func newExplainClusterType(e *cli.Host) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return explainClusterType(q, args[0]) })
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return opts.complete(cmd, e, clusterTypeNames), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: opts.completing(e, clusterTypeNames),
 	}
 	opts.addReading(cmd, e)
 	return cmd

@@ -36,16 +36,7 @@ target is not on: then the answer is what it would get there.`,
 			}
 			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return opts.explainConfig(q, args[0], key) })
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			switch len(args) {
-			case 0:
-				return opts.complete(cmd, e, targetNames), cobra.ShellCompDirectiveNoFileComp
-			case 1:
-				return opts.complete(cmd, e, configKeys), cobra.ShellCompDirectiveNoFileComp
-			default:
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-		},
+		ValidArgsFunction: opts.completing(e, targetNames, configKeys),
 	}
 	opts.addReading(cmd, e)
 	opts.addClusterType(cmd, e, "`cluster type` that the target is on, or might be")

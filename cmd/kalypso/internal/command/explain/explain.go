@@ -112,29 +112,24 @@ type explanation struct {
 
 // explain asks the environments.
 func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inquiry) (Answer, error)) error {
-	if err := f.Check(); err != nil {
+	return session.Run(ctx, &f.Flags, e, true, func(ctx context.Context, s *session.Session) error {
+		return (&explanation{Session: s}).run(ctx, ask)
+	})
+}
+
+func (r *explanation) run(ctx context.Context, ask func(*inquiry) (Answer, error)) error {
+	r.View = r
+	missing, err := r.ask(ctx, ask)
+	switch {
+	case ctx.Err() != nil:
+		return r.Stopped(ctx)
+	case err != nil:
 		return err
+	case len(r.answers) == 0 && len(missing) > 0:
+		return r.notThere(missing)
+	default:
+		return r.Finish("")
 	}
-	ctx, cancel := f.Limited(ctx)
-	defer cancel()
-	s, err := session.Start(ctx, &f.Flags, e, true)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	run := &explanation{Session: s}
-	s.View = run
-	missing, err := run.ask(ctx, ask)
-	if ctx.Err() != nil {
-		return s.Stopped(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if len(run.answers) == 0 && len(missing) > 0 {
-		return run.notThere(missing)
-	}
-	return run.Finish("")
 }
 
 // ask asks one environment after the other. It returns why those do not know that do not.
@@ -244,4 +239,14 @@ func (f *explainFlags) complete(cmd *cobra.Command, e *cli.Host, names func(*mod
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// completing completes arguments, each with the names of its own.
+func (f *explainFlags) completing(e *cli.Host, names ...func(*model.Fleet) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(names) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f.complete(cmd, e, names[len(args)]), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -32,12 +32,7 @@ say which policy comes closest, and what it wants that is not so.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return opts.explainTarget(q, args[0]) })
 		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return opts.complete(cmd, e, targetNames), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: opts.completing(e, targetNames),
 	}
 	opts.addReading(cmd, e)
 	opts.addClusterType(cmd, e, "say of this `cluster type` what every policy makes of it")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
@@ -174,8 +173,7 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment strin
 		if !errors.Is(err, gitops.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
 			return outcome, err
 		}
-		pause := render.FirstRacePause << (race - 1)
-		if err := r.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
+		if err := r.Sleep(ctx, render.RacePause(race)); err != nil {
 			return outcome, err
 		}
 		if err := r.readAnew(ctx); err != nil {

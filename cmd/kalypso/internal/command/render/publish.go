@@ -27,8 +27,8 @@ const (
 	MaxRaces = 5
 	// maxOvertaken is how often it publishes and finds that something has moved meanwhile.
 	maxOvertaken = 2
-	// FirstRacePause is about how long it waits before that; each further pause is twice as long.
-	FirstRacePause = time.Second
+	// firstRacePause is about how long it waits before that; each further pause is twice as long.
+	firstRacePause = time.Second
 )
 
 // publishing is what the command line says about publishing.
@@ -80,8 +80,7 @@ func (s *Publisher) PublishUntilNewest(ctx context.Context, flags *Options) erro
 		if pending = s.worthAnother(lost, race); len(pending) == 0 {
 			break
 		}
-		pause := FirstRacePause << (race - 1)
-		if err := s.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
+		if err := s.Sleep(ctx, RacePause(race)); err != nil {
 			return s.Stopped(ctx)
 		}
 		if err := s.Reopen(ctx); err != nil {
@@ -291,4 +290,10 @@ func (s *Publisher) report(result *session.Result, origins []gitops.Origin) gito
 		}
 	}
 	return report
+}
+
+// RacePause is how long a run that was overtaken so often waits before it reads everything anew.
+func RacePause(race int) time.Duration {
+	pause := firstRacePause << (race - 1)
+	return pause/2 + rand.N(pause)
 }

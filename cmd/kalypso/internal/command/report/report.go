@@ -33,33 +33,28 @@ If the model has errors, they are in the file, and the exit code is 1.`,
 		Example: `  kalypso report fleet.html
   kalypso report fleet.html --env dev --base main`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), e, opts, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cmp.Or(opts.Check(), checkReportFile(args[0])); err != nil {
+				return err
+			}
+			return session.Run(cmd.Context(), opts, e, true, func(ctx context.Context, s *session.Session) error {
+				return reportRun{s}.write(ctx, args[0])
+			})
+		},
 	}
 	opts.Add(cmd, e)
 	return cmd
 }
 
-func runReport(ctx context.Context, e *cli.Host, opts *session.Flags, file string) error {
-	if err := opts.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
-	if err := checkReportFile(file); err != nil {
-		return err
-	}
-	s, err := session.Start(ctx, opts, e, true)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+// write compiles all environments and writes what came of them.
+func (s reportRun) write(ctx context.Context, file string) error {
 	for _, environment := range s.Environments {
 		s.Compile(ctx, environment, nil)
 	}
 	s.Begin("writing " + file)
 	without := "the report has them"
 	if ctx.Err() == nil {
-		if err := (reportRun{s}).writeReport(ctx, file); err != nil && ctx.Err() == nil {
+		if err := s.writeReport(ctx, file); err != nil && ctx.Err() == nil {
 			s.Diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, cli.WithoutPath(err)))
 			without = "there is no report"
 		}

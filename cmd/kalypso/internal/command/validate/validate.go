@@ -44,7 +44,10 @@ the control plane, and without what other applications have.`,
 			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
 			}
-			return runValidate(cmd.Context(), e, opts, session.Quarantine{KeepLastGood: keepLastGood, Tolerant: keepLastGood})
+			return session.Run(cmd.Context(), opts, e, true, func(ctx context.Context, s *session.Session) error {
+				s.Quarantine = session.Quarantine{KeepLastGood: keepLastGood, Tolerant: keepLastGood}
+				return check(ctx, s)
+			})
 		},
 	}
 	opts.Add(cmd, e)
@@ -53,18 +56,8 @@ the control plane, and without what other applications have.`,
 	return cmd
 }
 
-func runValidate(ctx context.Context, e *cli.Host, opts *session.Flags, quarantine session.Quarantine) error {
-	if err := opts.Check(); err != nil {
-		return err
-	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
-	s, err := session.Start(ctx, opts, e, true)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	s.Quarantine = quarantine
+// check compiles all environments and reports what is wrong with them.
+func check(ctx context.Context, s *session.Session) error {
 	_, diags := promote.NewChain(s.Known)
 	s.Diags.Add(diags)
 	checkFleets(s)
