@@ -42,7 +42,7 @@ func withPassword(password string) func(http.Handler) http.Handler {
 func TestTokensByRole(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("right-token"))
-	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	env := map[string]string{
 		"role": "KALYPSO_SOURCE_TOKEN", "github": "GITHUB_TOKEN", "gh": "GH_TOKEN",
 	}
@@ -66,7 +66,7 @@ func TestTokensByRole(t *testing.T) {
 func TestOneRepositoryWithTwoTokens(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("right-token"))
-	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, ids := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{Env: environment(envControlPlane, "right-token", envSource, "wrong-token", envTokenHosts, authority(t, repo))})
 	sources, list := r.Read(t.Context(), []model.Ref{
 		{Repo: repo, Branch: "main", Role: model.Tenant}, {Repo: repo, Branch: "main", Role: model.Base},
@@ -79,7 +79,7 @@ func TestOneRepositoryWithTwoTokens(t *testing.T) {
 func TestABranchIsTheSameForBothTokens(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	repo, ids := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, ids := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{Env: environment(envControlPlane, "token-control", envSource, "token-source", envTokenHosts, authority(t, repo))})
 	readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Base})
 	server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"later.yaml": "x"}})
@@ -90,7 +90,7 @@ func TestABranchIsTheSameForBothTokens(t *testing.T) {
 func TestNetrc(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("netrc-secret"))
-	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	file := filepath.Join(t.TempDir(), "netrc")
 	require.NoError(t, os.WriteFile(file, []byte("# mine\nmachine example.com login a password b\nmachine 127.0.0.1\n  login me\n  password netrc-secret\n"), 0o600))
 	readOne(t, newReader(t, Options{Env: environment("NETRC", file)}), model.Ref{Repo: repo, Branch: "main"})
@@ -120,8 +120,8 @@ func TestCredentialHelperIsAskedOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t, withPassword("helper-secret"))
 	open := gitopstest.NewServer(t)
-	private, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
-	public, _ := open.Add("repo", gitopstest.Commit{Files: shop()})
+	private, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
+	public, _ := open.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	var mu sync.Mutex
 	var asked []string
 	helper := func(_ context.Context, scheme, host, path, user string) (string, string, error) {
@@ -165,9 +165,9 @@ func TestGitCredential(t *testing.T) {
 // repository below it. Only helpers of the user are asked, without what is secret to kalypso.
 func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 	work, home := t.TempDir(), t.TempDir()
-	git(t, work, "init", "-q")
+	gitopstest.RunGit(t, work, "init", "-q")
 	ran := filepath.Join(home, "ran")
-	git(t, work, "config", "credential.helper", "!touch '"+ran+"'; :")
+	gitopstest.RunGit(t, work, "config", "credential.helper", "!touch '"+ran+"'; :")
 	config, seen := filepath.Join(home, "config"), filepath.Join(home, "seen")
 	require.NoError(t, os.WriteFile(config, []byte("[credential]\n\thelper = \"!f() { env | grep -e s3cr3t -e ^SSH_AUTH_SOCK > '"+seen+"'; ls -A >> '"+seen+"'; echo username=me; echo password=from-helper; }; f\"\n"), 0o600))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -207,8 +207,8 @@ func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 func TestS11TokensStayWithTheirHost(t *testing.T) {
 	t.Parallel()
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
-	a, _ := ours.Add("repo", gitopstest.Commit{Files: shop()})
-	b, _ := theirs.Add("repo", gitopstest.Commit{Files: shop()})
+	a, _ := ours.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
+	b, _ := theirs.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	env := environment(envControlPlane, "token-control", envSource, "token-source", envGitOps, "token-output",
 		envGitHub, "token-github", "GITHUB_SERVER_URL", ours.URL)
 	r := newReader(t, Options{Env: env})
@@ -238,8 +238,8 @@ func TestS11TokensStayWithTheirHost(t *testing.T) {
 func TestS11AmbiguousTokenIsNotSent(t *testing.T) {
 	t.Parallel()
 	one, two := gitopstest.NewServer(t, withPassword("x")), gitopstest.NewServer(t, withPassword("x"))
-	a, _ := one.Add("repo", gitopstest.Commit{Files: shop()})
-	b, _ := two.Add("repo", gitopstest.Commit{Files: shop()})
+	a, _ := one.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
+	b, _ := two.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	hosts := authority(t, a) + "," + authority(t, b)
 	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, hosts)})
 	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
@@ -253,7 +253,7 @@ func TestS11AmbiguousTokenIsNotSent(t *testing.T) {
 func TestS11Redirects(t *testing.T) {
 	t.Parallel()
 	target := gitopstest.NewServer(t)
-	moved, _ := target.Add("repo", gitopstest.Commit{Files: shop()})
+	moved, _ := target.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		redirect := gitopstest.NewServer(t, func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -268,7 +268,7 @@ func TestS11Redirects(t *testing.T) {
 		assert.Len(t, target.Requests(), before, "the other host is not even asked")
 
 		source := readOne(t, newReader(t, Options{}), ref)
-		assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"), "without a credential a redirect is followed")
+		assert.Equal(t, "docs/\n", gitopstest.Content(t, source.FS, ".sourceignore"), "without a credential a redirect is followed")
 
 		before = len(target.Requests())
 		ref.Role = model.Tenant
@@ -294,10 +294,10 @@ func TestS11RedirectOnTheSameHost(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	server.Add("repo", gitopstest.Commit{Files: shop()})
+	server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, authority(t, server.URL))})
 	source := readOne(t, r, model.Ref{Repo: server.URL + "/old/repo.git", Branch: "main", Role: model.Tenant})
-	assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"))
+	assert.Equal(t, "docs/\n", gitopstest.Content(t, source.FS, ".sourceignore"))
 }
 
 // TestS11TextOfRedirectHosts redirects what the platform reads to another host, which says something.
@@ -305,7 +305,7 @@ func TestS11TextOfRedirectHosts(t *testing.T) {
 	t.Parallel()
 	const said = "click here"
 	repos := gitopstest.NewServer(t)
-	repos.Add("repo", gitopstest.Commit{Files: shop()})
+	repos.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	right, err := gitopstest.Handler(repos.Root)
 	require.NoError(t, err)
 	for name, answer := range map[string]http.HandlerFunc{
@@ -348,7 +348,7 @@ func TestS11TokensOfRolesGoToHostsThatAreNamed(t *testing.T) {
 		"no suffix": {[]string{envTokenHosts, "0.1,1.THERE"}, false},
 	} {
 		server := gitopstest.NewServer(t, withPassword("token-source"))
-		repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+		repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 		for i := range test.env {
 			test.env[i] = strings.ReplaceAll(test.env[i], "THERE", authority(t, repo))
 		}

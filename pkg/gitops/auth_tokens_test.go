@@ -83,7 +83,7 @@ func TestMintedTokensByPrecedence(t *testing.T) {
 		"no App": {[]string{envGitHub, "token-github"}, "token-github"},
 	} {
 		server := gitopstest.NewServer(t)
-		repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+		repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 		tokens := &mint{host: server.URL}
 		if name == "no App" {
 			tokens.host = "https://elsewhere.example"
@@ -98,8 +98,8 @@ func TestMintedTokensByPrecedence(t *testing.T) {
 func TestMintedTokensAreExpectedTogether(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	a, _ := server.Add("a", gitopstest.Commit{Files: shop()})
-	b, _ := server.Add("b", gitopstest.Commit{Files: shop()})
+	a, _ := server.Add("a", gitopstest.Commit{Files: gitopstest.Shop()})
+	b, _ := server.Add("b", gitopstest.Commit{Files: gitopstest.Shop()})
 	tokens := &mint{host: server.URL}
 	r := newReader(t, Options{Tokens: tokens})
 	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
@@ -146,7 +146,7 @@ func TestMintedTokenThatIsNotKnownYet(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	tokens := &mint{host: server.URL}
 	naps := 0
 	nap := func(context.Context, time.Duration) error { naps++; return nil }
@@ -163,7 +163,7 @@ func TestMintedTokenThatIsNotKnownYet(t *testing.T) {
 func TestMintThatFails(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	repo, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	ref := model.Ref{Repo: repo, Branch: "main", Role: model.Tenant}
 	denied := &Error{Rule: RuleAccessDenied, Message: "the App is suspended", Hint: "ask for it"}
 	d := readError(t, newReader(t, Options{Tokens: &mint{host: server.URL, err: denied}}), ref)
@@ -179,8 +179,8 @@ func TestMintThatFails(t *testing.T) {
 func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
 	t.Parallel()
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
-	a, _ := ours.Add("repo", gitopstest.Commit{Files: shop()})
-	b, _ := theirs.Add("repo", gitopstest.Commit{Files: shop()})
+	a, _ := ours.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
+	b, _ := theirs.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{Tokens: &mint{host: ours.URL}, Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL)})
 	_, list := r.Read(t.Context(), []model.Ref{
 		{Repo: a, Branch: "main", Role: model.Tenant},
@@ -197,8 +197,8 @@ func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
 func TestS11TheGitOpsTokenGoesToTheGitOpsHost(t *testing.T) {
 	t.Parallel()
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
-	a, _ := ours.Add("control", gitopstest.Commit{Files: shop()})
-	b, _ := theirs.Add("gitops", gitopstest.Commit{Files: shop()})
+	a, _ := ours.Add("control", gitopstest.Commit{Files: gitopstest.Shop()})
+	b, _ := theirs.Add("gitops", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output", envTokenHosts, authority(t, theirs.URL))})
 	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
 	readOne(t, r, model.Ref{Repo: b, Branch: "main", Role: model.Output})

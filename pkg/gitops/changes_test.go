@@ -89,10 +89,10 @@ func byAllServers(t *testing.T, test func(t *testing.T, dir, url string)) {
 				t.Setenv("SSH_AUTH_SOCK", server.AgentSocket)
 				t.Setenv("SSH_KNOWN_HOSTS", server.KnownHosts)
 				url = server.URL + "/repo.git"
-				git(t, dir, "config", "uploadpack.allowAnySHA1InWant", "false")
+				gitopstest.RunGit(t, dir, "config", "uploadpack.allowAnySHA1InWant", "false")
 			}
 			if strings.Contains(way, "with") {
-				git(t, dir, "config", "uploadpack.allowFilter", "false")
+				gitopstest.RunGit(t, dir, "config", "uploadpack.allowFilter", "false")
 			}
 			test(t, dir, url)
 		})
@@ -102,11 +102,11 @@ func byAllServers(t *testing.T, test func(t *testing.T, dir, url string)) {
 // TestCommitChangesOfModes: a file that just became executable has changed, and its content has not.
 func TestCommitChangesOfModes(t *testing.T) {
 	t.Parallel()
-	dir, ids := bare(t, gitopstest.Commit{Files: gitopstest.Files{"x": "1"}})
-	blob := git(t, dir, "rev-parse", "main:x")
-	git(t, dir, "update-index", "--add", "--cacheinfo", "100755,"+blob+",x")
-	tree := git(t, dir, "write-tree")
-	id := git(t, dir, "commit-tree", tree, "-p", ids[0], "-m", "mode")
+	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"x": "1"}})
+	blob := gitopstest.RunGit(t, dir, "rev-parse", "main:x")
+	gitopstest.RunGit(t, dir, "update-index", "--add", "--cacheinfo", "100755,"+blob+",x")
+	tree := gitopstest.RunGit(t, dir, "write-tree")
+	id := gitopstest.RunGit(t, dir, "commit-tree", tree, "-p", ids[0], "-m", "mode")
 	found, err := newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: dir, Commit: id})
 	require.NoError(t, err)
 	assert.Equal(t, []CommitFile{{Path: "x", Old: []byte("1"), New: []byte("1")}}, found.Files)
@@ -128,7 +128,7 @@ func TestCommitChangesWithoutHistory(t *testing.T) {
 	t.Parallel()
 	_, err := newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: t.TempDir(), Branch: "main"})
 	require.ErrorContains(t, err, "has no history")
-	dir, ids := bare(t, gitopstest.Commit{Files: gitopstest.Files{"x": "1"}}, gitopstest.Commit{Files: gitopstest.Files{"x": "2"}})
+	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"x": "1"}}, gitopstest.Commit{Files: gitopstest.Files{"x": "2"}})
 	clone := filepath.Join(t.TempDir(), "clone")
 	_, err = gitopstest.Git("", "clone", "--quiet", "--depth=1", "file://"+dir, clone)
 	require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 func testCommit() newCommit {
@@ -26,8 +28,8 @@ func testCommit() newCommit {
 // TestCommitIsGits has git make the same commits, and write and check ours.
 func TestCommitIsGits(t *testing.T) {
 	t.Parallel()
-	dir, _ := bare(t)
-	git(t, dir, "hash-object", "-t", "tree", "-w", os.DevNull)
+	dir, _ := gitopstest.NewBare(t)
+	gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", os.DevNull)
 	c := testCommit()
 	for _, change := range []func(){
 		func() {},
@@ -51,8 +53,8 @@ func TestCommitIsGits(t *testing.T) {
 		}, parsed)
 		c.parents = append(c.parents, object.id)
 	}
-	git(t, dir, "update-ref", "refs/heads/main", c.parents[len(c.parents)-1].String())
-	git(t, dir, "fsck", "--strict", "--full")
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", c.parents[len(c.parents)-1].String())
+	gitopstest.RunGit(t, dir, "fsck", "--strict", "--full")
 }
 
 // gitCommitTree has git make a commit.

@@ -58,7 +58,7 @@ func (c *record) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestR1AnswersThatAreCutAnywhere(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, _ := server.Add("repo", gitopstest.Commit{Branch: "dev", Files: shop()}, gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("repo", gitopstest.Commit{Branch: "dev", Files: gitopstest.Shop()}, gitopstest.Commit{Files: gitopstest.Shop()})
 	ref := model.Ref{Repo: url, Branch: "main"}
 	whole := &record{}
 	readOne(t, newReader(t, Options{Transport: whole}), ref)

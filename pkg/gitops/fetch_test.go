@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,20 +15,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
-
-// shop is what most tests read.
-func shop() gitopstest.Files {
-	return gitopstest.Files{
-		".sourceignore":         "docs/\n",
-		".environments/dev.yml": "kind: Environment\n",
-		".github/ci.yaml":       "on: push\n",
-		"README.md":             "# shop\n",
-		"docs/guide.yaml":       "a: 1\n",
-		"workload/shop.yaml":    "kind: Workload\n",
-		"workload/big.bin":      strings.Repeat("x", 1000),
-		"workload/a/b/deep.yml": "kind: ConfigMap\n",
-	}
-}
 
 // yaml is the place of a value in a YAML object.
 func yamlPlace() diag.Place {
@@ -74,47 +59,13 @@ func readError(t *testing.T, r *Reader, ref model.Ref) diag.Diagnostic {
 	panic("unreachable")
 }
 
-// content reads a file as text.
-func content(t *testing.T, fsys fs.FS, name string) string {
-	t.Helper()
-	data, err := fs.ReadFile(fsys, name)
-	require.NoError(t, err)
-	return string(data)
-}
-
-// bare makes a bare repository in a new folder.
-func bare(t *testing.T, commits ...gitopstest.Commit) (dir string, ids []string) {
-	t.Helper()
-	dir = filepath.Join(t.TempDir(), "repo.git")
-	ids, err := gitopstest.Bare(dir, commits...)
-	require.NoError(t, err)
-	return dir, ids
-}
-
-// git runs git in a folder.
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	out, err := gitopstest.Git(dir, args...)
-	require.NoError(t, err)
-	return strings.TrimSpace(out)
-}
-
-func write(t *testing.T, dir string, files gitopstest.Files) {
-	t.Helper()
-	for name, text := range files {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-}
-
 func TestReadTheSameFromAnywhere(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, ids := server.Add("acme/shop", gitopstest.Commit{Files: shop()})
+	url, ids := server.Add("acme/shop", gitopstest.Commit{Files: gitopstest.Shop()})
 	clone, folder := filepath.Join(t.TempDir(), "clone"), t.TempDir()
 	require.NoError(t, gitopstest.Clone(server.Dir("acme/shop"), clone))
-	write(t, folder, shop())
+	gitopstest.Write(t, folder, gitopstest.Shop())
 
 	for name, repo := range map[string]string{
 		"http": url, "bare": server.Dir("acme/shop"), "file URL": "file://" + server.Dir("acme/shop"),
@@ -127,8 +78,8 @@ func TestReadTheSameFromAnywhere(t *testing.T) {
 			if name != "folder" {
 				assert.Equal(t, ids[0], source.Commit)
 			}
-			for file, text := range shop() {
-				assert.Equal(t, text, content(t, source.FS, file))
+			for file, text := range gitopstest.Shop() {
+				assert.Equal(t, text, gitopstest.Content(t, source.FS, file))
 			}
 			_, err := fs.Stat(source.FS, ".git")
 			require.ErrorIs(t, err, fs.ErrNotExist)
@@ -139,27 +90,27 @@ func TestReadTheSameFromAnywhere(t *testing.T) {
 func TestReadAsksForTreesAndThenForFiles(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, _ := server.Add("shop", gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("shop", gitopstest.Commit{Files: gitopstest.Shop()})
 	r := newReader(t, Options{})
 	source := readOne(t, r, model.Ref{Repo: url, Branch: "main", Path: "workload", Role: model.Tenant})
 
 	require.Len(t, server.Requests(), 3)
-	assert.Equal(t, "kind: Workload\n", content(t, source.FS, "workload/shop.yaml"))
-	assert.Equal(t, "kind: ConfigMap\n", content(t, source.FS, "workload/a/b/deep.yml"))
-	assert.Equal(t, "docs/\n", content(t, source.FS, ".sourceignore"))
+	assert.Equal(t, "kind: Workload\n", gitopstest.Content(t, source.FS, "workload/shop.yaml"))
+	assert.Equal(t, "kind: ConfigMap\n", gitopstest.Content(t, source.FS, "workload/a/b/deep.yml"))
+	assert.Equal(t, "docs/\n", gitopstest.Content(t, source.FS, ".sourceignore"))
 	assert.Len(t, server.Requests(), 3, "what is needed is there")
 	info, err := fs.Stat(source.FS, "workload/big.bin")
 	require.NoError(t, err)
 	assert.EqualValues(t, -1, info.Size(), "what is not needed is not")
 
-	assert.Len(t, content(t, source.FS, "workload/big.bin"), 1000)
+	assert.Len(t, gitopstest.Content(t, source.FS, "workload/big.bin"), 1000)
 	assert.Len(t, server.Requests(), 4)
 }
 
 func TestReadOnce(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, ids := server.Add("shop", gitopstest.Commit{Files: shop()}, gitopstest.Commit{Branch: "dev", Files: shop()})
+	url, ids := server.Add("shop", gitopstest.Commit{Files: gitopstest.Shop()}, gitopstest.Commit{Branch: "dev", Files: gitopstest.Shop()})
 	r := newReader(t, Options{})
 	var refs []model.Ref
 	for range 10 {

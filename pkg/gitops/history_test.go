@@ -145,8 +145,8 @@ func TestRelationByGit(t *testing.T) {
 	lost := graph(t, dir, "gone", [][]int{nil})[0]
 	clone := filepath.Join(t.TempDir(), "clone")
 	require.NoError(t, gitopstest.Clone(dir, clone))
-	git(t, clone, "checkout", "--quiet", "--detach")
-	git(t, clone, "branch", "-D", "main")
+	gitopstest.RunGit(t, clone, "checkout", "--quiet", "--detach")
+	gitopstest.RunGit(t, clone, "branch", "-D", "main")
 
 	ways := map[string]*History{"bare": openHistory(t, dir, nil), "clone": openHistory(t, clone, nil), "filter": openHistory(t, url, nil)}
 	server.Configure("repo", "uploadpack.allowFilter", "false")
@@ -259,14 +259,14 @@ func TestRefresh(t *testing.T) {
 		for name, repo := range map[string]string{"http": url, "bare": dir, "clone": clone} {
 			h := openHistory(t, repo, nil)
 			point := func(id string) {
-				git(t, dir, "update-ref", "refs/heads/main", id)
+				gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", id)
 				if repo == clone {
-					git(t, clone, "fetch", "--quiet", "--force", "--update-head-ok", "origin", "main:main")
+					gitopstest.RunGit(t, clone, "fetch", "--quiet", "--force", "--update-head-ok", "origin", "main:main")
 				}
 				require.NoError(t, h.Refresh(t.Context()), name)
 				assert.Equal(t, id, h.Tip())
 			}
-			next := git(t, dir, "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next "+name+filter)
+			next := gitopstest.RunGit(t, dir, "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next "+name+filter)
 			assert.Equal(t, Unknown, relation(t, h, ids[4], next), name)
 			require.NoError(t, h.Refresh(t.Context()))
 			before := len(server.Requests())
@@ -286,7 +286,7 @@ func TestRefresh(t *testing.T) {
 			point(ids[4])
 		}
 		h := openHistory(t, dir, nil)
-		git(t, dir, "update-ref", "-d", "refs/heads/main")
+		gitopstest.RunGit(t, dir, "update-ref", "-d", "refs/heads/main")
 		err := h.Refresh(t.Context())
 		var known *Error
 		require.ErrorAs(t, err, &known)
@@ -303,12 +303,12 @@ func TestRefreshFetchesOnlyWhatIsNew(t *testing.T) {
 	for _, filter := range []string{"true", "false"} {
 		server.Configure("repo", "uploadpack.allowFilter", filter)
 		h := openHistory(t, url, nil)
-		next := git(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
-		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
+		next := gitopstest.RunGit(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
+		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
 		links, err := h.source.trace(t.Context(), traced{tip: plumbing.NewHash(next), known: h.graph, have: h.tip, force: true})
 		require.NoError(t, err)
 		assert.Len(t, links, 1)
-		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", ids[4])
+		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", ids[4])
 	}
 }
 
@@ -341,7 +341,7 @@ func TestShallowHistory(t *testing.T) {
 		assert.Contains(t, known.Message, "it cannot be said", name)
 		assert.Contains(t, known.Hint, "git fetch --unshallow", name)
 	}
-	git(t, clone, "fetch", "--quiet", "--unshallow")
+	gitopstest.RunGit(t, clone, "fetch", "--quiet", "--unshallow")
 	assert.Equal(t, Apart, relation(t, openHistory(t, clone, nil), ids[3], ids[5]))
 
 	shallow := gitopstest.NewServer(t)
@@ -362,7 +362,7 @@ func TestNoHistory(t *testing.T) {
 	require.ErrorAs(t, err, &known)
 	assert.Contains(t, known.Message, "is a plain folder, which has no history")
 	assert.NotEmpty(t, known.Hint)
-	dir, ids := bare(t, gitopstest.Commit{Files: shop()})
+	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Shop()})
 	_, err = r.History(t.Context(), model.Ref{Repo: dir, Branch: "mian"}, nil)
 	require.ErrorContains(t, err, `has no branch "mian"`)
 	h := openHistory(t, dir, nil)
@@ -387,7 +387,7 @@ func TestHistoryOfSilentServer(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	url, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	_, err := newReader(t, Options{}).History(ctx, model.Ref{Repo: url, Branch: "main"}, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorContains(t, err, "was interrupted")
@@ -396,15 +396,15 @@ func TestHistoryOfSilentServer(t *testing.T) {
 func TestHistoryOverSSH(t *testing.T) {
 	server, dir, ids := sshRepo(t)
 	for _, setting := range []string{"true", "false"} {
-		git(t, dir, "config", "uploadpack.allowAnySHA1InWant", setting)
-		git(t, dir, "config", "uploadpack.allowFilter", setting)
+		gitopstest.RunGit(t, dir, "config", "uploadpack.allowAnySHA1InWant", setting)
+		gitopstest.RunGit(t, dir, "config", "uploadpack.allowFilter", setting)
 		h := openHistory(t, server.URL+"/acme/shop.git", nil)
 		assert.Equal(t, Newer, relation(t, h, ids[0], ids[1]))
-		next := git(t, dir, "commit-tree", ids[1]+"^{tree}", "-p", ids[1], "-m", "next"+setting)
-		git(t, dir, "update-ref", "refs/heads/main", next)
+		next := gitopstest.RunGit(t, dir, "commit-tree", ids[1]+"^{tree}", "-p", ids[1], "-m", "next"+setting)
+		gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", next)
 		require.NoError(t, h.Refresh(t.Context()))
 		assert.Equal(t, Newer, relation(t, h, ids[1], next))
-		git(t, dir, "update-ref", "refs/heads/main", ids[1])
+		gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", ids[1])
 	}
 }
 
@@ -417,8 +417,8 @@ func TestResolveWhatWasJustPushed(t *testing.T) {
 		h := openHistory(t, url, nil)
 		_, err := h.Resolve(t.Context(), ids[0])
 		require.NoError(t, err)
-		next := git(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
-		git(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
+		next := gitopstest.RunGit(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
+		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
 		got, err := h.Resolve(t.Context(), next[:digits])
 		require.NoError(t, err)
 		assert.Equal(t, next, got)

@@ -258,7 +258,7 @@ func TestS8RepositoryRegisteredTooOften(t *testing.T) {
 	for i := range 10_000 {
 		registrations.WriteString(registrationFile(fmt.Sprintf("r%05d", i), "https://github.com/acme/app", fmt.Sprintf("b%d", i), ".") + "---\n")
 	}
-	write(t, root, gitopstest.Files{
+	gitopstest.Write(t, root, gitopstest.Files{
 		"control-plane/main/.environments/dev.yaml": environmentFile("dev", "dev"),
 		"control-plane/dev/base.yaml":               baseFile("main", ""),
 		"control-plane/dev/many.yaml":               registrations.String(),

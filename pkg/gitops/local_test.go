@@ -18,7 +18,7 @@ import (
 // cloned makes a repository with the branches main and dev and clones it.
 func cloned(t *testing.T) (clone, origin string, ids []string) {
 	t.Helper()
-	origin, ids = bare(t,
+	origin, ids = gitopstest.NewBare(t,
 		gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "main\n", "notes.txt": "n\n", ".gitignore": "out/\n*.tmp.yaml\n"}},
 		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"a.yaml": "dev\n"}})
 	clone = filepath.Join(t.TempDir(), "clone")
@@ -41,12 +41,12 @@ func TestCloneBranches(t *testing.T) {
 	assert.Equal(t, ids[0], source.Commit)
 
 	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", Subject: `Environment "dev"`})
-	assert.Equal(t, "dev\n", content(t, source.FS, "a.yaml"))
+	assert.Equal(t, "dev\n", gitopstest.Content(t, source.FS, "a.yaml"))
 	require.Len(t, list, 1)
 	assert.Equal(t, diag.Notice, list[0].Severity)
 	assert.Equal(t, `Environment "dev": `+filepath.ToSlash(clone)+` has no local branch "dev": refs/remotes/origin/dev is read`, list[0].Message)
 
-	git(t, clone, "branch", "dev", "main")
+	gitopstest.RunGit(t, clone, "branch", "dev", "main")
 	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
 	assert.Empty(t, list)
 	assert.Equal(t, ids[0], source.Commit, "a local branch goes first")
@@ -58,9 +58,9 @@ func TestCloneBranches(t *testing.T) {
 func TestClonePrefersOrigin(t *testing.T) {
 	t.Parallel()
 	clone, origin, ids := cloned(t)
-	git(t, clone, "remote", "add", "another", origin)
-	git(t, clone, "update-ref", "refs/remotes/another/dev", ids[0])
-	git(t, clone, "update-ref", "refs/remotes/another/only", ids[0])
+	gitopstest.RunGit(t, clone, "remote", "add", "another", origin)
+	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/dev", ids[0])
+	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/only", ids[0])
 	source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
 	assert.Equal(t, ids[1], source.Commit)
 	assert.Contains(t, list[0].Message, "refs/remotes/origin/dev is read (also in another)")
@@ -89,12 +89,12 @@ func TestUncommittedChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clone, _, _ := cloned(t)
-			write(t, clone, tc.change)
+			gitopstest.Write(t, clone, tc.change)
 			if tc.remove != "" {
 				require.NoError(t, os.Remove(filepath.Join(clone, tc.remove)))
 			}
 			source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "main", Path: tc.path})
-			assert.Equal(t, "main\n", content(t, source.FS, "a.yaml"))
+			assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"))
 			if tc.want == "" {
 				assert.Empty(t, list)
 				return
@@ -111,24 +111,24 @@ func TestUncommittedChanges(t *testing.T) {
 func TestWorktree(t *testing.T) {
 	t.Parallel()
 	clone, _, ids := cloned(t)
-	write(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
+	gitopstest.Write(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
 	source, list := readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main"})
 	assert.Empty(t, list)
-	assert.Equal(t, "changed\n", content(t, source.FS, "a.yaml"))
+	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"))
 	assert.Empty(t, source.Commit, "files that are not committed are no commit")
 	_, err := fs.Stat(source.FS, ".git/HEAD")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 
 	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "dev"})
-	assert.Equal(t, "dev\n", content(t, source.FS, "a.yaml"), "a branch that is not checked out is read as it is")
+	assert.Equal(t, "dev\n", gitopstest.Content(t, source.FS, "a.yaml"), "a branch that is not checked out is read as it is")
 	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Commit: ids[0]})
-	assert.Equal(t, "main\n", content(t, source.FS, "a.yaml"), "and so is an exact commit")
+	assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"), "and so is an exact commit")
 
 	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Role: model.Output})
-	assert.Equal(t, "main\n", content(t, source.FS, "a.yaml"), "and what is published")
+	assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"), "and what is published")
 
 	source, _ = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", WorkTree: true})
-	assert.Equal(t, "changed\n", content(t, source.FS, "a.yaml"), "unless the ref asks for the work tree")
+	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"), "unless the ref asks for the work tree")
 }
 
 func TestWorkTreeWithoutOne(t *testing.T) {
@@ -147,15 +147,15 @@ func TestLocalLayouts(t *testing.T) {
 	read := func(name, repo, branch, want string) {
 		t.Helper()
 		source, _ := readWith(t, Options{}, model.Ref{Repo: repo, Branch: branch})
-		assert.Equal(t, want, content(t, source.FS, "a.yaml"), name)
+		assert.Equal(t, want, gitopstest.Content(t, source.FS, "a.yaml"), name)
 	}
 	linked := filepath.Join(base, "linked")
-	git(t, clone, "worktree", "add", "--quiet", "-b", "feature/x", linked, ids[1])
+	gitopstest.RunGit(t, clone, "worktree", "add", "--quiet", "-b", "feature/x", linked, ids[1])
 	read("git worktree", linked, "feature/x", "dev\n")
 	read("git worktree, other branch", linked, "main", "main\n")
 
 	shared := filepath.Join(base, "shared")
-	git(t, "", "clone", "--quiet", "--shared", origin, shared)
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--shared", origin, shared)
 	read("alternates", shared, "main", "main\n")
 	relative := filepath.Join(shared, ".git", "objects", "info", "alternates")
 	path, err := filepath.Rel(filepath.Join(shared, ".git", "objects"), filepath.Join(origin, "objects"))
@@ -166,21 +166,21 @@ func TestLocalLayouts(t *testing.T) {
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: shared, Branch: "main"})
 	assert.Contains(t, d.Message, `its alternate "/does/not/exist" does not exist`)
 
-	git(t, origin, "gc", "--quiet")
-	git(t, origin, "pack-refs", "--all")
+	gitopstest.RunGit(t, origin, "gc", "--quiet")
+	gitopstest.RunGit(t, origin, "pack-refs", "--all")
 	read("packed", origin, "dev", "dev\n")
 	read("packed", "file://"+origin, "dev", "dev\n")
 	read(".git itself", filepath.Join(clone, ".git"), "main", "main\n")
 
 	shallow := filepath.Join(base, "shallow")
-	git(t, "", "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
 	read("shallow", shallow, "main", "main\n")
 	d = readError(t, newReader(t, Options{}), model.Ref{Repo: shallow, Branch: "main", Commit: ids[1]})
 	assert.Equal(t, RuleCommitNotFound, d.Rule)
 	assert.Contains(t, d.Hint, "shallow")
 
 	partial := filepath.Join(base, "partial")
-	git(t, "", "clone", "--quiet", "--bare", "--filter=blob:none", "file://"+origin, partial)
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--bare", "--filter=blob:none", "file://"+origin, partial)
 	source, _ := readWith(t, Options{}, model.Ref{Repo: partial, Branch: "main"})
 	_, err = fs.ReadFile(source.FS, "a.yaml")
 	require.ErrorContains(t, err, "the clone is partial or damaged")
@@ -189,13 +189,13 @@ func TestLocalLayouts(t *testing.T) {
 func TestLocalFormatsThatAreNotSupported(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sha256")
-	git(t, "", "init", "--quiet", "--object-format=sha256", dir)
+	gitopstest.RunGit(t, "", "init", "--quiet", "--object-format=sha256", dir)
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	assert.Equal(t, RuleInvalidRepository, d.Rule)
 	assert.Contains(t, d.Message, "its object format sha256 is not supported")
 
 	dir = t.TempDir()
-	write(t, dir, gitopstest.Files{".git": "not a pointer\n"})
+	gitopstest.Write(t, dir, gitopstest.Files{".git": "not a pointer\n"})
 	d = readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	assert.Contains(t, d.Message, "the file .git does not say where the repository is")
 }
@@ -203,11 +203,11 @@ func TestLocalFormatsThatAreNotSupported(t *testing.T) {
 func TestPlainFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, gitopstest.Files{"dev/a.yaml": "dev\n", "feature/x/a.yaml": "x\n", "a.yaml": "all\n"})
+	gitopstest.Write(t, dir, gitopstest.Files{"dev/a.yaml": "dev\n", "feature/x/a.yaml": "x\n", "a.yaml": "all\n"})
 	for branch, want := range map[string]string{"dev": "dev\n", "feature/x": "x\n", "main": "all\n", "..": "all\n", "a.yaml": "all\n"} {
 		source, list := readWith(t, Options{}, model.Ref{Repo: dir, Branch: branch})
 		assert.Empty(t, list)
-		assert.Equal(t, want, content(t, source.FS, "a.yaml"), branch)
+		assert.Equal(t, want, gitopstest.Content(t, source.FS, "a.yaml"), branch)
 		assert.Empty(t, source.Commit)
 	}
 	commit := strings.Repeat("ab", 20)
@@ -228,7 +228,7 @@ func TestLocalErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	empty := filepath.Join(t.TempDir(), "empty")
-	git(t, "", "init", "--quiet", empty)
+	gitopstest.RunGit(t, "", "init", "--quiet", empty)
 	for _, tc := range []struct {
 		name, rule, message, hint string
 		ref                       model.Ref
@@ -277,7 +277,7 @@ func TestR19LocalBranchesStay(t *testing.T) {
 
 	again := readOne(t, r, model.Ref{Repo: dir, Branch: "main"})
 	assert.Equal(t, before[0], again.Commit)
-	assert.Equal(t, "before\n", content(t, again.FS, "a.yaml"))
+	assert.Equal(t, "before\n", gitopstest.Content(t, again.FS, "a.yaml"))
 	tip, err := r.Tip(t.Context(), model.Ref{Repo: dir, Branch: "main"})
 	require.NoError(t, err)
 	assert.Equal(t, before[0], tip)

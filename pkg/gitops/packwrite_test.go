@@ -72,7 +72,7 @@ func packed(t testing.TB, objects []newObject) []byte {
 // TestWrittenPackIsTakenByGit gives git a commit with all that it needs, and looks at what it makes of it.
 func TestWrittenPackIsTakenByGit(t *testing.T) {
 	t.Parallel()
-	dir, ids := bare(t, gitopstest.Commit{Files: gitopstest.Files{"keep/x": "x\n", "keep/y": "y\n", "change/x": "x\n", "go/x": "x\n"}})
+	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"keep/x": "x\n", "keep/y": "y\n", "change/x": "x\n", "go/x": "x\n"}})
 	opened, err := openLocal(dir, dir, 1<<20)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = opened.repo.Close() })
@@ -103,12 +103,12 @@ func TestWrittenPackIsTakenByGit(t *testing.T) {
 	pack := packed(t, objects)
 	assert.EqualValues(t, 1+4+503, binary.BigEndian.Uint32(pack[8:]), "a commit, four trees, and every content once")
 	gitIn(t, dir, bytes.NewBuffer(pack), "index-pack", "--strict", "--stdin")
-	git(t, dir, "update-ref", "refs/heads/main", commit.id.String())
-	git(t, dir, "fsck", "--strict", "--full", "--no-dangling")
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", commit.id.String())
+	gitopstest.RunGit(t, dir, "fsck", "--strict", "--full", "--no-dangling")
 	assert.Equal(t, "change/x come/empty come/large come/same go/x", strings.Join(strings.Fields(
-		git(t, dir, "diff", "--name-only", "main~", "main", "--", ".", ":!many")), " "))
-	assert.Equal(t, "new", git(t, dir, "show", "main:come/same"))
-	assert.Equal(t, strings.TrimSuffix(renderedText(499), "\n"), git(t, dir, "show", "main:many/499"))
+		gitopstest.RunGit(t, dir, "diff", "--name-only", "main~", "main", "--", ".", ":!many")), " "))
+	assert.Equal(t, "new", gitopstest.RunGit(t, dir, "show", "main:come/same"))
+	assert.Equal(t, strings.TrimSuffix(renderedText(499), "\n"), gitopstest.RunGit(t, dir, "show", "main:many/499"))
 }
 
 // TestR18WrittenPackIsTheSame with any number of cores. It sets that number, so it is not parallel.

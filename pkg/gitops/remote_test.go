@@ -30,7 +30,7 @@ func history(t *testing.T, server *gitopstest.Server, name string) (url string, 
 		commits = append(commits, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": fmt.Sprintf("%d\n", i), "b.bin": strings.Repeat("b", 100)}})
 	}
 	url, ids = server.Add(name, append(commits, gitopstest.Commit{Branch: "gone", Files: gitopstest.Files{"a.yaml": "gone\n"}})...)
-	git(t, server.Dir(name), "update-ref", "-d", "refs/heads/gone")
+	gitopstest.RunGit(t, server.Dir(name), "update-ref", "-d", "refs/heads/gone")
 	return url, ids[:5], ids[5]
 }
 
@@ -49,11 +49,11 @@ func TestServersWithLess(t *testing.T) {
 			server.Configure("repo", "uploadpack.allowAnySHA1InWant", fmt.Sprint(tc.any))
 			r := newReader(t, Options{})
 			tip := readOne(t, r, model.Ref{Repo: url, Branch: "main"})
-			assert.Equal(t, "4\n", content(t, tip.FS, "a.yaml"))
-			assert.Len(t, content(t, tip.FS, "b.bin"), 100)
+			assert.Equal(t, "4\n", gitopstest.Content(t, tip.FS, "a.yaml"))
+			assert.Len(t, gitopstest.Content(t, tip.FS, "b.bin"), 100)
 			old := readOne(t, r, model.Ref{Repo: url, Branch: "main", Commit: ids[1]})
 			assert.Equal(t, ids[1], old.Commit)
-			assert.Equal(t, "1\n", content(t, old.FS, "a.yaml"))
+			assert.Equal(t, "1\n", gitopstest.Content(t, old.FS, "a.yaml"))
 			assert.Equal(t, "main", old.Ref.Branch)
 		})
 	}
@@ -80,12 +80,12 @@ func TestCommitThroughTheHistoryOfItsBranch(t *testing.T) {
 		r := newReader(t, Options{})
 		narrow(t, r, url)
 		source := readOne(t, r, model.Ref{Repo: url, Branch: "main", Commit: ids[2]})
-		assert.Equal(t, "2\n", content(t, source.FS, "a.yaml"))
-		assert.Len(t, content(t, source.FS, "b.bin"), 100)
+		assert.Equal(t, "2\n", gitopstest.Content(t, source.FS, "a.yaml"))
+		assert.Len(t, gitopstest.Content(t, source.FS, "b.bin"), 100)
 		assert.Equal(t, ids[2], source.Commit)
 
 		tip := readOne(t, r, model.Ref{Repo: url, Branch: "main", Commit: ids[4]})
-		assert.Equal(t, "4\n", content(t, tip.FS, "a.yaml"))
+		assert.Equal(t, "4\n", gitopstest.Content(t, tip.FS, "a.yaml"))
 
 		d := readError(t, r, model.Ref{Repo: url, Branch: "main", Commit: lost})
 		assert.Equal(t, RuleCommitNotFound, d.Rule)
@@ -99,7 +99,7 @@ func TestFiveDifferentErrors(t *testing.T) {
 	url, _, lost := history(t, server, "repo")
 	server.Add("empty")
 	closed := gitopstest.NewServer(t, func(next http.Handler) http.Handler { return gitopstest.BasicAuth("secret", next) })
-	private, _ := closed.Add("repo", gitopstest.Commit{Files: shop()})
+	private, _ := closed.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	dead := httptest.NewServer(nil)
 	dead.Close()
 	at := func(repo string) string { name, _ := NormalURL(repo); return name }
@@ -175,7 +175,7 @@ func cut(text string) *http.Response {
 func TestFaultsThatPass(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	for name, fault := range map[string]func() (*http.Response, error){
 		"502":           func() (*http.Response, error) { return status(502), nil },
 		"503":           func() (*http.Response, error) { return status(503, "Retry-After", "2"), nil },
@@ -198,7 +198,7 @@ func TestFaultsThatPass(t *testing.T) {
 				return nil
 			}})
 			source := readOne(t, r, model.Ref{Repo: url, Branch: "main"})
-			assert.Equal(t, "kind: Workload\n", content(t, source.FS, "workload/shop.yaml"), "%s %d", name, nth)
+			assert.Equal(t, "kind: Workload\n", gitopstest.Content(t, source.FS, "workload/shop.yaml"), "%s %d", name, nth)
 			require.Len(t, slept, 1, "%s %d", name, nth)
 			assert.Less(t, slept[0], 3*time.Second)
 			if name == "503" {
@@ -211,7 +211,7 @@ func TestFaultsThatPass(t *testing.T) {
 func TestFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	for _, tc := range []struct {
 		name    string
 		fault   func() (*http.Response, error)
@@ -307,14 +307,14 @@ func TestR26SilentHelper(t *testing.T) {
 func TestLaterFileIsFetchedWithinTheContext(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
-	url, _ := server.Add("repo", gitopstest.Commit{Files: shop()})
+	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	ctx, cancel := context.WithCancel(t.Context())
 	sources, list := newReader(t, Options{}).Read(ctx, []model.Ref{{Repo: url, Branch: "main"}})
 	require.Empty(t, list)
 	cancel()
 	_, err := fs.ReadFile(sources[0].FS, "README.md")
 	require.ErrorContains(t, err, "interrupted")
-	assert.Equal(t, "docs/\n", content(t, sources[0].FS, ".sourceignore"), "what is here stays readable")
+	assert.Equal(t, "docs/\n", gitopstest.Content(t, sources[0].FS, ".sourceignore"), "what is here stays readable")
 }
 
 func TestPackBeyondTheLimits(t *testing.T) {
@@ -336,7 +336,7 @@ func TestDefaultBranchAndLFS(t *testing.T) {
 	url, _ := server.Add("repo", gitopstest.Commit{Branch: "trunk", Files: gitopstest.Files{"a.yaml": pointer}})
 	source := readOne(t, newReader(t, Options{}), model.Ref{Repo: url})
 	assert.Equal(t, "trunk", source.Ref.Branch)
-	assert.Equal(t, pointer, content(t, source.FS, "a.yaml"), "Git LFS pointers are delivered as they are")
+	assert.Equal(t, pointer, gitopstest.Content(t, source.FS, "a.yaml"), "Git LFS pointers are delivered as they are")
 }
 
 func TestDeltas(t *testing.T) {
@@ -351,12 +351,12 @@ func TestDeltas(t *testing.T) {
 		}
 	}
 	url, _ := server.Add("repo", gitopstest.Commit{Files: files})
-	git(t, server.Dir("repo"), "repack", "-adfq", "--depth=50", "--window=50")
+	gitopstest.RunGit(t, server.Dir("repo"), "repack", "-adfq", "--depth=50", "--window=50")
 	for _, filter := range []string{"true", "false"} {
 		server.Configure("repo", "uploadpack.allowFilter", filter)
 		source := readOne(t, newReader(t, Options{}), model.Ref{Repo: url, Branch: "main"})
 		for name, text := range files {
-			require.Equal(t, text, content(t, source.FS, name))
+			require.Equal(t, text, gitopstest.Content(t, source.FS, name))
 		}
 	}
 }

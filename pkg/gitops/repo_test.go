@@ -225,11 +225,11 @@ func TestReplaceWrongUsage(t *testing.T) {
 func TestReadReplaced(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	write(t, folder, gitopstest.Files{"shop/workload.yaml": "kind: Workload\n"})
+	gitopstest.Write(t, folder, gitopstest.Files{"shop/workload.yaml": "kind: Workload\n"})
 	r := newReader(t, Options{Replace: []string{"https://github.com/acme/*=" + folder + "/*"}})
 	source := readOne(t, r, model.Ref{Repo: " git@github.com:acme/shop.git\n", Branch: "main", At: yamlPlace()})
 	assert.Equal(t, "https://github.com/acme/shop", source.Repo)
-	assert.Equal(t, "kind: Workload\n", content(t, source.FS, "workload.yaml"))
+	assert.Equal(t, "kind: Workload\n", gitopstest.Content(t, source.FS, "workload.yaml"))
 	assert.True(t, r.IsLocal("https://github.com/acme/shop"))
 	assert.False(t, r.IsLocal("https://github.com/other/shop"))
 
@@ -245,11 +245,11 @@ func TestReadReplaced(t *testing.T) {
 func TestStandFor(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	write(t, folder, gitopstest.Files{"dev/cluster.yaml": "a: 1\n"})
+	gitopstest.Write(t, folder, gitopstest.Files{"dev/cluster.yaml": "a: 1\n"})
 	r := newReader(t, Options{})
 	r.StandFor("https://github.com/acme/control-plane", folder)
 	source := readOne(t, r, model.Ref{Repo: "https://github.com/acme/control-plane.git", Branch: "dev", At: yamlPlace()})
-	assert.Equal(t, "a: 1\n", content(t, source.FS, "cluster.yaml"))
+	assert.Equal(t, "a: 1\n", gitopstest.Content(t, source.FS, "cluster.yaml"))
 }
 
 func FuzzNormalURL(f *testing.F) {

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
 // testKey is the same private key every time.
@@ -93,11 +95,11 @@ func TestSignedCommit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c.tree, parsed.tree)
 
-	dir, _ := bare(t)
-	git(t, dir, "hash-object", "-t", "tree", "-w", os.DevNull)
+	dir, _ := gitopstest.NewBare(t)
+	gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", os.DevNull)
 	assert.Equal(t, object.id.String(), gitIn(t, dir, bytes.NewBuffer(data), "hash-object", "-t", "commit", "--stdin", "-w"))
-	git(t, dir, "update-ref", "refs/heads/main", object.id.String())
-	git(t, dir, "fsck", "--strict", "--full")
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", object.id.String())
+	gitopstest.RunGit(t, dir, "fsck", "--strict", "--full")
 
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("ssh-keygen is not installed")

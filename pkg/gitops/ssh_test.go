@@ -18,7 +18,7 @@ func sshRepo(t *testing.T) (server *gitopstest.SSHServer, dir string, ids []stri
 	root := t.TempDir()
 	dir = filepath.Join(root, "acme", "shop.git")
 	ids, err := gitopstest.Bare(dir,
-		gitopstest.Commit{Files: shop()}, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "2\n"}})
+		gitopstest.Commit{Files: gitopstest.Shop()}, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "2\n"}})
 	require.NoError(t, err)
 	server = gitopstest.NewSSHServer(t, root)
 	t.Setenv("SSH_AUTH_SOCK", server.AgentSocket)
@@ -29,16 +29,16 @@ func sshRepo(t *testing.T) (server *gitopstest.SSHServer, dir string, ids []stri
 func TestSSH(t *testing.T) {
 	server, dir, ids := sshRepo(t)
 	for _, setting := range []string{"true", "false"} {
-		git(t, dir, "config", "uploadpack.allowAnySHA1InWant", setting)
+		gitopstest.RunGit(t, dir, "config", "uploadpack.allowAnySHA1InWant", setting)
 		r := newReader(t, Options{})
 		ref := model.Ref{Repo: server.URL + "/acme/shop.git", Branch: "main", At: yamlPlace()}
 		source := readOne(t, r, ref)
-		assert.Equal(t, "2\n", content(t, source.FS, "a.yaml"))
+		assert.Equal(t, "2\n", gitopstest.Content(t, source.FS, "a.yaml"))
 		assert.Equal(t, ids[1], source.Commit)
 		ref.Commit = ids[0]
 		source = readOne(t, r, ref)
-		assert.Equal(t, "kind: Workload\n", content(t, source.FS, "workload/shop.yaml"))
-		assert.Equal(t, "# shop\n", content(t, source.FS, "README.md"))
+		assert.Equal(t, "kind: Workload\n", gitopstest.Content(t, source.FS, "workload/shop.yaml"))
+		assert.Equal(t, "# shop\n", gitopstest.Content(t, source.FS, "README.md"))
 	}
 }
 

@@ -78,14 +78,14 @@ func TestTreeEntries(t *testing.T) {
 // hostileRepo writes a repository with a tree that git would refuse to make.
 func hostileRepo(t *testing.T, name string) string {
 	t.Helper()
-	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
-	blob := git(t, dir, "rev-parse", "main:a.yaml")
+	dir, _ := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	blob := gitopstest.RunGit(t, dir, "rev-parse", "main:a.yaml")
 	file := filepath.Join(t.TempDir(), "tree")
 	id := plumbing.NewHash(blob)
 	require.NoError(t, os.WriteFile(file, append([]byte("100644 "+name+"\x00"), id[:]...), 0o600))
-	tree := git(t, dir, "hash-object", "-t", "tree", "-w", "--literally", file)
-	commit := git(t, dir, "commit-tree", "-m", "evil", tree)
-	git(t, dir, "update-ref", "refs/heads/main", commit)
+	tree := gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", "--literally", file)
+	commit := gitopstest.RunGit(t, dir, "commit-tree", "-m", "evil", tree)
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", commit)
 	return dir
 }
 
@@ -117,11 +117,11 @@ func odd() gitopstest.Commit {
 func oddFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, dir, odd().Files)
+	gitopstest.Write(t, dir, odd().Files)
 	for name, target := range odd().Links {
 		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
-	write(t, dir, gitopstest.Files{"sub/.git": "gitdir: ../.git/modules/sub\n", "sub/c.yaml": "c: 3\n"})
+	gitopstest.Write(t, dir, gitopstest.Files{"sub/.git": "gitdir: ../.git/modules/sub\n", "sub/c.yaml": "c: 3\n"})
 	return dir
 }
 
@@ -174,7 +174,7 @@ func TestFileSystemsBehave(t *testing.T) {
 	files := gitopstest.Files{"a.yaml": "a: 1\n", "a/b/c.yaml": "c\n", "a/d.txt": "d\n", "a.b": "x", "empty": ""}
 	url, _ := server.Add("repo", gitopstest.Commit{Files: files})
 	folder := t.TempDir()
-	write(t, folder, files)
+	gitopstest.Write(t, folder, files)
 	for _, repo := range []string{url, server.Dir("repo"), folder} {
 		fsys := readOne(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"}).FS
 		var names []string
@@ -202,8 +202,8 @@ func TestObjectIDs(t *testing.T) {
 	require.NoError(t, Prefetch(t.Context(), sub, []string{"y.yaml"}))
 	require.NoError(t, Prefetch(t.Context(), source.FS, []string{"a/x.yaml", "b/y.yaml", "a"}))
 	assert.Len(t, server.Requests(), 4)
-	assert.Equal(t, "y\n", content(t, sub, "y.yaml"))
-	assert.Equal(t, "x\n", content(t, source.FS, "a/x.yaml"))
+	assert.Equal(t, "y\n", gitopstest.Content(t, sub, "y.yaml"))
+	assert.Equal(t, "x\n", gitopstest.Content(t, source.FS, "a/x.yaml"))
 	assert.Len(t, server.Requests(), 4)
 	require.NoError(t, Prefetch(t.Context(), fstest.MapFS{}, []string{"x"}))
 }
@@ -217,7 +217,7 @@ func TestTooLargeFile(t *testing.T) {
 	for _, repo := range []string{url, server.Dir("big"), server.URL + "/full"} {
 		r := newReader(t, Options{Limits: Limits{Object: 4096}})
 		source := readOne(t, r, model.Ref{Repo: repo, Branch: "main"})
-		assert.Equal(t, "a\n", content(t, source.FS, "a.yaml"))
+		assert.Equal(t, "a\n", gitopstest.Content(t, source.FS, "a.yaml"))
 		_, err := fs.ReadFile(source.FS, "big.yaml")
 		var tooLarge *TooLargeError
 		require.ErrorAs(t, err, &tooLarge, repo)
@@ -245,8 +245,8 @@ func TestTreeBomb(t *testing.T) {
 // treeBomb is a repository whose tree of 30 objects holds a file in 10^30 folders.
 func treeBomb(t *testing.T, name string) (dir string) {
 	t.Helper()
-	dir, _ = bare(t, gitopstest.Commit{Files: gitopstest.Files{name: "a: 1\n"}})
-	tree := git(t, dir, "rev-parse", "main^{tree}")
+	dir, _ = gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{name: "a: 1\n"}})
+	tree := gitopstest.RunGit(t, dir, "rev-parse", "main^{tree}")
 	for range 30 {
 		var list strings.Builder
 		for i := range 10 {
@@ -256,7 +256,7 @@ func treeBomb(t *testing.T, name string) (dir string) {
 		require.NoError(t, os.WriteFile(file, []byte(list.String()), 0o600))
 		tree = mktree(t, dir, list.String())
 	}
-	git(t, dir, "update-ref", "refs/heads/main", git(t, dir, "commit-tree", "-m", "bomb", tree))
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", gitopstest.RunGit(t, dir, "commit-tree", "-m", "bomb", tree))
 	return dir
 }
 
@@ -271,7 +271,7 @@ func mktree(t *testing.T, dir, list string) string {
 	}
 	file := filepath.Join(t.TempDir(), "tree")
 	require.NoError(t, os.WriteFile(file, raw.Bytes(), 0o600))
-	return git(t, dir, "hash-object", "-t", "tree", "-w", file)
+	return gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", file)
 }
 
 func TestNeededFiles(t *testing.T) {
@@ -304,8 +304,8 @@ func TestS8FolderWithAMillionFiles(t *testing.T) {
 	if raceDetector {
 		t.Skip("nothing here is done at once")
 	}
-	dir, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
-	blob := plumbing.NewHash(git(t, dir, "rev-parse", "main:a.yaml"))
+	dir, _ := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
+	blob := plumbing.NewHash(gitopstest.RunGit(t, dir, "rev-parse", "main:a.yaml"))
 	var raw bytes.Buffer
 	for i := range 1_000_000 {
 		fmt.Fprintf(&raw, "100644 f%06d.yaml\x00", i)
@@ -313,8 +313,8 @@ func TestS8FolderWithAMillionFiles(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "tree")
 	require.NoError(t, os.WriteFile(file, raw.Bytes(), 0o600))
-	tree := git(t, dir, "hash-object", "-t", "tree", "-w", file)
-	git(t, dir, "update-ref", "refs/heads/main", git(t, dir, "commit-tree", "-m", "many", tree))
+	tree := gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", file)
+	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", gitopstest.RunGit(t, dir, "commit-tree", "-m", "many", tree))
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	assert.Equal(t, RuleInvalidRepository, d.Rule)
 	assert.Contains(t, d.Message, "a folder whose list has")
@@ -325,12 +325,12 @@ func TestS8DeepFolders(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("d/", maxDepth+2)
 	dir := t.TempDir()
-	write(t, dir, gitopstest.Files{deep + "a.yaml": "a: 1\n"})
+	gitopstest.Write(t, dir, gitopstest.Files{deep + "a.yaml": "a: 1\n"})
 	source := readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	_, err := fs.Stat(source.FS, deep+"a.yaml")
 	require.ErrorContains(t, err, "nested more than 64 deep")
 
-	repo, _ := bare(t, gitopstest.Commit{Files: gitopstest.Files{deep + "a.yaml": "a: 1\n"}})
+	repo, _ := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{deep + "a.yaml": "a: 1\n"}})
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: repo, Branch: "main"})
 	assert.Contains(t, d.Message, "nested more than 64 deep")
 }

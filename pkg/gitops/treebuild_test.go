@@ -236,7 +236,7 @@ func TestS8BuildTreeBoundsFolders(t *testing.T) {
 
 func TestDotGitNames(t *testing.T) {
 	t.Parallel()
-	dir, _ := bare(t)
+	dir, _ := gitopstest.NewBare(t)
 	for _, name := range []string{
 		".git", ".GIT", ".git ", ".git.", ".git . .", "git~1", "GIT~1 .", ".git:x", ".git::$INDEX_ALLOCATION", `.git\x`, `x\.git`,
 		".g\u200cit", "\ufeff.git", ".git\u206f", ".g\u202ai\u200et",
@@ -348,10 +348,10 @@ func (s treeState) commit(w *bytes.Buffer, branch, parent string) {
 // importTrees runs git fast-import in a new repository, and returns it with the trees of its branches.
 func importTrees(t *testing.T, stream *bytes.Buffer) (dir string, source treeSource, trees map[string]plumbing.Hash) {
 	t.Helper()
-	dir, _ = bare(t)
+	dir, _ = gitopstest.NewBare(t)
 	gitIn(t, dir, stream, "fast-import", "--quiet")
 	trees = map[string]plumbing.Hash{}
-	for line := range strings.Lines(git(t, dir, "for-each-ref", "--format=%(refname:lstrip=2) %(tree)")) {
+	for line := range strings.Lines(gitopstest.RunGit(t, dir, "for-each-ref", "--format=%(refname:lstrip=2) %(tree)")) {
 		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
 		trees[name] = plumbing.NewHash(id)
 	}

@@ -1,0 +1,58 @@
+package gitopstest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Shop is an application repository with files that are read and files that are not.
+func Shop() Files {
+	return Files{
+		".sourceignore":         "docs/\n",
+		".environments/dev.yml": "kind: Environment\n",
+		".github/ci.yaml":       "on: push\n",
+		"README.md":             "# shop\n",
+		"docs/guide.yaml":       "a: 1\n",
+		"workload/shop.yaml":    "kind: Workload\n",
+		"workload/big.bin":      strings.Repeat("x", 1000),
+		"workload/a/b/deep.yml": "kind: ConfigMap\n",
+	}
+}
+
+// Content returns the text of a file.
+func Content(t testing.TB, fsys fs.FS, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(fsys, name)
+	check(t, err)
+	return string(data)
+}
+
+// NewBare makes a bare repository in a new folder and returns the ids of its commits.
+func NewBare(t testing.TB, commits ...Commit) (dir string, ids []string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "repo.git")
+	ids, err := Bare(dir, commits...)
+	check(t, err)
+	return dir, ids
+}
+
+// RunGit runs git in a folder and returns what it prints, without blanks around it.
+func RunGit(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := Git(dir, args...)
+	check(t, err)
+	return strings.TrimSpace(out)
+}
+
+// Write writes files into a folder.
+func Write(t testing.TB, dir string, files Files) {
+	t.Helper()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		check(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+}
