@@ -223,7 +223,7 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(docsFolder, "reference/json.md"))
 	require.NoError(t, err)
-	fields := append(jsonFields(reflect.TypeFor[results.Report[session.Environment]]()), jsonFields(reflect.TypeFor[promotion.PromotionReport]())...)
+	fields := append(jsonFields(reflect.TypeFor[results.Report[session.Environment]]()), jsonFields(reflect.TypeFor[promotion.Report]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[results.Report[diff.Result]]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[results.PlaceFields]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[initialize.Result]())...)

@@ -28,7 +28,7 @@ func TestActionHasTheOutputs(t *testing.T) {
 	require.NoError(t, err)
 	rendered, err := actions.StepOutputs(nil)
 	require.NoError(t, err)
-	promoted := promotion.PromotionOutputs(&promotion.Checked{Report: promote.Report{Look: &promote.Look{}}}, nil)
+	promoted := promotion.Outputs(&promotion.Checked{Report: promote.Report{Look: &promote.Look{}}}, nil)
 	names := map[string]bool{"path": true} // of the program, which the action sets itself
 	for _, o := range promoted {
 		names[o.Name] = true
@@ -44,14 +44,14 @@ func TestActionHasTheOutputs(t *testing.T) {
 	assert.Len(t, action.Outputs, len(names))
 }
 
-// TestDryPromotionOutputs tell a workflow whether there is something for people to approve.
-func TestDryPromotionOutputs(t *testing.T) {
+// TestDryOutputs tell a workflow whether there is something for people to approve.
+func TestDryOutputs(t *testing.T) {
 	t.Parallel()
 	for action, want := range map[promote.Action]string{
 		promote.ActionPromoted: "true", promote.ActionProposed: "true", promote.ActionUnchanged: "false", promote.ActionWaiting: "false",
 		promote.ActionRefused: "false", promote.ActionNotPromotable: "false", promote.ActionDeclined: "false",
 	} {
-		outputs := promotion.PromotionOutputs(nil, []promote.Outcome{{Environment: "dev", Action: action, DryRun: true}})
+		outputs := promotion.Outputs(nil, []promote.Outcome{{Environment: "dev", Action: action, DryRun: true}})
 		assert.Contains(t, outputs, actions.Output{Name: "changed", Value: want}, action)
 		assert.Contains(t, outputs, actions.Output{Name: "actions", Value: "none"}, "nothing was done")
 	}

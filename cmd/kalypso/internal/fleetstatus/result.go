@@ -41,6 +41,7 @@ type clusterResult struct {
 	Message     string           `json:"message,omitempty"`
 }
 
+// NewResult returns how a fleet stands, in JSON.
 func NewResult(look promote.Look) Result {
 	r := Result{
 		Counts: countsResult{

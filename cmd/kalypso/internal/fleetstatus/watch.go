@@ -15,9 +15,9 @@ const (
 	MaxToldFailures = 20
 )
 
-// watch shows people how a fleet comes along while it is waited for: the counts, on a terminal in a line that is kept up
+// Watch shows people how a fleet comes along while it is waited for: the counts, on a terminal in a line that is kept up
 // to date, else in a line whenever they have changed; and each cluster that fails. It must not be used concurrently.
-type watch struct {
+type Watch struct {
 	progress *term.Progress
 	// timeout is how long is waited in all; zero for as long as it takes.
 	timeout time.Duration
@@ -40,8 +40,8 @@ type clusterKey struct{ fleet, name string }
 
 // NewWatch returns a watch that begins now. A nil progress shows nothing; one that is not live gets lines, also where
 // phases get none: nobody should wait for minutes without a word.
-func NewWatch(p *term.Progress, timeout time.Duration) *watch {
-	w := &watch{progress: p, timeout: timeout, failures: map[clusterKey]bool{}}
+func NewWatch(p *term.Progress, timeout time.Duration) *Watch {
+	w := &Watch{progress: p, timeout: timeout, failures: map[clusterKey]bool{}}
 	if p != nil {
 		w.began = p.Now()
 	}
@@ -49,7 +49,7 @@ func NewWatch(p *term.Progress, timeout time.Duration) *watch {
 }
 
 // Look shows what was seen last.
-func (w *watch) Look(look promote.Look) {
+func (w *Watch) Look(look promote.Look) {
 	if w.progress == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (w *watch) Look(look promote.Look) {
 }
 
 // times says how long it has been, and how long it may be yet: "12s, 4m48s left".
-func (w *watch) times(elapsed time.Duration) string {
+func (w *Watch) times(elapsed time.Duration) string {
 	text := elapsed.Round(time.Second).String()
 	if w.timeout > 0 {
 		text += fmt.Sprintf(", %v left", max(0, w.timeout-elapsed).Round(time.Second))
@@ -78,7 +78,7 @@ func (w *watch) times(elapsed time.Duration) string {
 }
 
 // newFailures returns the clusters that have failed and were not told of, by fleet and name, and notes them.
-func (w *watch) newFailures(look promote.Look) []promote.Cluster {
+func (w *Watch) newFailures(look promote.Look) []promote.Cluster {
 	var failed []promote.Cluster
 	for _, c := range look.Clusters {
 		key := clusterKey{c.Fleet, c.Name}
@@ -91,7 +91,7 @@ func (w *watch) newFailures(look promote.Look) []promote.Cluster {
 }
 
 // tellFailures writes a line for each cluster that has failed since, as long as they are few.
-func (w *watch) tellFailures(look promote.Look, failed []promote.Cluster) {
+func (w *Watch) tellFailures(look promote.Look, failed []promote.Cluster) {
 	room := min(max(0, MaxToldFailures-(len(w.failures)-len(failed))), len(failed))
 	several := severalFleets(look.Clusters)
 	for _, c := range failed[:room] {

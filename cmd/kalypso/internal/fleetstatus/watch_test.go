@@ -40,7 +40,7 @@ func TestC7WatchIsALine(t *testing.T) {
 
 // logged is a watch that writes to a log.
 type logged struct {
-	*watch
+	*Watch
 	out bytes.Buffer
 	now time.Time
 }
@@ -53,7 +53,7 @@ func (l *logged) liveLine() string {
 
 func newLogged(mode term.Mode) *logged {
 	l := &logged{now: time.Unix(1000, 0)}
-	l.watch = NewWatch(term.NewProgress(&l.out, mode, func() time.Time { return l.now }), 5*time.Minute)
+	l.Watch = NewWatch(term.NewProgress(&l.out, mode, func() time.Time { return l.now }), 5*time.Minute)
 	return l
 }
 

@@ -24,6 +24,7 @@ const (
 	YAML = "yaml"
 )
 
+// Formats are those of -o.
 func Formats() []string { return []string{Text, JSON, YAML} }
 
 // CheckFormat tells whether there is a format of that name.
@@ -90,6 +91,7 @@ type relatedResult struct {
 	Message string `json:"message"`
 }
 
+// Diagnostics returns diagnostics for JSON; none is an empty list.
 func Diagnostics(list diag.List) []Diagnostic {
 	results := make([]Diagnostic, 0, len(list))
 	for _, d := range list {

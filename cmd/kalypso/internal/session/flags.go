@@ -76,6 +76,7 @@ func (f *Flags) AddParsing(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.TenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
 }
 
+// AddTimeout adds --timeout.
 func (f *Flags) AddTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 }
@@ -232,6 +233,7 @@ func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool)
 	return nil, cli.Usage("say which environment with --env: %s", strings.Join(names, ", "))
 }
 
+// EnvironmentNames are the names of environments.
 func EnvironmentNames(environments []*model.Environment) []string {
 	names := make([]string, len(environments))
 	for i, environment := range environments {

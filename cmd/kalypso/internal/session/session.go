@@ -189,6 +189,7 @@ func (s *Session) Load(ctx context.Context, reader *gitops.Reader, loader *gitop
 	return true
 }
 
+// Close releases what was opened for reading.
 func (s *Session) Close() {
 	_ = s.Reader.Close() // nothing was written through it
 }
@@ -234,8 +235,10 @@ func (s *Session) all() diag.List {
 	return all
 }
 
+// Failed reports whether there are errors.
 func (s *Session) Failed() bool { return s.all().HasErrors() }
 
+// Changed reports whether anything differs from what is published.
 func (s *Session) Changed() bool {
 	return slices.ContainsFunc(s.Results, func(r *Result) bool {
 		return slices.ContainsFunc(r.Changes, func(c *Change) bool { return !c.Change.Empty() })

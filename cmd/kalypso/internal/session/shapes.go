@@ -5,6 +5,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
+// Environment is what came of an environment, in JSON.
 type Environment struct {
 	Name string `json:"name"`
 	// PromotedCommit is the commit of the base; empty if it has none.
@@ -19,6 +20,7 @@ type Environment struct {
 	Held []HeldResult `json:"held,omitempty"`
 }
 
+// SourceResult is a source that was read.
 type SourceResult struct {
 	Repo   string `json:"repo"`
 	Branch string `json:"branch,omitempty"`
@@ -67,6 +69,7 @@ type Published struct {
 	Notes  []string              `json:"notes,omitempty"`
 }
 
+// NewPublishedResult returns what became of a change at a destination.
 func NewPublishedResult(destination *gitops.Destination, published gitops.Published) *Published {
 	r := &Published{
 		Repo: destination.At, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,
@@ -83,6 +86,7 @@ func NewPublishedResult(destination *gitops.Destination, published gitops.Publis
 	return r
 }
 
+// NewChangeResult returns the difference to one GitOps branch or folder.
 func NewChangeResult(change *gitops.Change, output gitops.Output) *Change {
 	r := &Change{
 		Change: change, Commit: output.Commit, Targets: results.ChangedTargets(change), Files: results.ChangedFiles(change), Plan: results.NewPlan(change.Plan()),
@@ -93,6 +97,7 @@ func NewChangeResult(change *gitops.Change, output gitops.Output) *Change {
 	return r
 }
 
+// Environments returns results for JSON.
 func Environments(of []*Result) []Environment {
 	var all []Environment
 	for _, result := range of {

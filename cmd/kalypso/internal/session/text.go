@@ -136,6 +136,7 @@ func (p Printer) targets(c *Change) {
 	}
 }
 
+// Paint colours a text as what happens to its object.
 func (p Printer) Paint(action gitops.Action, text string) string {
 	switch action {
 	case gitops.Added:

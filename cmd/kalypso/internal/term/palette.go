@@ -13,6 +13,7 @@ type Palette struct {
 	Diagnostics diag.Style
 }
 
+// NewPalette returns colours, or none.
 func NewPalette(on bool) Palette {
 	return Palette{
 		Added: paint(on, color.FgGreen), Removed: paint(on, color.FgRed), Changed: paint(on, color.FgYellow),

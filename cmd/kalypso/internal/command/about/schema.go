@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
+// NewSchema returns kalypso schema.
 func NewSchema(e *cli.Host) *cobra.Command {
 	format := results.JSON
 	cmd := &cobra.Command{

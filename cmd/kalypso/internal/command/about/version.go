@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 )
 
+// NewVersion returns kalypso version.
 func NewVersion(e *cli.Host) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{

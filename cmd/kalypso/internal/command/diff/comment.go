@@ -21,6 +21,7 @@ type commentFlags struct {
 	request string
 }
 
+// NewComment returns kalypso comment.
 func NewComment(e *cli.Host) *cobra.Command {
 	opts := &commentFlags{}
 	cmd := &cobra.Command{

@@ -29,6 +29,7 @@ type diffFlags struct {
 	previewFlags
 }
 
+// New returns kalypso diff.
 func New(e *cli.Host) *cobra.Command {
 	opts := &diffFlags{}
 	cmd := &cobra.Command{

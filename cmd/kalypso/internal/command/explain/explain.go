@@ -27,6 +27,7 @@ type explainFlags struct {
 	clusterType string
 }
 
+// New returns kalypso explain.
 func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",

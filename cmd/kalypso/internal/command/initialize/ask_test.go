@@ -21,7 +21,8 @@ func initAnswered(t *testing.T, answers io.Reader, args ...string) (plan scaffol
 	t.Helper()
 	var stderr bytes.Buffer
 	e := &cli.Host{IO: term.IO{
-		Stderr: &stderr, Stdin: answers, StdinTerminal: true, StderrTerminal: true, Env: func(string) string { return "" }}, Build: cli.Build{Commit: "0123"}}
+		Stderr: &stderr, Stdin: answers, StdinTerminal: true, StderrTerminal: true, Env: func(string) string { return "" },
+	}, Build: cli.Build{Commit: "0123"}}
 	f := &initFlags{baseBranch: "main", environments: args}
 	plan, err = f.plan(t.Context(), e, f.fields(), nil)
 	return plan, stderr.String(), err

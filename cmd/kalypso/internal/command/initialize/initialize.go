@@ -37,6 +37,7 @@ type initFlags struct {
 	format               string
 }
 
+// New returns kalypso init.
 func New(e *cli.Host) *cobra.Command {
 	f := &initFlags{}
 	cmd := &cobra.Command{

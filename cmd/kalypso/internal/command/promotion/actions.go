@@ -30,7 +30,7 @@ func (v promotionView) Actions(r actions.Report) actions.Report {
 		}
 	}
 	r.Results = append(heads, r.Results...)
-	r.Outputs = PromotionOutputs(v.checked, v.outcomes)
+	r.Outputs = Outputs(v.checked, v.outcomes)
 	return r
 }
 
@@ -43,8 +43,8 @@ func newPromotionActionsResult(o promote.Outcome) actions.Result {
 	return r
 }
 
-// PromotionOutputs are the outputs of a step that promotes. What each environment has one of is a line for each.
-func PromotionOutputs(c *Checked, outcomes []promote.Outcome) []actions.Output {
+// Outputs are the outputs of a step that promotes. What each environment has one of is a line for each.
+func Outputs(c *Checked, outcomes []promote.Outcome) []actions.Output {
 	promoted := false
 	var environments, verbs, pulls []string
 	for _, o := range outcomes {

@@ -42,6 +42,7 @@ type checkPromoteOptions struct {
 	next         []string
 }
 
+// NewCheckPromote returns kalypso check-promote.
 func NewCheckPromote(e *cli.Host) *cobra.Command {
 	opts := &checkPromoteOptions{}
 	cmd := &cobra.Command{

@@ -20,6 +20,7 @@ type promoteOptions struct {
 	commit string
 }
 
+// NewPromote returns kalypso promote.
 func NewPromote(e *cli.Host) *cobra.Command {
 	opts := &promoteOptions{}
 	cmd := &cobra.Command{

@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// PromotionReport is the result of promote and check-promote in JSON.
-type PromotionReport struct {
+// Report is the result of promote and check-promote in JSON.
+type Report struct {
 	FormatVersion string `json:"formatVersion"`
 	// Check is what check-promote has found; missing for promote.
 	Check      *CheckResult      `json:"check,omitempty"`
@@ -116,7 +116,7 @@ func newCheckResult(c *Checked) *CheckResult {
 type promotionView struct{ *promotionRun }
 
 func (v promotionView) Structured(diags diag.List) any {
-	r := PromotionReport{
+	r := Report{
 		FormatVersion: results.Version, Check: newCheckResult(v.checked), Promotions: []promotionResult{},
 		Environments: session.Environments(v.Results), Diagnostics: results.Diagnostics(diags),
 	}

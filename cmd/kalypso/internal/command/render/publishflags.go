@@ -33,6 +33,7 @@ type PublishFlags struct {
 	autoMerge                    string
 }
 
+// Add adds the flags to a command.
 func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default deployment/BRANCH of the GitOpsRepo)")

@@ -31,6 +31,7 @@ type Options struct {
 	keepLastGood bool
 }
 
+// New returns kalypso render.
 func New(e *cli.Host) *cobra.Command {
 	opts := &Options{}
 	cmd := &cobra.Command{

@@ -19,6 +19,7 @@ import (
 // ruleReportFile is the rule of a report that cannot be written.
 const ruleReportFile = "report-file"
 
+// New returns kalypso report.
 func New(e *cli.Host) *cobra.Command {
 	opts := &session.Flags{}
 	cmd := &cobra.Command{

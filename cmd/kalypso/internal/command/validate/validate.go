@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
+// New returns kalypso validate.
 func New(e *cli.Host) *cobra.Command {
 	opts, workload, keepLastGood := &session.Flags{}, "", false
 	cmd := &cobra.Command{
