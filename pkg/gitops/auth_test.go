@@ -20,34 +20,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-func environment(pairs ...string) func(string) string {
-	values := map[string]string{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		values[pairs[i]] = pairs[i+1]
-	}
-	return func(name string) string { return values[name] }
-}
-
-func authority(t *testing.T, server string) string {
-	t.Helper()
-	u, err := url.Parse(server)
-	require.NoError(t, err)
-	return u.Host
-}
-
-func withPassword(password string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler { return gitopstest.BasicAuth(password, next) }
-}
-
 func TestTokensByRole(t *testing.T) {
 	t.Parallel()
-	server := gitopstest.NewServer(t, withPassword("right-token"))
+	server := gitopstest.NewServer(t, gitopstest.WithPassword("right-token"))
 	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	env := map[string]string{
 		"role": "KALYPSO_SOURCE_TOKEN", "github": "GITHUB_TOKEN", "gh": "GH_TOKEN",
 	}
 	for name, variable := range env {
-		r := newReader(t, Options{Env: environment(variable, "right-token", "GITHUB_SERVER_URL", server.URL)})
+		r := newReader(t, Options{Env: gitopstest.Environment(variable, "right-token", "GITHUB_SERVER_URL", server.URL)})
 		readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
 		assert.NotEmpty(t, name)
 	}
@@ -55,8 +36,8 @@ func TestTokensByRole(t *testing.T) {
 		model.Main: envControlPlane, model.Platform: envControlPlane, model.Base: envControlPlane,
 		model.Tenant: envSource, model.Output: envGitOps,
 	} {
-		readOne(t, newReader(t, Options{Env: environment(variable, "right-token", envTokenHosts, authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
-		d := readError(t, newReader(t, Options{Env: environment(variable, "wrong-token", envTokenHosts, authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		readOne(t, newReader(t, Options{Env: gitopstest.Environment(variable, "right-token", envTokenHosts, gitopstest.Authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
+		d := readError(t, newReader(t, Options{Env: gitopstest.Environment(variable, "wrong-token", envTokenHosts, gitopstest.Authority(t, repo))}), model.Ref{Repo: repo, Branch: "main", Role: role})
 		assert.Equal(t, RuleAccessDenied, d.Rule)
 		assert.Contains(t, d.Message, "the one from "+variable+" was sent")
 		assert.NotContains(t, d.Message+d.Hint, "wrong-token")
@@ -65,9 +46,9 @@ func TestTokensByRole(t *testing.T) {
 
 func TestOneRepositoryWithTwoTokens(t *testing.T) {
 	t.Parallel()
-	server := gitopstest.NewServer(t, withPassword("right-token"))
+	server := gitopstest.NewServer(t, gitopstest.WithPassword("right-token"))
 	repo, ids := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	r := newReader(t, Options{Env: environment(envControlPlane, "right-token", envSource, "wrong-token", envTokenHosts, authority(t, repo))})
+	r := newReader(t, Options{Env: gitopstest.Environment(envControlPlane, "right-token", envSource, "wrong-token", envTokenHosts, gitopstest.Authority(t, repo))})
 	sources, list := r.Read(t.Context(), []model.Ref{
 		{Repo: repo, Branch: "main", Role: model.Tenant}, {Repo: repo, Branch: "main", Role: model.Base},
 	})
@@ -80,7 +61,7 @@ func TestABranchIsTheSameForBothTokens(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	repo, ids := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	r := newReader(t, Options{Env: environment(envControlPlane, "token-control", envSource, "token-source", envTokenHosts, authority(t, repo))})
+	r := newReader(t, Options{Env: gitopstest.Environment(envControlPlane, "token-control", envSource, "token-source", envTokenHosts, gitopstest.Authority(t, repo))})
 	readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Base})
 	server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"later.yaml": "x"}})
 	source := readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
@@ -89,15 +70,15 @@ func TestABranchIsTheSameForBothTokens(t *testing.T) {
 
 func TestNetrc(t *testing.T) {
 	t.Parallel()
-	server := gitopstest.NewServer(t, withPassword("netrc-secret"))
+	server := gitopstest.NewServer(t, gitopstest.WithPassword("netrc-secret"))
 	repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	file := filepath.Join(t.TempDir(), "netrc")
 	require.NoError(t, os.WriteFile(file, []byte("# mine\nmachine example.com login a password b\nmachine 127.0.0.1\n  login me\n  password netrc-secret\n"), 0o600))
-	readOne(t, newReader(t, Options{Env: environment("NETRC", file)}), model.Ref{Repo: repo, Branch: "main"})
+	readOne(t, newReader(t, Options{Env: gitopstest.Environment("NETRC", file)}), model.Ref{Repo: repo, Branch: "main"})
 
 	home := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".netrc"), []byte("machine 127.0.0.1 login me password wrong-secret"), 0o600))
-	d := readError(t, newReader(t, Options{Env: environment("HOME", home)}), model.Ref{Repo: repo, Branch: "main"})
+	d := readError(t, newReader(t, Options{Env: gitopstest.Environment("HOME", home)}), model.Ref{Repo: repo, Branch: "main"})
 	assert.Contains(t, d.Message, "the one from netrc was sent")
 }
 
@@ -118,7 +99,7 @@ default login anonymous password everywhere
 
 func TestCredentialHelperIsAskedOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
-	server := gitopstest.NewServer(t, withPassword("helper-secret"))
+	server := gitopstest.NewServer(t, gitopstest.WithPassword("helper-secret"))
 	open := gitopstest.NewServer(t)
 	private, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	public, _ := open.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
@@ -134,7 +115,7 @@ func TestCredentialHelperIsAskedOnlyWhenNeeded(t *testing.T) {
 	readOne(t, r, model.Ref{Repo: public, Branch: "main"})
 	assert.Empty(t, asked)
 	readOne(t, r, model.Ref{Repo: private, Branch: "main"})
-	assert.Equal(t, []string{"http " + authority(t, private) + " /repo.git "}, asked)
+	assert.Equal(t, []string{"http " + gitopstest.Authority(t, private) + " /repo.git "}, asked)
 	assert.Empty(t, server.Requests()[0].Authorization)
 	for _, request := range open.Requests() {
 		assert.Empty(t, request.Authorization)
@@ -209,7 +190,7 @@ func TestS11TokensStayWithTheirHost(t *testing.T) {
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
 	a, _ := ours.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	b, _ := theirs.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	env := environment(envControlPlane, "token-control", envSource, "token-source", envGitOps, "token-output",
+	env := gitopstest.Environment(envControlPlane, "token-control", envSource, "token-source", envGitOps, "token-output",
 		envGitHub, "token-github", "GITHUB_SERVER_URL", ours.URL)
 	r := newReader(t, Options{Env: env})
 	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
@@ -237,14 +218,14 @@ func TestS11TokensStayWithTheirHost(t *testing.T) {
 
 func TestS11AmbiguousTokenIsNotSent(t *testing.T) {
 	t.Parallel()
-	one, two := gitopstest.NewServer(t, withPassword("x")), gitopstest.NewServer(t, withPassword("x"))
+	one, two := gitopstest.NewServer(t, gitopstest.WithPassword("x")), gitopstest.NewServer(t, gitopstest.WithPassword("x"))
 	a, _ := one.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	b, _ := two.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	hosts := authority(t, a) + "," + authority(t, b)
-	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, hosts)})
+	hosts := gitopstest.Authority(t, a) + "," + gitopstest.Authority(t, b)
+	r := newReader(t, Options{Env: gitopstest.Environment(envSource, "token-source", envTokenHosts, hosts)})
 	_, list := r.Read(t.Context(), []model.Ref{{Repo: a, Branch: "main", Role: model.Tenant}, {Repo: b, Branch: "main", Role: model.Tenant}})
 	require.Len(t, list, 2)
-	assert.Contains(t, list[0].Hint, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, a)+": a token goes to one host only")
+	assert.Contains(t, list[0].Hint, "KALYPSO_SOURCE_TOKEN is not sent to "+gitopstest.Authority(t, a)+": a token goes to one host only")
 	for _, request := range append(one.Requests(), two.Requests()...) {
 		assert.Empty(t, request.Authorization)
 	}
@@ -262,9 +243,9 @@ func TestS11Redirects(t *testing.T) {
 		})
 		before := len(target.Requests())
 		ref := model.Ref{Repo: redirect.URL + "/repo.git", Branch: "main", Role: model.Base}
-		d := readError(t, newReader(t, Options{Env: environment(envControlPlane, "token-control", envTokenHosts, authority(t, redirect.URL))}), ref)
+		d := readError(t, newReader(t, Options{Env: gitopstest.Environment(envControlPlane, "token-control", envTokenHosts, gitopstest.Authority(t, redirect.URL))}), ref)
 		assert.Equal(t, RuleRefusedURL, d.Rule)
-		assert.Contains(t, d.Message, "it redirects to "+target.URL+", which is not followed: the credential is for "+authority(t, redirect.URL)+" only")
+		assert.Contains(t, d.Message, "it redirects to "+target.URL+", which is not followed: the credential is for "+gitopstest.Authority(t, redirect.URL)+" only")
 		assert.Len(t, target.Requests(), before, "the other host is not even asked")
 
 		source := readOne(t, newReader(t, Options{}), ref)
@@ -285,7 +266,7 @@ func TestS11Redirects(t *testing.T) {
 
 func TestS11RedirectOnTheSameHost(t *testing.T) {
 	t.Parallel()
-	server := gitopstest.NewServer(t, withPassword("token-source"), func(next http.Handler) http.Handler {
+	server := gitopstest.NewServer(t, gitopstest.WithPassword("token-source"), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if rest, found := strings.CutPrefix(r.URL.Path, "/old/"); found {
 				http.Redirect(w, r, "/"+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
@@ -295,7 +276,7 @@ func TestS11RedirectOnTheSameHost(t *testing.T) {
 		})
 	})
 	server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	r := newReader(t, Options{Env: environment(envSource, "token-source", envTokenHosts, authority(t, server.URL))})
+	r := newReader(t, Options{Env: gitopstest.Environment(envSource, "token-source", envTokenHosts, gitopstest.Authority(t, server.URL))})
 	source := readOne(t, r, model.Ref{Repo: server.URL + "/old/repo.git", Branch: "main", Role: model.Tenant})
 	assert.Equal(t, "docs/\n", gitopstest.Content(t, source.FS, ".sourceignore"))
 }
@@ -347,19 +328,19 @@ func TestS11TokensOfRolesGoToHostsThatAreNamed(t *testing.T) {
 		"GitHub's":  {[]string{envGitHubServer, "http://THERE"}, true},
 		"no suffix": {[]string{envTokenHosts, "0.1,1.THERE"}, false},
 	} {
-		server := gitopstest.NewServer(t, withPassword("token-source"))
+		server := gitopstest.NewServer(t, gitopstest.WithPassword("token-source"))
 		repo, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 		for i := range test.env {
-			test.env[i] = strings.ReplaceAll(test.env[i], "THERE", authority(t, repo))
+			test.env[i] = strings.ReplaceAll(test.env[i], "THERE", gitopstest.Authority(t, repo))
 		}
-		r := newReader(t, Options{Env: environment(append(test.env, envSource, "token-source")...)})
+		r := newReader(t, Options{Env: gitopstest.Environment(append(test.env, envSource, "token-source")...)})
 		ref := model.Ref{Repo: repo, Branch: "main", Role: model.Tenant}
 		if test.want {
 			readOne(t, r, ref)
 			continue
 		}
 		d := readError(t, r, ref)
-		assert.Equal(t, "KALYPSO_SOURCE_TOKEN is not sent to "+authority(t, repo)+": add the host to KALYPSO_TOKEN_HOSTS, or use netrc or a git credential helper", d.Hint, name)
+		assert.Equal(t, "KALYPSO_SOURCE_TOKEN is not sent to "+gitopstest.Authority(t, repo)+": add the host to KALYPSO_TOKEN_HOSTS, or use netrc or a git credential helper", d.Hint, name)
 		for _, request := range server.Requests() {
 			assert.Empty(t, request.Authorization, name)
 		}
@@ -390,7 +371,7 @@ func TestS11RedirectsThatAreNeverFollowed(t *testing.T) {
 
 func TestS11HostsThatLookAlike(t *testing.T) {
 	t.Parallel()
-	k := newKeyring(environment(envGitHub, "token-github"), nil, nil)
+	k := newKeyring(gitopstest.Environment(envGitHub, "token-github"), nil, nil)
 	for name, want := range map[string]bool{
 		"https://github.com/a/b": true, "https://GITHUB.com:443/a/b": true, "https://github.com./a/b": true,
 		"https://github.com:8443/a/b": false, "https://gist.github.com/a/b": false, "https://github.com.evil.example/a": false,
@@ -418,7 +399,7 @@ func TestS12SecretsAreScrubbed(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "you sent <"+echo+"> to us", http.StatusForbidden)
 		}))
-		r := newReader(t, Options{Env: environment(envSource, token, envTokenHosts, authority(t, server.URL))})
+		r := newReader(t, Options{Env: gitopstest.Environment(envSource, token, envTokenHosts, gitopstest.Authority(t, server.URL))})
 		d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
 		said := d.Message + d.Hint
 		assert.Contains(t, said, mask, name)

@@ -60,18 +60,6 @@ func (m *mint) anHourPasses() {
 
 func mintedIn(hour int) string { return fmt.Sprintf("minted-in-hour-%d", hour) }
 
-// shown are the secrets that a server was shown, each once, in order.
-func shown(server *gitopstest.Server) []string {
-	var secrets []string
-	for _, request := range server.Requests() {
-		_, secret, _ := (&http.Request{Header: http.Header{"Authorization": {request.Authorization}}}).BasicAuth()
-		if len(secrets) == 0 || secrets[len(secrets)-1] != secret {
-			secrets = append(secrets, secret)
-		}
-	}
-	return secrets
-}
-
 func TestMintedTokensByPrecedence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -88,9 +76,9 @@ func TestMintedTokensByPrecedence(t *testing.T) {
 		if name == "no App" {
 			tokens.host = "https://elsewhere.example"
 		}
-		r := newReader(t, Options{Env: environment(append(test.env, "GITHUB_SERVER_URL", server.URL)...), Tokens: tokens})
+		r := newReader(t, Options{Env: gitopstest.Environment(append(test.env, "GITHUB_SERVER_URL", server.URL)...), Tokens: tokens})
 		readOne(t, r, model.Ref{Repo: repo, Branch: "main", Role: model.Tenant})
-		assert.Equal(t, []string{test.want}, shown(server), name)
+		assert.Equal(t, []string{test.want}, gitopstest.ShownSecrets(server), name)
 		assert.Equal(t, name == "role", len(tokens.expected) == 0, "what has a token of its own is not expected")
 	}
 }
@@ -118,7 +106,7 @@ func TestR27PushAfterAnHour(t *testing.T) {
 	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = url, "dev", "."
 	d := openDestination(t.Context(), r, repo, "")
 	require.Empty(t, d.Diags)
-	assert.Equal(t, []string{mintedIn(0)}, shown(server))
+	assert.Equal(t, []string{mintedIn(0)}, gitopstest.ShownSecrets(server))
 	secret, origin, err := r.Credential(t.Context(), model.Output, d.At)
 	require.NoError(t, err)
 	assert.Equal(t, []string{mintedIn(0), AppOrigin}, []string{secret, origin})
@@ -129,14 +117,14 @@ func TestR27PushAfterAnHour(t *testing.T) {
 		pack:    func(ctx context.Context, w io.Writer) error { return writePack(ctx, w, nil) },
 	}
 	require.NoError(t, push(t.Context(), r.net, d.repo, order))
-	assert.Equal(t, []string{mintedIn(0), mintedIn(1)}, shown(server), "what pushes is new")
+	assert.Equal(t, []string{mintedIn(0), mintedIn(1)}, gitopstest.ShownSecrets(server), "what pushes is new")
 	assert.NotContains(t, r.Scrub("a "+mintedIn(0)+" and a "+mintedIn(1)), "minted", "both are secrets")
 }
 
 func TestMintedTokenThatIsNotKnownYet(t *testing.T) {
 	t.Parallel()
 	refusals := 2
-	server := gitopstest.NewServer(t, withPassword(mintedIn(0)), func(next http.Handler) http.Handler {
+	server := gitopstest.NewServer(t, gitopstest.WithPassword(mintedIn(0)), func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if refusals > 0 {
 				refusals--
@@ -181,7 +169,7 @@ func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
 	a, _ := ours.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	b, _ := theirs.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
-	r := newReader(t, Options{Tokens: &mint{host: ours.URL}, Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL)})
+	r := newReader(t, Options{Tokens: &mint{host: ours.URL}, Env: gitopstest.Environment(envGitHub, "token-github", envGitHubServer, ours.URL)})
 	_, list := r.Read(t.Context(), []model.Ref{
 		{Repo: a, Branch: "main", Role: model.Tenant},
 		{Repo: b, Branch: "main", Role: model.Tenant},
@@ -189,8 +177,8 @@ func TestS11MintedTokensStayWithTheirHost(t *testing.T) {
 		{Repo: b, Branch: "main", Role: model.Platform},
 	})
 	require.Empty(t, list)
-	assert.Equal(t, []string{mintedIn(0)}, shown(ours))
-	assert.Equal(t, []string{""}, shown(theirs), "neither the App's token nor GITHUB_TOKEN")
+	assert.Equal(t, []string{mintedIn(0)}, gitopstest.ShownSecrets(ours))
+	assert.Equal(t, []string{""}, gitopstest.ShownSecrets(theirs), "neither the App's token nor GITHUB_TOKEN")
 }
 
 // TestS11TheGitOpsTokenGoesToTheGitOpsHost has a control plane and a GitOps repository on two hosts.
@@ -199,11 +187,11 @@ func TestS11TheGitOpsTokenGoesToTheGitOpsHost(t *testing.T) {
 	ours, theirs := gitopstest.NewServer(t), gitopstest.NewServer(t)
 	a, _ := ours.Add("control", gitopstest.Commit{Files: gitopstest.Shop()})
 	b, _ := theirs.Add("gitops", gitopstest.Commit{Files: gitopstest.Shop()})
-	r := newReader(t, Options{Env: environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output", envTokenHosts, authority(t, theirs.URL))})
+	r := newReader(t, Options{Env: gitopstest.Environment(envGitHub, "token-github", envGitHubServer, ours.URL, envGitOps, "token-output", envTokenHosts, gitopstest.Authority(t, theirs.URL))})
 	readOne(t, r, model.Ref{Repo: a, Branch: "main", Role: model.Main})
 	readOne(t, r, model.Ref{Repo: b, Branch: "main", Role: model.Output})
-	assert.Equal(t, []string{"token-github"}, shown(ours))
-	assert.Equal(t, []string{"token-output"}, shown(theirs))
+	assert.Equal(t, []string{"token-github"}, gitopstest.ShownSecrets(ours))
+	assert.Equal(t, []string{"token-output"}, gitopstest.ShownSecrets(theirs))
 	secret, origin, err := r.Credential(t.Context(), model.Output, b)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"token-output", envGitOps}, []string{secret, origin}, "and for its API")
@@ -228,7 +216,7 @@ func TestAdviceToWrite(t *testing.T) {
 		"App":                 {nil, AppOrigin, "a ruleset"},
 		"GITHUB_TOKEN, local": {[]string{envGitHub, "token-github"}, envGitHub, "set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN"},
 	} {
-		k := newKeyring(environment(test.env...), nil, nil)
+		k := newKeyring(gitopstest.Environment(test.env...), nil, nil)
 		a, err := parseAddress(here)
 		require.NoError(t, err)
 		var c *credential

@@ -2,6 +2,8 @@ package gitopstest
 
 import (
 	"io/fs"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,4 +57,38 @@ func Write(t testing.TB, dir string, files Files) {
 		check(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		check(t, os.WriteFile(file, []byte(text), 0o600))
 	}
+}
+
+// Environment returns the environment with variables, given as names and values in turn.
+func Environment(pairs ...string) func(string) string {
+	values := map[string]string{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+// Authority returns the host and port of a URL.
+func Authority(t testing.TB, server string) string {
+	t.Helper()
+	u, err := url.Parse(server)
+	check(t, err)
+	return u.Host
+}
+
+// WithPassword lets in only requests with a password.
+func WithPassword(password string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return BasicAuth(password, next) }
+}
+
+// ShownSecrets returns the secrets that a server was shown, in order, without repetitions.
+func ShownSecrets(server *Server) []string {
+	var secrets []string
+	for _, request := range server.Requests() {
+		_, secret, _ := (&http.Request{Header: http.Header{"Authorization": {request.Authorization}}}).BasicAuth()
+		if len(secrets) == 0 || secrets[len(secrets)-1] != secret {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
 }
