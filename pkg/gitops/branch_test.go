@@ -311,7 +311,10 @@ func TestBranchRace(t *testing.T) {
 func TestBranchSigned(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1"})
-	p.options.Key = parsedKey(t)
+	file, _ := gitopstest.SigningKey(t)
+	key, err := ParseSigningKey(file)
+	require.NoError(t, err)
+	p.options.Key = key
 	done := p.mustPromote("", "commit: 1\n")
 	assert.Contains(t, p.git("cat-file", "commit", done.Commit), "gpgsig -----BEGIN SSH SIGNATURE-----")
 }

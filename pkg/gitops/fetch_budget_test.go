@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -101,7 +102,7 @@ func TestTenantTotalIsOfWhatIsKept(t *testing.T) {
 	transport := roundTrip(func(request *http.Request) (*http.Response, error) {
 		answer, err := http.DefaultTransport.RoundTrip(request)
 		if err == nil && request.Method == http.MethodPost && posts.Add(1)%2 == 0 {
-			answer.Body = io.NopCloser(io.MultiReader(io.LimitReader(answer.Body, 100_000), failingReader{errors.New("reset")}))
+			answer.Body = io.NopCloser(io.MultiReader(io.LimitReader(answer.Body, 100_000), iotest.ErrReader(errors.New("reset"))))
 		}
 		return answer, err
 	})

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/stretchr/testify/assert"
@@ -167,14 +168,10 @@ func TestPackBrokenConnection(t *testing.T) {
 	w.blob(strings.Repeat("hello", 100))
 	broken := errors.New("connection reset")
 	data := w.finish()
-	_, err := readPack(io.MultiReader(bytes.NewReader(data[:len(data)-25]), failingReader{broken}), smallLimits())
+	_, err := readPack(io.MultiReader(bytes.NewReader(data[:len(data)-25]), iotest.ErrReader(broken)), smallLimits())
 	require.ErrorIs(t, err, broken)
 	assert.NotErrorIs(t, err, errMalformedPack)
 }
-
-type failingReader struct{ err error }
-
-func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
 
 // TestPackBombs reads packs of a few kilobytes that stand for gigabytes. They must be refused for
 // little memory, or read without what is too large.

@@ -73,25 +73,14 @@ func packed(t testing.TB, objects []newObject) []byte {
 func TestWrittenPackIsTakenByGit(t *testing.T) {
 	t.Parallel()
 	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"keep/x": "x\n", "keep/y": "y\n", "change/x": "x\n", "go/x": "x\n"}})
-	opened, err := openLocal(dir, dir, 1<<20)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = opened.repo.Close() })
-	parent, err := opened.repo.commit(plumbing.NewHash(ids[0]))
-	require.NoError(t, err)
-
-	change := &Change{Files: []FileChange{
-		{Path: "change/x", Action: Changed, New: render.NewText("new\n")},
-		{Path: "go/x", Action: Removed},
-		{Path: "come/empty", Action: Added},
-		{Path: "come/same", Action: Added, New: render.NewText("new\n")},
-		{Path: "come/large", Action: Added, New: render.NewText(strings.Repeat("0123456789\n", 100_000))},
-	}}
-	for i := range 500 {
-		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("many/%d", i), Action: Added, New: render.NewText(renderedText(i))})
+	edits := []treeEdit{written("change/x", "new\n"), removed("go/x"), written("come/empty", ""), written("come/same", "new\n")}
+	blobs := []newObject{textObject("new\n"), textObject(""), textObject(strings.Repeat("0123456789\n", 100_000))}
+	edits = append(edits, treeEdit{path: "come/large", blob: blobs[2].id})
+	for i, object := range rendered(500) {
+		edits, blobs = append(edits, treeEdit{path: fmt.Sprintf("many/%d", i), blob: object.id}), append(blobs, object)
 	}
-	blobs, edits, err := blobsOf(t.Context(), change)
-	require.NoError(t, err)
-	built, err := buildTree(opened.repo, parent.tree, ".", edits)
+	tree := plumbing.NewHash(gitopstest.RunGit(t, dir, "rev-parse", ids[0]+"^{tree}"))
+	built, err := buildTree(treesIn(t, dir), tree, ".", edits)
 	require.NoError(t, err)
 	who := Identity{"Test", "test@example.com"}
 	commit, err := newCommit{
@@ -287,14 +276,3 @@ func BenchmarkPackLevel(b *testing.B) {
 	}
 }
 
-// BenchmarkObjectIDs names the files of a first commit.
-func BenchmarkObjectIDs(b *testing.B) {
-	change := &Change{}
-	for i := range 300_000 {
-		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("%d/x", i), Action: Added, New: render.NewText(renderedText(i))})
-	}
-	for b.Loop() {
-		_, _, err := blobsOf(b.Context(), change)
-		require.NoError(b, err)
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -168,7 +169,7 @@ func cut(text string) *http.Response {
 	return &http.Response{
 		StatusCode: http.StatusOK,
 		Header:     http.Header{"Content-Type": {"application/x-git-upload-pack-advertisement"}},
-		Body:       io.NopCloser(io.MultiReader(strings.NewReader(text), failingReader{syscall.ECONNRESET})),
+		Body:       io.NopCloser(io.MultiReader(strings.NewReader(text), iotest.ErrReader(syscall.ECONNRESET))),
 	}
 }
 

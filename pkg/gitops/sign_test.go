@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"bytes"
-	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -21,23 +20,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// testKey is the same private key every time.
-func testKey(t testing.TB) (file []byte, public ed25519.PublicKey) {
-	t.Helper()
-	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
-	return privateKeyFile(t, key), key.Public().(ed25519.PublicKey)
-}
-
-func privateKeyFile(t testing.TB, key crypto.PrivateKey) []byte {
-	t.Helper()
-	block, err := ssh.MarshalPrivateKey(key, "test")
-	require.NoError(t, err)
-	return pem.EncodeToMemory(block)
-}
-
 func parsedKey(t testing.TB) *SigningKey {
 	t.Helper()
-	file, _ := testKey(t)
+	file, _ := gitopstest.SigningKey(t)
 	key, err := ParseSigningKey(file)
 	require.NoError(t, err)
 	return key
@@ -46,7 +31,7 @@ func parsedKey(t testing.TB) *SigningKey {
 // TestSignature takes a signature apart as PROTOCOL.sshsig of OpenSSH describes it.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	_, public := testKey(t)
+	_, public := gitopstest.SigningKey(t)
 	payload := []byte("what is signed")
 	armored, err := parsedKey(t).sign(payload)
 	require.NoError(t, err)
@@ -119,7 +104,7 @@ func TestSignedCommit(t *testing.T) {
 
 func TestSigningKeyRefused(t *testing.T) {
 	t.Parallel()
-	_, public := testKey(t)
+	_, public := gitopstest.SigningKey(t)
 	seed := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
 	locked, err := ssh.MarshalPrivateKeyWithPassphrase(seed, "", []byte("secret"))
 	require.NoError(t, err)
@@ -129,7 +114,7 @@ func TestSigningKeyRefused(t *testing.T) {
 	require.NoError(t, err)
 	for want, file := range map[string][]byte{
 		"protected by a passphrase":                       pem.EncodeToMemory(locked),
-		"it is of the type ecdsa-sha2-nistp256;":          privateKeyFile(t, curve),
+		"it is of the type ecdsa-sha2-nistp256;":          gitopstest.PrivateKeyFile(t, curve),
 		"it is a public key":                              ssh.MarshalAuthorizedKey(sshPublic),
 		"it is not a private key of the type ssh-ed25519": []byte("hello"),
 	} {
@@ -138,14 +123,14 @@ func TestSigningKeyRefused(t *testing.T) {
 	}
 	_, err = ParseSigningKey(nil)
 	require.ErrorContains(t, err, "it is not a private key of the type ssh-ed25519")
-	good, _ := testKey(t)
+	good, _ := gitopstest.SigningKey(t)
 	_, err = ParseSigningKey(good[:len(good)/2])
 	require.ErrorContains(t, err, "it is not a private key of the type ssh-ed25519")
 }
 
 // FuzzSigningKey reads any file: it is refused, or it signs.
 func FuzzSigningKey(f *testing.F) {
-	file, _ := testKey(f)
+	file, _ := gitopstest.SigningKey(f)
 	f.Add(file)
 	f.Add([]byte("ssh-ed25519 AAAA"))
 	f.Fuzz(func(t *testing.T, data []byte) {

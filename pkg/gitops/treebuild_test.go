@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // memoryTrees are trees by id.
@@ -355,10 +354,26 @@ func importTrees(t *testing.T, stream *bytes.Buffer) (dir string, source treeSou
 		name, id, _ := strings.Cut(strings.TrimSpace(line), " ")
 		trees[name] = plumbing.NewHash(id)
 	}
-	opened, err := openLocal(dir, dir, 1<<20)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = opened.repo.Close() })
-	return dir, opened.repo, trees
+	return dir, treesIn(t, dir), trees
+}
+
+// treesIn returns all trees of a repository.
+func treesIn(t *testing.T, dir string) memoryTrees {
+	t.Helper()
+	trees := memoryTrees{}
+	objects := gitIn(t, dir, &bytes.Buffer{}, "cat-file", "--batch-all-objects", "--batch")
+	for objects != "" {
+		head, rest, _ := strings.Cut(objects, "\n")
+		var id, kind string
+		var size int
+		_, err := fmt.Sscan(head, &id, &kind, &size)
+		require.NoError(t, err)
+		if kind == "tree" {
+			trees[plumbing.NewHash(id)] = []byte(rest[:size])
+		}
+		objects = rest[size+1:]
+	}
+	return trees
 }
 
 // gitIn runs git with an input.
@@ -412,22 +427,6 @@ func TestBuildTreeIsGits(t *testing.T) {
 		}
 	}
 	assert.Positive(t, emptied, "some become empty")
-}
-
-func TestChangeBlobs(t *testing.T) {
-	t.Parallel()
-	change := &Change{Files: []FileChange{
-		{Path: "a", Action: Added, New: render.NewText("new a")},
-		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
-		{Path: "c", Action: Removed, Old: []byte("c")},
-	}}
-	objects, edits, err := blobsOf(t.Context(), change)
-	require.NoError(t, err)
-	assert.Equal(t, []treeEdit{written("a", "new a"), written("b", ""), removed("c")}, edits)
-	require.Len(t, objects, 2)
-	assert.Equal(t, "new a", string(objects[0].content.Append(nil)))
-	assert.Equal(t, blobID("new a"), objects[0].id)
-	assert.Equal(t, blobID(""), objects[1].id)
 }
 
 // FuzzBuildTree reads any tree: it is refused, or what is made of it can be read.

@@ -1,6 +1,10 @@
 package gitopstest
 
 import (
+	"bytes"
+	"crypto"
+	"crypto/ed25519"
+	"encoding/pem"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -8,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Shop is an application repository with files that are read and files that are not.
@@ -91,4 +97,19 @@ func ShownSecrets(server *Server) []string {
 		}
 	}
 	return secrets
+}
+
+// SigningKey returns a key that signs commits, as a file of OpenSSH, and its public half. It is always the same.
+func SigningKey(t testing.TB) (file []byte, public ed25519.PublicKey) {
+	t.Helper()
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	return PrivateKeyFile(t, key), key.Public().(ed25519.PublicKey)
+}
+
+// PrivateKeyFile returns a private key as a file of OpenSSH.
+func PrivateKeyFile(t testing.TB, key crypto.PrivateKey) []byte {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(key, "test")
+	check(t, err)
+	return pem.EncodeToMemory(block)
 }

@@ -1,0 +1,42 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render"
+)
+
+func TestChangeBlobs(t *testing.T) {
+	t.Parallel()
+	id := func(text string) plumbing.Hash { return objectID(plumbing.BlobObject, []byte(text)) }
+	change := &Change{Files: []FileChange{
+		{Path: "a", Action: Added, New: render.NewText("new a")},
+		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
+		{Path: "c", Action: Removed, Old: []byte("c")},
+	}}
+	objects, edits, err := blobsOf(t.Context(), change)
+	require.NoError(t, err)
+	assert.Equal(t, []treeEdit{{path: "a", blob: id("new a")}, {path: "b", blob: id("")}, {path: "c"}}, edits)
+	require.Len(t, objects, 2)
+	assert.Equal(t, "new a", string(objects[0].content.Append(nil)))
+	assert.Equal(t, id("new a"), objects[0].id)
+	assert.Equal(t, id(""), objects[1].id)
+}
+
+// BenchmarkObjectIDs names the files of a first commit.
+func BenchmarkObjectIDs(b *testing.B) {
+	change := &Change{}
+	for i := range 300_000 {
+		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("%d/x", i), Action: Added, New: render.NewText(strings.Repeat(fmt.Sprintf("kind: Kustomization # %d\n", i), 20))})
+	}
+	for b.Loop() {
+		_, _, err := blobsOf(b.Context(), change)
+		require.NoError(b, err)
+	}
+}
