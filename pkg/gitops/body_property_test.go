@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // skipInRace leaves out what computes in one goroutine, and takes ten times as long under the race detector.
 func skipInRace(t *testing.T) {
 	t.Helper()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing happens at once here")
 	}
 }

@@ -250,7 +250,7 @@ func TestLoadReplacesTheControlPlane(t *testing.T) {
 // A repository that is registered ten thousand times is reported once, and not read that often.
 func TestS8RepositoryRegisteredTooOften(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
 	root := t.TempDir()

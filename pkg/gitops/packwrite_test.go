@@ -275,4 +275,3 @@ func BenchmarkPackLevel(b *testing.B) {
 		})
 	}
 }
-

@@ -195,7 +195,7 @@ func TestObjectIDs(t *testing.T) {
 
 	info, err := fs.Stat(source.FS, "a/x.yaml")
 	require.NoError(t, err)
-	assert.Equal(t, ObjectID(blobID("x\n").String()), info.Sys())
+	assert.Equal(t, ObjectID(objectID(plumbing.BlobObject, []byte("x\n")).String()), info.Sys())
 	assert.EqualValues(t, 1234567890, info.ModTime().Unix())
 	sub, err := fs.Sub(source.FS, "b")
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestTooLargeFile(t *testing.T) {
 // TestTreeBomb reads a tree of 30 objects that stands for 10^30 files.
 func TestTreeBomb(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
 	for file, said := range map[string]string{"a.txt": "more than 1000000 files and folders", "a.yaml": "files whose paths have more than 32 MiB in all"} {
@@ -301,7 +301,7 @@ func TestNeededFiles(t *testing.T) {
 // A folder with a list that is too long is refused before it is read.
 func TestS8FolderWithAMillionFiles(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
 	dir, _ := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})

@@ -361,7 +361,8 @@ func importTrees(t *testing.T, stream *bytes.Buffer) (dir string, source treeSou
 func treesIn(t *testing.T, dir string) memoryTrees {
 	t.Helper()
 	trees := memoryTrees{}
-	objects := gitIn(t, dir, &bytes.Buffer{}, "cat-file", "--batch-all-objects", "--batch")
+	objects, err := gitopstest.Git(dir, "cat-file", "--batch-all-objects", "--batch")
+	require.NoError(t, err)
 	for objects != "" {
 		head, rest, _ := strings.Cut(objects, "\n")
 		var id, kind string
@@ -371,7 +372,7 @@ func treesIn(t *testing.T, dir string) memoryTrees {
 		if kind == "tree" {
 			trees[plumbing.NewHash(id)] = []byte(rest[:size])
 		}
-		objects = rest[size+1:]
+		objects = strings.TrimPrefix(rest[size:], "\n")
 	}
 	return trees
 }

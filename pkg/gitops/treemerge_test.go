@@ -103,7 +103,7 @@ func TestMergeTreesErrors(t *testing.T) {
 // A few trees that hold each other stand for any number of folders.
 func TestS8MergeTreesBombs(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
 	trees := memoryTrees{}
@@ -165,7 +165,7 @@ func similar(r *rand.Rand) string {
 // must be clean for it, and the same.
 func TestMergeTreesIsGits(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
 	r := rand.New(rand.NewPCG(3, 4))

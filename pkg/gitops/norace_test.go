@@ -1,5 +1,0 @@
-//go:build !race
-
-package gitops
-
-const raceDetector = false
