@@ -62,11 +62,20 @@ var house = []room{
 		"sigs.k8s.io/yaml",
 	}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
-	{dir: "pkg/gitops", thirdParty: []string{
+	{dir: "pkg/gitops/giterror"},
+	{dir: "pkg/gitops/giturl", thirdParty: []string{"github.com/go-git/go-git/v5/plumbing"}},
+	{dir: "pkg/gitops/credentials"},
+	{dir: "pkg/gitops/gitobject", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
 		"github.com/hiddeco/sshsig",
 		"github.com/klauspost/compress/zlib",
+		"golang.org/x/crypto/ssh",
+		"golang.org/x/sync/errgroup",
+	}},
+	{dir: "pkg/gitops", thirdParty: []string{
+		"github.com/go-git/go-billy/v5",
+		"github.com/go-git/go-git/v5",
 		"github.com/rogpeppe/go-internal/diff",
 		"github.com/skeema/knownhosts",
 		"go.yaml.in/yaml/v3",

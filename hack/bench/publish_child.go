@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -91,7 +92,7 @@ func (c child) run(ctx context.Context) error {
 	publication := gitops.Publication{
 		Destination: destination, Output: output, Tree: tree, Change: change,
 		Report:         gitops.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
-		PublishOptions: gitops.PublishOptions{Author: gitops.Identity{Name: "Bench", Email: "bench@example.com"}},
+		PublishOptions: gitops.PublishOptions{Author: gitobject.Identity{Name: "Bench", Email: "bench@example.com"}},
 	}
 	published, err := publication.Publish(ctx)
 	if err == nil && !published.Pushed {

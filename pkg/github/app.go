@@ -12,7 +12,9 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -37,7 +39,7 @@ type App struct {
 	scopes map[string]*scope
 
 	botMu sync.Mutex
-	bot   gitops.Identity
+	bot   gitobject.Identity
 }
 
 // AppConfig says which App it is, and what it is for.
@@ -60,7 +62,7 @@ type Needs struct {
 	Optional map[string]string
 }
 
-var _ gitops.TokenSource = (*App)(nil)
+var _ credentials.TokenSource = (*App)(nil)
 
 // NewApp returns an App by its private key, the content of the PEM file that GitHub gives out. Of the options the token
 // and the URLs are not used. It sends nothing yet.
@@ -130,9 +132,9 @@ func (a *App) Token(ctx context.Context, role model.Role, repo string) (string, 
 	case ctx.Err() != nil || !errors.As(err, &denied):
 		return "", err
 	}
-	e := &gitops.Error{Rule: gitops.RuleRemoteFailed, Message: fmt.Sprintf("%s: %v", repo, err), Hint: denied.Hint}
+	e := &giterror.Error{Rule: giterror.RuleRemoteFailed, Message: fmt.Sprintf("%s: %v", repo, err), Hint: denied.Hint}
 	if denied.Kind == Denied {
-		e.Rule = gitops.RuleAccessDenied
+		e.Rule = giterror.RuleAccessDenied
 	}
 	return "", e
 }

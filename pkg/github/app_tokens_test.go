@@ -14,7 +14,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -112,9 +113,9 @@ func TestPermissionThatIsNotGranted(t *testing.T) {
 	g := newGuild(t, map[string]string{"contents": "read"}, map[string][]string{"acme": nil})
 	g.token(t, model.Tenant, "acme/one")
 	_, err := g.tokens.Token(t.Context(), model.Output, g.url("acme/gitops"))
-	var known *gitops.Error
+	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
-	assert.Equal(t, gitops.RuleAccessDenied, known.Rule)
+	assert.Equal(t, giterror.RuleAccessDenied, known.Rule)
 	assert.Contains(t, known.Message, g.url("acme/gitops"))
 	assert.Contains(t, known.Message, `does not have the permission "contents: write and pull requests: write" there`)
 	assert.Contains(t, known.Hint, "“Permissions & events”")
@@ -196,9 +197,9 @@ func TestTokensAfterAFault(t *testing.T) {
 	g := newGuild(t, githubtest.AllPermissions(), map[string][]string{"acme": nil})
 	g.hub.Inject(githubtest.HTTPError(http.StatusBadGateway), githubtest.First(5, githubtest.On("POST", mintPath)))
 	_, err := g.tokens.Token(t.Context(), model.Tenant, g.url("acme/one"))
-	var known *gitops.Error
+	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
-	assert.Equal(t, gitops.RuleRemoteFailed, known.Rule)
+	assert.Equal(t, giterror.RuleRemoteFailed, known.Rule)
 	assert.NotEmpty(t, g.token(t, model.Tenant, "acme/one"), "a failure is not remembered")
 
 	stopped, cancel := context.WithCancel(t.Context())
@@ -228,7 +229,7 @@ func TestBot(t *testing.T) {
 	for range 2 {
 		bot, err := g.tokens.Bot(t.Context(), client.Repository("acme", "gitops"))
 		require.NoError(t, err)
-		assert.Equal(t, gitops.Identity{Name: "kalypso[bot]", Email: "4711+kalypso[bot]@users.noreply.127.0.0.1"}, bot)
+		assert.Equal(t, gitobject.Identity{Name: "kalypso[bot]", Email: "4711+kalypso[bot]@users.noreply.127.0.0.1"}, bot)
 	}
 	asked := map[string]int{}
 	for _, request := range g.hub.Requests() {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 func TestLocate(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLocate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			normal, err := gitops.NormalURL(test.url)
+			normal, err := giturl.NormalURL(test.url)
 			if err != nil {
 				normal = test.url
 			}

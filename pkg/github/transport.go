@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 )
 
 // transport sends requests with the token, to its host only; those that change something a second apart; and again, later,
@@ -24,7 +24,7 @@ import (
 type transport struct {
 	Options
 	api     *url.URL
-	secrets *gitops.Scrubber
+	secrets *credentials.Scrubber
 
 	mu sync.Mutex
 	// free is when the next change may be sent.
@@ -40,7 +40,7 @@ const (
 
 func newTransport(api *url.URL, o Options) *transport {
 	o = o.orDefaults()
-	return &transport{Options: o, api: api, secrets: &gitops.Scrubber{}}
+	return &transport{Options: o, api: api, secrets: &credentials.Scrubber{}}
 }
 
 type contextKey int

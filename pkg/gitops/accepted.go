@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // maxForeign is the maximum number of foreign commits that are examined. No pull request of kalypso is expected to
@@ -46,13 +48,13 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 		return false, nil
 	}
 	contained, err := p.contains(ctx, left)
-	var known *Error
+	var known *giterror.Error
 	switch {
 	case err == nil:
 		return contained, nil
 	case !errors.As(err, &known):
-		return false, problem(RuleInvalidRepository, "cannot compare the commits of others on %q: %s", head, oneLine(err.Error()))
-	case known.Rule == RuleCommitNotFound: // a shallow clone
+		return false, giterror.New(giterror.RuleInvalidRepository, "cannot compare the commits of others on %q: %s", head, giterror.OneLine(err.Error()))
+	case known.Rule == giterror.RuleCommitNotFound: // a shallow clone
 		return false, nil
 	}
 	return false, err
@@ -72,10 +74,10 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 	}
 	for _, c := range left.foreign {
 		commit, err := p.repo.commitAt(ctx, c.id, "")
-		if err != nil || len(commit.parents) == 0 {
+		if err != nil || len(commit.Parents) == 0 {
 			return false, err
 		}
-		theirs, err := p.changed(ctx, commit.parents[0], c.id)
+		theirs, err := p.changed(ctx, commit.Parents[0], c.id)
 		if err != nil {
 			return false, err
 		}
@@ -96,9 +98,9 @@ func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map
 		if err != nil {
 			return nil, err
 		}
-		trees[i] = commit.tree
+		trees[i] = commit.Tree
 	}
-	diff := treeDiff{trees: newTreeWriter(p.repo.treesAt(after)), most: maxWalk}
+	diff := treeDiff{trees: gitobject.NewTreeWriter(p.repo.treesAt(after)), most: gitobject.MaxWalk}
 	if err := diff.compare(trees[0], trees[1], ".", 0); err != nil {
 		return nil, err
 	}

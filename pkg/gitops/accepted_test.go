@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -40,7 +41,7 @@ func TestR9AcceptedCommits(t *testing.T) {
 			t.Helper()
 			tip := p.git("rev-parse", "deployment/dev")
 			_, err := p.try(twoTargets("a: 9\n")...)
-			var known *Error
+			var known *giterror.Error
 			require.ErrorAs(t, err, &known)
 			assert.Equal(t, RuleForeignCommits, known.Rule)
 			assert.Equal(t, tip, p.git("rev-parse", "deployment/dev"))
@@ -128,7 +129,7 @@ func TestR9MergedPullRequest(t *testing.T) {
 			edit.Forge = test.forge
 			done, err := branch.Commit(t.Context(), edit)
 			assert.Equal(t, test.want, done.Pushed)
-			var known *Error
+			var known *giterror.Error
 			switch {
 			case test.err != nil:
 				require.ErrorIs(t, err, test.err)

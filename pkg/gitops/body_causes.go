@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -101,7 +102,7 @@ func (b *body) moveRow(m sourceMove, paths []string) string {
 	if m.to != notRead {
 		to = b.commitLink(m.repo, m.to)
 	}
-	if url := b.web(m.repo); url != "" && commitForm.MatchString(m.from) && commitForm.MatchString(m.to) {
+	if url := b.web(m.repo); url != "" && giturl.CommitForm.MatchString(m.from) && giturl.CommitForm.MatchString(m.to) {
 		to += fmt.Sprintf(" ([compare](%s/compare/%s...%s))", url, m.from, m.to)
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", roleNoun(m.role), source, from, to)
@@ -148,8 +149,8 @@ func (r Report) commitLink(repo, commit string) string {
 	if commit == "" || commit == localFolder {
 		return "a local folder"
 	}
-	text := nameCell(shortCommit(commit))
-	if url := r.web(repo); url != "" && commitForm.MatchString(commit) {
+	text := nameCell(giturl.ShortCommit(commit))
+	if url := r.web(repo); url != "" && giturl.CommitForm.MatchString(commit) {
 		return fmt.Sprintf("[%s](%s/commit/%s)", text, url, commit)
 	}
 	return text

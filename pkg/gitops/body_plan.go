@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -28,9 +29,9 @@ func (b *body) promotion() string {
 	case !promotes:
 		return ""
 	case before == "":
-		return fmt.Sprintf(" Promotes %s.", nameSpan(shortCommit(after)))
+		return fmt.Sprintf(" Promotes %s.", nameSpan(giturl.ShortCommit(after)))
 	default:
-		return fmt.Sprintf(" Promotes %s, after %s.", nameSpan(shortCommit(after)), nameSpan(shortCommit(before)))
+		return fmt.Sprintf(" Promotes %s, after %s.", nameSpan(giturl.ShortCommit(after)), nameSpan(giturl.ShortCommit(before)))
 	}
 }
 
@@ -112,7 +113,7 @@ func (b *body) held(int) string {
 func (h HeldRegistration) markdown() string {
 	what := "stays as it is published"
 	if h.Commit != "" {
-		what = "is compiled at " + nameSpan(shortCommit(h.Commit))
+		what = "is compiled at " + nameSpan(giturl.ShortCommit(h.Commit))
 	}
 	if h.Why == "" {
 		return nameSpan(h.Name) + " " + what

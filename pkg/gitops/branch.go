@@ -10,6 +10,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -33,7 +36,7 @@ type Branch struct {
 	repo   repository
 	tips   map[string]plumbing.Hash
 	tip    plumbing.Hash
-	onto   commitObject
+	onto   gitobject.CommitObject
 }
 
 // OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
@@ -42,37 +45,37 @@ type Branch struct {
 func OpenBranch(ctx context.Context, reader *Reader, ref model.Ref, head string) (*Branch, error) {
 	c := reader.connections
 	c.prepare([]model.Ref{ref})
-	at, err := c.locate(ref)
+	at, err := c.Locate(ref)
 	if err != nil {
 		return nil, c.clean(err)
 	}
-	b := &Branch{At: at.read, Branch: ref.Branch, Head: head, reader: c}
+	b := &Branch{At: at.Read, Branch: ref.Branch, Head: head, reader: c}
 	if err := b.open(ctx, at, ref.Role); err != nil {
-		return nil, c.clean(at.explain(err))
+		return nil, c.clean(at.Explain(err))
 	}
 	return b, nil
 }
 
-func (b *Branch) open(ctx context.Context, at location, role model.Role) error {
+func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) error {
 	if err := b.find(ctx, at, role); err != nil {
 		return err
 	}
 	if b.Head == b.Branch {
-		return problem(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
-			hint("give the branch of the pull request another name")
+		return giterror.New(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
+			WithHint("give the branch of the pull request another name")
 	}
 	onto, err := b.repo.commitAt(ctx, b.tip, "")
 	if err != nil {
 		return err
 	}
 	b.onto, b.Tip = onto, b.tip.String()
-	b.FS = newTreeFS(ctx, b.repo.treesAt(b.tip), onto)
+	b.FS = gitobject.NewTreeFS(ctx, b.repo.treesAt(b.tip), onto)
 	return nil
 }
 
 // find finds the tips of the branches.
-func (b *Branch) find(ctx context.Context, at location, role model.Role) error {
-	if !at.address.local() {
+func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) error {
+	if !at.Address.Local() {
 		m, err := b.reader.remoteNow(ctx, at, role)
 		if err != nil {
 			return err
@@ -86,8 +89,8 @@ func (b *Branch) find(ctx context.Context, at location, role model.Role) error {
 		return err
 	}
 	if opened.folder != nil {
-		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
-			hint("give a repository, such as a bare one")
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
+			WithHint("give a repository, such as a bare one")
 	}
 	b.repo, b.Clone, b.Origin = opened.repo, opened.repo.workTree != "", opened.repo.remoteURL("origin")
 	return b.findLocal(ctx, opened.repo)
@@ -106,14 +109,14 @@ func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
 		return nil
 	}
 	if found, err := repo.findBranch(b.Branch); err == nil && found.remote != "" {
-		return problem(RuleBranchNotFound, "%s has no local branch %q, only %s/%s", repo.name, b.Branch, found.remote, b.Branch).
-			hint("--control-plane " + cmp.Or(repo.remoteURL(found.remote), "URL") + " uses the repository that it was cloned from")
+		return giterror.New(giterror.RuleBranchNotFound, "%s has no local branch %q, only %s/%s", repo.name, b.Branch, found.remote, b.Branch).
+			WithHint("--control-plane " + cmp.Or(repo.remoteURL(found.remote), "URL") + " uses the repository that it was cloned from")
 	}
-	return noBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
+	return giterror.NoBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
 }
 
 // Promotion is what the newest commit of the branch promotes, if it is one of ours.
-func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.message) }
+func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.Message) }
 
 // remembered is how many commits of a branch are looked through for the last promotion.
 const remembered = 100
@@ -127,16 +130,16 @@ func (b *Branch) RolledBack(ctx context.Context, environment string) (from strin
 	}
 	for id := b.tip; ; {
 		commit, there := recent[id]
-		if promotion, ours := ParsePromotion(commit.message); ours && promotion.Environment == environment {
+		if promotion, ours := ParsePromotion(commit.Message); ours && promotion.Environment == environment {
 			if promotion.Rollback {
 				return promotion.Before, nil
 			}
 			return "", nil
 		}
-		if !there || len(commit.parents) == 0 {
+		if !there || len(commit.Parents) == 0 {
 			return "", nil
 		}
-		id = commit.parents[0]
+		id = commit.Parents[0]
 	}
 }
 
@@ -158,7 +161,7 @@ func (b *Branch) Proposed(ctx context.Context, environment string) (promotion Pr
 	if err != nil || left.tip.IsZero() || left.merged {
 		return Promotion{}, false, b.reader.clean(err)
 	}
-	promotion, ok = ParsePromotion(left.ours.message)
+	promotion, ok = ParsePromotion(left.ours.Message)
 	return promotion, ok, nil
 }
 
@@ -179,11 +182,11 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	if err != nil {
 		return Committed{}, b.reader.clean(err)
 	}
-	if made.tree == b.onto.tree {
-		return Committed{Branch: b.Branch, Commit: b.Tip, Tree: made.tree.String()}, nil
+	if made.Tree == b.onto.Tree {
+		return Committed{Branch: b.Branch, Commit: b.Tip, Tree: made.Tree.String()}, nil
 	}
 	if b.Head != "" {
-		already, err := b.proposed(ctx, edit, made.tree)
+		already, err := b.proposed(ctx, edit, made.Tree)
 		if err != nil {
 			return Committed{}, err
 		}
@@ -191,7 +194,7 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 			return *already, nil
 		}
 		if edit.Ready != nil {
-			if err := edit.Ready(ctx, made.tree.String()); err != nil {
+			if err := edit.Ready(ctx, made.Tree.String()); err != nil {
 				return Committed{}, err
 			}
 		}
@@ -217,7 +220,7 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 	}
 	if len(left.foreign) > 0 && !edit.Force {
 		if err := from.refuseForeign(ctx, &left, edit.Forge, b.At, b.Head); err != nil {
-			var known *Error
+			var known *giterror.Error
 			if errors.As(err, &known) {
 				return nil, b.reader.clean(err)
 			}
@@ -232,20 +235,20 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 }
 
 // push pushes a commit to where it belongs.
-func (b *Branch) push(ctx context.Context, commit candidate) (Committed, error) {
+func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committed, error) {
 	order := b.order(commit)
 	if err := push(ctx, b.reader.net, b.repo, order); err != nil {
 		return Committed{}, b.reader.clean(err)
 	}
 	to := order.updates[0]
 	b.reader.moved(b.repo, to)
-	return Committed{Pushed: true, Branch: to.branch, Commit: commit.id.String(), Tree: commit.tree.String()}, nil
+	return Committed{Pushed: true, Branch: to.branch, Commit: commit.ID.String(), Tree: commit.Tree.String()}, nil
 }
 
-func (b *Branch) order(commit candidate) pushOrder {
-	order := pushOrder{pack: commit.write, purpose: toPromote, updates: []refUpdate{{b.Branch, b.tip, commit.id}}}
+func (b *Branch) order(commit gitobject.Candidate) pushOrder {
+	order := pushOrder{pack: commit.Write, purpose: toPromote, updates: []refUpdate{{b.Branch, b.tip, commit.ID}}}
 	if b.Head != "" {
-		order.purpose, order.updates = toPropose, []refUpdate{{b.Head, b.tips[b.Head], commit.id}}
+		order.purpose, order.updates = toPropose, []refUpdate{{b.Head, b.tips[b.Head], commit.ID}}
 		order.unmoved = map[string]plumbing.Hash{b.Branch: b.tip}
 	}
 	return order

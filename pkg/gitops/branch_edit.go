@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Edit is what a commit changes, and how it is made. The same edit of the same commit is the same commit again, if
@@ -23,9 +25,9 @@ type Edit struct {
 	// newer.
 	Newest time.Time
 	// Author says who the author and committer is. It is asked only if there is something to push.
-	Author func(context.Context) (Identity, error)
+	Author func(context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
-	Key *SigningKey
+	Key *gitobject.SigningKey
 	// Ready is called with the id of the tree before a commit is pushed to the branch of a pull request; with an error
 	// nothing is pushed. nil agrees.
 	Ready func(ctx context.Context, tree string) error
@@ -36,40 +38,40 @@ type Edit struct {
 }
 
 // contents puts the files into the tree of a branch.
-func (e Edit) contents(b *Branch) (contents, error) {
-	var blobs []newObject
-	var edits []treeEdit
+func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
+	var blobs []gitobject.NewObject
+	var edits []gitobject.TreeEdit
 	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
-		blob := newRawObject(plumbing.BlobObject, e.Files[name])
+		blob := gitobject.NewRawObject(plumbing.BlobObject, e.Files[name])
 		blobs = append(blobs, blob)
-		edits = append(edits, treeEdit{path: name, blob: blob.id, keepMode: true})
+		edits = append(edits, gitobject.TreeEdit{Path: name, Blob: blob.ID, KeepMode: true})
 	}
-	tree, err := buildTree(b.repo.treesAt(b.tip), b.onto.tree, ".", edits)
+	tree, err := gitobject.BuildTree(b.repo.treesAt(b.tip), b.onto.Tree, ".", edits)
 	if err != nil {
-		return contents{}, problem(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, oneLine(err.Error())).
-			hint("a plain file is needed there, in plain folders")
+		return gitobject.Contents{}, giterror.New(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, giterror.OneLine(err.Error())).
+			WithHint("a plain file is needed there, in plain folders")
 	}
-	return contents{tree.id, newer(e.Newest, b.onto.when), append(tree.objects, blobs...)}, nil
+	return gitobject.Contents{Tree: tree.ID, When: newer(e.Newest, b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }
 
 // commit makes the commit.
-func (e Edit) commit(ctx context.Context, b *Branch, of contents) (candidate, error) {
+func (e Edit) commit(ctx context.Context, b *Branch, of gitobject.Contents) (gitobject.Candidate, error) {
 	if e.Author == nil {
-		return candidate{}, errors.New("a commit needs an author")
+		return gitobject.Candidate{}, errors.New("a commit needs an author")
 	}
 	author, err := e.Author(ctx)
 	if err != nil {
-		return candidate{}, fmt.Errorf("find out who the author is: %w", err)
+		return gitobject.Candidate{}, fmt.Errorf("find out who the author is: %w", err)
 	}
-	if of.when.Unix() < 0 {
-		of.when = time.Unix(0, 0)
+	if of.When.Unix() < 0 {
+		of.When = time.Unix(0, 0)
 	}
-	object, err := newCommit{
-		tree: of.tree, parents: []plumbing.Hash{b.tip}, author: author, committer: author,
-		when: of.when, message: e.Message, key: e.Key,
-	}.object()
+	object, err := gitobject.NewCommit{
+		Tree: of.Tree, Parents: []plumbing.Hash{b.tip}, Author: author, Committer: author,
+		When: of.When, Message: e.Message, Key: e.Key,
+	}.Object()
 	if err != nil {
-		return candidate{}, problem(RuleInvalidRepository, "commit to %s: %s", b.At, oneLine(err.Error()))
+		return gitobject.Candidate{}, giterror.New(giterror.RuleInvalidRepository, "commit to %s: %s", b.At, giterror.OneLine(err.Error()))
 	}
-	return candidate{id: object.id, tree: of.tree, objects: append([]newObject{object}, of.objects...)}, nil
+	return gitobject.Candidate{ID: object.ID, Tree: of.Tree, Objects: append([]gitobject.NewObject{object}, of.Objects...)}, nil
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -54,7 +56,7 @@ func (p *press) edit(content string) Edit {
 		Files:   map[string][]byte{baseRepo: []byte(content)},
 		Message: PromotionMessage(Promotion{Version: "v1", Environment: "dev", Commit: strings.Repeat("ab", 20)}),
 		Newest:  time.Unix(1_700_000_500, 0), Key: p.options.Key, Force: p.options.Force,
-		Author: func(context.Context) (Identity, error) { return p.options.Author, nil },
+		Author: func(context.Context) (gitobject.Identity, error) { return p.options.Author, nil },
 	}
 }
 
@@ -154,7 +156,7 @@ func TestBranchForeignCommits(t *testing.T) {
 		p.mustPromote("promote/dev", "commit: 1\n")
 		foreign := p.commit("promote/dev", gitopstest.Files{"mine": "1"}, "A fix by hand")
 		_, err := p.promote("promote/dev", "commit: 2\n")
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
 		assert.Equal(t, RuleForeignCommits, known.Rule)
 		assert.Contains(t, known.Message, foreign[:12]+` "A fix by hand" by Test`)
@@ -199,7 +201,7 @@ func TestBranchKeepsModes(t *testing.T) {
 		edit := p.edit("")
 		edit.Files = map[string][]byte{name: []byte("new")}
 		_, err = b.Commit(t.Context(), edit)
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known, name)
 		assert.Contains(t, known.Message, want)
 		assert.NotEmpty(t, known.Hint)
@@ -214,9 +216,9 @@ func TestOpenBranchErrors(t *testing.T) {
 		p.git("branch", "dex", "dev")
 		p.git("update-ref", "-d", "refs/heads/dev")
 		_, err = p.open(t.Context(), "")
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
-		assert.Equal(t, RuleBranchNotFound, known.Rule)
+		assert.Equal(t, giterror.RuleBranchNotFound, known.Rule)
 		assert.Equal(t, `did you mean "dex"?`, known.Hint)
 	})
 	t.Run("folder", func(t *testing.T) {
@@ -232,9 +234,9 @@ func TestOpenBranchErrors(t *testing.T) {
 		require.NoError(t, err)
 		p.url = clone
 		_, err = p.promote("", "commit: 1\n")
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
-		assert.Equal(t, RulePushRefused, known.Rule)
+		assert.Equal(t, giterror.RulePushRefused, known.Rule)
 		assert.Contains(t, known.Hint, "push to a bare repository")
 		gitopstest.RunGit(t, clone, "checkout", "--quiet", "-b", "other")
 		done, err := p.promote("", "commit: 1\n")
@@ -253,7 +255,7 @@ func TestOpenBranchErrors(t *testing.T) {
 		} {
 			gitopstest.RunGit(t, clone, "remote", "set-url", "origin", remote)
 			_, err = p.promote("", "commit: 1\n")
-			var known *Error
+			var known *giterror.Error
 			require.ErrorAs(t, err, &known)
 			assert.Equal(t, "--control-plane "+want+" uses the repository that it was cloned from", known.Hint, remote)
 		}
@@ -312,7 +314,7 @@ func TestBranchSigned(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1"})
 	file, _ := gitopstest.SigningKey(t)
-	key, err := ParseSigningKey(file)
+	key, err := gitobject.ParseSigningKey(file)
 	require.NoError(t, err)
 	p.options.Key = key
 	done := p.mustPromote("", "commit: 1\n")
@@ -326,7 +328,7 @@ func TestBranchWithoutAuthor(t *testing.T) {
 	require.NoError(t, err)
 	edit := p.edit("commit: 1\n")
 	unknown := errors.New("who am I?")
-	edit.Author = func(context.Context) (Identity, error) { return Identity{}, unknown }
+	edit.Author = func(context.Context) (gitobject.Identity, error) { return gitobject.Identity{}, unknown }
 	_, err = b.Commit(t.Context(), edit)
 	require.ErrorIs(t, err, unknown)
 	edit.Files = map[string][]byte{"x": []byte("1")}
@@ -351,9 +353,9 @@ func TestBranchRefused(t *testing.T) {
 		hook := "#!/bin/sh\necho '" + tc.said + "' >&2\nexit 1\n"
 		require.NoError(t, os.WriteFile(filepath.Join(p.dir, "hooks", "pre-receive"), []byte(hook), 0o755))
 		_, err := p.promote(tc.head, "commit: 1\n")
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
-		assert.Equal(t, RulePushRefused, known.Rule)
+		assert.Equal(t, giterror.RulePushRefused, known.Rule)
 		assert.Contains(t, known.Message, tc.rule)
 		assert.Contains(t, known.Message, tc.said)
 		assert.NotContains(t, known.Hint, "--direct")
@@ -491,7 +493,7 @@ func (p *press) suffer(head string, nth int, lasting bool, name string, fault gi
 		branch = head
 	}
 	if err != nil {
-		var known *Error
+		var known *giterror.Error
 		if !errors.Is(err, ErrMoved) {
 			require.ErrorAs(p.t, err, &known, "%d %s", nth, name)
 		}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -44,21 +47,21 @@ type CommitFile struct {
 // fetched, and of the files those that differ. The error is an *Error.
 func (c *connections) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
 	c.prepare([]model.Ref{ref})
-	at, err := c.locate(ref)
+	at, err := c.Locate(ref)
 	if err != nil {
 		return CommitChanges{}, c.clean(err)
 	}
 	found, err := c.commitChanges(ctx, at, ref)
-	return found, c.clean(at.explain(err))
+	return found, c.clean(at.Explain(err))
 }
 
-func (c *connections) commitChanges(ctx context.Context, at location, ref model.Ref) (found CommitChanges, err error) {
+func (c *connections) commitChanges(ctx context.Context, at giturl.Location, ref model.Ref) (found CommitChanges, err error) {
 	p, err := c.repository(ctx, at, ref.Role)
 	if err == nil && p == nil {
 		err = noHistory(at)
 	}
 	if err == nil {
-		err = checkCommit(ref.Commit)
+		err = giturl.CheckCommit(ref.Commit)
 	}
 	if found.Commit = ref.Commit; found.Commit == "" && err == nil {
 		found.Commit, err = c.tip(ctx, at, ref)
@@ -71,17 +74,17 @@ func (c *connections) commitChanges(ctx context.Context, at location, ref model.
 	if err != nil {
 		return CommitChanges{}, err
 	}
-	var before commitObject
-	if len(commit.parents) > 0 {
-		parent = commit.parents[0]
+	var before gitobject.CommitObject
+	if len(commit.Parents) > 0 {
+		parent = commit.Parents[0]
 		found.Parent = parent.String()
 		if before, err = p.commitAt(ctx, parent, ref.Branch); err != nil {
 			return CommitChanges{}, err
 		}
 	}
-	d := treeDiff{trees: newTreeWriter(p.treesAt(id)), most: MaxCommitFiles}
-	if err := d.compare(before.tree, commit.tree, ".", 0); err != nil {
-		return CommitChanges{}, problem(RuleInvalidRepository, "%s cannot be read: %s", at, oneLine(err.Error()))
+	d := treeDiff{trees: gitobject.NewTreeWriter(p.treesAt(id)), most: MaxCommitFiles}
+	if err := d.compare(before.Tree, commit.Tree, ".", 0); err != nil {
+		return CommitChanges{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %s", at, giterror.OneLine(err.Error()))
 	}
 	found.More = d.more
 	found.Files, err = d.read(ctx, p.treesAt(parent), p.treesAt(id))
@@ -91,12 +94,12 @@ func (c *connections) commitChanges(ctx context.Context, at location, ref model.
 // changedEntry is a path that differs between two trees. One that is not there on a side has no id there.
 type changedEntry struct {
 	path     string
-	old, new treeEntry
+	old, new gitobject.TreeEntry
 }
 
 // treeDiff compares two trees, and reads only those folders that differ.
 type treeDiff struct {
-	trees      *treeWriter
+	trees      *gitobject.TreeWriter
 	files      []changedEntry
 	most, seen int
 	// more says that there are more than most.
@@ -107,26 +110,26 @@ func (d *treeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	if before == after {
 		return nil
 	}
-	var lists [3][]treeEntry // of the three only two sides are used
-	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
-		entries, err := d.trees.entries(id)
+	var lists [3][]gitobject.TreeEntry // of the three only two sides are used
+	for side, id := range [...]plumbing.Hash{gitobject.MergeOurs: before, gitobject.MergeTheirs: after} {
+		entries, err := d.trees.Entries(id)
 		if err != nil {
 			return fmt.Errorf("read the tree of %q: %w", folder, err)
 		}
 		lists[side], d.seen = entries, d.seen+len(entries)
 	}
-	if d.seen > maxWalk {
-		return fmt.Errorf("more than %d files and folders to compare", maxWalk)
+	if d.seen > gitobject.MaxWalk {
+		return fmt.Errorf("more than %d files and folders to compare", gitobject.MaxWalk)
 	}
-	if depth > maxDepth {
-		return fmt.Errorf("folders nested more than %d deep", maxDepth)
+	if depth > gitobject.MaxDepth {
+		return fmt.Errorf("folders nested more than %d deep", gitobject.MaxDepth)
 	}
 	for !d.more {
-		sides, found := nextSides(&lists)
+		sides, found := gitobject.NextSides(&lists)
 		if !found {
 			break
 		}
-		if err := d.entry(sides[mergeOurs], sides[mergeTheirs], folder, depth); err != nil {
+		if err := d.entry(sides[gitobject.MergeOurs], sides[gitobject.MergeTheirs], folder, depth); err != nil {
 			return err
 		}
 	}
@@ -134,21 +137,21 @@ func (d *treeDiff) compare(before, after plumbing.Hash, folder string, depth int
 }
 
 // entry compares what has one name in two folders. One that is a folder on one side only is looked into all the same.
-func (d *treeDiff) entry(before, after treeEntry, folder string, depth int) error {
-	if before.id == after.id && before.mode == after.mode {
+func (d *treeDiff) entry(before, after gitobject.TreeEntry, folder string, depth int) error {
+	if before.ID == after.ID && before.Mode == after.Mode {
 		return nil
 	}
-	name := path.Join(folder, cmp.Or(before.name, after.name))
+	name := path.Join(folder, cmp.Or(before.Name, after.Name))
 	changed := changedEntry{path: name}
 	var trees [2]plumbing.Hash
-	for i, side := range []struct{ from, to *treeEntry }{{&before, &changed.old}, {&after, &changed.new}} {
-		if side.from.isTree() {
-			trees[i] = side.from.id
+	for i, side := range []struct{ from, to *gitobject.TreeEntry }{{&before, &changed.old}, {&after, &changed.new}} {
+		if side.from.IsTree() {
+			trees[i] = side.from.ID
 		} else {
 			*side.to = *side.from
 		}
 	}
-	if changed.old.present() || changed.new.present() {
+	if changed.old.Present() || changed.new.Present() {
 		if d.more = len(d.files) == d.most; d.more {
 			return nil
 		}
@@ -158,18 +161,18 @@ func (d *treeDiff) entry(before, after treeEntry, folder string, depth int) erro
 }
 
 // read reads the contents of what differs, with a request for what was and one for what is.
-func (d *treeDiff) read(ctx context.Context, was, is objects) ([]CommitFile, error) {
-	slices.SortFunc(d.files, func(a, b changedEntry) int { return comparePaths(a.path, b.path) })
+func (d *treeDiff) read(ctx context.Context, was, is gitobject.Store) ([]CommitFile, error) {
+	slices.SortFunc(d.files, func(a, b changedEntry) int { return gitobject.ComparePaths(a.path, b.path) })
 	var old, now []plumbing.Hash
 	for _, c := range d.files {
-		if c.old.regular() {
-			old = append(old, c.old.id)
+		if c.old.Regular() {
+			old = append(old, c.old.ID)
 		}
-		if c.new.regular() {
-			now = append(now, c.new.id)
+		if c.new.Regular() {
+			now = append(now, c.new.ID)
 		}
 	}
-	if err := errors.Join(was.load(ctx, old), is.load(ctx, now)); err != nil {
+	if err := errors.Join(was.Load(ctx, old), is.Load(ctx, now)); err != nil {
 		return nil, err
 	}
 	files := make([]CommitFile, len(d.files))
@@ -193,16 +196,16 @@ func (d *treeDiff) read(ctx context.Context, was, is objects) ([]CommitFile, err
 
 // contentOf returns the content of a file, which is nil if there is no such file. It is not ok if it is too large, or
 // not that of a file.
-func contentOf(ctx context.Context, from objects, e treeEntry) (content []byte, ok bool, err error) {
-	if !e.present() {
+func contentOf(ctx context.Context, from gitobject.Store, e gitobject.TreeEntry) (content []byte, ok bool, err error) {
+	if !e.Present() {
 		return nil, true, nil
 	}
-	if !e.regular() || from.size(e.id) > MaxCommitFile {
+	if !e.Regular() || from.Size(e.ID) > MaxCommitFile {
 		return nil, false, nil
 	}
-	data, err := from.blob(ctx, e.id)
-	var tooLarge *TooLargeError
-	var known *Error
+	data, err := from.Blob(ctx, e.ID)
+	var tooLarge *gitobject.TooLargeError
+	var known *giterror.Error
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, false, nil
@@ -211,6 +214,6 @@ func contentOf(ctx context.Context, from objects, e treeEntry) (content []byte, 
 	case errors.As(err, &known):
 		return nil, false, err
 	default:
-		return nil, false, problem(RuleInvalidRepository, "the file %q cannot be read: %s", oneLine(e.name), oneLine(err.Error()))
+		return nil, false, giterror.New(giterror.RuleInvalidRepository, "the file %q cannot be read: %s", giterror.OneLine(e.Name), giterror.OneLine(err.Error()))
 	}
 }

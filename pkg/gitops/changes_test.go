@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -133,7 +134,7 @@ func TestCommitChangesWithoutHistory(t *testing.T) {
 	_, err = gitopstest.Git("", "clone", "--quiet", "--depth=1", "file://"+dir, clone)
 	require.NoError(t, err)
 	_, err = newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: clone, Branch: "main"})
-	var known *Error
+	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
 	assert.Contains(t, known.Message, "has no commit "+ids[0])
 	assert.Contains(t, known.Hint, "git fetch --unshallow")

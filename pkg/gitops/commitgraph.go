@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Relation says how a commit stands to another one of the same branch.
@@ -25,7 +26,7 @@ const (
 )
 
 // commitGraph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
-type commitGraph map[plumbing.Hash]commitObject
+type commitGraph map[plumbing.Hash]gitobject.CommitObject
 
 // reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
 // them is only named, as it may have more ancestors.
@@ -35,7 +36,7 @@ func (g commitGraph) reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, who
 		commit, known := g[todo[len(todo)-1]]
 		todo = todo[:len(todo)-1]
 		whole = whole && known
-		for _, parent := range commit.parents {
+		for _, parent := range commit.Parents {
 			if !found[parent] {
 				found[parent] = true
 				todo = append(todo, parent)
@@ -55,7 +56,7 @@ func (g commitGraph) depth(tip, id plumbing.Hash) int {
 			if at == id {
 				return depth
 			}
-			for _, parent := range g[at].parents {
+			for _, parent := range g[at].Parents {
 				if !seen[parent] {
 					seen[parent] = true
 					next = append(next, parent)
@@ -84,7 +85,7 @@ func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
 // parents any is left out.
 func (g commitGraph) hasMerge() bool {
 	for _, commit := range g {
-		if len(commit.parents) > 1 {
+		if len(commit.Parents) > 1 {
 			return true
 		}
 	}
@@ -109,8 +110,8 @@ func (g commitGraph) relate(a, b plumbing.Hash) (relation Relation, decided bool
 
 // line returns at most n commits before one along first parents, the nearest first.
 func (g commitGraph) line(from plumbing.Hash, n int) (found []string) {
-	for len(found) < n && len(g[from].parents) > 0 {
-		from = g[from].parents[0]
+	for len(found) < n && len(g[from].Parents) > 0 {
+		from = g[from].Parents[0]
 		found = append(found, from.String())
 	}
 	return found

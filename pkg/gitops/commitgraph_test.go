@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -20,7 +21,7 @@ func nth(n int) (id plumbing.Hash) {
 func randomGraph(random *rand.Rand, n int) (graph commitGraph, family []map[int]bool) {
 	graph = commitGraph{}
 	for i := range n {
-		c, mine := commitObject{}, map[int]bool{i: true}
+		c, mine := gitobject.CommitObject{}, map[int]bool{i: true}
 		parents := map[int]bool{}
 		for range random.IntN(3) {
 			parents[max(0, i-1-random.IntN(5))] = true
@@ -32,7 +33,7 @@ func randomGraph(random *rand.Rand, n int) (graph commitGraph, family []map[int]
 		}
 		delete(parents, i)
 		for parent := range parents {
-			c.parents = append(c.parents, nth(parent))
+			c.Parents = append(c.Parents, nth(parent))
 			for ancestor := range family[parent] {
 				mine[ancestor] = true
 			}
@@ -123,15 +124,15 @@ func TestParseCommit(t *testing.T) {
 	t.Parallel()
 	tree, parent := "tree "+nth(1).String()+"\n", "parent "+nth(2).String()+"\n"
 	who := "author A <a@example.com> 1700000000 +0000\ncommitter B <b@example.com> 1700000001 +0200\n"
-	c, err := parseCommit([]byte(tree + parent + "parent " + nth(3).String() + "\n" + who + "gpgsig -----BEGIN\n parent " + nth(4).String() + "\n\nparent " + nth(5).String() + "\n"))
+	c, err := gitobject.ParseCommit([]byte(tree + parent + "parent " + nth(3).String() + "\n" + who + "gpgsig -----BEGIN\n parent " + nth(4).String() + "\n\nparent " + nth(5).String() + "\n"))
 	require.NoError(t, err)
-	assert.Equal(t, []plumbing.Hash{nth(2), nth(3)}, c.parents)
-	assert.EqualValues(t, 1_700_000_001, c.when.Unix())
+	assert.Equal(t, []plumbing.Hash{nth(2), nth(3)}, c.Parents)
+	assert.EqualValues(t, 1_700_000_001, c.When.Unix())
 	for _, data := range []string{"", parent + who, tree + "parent 123\n" + who, tree + "parent \n"} {
-		_, err := parseCommit([]byte(data))
+		_, err := gitobject.ParseCommit([]byte(data))
 		require.Error(t, err, data)
 	}
-	_, err = parseCommit([]byte(tree))
+	_, err = gitobject.ParseCommit([]byte(tree))
 	assert.NoError(t, err)
 }
 
@@ -140,9 +141,9 @@ func BenchmarkRelation(b *testing.B) {
 	graph := commitGraph{}
 	const n = 100_000
 	for i := range n {
-		graph[nth(i)] = commitObject{parents: []plumbing.Hash{nth(i - 1)}}
+		graph[nth(i)] = gitobject.CommitObject{Parents: []plumbing.Hash{nth(i - 1)}}
 	}
-	graph[nth(0)] = commitObject{}
+	graph[nth(0)] = gitobject.CommitObject{}
 	for b.Loop() {
 		if relation, decided := graph.relate(nth(0), nth(n-1)); !decided || relation != Newer {
 			b.Fatal(relation)

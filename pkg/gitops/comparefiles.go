@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -38,8 +39,8 @@ func (p *published) compareFile(name string, content []byte) (Action, []byte, er
 	if err != nil {
 		return 0, nil, err
 	}
-	if id, known := info.Sys().(ObjectID); known {
-		if id == ObjectID(objectID(plumbing.BlobObject, content).String()) {
+	if id, known := info.Sys().(gitobject.ObjectID); known {
+		if id == gitobject.ObjectID(gitobject.HashOf(plumbing.BlobObject, content).String()) {
 			return Unchanged, nil, nil
 		}
 		return Changed, nil, nil
@@ -59,7 +60,7 @@ func (p *published) readOld(ctx context.Context, files []FileChange) error {
 			names = append(names, f.Path)
 		}
 	}
-	if err := Prefetch(ctx, p.FS, names); err != nil {
+	if err := gitobject.Prefetch(ctx, p.FS, names); err != nil {
 		return err
 	}
 	for i, f := range files {

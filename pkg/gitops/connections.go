@@ -8,21 +8,24 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // connections are the repositories of a run. Each is opened once, and a branch that was resolved stays at that commit.
 type connections struct {
-	*resolver
+	*giturl.Resolver
 	env     func(string) string
-	keys    *keyring
+	keys    *credentials.Keyring
 	net     *network
 	locals  memo[string, local]
 	remotes memo[remoteKey, *remote]
 
 	mu sync.Mutex
 	// forms are how each repository on a server is reached, by normal name: as it was named first.
-	forms map[string]address
+	forms map[string]giturl.Address
 	// budgets are the remaining limits of application repositories, by normal name.
 	budgets map[string]*budget
 	open    []io.Closer
@@ -44,7 +47,7 @@ type listing struct {
 }
 
 func newConnections(opts Options) (*connections, error) {
-	names, err := newResolver(opts.Replace)
+	names, err := giturl.NewResolver(opts.Replace)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +56,11 @@ func newConnections(opts Options) (*connections, error) {
 		env = func(string) string { return "" }
 	}
 	return &connections{
-		resolver: names,
+		Resolver: names,
 		env:      env,
-		keys:     newKeyring(env, opts.Helper, opts.Tokens),
+		keys:     credentials.NewKeyring(env, opts.Helper, opts.Tokens),
 		net:      newNetwork(opts, opts.Limits.orDefaults()),
-		forms:    map[string]address{},
+		forms:    map[string]giturl.Address{},
 		budgets:  map[string]*budget{},
 		snapshot: snapshot{pins: map[pin]plumbing.Hash{}},
 	}, nil
@@ -77,50 +80,50 @@ func (c *connections) Close() error {
 }
 
 // Scrub returns text without the secrets that the Reader knows.
-func (c *connections) Scrub(text string) string { return c.keys.secret.clean(text) }
+func (c *connections) Scrub(text string) string { return c.keys.Secret.Clean(text) }
 
 // IsLocal reports whether reading the repository needs no network: it is a path of this machine, or
 // a replacement makes it one.
 func (c *connections) IsLocal(repo string) bool {
-	at, err := c.locate(model.Ref{Repo: repo})
-	return err == nil && at.address.local()
+	at, err := c.Locate(model.Ref{Repo: repo})
+	return err == nil && at.Address.Local()
 }
 
 // Where returns the place that a ref is really read from, after replacements, in normal form. The error is an *Error.
 func (c *connections) Where(ref model.Ref) (string, error) {
-	at, err := c.locate(ref)
+	at, err := c.Locate(ref)
 	if err != nil {
 		return "", c.clean(err)
 	}
-	return at.read, nil
+	return at.Read, nil
 }
 
 // Credential returns the secret that is sent to the host of a repository, and where it is from: what is
 // known, else what git's credential helpers know. Both are empty if there is none. One whose origin is AppOrigin
 // ends, and must be asked for again. name is in normal form. The error is an *Error.
 func (c *connections) Credential(ctx context.Context, role model.Role, name string) (secret, origin string, err error) {
-	at, err := c.locate(model.Ref{Repo: name})
-	if err != nil || at.address.local() {
+	at, err := c.Locate(model.Ref{Repo: name})
+	if err != nil || at.Address.Local() {
 		return "", "", nil // it is known why, or there is nothing to show a credential to
 	}
-	shown, err := c.keys.known(ctx, role, at.address)
+	shown, err := c.keys.Known(ctx, role, at.Address)
 	if err != nil {
-		return "", "", c.clean(at.explain(err))
+		return "", "", c.clean(at.Explain(err))
 	}
 	if shown == nil {
-		shown = c.keys.ask(ctx, at.address)
+		shown = c.keys.Ask(ctx, at.Address)
 	}
 	if shown == nil {
 		return "", "", nil
 	}
-	return shown.password, shown.origin, nil
+	return shown.Password, shown.Origin, nil
 }
 
 // exhausted returns the error of a ref whose repository used up its budget, or nil. Refs that were read before that
 // fail as well: which ones these are depends on timing.
 func (c *connections) exhausted(ref model.Ref) error {
-	at, err := c.locate(ref)
-	if err != nil || at.address.local() {
+	at, err := c.Locate(ref)
+	if err != nil || at.Address.Local() {
 		return nil
 	}
 	s := c.server(at, ref.Role)
@@ -132,15 +135,15 @@ func (c *connections) exhausted(ref model.Ref) error {
 func (c *connections) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	c.prepare([]model.Ref{ref})
 	ref.Commit = ""
-	at, err := c.locate(ref)
+	at, err := c.Locate(ref)
 	if err != nil {
 		return "", c.clean(err)
 	}
 	tip, err := c.tip(ctx, at, ref)
-	return tip, c.clean(at.explain(err))
+	return tip, c.clean(at.Explain(err))
 }
 
-func (c *connections) tip(ctx context.Context, at location, ref model.Ref) (string, error) {
+func (c *connections) tip(ctx context.Context, at giturl.Location, ref model.Ref) (string, error) {
 	repo, tip, _, err := c.resolve(ctx, at, ref)
 	if err != nil || repo == nil {
 		return "", err
@@ -156,49 +159,49 @@ func (c *connections) clean(err error) error {
 	if errors.Is(err, ErrMoved) {
 		return err // it has names of branches in it, no secrets
 	}
-	var e *Error
+	var e *giterror.Error
 	if !errors.As(err, &e) {
-		e = problem(RuleInvalidRepository, "%s", oneLine(err.Error()))
+		e = giterror.New(giterror.RuleInvalidRepository, "%s", giterror.OneLine(err.Error()))
 	}
-	return c.keys.secret.cleanError(e)
+	return c.keys.Secret.CleanError(e)
 }
 
 // prepare decides, before anything is sent and in the order of the refs, how each repository is
 // reached and which hosts may see the tokens.
 func (c *connections) prepare(refs []model.Ref) {
 	hosts := map[string][]string{}
-	reached := map[model.Role][]address{}
+	reached := map[model.Role][]giturl.Address{}
 	for _, ref := range refs {
-		at, err := c.locate(ref)
-		if err != nil || at.address.local() {
+		at, err := c.Locate(ref)
+		if err != nil || at.Address.Local() {
 			continue
 		}
-		if a := c.form(at); a.scheme != "ssh" {
-			variable := roleVariable(ref.Role)
-			hosts[variable] = append(hosts[variable], a.authority())
+		if a := c.form(at); a.Scheme != "ssh" {
+			variable := credentials.RoleVariable(ref.Role)
+			hosts[variable] = append(hosts[variable], a.Authority())
 			reached[ref.Role] = append(reached[ref.Role], a)
 		}
 	}
-	c.keys.bind(hosts)
-	c.keys.expect(reached)
+	c.keys.Bind(hosts)
+	c.keys.Expect(reached)
 }
 
 // form is how a repository on a server is reached: by ssh or https, as it was named first.
-func (c *connections) form(at location) address {
+func (c *connections) form(at giturl.Location) giturl.Address {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a, ok := c.forms[at.read]; ok {
+	if a, ok := c.forms[at.Read]; ok {
 		return a
 	}
-	c.forms[at.read] = at.address
-	return at.address
+	c.forms[at.Read] = at.Address
+	return at.Address
 }
 
 // CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
 // such clone.
 func (c *connections) CheckedOut(ctx context.Context, repo string) string {
-	at, err := c.locate(model.Ref{Repo: repo})
-	if err != nil || !at.address.local() {
+	at, err := c.Locate(model.Ref{Repo: repo})
+	if err != nil || !at.Address.Local() {
 		return ""
 	}
 	opened, err := c.openAt(ctx, at)

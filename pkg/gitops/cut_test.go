@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -75,7 +76,7 @@ func TestR1AnswersThatAreCutAnywhere(t *testing.T) {
 				continue
 			}
 			assert.Equal(t, 1, list.Count(diag.Error))
-			assert.True(t, IsRemote(list[0].Rule), "answer %d of %d bytes cut to %d: %s %s", nth, len(a.body), cut, list[0].Rule, list[0].Message)
+			assert.True(t, giterror.IsRemote(list[0].Rule), "answer %d of %d bytes cut to %d: %s %s", nth, len(a.body), cut, list[0].Rule, list[0].Message)
 		}
 	}
 }

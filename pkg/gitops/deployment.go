@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // deployment is what the deployment branch holds before a run: nothing, or what an earlier run left.
 type deployment struct {
 	// tip is zero if there is no such branch.
 	tip plumbing.Hash
-	commitObject
+	gitobject.CommitObject
 	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
 	// It is zero if that is not known.
 	base plumbing.Hash
@@ -22,7 +24,7 @@ type deployment struct {
 	// merged says that the GitOps branch has all of it.
 	merged bool
 	// ours is the newest commit of ours.
-	ours commitObject
+	ours gitobject.CommitObject
 	// environment is the one that is published. What was published of another one is somebody else's.
 	environment string
 	// foreign are the commits on it that are somebody else's.
@@ -65,9 +67,9 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 	if err != nil {
 		return left, err
 	}
-	left.commitObject = newest[left.tip]
-	if left.isOurs(left.commitObject) && slices.Equal(left.parents, []plumbing.Hash{p.onto}) {
-		left.ours, left.base = left.commitObject, p.onto
+	left.CommitObject = newest[left.tip]
+	if left.isOurs(left.CommitObject) && slices.Equal(left.Parents, []plumbing.Hash{p.onto}) {
+		left.ours, left.base = left.CommitObject, p.onto
 		return left, nil
 	}
 	beyond, whole, err := p.repo.beyond(ctx, left.tip, p.branch)
@@ -93,10 +95,10 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGra
 			break
 		}
 		line = append(line, at)
-		if len(commit.parents) == 0 {
+		if len(commit.Parents) == 0 {
 			break
 		}
-		at = commit.parents[0]
+		at = commit.Parents[0]
 	}
 	known := map[plumbing.Hash]bool{}
 	for _, id := range slices.Backward(line) {
@@ -114,7 +116,7 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGra
 			d.foreign = append(d.foreign, newForeign(id, commit))
 			continue
 		}
-		d.base = commit.parents[1]
+		d.base = commit.Parents[1]
 	}
 	for id, commit := range beyond {
 		if !known[id] { // another line, that was merged
@@ -127,15 +129,15 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGra
 
 // onlyMerges reports whether a commit merges the GitOps branch and adds nothing, as the button "Update
 // branch" does.
-func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge commitObject, beyond commitGraph) (bool, error) {
-	if len(merge.parents) != 2 || d.base.IsZero() {
+func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge gitobject.CommitObject, beyond commitGraph) (bool, error) {
+	if len(merge.Parents) != 2 || d.base.IsZero() {
 		return false, nil
 	}
-	if _, foreign := beyond[merge.parents[1]]; foreign {
+	if _, foreign := beyond[merge.Parents[1]]; foreign {
 		return false, nil
 	}
-	tree, clean, err := mergeCommits(ctx, repo, d.base, merge.parents[0], merge.parents[1])
-	return clean && tree == merge.tree, err
+	tree, clean, err := mergeCommits(ctx, repo, d.base, merge.Parents[0], merge.Parents[1])
+	return clean && tree == merge.Tree, err
 }
 
 // mergeCommits returns the tree that the merge of two commits has, if none of their files have both
@@ -147,10 +149,10 @@ func mergeCommits(ctx context.Context, repo repository, base, ours, theirs plumb
 		if err != nil {
 			return plumbing.ZeroHash, false, err
 		}
-		trees[i] = commit.tree
+		trees[i] = commit.Tree
 	}
-	merged, err := mergeTrees(repo.treesAt(ours), trees[0], trees[1], trees[2])
-	return merged.id, merged.clean, err
+	merged, err := gitobject.MergeTrees(repo.treesAt(ours), trees[0], trees[1], trees[2])
+	return merged.ID, merged.Clean, err
 }
 
 // givesAlready reports whether merging the branch as it stands into onto gives a tree.
@@ -159,33 +161,33 @@ func (d *deployment) givesAlready(ctx context.Context, repo repository, onto, tr
 	case d.tip.IsZero() || d.merged || len(d.foreign) > 0 || d.base.IsZero():
 		return false, nil
 	case d.base == onto:
-		return d.tree == tree, nil
+		return d.Tree == tree, nil
 	}
 	merged, clean, err := mergeCommits(ctx, repo, d.base, d.tip, onto)
 	return clean && merged == tree, err
 }
 
-func newForeign(id plumbing.Hash, commit commitObject) foreignCommit {
-	subject, _, _ := strings.Cut(commit.message, "\n")
-	_, published := ParseTrailers(commit.message)
-	return foreignCommit{id, oneLine(commit.author), oneLine(subject), published}
+func newForeign(id plumbing.Hash, commit gitobject.CommitObject) foreignCommit {
+	subject, _, _ := strings.Cut(commit.Message, "\n")
+	_, published := ParseTrailers(commit.Message)
+	return foreignCommit{id, giterror.OneLine(commit.Author), giterror.OneLine(subject), published}
 }
 
 // isOurs reports whether a commit carries our trailers, and not those of another environment: with the wrong
 // --branch, the branch that production pulls would be one of which everything is ours to replace.
-func (d *deployment) isOurs(commit commitObject) bool {
-	made, ours := ParseTrailers(commit.message)
+func (d *deployment) isOurs(commit gitobject.CommitObject) bool {
+	made, ours := ParseTrailers(commit.Message)
 	return ours && (made.Environment == "" || made.Environment == d.environment)
 }
 
 // foreignError lists the commits that a run would throw away.
-func (d *deployment) foreignError(repo, branch string) *Error {
+func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 	var names []string
 	for _, c := range d.foreign {
 		names = append(names, fmt.Sprintf("%.12s %q by %s", c.id, c.subject, c.author))
 	}
-	return problem(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, listed(names)).
-		hint("merge them, move them to another branch, or let them be overwritten with --force")
+	return giterror.New(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, listed(names)).
+		WithHint("merge them, move them to another branch, or let them be overwritten with --force")
 }
 
 // RuleForeignCommits is a deployment branch with commits on it that are not ours.

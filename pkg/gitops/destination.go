@@ -8,6 +8,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -57,11 +59,11 @@ func refuseShared(destinations []*Destination) {
 	for i, d := range destinations {
 		for _, first := range destinations[:i] {
 			if d.At != first.At || d.Head != first.Head || len(d.Diags) > 0 ||
-				d.Branch == first.Branch && cleanPath(d.Repo.Path.Value) == cleanPath(first.Repo.Path.Value) {
+				d.Branch == first.Branch && giturl.CleanPath(d.Repo.Path.Value) == giturl.CleanPath(first.Repo.Path.Value) {
 				continue
 			}
-			report(&d.Diags, OutputRef(d.Repo), problem(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
-				d.Head, d.At, first.Repo.Name.Value).hint(hintDeploymentBranch))
+			giterror.Report(&d.Diags, OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+				d.Head, d.At, first.Repo.Name.Value).WithHint(hintDeploymentBranch))
 		}
 	}
 }
@@ -76,22 +78,22 @@ func openDestination(ctx context.Context, r *Reader, repo *model.GitOpsRepo, hea
 	ref := OutputRef(repo)
 	r.prepare([]model.Ref{ref})
 	if err := d.open(ctx, ref); err != nil {
-		report(&d.Diags, ref, r.clean(err))
+		giterror.Report(&d.Diags, ref, r.clean(err))
 	}
 	return d
 }
 
 func (d *Destination) open(ctx context.Context, ref model.Ref) error {
-	at, err := d.reader.locate(ref)
+	at, err := d.reader.Locate(ref)
 	if err != nil {
 		return err
 	}
-	d.At = at.read
+	d.At = at.Read
 	if d.Head == d.Branch {
-		return problem(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
-			hint("give --branch another name; to publish without a pull request, give --direct instead")
+		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
+			WithHint("give --branch another name; to publish without a pull request, give --direct instead")
 	}
-	if !at.address.local() {
+	if !at.Address.Local() {
 		m, err := d.reader.remote(ctx, at, ref.Role)
 		if err != nil {
 			return err
@@ -104,8 +106,8 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 		return err
 	}
 	if opened.folder != nil {
-		return problem(RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
-			hint("give a repository, such as a bare one, or write the folder with --output-dir")
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
+			WithHint("give a repository, such as a bare one, or write the folder with --output-dir")
 	}
 	d.repo = opened.repo
 	if d.tips, err = opened.repo.tipsNow(ctx); err != nil {
@@ -119,7 +121,7 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 // a path deployment/dev.clusters-eu.
 func DeploymentBranch(repo *model.GitOpsRepo) string {
 	name := "deployment/" + repo.Branch.Value
-	if folder := cleanPath(repo.Path.Value); folder != "." {
+	if folder := giturl.CleanPath(repo.Path.Value); folder != "." {
 		name += "." + strings.ReplaceAll(folder, "/", "-")
 	}
 	return name
@@ -133,7 +135,7 @@ const rulePathMoved = "gitops-path"
 
 // checkPath refuses to start an empty folder beside an output at the root.
 func (d *Destination) checkPath(root fs.FS) error {
-	folder := cleanPath(d.Repo.Path.Value)
+	folder := giturl.CleanPath(d.Repo.Path.Value)
 	if folder == "." || root == nil {
 		return nil
 	}
@@ -145,7 +147,7 @@ func (d *Destination) checkPath(root fs.FS) error {
 	if err != nil || len(above.targets) == 0 || len(below.clusterTypes) > 0 {
 		return err
 	}
-	return problem(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
+	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
 		diag.Plural(len(above.targets), "published target"), d.Branch, folder).
-		hint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
+		WithHint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -55,7 +58,7 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 				r.progress(int(done.Add(1)), len(refs))
 			}
 			if err != nil {
-				report(&lists[i], ref, r.clean(err))
+				giterror.Report(&lists[i], ref, r.clean(err))
 				return
 			}
 			sources[i] = source
@@ -64,7 +67,7 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	wait.Wait()
 	for i, ref := range refs {
 		if err := r.exhausted(ref); sources[i] != nil && err != nil {
-			report(&lists[i], ref, r.clean(err))
+			giterror.Report(&lists[i], ref, r.clean(err))
 			sources[i] = nil
 		}
 	}
@@ -80,32 +83,32 @@ func (r *Reader) readOne(ctx context.Context, ref model.Ref, list *diag.List) (*
 
 // read reads one ref. Notices go to the list; the error is the caller's to report.
 func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
-	at, err := r.locate(ref)
+	at, err := r.Locate(ref)
 	if err != nil {
 		return nil, err
 	}
-	ref.Path = cleanPath(ref.Path)
-	source := &model.Source{Ref: ref, Repo: at.name}
+	ref.Path = giturl.CleanPath(ref.Path)
+	source := &model.Source{Ref: ref, Repo: at.Name}
 	switch {
 	case ctx.Err() != nil:
-		err = interrupted(ctx)
-	case at.address.local():
+		err = giterror.Interrupted(ctx)
+	case at.Address.Local():
 		err = r.readLocal(ctx, at, source, list)
 	case ref.WorkTree:
 		err = noWorkTree(at.String())
 	default:
-		if err = checkCommit(ref.Commit); err == nil {
+		if err = giturl.CheckCommit(ref.Commit); err == nil {
 			err = r.readRemote(ctx, at, source)
 		}
 	}
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	return source, nil
 }
 
 // readRemote reads a repository on a server.
-func (r *Reader) readRemote(ctx context.Context, at location, source *model.Source) error {
+func (r *Reader) readRemote(ctx context.Context, at giturl.Location, source *model.Source) error {
 	ref := &source.Ref
 	id := plumbing.NewHash(ref.Commit)
 	if ref.Commit == "" {
@@ -122,14 +125,14 @@ func (r *Reader) readRemote(ctx context.Context, at location, source *model.Sour
 	if err != nil {
 		return err
 	}
-	tree := newTreeFS(ctx, fetched{m, id}, commit)
-	tree.parsed = &m.parsed
-	source.Commit, source.Committed, source.FS = id.String(), commit.when, tree
+	tree := gitobject.NewTreeFS(ctx, fetched{m, id}, commit)
+	tree.Parsed = &m.parsed
+	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
 	files, err := checkTree(source, at.String())
 	if err != nil {
 		return err
 	}
-	return Prefetch(ctx, tree, files)
+	return gitobject.Prefetch(ctx, tree, files)
 }
 
 // checkPath makes a path that is not there an error. In the GitOps repository it may be new.
@@ -137,7 +140,7 @@ func checkPath(source *model.Source, name string) error {
 	if source.Ref.Role == model.Output && fs.ValidPath(source.Ref.Path) {
 		return nil
 	}
-	if wrong := describePath(source.FS, name, source.Ref.Path); wrong != nil {
+	if wrong := gitobject.DescribePath(source.FS, name, source.Ref.Path); wrong != nil {
 		return wrong // never a typed nil
 	}
 	return nil
@@ -149,9 +152,9 @@ func checkTree(source *model.Source, name string) ([]string, error) {
 	if err := checkPath(source, name); err != nil || source.Ref.Role == model.Output {
 		return nil, err
 	}
-	files, err := neededFiles(source.FS, source.Ref.Path)
+	files, err := gitobject.NeededFiles(source.FS, source.Ref.Path)
 	if err != nil {
-		return nil, problem(RuleInvalidRepository, "%s is refused: %s", name, oneLine(cause(err).Error()))
+		return nil, giterror.New(giterror.RuleInvalidRepository, "%s is refused: %s", name, giterror.OneLine(giterror.Cause(err).Error()))
 	}
 	return files, nil
 }

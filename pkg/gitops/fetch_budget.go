@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"sync"
 	"time"
 )
@@ -39,7 +40,7 @@ const (
 // limits per answer only. It is safe for concurrent use.
 type budget struct {
 	limits TenantLimits
-	packs  packTotals
+	packs  gitobject.PackTotals
 
 	mu sync.Mutex
 	// active is the number of running requests, since the start of the first of them, and used the duration of earlier

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -66,7 +67,7 @@ func TestS8TenantTotalIsOverAllAnswers(t *testing.T) {
 		t.Helper()
 		require.Len(t, list, 2)
 		for _, d := range list {
-			assert.Equal(t, RulePackRefused, d.Rule)
+			assert.Equal(t, giterror.RulePackRefused, d.Rule)
 			assert.Equal(t, yamlPlace(), d.At)
 			assert.Contains(t, d.Message, "is refused: it holds more than 50000 bytes")
 			assert.Equal(t, "--tenant-limit repository-bytes=NUMBER allows more", d.Hint)
@@ -138,7 +139,7 @@ func TestS8TenantTime(t *testing.T) {
 			_, list := r.Read(t.Context(), refs)
 			require.Len(t, list, 2)
 			for _, d := range list {
-				assert.Equal(t, RuleRemoteFailed, d.Rule, name)
+				assert.Equal(t, giterror.RuleRemoteFailed, d.Rule, name)
 				assert.Equal(t, yamlPlace(), d.At, name)
 				assert.Contains(t, d.Message, "is not read any more in this run: its server took more than 100ms", name)
 				assert.Equal(t, "--tenant-limit seconds=NUMBER allows more time", d.Hint, name)
@@ -166,7 +167,7 @@ func TestS8TenantThroughput(t *testing.T) {
 	defer server.Close()
 	r := newReader(t, Options{Limits: Limits{Stall: 50 * time.Millisecond}})
 	d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
-	assert.Equal(t, RuleHostUnreachable, d.Rule)
+	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "timed out")
 }
 
@@ -232,7 +233,7 @@ func TestS8TenantAnswersThatAreHeld(t *testing.T) {
 		}))
 		defer server.Close()
 		d := readError(t, newReader(t, Options{}), model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
-		assert.Equal(t, RulePackRefused, d.Rule, what)
+		assert.Equal(t, giterror.RulePackRefused, d.Rule, what)
 		assert.Contains(t, d.Message, "is refused: "+what+" more than 16 MiB")
 		assert.Empty(t, d.Hint, "it is not settable")
 	}

@@ -1,23 +1,27 @@
 package gitops
 
-import "errors"
+import (
+	"errors"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+)
 
 // explain turns the failure of a remote repository into an Error for people, without secrets.
 func (s *server) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.keys.secret.cleanError(s.explained(err))
+	return s.keys.Secret.CleanError(s.explained(err))
 }
 
-func (s *server) explained(err error) *Error {
+func (s *server) explained(err error) *giterror.Error {
 	var (
-		known     *Error
-		stopped   interruptedError
+		known     *giterror.Error
+		stopped   giterror.InterruptedError
 		status    *statusError
 		elsewhere *redirectError
 		ssh       *sshError
-		tooMuch   packLimitError
+		tooMuch   gitobject.PackLimitError
 		timeSpent timeSpentError
 		broken    brokenError
 		said      *serverError
@@ -26,50 +30,50 @@ func (s *server) explained(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &stopped):
-		return stopped.explain(s.at.String())
+		return stopped.Explain(s.at.String())
 	case errors.As(err, &status):
 		return s.explainStatus(status)
 	case errors.As(err, &elsewhere):
-		return problem(RuleRefusedURL, "%s: %v", s.at, elsewhere).hint("name the repository where it is now")
+		return giterror.New(giterror.RuleRefusedURL, "%s: %v", s.at, elsewhere).WithHint("name the repository where it is now")
 	case errors.As(err, &ssh):
-		return s.denied("over ssh, with the keys of the agent").because(err).hint(ssh.hint).remark(ssh.Error())
+		return s.denied("over ssh, with the keys of the agent").WithCause(err).WithHint(ssh.hint).WithRemark(ssh.Error())
 	case errors.As(err, &tooMuch):
 		return s.tooLarge(tooMuch)
 	case errors.As(err, &timeSpent):
-		return problem(RuleRemoteFailed, "%s is not read any more in this run: %v", s.at, timeSpent).
-			hint("--tenant-limit seconds=NUMBER allows more time")
-	case errors.Is(err, errMalformedPack):
-		return problem(RulePackRefused, "%s is refused: %s", s.at, oneLine(err.Error()))
+		return giterror.New(giterror.RuleRemoteFailed, "%s is not read any more in this run: %v", s.at, timeSpent).
+			WithHint("--tenant-limit seconds=NUMBER allows more time")
+	case errors.Is(err, gitobject.ErrMalformedPack):
+		return giterror.New(giterror.RulePackRefused, "%s is refused: %s", s.at, giterror.OneLine(err.Error()))
 	case errors.As(err, &broken):
-		return unreachable(s.at.address.authority(), broken.err).about(s.at.String())
+		return giterror.Unreachable(s.at.Address.Authority(), broken.err).WithSubject(s.at.String())
 	case errors.As(err, &said):
 		if w, ok := s.wire.(*httpWire); ok && w.moved() {
-			return problem(RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.at)
+			return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.at)
 		}
-		return problem(RuleRemoteFailed, "%s cannot be read: the server says: %s", s.at, said.text)
+		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server says: %s", s.at, said.text)
 	default:
-		return problem(RuleRemoteFailed, "%s cannot be read: %s", s.at, oneLine(err.Error()))
+		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: %s", s.at, giterror.OneLine(err.Error()))
 	}
 }
 
-// tooLarge returns the error for a repository that exceeds a size limit.
-func (s *server) tooLarge(limit packLimitError) *Error {
-	e := problem(RulePackRefused, "%s is refused: %v", s.at, limit)
-	if limit.settable && s.budget != nil {
-		return e.hint("--tenant-limit repository-bytes=NUMBER allows more")
+// TooLarge returns the error for a repository that exceeds a size limit.
+func (s *server) tooLarge(limit gitobject.PackLimitError) *giterror.Error {
+	e := giterror.New(giterror.RulePackRefused, "%s is refused: %v", s.at, limit)
+	if limit.Settable && s.budget != nil {
+		return e.WithHint("--tenant-limit repository-bytes=NUMBER allows more")
 	}
 	return e
 }
 
-func (s *server) explainStatus(status *statusError) *Error {
+func (s *server) explainStatus(status *statusError) *giterror.Error {
 	if denies(status) {
-		return s.denied(s.shown()).hint(s.keys.advice(s.role, s.at.address)).remark(status.text)
+		return s.denied(s.shown()).WithHint(s.keys.Advice(s.role, s.at.Address)).WithRemark(status.text)
 	}
-	return problem(RuleRemoteFailed, "%s cannot be read: the server answers %v", s.at, status)
+	return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server answers %v", s.at, status)
 }
 
 // denied is the error for a repository that the server does not show. Servers do not say whether it
 // exists to those who may not see it.
-func (s *server) denied(shown string) *Error {
-	return problem(RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", s.at, shown)
+func (s *server) denied(shown string) *giterror.Error {
+	return giterror.New(giterror.RuleAccessDenied, "%s was not found, or the credentials may not see it: %s", s.at, shown)
 }

@@ -15,6 +15,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // httpWire speaks git's smart protocol over http. go-git has a client for it, but that one hides
@@ -26,7 +30,7 @@ type httpWire struct {
 	base string
 	// named is the host of the original URL, before redirects.
 	named      string
-	credential *credential
+	credential *credentials.Credential
 	// maxAdvertisement bounds the list of references, in bytes.
 	maxAdvertisement int64
 	// stays says that no redirect to another host is followed, with a credential or without.
@@ -49,8 +53,8 @@ const (
 	maxRedirects = 5
 )
 
-func newHTTPWire(transport http.RoundTripper, a address, c *credential) *httpWire {
-	w := &httpWire{base: a.url(), credential: c, named: a.authority(), maxAdvertisement: maxAdvertisement}
+func newHTTPWire(transport http.RoundTripper, a giturl.Address, c *credentials.Credential) *httpWire {
+	w := &httpWire{base: a.URL(), credential: c, named: a.Authority(), maxAdvertisement: maxAdvertisement}
 	w.client = &http.Client{Transport: transport, CheckRedirect: w.checkRedirect}
 	return w
 }
@@ -66,14 +70,14 @@ func (e *redirectError) Error() string {
 // another host with a credential in it, or if stays is set.
 func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0]
-	target := address{scheme: to.URL.Scheme, host: strings.ToLower(to.URL.Hostname())}
+	target := giturl.Address{Scheme: to.URL.Scheme, Host: strings.ToLower(to.URL.Hostname())}
 	why := ""
 	switch {
 	case from.Method != http.MethodGet:
 		why = "only the first request may be redirected"
 	case len(via) > maxRedirects:
 		why = "there are too many redirects"
-	case to.URL.Scheme != "https" && (from.URL.Scheme != to.URL.Scheme || !target.loopback()):
+	case to.URL.Scheme != "https" && (from.URL.Scheme != to.URL.Scheme || !target.Loopback()):
 		why = "it is not encrypted"
 	case to.URL.User != nil:
 		why = "it has a user in it"
@@ -83,7 +87,7 @@ func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 		why = "an application repository is read from the host that its registration names"
 	}
 	if why != "" {
-		return &redirectError{host: oneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
+		return &redirectError{host: giterror.OneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
 	}
 	return nil
 }
@@ -111,7 +115,7 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 	case w.foreign(answer):
 		return nil, &serverError{"it redirects to a host that is not a git server"}
 	default:
-		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", oneLine(kind))}
+		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", giterror.OneLine(kind))}
 	}
 	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
 	if !found {
@@ -157,7 +161,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 	return response, nil
 }
 
-// boundedReader limits the bytes of an answer that is held in memory. Beyond the limit Read returns a packLimitError.
+// boundedReader limits the bytes of an answer that is held in memory. Beyond the limit Read returns a PackLimitError.
 type boundedReader struct {
 	io.ReadCloser
 	left, limit int64
@@ -173,7 +177,7 @@ func (r *boundedReader) unbound() { r.left = math.MaxInt64 }
 
 func (r *boundedReader) Read(b []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, packLimitError{what: fmt.Sprintf("%s has more than %s", r.what, byteSize(r.limit))}
+		return 0, gitobject.PackLimitError{What: fmt.Sprintf("%s has more than %s", r.what, gitobject.ByteSize(r.limit))}
 	}
 	n, err := r.ReadCloser.Read(b[:min(int64(len(b)), r.left)])
 	r.left -= int64(n)
@@ -212,12 +216,12 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 		request.Header.Set("Accept", "application/x-"+r.service+"-result")
 	}
 	if w.credential != nil {
-		password, err := w.credential.now(at.ctx)
+		password, err := w.credential.Now(at.ctx)
 		if err != nil {
 			return nil, err
 		}
 		at.alive() // it may have taken a while
-		request.SetBasicAuth(w.credential.user, password)
+		request.SetBasicAuth(w.credential.User, password)
 	}
 	answer, err := w.client.Do(request)
 	if err != nil {
@@ -235,7 +239,7 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 		if w.foreign(answer) {
 			refused.text = ""
 		}
-		refused.minted = w.credential != nil && w.credential.renew != nil
+		refused.minted = w.credential != nil && w.credential.Renew != nil
 		return nil, refused
 	}
 	return answer, nil
@@ -245,7 +249,7 @@ func newStatusError(answer *http.Response) *statusError {
 	e := &statusError{code: answer.StatusCode, retryAfter: retryafter.Parse(answer.Header, time.Now)}
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
 		page, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorPage))
-		e.text = oneLine(string(page))
+		e.text = giterror.OneLine(string(page))
 	}
 	return e
 }

@@ -9,16 +9,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-func (r *Reader) readLocal(ctx context.Context, at location, source *model.Source, list *diag.List) error {
+func (r *Reader) readLocal(ctx context.Context, at giturl.Location, source *model.Source, list *diag.List) error {
 	opened, err := r.openAt(ctx, at)
 	if err != nil {
 		return err
 	}
 	if opened.repo != nil {
-		if err := checkCommit(source.Ref.Commit); err != nil {
+		if err := giturl.CheckCommit(source.Ref.Commit); err != nil {
 			return err
 		}
 		return r.readClone(ctx, opened.repo, source, list)
@@ -28,21 +31,21 @@ func (r *Reader) readLocal(ctx context.Context, at location, source *model.Sourc
 
 // readFolder reads a plain folder.
 func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list *diag.List) error {
-	root, err := branchFolder(f, source.Ref.Branch)
+	root, err := gitobject.BranchFolder(f, source.Ref.Branch)
 	if err != nil {
-		return problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
+		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	}
 	if root != f {
 		r.keepOpen(root)
 	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
-		list.Notice(RuleWholeFolder, culprit(source.Ref, RuleBranchNotFound), about(source.Ref, fmt.Sprintf(
+		list.Notice(giterror.RuleWholeFolder, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
 			"%s has a folder \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
 			diag.Hint("make a folder for the branch, or mend its name"))
 	}
-	source.FS = &folderFS{root: root}
+	source.FS = &gitobject.FolderFS{Root: root}
 	if commit := source.Ref.Commit; commit != "" {
 		source.Commit = commit
-		list.Notice(RuleUncheckedCommit, source.Ref.At, about(source.Ref, fmt.Sprintf(
+		list.Notice(giterror.RuleUncheckedCommit, source.Ref.At, giterror.Subject(source.Ref, fmt.Sprintf(
 			"the commit %s is taken at its word: %s is a plain folder and has no commits", commit, name)))
 	}
 	return checkPath(source, name)
@@ -72,9 +75,9 @@ func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.S
 	if err != nil {
 		return err
 	}
-	tree := newTreeFS(ctx, repo, commit)
-	tree.parsed = &repo.parsed
-	source.Commit, source.Committed, source.FS = id.String(), commit.when, tree
+	tree := gitobject.NewTreeFS(ctx, repo, commit)
+	tree.Parsed = &repo.parsed
+	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
 	if _, err := checkTree(source, repo.name); err != nil {
 		return err
 	}
@@ -91,25 +94,25 @@ func noticeWorkTree(repo *localRepo, ref model.Ref, wanted bool, list *diag.List
 	switch {
 	case repo.workTree == "" || ref.Role == model.Output:
 	case ref.WorkTree && has != ref.Branch && has != "":
-		list.Notice(RuleOtherBranch, ref.At, about(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo.name, has, ref.Branch)))
+		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo.name, has, ref.Branch)))
 	case wanted && !ref.WorkTree && has == "":
-		list.Notice(RuleOtherBranch, ref.At, about(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo.name)))
+		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo.name)))
 	}
 }
 
-func noWorkTree(name string) *Error {
-	return problem(RuleRefusedURL, "%s has no work tree: it is not a clone on this machine", name).
-		hint("give a clone with --control-plane or --replace")
+func noWorkTree(name string) *giterror.Error {
+	return giterror.New(giterror.RuleRefusedURL, "%s has no work tree: it is not a clone on this machine", name).
+		WithHint("give a clone with --control-plane or --replace")
 }
 
 // readWorkTree reads the files of a clone as they are. They are no commit.
 func (r *Reader) readWorkTree(repo *localRepo, source *model.Source) error {
 	root, err := os.OpenRoot(repo.workTree)
 	if err != nil {
-		return problem(RuleInvalidRepository, "%s cannot be read: %v", repo.name, cause(err))
+		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", repo.name, giterror.Cause(err))
 	}
 	r.keepOpen(root)
-	source.FS = &folderFS{root: root}
+	source.FS = &gitobject.FolderFS{Root: root}
 	return checkPath(source, repo.name)
 }
 
@@ -121,7 +124,7 @@ func noticeRemoteBranch(repo *localRepo, branch localBranch, ref model.Ref, list
 	if len(branch.others) > 0 {
 		text += " (also in " + strings.Join(branch.others, ", ") + ")"
 	}
-	list.Notice(RuleRemoteBranch, ref.At, about(ref, text))
+	list.Notice(giterror.RuleRemoteBranch, ref.At, giterror.Subject(ref, text))
 }
 
 // changeKey names what is compared with a work tree.
@@ -137,7 +140,7 @@ func (r *Reader) noticeUncommitted(ctx context.Context, repo *localRepo, source 
 	if err != nil || len(changed) == 0 {
 		return
 	}
-	list.Notice(RuleUncommittedChanges, source.Ref.At,
-		about(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo.name, listed(changed))),
+	list.Notice(giterror.RuleUncommittedChanges, source.Ref.At,
+		giterror.Subject(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo.name, listed(changed))),
 		diag.Hint("--worktree reads them"))
 }

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"sync"
 )
 
@@ -39,7 +40,7 @@ func (m *memo[K, V]) do(ctx context.Context, key K, f func() (V, error)) (V, err
 			}
 		case <-ctx.Done():
 			var zero V
-			return zero, interrupted(ctx)
+			return zero, giterror.Interrupted(ctx)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
@@ -72,7 +74,7 @@ func (n *network) retry(ctx context.Context, b *budget, send func(attempt) error
 			return nil
 		}
 		if ctx.Err() != nil {
-			return interrupted(ctx)
+			return giterror.Interrupted(ctx)
 		}
 		pause, worthwhile := pauseAfter(err, try)
 		if !worthwhile || try == tries {
@@ -95,7 +97,7 @@ func (n *network) pause(ctx context.Context, b *budget, pause time.Duration, fai
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return interrupted(ctx)
+		return giterror.Interrupted(ctx)
 	default:
 		return b.exhaust(context.Cause(limited))
 	}
@@ -250,15 +252,15 @@ func (r *liveReader) Read(b []byte) (int, error) {
 func asServerError(err error) error {
 	var (
 		broken  brokenError
-		tooMuch packLimitError
+		tooMuch gitobject.PackLimitError
 		line    *pktline.ErrorLine
 	)
 	switch {
 	case err == nil, errors.As(err, &broken), errors.As(err, &tooMuch), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &line):
-		return &serverError{oneLine(line.Text)}
+		return &serverError{giterror.OneLine(line.Text)}
 	default:
-		return &serverError{oneLine(err.Error())}
+		return &serverError{giterror.OneLine(err.Error())}
 	}
 }

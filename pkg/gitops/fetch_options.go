@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"net/http"
 	"time"
 )
@@ -18,9 +19,9 @@ type Options struct {
 	Env func(string) string
 	// Helper is asked for a credential when a server wants one and none is known; see
 	// GitCredential. Nil asks nobody.
-	Helper CredentialHelper
+	Helper credentials.CredentialHelper
 	// Tokens mints tokens for repositories; nil mints none. They go after the tokens of a role and before all others.
-	Tokens TokenSource
+	Tokens credentials.TokenSource
 	// Transport sends the http requests. Nil means one like http.DefaultTransport.
 	Transport http.RoundTripper
 	// Sleep waits between two tries of one request, or until ctx is done, whose error it then

@@ -11,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // remote is a repository on a server, seen with one credential.
@@ -19,8 +21,8 @@ type remote struct {
 	advertisement
 
 	store   store
-	parsed  treeCache
-	commits memo[plumbing.Hash, commitObject]
+	parsed  gitobject.TreeCache
+	commits memo[plumbing.Hash, gitobject.CommitObject]
 	recents memo[recentKey, commitGraph]
 
 	mu sync.Mutex
@@ -36,12 +38,12 @@ func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 	if id, ok := m.branches[branch]; ok {
 		return id, branch, nil
 	}
-	return plumbing.ZeroHash, branch, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(m.branches)))
+	return plumbing.ZeroHash, branch, giterror.NoBranch(m.at.String(), branch, slices.Sorted(maps.Keys(m.branches)))
 }
 
 // commit fetches a commit with its trees, once.
-func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {
-	return m.commits.do(ctx, id, func() (commitObject, error) {
+func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error) {
+	return m.commits.do(ctx, id, func() (gitobject.CommitObject, error) {
 		err := error(&serverError{"it takes only the tips of branches"})
 		if m.anyID || m.advertised[id] {
 			err = m.fetchTip(ctx, id)
@@ -50,14 +52,14 @@ func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (c
 			err = m.fetchHistory(ctx, id, branch)
 		}
 		if err != nil {
-			return commitObject{}, m.explain(err)
+			return gitobject.CommitObject{}, m.explain(err)
 		}
 		commit, ok, err := m.store.commit(id)
 		if err != nil {
-			return commitObject{}, problem(RuleInvalidRepository, "%s holds %v", m.at, err)
+			return gitobject.CommitObject{}, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", m.at, err)
 		}
 		if !ok {
-			return commitObject{}, m.noCommit(id, branch)
+			return gitobject.CommitObject{}, m.noCommit(id, branch)
 		}
 		return commit, nil
 	})
@@ -70,11 +72,11 @@ func refusedWant(err error) bool {
 	return errors.As(err, &said) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (m *remote) noCommit(id plumbing.Hash, branch string) *Error {
+func (m *remote) noCommit(id plumbing.Hash, branch string) *giterror.Error {
 	if branch == "" {
-		return problem(RuleCommitNotFound, "%s has no commit %s", m.at, id)
+		return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", m.at, id)
 	}
-	return problem(RuleCommitNotFound, "%s has no commit %s on the branch %q", m.at, id, branch)
+	return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s on the branch %q", m.at, id, branch)
 }
 
 // fetchTip fetches one commit: its trees, and its files too if they cannot be had by themselves.
@@ -124,8 +126,8 @@ func (m *remote) fetchHistory(ctx context.Context, id plumbing.Hash, branch stri
 // wantsPerRequest keeps a request below the 10 MB that git http-backend takes.
 const wantsPerRequest = 100_000
 
-// load fetches files of a commit that are not there yet.
-func (m *remote) load(ctx context.Context, commit plumbing.Hash, ids []plumbing.Hash) error {
+// Load fetches files of a commit that are not there yet.
+func (m *remote) Load(ctx context.Context, commit plumbing.Hash, ids []plumbing.Hash) error {
 	m.mu.Lock()
 	whole := m.whole[commit]
 	m.mu.Unlock()

@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 )
@@ -29,19 +31,19 @@ type sshWire struct {
 // dialTimeout is how long it may take to connect.
 const dialTimeout = 30 * time.Second
 
-func newSSHWire(a address) (*sshWire, error) {
-	endpoint := &transport.Endpoint{Protocol: "ssh", User: a.user, Host: a.host, Path: a.path}
+func newSSHWire(a giturl.Address) (*sshWire, error) {
+	endpoint := &transport.Endpoint{Protocol: "ssh", User: a.User, Host: a.Host, Path: a.Path}
 	if endpoint.User == "" {
 		endpoint.User = gitssh.DefaultUsername
 	}
-	if a.port != "" {
-		port, err := strconv.Atoi(a.port)
+	if a.Port != "" {
+		port, err := strconv.Atoi(a.Port)
 		if err != nil {
 			return nil, err
 		}
 		endpoint.Port = port
 	}
-	return &sshWire{client: gitssh.NewClient(nil), endpoint: endpoint, azure: azureHost(a.host)}, nil
+	return &sshWire{client: gitssh.NewClient(nil), endpoint: endpoint, azure: azureHost(a.Host)}, nil
 }
 
 // azureHost reports whether a host is Azure DevOps, which serves only clients that can multi_ack.
@@ -174,7 +176,7 @@ func (w *sshWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.R
 	response, err := session.UploadPack(at.ctx, request)
 	if err != nil {
 		_ = session.Close()
-		return nil, &serverError{oneLine(fmt.Sprint(err))}
+		return nil, &serverError{giterror.OneLine(fmt.Sprint(err))}
 	}
 	return &liveReader{ReadCloser: response, at: at}, nil
 }

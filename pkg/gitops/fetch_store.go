@@ -7,27 +7,28 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // store holds what was fetched from one repository, in memory.
 type store struct {
 	mu      sync.RWMutex
-	objects map[plumbing.Hash]packObject
+	objects map[plumbing.Hash]gitobject.PackObject
 	// dropped is whether a pack held objects that could not be named.
 	dropped bool
 	// underWay are the files that are being fetched; the channel is closed when that has ended.
 	underWay map[plumbing.Hash]chan struct{}
 }
 
-func (s *store) add(p *pack) {
+func (s *store) add(p *gitobject.Pack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dropped = s.dropped || p.dropped > 0
+	s.dropped = s.dropped || p.Dropped > 0
 	if s.objects == nil {
-		s.objects = p.objects
+		s.objects = p.Objects
 		return
 	}
-	for id, object := range p.objects {
+	for id, object := range p.Objects {
 		s.objects[id] = object
 	}
 }
@@ -38,7 +39,7 @@ func (s *store) giveUp(ids []plumbing.Hash) {
 	defer s.mu.Unlock()
 	for _, id := range ids {
 		if _, ok := s.objects[id]; !ok && s.dropped {
-			s.objects[id] = packObject{kind: plumbing.BlobObject, size: -1}
+			s.objects[id] = gitobject.PackObject{Kind: plumbing.BlobObject, Size: -1}
 		}
 	}
 }
@@ -50,11 +51,11 @@ func (s *store) incomplete() bool {
 	return s.dropped
 }
 
-func (s *store) object(kind plumbing.ObjectType, id plumbing.Hash) (packObject, bool) {
+func (s *store) object(kind plumbing.ObjectType, id plumbing.Hash) (gitobject.PackObject, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	object, ok := s.objects[id]
-	return object, ok && object.kind == kind
+	return object, ok && object.Kind == kind
 }
 
 // claim returns those of the ids that are not there, each once, and that nobody is fetching yet. The
@@ -95,12 +96,12 @@ func (s *store) claim(ctx context.Context, ids []plumbing.Hash) (mine []plumbing
 }
 
 // commit returns a commit that was fetched.
-func (s *store) commit(id plumbing.Hash) (commitObject, bool, error) {
+func (s *store) commit(id plumbing.Hash) (gitobject.CommitObject, bool, error) {
 	object, ok := s.object(plumbing.CommitObject, id)
 	if !ok {
-		return commitObject{}, false, nil
+		return gitobject.CommitObject{}, false, nil
 	}
-	commit, err := parseCommit(object.data)
+	commit, err := gitobject.ParseCommit(object.Data)
 	return commit, true, err
 }
 
@@ -110,49 +111,49 @@ type fetched struct {
 	commit plumbing.Hash
 }
 
-// tree implements objects.
-func (f fetched) tree(id plumbing.Hash) ([]byte, error) {
+// Tree implements objects.
+func (f fetched) Tree(id plumbing.Hash) ([]byte, error) {
 	object, ok := f.remote.store.object(plumbing.TreeObject, id)
 	if !ok {
 		return nil, fmt.Errorf("the server left out the tree %s", id)
 	}
-	if object.tooLarge() {
-		return nil, &TooLargeError{Size: object.size, Limit: f.remote.packLimits().tree}
+	if object.TooLarge() {
+		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: f.remote.packLimits().Tree}
 	}
-	return object.data, nil
+	return object.Data, nil
 }
 
-// blob implements objects.
-func (f fetched) blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
+// Blob implements objects.
+func (f fetched) Blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
 	object, ok := f.remote.store.object(plumbing.BlobObject, id)
 	if !ok {
-		if err := f.load(ctx, []plumbing.Hash{id}); err != nil {
+		if err := f.Load(ctx, []plumbing.Hash{id}); err != nil {
 			return nil, err
 		}
 		object, ok = f.remote.store.object(plumbing.BlobObject, id)
 	}
-	limit := f.remote.packLimits().object
+	limit := f.remote.packLimits().Object
 	switch {
-	case ok && object.tooLarge():
-		return nil, &TooLargeError{Size: object.size, Limit: limit}
+	case ok && object.TooLarge():
+		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: limit}
 	case ok:
-		return object.data, nil
+		return object.Data, nil
 	case f.remote.store.incomplete():
-		return nil, &TooLargeError{Size: -1, Limit: limit}
+		return nil, &gitobject.TooLargeError{Size: -1, Limit: limit}
 	default:
 		return nil, errors.New("the server left it out")
 	}
 }
 
-// size implements objects.
-func (f fetched) size(id plumbing.Hash) int64 {
+// Size implements objects.
+func (f fetched) Size(id plumbing.Hash) int64 {
 	if object, ok := f.remote.store.object(plumbing.BlobObject, id); ok {
-		return object.size
+		return object.Size
 	}
 	return -1
 }
 
-// load implements objects.
-func (f fetched) load(ctx context.Context, ids []plumbing.Hash) error {
-	return f.remote.load(ctx, f.commit, ids)
+// Load implements objects.
+func (f fetched) Load(ctx context.Context, ids []plumbing.Hash) error {
+	return f.remote.Load(ctx, f.commit, ids)
 }

@@ -9,6 +9,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -27,7 +30,7 @@ type Ancestry interface {
 // serves at a time.
 type History struct {
 	reader *connections
-	at     location
+	at     giturl.Location
 	branch string
 	source repository
 	other  Ancestry
@@ -46,7 +49,7 @@ type History struct {
 // history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
 func (c *connections) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
 	c.prepare([]model.Ref{ref})
-	at, err := c.locate(ref)
+	at, err := c.Locate(ref)
 	if err != nil {
 		return nil, c.clean(err)
 	}
@@ -83,7 +86,7 @@ func (h *History) read(ctx context.Context, force bool) error {
 // advance adds commits to the graph, and makes one of the graph the tip.
 func (h *History) advance(tip plumbing.Hash, found commitGraph) {
 	for id, commit := range found {
-		h.graph[id] = commitObject{parents: commit.parents}
+		h.graph[id] = gitobject.CommitObject{Parents: commit.Parents}
 	}
 	h.tip = tip
 	h.onBranch, h.whole = h.graph.reach(tip)
@@ -129,7 +132,7 @@ func (h *History) refresh(ctx context.Context) error {
 func (h *History) Has(ctx context.Context, commit string) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	id, err := fullID(commit)
+	id, err := giturl.FullID(commit)
 	if err != nil {
 		return false, err
 	}
@@ -166,8 +169,8 @@ func (h *History) Resolve(ctx context.Context, abbreviation string) (string, err
 	defer h.mu.Unlock()
 	text := strings.ToLower(strings.TrimSpace(abbreviation))
 	id, err := h.resolve(ctx, text)
-	var known *Error
-	if errors.As(err, &known) && known.Rule == RuleCommitNotFound && IsCommit(text) {
+	var known *giterror.Error
+	if errors.As(err, &known) && known.Rule == giterror.RuleCommitNotFound && giturl.IsCommit(text) {
 		if err = h.refresh(ctx); err == nil {
 			id, err = h.resolve(ctx, text)
 		}
@@ -176,9 +179,9 @@ func (h *History) Resolve(ctx context.Context, abbreviation string) (string, err
 }
 
 func (h *History) resolve(ctx context.Context, text string) (string, error) {
-	if !IsCommit(text) {
-		return "", problem(RuleCommitNotFound, "%q is not the id of a commit", oneLine(text)).
-			hint(fmt.Sprintf("an id has 40 hexadecimal digits, of which the first %d or more will do", minAbbreviation))
+	if !giturl.IsCommit(text) {
+		return "", giterror.New(giterror.RuleCommitNotFound, "%q is not the id of a commit", giterror.OneLine(text)).
+			WithHint(fmt.Sprintf("an id has 40 hexadecimal digits, of which the first %d or more will do", giturl.MinAbbreviation))
 	}
 	if plumbing.IsHash(text) {
 		has, err := h.has(ctx, plumbing.NewHash(text))
@@ -195,8 +198,8 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 	case len(found) == 1:
 		return found[0].String(), nil
 	case len(found) > 1:
-		return "", problem(RuleCommitNotFound, "%s has several commits on the branch %q that begin with %s: %s and %s",
-			h.at, h.branch, text, found[0], found[1]).hint("give more digits")
+		return "", giterror.New(giterror.RuleCommitNotFound, "%s has several commits on the branch %q that begin with %s: %s and %s",
+			h.at, h.branch, text, found[0], found[1]).WithHint("give more digits")
 	case !h.whole:
 		return "", h.undecided("which commit of the branch %q begins with %s", h.branch, text)
 	default:
@@ -204,15 +207,15 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 	}
 }
 
-func (h *History) notOnBranch(commit string) *Error {
-	return problem(RuleCommitNotFound, "%s has no commit %s on the branch %q", h.at, commit, h.branch).
-		hint(fmt.Sprintf("it may be on another branch, or not pushed yet; `git log %s` lists those that are there", h.branch))
+func (h *History) notOnBranch(commit string) *giterror.Error {
+	return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s on the branch %q", h.at, commit, h.branch).
+		WithHint(fmt.Sprintf("it may be on another branch, or not pushed yet; `git log %s` lists those that are there", h.branch))
 }
 
 // undecided is the error for what cannot be said without the rest of the history.
-func (h *History) undecided(format string, args ...any) *Error {
-	return problem(RuleCutHistory, "%s does not have all of its history, so it cannot be said %s", h.at, fmt.Sprintf(format, args...)).
-		hint(h.source.cutHint())
+func (h *History) undecided(format string, args ...any) *giterror.Error {
+	return giterror.New(RuleCutHistory, "%s does not have all of its history, so it cannot be said %s", h.at, fmt.Sprintf(format, args...)).
+		WithHint(h.source.cutHint())
 }
 
 // Relation says how b stands to a, both given by their full ids. It is Unknown if one of them is not on the branch,
@@ -220,11 +223,11 @@ func (h *History) undecided(format string, args ...any) *Error {
 func (h *History) Relation(ctx context.Context, a, b string) (Relation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	from, err := fullID(a)
+	from, err := giturl.FullID(a)
 	if err != nil {
 		return Unknown, err
 	}
-	to, err := fullID(b)
+	to, err := giturl.FullID(b)
 	if err != nil {
 		return Unknown, err
 	}
@@ -281,7 +284,7 @@ func (h *History) Line(ctx context.Context, commit string, most int) ([]string, 
 	if err := h.read(ctx, true); err != nil {
 		return nil, h.explain(err)
 	}
-	id, err := fullID(commit)
+	id, err := giturl.FullID(commit)
 	if err != nil {
 		return nil, h.explain(err)
 	}
@@ -292,4 +295,4 @@ func (h *History) Line(ctx context.Context, commit string, most int) ([]string, 
 }
 
 // explain makes an Error of an error.
-func (h *History) explain(err error) error { return h.reader.clean(h.at.explain(err)) }
+func (h *History) explain(err error) error { return h.reader.clean(h.at.Explain(err)) }

@@ -9,6 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // fetchCommits fetches commits, and keeps nothing else.
@@ -17,13 +19,13 @@ func (m *remote) fetchCommits(ctx context.Context, w wanted) (commitGraph, error
 	if err != nil {
 		return nil, err
 	}
-	found := make(commitGraph, len(p.objects))
-	for id, object := range p.objects {
-		if object.tooLarge() {
+	found := make(commitGraph, len(p.Objects))
+	for id, object := range p.Objects {
+		if object.TooLarge() {
 			continue // the history is cut off there
 		}
-		if found[id], err = parseCommit(object.data); err != nil {
-			return nil, problem(RuleInvalidRepository, "%s holds %v", m.at, err)
+		if found[id], err = gitobject.ParseCommit(object.Data); err != nil {
+			return nil, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", m.at, err)
 		}
 	}
 	return found, nil
@@ -94,7 +96,7 @@ func (m *remote) tipNow(ctx context.Context, branch string) (plumbing.Hash, erro
 	if tip, found := tips[branch]; found {
 		return tip, nil
 	}
-	return plumbing.ZeroHash, noBranch(m.at.String(), branch, slices.Sorted(maps.Keys(tips)))
+	return plumbing.ZeroHash, giterror.NoBranch(m.at.String(), branch, slices.Sorted(maps.Keys(tips)))
 }
 
 // cutHint implements repository.
@@ -103,12 +105,12 @@ func (m *remote) cutHint() string {
 }
 
 // commitAt implements repository.
-func (m *remote) commitAt(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error) {
+func (m *remote) commitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error) {
 	return m.commit(ctx, id, branch)
 }
 
 // treesAt implements repository.
-func (m *remote) treesAt(id plumbing.Hash) objects { return fetched{m, id} }
+func (m *remote) treesAt(id plumbing.Hash) gitobject.Store { return fetched{m, id} }
 
 // maxHistory is the maximum number of commits of a local repository that are examined.
 const maxHistory = 1_000_000
@@ -126,21 +128,21 @@ func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int
 				continue
 			}
 			if ctx.Err() != nil {
-				return nil, interrupted(ctx)
+				return nil, giterror.Interrupted(ctx)
 			}
 			if len(found) >= maxHistory {
-				return nil, problem(RuleInvalidRepository, "%s has more than %d commits", r.name, maxHistory)
+				return nil, giterror.New(giterror.RuleInvalidRepository, "%s has more than %d commits", r.name, maxHistory)
 			}
 			commit, err := r.commit(id)
-			var missing *Error
-			if errors.As(err, &missing) && missing.Rule == RuleCommitNotFound {
+			var missing *giterror.Error
+			if errors.As(err, &missing) && missing.Rule == giterror.RuleCommitNotFound {
 				continue
 			}
 			if err != nil {
 				return nil, err
 			}
 			found[id] = commit
-			next = append(next, commit.parents...)
+			next = append(next, commit.Parents...)
 		}
 		generation = next
 	}
@@ -191,9 +193,9 @@ func (r *localRepo) reindex() {
 func (r *localRepo) cutHint() string { return r.shallowHint() }
 
 // commitAt implements repository.
-func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash, _ string) (commitObject, error) {
+func (r *localRepo) commitAt(_ context.Context, id plumbing.Hash, _ string) (gitobject.CommitObject, error) {
 	return r.commit(id)
 }
 
 // treesAt implements repository.
-func (r *localRepo) treesAt(plumbing.Hash) objects { return r }
+func (r *localRepo) treesAt(plumbing.Hash) gitobject.Store { return r }

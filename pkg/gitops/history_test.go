@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -236,10 +237,10 @@ func TestResolve(t *testing.T) {
 				"deadbeefdead0": "has no commit deadbeefdead0",
 			} {
 				_, err := h.Resolve(t.Context(), text)
-				var known *Error
+				var known *giterror.Error
 				require.ErrorAs(t, err, &known, text)
 				assert.Contains(t, known.Message, want)
-				assert.Equal(t, RuleCommitNotFound, known.Rule)
+				assert.Equal(t, giterror.RuleCommitNotFound, known.Rule)
 				assert.NotEmpty(t, known.Hint)
 			}
 		}
@@ -288,9 +289,9 @@ func TestRefresh(t *testing.T) {
 		h := openHistory(t, dir, nil)
 		gitopstest.RunGit(t, dir, "update-ref", "-d", "refs/heads/main")
 		err := h.Refresh(t.Context())
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
-		assert.Equal(t, RuleBranchNotFound, known.Rule)
+		assert.Equal(t, giterror.RuleBranchNotFound, known.Rule)
 		assert.Equal(t, Newer, relation(t, h, ids[2], ids[4]), "what was known stays")
 	}
 }
@@ -335,7 +336,7 @@ func TestShallowHistory(t *testing.T) {
 		"there or not":         func() error { _, err := h.Relation(t.Context(), ids[1], ids[6]); return err },
 		"which":                func() error { _, err := h.Resolve(t.Context(), ids[1][:8]); return err },
 	} {
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, ask(), &known, name)
 		assert.Equal(t, RuleCutHistory, known.Rule, name)
 		assert.Contains(t, known.Message, "it cannot be said", name)
@@ -348,7 +349,7 @@ func TestShallowHistory(t *testing.T) {
 	_, err = gitopstest.Git("", "clone", "--quiet", "--bare", "--depth=3", "file://"+dir, shallow.Dir("repo"))
 	require.NoError(t, err)
 	_, err = openHistory(t, shallow.URL+"/repo.git", nil).Has(t.Context(), ids[1])
-	var known *Error
+	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, RuleCutHistory, known.Rule)
 	assert.Contains(t, known.Hint, "name one that has all of it")
@@ -358,7 +359,7 @@ func TestNoHistory(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, Options{})
 	_, err := r.History(t.Context(), model.Ref{Repo: t.TempDir(), Branch: "main"}, nil)
-	var known *Error
+	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
 	assert.Contains(t, known.Message, "is a plain folder, which has no history")
 	assert.NotEmpty(t, known.Hint)

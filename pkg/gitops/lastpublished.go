@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -30,7 +32,7 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*P
 	if made == nil {
 		return nil, nil
 	}
-	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].tree); err != nil {
+	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].Tree); err != nil {
 		return nil, d.reader.clean(err)
 	}
 	return &made.Provenance, nil
@@ -56,8 +58,8 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 	if err != nil {
 		return nil, err
 	}
-	folder := cleanPath(d.Repo.Path.Value)
-	tree := newTreeFS(ctx, d.repo.treesAt(id), commit)
+	folder := giturl.CleanPath(d.Repo.Path.Value)
+	tree := gitobject.NewTreeFS(ctx, d.repo.treesAt(id), commit)
 	ids := map[string]plumbing.Hash{}
 	entries, err := fs.ReadDir(tree, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,11 +73,11 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 		if !ours {
 			continue
 		}
-		found, err := tree.find("stat", path.Join(folder, entry.Name()))
+		found, err := tree.Find("stat", path.Join(folder, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
-		ids[entry.Name()] = found.id
+		ids[entry.Name()] = found.ID
 	}
 	return ids, err
 }
@@ -98,10 +100,10 @@ func newestOfOurs(g commitGraph, from plumbing.Hash, environment string) *ourCom
 				continue
 			}
 			seen[id] = true
-			if made, ours := ParseTrailers(commit.message); ours && made.Environment == environment {
-				return &ourCommit{made, id, commit.tree}
+			if made, ours := ParseTrailers(commit.Message); ours && made.Environment == environment {
+				return &ourCommit{made, id, commit.Tree}
 			}
-			next = append(next, commit.parents...)
+			next = append(next, commit.Parents...)
 		}
 		generation = next
 	}

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -123,7 +125,7 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	}
 	ref = l.replaced("", ref)
 	sources, diags := l.reader.Read(ctx, []model.Ref{ref})
-	if local && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == RuleBranchNotFound }) {
+	if local && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == giterror.RuleBranchNotFound }) {
 		ref.Branch = ""
 		if again, more := l.reader.Read(ctx, []model.Ref{ref}); again[0] != nil {
 			sources, diags = again, more
@@ -141,11 +143,11 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 // standsFor lets a control plane that was given as a path stand for the URL that its Environments
 // name, and returns that URL. If they name several, the path stands for the first.
 func (l *Loader) standsFor(environments []*model.Environment) string {
-	if !IsLocal(l.controlPlane.Repo) {
+	if !giturl.IsLocal(l.controlPlane.Repo) {
 		return ""
 	}
 	for _, e := range environments {
-		name, err := NormalURL(e.ControlPlane.Repo.Value)
+		name, err := giturl.NormalURL(e.ControlPlane.Repo.Value)
 		if err == nil {
 			l.reader.StandFor(name, l.controlPlane.Repo)
 			return name
@@ -291,8 +293,8 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
 		ref := OutputRef(repo)
-		if _, err := l.reader.locate(ref); err != nil && !repo.Broken {
-			report(&l.diags, ref, l.reader.clean(err))
+		if _, err := l.reader.Locate(ref); err != nil && !repo.Broken {
+			giterror.Report(&l.diags, ref, l.reader.clean(err))
 		}
 	}
 }

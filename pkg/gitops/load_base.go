@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -91,7 +93,7 @@ func readAt(ref *model.Ref, state, subject string) {
 	switch {
 	case state == WorktreeBase:
 		ref.Commit, ref.WorkTree = "", true
-	case IsFullCommit(state):
+	case giturl.IsFullCommit(state):
 		ref.Commit = strings.ToLower(state)
 	default:
 		ref.Branch, ref.Commit = state, ""
@@ -133,10 +135,10 @@ func (l *fleetLoad) explainPromotion(subject string) {
 	for i, d := range l.diags {
 		switch {
 		case !strings.HasPrefix(d.Message, subject+": "):
-		case d.Rule == RuleCommitNotFound:
+		case d.Rule == giterror.RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
 			notThere = true
-		case d.Rule == RuleBranchNotFound && IsCommit(l.controlPlane.Base):
+		case d.Rule == giterror.RuleBranchNotFound && giturl.IsCommit(l.controlPlane.Base):
 			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
@@ -160,5 +162,5 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 }
 
 func sameSource(a, b *model.Source) bool {
-	return a.Repo == b.Repo && a.Commit == b.Commit && a.Ref.Branch == b.Ref.Branch && cleanPath(a.Ref.Path) == cleanPath(b.Ref.Path)
+	return a.Repo == b.Repo && a.Commit == b.Commit && a.Ref.Branch == b.Ref.Branch && giturl.CleanPath(a.Ref.Path) == giturl.CleanPath(b.Ref.Path)
 }

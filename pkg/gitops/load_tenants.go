@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -18,11 +20,11 @@ type place struct{ repo, branch, path string }
 
 // placeOf returns the place that a registration names.
 func placeOf(r *model.WorkloadRegistration) place {
-	repo, err := NormalURL(r.Workload.Repo.Value)
+	repo, err := giturl.NormalURL(r.Workload.Repo.Value)
 	if err != nil {
 		repo = r.Workload.Repo.Value // it is refused when it is read
 	}
-	return place{repo, r.Workload.Branch.Value, cleanPath(r.Workload.Path.Value)}
+	return place{repo, r.Workload.Branch.Value, giturl.CleanPath(r.Workload.Path.Value)}
 }
 
 // compiledAt returns the commits at which the registrations of a fleet were read.
@@ -30,7 +32,7 @@ func compiledAt(fleet *model.Fleet) map[place]string {
 	commits := map[place]string{}
 	for _, s := range fleet.Sources {
 		if s.Ref.Role == model.Tenant {
-			commits[place{s.Repo, s.Ref.Branch, cleanPath(s.Ref.Path)}] = s.Commit
+			commits[place{s.Repo, s.Ref.Branch, giturl.CleanPath(s.Ref.Path)}] = s.Commit
 		}
 	}
 	return commits
@@ -112,7 +114,7 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 // it is not removed before somebody says so.
 func (l *fleetLoad) explainGone() {
 	for i, d := range l.diags {
-		if d.Rule == RuleAccessDenied && strings.HasPrefix(d.Message, registrationSubject) {
+		if d.Rule == giterror.RuleAccessDenied && strings.HasPrefix(d.Message, registrationSubject) {
 			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository is gone for good, remove the WorkloadRegistration, and its deployment targets go", "; ")
 		}
 	}
@@ -138,7 +140,7 @@ func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) boo
 // registeredTwice reports a place that another registration has already: its workloads would all be
 // there twice.
 func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[place]*model.WorkloadRegistration) bool {
-	if _, err := NormalURL(r.Workload.Repo.Value); err != nil {
+	if _, err := giturl.NormalURL(r.Workload.Repo.Value); err != nil {
 		return false // reported when it is read
 	}
 	first, twice := seen[placeOf(r)]

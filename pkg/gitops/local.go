@@ -22,6 +22,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // localRepo is a bare repository or a clone on this machine. It is read through go-git's storage:
@@ -44,7 +48,7 @@ type localRepo struct {
 	mu sync.Mutex
 	// stores are the repository's own objects and then those of its alternates.
 	stores []objectStore
-	parsed treeCache
+	parsed gitobject.TreeCache
 }
 
 // objectStore is a folder of objects.
@@ -53,9 +57,9 @@ type objectStore struct {
 	files *dotgit.DotGit
 }
 
-// size returns the size of an object. For a loose one go-git's EncodedObjectSize leaves the file open,
+// Size returns the size of an object. For a loose one go-git's EncodedObjectSize leaves the file open,
 // so that a clone with many of them runs out of descriptors.
-func (s objectStore) size(id plumbing.Hash) (int64, error) {
+func (s objectStore) Size(id plumbing.Hash) (int64, error) {
 	file, err := s.files.Object(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.EncodedObjectSize(id) // it is in a pack, or nowhere
@@ -85,11 +89,11 @@ func openLocal(name, file string, limit int64) (local, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return local{}, problem(RuleInvalidRepository, "%s: there is no such folder", name).because(fs.ErrNotExist)
+		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s: there is no such folder", name).WithCause(fs.ErrNotExist)
 	case err != nil:
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
+		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	case !info.IsDir():
-		return local{}, problem(RuleInvalidRepository, "%s is a file, not a folder or a repository", name)
+		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s is a file, not a folder or a repository", name)
 	}
 	dir, workTree, err := findRepo(file)
 	if err != nil {
@@ -101,7 +105,7 @@ func openLocal(name, file string, limit int64) (local, error) {
 	}
 	root, err := os.OpenRoot(file)
 	if err != nil {
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", name, cause(err))
+		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	}
 	return local{folder: root}, nil
 }
@@ -109,13 +113,13 @@ func openLocal(name, file string, limit int64) (local, error) {
 // findRepo returns the repository that a folder is (a bare one) or has (a clone); dir is empty if it
 // is a plain folder.
 func findRepo(file string) (dir, workTree string, err error) {
-	_, err = os.Lstat(filepath.Join(file, gitDir))
+	_, err = os.Lstat(filepath.Join(file, gitobject.GitDir))
 	if err == nil {
 		dir, err := dotGit(file)
 		return dir, file, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return "", "", cause(err)
+		return "", "", giterror.Cause(err)
 	}
 	if isGitDir(file) {
 		return file, "", nil
@@ -123,14 +127,14 @@ func findRepo(file string) (dir, workTree string, err error) {
 	return "", "", nil
 }
 
-func invalidLocal(name string, err error) *Error {
-	return problem(RuleInvalidRepository, "%s cannot be read as a git repository: %s", name, oneLine(err.Error()))
+func invalidLocal(name string, err error) *giterror.Error {
+	return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read as a git repository: %s", name, giterror.OneLine(err.Error()))
 }
 
 // dotGit returns the repository of a work tree: .git, or what the file .git points to, as it does
 // in a work tree of `git worktree add` and in a submodule.
 func dotGit(workTree string) (string, error) {
-	dir := filepath.Join(workTree, gitDir)
+	dir := filepath.Join(workTree, gitobject.GitDir)
 	info, err := os.Stat(dir)
 	if err != nil || info.IsDir() {
 		return dir, err
@@ -146,7 +150,7 @@ func dotGit(workTree string) (string, error) {
 func pointer(file, prefix string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", cause(err)
+		return "", giterror.Cause(err)
 	}
 	target, found := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
 	if !found || target == "" {
@@ -188,7 +192,7 @@ func openRepo(name, dir, workTree string, limit int64) (*localRepo, error) {
 	}
 	files := dotgit.NewRepositoryFilesystem(osfs.New(dir), commonFS)
 	r := &localRepo{
-		parsed: treeCache{small: true},
+		parsed: gitobject.TreeCache{Small: true},
 		name:   name, dir: dir, workTree: workTree, limit: limit,
 		refs: filesystem.NewStorage(withoutLocks{files}, cache.NewObjectLRUDefault()),
 	}
@@ -232,7 +236,7 @@ func (r *localRepo) addObjects(dir string, depth int) error {
 		return nil
 	}
 	if err != nil {
-		return cause(err)
+		return giterror.Cause(err)
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -292,18 +296,18 @@ func (r *localRepo) remoteURL(remote string) string {
 	}
 	at := config.Remotes[remote].URLs[0]
 	if strings.HasPrefix(at, "http") {
-		at = userInURL.ReplaceAllString(at, "$1")
+		at = credentials.UserInURL.ReplaceAllString(at, "$1")
 	}
-	parsed, err := parseAddress(at)
+	parsed, err := giturl.ParseAddress(at)
 	switch {
-	case err != nil || parsed.fromCommandLine() != nil:
+	case err != nil || parsed.FromCommandLine() != nil:
 		return ""
-	case parsed.scheme == "":
+	case parsed.Scheme == "":
 		at = within(r.workTree, at)
-	case parsed.user != "" && strings.Contains(at, "://"): // messages leave out users of URLs
-		at = parsed.user + "@" + parsed.host + ":" + parsed.path
+	case parsed.User != "" && strings.Contains(at, "://"): // messages leave out users of URLs
+		at = parsed.User + "@" + parsed.Host + ":" + parsed.Path
 	}
-	if parsed.port != "" && parsed.user != "" || !plainArgument.MatchString(at) {
+	if parsed.Port != "" && parsed.User != "" || !plainArgument.MatchString(at) {
 		return ""
 	}
 	return at
@@ -332,7 +336,7 @@ func (r *localRepo) branch(name string) (localBranch, error) {
 func (r *localRepo) findBranch(name string) (localBranch, error) {
 	if name == "" {
 		if name = r.checkedOut(); name == "" {
-			return localBranch{}, problem(RuleBranchNotFound, "%s has no branch checked out; name one", r.name)
+			return localBranch{}, giterror.New(giterror.RuleBranchNotFound, "%s has no branch checked out; name one", r.name)
 		}
 	}
 	ref, err := storer.ResolveReference(r.refs, plumbing.NewBranchReferenceName(name))
@@ -347,7 +351,7 @@ func (r *localRepo) findBranch(name string) (localBranch, error) {
 		return localBranch{}, invalidLocal(r.name, err)
 	}
 	if len(remotes) == 0 {
-		return localBranch{}, noBranch(r.name, name, names)
+		return localBranch{}, giterror.NoBranch(r.name, name, names)
 	}
 	if i := slices.Index(remotes, "origin"); i > 0 {
 		remotes[0], remotes[i] = remotes[i], remotes[0]
@@ -388,17 +392,17 @@ func (r *localRepo) remoteBranches(name string) (remotes, names []string, err er
 }
 
 // commit returns the commit with an id.
-func (r *localRepo) commit(id plumbing.Hash) (commitObject, error) {
+func (r *localRepo) commit(id plumbing.Hash) (gitobject.CommitObject, error) {
 	data, err := r.object(plumbing.CommitObject, id)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return commitObject{}, problem(RuleCommitNotFound, "%s has no commit %s", r.name, id).hint(r.shallowHint())
+		return gitobject.CommitObject{}, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", r.name, id).WithHint(r.shallowHint())
 	}
 	if err != nil {
-		return commitObject{}, invalidLocal(r.name, err)
+		return gitobject.CommitObject{}, invalidLocal(r.name, err)
 	}
-	commit, err := parseCommit(data)
+	commit, err := gitobject.ParseCommit(data)
 	if err != nil {
-		return commitObject{}, invalidLocal(r.name, err)
+		return gitobject.CommitObject{}, invalidLocal(r.name, err)
 	}
 	return commit, nil
 }
@@ -416,7 +420,7 @@ func (r *localRepo) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, store := range r.stores {
-		size, err := store.size(id)
+		size, err := store.Size(id)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			continue
 		}
@@ -424,10 +428,10 @@ func (r *localRepo) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, 
 			return nil, err
 		}
 		if size > r.limit {
-			return nil, &TooLargeError{Size: size, Limit: r.limit}
+			return nil, &gitobject.TooLargeError{Size: size, Limit: r.limit}
 		}
-		if kind == plumbing.TreeObject && size > maxTreeBytes {
-			return nil, tooManyInFolder(size)
+		if kind == plumbing.TreeObject && size > gitobject.MaxTreeBytes {
+			return nil, gitobject.TooManyInFolder(size)
 		}
 		object, err := store.EncodedObject(kind, id)
 		if err != nil {
@@ -445,13 +449,13 @@ func (r *localRepo) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, 
 	return nil, plumbing.ErrObjectNotFound
 }
 
-// tree implements objects.
-func (r *localRepo) tree(id plumbing.Hash) ([]byte, error) {
+// Tree implements objects.
+func (r *localRepo) Tree(id plumbing.Hash) ([]byte, error) {
 	return r.present(plumbing.TreeObject, id)
 }
 
-// blob implements objects.
-func (r *localRepo) blob(_ context.Context, id plumbing.Hash) ([]byte, error) {
+// Blob implements objects.
+func (r *localRepo) Blob(_ context.Context, id plumbing.Hash) ([]byte, error) {
 	return r.present(plumbing.BlobObject, id)
 }
 
@@ -463,17 +467,17 @@ func (r *localRepo) present(kind plumbing.ObjectType, id plumbing.Hash) ([]byte,
 	return data, err
 }
 
-// size implements objects.
-func (r *localRepo) size(id plumbing.Hash) int64 {
+// Size implements objects.
+func (r *localRepo) Size(id plumbing.Hash) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, store := range r.stores {
-		if size, err := store.size(id); err == nil {
+		if size, err := store.Size(id); err == nil {
 			return size
 		}
 	}
 	return -1
 }
 
-// load implements objects: everything is here already.
-func (r *localRepo) load(context.Context, []plumbing.Hash) error { return nil }
+// Load implements objects: everything is here already.
+func (r *localRepo) Load(context.Context, []plumbing.Hash) error { return nil }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // uncommitted returns the files below a path that reading would need and that differ between the
@@ -23,12 +24,12 @@ func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) 
 		return nil, err
 	}
 	defer root.Close()
-	work := &folderFS{root: root}
-	committed, err := neededFiles(commit, below)
+	work := &gitobject.FolderFS{Root: root}
+	committed, err := gitobject.NeededFiles(commit, below)
 	if err != nil {
 		return nil, err
 	}
-	present, err := neededFiles(work, below)
+	present, err := gitobject.NeededFiles(work, below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"
 // ignored reports whether the .gitignore files above a file, or .git/info/exclude, match it.
 func ignored(work fs.FS, workTree, name string) bool {
 	var patterns []gitignore.Pattern
-	if data, err := os.ReadFile(filepath.Join(workTree, gitDir, "info", "exclude")); err == nil {
+	if data, err := os.ReadFile(filepath.Join(workTree, gitobject.GitDir, "info", "exclude")); err == nil {
 		patterns = appendPatterns(patterns, data, nil)
 	}
 	parts := strings.Split(name, "/")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -26,7 +27,7 @@ func TestLocksAreNoBranches(t *testing.T) {
 	require.Len(t, tips, 1)
 	assert.Equal(t, p.git("rev-parse", "dev"), tips["dev"].String())
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: p.dir, Branch: "de"})
-	assert.Equal(t, RuleBranchNotFound, d.Rule)
+	assert.Equal(t, giterror.RuleBranchNotFound, d.Rule)
 	assert.Contains(t, d.Hint, "dev")
 	assert.NotContains(t, d.Hint, "lock")
 }

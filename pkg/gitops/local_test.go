@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -100,7 +101,7 @@ func TestUncommittedChanges(t *testing.T) {
 				return
 			}
 			require.Len(t, list, 1)
-			assert.Equal(t, RuleUncommittedChanges, list[0].Rule)
+			assert.Equal(t, giterror.RuleUncommittedChanges, list[0].Rule)
 			assert.Equal(t, diag.Notice, list[0].Severity)
 			assert.Equal(t, "uncommitted changes in "+filepath.ToSlash(clone)+" are not read: "+tc.want, list[0].Message)
 			assert.Equal(t, "--worktree reads them", list[0].Hint)
@@ -176,7 +177,7 @@ func TestLocalLayouts(t *testing.T) {
 	gitopstest.RunGit(t, "", "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
 	read("shallow", shallow, "main", "main\n")
 	d = readError(t, newReader(t, Options{}), model.Ref{Repo: shallow, Branch: "main", Commit: ids[1]})
-	assert.Equal(t, RuleCommitNotFound, d.Rule)
+	assert.Equal(t, giterror.RuleCommitNotFound, d.Rule)
 	assert.Contains(t, d.Hint, "shallow")
 
 	partial := filepath.Join(base, "partial")
@@ -191,7 +192,7 @@ func TestLocalFormatsThatAreNotSupported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sha256")
 	gitopstest.RunGit(t, "", "init", "--quiet", "--object-format=sha256", dir)
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
-	assert.Equal(t, RuleInvalidRepository, d.Rule)
+	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
 	assert.Contains(t, d.Message, "its object format sha256 is not supported")
 
 	dir = t.TempDir()
@@ -233,13 +234,13 @@ func TestLocalErrors(t *testing.T) {
 		name, rule, message, hint string
 		ref                       model.Ref
 	}{
-		{"no folder", RuleInvalidRepository, "there is no such folder", "", model.Ref{Repo: file + "x", Branch: "main"}},
-		{"file", RuleInvalidRepository, "is a file", "", model.Ref{Repo: file, Branch: "main"}},
-		{"branch", RuleBranchNotFound, `has no branch "mian"`, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
-		{"commit", RuleCommitNotFound, "has no commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
-		{"short commit", RuleCommitNotFound, `"abc1234" is not a full commit id`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
-		{"path", RulePathNotFound, `has no path "a.yml"`, `did you mean "a.yaml"?`, model.Ref{Repo: clone, Branch: "main", Path: "a.yml"}},
-		{"empty", RuleBranchNotFound, `has no branch "main": it is empty`, "", model.Ref{Repo: empty, Branch: "main"}},
+		{"no folder", giterror.RuleInvalidRepository, "there is no such folder", "", model.Ref{Repo: file + "x", Branch: "main"}},
+		{"file", giterror.RuleInvalidRepository, "is a file", "", model.Ref{Repo: file, Branch: "main"}},
+		{"branch", giterror.RuleBranchNotFound, `has no branch "mian"`, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
+		{"commit", giterror.RuleCommitNotFound, "has no commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
+		{"short commit", giterror.RuleCommitNotFound, `"abc1234" is not a full commit id`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
+		{"path", giterror.RulePathNotFound, `has no path "a.yml"`, `did you mean "a.yaml"?`, model.Ref{Repo: clone, Branch: "main", Path: "a.yml"}},
+		{"empty", giterror.RuleBranchNotFound, `has no branch "main": it is empty`, "", model.Ref{Repo: empty, Branch: "main"}},
 	} {
 		tc.ref.Subject = "flag --control-plane"
 		d := readError(t, newReader(t, Options{}), tc.ref)
@@ -247,7 +248,7 @@ func TestLocalErrors(t *testing.T) {
 		assert.Contains(t, d.Message, "flag --control-plane: ", tc.name)
 		assert.Contains(t, d.Message, tc.message, tc.name)
 		assert.Equal(t, tc.hint, d.Hint, tc.name)
-		assert.False(t, IsRemote(d.Rule), tc.name)
+		assert.False(t, giterror.IsRemote(d.Rule), tc.name)
 	}
 }
 
@@ -259,9 +260,9 @@ func TestTipOfClone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, ids[1], tip)
 	_, err = r.Tip(t.Context(), model.Ref{Repo: clone, Branch: "nope"})
-	var e *Error
+	var e *giterror.Error
 	require.ErrorAs(t, err, &e)
-	assert.Equal(t, RuleBranchNotFound, e.Rule)
+	assert.Equal(t, giterror.RuleBranchNotFound, e.Rule)
 }
 
 // TestR19LocalBranchesStay: a branch that moves while a run goes on stays what it was.
@@ -293,7 +294,7 @@ func TestR1BranchFolderThatCannotBeRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("a"), 0o644))
 	require.NoError(t, os.Symlink("dev", filepath.Join(dir, "dev")))
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "dev"})
-	assert.Equal(t, RuleInvalidRepository, d.Rule)
+	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
 	assert.Contains(t, d.Message, dir)
 	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "stage"})
 	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "a.yaml/stage"})

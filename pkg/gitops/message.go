@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -67,7 +68,7 @@ func (r Report) subject() string {
 	brief, _, _ := strings.Cut(words, " on ")
 	verb := "Render " + plainText(r.Environment)
 	if _, after, promotes := r.Change.Promotion(); promotes {
-		verb = "Promote " + plainText(shortCommit(after)) + " to " + plainText(r.Environment)
+		verb = "Promote " + plainText(giturl.ShortCommit(after)) + " to " + plainText(r.Environment)
 	}
 	if r.Change.Idle() {
 		words, brief = "no cluster changes", "no change"
@@ -88,7 +89,7 @@ func PullRequestTitle(r Report) string {
 	var parts []string
 	_, after, promotes := r.Change.Promotion()
 	if promotes {
-		parts = append(parts, "promote "+plainText(shortCommit(after)))
+		parts = append(parts, "promote "+plainText(giturl.ShortCommit(after)))
 	}
 	if r.Change.Idle() {
 		parts = append(parts, "no cluster changes")

@@ -8,12 +8,15 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // repository opens a repository, once; it is nil for a plain folder.
-func (c *connections) repository(ctx context.Context, at location, role model.Role) (repository, error) {
-	if !at.address.local() {
+func (c *connections) repository(ctx context.Context, at giturl.Location, role model.Role) (repository, error) {
+	if !at.Address.Local() {
 		m, err := c.remote(ctx, at, role)
 		if err != nil {
 			return nil, err
@@ -29,7 +32,7 @@ func (c *connections) repository(ctx context.Context, at location, role model.Ro
 
 // resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
 // is nil for a plain folder.
-func (c *connections) resolve(ctx context.Context, at location, ref model.Ref) (repo repository, tip plumbing.Hash, branch string, err error) {
+func (c *connections) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo repository, tip plumbing.Hash, branch string, err error) {
 	repo, err = c.repository(ctx, at, ref.Role)
 	if err != nil {
 		return nil, tip, "", err
@@ -45,8 +48,8 @@ func (c *connections) resolve(ctx context.Context, at location, ref model.Ref) (
 	return repo, tip, branch, err
 }
 
-func noHistory(at location) *Error {
-	return problem(RuleInvalidRepository, "%s is a plain folder, which has no history", at).hint("give a clone or a bare repository")
+func noHistory(at giturl.Location) *giterror.Error {
+	return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder, which has no history", at).WithHint("give a clone or a bare repository")
 }
 
 // remoteKey identifies a remote: one repository may be read with different tokens in different roles, and has separate
@@ -57,43 +60,43 @@ type remoteKey struct {
 }
 
 // remote connects to a repository, once.
-func (c *connections) remote(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = c.form(at)
-	known, err := c.keys.known(ctx, role, at.address)
+func (c *connections) remote(ctx context.Context, at giturl.Location, role model.Role) (*remote, error) {
+	at.Address = c.form(at)
+	known, err := c.keys.Known(ctx, role, at.Address)
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
-	key := remoteKey{name: at.read, tenant: role == model.Tenant}
+	key := remoteKey{name: at.Read, tenant: role == model.Tenant}
 	if known != nil {
-		key.origin = known.origin
+		key.origin = known.Origin
 	}
 	return c.remotes.do(ctx, key, func() (*remote, error) { return c.connect(ctx, at, role, known) })
 }
 
 // connect asks the server what it has.
-func (c *connections) connect(ctx context.Context, at location, role model.Role, known *credential) (*remote, error) {
+func (c *connections) connect(ctx context.Context, at giturl.Location, role model.Role, known *credentials.Credential) (*remote, error) {
 	m := &remote{server: c.server(at, role), whole: map[plumbing.Hash]bool{}}
 	var err error
 	m.advertisement, err = m.server.connect(ctx, known)
 	return m, m.explain(err)
 }
 
-func (c *connections) server(at location, role model.Role) *server {
+func (c *connections) server(at giturl.Location, role model.Role) *server {
 	return &server{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role)}
 }
 
 // remoteNow connects to a repository anew, and sees it as it is by now.
-func (c *connections) remoteNow(ctx context.Context, at location, role model.Role) (*remote, error) {
-	at.address = c.form(at)
-	known, err := c.keys.known(ctx, role, at.address)
+func (c *connections) remoteNow(ctx context.Context, at giturl.Location, role model.Role) (*remote, error) {
+	at.Address = c.form(at)
+	known, err := c.keys.Known(ctx, role, at.Address)
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	return c.connect(ctx, at, role, known)
 }
 
 // remoteTip resolves a branch: once, whatever credential it is asked with.
-func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref) (plumbing.Hash, string, error) {
+func (c *connections) remoteTip(ctx context.Context, at giturl.Location, ref model.Ref) (plumbing.Hash, string, error) {
 	m, err := c.remote(ctx, at, ref.Role)
 	if err != nil {
 		return plumbing.ZeroHash, "", err
@@ -104,7 +107,7 @@ func (c *connections) remoteTip(ctx context.Context, at location, ref model.Ref)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := pin{at.read, branch}
+	key := pin{at.Read, branch}
 	if pinned, ok := c.pins[key]; ok {
 		return pinned, branch, nil
 	}
@@ -117,16 +120,16 @@ type pin struct{ repo, branch string }
 
 // budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
 // a budget only as an application repository.
-func (c *connections) budgetOf(at location, role model.Role) *budget {
+func (c *connections) budgetOf(at giturl.Location, role model.Role) *budget {
 	if role != model.Tenant {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, known := c.budgets[at.read]
+	b, known := c.budgets[at.Read]
 	if !known {
 		b = &budget{limits: c.net.limits.Tenant}
-		c.budgets[at.read] = b
+		c.budgets[at.Read] = b
 	}
 	return b
 }
@@ -136,23 +139,23 @@ func (c *connections) inherit(earlier *connections) {
 	earlier.mu.Lock()
 	defer earlier.mu.Unlock()
 	for name, b := range earlier.budgets {
-		b.packs.kept.Store(0) // the objects are freed with the earlier connections
+		b.packs.Kept.Store(0) // the objects are freed with the earlier connections
 		c.budgets[name] = b
 	}
 }
 
 // openAt opens a local repository or folder, once.
-func (c *connections) openAt(ctx context.Context, at location) (local, error) {
-	file := at.address.path
+func (c *connections) openAt(ctx context.Context, at giturl.Location) (local, error) {
+	file := at.Address.Path
 	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
 		file = filepath.Join(c.env("HOME"), rest)
 	}
 	file, err := filepath.Abs(file)
 	if err != nil {
-		return local{}, problem(RuleInvalidRepository, "%s cannot be read: %v", at, err)
+		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", at, err)
 	}
 	return c.locals.do(ctx, file, func() (local, error) {
-		opened, err := openLocal(at.read, file, c.net.limits.Object)
+		opened, err := openLocal(at.Read, file, c.net.limits.Object)
 		switch {
 		case err != nil:
 		case opened.repo != nil:

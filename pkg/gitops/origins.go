@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -65,7 +66,7 @@ func newer(a, b time.Time) time.Time {
 }
 
 func originOf(ref model.Ref, repo, commit string) Origin {
-	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: cleanPath(ref.Path), Commit: commit}
+	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: giturl.CleanPath(ref.Path), Commit: commit}
 }
 
 // Origin is one path of a repository that was read, and the commit that it was read at.
@@ -120,12 +121,12 @@ func tenantOrigins(ctx context.Context, r *Reader, refs []model.Ref) ([]Origin, 
 	var group errgroup.Group
 	for i, ref := range refs {
 		group.Go(func() error {
-			at, err := r.locate(ref)
+			at, err := r.Locate(ref)
 			if err != nil {
 				return err
 			}
 			tip, err := r.tip(ctx, at, ref)
-			origins[i] = originOf(ref, at.name, tip)
+			origins[i] = originOf(ref, at.Name, tip)
 			return err
 		})
 	}

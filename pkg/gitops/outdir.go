@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -61,7 +62,7 @@ func CheckFolder(dir string, tree *render.Tree) error {
 		return err
 	}
 	defer root.Close()
-	return checkNotForeign(&folderFS{root: root}, tree)
+	return checkNotForeign(&gitobject.FolderFS{Root: root}, tree)
 }
 
 // writeNewFolder stages the whole folder and renames it.
@@ -201,7 +202,7 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, 
 		return nil, err
 	}
 	defer root.Close()
-	old := &folderFS{root: root}
+	old := &gitobject.FolderFS{Root: root}
 	if err := checkNotForeign(old, tree); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -40,26 +42,26 @@ func ReadOutput(ctx context.Context, r *Reader, repo *model.GitOpsRepo) Output {
 	ref := OutputRef(repo)
 	source, err := r.readOne(ctx, ref, &output.Diags)
 	if err != nil {
-		report(&output.Diags, ref, err)
+		giterror.Report(&output.Diags, ref, err)
 		output.New = isNew(err)
 		return output
 	}
 	output.Commit, output.Root = source.Commit, source.FS
-	output.Tree = below(source.FS, cleanPath(repo.Path.Value))
+	output.Tree = below(source.FS, giturl.CleanPath(repo.Path.Value))
 	return output
 }
 
 // isNew tells what is not there from what cannot be read.
 func isNew(err error) bool {
-	var e *Error
+	var e *giterror.Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	return e.Rule == RuleBranchNotFound || e.Rule == RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
+	return e.Rule == giterror.RuleBranchNotFound || e.Rule == giterror.RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
 }
 
 // OutputFolder is the folder that a GitOpsRepo names, "." for the root.
-func OutputFolder(repo *model.GitOpsRepo) string { return cleanPath(repo.Path.Value) }
+func OutputFolder(repo *model.GitOpsRepo) string { return giturl.CleanPath(repo.Path.Value) }
 
 // below returns a folder of a tree. One that does not exist yet is empty.
 func below(tree fs.FS, folder string) fs.FS {

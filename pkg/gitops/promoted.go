@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -31,7 +33,7 @@ func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit
 	if err != nil {
 		return Promoted{}, err
 	}
-	tree := below(source.FS, cleanPath(repo.Path.Value))
+	tree := below(source.FS, giturl.CleanPath(repo.Path.Value))
 	text, err := fs.ReadFile(tree, render.TrackingFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,8 +42,8 @@ func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit
 		return Promoted{}, r.clean(fmt.Errorf("read %s: %w", render.TrackingFile, err))
 	}
 	out := Promoted{Commit: strings.ToLower(strings.TrimSpace(string(text)))}
-	if !IsFullCommit(out.Commit) {
-		return Promoted{}, problem(RuleInvalidTracking, "%s at %.12s holds %q, which is not the id of a commit", render.TrackingFile, commit, oneLine(out.Commit))
+	if !giturl.IsFullCommit(out.Commit) {
+		return Promoted{}, giterror.New(RuleInvalidTracking, "%s at %.12s holds %q, which is not the id of a commit", render.TrackingFile, commit, giterror.OneLine(out.Commit))
 	}
 	published, err := findPublished(tree)
 	if err != nil {

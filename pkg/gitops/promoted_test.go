@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -45,7 +47,7 @@ func TestS17Promoted(t *testing.T) {
 			reader := newReader(t, Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
 			got, err := ReadPromoted(t.Context(), reader, repo, ids[0])
 			if test.rule != "" {
-				var known *Error
+				var known *giterror.Error
 				require.ErrorAs(t, err, &known)
 				assert.Equal(t, test.rule, known.Rule)
 				return
@@ -61,6 +63,6 @@ func TestIsCommit(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1234567": true, strings.Repeat("F", 40): true, "123456": false, strings.Repeat("a", 41): false, "main123": false, "": false, "12 4567": false,
 	} {
-		assert.Equal(t, want, IsCommit(text), text)
+		assert.Equal(t, want, giturl.IsCommit(text), text)
 	}
 }

@@ -1,6 +1,9 @@
 package gitops
 
-import "strings"
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"strings"
+)
 
 // promotedTrailer names the commit that a commit of ours promotes.
 const promotedTrailer = "Kalypso-Promoted"
@@ -24,7 +27,7 @@ const shortID = 12
 
 // PromotionSubject is the subject of the commit of a promotion, and the title of its pull request.
 func PromotionSubject(p Promotion) string {
-	commit, environment := plainText(firstDigits(p.Commit, shortID)), plainText(p.Environment)
+	commit, environment := plainText(giturl.FirstDigits(p.Commit, shortID)), plainText(p.Environment)
 	if p.Rollback {
 		return "Roll " + environment + " back to " + commit
 	}
@@ -37,7 +40,7 @@ func PromotionMessage(p Promotion) string {
 	var b strings.Builder
 	b.WriteString(PromotionSubject(p) + "\n\n")
 	if p.Before != "" {
-		b.WriteString("Before, it had " + plainText(firstDigits(p.Before, shortID)) + ".\n\n")
+		b.WriteString("Before, it had " + plainText(giturl.FirstDigits(p.Before, shortID)) + ".\n\n")
 	} else {
 		b.WriteString("Nothing was promoted to it before.\n\n")
 	}
@@ -60,7 +63,7 @@ func ParsePromotion(message string) (p Promotion, ok bool) {
 	for line := range strings.Lines(message) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch {
-		case !IsFullCommit(value):
+		case !giturl.IsFullCommit(value):
 		case key == promotedTrailer:
 			p.Commit = value
 		case key == takenBackTrailer:

@@ -8,6 +8,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -44,12 +47,12 @@ type PublishOptions struct {
 	// AllowDeletions lets most of what is published go.
 	AllowDeletions bool
 	// Author of the commit, and its committer. If it is the zero value, UsualAuthor is asked.
-	Author Identity
+	Author gitobject.Identity
 	// UsualAuthor says who the author is if nobody was named. It is asked only when there is something to push, and
 	// must always say the same, or the same output would become another commit.
-	UsualAuthor func(ctx context.Context) (Identity, error)
+	UsualAuthor func(ctx context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
-	Key *SigningKey
+	Key *gitobject.SigningKey
 }
 
 // Published is what became of a publication.
@@ -74,7 +77,7 @@ type Published struct {
 // reading. It is an Error otherwise.
 func (p *Publication) Publish(ctx context.Context) (Published, error) {
 	done, err := p.publish(ctx)
-	var known *Error
+	var known *giterror.Error
 	if errors.As(err, &known) {
 		return done, p.reader.clean(err)
 	}
@@ -106,12 +109,12 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if !p.Direct {
-		already, err := left.givesAlready(ctx, p.repo, p.onto(), made.tree)
+		already, err := left.givesAlready(ctx, p.repo, p.onto(), made.Tree)
 		if err != nil {
 			return Published{}, err
 		}
 		if already {
-			return p.keep(ctx, left, made.tree)
+			return p.keep(ctx, left, made.Tree)
 		}
 	}
 	built, err := p.build(ctx, made)
@@ -121,7 +124,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if p.Direct || p.Forge == nil {
 		return p.push(ctx, built, Submission{})
 	}
-	request := p.submission(built.id, built.tree)
+	request := p.submission(built.ID, built.Tree)
 	declined, err := Prepare(ctx, p.Forge, request)
 	if err != nil {
 		return Published{}, fmt.Errorf("prepare the pull request: %w", err)
@@ -143,14 +146,14 @@ func newDeclined(request PullRequest) *SubmissionResult {
 func (p *Publication) check(fresh *render.Tree) error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
-			return problem(RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
-				hint("give the repository that it was cloned from")
+			return giterror.New(giterror.RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
+				WithHint("give the repository that it was cloned from")
 		}
 		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
 	}
 	if p.onto().IsZero() && !p.CreateBranch {
-		return problem(RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
-			hint("--create-branch makes it, with an empty first commit")
+		return giterror.New(giterror.RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
+			WithHint("--create-branch makes it, with an empty first commit")
 	}
 	if err := p.checkPath(p.Output.Root); err != nil {
 		return err
@@ -159,7 +162,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 		return err
 	}
 	if text := p.Change.massDeletion(p.At); text != "" && !p.AllowDeletions {
-		return problem(RuleDeletions, "%s", text).hint("if that is meant, give --allow-deletions")
+		return giterror.New(RuleDeletions, "%s", text).WithHint("if that is meant, give --allow-deletions")
 	}
 	return nil
 }
@@ -175,13 +178,13 @@ func (p *Publication) checkPlaces(fresh *render.Tree) error {
 		return nil
 	}
 	if err := checkNotForeign(p.Output.Tree, fresh); err != nil {
-		return problem(RuleForeignPath, "%s cannot hold the output: %s", p.At, oneLine(err.Error())).hint(hintForeignPath)
+		return giterror.New(RuleForeignPath, "%s cannot hold the output: %s", p.At, giterror.OneLine(err.Error())).WithHint(hintForeignPath)
 	}
 	return nil
 }
 
 // push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
-func (p *Publication) push(ctx context.Context, commit candidate, request Submission) (Published, error) {
+func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request Submission) (Published, error) {
 	if err := p.reader.Unmoved(ctx); err != nil {
 		return Published{}, err
 	}
@@ -192,7 +195,7 @@ func (p *Publication) push(ctx context.Context, commit candidate, request Submis
 	for _, u := range order.updates {
 		p.reader.moved(p.repo, u)
 	}
-	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.id.String(), Branch: order.updates[0].branch}, request)
+	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.ID.String(), Branch: order.updates[0].branch}, request)
 	if err != nil {
 		return done, err
 	}
@@ -229,21 +232,21 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) (Publishe
 }
 
 // order is the push of a commit.
-func (p *Publication) order(commit candidate) pushOrder {
+func (p *Publication) order(commit gitobject.Candidate) pushOrder {
 	order := pushOrder{
-		pack:    commit.write,
+		pack:    commit.Write,
 		unmoved: map[string]plumbing.Hash{},
 	}
-	base := refUpdate{p.Branch, p.onto(), commit.id}
+	base := refUpdate{p.Branch, p.onto(), commit.ID}
 	if p.Direct {
 		order.updates = []refUpdate{base}
 		return order
 	}
-	order.updates = []refUpdate{{p.Head, p.tips[p.Head], commit.id}}
-	if commit.first.IsZero() {
+	order.updates = []refUpdate{{p.Head, p.tips[p.Head], commit.ID}}
+	if commit.First.IsZero() {
 		order.unmoved[p.Branch] = p.onto()
 	} else {
-		base.new = commit.first
+		base.new = commit.First
 		order.updates = append(order.updates, base)
 	}
 	order.options = p.mergeRequest()
@@ -252,7 +255,7 @@ func (p *Publication) order(commit candidate) pushOrder {
 
 // keep leaves the branch as it is, as merging it gives what is wanted already.
 func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.Hash) (Published, error) {
-	if made, ok := ParseTrailers(left.ours.message); ok {
+	if made, ok := ParseTrailers(left.ours.Message); ok {
 		p.Report.Now = made // what the branch was made of
 	}
 	request := Submission{}
@@ -280,7 +283,7 @@ func (p *Publication) submit(ctx context.Context, done Published, request Submis
 func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
 	_, _, promoted := p.Change.Promotion()
 	return Submission{
-		Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
+		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
 		HeadCommit: commit.String(), Tree: tree.String(),
 		Title: PullRequestTitle(p.Report), Body: PullRequestBody(p.Report, MaxSubmissionBody),
 		Promoted: promoted, Idle: p.Change.Idle(), PullRequestOptions: p.Request,
@@ -293,7 +296,7 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 		return Published{}, nil
 	}
 	closed, err := Withdraw(ctx, p.Forge, Withdrawal{
-		Environment: p.Report.Environment, Path: cleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
+		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
 		HeadCommit: tipOf(p.tips, p.Head), Why: why, Confirm: p.reader.Unmoved,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -15,10 +16,10 @@ func TestUsualAuthor(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1"})
 	asked := 0
-	p.options.Author = Identity{}
-	p.options.UsualAuthor = func(context.Context) (Identity, error) {
+	p.options.Author = gitobject.Identity{}
+	p.options.UsualAuthor = func(context.Context) (gitobject.Identity, error) {
 		asked++
-		return Identity{"a[bot]", "1+a[bot]@example.com"}, nil
+		return gitobject.Identity{Name: "a[bot]", Email: "1+a[bot]@example.com"}, nil
 	}
 	first := p.publish(twoTargets("a: 1\n")...)
 	assert.Equal(t, "a[bot] <1+a[bot]@example.com> a[bot]", p.git("log", "-1", "--format=%an <%ae> %cn", "deployment/dev"))
@@ -31,7 +32,7 @@ func TestUsualAuthor(t *testing.T) {
 	p.publish(twoTargets("a: 1\n")...)
 	assert.Equal(t, 1, asked, "nothing is to be pushed")
 
-	p.options.Author = Identity{"Ann", "ann@example.com"}
+	p.options.Author = gitobject.Identity{Name: "Ann", Email: "ann@example.com"}
 	p.publish(twoTargets("a: 2\n")...)
 	assert.Equal(t, "Ann", p.git("log", "-1", "--format=%an", "deployment/dev"))
 	assert.Equal(t, 1, asked, "somebody was named")
@@ -41,8 +42,8 @@ func TestUsualAuthorThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1"})
 	lost := errors.New("nobody answers")
-	p.options.Author = Identity{}
-	p.options.UsualAuthor = func(context.Context) (Identity, error) { return Identity{}, lost }
+	p.options.Author = gitobject.Identity{}
+	p.options.UsualAuthor = func(context.Context) (gitobject.Identity, error) { return gitobject.Identity{}, lost }
 	_, err := p.try(twoTargets("a: 1\n")...)
 	require.ErrorIs(t, err, lost)
 	require.ErrorContains(t, err, "find out who the author is")

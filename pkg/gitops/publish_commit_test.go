@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 func TestChangeBlobs(t *testing.T) {
 	t.Parallel()
-	id := func(text string) plumbing.Hash { return objectID(plumbing.BlobObject, []byte(text)) }
+	id := func(text string) plumbing.Hash { return gitobject.HashOf(plumbing.BlobObject, []byte(text)) }
 	change := &Change{Files: []FileChange{
 		{Path: "a", Action: Added, New: render.NewText("new a")},
 		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
@@ -22,11 +23,11 @@ func TestChangeBlobs(t *testing.T) {
 	}}
 	objects, edits, err := blobsOf(t.Context(), change)
 	require.NoError(t, err)
-	assert.Equal(t, []treeEdit{{path: "a", blob: id("new a")}, {path: "b", blob: id("")}, {path: "c"}}, edits)
+	assert.Equal(t, []gitobject.TreeEdit{{Path: "a", Blob: id("new a")}, {Path: "b", Blob: id("")}, {Path: "c"}}, edits)
 	require.Len(t, objects, 2)
-	assert.Equal(t, "new a", string(objects[0].content.Append(nil)))
-	assert.Equal(t, id("new a"), objects[0].id)
-	assert.Equal(t, id(""), objects[1].id)
+	assert.Equal(t, "new a", string(objects[0].Content.Append(nil)))
+	assert.Equal(t, id("new a"), objects[0].ID)
+	assert.Equal(t, id(""), objects[1].ID)
 }
 
 // BenchmarkObjectIDs names the files of a first commit.

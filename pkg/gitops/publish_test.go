@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -34,7 +37,7 @@ func newPress(t *testing.T, files gitopstest.Files) *press {
 	dir := filepath.Join(t.TempDir(), "gitops.git")
 	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: files})
 	require.NoError(t, err)
-	return &press{t: t, dir: dir, url: dir, path: ".", options: PublishOptions{Author: Identity{"Kalypso", "kalypso@example.com"}}}
+	return &press{t: t, dir: dir, url: dir, path: ".", options: PublishOptions{Author: gitobject.Identity{Name: "Kalypso", Email: "kalypso@example.com"}}}
 }
 
 func (p *press) git(args ...string) string {
@@ -127,7 +130,7 @@ func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
 			server := gitopstest.NewServer(t, func(http.Handler) http.Handler { return gitopstest.BasicAuth("secret-token", handler) })
 			p.url = server.URL + "/gitops.git"
 			p.reader.Env = func(name string) string {
-				return map[string]string{envGitOps: "secret-token", envControlPlane: "secret-token", envTokenHosts: server.URL[len("http://"):]}[name]
+				return map[string]string{credentials.EnvGitOps: "secret-token", credentials.EnvControlPlane: "secret-token", credentials.EnvTokenHosts: server.URL[len("http://"):]}[name]
 			}
 		},
 		"ssh": func(t *testing.T, p *press) {
@@ -290,10 +293,10 @@ func TestDeploymentBranchIsOnlyThat(t *testing.T) {
 func TestCheckBranch(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"deployment/dev", "a.b", "ünï"} {
-		require.NoError(t, CheckBranch(name), name)
+		require.NoError(t, gitobject.CheckBranch(name), name)
 	}
 	for _, name := range []string{"HEAD", "@", "-x", "refs/heads/x", "a b", "a..b", "x.lock", "a//b", "/a", "a/", "a~", "a\nb"} {
-		require.Error(t, CheckBranch(name), name)
+		require.Error(t, gitobject.CheckBranch(name), name)
 	}
 }
 
@@ -394,9 +397,9 @@ func TestPublishRefused(t *testing.T) {
 		require.ErrorContains(t, err, "refuses the push of deployment/dev")
 		require.ErrorContains(t, err, "(Require signed commits)")
 		require.ErrorContains(t, err, "- Commits must have verified signatures.")
-		var known *Error
+		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
-		assert.Equal(t, RulePushRefused, known.Rule)
+		assert.Equal(t, giterror.RulePushRefused, known.Rule)
 		assert.Contains(t, known.Hint, "--signing-key")
 	})
 }

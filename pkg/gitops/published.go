@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -83,7 +84,7 @@ func (p *published) isReadme(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if id, ok := info.Sys().(ObjectID); ok {
+	if id, ok := info.Sys().(gitobject.ObjectID); ok {
 		return string(id) == readmeID, nil
 	}
 	if info.Size() != int64(len(render.Readme)) {

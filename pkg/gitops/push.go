@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
@@ -138,7 +139,9 @@ type pushRefused struct {
 	reason, text string
 }
 
-func (e *pushRefused) Error() string { return "the server refuses the push: " + oneLine(e.reason) }
+func (e *pushRefused) Error() string {
+	return "the server refuses the push: " + giterror.OneLine(e.reason)
+}
 
 // sender is a way to send objects to a git server. build makes the request when the server has said
 // what it has; if it returns none, nothing is sent.
@@ -166,7 +169,7 @@ func push(ctx context.Context, n *network, to pushable, order pushOrder) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return to.explainPush(interrupted(ctx), order)
+			return to.explainPush(giterror.Interrupted(ctx), order)
 		}
 		if branches, unread := to.tipsNow(ctx); unread == nil {
 			if done, moved := order.settled(branches); done || moved != nil {
@@ -178,7 +181,7 @@ func push(ctx context.Context, n *network, to pushable, order pushOrder) error {
 			return to.explainPush(err, order)
 		}
 		if err := n.wait(ctx, pause, err); err != nil {
-			return to.explainPush(interrupted(ctx), order)
+			return to.explainPush(giterror.Interrupted(ctx), order)
 		}
 	}
 }

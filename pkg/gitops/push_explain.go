@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"net/http"
 	"strings"
 )
@@ -11,21 +13,21 @@ import (
 // explainPush implements pushable.
 func (s *server) explainPush(err error, order pushOrder) error {
 	var status *statusError
-	var stopped interruptedError
+	var stopped giterror.InterruptedError
 	var refused *pushRefused
 	switch {
 	case errors.As(err, &stopped):
-		return s.keys.secret.cleanError(problem(RuleRemoteFailed, "pushing to %s was interrupted: %v", s.at, stopped.cause).because(stopped.err))
+		return s.keys.Secret.CleanError(giterror.New(giterror.RuleRemoteFailed, "pushing to %s was interrupted: %v", s.at, stopped.Cause).WithCause(stopped.Err))
 	case errors.As(err, &refused):
-		return s.keys.secret.cleanError(explainRefusal(s.at.String(), err, order))
+		return s.keys.Secret.CleanError(explainRefusal(s.at.String(), err, order))
 	case errors.As(err, &status) && denies(status):
-		e := problem(RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
-			hint(s.keys.adviceToWrite(s.role, s.credential(), s.at.address)).remark(status.text)
-		return s.keys.secret.cleanError(e)
+		e := giterror.New(giterror.RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
+			WithHint(s.keys.AdviceToWrite(s.role, s.credential(), s.at.Address)).WithRemark(status.text)
+		return s.keys.Secret.CleanError(e)
 	default:
 		e := s.explained(err)
 		e.Message = "push " + order.names() + ": " + e.Message
-		return s.keys.secret.cleanError(e)
+		return s.keys.Secret.CleanError(e)
 	}
 }
 
@@ -42,13 +44,13 @@ func denies(e *statusError) bool {
 // shown says which credential was sent.
 func (s *server) shown() string {
 	if c := s.credential(); c != nil {
-		return "the one from " + c.origin + " was sent"
+		return "the one from " + c.Origin + " was sent"
 	}
 	return "no credential was sent"
 }
 
 // credential returns what is shown to the server, or nil.
-func (s *server) credential() *credential {
+func (s *server) credential() *credentials.Credential {
 	if w, ok := s.wire.(*httpWire); ok {
 		return w.credential
 	}
@@ -96,7 +98,7 @@ func (r pushRule) advice(purpose pushPurpose) string {
 }
 
 // explainRule names the rule that a server has refused a push for, if it is a known one, and what can be done.
-func explainRule(e *Error, said string, purpose pushPurpose) {
+func explainRule(e *giterror.Error, said string, purpose pushPurpose) {
 	said = strings.ToLower(said)
 	for _, r := range pushRules {
 		if strings.Contains(said, r.said) {
@@ -112,20 +114,20 @@ func explainRule(e *Error, said string, purpose pushPurpose) {
 
 // explainRefusal explains why a server did not take a push. What it said in words comes with it, as it
 // is the only one who knows.
-func explainRefusal(repo string, err error, order pushOrder) *Error {
+func explainRefusal(repo string, err error, order pushOrder) *giterror.Error {
 	var refused *pushRefused
 	if !errors.As(err, &refused) {
-		var known *Error
+		var known *giterror.Error
 		if errors.As(err, &known) {
 			return known
 		}
-		rule := RuleRemoteFailed
+		rule := giterror.RuleRemoteFailed
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return problem(rule, "pushing to %s was interrupted", repo).because(err)
+			return giterror.New(rule, "pushing to %s was interrupted", repo).WithCause(err)
 		}
-		return problem(rule, "push %s to %s: %s", order.names(), repo, oneLine(err.Error()))
+		return giterror.New(rule, "push %s to %s: %s", order.names(), repo, giterror.OneLine(err.Error()))
 	}
-	e := problem(RulePushRefused, "%s refuses the push of %s: %s", repo, order.names(), oneLine(refused.reason))
+	e := giterror.New(giterror.RulePushRefused, "%s refuses the push of %s: %s", repo, order.names(), giterror.OneLine(refused.reason))
 	explainRule(e, refused.text+" "+refused.reason, order.purpose)
-	return e.remark(strings.TrimSpace(refused.text))
+	return e.WithRemark(strings.TrimSpace(refused.text))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // gitProgram receives what is pushed to a repository on this machine: git itself, so that hooks, locks
@@ -48,7 +49,7 @@ func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.R
 	report, err := talk(&liveReader{ReadCloser: out, at: at}, in, build)
 	stop() // if it has not ended by itself
 	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, ErrMoved) {
-		err = &serverError{oneLine(problems.String())}
+		err = &serverError{giterror.OneLine(problems.String())}
 	}
 	return report, err
 }

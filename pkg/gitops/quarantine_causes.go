@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -139,7 +140,7 @@ func (cs *possibleCauses) covering(p diag.Place) (found []*possibleCause) {
 	}
 	longest := -1
 	for _, source := range cs.fleet.Sources {
-		if path := cleanPath(source.Ref.Path); source.Ref.Role != model.Tenant && source.Repo == p.File.Repo && source.Ref.Branch == p.File.Branch && covers(path, p.File.Path) {
+		if path := giturl.CleanPath(source.Ref.Path); source.Ref.Role != model.Tenant && source.Repo == p.File.Repo && source.Ref.Branch == p.File.Branch && covers(path, p.File.Path) {
 			longest = max(longest, depth(path))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -46,7 +47,7 @@ func (f *causeFleet) register(name, repo, path, now, last string) {
 		f.fleet.Sources = append(f.fleet.Sources, &model.Source{Repo: acmeRepo(repo), Commit: now, Ref: model.Ref{Branch: "main", Path: path, Role: model.Tenant}})
 	}
 	if last != "" {
-		f.last.Origins = append(f.last.Origins, Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: cleanPath(path), Commit: last})
+		f.last.Origins = append(f.last.Origins, Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: giturl.CleanPath(path), Commit: last})
 	}
 	target := &model.DeploymentTarget{Registration: r}
 	target.Name.At = targetOf(repo, path)
@@ -55,7 +56,7 @@ func (f *causeFleet) register(name, repo, path, now, last string) {
 }
 
 func targetOf(repo, path string) diag.Place {
-	return inFile(repo, strings.TrimPrefix(cleanPath(path)+"/w.yaml", "./"), 7)
+	return inFile(repo, strings.TrimPrefix(giturl.CleanPath(path)+"/w.yaml", "./"), 7)
 }
 
 func errorAt(at diag.Place, options ...diag.Option) diag.List {
@@ -345,8 +346,8 @@ func TestNewestOfOursIsTheEnvironments(t *testing.T) {
 		return "Render\n\n" + Provenance{Version: "v1", Environment: environment}.trailers()
 	}
 	graph := commitGraph{
-		id(1): {message: message("stage"), parents: []plumbing.Hash{id(2)}},
-		id(2): {message: message("dev")},
+		id(1): {Message: message("stage"), Parents: []plumbing.Hash{id(2)}},
+		id(2): {Message: message("dev")},
 	}
 	assert.Equal(t, "dev", newestOfOurs(graph, id(1), "dev").Environment)
 	assert.Equal(t, "stage", newestOfOurs(graph, id(1), "stage").Environment)

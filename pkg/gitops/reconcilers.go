@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -42,7 +44,7 @@ func ReadReconcilers(ctx context.Context, r *Reader, repo *model.GitOpsRepo, com
 	if err != nil {
 		return nil, err
 	}
-	tree := below(source.FS, cleanPath(repo.Path.Value))
+	tree := below(source.FS, giturl.CleanPath(repo.Path.Value))
 	found, err := readReconcilers(ctx, tree)
 	if err != nil {
 		return nil, r.clean(fmt.Errorf("read the reconcilers at %.12s: %w", commit, err))
@@ -55,8 +57,8 @@ func readReconcilers(ctx context.Context, tree fs.FS) ([]Reconciler, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := slices.DeleteFunc(published.files, func(name string) bool { return !isManifest(name) })
-	if err := Prefetch(ctx, tree, files); err != nil {
+	files := slices.DeleteFunc(published.files, func(name string) bool { return !gitobject.IsManifest(name) })
+	if err := gitobject.Prefetch(ctx, tree, files); err != nil {
 		return nil, err
 	}
 	var all []Reconciler

@@ -19,7 +19,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -64,7 +66,7 @@ func TestServersWithLess(t *testing.T) {
 // uploadpack.allow...SHA1InWant.
 func narrow(t *testing.T, r *Reader, url string) *remote {
 	t.Helper()
-	at, err := r.locate(model.Ref{Repo: url})
+	at, err := r.Locate(model.Ref{Repo: url})
 	require.NoError(t, err)
 	m, err := r.remote(t.Context(), at, model.Base)
 	require.NoError(t, err)
@@ -89,7 +91,7 @@ func TestCommitThroughTheHistoryOfItsBranch(t *testing.T) {
 		assert.Equal(t, "4\n", gitopstest.Content(t, tip.FS, "a.yaml"))
 
 		d := readError(t, r, model.Ref{Repo: url, Branch: "main", Commit: lost})
-		assert.Equal(t, RuleCommitNotFound, d.Rule)
+		assert.Equal(t, giterror.RuleCommitNotFound, d.Rule)
 		assert.Contains(t, d.Message, `has no commit `+lost+` on the branch "main"`)
 	}
 }
@@ -103,7 +105,7 @@ func TestFiveDifferentErrors(t *testing.T) {
 	private, _ := closed.Add("repo", gitopstest.Commit{Files: gitopstest.Shop()})
 	dead := httptest.NewServer(nil)
 	dead.Close()
-	at := func(repo string) string { name, _ := NormalURL(repo); return name }
+	at := func(repo string) string { name, _ := giturl.NormalURL(repo); return name }
 
 	for _, tc := range []struct {
 		name, repo string
@@ -113,14 +115,14 @@ func TestFiveDifferentErrors(t *testing.T) {
 		hint       string
 		remote     bool
 	}{
-		{"branch", url, model.Ref{Branch: "mian"}, RuleBranchNotFound, at(url) + ` has no branch "mian"`, `did you mean "main"?`, false},
-		{"empty repository", server.URL + "/empty.git", model.Ref{Branch: "main"}, RuleBranchNotFound, `has no branch "main": it is empty`, "", false},
-		{"commit", url, model.Ref{Branch: "main", Commit: strings.Repeat("1", 40)}, RuleCommitNotFound, at(url) + ` has no commit ` + strings.Repeat("1", 40) + ` on the branch "main"`, "", false},
-		{"commit that no branch has", url, model.Ref{Branch: "main", Commit: strings.Replace(lost, lost[:1], "0", 1)}, RuleCommitNotFound, "has no commit", "", false},
-		{"path", url, model.Ref{Branch: "main", Path: "a.yml"}, RulePathNotFound, at(url) + ` has no path "a.yml"`, `did you mean "a.yaml"?`, false},
-		{"credential", private, model.Ref{Branch: "main"}, RuleAccessDenied, at(private) + ` was not found, or the credentials may not see it: no credential was sent (who are you?)`, "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
-		{"repository", server.URL + "/nope", model.Ref{Branch: "main"}, RuleAccessDenied, "/nope was not found, or the credentials may not see it", "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
-		{"host", dead.URL + "/x", model.Ref{Branch: "main"}, RuleHostUnreachable, "cannot be reached: connection refused", "", true},
+		{"branch", url, model.Ref{Branch: "mian"}, giterror.RuleBranchNotFound, at(url) + ` has no branch "mian"`, `did you mean "main"?`, false},
+		{"empty repository", server.URL + "/empty.git", model.Ref{Branch: "main"}, giterror.RuleBranchNotFound, `has no branch "main": it is empty`, "", false},
+		{"commit", url, model.Ref{Branch: "main", Commit: strings.Repeat("1", 40)}, giterror.RuleCommitNotFound, at(url) + ` has no commit ` + strings.Repeat("1", 40) + ` on the branch "main"`, "", false},
+		{"commit that no branch has", url, model.Ref{Branch: "main", Commit: strings.Replace(lost, lost[:1], "0", 1)}, giterror.RuleCommitNotFound, "has no commit", "", false},
+		{"path", url, model.Ref{Branch: "main", Path: "a.yml"}, giterror.RulePathNotFound, at(url) + ` has no path "a.yml"`, `did you mean "a.yaml"?`, false},
+		{"credential", private, model.Ref{Branch: "main"}, giterror.RuleAccessDenied, at(private) + ` was not found, or the credentials may not see it: no credential was sent (who are you?)`, "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
+		{"repository", server.URL + "/nope", model.Ref{Branch: "main"}, giterror.RuleAccessDenied, "/nope was not found, or the credentials may not see it", "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
+		{"host", dead.URL + "/x", model.Ref{Branch: "main"}, giterror.RuleHostUnreachable, "cannot be reached: connection refused", "", true},
 	} {
 		ref := tc.ref
 		ref.Repo, ref.Role, ref.At, ref.Subject = "https://example.com/shop", model.Tenant, yamlPlace(), `WorkloadRegistration "shop"`
@@ -130,7 +132,7 @@ func TestFiveDifferentErrors(t *testing.T) {
 		assert.True(t, strings.HasPrefix(d.Message, `WorkloadRegistration "shop": https://example.com/shop (read from `), d.Message)
 		assert.Contains(t, strings.ReplaceAll(d.Message, "https://example.com/shop (read from "+at(tc.repo)+")", at(tc.repo)), tc.message, tc.name)
 		assert.Equal(t, tc.hint, d.Hint, tc.name)
-		assert.Equal(t, tc.remote, IsRemote(d.Rule), tc.name)
+		assert.Equal(t, tc.remote, giterror.IsRemote(d.Rule), tc.name)
 	}
 }
 
@@ -220,21 +222,21 @@ func TestFaultsThatStay(t *testing.T) {
 		rule    string
 		message string
 	}{
-		{"502", func() (*http.Response, error) { return status(502), nil }, 3, RuleRemoteFailed, "the server answers 502 Bad Gateway"},
-		{"429", func() (*http.Response, error) { return status(429, "Retry-After", "3600"), nil }, 1, RuleRemoteFailed, "429 Too Many Requests"},
-		{"secondary rate limit", func() (*http.Response, error) { return status(403, "Retry-After", "10"), nil }, 3, RuleRemoteFailed, "403"},
-		{"401", func() (*http.Response, error) { return status(401), nil }, 1, RuleAccessDenied, "no credential was sent"},
-		{"403", func() (*http.Response, error) { return status(403), nil }, 1, RuleAccessDenied, "no credential was sent"},
-		{"404", func() (*http.Response, error) { return status(404), nil }, 1, RuleAccessDenied, "was not found"},
-		{"418", func() (*http.Response, error) { return status(418), nil }, 1, RuleRemoteFailed, "418"},
-		{"login page", func() (*http.Response, error) { return status(200, "Content-Type", "text/html"), nil }, 1, RuleRemoteFailed, `does not answer as a git server does (but with "text/html")`},
-		{"reset", func() (*http.Response, error) { return nil, syscall.ECONNRESET }, 3, RuleHostUnreachable, "connection reset"},
-		{"no such host", func() (*http.Response, error) { return nil, &net.DNSError{IsNotFound: true, Name: "x"} }, 1, RuleHostUnreachable, "no such host"},
+		{"502", func() (*http.Response, error) { return status(502), nil }, 3, giterror.RuleRemoteFailed, "the server answers 502 Bad Gateway"},
+		{"429", func() (*http.Response, error) { return status(429, "Retry-After", "3600"), nil }, 1, giterror.RuleRemoteFailed, "429 Too Many Requests"},
+		{"secondary rate limit", func() (*http.Response, error) { return status(403, "Retry-After", "10"), nil }, 3, giterror.RuleRemoteFailed, "403"},
+		{"401", func() (*http.Response, error) { return status(401), nil }, 1, giterror.RuleAccessDenied, "no credential was sent"},
+		{"403", func() (*http.Response, error) { return status(403), nil }, 1, giterror.RuleAccessDenied, "no credential was sent"},
+		{"404", func() (*http.Response, error) { return status(404), nil }, 1, giterror.RuleAccessDenied, "was not found"},
+		{"418", func() (*http.Response, error) { return status(418), nil }, 1, giterror.RuleRemoteFailed, "418"},
+		{"login page", func() (*http.Response, error) { return status(200, "Content-Type", "text/html"), nil }, 1, giterror.RuleRemoteFailed, `does not answer as a git server does (but with "text/html")`},
+		{"reset", func() (*http.Response, error) { return nil, syscall.ECONNRESET }, 3, giterror.RuleHostUnreachable, "connection reset"},
+		{"no such host", func() (*http.Response, error) { return nil, &net.DNSError{IsNotFound: true, Name: "x"} }, 1, giterror.RuleHostUnreachable, "no such host"},
 		{"nonsense", func() (*http.Response, error) {
 			r := status(200, "Content-Type", "application/x-git-upload-pack-advertisement")
 			r.Body = io.NopCloser(strings.NewReader("this is no packet line at all"))
 			return r, nil
-		}, 1, RuleRemoteFailed, "the server says"},
+		}, 1, giterror.RuleRemoteFailed, "the server says"},
 	} {
 		transport := &faultyTransport{fail: func(int) (*http.Response, error) { return tc.fault() }}
 		d := readError(t, newReader(t, Options{Transport: transport}), model.Ref{Repo: url, Branch: "main"})
@@ -249,7 +251,7 @@ func TestTLSFailure(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: server.URL + "/x", Branch: "main"})
-	assert.Equal(t, RuleHostUnreachable, d.Rule)
+	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "certificate")
 	assert.Contains(t, d.Hint, "SSL_CERT_FILE")
 }
@@ -262,7 +264,7 @@ func TestSilentServer(t *testing.T) {
 	defer close(hang)
 	r := newReader(t, Options{Limits: Limits{Stall: 20 * time.Millisecond}})
 	d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main"})
-	assert.Equal(t, RuleHostUnreachable, d.Rule)
+	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "cannot be reached: timed out")
 }
 
@@ -280,7 +282,7 @@ func TestCancel(t *testing.T) {
 	sources, list := r.Read(ctx, refs)
 	assert.Equal(t, []*model.Source{nil, nil}, sources)
 	require.Len(t, list, 2)
-	name, err := NormalURL(server.URL + "/x")
+	name, err := giturl.NormalURL(server.URL + "/x")
 	require.NoError(t, err)
 	for _, d := range list {
 		assert.Contains(t, d.Message, "reading "+name+" was interrupted", "whoever waits knows what for")
@@ -301,7 +303,7 @@ func TestR26SilentHelper(t *testing.T) {
 	}})
 	_, list := r.Read(ctx, []model.Ref{{Repo: server.URL + "/x", Branch: "main"}})
 	require.Len(t, list, 1)
-	assert.Equal(t, RuleRemoteFailed, list[0].Rule)
+	assert.Equal(t, giterror.RuleRemoteFailed, list[0].Rule)
 	assert.Contains(t, list[0].Message, "/x was interrupted: time is up")
 }
 
@@ -323,10 +325,10 @@ func TestPackBeyondTheLimits(t *testing.T) {
 	server := gitopstest.NewServer(t)
 	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"a.yaml": strings.Repeat("x", 100_000), "b.yaml": strings.Repeat("y", 100_000)}})
 	d := readError(t, newReader(t, Options{Limits: Limits{Total: 150_000}}), model.Ref{Repo: url, Branch: "main"})
-	assert.Equal(t, RulePackRefused, d.Rule)
+	assert.Equal(t, giterror.RulePackRefused, d.Rule)
 	assert.Contains(t, d.Message, "is refused: it holds more than 150000 bytes")
 	d = readError(t, newReader(t, Options{Limits: Limits{Objects: 1}}), model.Ref{Repo: url, Branch: "main"})
-	assert.Equal(t, RulePackRefused, d.Rule)
+	assert.Equal(t, giterror.RulePackRefused, d.Rule)
 	assert.Contains(t, d.Message, "it has 2 objects, more than 1")
 }
 
@@ -364,7 +366,7 @@ func TestDeltas(t *testing.T) {
 
 func TestErrorsUnwrapToTheirCause(t *testing.T) {
 	t.Parallel()
-	e := unreachable("example.com", fmt.Errorf("dial: %w", syscall.ECONNREFUSED))
+	e := giterror.Unreachable("example.com", fmt.Errorf("dial: %w", syscall.ECONNREFUSED))
 	require.ErrorIs(t, e, syscall.ECONNREFUSED)
 }
 
@@ -378,8 +380,8 @@ func TestTheFirstFormOfANameIsUsed(t *testing.T) {
 		{Repo: "git@github.com:acme/b.git"},
 	})
 	for name, want := range map[string]string{"https://github.com/acme/a": "ssh", "git@github.com:acme/b": "https"} {
-		at, err := r.locate(model.Ref{Repo: name})
+		at, err := r.Locate(model.Ref{Repo: name})
 		require.NoError(t, err)
-		assert.Equal(t, want, r.form(at).scheme)
+		assert.Equal(t, want, r.form(at).Scheme)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // repository is a git repository, on a server or on this machine.
@@ -24,8 +25,8 @@ type repository interface {
 	tipNow(ctx context.Context, branch string) (plumbing.Hash, error)
 	// commitAt returns a commit whose trees can then be had from treesAt. branch is the one that it is said to be on, if
 	// that is known.
-	commitAt(ctx context.Context, id plumbing.Hash, branch string) (commitObject, error)
-	treesAt(id plumbing.Hash) objects
+	commitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error)
+	treesAt(id plumbing.Hash) gitobject.Store
 }
 
 // traced is a commit whose history is wanted.

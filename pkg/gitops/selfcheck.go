@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -36,8 +37,8 @@ func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 		if more {
 			first += fmt.Sprintf(" (and %d more)", strings.Count(err.Error(), "\n"))
 		}
-		return problem(RuleSelfCheck, "the output does not stand a last check: %s", oneLine(first)).
-			hint("this is a mistake of kalypso's: please report it with the version and what you can show")
+		return giterror.New(RuleSelfCheck, "the output does not stand a last check: %s", giterror.OneLine(first)).
+			WithHint("this is a mistake of kalypso's: please report it with the version and what you can show")
 	}
 	return nil
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -24,11 +28,11 @@ type wire interface {
 
 // server is the way to a repository on a server, with one credential.
 type server struct {
-	at   location
+	at   giturl.Location
 	role model.Role
 	wire wire
 	net  *network
-	keys *keyring
+	keys *credentials.Keyring
 	// budget is nil for the platform's repositories.
 	budget *budget
 }
@@ -46,8 +50,8 @@ type advertisement struct {
 }
 
 // overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
-func (s *server) overHTTP(c *credential) *httpWire {
-	w := newHTTPWire(s.net.transport, s.at.address, c)
+func (s *server) overHTTP(c *credentials.Credential) *httpWire {
+	w := newHTTPWire(s.net.transport, s.at.Address, c)
 	if s.role == model.Tenant {
 		w.maxAdvertisement, w.stays = maxTenantAdvertisement, true
 	}
@@ -56,9 +60,9 @@ func (s *server) overHTTP(c *credential) *httpWire {
 
 // connect asks the server what it has: with the credential that is known, or without one and then,
 // if it wants one, with what git's helpers know.
-func (s *server) connect(ctx context.Context, known *credential) (advertisement, error) {
-	a := s.at.address
-	if a.scheme == "ssh" {
+func (s *server) connect(ctx context.Context, known *credentials.Credential) (advertisement, error) {
+	a := s.at.Address
+	if a.Scheme == "ssh" {
 		w, err := newSSHWire(a)
 		if err != nil {
 			return advertisement{}, err
@@ -70,12 +74,12 @@ func (s *server) connect(ctx context.Context, known *credential) (advertisement,
 	found, err := s.advertise(ctx)
 	var status *statusError
 	if known == nil && errors.As(err, &status) && status.code == http.StatusUnauthorized {
-		if asked := s.keys.ask(ctx, a); asked != nil {
+		if asked := s.keys.Ask(ctx, a); asked != nil {
 			s.wire = s.overHTTP(asked)
 			return s.advertise(ctx)
 		}
 		if ctx.Err() != nil { // whether there is a credential is not known
-			err = interrupted(ctx)
+			err = giterror.Interrupted(ctx)
 		}
 	}
 	return found, err
@@ -167,35 +171,35 @@ func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 
 // pack sends a request and reads the pack that it brings. It keeps objects of one kind, or of all:
 // plumbing.InvalidObject.
-func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*pack, error) {
+func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*gitobject.Pack, error) {
 	limits := s.packLimits()
-	limits.only = only
-	var p *pack
+	limits.Only = only
+	var p *gitobject.Pack
 	err := s.net.retry(ctx, s.budget, func(at attempt) error {
 		answer, err := s.wire.uploadPack(at, request)
 		if err != nil {
 			return err
 		}
 		defer answer.Close()
-		p, err = readPack(demultiplex(answer, request), limits)
+		p, err = gitobject.ReadPack(demultiplex(answer, request), limits)
 		return err
 	})
 	return p, s.spend(err)
 }
 
-// packLimits returns the limits for inflating a pack of the repository.
-func (s *server) packLimits() packLimits {
+// PackLimits returns the limits for inflating a pack of the repository.
+func (s *server) packLimits() gitobject.PackLimits {
 	all := s.net.limits
 	if s.budget == nil {
-		return packLimits{object: all.Object, tree: all.Object, total: all.Total, objects: all.Objects}
+		return gitobject.PackLimits{Object: all.Object, Tree: all.Object, Total: all.Total, Objects: all.Objects}
 	}
 	own := s.budget.limits
-	return packLimits{object: own.File, tree: maxTreeBytes, total: own.Total, objects: all.Objects, spent: &s.budget.packs}
+	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.budget.packs}
 }
 
-// spend exhausts the budget of an application repository if err is a packLimitError, so that it is not read again.
+// spend exhausts the budget of an application repository if err is a PackLimitError, so that it is not read again.
 func (s *server) spend(err error) error {
-	var tooMuch packLimitError
+	var tooMuch gitobject.PackLimitError
 	if s.budget != nil && errors.As(err, &tooMuch) {
 		return s.budget.exhaust(err)
 	}
@@ -232,7 +236,7 @@ func (s *server) sender(ctx context.Context) (sender, error) {
 		again := s.overHTTP(w.credential)
 		again.base = w.base
 		if w.credential == nil {
-			if asked := s.keys.ask(ctx, s.at.address); asked != nil {
+			if asked := s.keys.Ask(ctx, s.at.Address); asked != nil {
 				again.credential = asked
 			}
 		}

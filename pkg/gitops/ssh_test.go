@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -47,26 +48,26 @@ func TestSSHErrors(t *testing.T) {
 	limits := Limits{Stall: 5 * time.Second}
 	ref := model.Ref{Repo: server.URL + "/acme/nope.git", Branch: "main", At: yamlPlace()}
 	d := readError(t, newReader(t, Options{Limits: limits}), ref)
-	assert.Equal(t, RuleAccessDenied, d.Rule)
+	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)
 	assert.Contains(t, d.Message, "was not found, or the credentials may not see it: over ssh, with the keys of the agent")
 
 	ref.Repo = server.URL + "/acme/shop.git"
 	other := gitopstest.NewSSHServer(t, t.TempDir())
 	t.Setenv("SSH_AUTH_SOCK", other.AgentSocket)
 	d = readError(t, newReader(t, Options{Limits: limits}), ref)
-	assert.Equal(t, RuleAccessDenied, d.Rule)
+	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)
 	assert.Contains(t, d.Message, "unable to authenticate")
 
 	t.Setenv("SSH_AUTH_SOCK", "")
 	d = readError(t, newReader(t, Options{Limits: limits}), ref)
-	assert.Equal(t, RuleAccessDenied, d.Rule)
+	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)
 	assert.Contains(t, d.Message, "there is no SSH agent")
 	assert.Contains(t, d.Hint, "ssh-add")
 
 	t.Setenv("SSH_AUTH_SOCK", server.AgentSocket)
 	t.Setenv("SSH_KNOWN_HOSTS", other.KnownHosts)
 	d = readError(t, newReader(t, Options{Limits: limits}), ref)
-	assert.Equal(t, RuleAccessDenied, d.Rule)
+	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)
 	assert.Contains(t, d.Message, "the host is not in known_hosts")
 
 	t.Setenv("SSH_KNOWN_HOSTS", filepath.Join(t.TempDir(), "none"))
@@ -77,6 +78,6 @@ func TestSSHErrors(t *testing.T) {
 	t.Setenv("SSH_KNOWN_HOSTS", server.KnownHosts)
 	ref.Repo = "ssh://git@127.0.0.1:1/acme/shop.git"
 	d = readError(t, newReader(t, Options{Limits: limits}), ref)
-	assert.Equal(t, RuleHostUnreachable, d.Rule)
+	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "127.0.0.1:1 cannot be reached: connection refused")
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -200,7 +201,7 @@ func parseOrigin(value string) (Origin, bool) {
 	place, commit, hasCommit := strings.Cut(value, " ")
 	repo, rest, hasBranch := strings.Cut(place, "@")
 	branch, path, hasPath := strings.Cut(rest, ":")
-	if !hasBranch || !hasPath || hasCommit && !commitForm.MatchString(commit) {
+	if !hasBranch || !hasPath || hasCommit && !giturl.CommitForm.MatchString(commit) {
 		return Origin{}, false
 	}
 	o := Origin{Commit: commit}

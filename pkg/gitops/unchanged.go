@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -35,7 +37,7 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 			return nil, d.reader.clean(err)
 		}
 		commit := found[tip]
-		if made, ours := ParseTrailers(commit.message); ours && slices.Equal(commit.parents, []plumbing.Hash{d.onto()}) {
+		if made, ours := ParseTrailers(commit.Message); ours && slices.Equal(commit.Parents, []plumbing.Hash{d.onto()}) {
 			return newLatest(made, tip, commit, true), nil
 		}
 	}
@@ -44,9 +46,9 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 		return nil, d.reader.clean(err)
 	}
 	published := found[d.onto()]
-	for _, id := range append([]plumbing.Hash{d.onto()}, published.parents...) {
+	for _, id := range append([]plumbing.Hash{d.onto()}, published.Parents...) {
 		commit, known := found[id]
-		if made, ours := ParseTrailers(commit.message); known && ours && commit.tree == published.tree {
+		if made, ours := ParseTrailers(commit.Message); known && ours && commit.Tree == published.Tree {
 			return newLatest(made, id, commit, false), nil
 		}
 	}
@@ -59,16 +61,16 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 // are looked for here. It returns the open one.
 func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []PullRequest) (current *PullRequest, ok bool) {
 	return settled(Submission{
-		Environment: latest.Environment, Path: cleanPath(d.Repo.Path.Value), Head: d.Head,
+		Environment: latest.Environment, Path: giturl.CleanPath(d.Repo.Path.Value), Head: d.Head,
 		HeadCommit: latest.Commit, Tree: latest.Tree, PullRequestOptions: options,
 	}, latest.Proposed, open)
 }
 
-func newLatest(made Provenance, id plumbing.Hash, commit commitObject, proposed bool) *Latest {
-	_, body, _ := strings.Cut(commit.message, "\n\n")
+func newLatest(made Provenance, id plumbing.Hash, commit gitobject.CommitObject, proposed bool) *Latest {
+	_, body, _ := strings.Cut(commit.Message, "\n\n")
 	line, _, _ := strings.Cut(body, "\n")
 	plan, _ := ParsePlan(line)
-	return &Latest{made, id.String(), commit.tree.String(), plan, proposed}
+	return &Latest{made, id.String(), commit.Tree.String(), plan, proposed}
 }
 
 // SourcesUnchanged reports whether an environment would be compiled from just what all of some outputs were made of. What cannot

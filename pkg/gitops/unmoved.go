@@ -93,7 +93,7 @@ func (m *remote) unmoved(ctx context.Context, pins map[pin]plumbing.Hash) error 
 		return err
 	}
 	for key, id := range pins {
-		if key.repo == m.at.read && tips[key.branch] != id {
+		if key.repo == m.at.Read && tips[key.branch] != id {
 			return fmt.Errorf("%s: branch %q: %w", m.at, key.branch, ErrMoved)
 		}
 	}
@@ -144,7 +144,7 @@ func (c *connections) moved(repo pushable, u refUpdate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m, ok := repo.(*remote); ok {
-		if key := (pin{m.at.read, u.branch}); !c.pins[key].IsZero() {
+		if key := (pin{m.at.Read, u.branch}); !c.pins[key].IsZero() {
 			c.pins[key] = u.new
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -73,8 +74,8 @@ func (p *Promoter) TakenBack(ctx context.Context, environment *model.Environment
 // branch of the environment says so, where no status can.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
 	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
-	var known *gitops.Error
-	if errors.As(err, &known) && known.Rule == gitops.RuleInvalidRepository {
+	var known *giterror.Error
+	if errors.As(err, &known) && known.Rule == giterror.RuleInvalidRepository {
 		return false, nil // a plain folder: nothing can be promoted there, and whoever tries is told
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -45,9 +46,9 @@ type Request struct {
 	// Force overwrites what others committed to the branch of the pull request.
 	Force bool
 	// Author says who commits.
-	Author func(context.Context) (gitops.Identity, error)
+	Author func(context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
-	Key *gitops.SigningKey
+	Key *gitobject.SigningKey
 }
 
 // Action says what became of a request.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
@@ -107,11 +109,11 @@ func (s *step) resolve(ctx context.Context) error {
 	if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
 		return nil
 	}
-	var known *gitops.Error
-	if !errors.As(err, &known) || known.Rule != gitops.RuleCommitNotFound {
+	var known *giterror.Error
+	if !errors.As(err, &known) || known.Rule != giterror.RuleCommitNotFound {
 		return err
 	}
-	if !gitops.IsFullCommit(s.Commit) {
+	if !giturl.IsFullCommit(s.Commit) {
 		if s.Unmerged {
 			known.Hint = "a commit that is not on the branch is given by its full id of 40 digits"
 		}

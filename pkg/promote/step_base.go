@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
@@ -33,11 +34,11 @@ func (s *step) findBase(objects *model.Objects) {
 		return
 	}
 	main := s.Loader.Main()
-	if s.out.From = strings.ToLower(s.base.Commit.Value); s.out.From != "" && !gitops.IsCommit(s.out.From) {
+	if s.out.From = strings.ToLower(s.base.Commit.Value); s.out.From != "" && !giturl.IsCommit(s.out.From) {
 		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is no id of a commit", model.MainBase, s.base.Commit.Value),
 			diag.Hint("write the id of the commit that the environment has, or remove the line if it has none"))
 	}
-	if repo, err := gitops.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
+	if repo, err := giturl.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
 		s.out.Diags.Error(RuleForeignBase, s.base.Repo.At, fmt.Sprintf("BaseRepo %q is %s, not the control plane %s: its commits cannot be promoted",
 			model.MainBase, s.base.Repo.Value, main.Repo), diag.Hint("a BaseRepo of another name may hold further common data"))
 	}
@@ -92,7 +93,7 @@ func (s *step) newBase() error {
 
 // cannotRead reports what is in the way of a new file.
 func (s *step) cannotRead(err error) error {
-	var known *gitops.Error
+	var known *giterror.Error
 	if errors.As(err, &known) {
 		return err
 	}

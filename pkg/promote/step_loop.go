@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
 
@@ -49,6 +50,6 @@ func (s *step) onlyPromotes(changes gitops.CommitChanges) bool {
 
 // sharesRepo tells whether the environment is in the same repository as the base branch.
 func (s *step) sharesRepo() bool {
-	repo, err := gitops.NormalURL(s.Environment.ControlPlane.Repo.Value)
+	repo, err := giturl.NormalURL(s.Environment.ControlPlane.Repo.Value)
 	return err == nil && repo == s.Loader.Main().Repo
 }

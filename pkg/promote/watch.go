@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // lastLook is the least that a look may take, so that the one at the very end can still be answered.
@@ -166,7 +166,7 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) ([]asked, []error
 func (w *Watch) learn(ctx context.Context, a *asked) error {
 	a.newer = map[string]bool{}
 	for _, s := range a.sightings {
-		if !gitops.IsFullCommit(s.Commit) || s.Commit == a.wanted || w.Newer == nil { // what is no commit is none of the branch
+		if !giturl.IsFullCommit(s.Commit) || s.Commit == a.wanted || w.Newer == nil { // what is no commit is none of the branch
 			continue
 		}
 		key := newerKey{a.deployment.Repo, a.deployment.Branch, a.wanted, s.Commit}

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -43,8 +43,8 @@ func NewWorkflow(env func(string) string, stderr *term.Guard) *Workflow {
 		outputFile: env("GITHUB_OUTPUT"), summaryFile: env("GITHUB_STEP_SUMMARY"), commands: stderr,
 		checkout: checkout{commit: env("GITHUB_SHA")},
 	}
-	w.Repo, _ = gitops.NormalURL(env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY")) // else it is no repository's
-	w.workspace, _ = gitops.NormalURL(env("GITHUB_WORKSPACE"))
+	w.Repo, _ = giturl.NormalURL(env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY")) // else it is no repository's
+	w.workspace, _ = giturl.NormalURL(env("GITHUB_WORKSPACE"))
 	switch {
 	case env("GITHUB_EVENT_NAME") == "pull_request": // what is read is the branch that it goes to, as it would be
 		w.branch = env("GITHUB_BASE_REF")

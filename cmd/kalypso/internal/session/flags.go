@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -164,7 +165,7 @@ func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*gitops.Reader, *git
 	bounds := e.Limits
 	bounds.Tenant = servers
 	reading := gitops.Options{
-		Replace: f.replace, Worktree: f.Worktree, Env: e.Env, Helper: gitops.GitCredential,
+		Replace: f.replace, Worktree: f.Worktree, Env: e.Env, Helper: credentials.GitCredential,
 		Sleep: e.Sleep, Limits: bounds, Progress: progress.Step, Waiting: progress.Wait,
 	}
 	if tokens != nil {

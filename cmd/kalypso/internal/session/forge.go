@@ -7,6 +7,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -82,7 +84,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 		return Forge{Note: "there is no token for " + place}, nil
 	}
 	var source github.TokenSource = github.StaticToken(token)
-	if origin == gitops.AppOrigin { // which ends
+	if origin == credentials.AppOrigin { // which ends
 		source = s.Flags.tokens.Source(role, place)
 	}
 	client, err := github.New(github.Options{
@@ -105,18 +107,18 @@ func (s *Session) notice(line string) { s.Progress.Phase(line) }
 
 // UsualAuthor is the author of commits for a destination if the command line names none: whoever GitHub knows the
 // credential as. It depends on nothing else, so that the same output is the same commit.
-func (s *Session) UsualAuthor(ctx context.Context, destination *gitops.Destination) (gitops.Identity, error) {
+func (s *Session) UsualAuthor(ctx context.Context, destination *gitops.Destination) (gitobject.Identity, error) {
 	known, err := s.knownForge(ctx, destination)
 	if err != nil {
-		return gitops.Identity{}, err
+		return gitobject.Identity{}, err
 	}
 	return s.AuthorOf(ctx, known)
 }
 
 // AuthorOf is whoever GitHub knows the credential of a forge as.
-func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitops.Identity, error) {
+func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity, error) {
 	switch {
-	case known.origin == gitops.AppOrigin:
+	case known.origin == credentials.AppOrigin:
 		return s.Flags.tokens.Bot(ctx, known.Repo)
 	case s.isWorkflowToken(known.origin):
 		return github.ActionsBot(), nil
@@ -126,6 +128,6 @@ func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitops.Identity, e
 }
 
 // KalypsoItself is who commits what nobody is named for.
-func KalypsoItself() gitops.Identity {
-	return gitops.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
+func KalypsoItself() gitobject.Identity {
+	return gitobject.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
 }

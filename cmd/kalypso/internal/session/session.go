@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -300,9 +301,9 @@ func verdict(diags diag.List) error {
 	for _, d := range diags {
 		switch {
 		case d.Severity != diag.Error:
-		case gitops.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
+		case giterror.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
 			return cli.ExitWith(cli.ExitRemote)
-		case d.At.IsZero() && (d.Rule == gitops.RuleInvalidRepository || d.Rule == gitops.RuleRefusedURL):
+		case d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
 			code = cli.ExitUsage // the command line names what cannot be read
 		}
 	}
@@ -317,7 +318,7 @@ func (r *Result) Report(destination *gitops.Destination, err error) {
 
 // CauseOf returns the rule of what a remote did not do, and what can be done about it.
 func CauseOf(err error) (rule, hint string) {
-	var known *gitops.Error
+	var known *giterror.Error
 	var refused *github.Error
 	switch {
 	case errors.As(err, &known):
@@ -325,6 +326,6 @@ func CauseOf(err error) (rule, hint string) {
 	case errors.As(err, &refused):
 		return RuleGitHubFailed, refused.Hint
 	default:
-		return gitops.RuleRemoteFailed, ""
+		return giterror.RuleRemoteFailed, ""
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
@@ -175,7 +175,7 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 	if strings.TrimPrefix(s.TargetRevision, "refs/heads/") != wanted.Branch {
 		return "", false
 	}
-	repo, err := gitops.NormalURL(strings.TrimSpace(s.RepoURL))
+	repo, err := giturl.NormalURL(strings.TrimSpace(s.RepoURL))
 	if err != nil || repo != wanted.Repo {
 		return "", false
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -54,7 +54,7 @@ type graph struct {
 	Options
 	subscriptions []string
 	client        *armresourcegraph.Client
-	secrets       *gitops.Scrubber
+	secrets       *credentials.Scrubber
 	// rows is how many are asked for at a time; it shrinks if answers get too large.
 	rows atomic.Int32
 	// seen says that all subscriptions were seen to be readable.
@@ -86,7 +86,7 @@ func New(argument string, o Options) (promote.Fleet, error) {
 		DisableInstanceDiscovery: place.private,
 	})
 	if err != nil {
-		return nil, errors.New(new(gitops.Scrubber).Line(err.Error()))
+		return nil, errors.New(new(credentials.Scrubber).Line(err.Error()))
 	}
 	return newGraph(argument, o, access{place.configuration(), wire, credential})
 }
@@ -96,7 +96,7 @@ func newGraph(argument string, o Options, access access) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &graph{Options: o, subscriptions: subscriptions, secrets: new(gitops.Scrubber)}
+	a := &graph{Options: o, subscriptions: subscriptions, secrets: new(credentials.Scrubber)}
 	a.rows.Store(maxRows)
 	a.client, err = armresourcegraph.NewClient(&credential{access.credential, access.wire, a.secrets}, &arm.ClientOptions{
 		ClientOptions: policy.ClientOptions{

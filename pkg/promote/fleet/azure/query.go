@@ -8,7 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -28,12 +29,12 @@ const readableQuery = `resourcecontainers
 // the words of its path are asked for; readRow picks. Pages need an order, and the id among the columns:
 // https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-data
 func queryFor(wanted promote.Deployment) (string, error) {
-	if _, err := gitops.NormalURL(wanted.Repo); err != nil {
+	if _, err := giturl.NormalURL(wanted.Repo); err != nil {
 		return "", fmt.Errorf("cannot ask for the repository: %w", err)
 	}
 	branch, err := quote(wanted.Branch)
 	if err == nil {
-		err = gitops.CheckBranch(wanted.Branch)
+		err = gitobject.CheckBranch(wanted.Branch)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot ask for the branch %.100q: %w", wanted.Branch, err)

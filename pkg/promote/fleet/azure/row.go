@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
@@ -53,7 +53,7 @@ func sameRepo(raw, wanted string) bool {
 		}
 		raw = scheme + "://" + authority + "/" + file
 	}
-	name, err := gitops.NormalURL(strings.TrimSpace(raw))
+	name, err := giturl.NormalURL(strings.TrimSpace(raw))
 	return err == nil && strings.EqualFold(name, wanted)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -20,7 +20,7 @@ import (
 type credential struct {
 	azcore.TokenCredential
 	wire    *wire
-	secrets *gitops.Scrubber
+	secrets *credentials.Scrubber
 }
 
 // GetToken implements azcore.TokenCredential. Its error is an *signInError.

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/throttle"
 )
@@ -28,7 +28,7 @@ type client struct {
 	base     *url.URL
 	limits   limits
 	sleep    func(ctx context.Context, d time.Duration) error
-	scrubber *gitops.Scrubber
+	scrubber *credentials.Scrubber
 }
 
 // newClient makes a client for what a context says. The transport is its own too: each cluster has its own authority,
@@ -52,7 +52,7 @@ func newClient(access *rest.Config, o Options, limits limits) (*client, error) {
 		base:     base,
 		limits:   limits,
 		sleep:    o.Sleep,
-		scrubber: &gitops.Scrubber{},
+		scrubber: &credentials.Scrubber{},
 	}, nil
 }
 

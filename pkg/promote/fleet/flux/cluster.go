@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
@@ -50,7 +51,7 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) outcome {
 func following(repositories []gitRepository, wanted promote.Deployment) map[objectName]*gitRepository {
 	ours := map[objectName]*gitRepository{}
 	for i, r := range repositories {
-		address, err := gitops.NormalURL(r.Spec.URL)
+		address, err := giturl.NormalURL(r.Spec.URL)
 		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && r.Metadata.valid() {
 			ours[r.Metadata.objectName] = &repositories[i]
 		}

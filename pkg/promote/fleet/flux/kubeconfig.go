@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -200,8 +200,8 @@ func (f *fleet) cluster(config *api.Config, name string) (cluster, error) {
 }
 
 // scrubberOf knows the secrets of a context.
-func scrubberOf(config *api.Config, name string) *gitops.Scrubber {
-	scrubber := &gitops.Scrubber{}
+func scrubberOf(config *api.Config, name string) *credentials.Scrubber {
+	scrubber := &credentials.Scrubber{}
 	if at := config.Contexts[name]; at != nil && config.AuthInfos[at.AuthInfo] != nil {
 		user := config.AuthInfos[at.AuthInfo]
 		scrubber.Add(user.Token)

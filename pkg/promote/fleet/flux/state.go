@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
 )
@@ -173,4 +173,4 @@ func firstLine(text string) string {
 }
 
 // line makes a stranger's text fit for a message.
-func line(text string) string { return new(gitops.Scrubber).Line(text) }
+func line(text string) string { return new(credentials.Scrubber).Line(text) }

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -160,10 +161,10 @@ func keepComment(ctx context.Context, s *session.Session, in, given, text string
 // findRequest returns the repository of a pull request, in normal form, and its number.
 func findRequest(s *session.Session, in, given string) (repo string, number int, err error) {
 	if url := requestForm.FindStringSubmatch(given); url != nil {
-		if repo, err = gitops.NormalURL(url[1]); err != nil {
+		if repo, err = giturl.NormalURL(url[1]); err != nil {
 			return "", 0, cli.Usage("--pull-request %s: %w", given, err)
 		}
-		if own, err := gitops.NormalURL(in); in != "" && (err != nil || own != repo) {
+		if own, err := giturl.NormalURL(in); in != "" && (err != nil || own != repo) {
 			return "", 0, cli.Usage("--pull-request %s is not in the repository %s", given, in)
 		}
 		return repo, numberOf(url[2]), nil
@@ -179,7 +180,7 @@ func findRequest(s *session.Session, in, given string) (repo string, number int,
 		return "", 0, cli.Usage("--pull-request %q: give the number of the pull request, or its URL", given)
 	}
 	if running != nil {
-		repo, err = gitops.NormalURL(s.Env("GITHUB_SERVER_URL") + "/" + s.Env("GITHUB_REPOSITORY"))
+		repo, err = giturl.NormalURL(s.Env("GITHUB_SERVER_URL") + "/" + s.Env("GITHUB_REPOSITORY"))
 		return repo, number, err
 	}
 	if repo = in; repo == "" {

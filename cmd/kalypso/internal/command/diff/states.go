@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -38,7 +39,7 @@ func (s *branchStates) describe(state string) string {
 		return "what is promoted"
 	case state == gitops.WorktreeBase:
 		return "the work tree"
-	case gitops.IsFullCommit(state):
+	case giturl.IsFullCommit(state):
 		return fmt.Sprintf("%s at %.12s", s.branch, state)
 	default:
 		return state
@@ -48,7 +49,7 @@ func (s *branchStates) describe(state string) string {
 // reaches tells whether a fleet is made of the branch. Of one that could not be read that is not known.
 func (s *branchStates) reaches(fleet *model.Fleet) bool {
 	return s.repo == "" || fleet == nil || slices.ContainsFunc(fleet.Registrations, func(r *model.WorkloadRegistration) bool {
-		repo, err := gitops.NormalURL(r.Workload.Repo.Value)
+		repo, err := giturl.NormalURL(r.Workload.Repo.Value)
 		return err == nil && repo == s.repo && r.Workload.Branch.Value == s.branch
 	})
 }
@@ -109,7 +110,7 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 // machine.
 func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut string, err error) {
 	if c.flags.repo != "" {
-		if s.repo, err = gitops.NormalURL(c.flags.repo); err != nil {
+		if s.repo, err = giturl.NormalURL(c.flags.repo); err != nil {
 			return "", cli.Usage("--repo: %w", err)
 		}
 		return c.Reader.CheckedOut(ctx, c.flags.repo), nil

@@ -13,13 +13,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // plannedRepository is a repository that is to be made at a place.
 type plannedRepository struct {
 	path string
-	gitops.NewRepository
+	gitobject.NewRepository
 }
 
 // makeFleet makes the control plane and the GitOps repository of a new fleet.
@@ -63,11 +63,11 @@ func (f *initFlags) fieldsOfFleet() []field {
 	return fields
 }
 
-func (f *initFlags) authorOf() (gitops.Identity, error) {
+func (f *initFlags) authorOf() (gitobject.Identity, error) {
 	if f.author == "" {
 		return session.KalypsoItself(), nil
 	}
-	author, err := gitops.ParseIdentity(f.author)
+	author, err := gitobject.ParseIdentity(f.author)
 	if err != nil {
 		return author, cli.Usage("--author %q: %w", f.author, err)
 	}
@@ -80,8 +80,8 @@ func folderOf(url string) string {
 }
 
 // ControlPlane is the repository of a new fleet's control plane.
-func controlPlane(plan scaffold.Fleet) gitops.NewRepository {
-	r := gitops.NewRepository{Origin: plan.ControlPlane, Branches: []gitops.NewBranch{
+func controlPlane(plan scaffold.Fleet) gitobject.NewRepository {
+	r := gitobject.NewRepository{Origin: plan.ControlPlane, Branches: []gitobject.NewBranch{
 		branchOf(plan.Base, "Begin the control plane", plan.BaseBranch),
 		branchOf(scaffold.HelloWorld, "Add an example of a workload", plan.HelloWorldBranch),
 	}}
@@ -92,21 +92,21 @@ func controlPlane(plan scaffold.Fleet) gitops.NewRepository {
 }
 
 // gitOpsRepository is a GitOps repository to which nothing was published yet.
-func gitOpsRepository(plan scaffold.Fleet) gitops.NewRepository {
-	r := gitops.NewRepository{Origin: plan.GitOps}
+func gitOpsRepository(plan scaffold.Fleet) gitobject.NewRepository {
+	r := gitobject.NewRepository{Origin: plan.GitOps}
 	for _, environment := range plan.Environments {
 		r.Branches = append(r.Branches, branchOf(environment, "Begin "+environment, plan.GitOpsBranch))
 	}
 	return r
 }
 
-func branchOf(name, message string, files func() (scaffold.Files, error)) gitops.NewBranch {
-	return gitops.NewBranch{Name: name, Message: message, Files: func(map[string]string) (map[string]string, error) { return files() }}
+func branchOf(name, message string, files func() (scaffold.Files, error)) gitobject.NewBranch {
+	return gitobject.NewBranch{Name: name, Message: message, Files: func(map[string]string) (map[string]string, error) { return files() }}
 }
 
 // environmentBranch is the branch of an environment that has the first commit of the base branch.
-func environmentBranch(base, environment string, files func(environment, commit string) (scaffold.Files, error)) gitops.NewBranch {
-	return gitops.NewBranch{Name: environment, Message: "Begin " + environment, Files: func(tips map[string]string) (map[string]string, error) {
+func environmentBranch(base, environment string, files func(environment, commit string) (scaffold.Files, error)) gitobject.NewBranch {
+	return gitobject.NewBranch{Name: environment, Message: "Begin " + environment, Files: func(tips map[string]string) (map[string]string, error) {
 		return files(environment, tips[base])
 	}}
 }
@@ -122,7 +122,7 @@ func createAll(folder string, repositories []plannedRepository) (made []createdR
 	}
 	return made, inFolder(folder, func(work string) error {
 		for _, r := range repositories {
-			tips, err := gitops.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
+			tips, err := gitobject.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 )
@@ -167,7 +167,7 @@ func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known
 // overHTTPS is the URL that everybody reads a repository by: tokens count for no other, and a workflow has no key for ssh.
 // What is on an ssh port of its own stays there.
 func overHTTPS(text string) string {
-	normal, err := gitops.NormalURL(text)
+	normal, err := giturl.NormalURL(text)
 	if err != nil || text == "" || strings.HasPrefix(strings.ToLower(text), "https://") {
 		return text
 	}
@@ -195,8 +195,8 @@ func (f *initFlags) checkGitOps(url string) error {
 	if err := checkURL(url); err != nil {
 		return err
 	}
-	a, _ := gitops.NormalURL(url)
-	if b, _ := gitops.NormalURL(f.controlPlane); a == b {
+	a, _ := giturl.NormalURL(url)
+	if b, _ := giturl.NormalURL(f.controlPlane); a == b {
 		return fmt.Errorf("%s is the control plane itself", url)
 	}
 	return nil
@@ -209,7 +209,7 @@ var repositoryURL = regexp.MustCompile(`^(https://|ssh://(git@)?)[\w.-]+(:[0-9]+
 // checkURL tells why a repository of that URL could not be read by everybody. It never repeats the URL, as a password may
 // be in it.
 func checkURL(text string) error {
-	normal, err := gitops.NormalURL(text)
+	normal, err := giturl.NormalURL(text)
 	switch {
 	case err != nil || !repositoryURL.MatchString(text):
 		return errors.New("it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Result is what init has made, in JSON.
@@ -47,7 +47,7 @@ type createdFile struct {
 	State string `json:"state"`
 }
 
-func newCreatedRepository(path string, r gitops.NewRepository, tips map[string]string) createdRepository {
+func newCreatedRepository(path string, r gitobject.NewRepository, tips map[string]string) createdRepository {
 	made := createdRepository{Path: filepath.ToSlash(path), Origin: r.Origin}
 	for _, branch := range r.Branches {
 		made.Branches = append(made.Branches, createdBranch{branch.Name, tips[branch.Name]})

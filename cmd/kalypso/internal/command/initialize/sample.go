@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // The folder of the playground that stands for a server.
@@ -72,7 +72,7 @@ func (p playground) make() ([]createdRepository, error) {
 	var made []createdRepository
 	for _, r := range p.repositories() {
 		r.Author, r.When = session.KalypsoItself(), sampleTime()
-		tips, err := gitops.CreateRepository(filepath.Join(p.work, r.path), r.NewRepository)
+		tips, err := gitobject.CreateRepository(filepath.Join(p.work, r.path), r.NewRepository)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (p playground) repositories() []plannedRepository {
 	control, output := p.controlPlane(), gitOpsRepository(p.plan)
 	var all []plannedRepository
 	for _, name := range scaffold.SampleApplications() {
-		all = append(all, onServer(name, gitops.NewRepository{Branches: []gitops.NewBranch{
+		all = append(all, onServer(name, gitobject.NewRepository{Branches: []gitobject.NewBranch{
 			branchOf("main", "Add the workload", func() (scaffold.Files, error) { return p.plan.SampleApplication(name) }),
 		}}))
 	}
@@ -107,7 +107,7 @@ func (p playground) repositories() []plannedRepository {
 }
 
 // clone is a clone of what is on the server.
-func (p playground) clone(name string, r gitops.NewRepository) plannedRepository {
+func (p playground) clone(name string, r gitobject.NewRepository) plannedRepository {
 	r.Origin, r.Cloned = filepath.Join(p.target, server, name+".git"), true
 	// Whoever types what the tutorial says need not have told git who he is, or has told it to sign.
 	r.Settings = map[string]string{
@@ -116,13 +116,13 @@ func (p playground) clone(name string, r gitops.NewRepository) plannedRepository
 	return plannedRepository{name, r}
 }
 
-func onServer(name string, r gitops.NewRepository) plannedRepository {
+func onServer(name string, r gitobject.NewRepository) plannedRepository {
 	r.Origin, r.Bare = "", true
 	return plannedRepository{filepath.Join(server, name+".git"), r}
 }
 
-func (p playground) controlPlane() gitops.NewRepository {
-	r := gitops.NewRepository{Branches: []gitops.NewBranch{branchOf(p.plan.Base, "Begin the control plane", p.plan.SampleBaseBranch)}}
+func (p playground) controlPlane() gitobject.NewRepository {
+	r := gitobject.NewRepository{Branches: []gitobject.NewBranch{branchOf(p.plan.Base, "Begin the control plane", p.plan.SampleBaseBranch)}}
 	for _, environment := range p.plan.Environments {
 		r.Branches = append(r.Branches, environmentBranch(p.plan.Base, environment, p.plan.SampleEnvironmentBranch))
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 )
@@ -52,12 +54,12 @@ func (c *deploymentCheck) bind(ctx context.Context) error {
 			continue
 		}
 		commit, err := output.history.Resolve(ctx, c.flags.commit)
-		var known *gitops.Error
+		var known *giterror.Error
 		switch {
 		case err == nil:
 			c.outputs[i].commit, c.outputs[i].bound = commit, true
 			return nil
-		case errors.As(err, &known) && known.Rule == gitops.RuleCommitNotFound:
+		case errors.As(err, &known) && known.Rule == giterror.RuleCommitNotFound:
 			missing = err
 		default:
 			return err
@@ -110,7 +112,7 @@ func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err erro
 }
 
 func (c *deploymentCheck) addDeployment(output checkedOutput) error {
-	repo, err := gitops.NormalURL(output.repo.Repo.Value)
+	repo, err := giturl.NormalURL(output.repo.Repo.Value)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // promoteOptions are the flags of kalypso promote.
@@ -96,7 +96,7 @@ func (r *promotionRun) defaultCommit(given string) string {
 		return given
 	}
 	main := r.Loader.Main()
-	repo, err := gitops.NormalURL(r.Env("GITHUB_SERVER_URL") + "/" + r.Env("GITHUB_REPOSITORY"))
+	repo, err := giturl.NormalURL(r.Env("GITHUB_SERVER_URL") + "/" + r.Env("GITHUB_REPOSITORY"))
 	if err == nil && repo == main.Repo && r.Env("GITHUB_REF") == "refs/heads/"+main.Ref.Branch {
 		return r.Env("GITHUB_SHA")
 	}
@@ -108,7 +108,7 @@ func checkCommit(given *pflag.FlagSet, commit string) error {
 	switch {
 	case commit == "" && given.Changed("commit"):
 		return cli.Usage(`--commit "": it is empty; leave the flag out for the newest commit`)
-	case commit != "" && !gitops.IsCommit(commit):
+	case commit != "" && !giturl.IsCommit(commit):
 		return cli.Usage("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", commit)
 	default:
 		return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -159,7 +161,7 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 
 // hint says what to do about a push that was refused: as a rule the branch is protected.
 func (o *promoteFlags) hint(rule, hint string) string {
-	if rule == gitops.RulePushRefused && hint == "" && !o.pullRequest {
+	if rule == giterror.RulePushRefused && hint == "" && !o.pullRequest {
 		return "--pull-request proposes the promotion instead of pushing it"
 	}
 	return hint
@@ -222,8 +224,8 @@ func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of p
 	request := promote.Request{
 		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,
 		PullRequest: r.opts.pullRequest, PullRequestOptions: r.opts.Request(), Force: r.opts.Force, Key: options.Key,
-		Author: func(ctx context.Context) (gitops.Identity, error) {
-			if options.Author != (gitops.Identity{}) {
+		Author: func(ctx context.Context) (gitobject.Identity, error) {
+			if options.Author != (gitobject.Identity{}) {
 				return options.Author, nil
 			}
 			return r.AuthorOf(ctx, r.forge)

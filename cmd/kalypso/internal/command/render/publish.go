@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -223,7 +224,7 @@ func (s *Publisher) publication(ctx context.Context, opts *publishing, result *s
 		Destination: destination, Dates: dates, PublishOptions: opts.options, Request: opts.request,
 		Report: s.report(result, origins),
 	}
-	p.UsualAuthor = func(ctx context.Context) (gitops.Identity, error) { return s.UsualAuthor(ctx, destination) }
+	p.UsualAuthor = func(ctx context.Context) (gitobject.Identity, error) { return s.UsualAuthor(ctx, destination) }
 	forge, note, err := s.Forge(ctx, destination)
 	if err != nil {
 		return nil, err

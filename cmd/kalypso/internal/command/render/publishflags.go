@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -70,11 +71,11 @@ func (f *PublishFlags) Check() error {
 	if f.direct && f.branch != "" {
 		return cli.Usage("--direct commits to the GitOps branch, --branch names another one: give one of them")
 	}
-	if err := gitops.CheckBranch(f.branch); f.branch != "" && err != nil {
+	if err := gitobject.CheckBranch(f.branch); f.branch != "" && err != nil {
 		return cli.Usage("--branch %q: %v", f.branch, err)
 	}
 	if f.author != "" {
-		if _, err := gitops.ParseIdentity(f.author); err != nil {
+		if _, err := gitobject.ParseIdentity(f.author); err != nil {
 			return cli.Usage("--author %q: %v", f.author, err)
 		}
 	}
@@ -88,14 +89,14 @@ func (f *PublishFlags) PublishOptions() (gitops.PublishOptions, error) {
 	}
 	if f.author != "" {
 		var err error
-		if options.Author, err = gitops.ParseIdentity(f.author); err != nil {
+		if options.Author, err = gitobject.ParseIdentity(f.author); err != nil {
 			return options, cli.Usage("--author %q: %v", f.author, err)
 		}
 	}
 	if f.signingKey != "" {
 		pem, err := os.ReadFile(f.signingKey)
 		if err == nil {
-			options.Key, err = gitops.ParseSigningKey(pem)
+			options.Key, err = gitobject.ParseSigningKey(pem)
 		}
 		if err != nil {
 			return options, cli.Usage("--signing-key %s: %w", f.signingKey, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // ruleOutputFolder is the rule of what keeps an output folder from being written.
@@ -175,7 +176,7 @@ func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
 		}
 		change, err := gitops.Compare(ctx, output.Tree, result.Tree)
 		if err != nil {
-			s.Diags.Error(gitops.RuleRemoteFailed, output.Repo.Path.At, s.Reader.Scrub(err.Error()))
+			s.Diags.Error(giterror.RuleRemoteFailed, output.Repo.Path.At, s.Reader.Scrub(err.Error()))
 			continue
 		}
 		shown := session.NewChangeResult(change, output)

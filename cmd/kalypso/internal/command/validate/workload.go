@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -76,7 +76,7 @@ func workloadSource(path string) (openedSource, error) {
 	if err != nil {
 		return openedSource{}, err
 	}
-	name, err := gitops.NormalURL(top)
+	name, err := giturl.NormalURL(top)
 	if err != nil {
 		return openedSource{}, err
 	}

@@ -1,0 +1,97 @@
+package credentials
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// helperPatience is how long a credential helper may take.
+const helperPatience = 30 * time.Second
+
+// GitCredential asks git's credential helpers, through `git credential fill`, as the user has
+// configured them for all repositories. It never asks a person: no prompt, no window. Where git is not installed, or no
+// helper answers, it knows nothing, which is no error.
+func GitCredential(ctx context.Context, scheme, host, path, user string) (name, password string, err error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return "", "", nil
+	}
+	question, err := credentialQuestion(scheme, host, path, user)
+	if err != nil {
+		return "", "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, helperPatience)
+	defer cancel()
+	// The configuration of a repository can name programs to run, so only the user's and the system's are used.
+	folder, err := os.MkdirTemp("", "kalypso-credential-")
+	if err != nil {
+		return "", "", nil
+	}
+	defer func() { _ = os.Remove(folder) }() // an empty temporary folder: a failure is harmless
+	cmd := exec.CommandContext(ctx, git, "-c", "safe.bareRepository=explicit",
+		"-c", "core.askPass=", "-c", "credential.interactive=false", "credential", "fill")
+	cmd.Dir = folder
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return ownSecret(name) || namesRepository(name)
+	}), "GIT_CEILING_DIRECTORIES="+filepath.Dir(folder),
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
+	cmd.Stdin = strings.NewReader(question)
+	cmd.WaitDelay = time.Second // a helper that hangs is a child of git, and keeps its output open
+	answer, err := cmd.Output()
+	if err != nil {
+		return "", "", ctx.Err()
+	}
+	return parseCredential(answer)
+}
+
+// ownSecret reports whether an environment variable contains a secret of kalypso, which no helper needs.
+func ownSecret(name string) bool {
+	name = strings.ToUpper(name) // names are not case-sensitive on Windows
+	return slices.Contains([]string{EnvGitHub, EnvGH, "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"}, name) ||
+		strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
+}
+
+// namesRepository reports whether an environment variable makes git read the configuration of a repository. The user's
+// GIT_CONFIG_… variables are not among them.
+func namesRepository(name string) bool {
+	return slices.Contains([]string{"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}, strings.ToUpper(name))
+}
+
+// credentialQuestion writes git's credential format. A line break in a value would let it ask for
+// another host's secret.
+func credentialQuestion(scheme, host, path, user string) (string, error) {
+	var b strings.Builder
+	for _, field := range []struct{ key, value string }{
+		{"protocol", scheme}, {"host", host}, {"path", strings.TrimPrefix(path, "/")}, {"username", user},
+	} {
+		if strings.ContainsAny(field.value, "\n\r\x00") {
+			return "", errors.New("a line break in a credential's " + field.key)
+		}
+		if field.value != "" {
+			fmt.Fprintf(&b, "%s=%s\n", field.key, field.value)
+		}
+	}
+	return b.String() + "\n", nil
+}
+
+func parseCredential(answer []byte) (name, password string, err error) {
+	for line := range bytes.Lines(answer) {
+		key, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), "=")
+		switch key {
+		case "username":
+			name = value
+		case "password":
+			password = value
+		}
+	}
+	return name, password, nil
+}

@@ -1,0 +1,232 @@
+// Package giterror has the errors of reading and writing repositories: what is wrong, where, and what to do.
+package giterror
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// The rules of what a Reader reports.
+const (
+	// RuleRefusedURL is a name that is malformed, or that must not be read where it was written.
+	RuleRefusedURL = "refused-url"
+	// RuleBranchNotFound is a branch that the repository does not have; an empty repository too.
+	RuleBranchNotFound = "branch-not-found"
+	// RuleCommitNotFound is a commit that the repository, or the branch, does not have.
+	RuleCommitNotFound = "commit-not-found"
+	// RulePathNotFound is a path that the commit does not have.
+	RulePathNotFound = "path-not-found"
+	// RuleAccessDenied is a repository that does not exist or may not be read.
+	RuleAccessDenied = "access-denied"
+	// RuleHostUnreachable is a server that does not answer.
+	RuleHostUnreachable = "host-unreachable"
+	// RuleRemoteFailed is a server that answers with a failure or with nonsense, retries included.
+	RuleRemoteFailed = "remote-failed"
+	// RulePackRefused is a repository that is too large or that was built to exhaust its reader.
+	RulePackRefused = "pack-refused"
+	// RulePushRefused is a branch that a server does not let us write.
+	RulePushRefused = "push-refused"
+	// RuleInvalidRepository is a repository that holds what git would not have written.
+	RuleInvalidRepository = "invalid-repository"
+
+	// RuleUncommittedChanges is the notice that a clone's uncommitted changes were not read.
+	RuleUncommittedChanges = "uncommitted-changes"
+	// RuleRemoteBranch is the notice that a clone's remote-tracking branch was read.
+	RuleRemoteBranch = "remote-branch"
+	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
+	RuleUncheckedCommit = "unchecked-commit"
+	// RuleOtherBranch is the notice that a work tree does not hold the branch that is asked for.
+	RuleOtherBranch = "other-branch"
+	// RuleWholeFolder is the notice that a plain folder was read as a branch that it has no
+	// sub-folder for, although it has some for others.
+	RuleWholeFolder = "whole-folder"
+)
+
+// IsRemote reports whether a diagnostic with the rule is the fault of a server or of the way to it,
+// rather than of the fleet.
+func IsRemote(rule string) bool {
+	switch rule {
+	case RuleAccessDenied, RuleHostUnreachable, RuleRemoteFailed, RulePushRefused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Error is a repository that could not be read.
+type Error struct {
+	// Rule is one of the constants above.
+	Rule string
+	// Message is one line that names the repository; no secret is in it.
+	Message string
+	// Hint says what to do; it may be empty.
+	Hint string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what was behind it, or nil.
+func (e *Error) Unwrap() error { return e.Err }
+
+func New(rule, format string, args ...any) *Error {
+	return &Error{Rule: rule, Message: fmt.Sprintf(format, args...)}
+}
+
+func (e *Error) WithHint(hint string) *Error {
+	e.Hint = hint
+	return e
+}
+
+func (e *Error) WithCause(err error) *Error {
+	e.Err = err
+	return e
+}
+
+// WithRemark adds what the server said.
+func (e *Error) WithRemark(text string) *Error {
+	if text != "" {
+		e.Message += fmt.Sprintf(" (%s)", OneLine(text))
+	}
+	return e
+}
+
+// WithSubject puts the repository before the message.
+func (e *Error) WithSubject(at string) *Error {
+	e.Message = at + ": " + e.Message
+	return e
+}
+
+// InterruptedError is a read that its context ended. Who knows which repository it was of makes an
+// Error of it.
+type InterruptedError struct {
+	// cause is why the context ended, err that it did.
+	Cause, Err error
+}
+
+func Interrupted(ctx context.Context) error {
+	return InterruptedError{context.Cause(ctx), ctx.Err()}
+}
+
+func (e InterruptedError) Error() string { return "interrupted: " + e.Cause.Error() }
+func (e InterruptedError) Unwrap() error { return e.Err }
+
+func (e InterruptedError) Explain(at string) *Error {
+	return New(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.Cause).WithCause(e.Err)
+}
+
+// Report adds err to the list at the place and with the subject of ref.
+func Report(list *diag.List, ref model.Ref, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = New(RuleInvalidRepository, "%s", OneLine(err.Error()))
+	}
+	list.Error(e.Rule, Culprit(ref, e.Rule), Subject(ref, e.Message), diag.Hint(e.Hint))
+}
+
+// Culprit is the value of a ref to change.
+func Culprit(ref model.Ref, rule string) diag.Place {
+	part := map[string]diag.Place{
+		RuleBranchNotFound: ref.BranchAt, RuleCommitNotFound: ref.CommitAt, RulePathNotFound: ref.PathAt,
+	}[rule]
+	if part.IsZero() {
+		return ref.At
+	}
+	return part
+}
+
+// Subject puts the subject of ref before a message.
+func Subject(ref model.Ref, message string) string {
+	if ref.Subject == "" {
+		return message
+	}
+	return ref.Subject + ": " + message
+}
+
+// Unreachable turns the failure of a connection into an Error with a short cause.
+func Unreachable(host string, err error) *Error {
+	e := New(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).WithCause(err)
+	var unknown x509.UnknownAuthorityError
+	if errors.As(err, &unknown) {
+		return e.WithHint("on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them")
+	}
+	return e
+}
+
+func shortCause(err error) string {
+	var (
+		dns  *net.DNSError
+		cert *tls.CertificateVerificationError
+	)
+	var timeout net.Error
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "no such host"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &cert):
+		return OneLine(cert.Err.Error())
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timed out"
+	}
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return OneLine(err.Error())
+		}
+		err = inner
+	}
+}
+
+// maxRemark bounds what is quoted of a server's answer.
+const maxRemark = 200
+
+// OneLine makes a stranger's text fit for a message: one line, nothing invisible, not too long.
+func OneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		default:
+			return r
+		}
+	}, text)
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > maxRemark {
+		return string(runes[:maxRemark]) + "…"
+	}
+	return string(runes)
+}
+
+// Cause drops the operation and the absolute path that errors of package os carry.
+func Cause(err error) error {
+	var e *fs.PathError
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// NoBranch is the error for a branch that is not among those there are.
+func NoBranch(repo, name string, names []string) *Error {
+	switch {
+	case len(names) == 0:
+		return New(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
+	case name == "":
+		return New(RuleBranchNotFound, "%s has no default branch; name one", repo).WithHint(diag.DidYouMean(name, names))
+	}
+	return New(RuleBranchNotFound, "%s has no branch %q", repo, name).WithHint(diag.DidYouMean(name, names))
+}

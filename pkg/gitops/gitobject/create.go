@@ -1,0 +1,213 @@
+package gitobject
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+)
+
+// NewRepository is a git repository to be made on this machine.
+type NewRepository struct {
+	// Bare makes one without a work tree; otherwise the first branch is checked out.
+	Bare bool
+	// Branches are made in this order, each with one commit that has no parent. There is at least one.
+	Branches []NewBranch
+	// Origin is the URL of the remote "origin"; empty for none.
+	Origin string
+	// Cloned says that the origin has the branches already, as after git clone; otherwise they are still to be pushed.
+	Cloned bool
+	// Settings are more of its configuration, as "section.key".
+	Settings map[string]string
+	// Author makes the commits, at When, which is written in UTC and whole seconds.
+	Author Identity
+	When   time.Time
+}
+
+// NewBranch is a branch of a NewRepository.
+type NewBranch struct {
+	Name    string
+	Message string
+	// Files returns the content of the branch by path. tips are the commits of the branches before.
+	Files func(tips map[string]string) (map[string]string, error)
+}
+
+// CreateRepository makes a repository in a folder that does not exist yet and returns the commits of its branches. The
+// same branches, author and time give the same commits. What was made before an error stays.
+func CreateRepository(dir string, r NewRepository) (tips map[string]string, err error) {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return nil, err
+	}
+	at := dir
+	if !r.Bare {
+		at = filepath.Join(dir, GitDir)
+		if err := os.Mkdir(at, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	w := &repositoryWriter{storage: filesystem.NewStorage(osfs.New(at), cache.NewObjectLRUDefault()), tips: map[string]string{}}
+	defer func() { err = errors.Join(err, w.storage.Close()) }()
+	return w.tips, w.write(dir, r)
+}
+
+type repositoryWriter struct {
+	storage *filesystem.Storage
+	tips    map[string]string
+}
+
+func (w *repositoryWriter) write(dir string, r NewRepository) error {
+	if err := w.storage.Init(); err != nil {
+		return err
+	}
+	head := plumbing.NewBranchReferenceName(r.Branches[0].Name)
+	if err := w.storage.SetReference(plumbing.NewSymbolicReference(plumbing.HEAD, head)); err != nil {
+		return err
+	}
+	if err := w.storage.SetConfig(r.config()); err != nil {
+		return err
+	}
+	for i, branch := range r.Branches {
+		if _, twice := w.tips[branch.Name]; twice {
+			return fmt.Errorf("there are two branches %q", branch.Name)
+		}
+		files, err := branch.Files(maps.Clone(w.tips))
+		if err != nil {
+			return err
+		}
+		if err := w.branch(r, branch, files); err != nil {
+			return fmt.Errorf("branch %s: %w", branch.Name, err)
+		}
+		if i == 0 && !r.Bare {
+			if err := w.checkOut(dir, files); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// config is that of git itself for such a repository.
+func (r NewRepository) config() *config.Config {
+	c := config.NewConfig()
+	c.Core.IsBare = r.Bare
+	for name, value := range r.Settings {
+		section, key, _ := strings.Cut(name, ".")
+		c.Raw.SetOption(section, "", key, value)
+	}
+	if r.Origin == "" {
+		return c
+	}
+	c.Remotes["origin"] = &config.RemoteConfig{Name: "origin", URLs: []string{r.Origin}}
+	if !r.Cloned {
+		return c // git status would speak of branches that are gone
+	}
+	for _, branch := range r.Branches {
+		c.Branches[branch.Name] = &config.Branch{Name: branch.Name, Remote: "origin", Merge: plumbing.NewBranchReferenceName(branch.Name)}
+	}
+	return c
+}
+
+// branch writes the commit of a branch, and all that is in it.
+func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[string]string) error {
+	edits := make([]TreeEdit, 0, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		blob := NewRawObject(plumbing.BlobObject, []byte(files[name]))
+		if err := w.object(blob); err != nil {
+			return err
+		}
+		edits = append(edits, TreeEdit{Path: name, Blob: blob.ID})
+	}
+	tree, err := BuildTree(nil, plumbing.ZeroHash, ".", edits)
+	if err != nil {
+		return err
+	}
+	for _, object := range tree.Objects {
+		if err := w.object(object); err != nil {
+			return err
+		}
+	}
+	commit, err := NewCommit{Tree: tree.ID, Author: r.Author, Committer: r.Author, When: r.When, Message: branch.Message}.Object()
+	if err != nil {
+		return err
+	}
+	if err := w.object(commit); err != nil {
+		return err
+	}
+	w.tips[branch.Name] = commit.ID.String()
+	names := []plumbing.ReferenceName{plumbing.NewBranchReferenceName(branch.Name)}
+	if r.Cloned {
+		names = append(names, plumbing.NewRemoteReferenceName("origin", branch.Name))
+	}
+	for _, name := range names {
+		if err := w.storage.SetReference(plumbing.NewHashReference(name, commit.ID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// object writes an object as git keeps a loose one.
+func (w *repositoryWriter) object(object NewObject) (err error) {
+	encoded := w.storage.NewEncodedObject()
+	encoded.SetType(object.Kind)
+	content := object.Content.Append(nil)
+	encoded.SetSize(int64(len(content)))
+	writer, err := encoded.Writer()
+	if err != nil {
+		return err
+	}
+	if _, err := writer.Write(content); err != nil {
+		return errors.Join(err, writer.Close())
+	}
+	if err := writer.Close(); err != nil {
+		return err
+	}
+	_, err = w.storage.SetEncodedObject(encoded)
+	return err
+}
+
+// checkOut writes the files of the branch that HEAD is at, and the index.
+func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	entries := &index.Index{Version: 2}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := createFile(root, filepath.FromSlash(name), files[name]); err != nil {
+			return err
+		}
+		// Without the times that git keeps beside, it looks at each file once and then knows them.
+		entries.Entries = append(entries.Entries, &index.Entry{
+			Name: name, Mode: filemode.Regular, Hash: HashOf(plumbing.BlobObject, []byte(files[name])),
+		})
+	}
+	return w.storage.SetIndex(entries)
+}
+
+// createFile writes a file that is not there yet.
+func createFile(root *os.Root, name, content string) error {
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, content)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,415 @@
+package gitobject
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+)
+
+// PackLimits bound what one pack may make of itself.
+type PackLimits struct {
+	// object is the maximum size of one object in bytes, tree that of the list of one folder. Of a larger one only the
+	// size is kept.
+	Object, Tree int64
+	// Total is the sum of everything that is inflated, deltas and what they make included, and of objectCost.
+	Total int64
+	// Spent counts the bytes of all packs against total; nil if each pack has its own total.
+	Spent *PackTotals
+	// Objects is how many there may be.
+	Objects int
+	// Only is the kind of objects that are kept, if not all are: plumbing.InvalidObject.
+	Only plumbing.ObjectType
+}
+
+// PackTotals counts the inflated bytes of packs: of objects that are kept, and of those that are skipped.
+type PackTotals struct{ Kept, skipped atomic.Int64 }
+
+// largest returns the maximum size of an object of a kind that is kept. The kind of a delta's result is not known yet,
+// so a delta gets the larger limit.
+func (l PackLimits) largest(kind plumbing.ObjectType) int64 {
+	if kind == plumbing.TreeObject || kind.IsDelta() {
+		return max(l.Tree, l.Object)
+	}
+	return l.Object
+}
+
+// unwanted reports whether objects of a kind are not kept.
+func (l PackLimits) unwanted(kind plumbing.ObjectType) bool {
+	return l.Only != plumbing.InvalidObject && kind != l.Only && !kind.IsDelta()
+}
+
+// PackObject is one object of a pack.
+type PackObject struct {
+	Kind plumbing.ObjectType
+	// Data is nil if the object is larger than the limit.
+	Data []byte
+	Size int64
+}
+
+// TooLarge reports whether the object is known only by its size.
+func (o PackObject) TooLarge() bool { return int64(len(o.Data)) != o.Size }
+
+// Pack is what a server sent.
+type Pack struct {
+	Objects map[plumbing.Hash]PackObject
+	// Dropped counts the objects that could not even be named: deltas that are too large, or whose
+	// base is.
+	Dropped int
+}
+
+// PackLimitError says that a pack or another answer exceeds a limit.
+type PackLimitError struct {
+	What string
+	// Settable says that the limit is PackLimits.total, which --tenant-limit sets.
+	Settable bool
+}
+
+func (e PackLimitError) Error() string { return e.What }
+
+const (
+	// skipFactor times PackLimits.total is the maximum size of all objects that are inflated but not kept.
+	skipFactor = 4
+	// objectCost is the approximate memory of an object besides its content, in bytes.
+	objectCost = 200
+)
+
+// ErrMalformedPack is a pack that git would not have written.
+var ErrMalformedPack = errors.New("malformed pack")
+
+// ReadPack reads a pack in one pass. Every size is checked before anything is allocated or inflated
+// for it. The error is a PackLimitError, ErrMalformedPack, or that of the stream.
+func ReadPack(r io.Reader, limits PackLimits) (*Pack, error) {
+	if limits.Spent == nil {
+		limits.Spent = &PackTotals{}
+	}
+	source := &packSource{r: r}
+	p := packReader{
+		scanner: packfile.NewScanner(source),
+		limits:  limits,
+		pack:    &Pack{},
+		waiting: map[deltaBase][]pendingDelta{},
+	}
+	err := p.read()
+	if err == nil {
+		return p.pack, nil
+	}
+	limits.Spent.Kept.Add(-p.kept) // nothing of it is kept
+	var tooMuch PackLimitError
+	switch {
+	case source.err != nil:
+		return nil, source.err
+	case errors.As(err, &tooMuch):
+		return nil, err
+	case source.ended:
+		return nil, io.ErrUnexpectedEOF
+	default:
+		return nil, fmt.Errorf("%w: %w", ErrMalformedPack, err)
+	}
+}
+
+// packSource remembers how the stream ended, so that a broken connection is not mistaken for a
+// malformed pack.
+type packSource struct {
+	r     io.Reader
+	err   error
+	ended bool
+}
+
+func (s *packSource) Read(b []byte) (int, error) {
+	n, err := s.r.Read(b)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		s.ended = true
+	default:
+		s.err = err
+	}
+	return n, err
+}
+
+// packReader holds the state of one pass.
+type packReader struct {
+	scanner *packfile.Scanner
+	limits  PackLimits
+	pack    *Pack
+	// kept is what the pack has added to limits.spent.
+	kept int64
+
+	// entries are in the order of the pack, and so of their offsets.
+	entries []packEntry
+	// waiting are the deltas whose base is not known: it comes later, or was dropped.
+	waiting map[deltaBase][]pendingDelta
+}
+
+// packEntry is one object of the pack.
+type packEntry struct {
+	offset int64
+	// id is zero if the object is not known, or not yet.
+	id plumbing.Hash
+}
+
+// deltaBase is the base of a delta: an id, or else the index of an entry.
+type deltaBase struct {
+	id    plumbing.Hash
+	entry int
+}
+
+// pendingDelta is a delta that waits for its base.
+type pendingDelta struct {
+	entry int
+	delta []byte
+}
+
+// roomAhead is for how many objects there is room before they come: enough for most packs, and little
+// enough for one that only says that it has so many.
+const roomAhead = 1 << 17
+
+func (p *packReader) read() error {
+	_, count, err := p.scanner.Header()
+	if err != nil {
+		return err
+	}
+	if int64(count) > int64(p.limits.Objects) {
+		return PackLimitError{What: fmt.Sprintf("it has %d objects, more than %d", count, p.limits.Objects)}
+	}
+	if err := p.charge(int64(count) * objectCost); err != nil {
+		return err
+	}
+	room := min(int(count), roomAhead)
+	p.entries, p.pack.Objects = make([]packEntry, 0, room), make(map[plumbing.Hash]PackObject, room)
+	for range count {
+		if err := p.next(); err != nil {
+			return err
+		}
+	}
+	waiting := 0
+	for _, deltas := range p.waiting {
+		waiting += len(deltas)
+	}
+	if waiting > 0 && p.pack.Dropped == 0 {
+		return fmt.Errorf("%d deltas without a base", waiting)
+	}
+	p.pack.Dropped += waiting
+	_, err = p.scanner.Checksum()
+	return err
+}
+
+func (p *packReader) next() error {
+	header, err := p.scanner.NextObjectHeader()
+	if err != nil {
+		return err
+	}
+	entry := len(p.entries)
+	p.entries = append(p.entries, packEntry{offset: header.Offset})
+	if err := p.announce(header); err != nil {
+		return err
+	}
+	switch header.Type {
+	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
+		return p.whole(entry, header)
+	case plumbing.OFSDeltaObject, plumbing.REFDeltaObject:
+		return p.delta(entry, header)
+	default:
+		return fmt.Errorf("unknown object type %d", header.Type)
+	}
+}
+
+// announce checks the size of an object before it is inflated. What is not kept costs time but no memory, and
+// so has a budget of its own: one huge file must not hide the others.
+func (p *packReader) announce(header *packfile.ObjectHeader) error {
+	size := header.Length
+	if size <= p.limits.largest(header.Type) && !p.limits.unwanted(header.Type) {
+		return p.charge(size)
+	}
+	most := skipFactor * p.limits.Total
+	if size < 0 || size > most || p.limits.Spent.skipped.Add(size) > most {
+		return PackLimitError{fmt.Sprintf("its large files hold more than %s", ByteSize(most)), true}
+	}
+	return nil
+}
+
+// charge counts size bytes against the total.
+func (p *packReader) charge(size int64) error {
+	if size < 0 || size > p.limits.Total {
+		return PackLimitError{fmt.Sprintf("it holds more than %s", ByteSize(p.limits.Total)), true}
+	}
+	p.kept += size
+	if p.limits.Spent.Kept.Add(size) > p.limits.Total {
+		return PackLimitError{fmt.Sprintf("it holds more than %s", ByteSize(p.limits.Total)), true}
+	}
+	return nil
+}
+
+// whole reads an object that is no delta. One beyond the limit is hashed on the way past.
+func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
+	if p.limits.unwanted(header.Type) {
+		p.pack.Dropped++
+		return p.inflate(io.Discard, header.Length)
+	}
+	object := PackObject{Kind: header.Type, Size: header.Length}
+	if header.Length > p.limits.largest(header.Type) {
+		hasher := plumbing.NewHasher(header.Type, header.Length)
+		if err := p.inflate(hasher, header.Length); err != nil {
+			return err
+		}
+		return p.define(entry, object, hasher.Sum())
+	}
+	var err error
+	if object.Data, err = p.inflated(header.Length); err != nil {
+		return err
+	}
+	return p.define(entry, object, plumbing.ComputeHash(object.Kind, object.Data))
+}
+
+// delta reads a delta and applies it, or puts it aside until its base is known.
+func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
+	if header.Length > p.limits.largest(header.Type) {
+		p.pack.Dropped++
+		return p.inflate(io.Discard, header.Length)
+	}
+	delta, err := p.inflated(header.Length)
+	if err != nil {
+		return err
+	}
+	base, known := deltaBase{id: header.Reference}, header.Reference
+	if header.Type == plumbing.OFSDeltaObject {
+		if base.entry, err = p.entryAt(header.OffsetReference); err != nil {
+			return err
+		}
+		known = p.entries[base.entry].id
+	}
+	p.waiting[base] = append(p.waiting[base], pendingDelta{entry, delta})
+	if _, ok := p.pack.Objects[known]; !ok {
+		return nil
+	}
+	return p.resolve(base, known)
+}
+
+// entryAt finds the entry that begins at an offset.
+func (p *packReader) entryAt(offset int64) (int, error) {
+	i := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].offset >= offset })
+	if i >= len(p.entries)-1 || p.entries[i].offset != offset {
+		return 0, errors.New("a delta whose base is no object")
+	}
+	return i, nil
+}
+
+// patch applies a delta. It is not ok if the base was not kept or the result would not be.
+func (p *packReader) patch(base PackObject, delta []byte) (object PackObject, ok bool, err error) {
+	from, to, err := deltaSizes(delta)
+	if err != nil || base.TooLarge() || to > p.limits.largest(base.Kind) {
+		return PackObject{}, false, err
+	}
+	if from != base.Size {
+		return PackObject{}, false, errors.New("a delta that does not fit its base")
+	}
+	if err := p.charge(to); err != nil {
+		return PackObject{}, false, err
+	}
+	data, err := packfile.PatchDelta(base.Data, delta)
+	return PackObject{Kind: base.Kind, Data: data, Size: to}, err == nil, err
+}
+
+// define adds an object, and those that waited for it.
+func (p *packReader) define(entry int, object PackObject, id plumbing.Hash) error {
+	p.entries[entry].id = id
+	p.pack.Objects[id] = object
+	if len(p.waiting) == 0 {
+		return nil
+	}
+	if err := p.resolve(deltaBase{id: id}, id); err != nil {
+		return err
+	}
+	return p.resolve(deltaBase{entry: entry}, id)
+}
+
+// resolve applies the deltas that wait for a base, whose id is given, and then those that wait for their results. They
+// are worked off in a loop: a chain of deltas may be as long as the pack.
+func (p *packReader) resolve(base deltaBase, id plumbing.Hash) error {
+	type ready struct {
+		base   plumbing.Hash
+		deltas []pendingDelta
+	}
+	var todo []ready
+	claim := func(base deltaBase, id plumbing.Hash) {
+		if deltas := p.waiting[base]; len(deltas) > 0 {
+			delete(p.waiting, base)
+			todo = append(todo, ready{id, deltas})
+		}
+	}
+	for claim(base, id); len(todo) > 0; {
+		next := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, d := range next.deltas {
+			made, ok, err := p.patch(p.pack.Objects[next.base], d.delta)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				p.pack.Dropped++
+				continue
+			}
+			id := plumbing.ComputeHash(made.Kind, made.Data)
+			p.entries[d.entry].id = id
+			p.pack.Objects[id] = made
+			claim(deltaBase{id: id}, id)
+			claim(deltaBase{entry: d.entry}, id)
+		}
+	}
+	return nil
+}
+
+// inflated reads the content of the next object, which is size bytes long.
+func (p *packReader) inflated(size int64) ([]byte, error) {
+	w := fixedWriter{make([]byte, 0, size)}
+	err := p.inflate(&w, size)
+	return w.data, err
+}
+
+func (p *packReader) inflate(w io.Writer, size int64) error {
+	n, _, err := p.scanner.NextObject(w)
+	if err == nil && n != size {
+		err = errors.New("an object shorter than it says")
+	}
+	return err
+}
+
+// fixedWriter fills a slice that has the room. The scanner never writes more than it announced.
+type fixedWriter struct{ data []byte }
+
+func (w *fixedWriter) Write(b []byte) (int, error) {
+	w.data = append(w.data, b...)
+	return len(b), nil
+}
+
+// deltaSizes reads the sizes of the base and of the result from the head of a delta.
+func deltaSizes(delta []byte) (from, to int64, err error) {
+	base, n := binary.Uvarint(delta)
+	result, m := binary.Uvarint(delta[max(n, 0):])
+	if n <= 0 || m <= 0 || base > math.MaxInt64 || result > math.MaxInt64 {
+		return 0, 0, errors.New("a delta without its sizes")
+	}
+	return int64(base), int64(result), nil
+}
+
+// ByteSize writes a limit as people do.
+func ByteSize(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return strconv.FormatInt(n>>30, 10) + " GiB"
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + " KiB"
+	default:
+		return strconv.FormatInt(n, 10) + " bytes"
+	}
+}

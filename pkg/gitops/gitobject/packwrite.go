@@ -1,0 +1,149 @@
+package gitobject
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" // what git uses
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/klauspost/compress/zlib"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// packLevel is where small files take no more time than at the first level, and 3 % less space. What
+	// lies above saves another 1 % for a tenth more time: see BenchmarkPackLevel.
+	packLevel = 3
+	// packPart is how many objects are compressed at a time, and packAhead how many such parts a core may
+	// be ahead of the one that is written: together they bound the memory.
+	packPart  = 64
+	packAhead = 4
+)
+
+// WritePack writes a pack of exactly the objects, each of them once and whole. Their contents are made
+// and compressed on all cores, shortly before they are written: the pack is never in memory. The bytes
+// depend on the objects and their order alone.
+func WritePack(ctx context.Context, w io.Writer, objects []NewObject) error {
+	objects = distinct(objects)
+	if len(objects) > math.MaxUint32 {
+		return fmt.Errorf("%d objects are too many for a pack", len(objects))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	lanes := make([]*packLane, runtime.GOMAXPROCS(0))
+	for n := range lanes {
+		lanes[n] = newPackLane()
+		group.Go(func() error { return lanes[n].fill(ctx, objects, n, len(lanes)) })
+	}
+	group.Go(func() error { return joinLanes(ctx, w, lanes, len(objects)) })
+	return group.Wait()
+}
+
+// distinct returns the objects without those that were there before.
+func distinct(objects []NewObject) []NewObject {
+	seen := make(map[plumbing.Hash]struct{}, len(objects))
+	unique := make([]NewObject, 0, len(objects))
+	for _, object := range objects {
+		if _, again := seen[object.ID]; !again {
+			seen[object.ID] = struct{}{}
+			unique = append(unique, object)
+		}
+	}
+	return unique
+}
+
+// packLane is the way of compressed parts from one core to the writer. Lanes take turns, so that the
+// parts are in order.
+type packLane struct{ empty, full chan *bytes.Buffer }
+
+func newPackLane() *packLane {
+	l := &packLane{make(chan *bytes.Buffer, packAhead), make(chan *bytes.Buffer, packAhead)}
+	for range packAhead {
+		l.empty <- &bytes.Buffer{}
+	}
+	return l
+}
+
+// fill compresses every part whose turn it is in lane n.
+func (l *packLane) fill(ctx context.Context, objects []NewObject, n, lanes int) error {
+	d, err := newDeflater()
+	if err != nil {
+		return err
+	}
+	for start := n * packPart; start < len(objects); start += lanes * packPart {
+		var part *bytes.Buffer
+		select {
+		case part = <-l.empty:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		part.Reset()
+		for _, object := range objects[start:min(start+packPart, len(objects))] {
+			if err := d.deflate(part, object); err != nil {
+				return err
+			}
+		}
+		l.full <- part
+	}
+	return nil
+}
+
+// deflater writes objects as they stand in a pack.
+type deflater struct {
+	zlib    *zlib.Writer
+	content []byte
+}
+
+func newDeflater() (*deflater, error) {
+	w, err := zlib.NewWriterLevel(nil, packLevel)
+	return &deflater{zlib: w}, err
+}
+
+func (d *deflater) deflate(w *bytes.Buffer, object NewObject) error {
+	d.content = object.Content.Append(d.content[:0])
+	writeObjectHeader(w, object.Kind, len(d.content))
+	d.zlib.Reset(w)
+	if _, err := d.zlib.Write(d.content); err != nil {
+		return err
+	}
+	return d.zlib.Close()
+}
+
+// writeObjectHeader writes the kind and the size of an object: four bits of the size in the first byte,
+// seven in each of the next, the lowest first.
+func writeObjectHeader(w *bytes.Buffer, kind plumbing.ObjectType, size int) {
+	next := byte(kind)<<4 | byte(size&0xf)
+	for size >>= 4; size > 0; size >>= 7 {
+		w.WriteByte(next | 0x80)
+		next = byte(size & 0x7f)
+	}
+	w.WriteByte(next)
+}
+
+// joinLanes writes the pack around the parts.
+func joinLanes(ctx context.Context, w io.Writer, lanes []*packLane, objects int) error {
+	sum := sha1.New() // what git uses
+	both := io.MultiWriter(w, sum)
+	header := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(objects))
+	if _, err := both.Write(header); err != nil {
+		return err
+	}
+	for part := range (objects + packPart - 1) / packPart {
+		lane := lanes[part%len(lanes)]
+		select {
+		case buffer := <-lane.full:
+			if _, err := both.Write(buffer.Bytes()); err != nil {
+				return err
+			}
+			lane.empty <- buffer
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	_, err := w.Write(sum.Sum(nil))
+	return err
+}

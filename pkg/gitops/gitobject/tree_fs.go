@@ -1,0 +1,321 @@
+package gitobject
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// ObjectID is what fs.FileInfo.Sys returns for a file or folder of a commit: the id of the git
+// object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
+type ObjectID string
+
+// TooLargeError says that a file exceeds Limits.Object or TenantLimits.File and was not loaded. It wraps
+// model.ErrTooLarge.
+type TooLargeError struct {
+	// Size is the size of the file in bytes; -1 if not even that is known.
+	Size int64
+	// Limit is the limit in bytes.
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	if e.Size < 0 {
+		return "larger than " + ByteSize(e.Limit)
+	}
+	return fmt.Sprintf("%s, larger than %s", ByteSize(e.Size), ByteSize(e.Limit))
+}
+
+// Is implements errors.Is.
+func (e *TooLargeError) Is(target error) bool { return target == model.ErrTooLarge }
+
+var (
+	ErrSymlink   = errors.New("a symbolic link, which is not followed")
+	ErrIrregular = errors.New("not a regular file")
+)
+
+// Store is where a tree file system takes its content from.
+type Store interface {
+	// Tree returns the content of a tree.
+	Tree(id plumbing.Hash) ([]byte, error)
+	// Blob returns the content of a file, fetching it if need be. It must not be modified.
+	Blob(ctx context.Context, id plumbing.Hash) ([]byte, error)
+	// Size returns the size of a file without fetching it, or -1.
+	Size(id plumbing.Hash) int64
+	// Load fetches files, as many as possible in one request. One that is too large is no error.
+	Load(ctx context.Context, ids []plumbing.Hash) error
+}
+
+// treeFS is the tree of a commit as a file system. Symbolic links and submodules are listed and
+// cannot be opened. All its times are the commit's.
+type treeFS struct {
+	// ctx bounds the fetching of files that are opened without having been asked for before.
+	ctx     context.Context
+	objects Store
+	root    plumbing.Hash
+	when    time.Time
+	Parsed  *TreeCache
+}
+
+var (
+	_ fs.ReadDirFS  = (*treeFS)(nil)
+	_ fs.ReadFileFS = (*treeFS)(nil)
+	_ fs.StatFS     = (*treeFS)(nil)
+	_ fs.SubFS      = (*treeFS)(nil)
+)
+
+func NewTreeFS(ctx context.Context, objects Store, commit CommitObject) *treeFS {
+	return &treeFS{ctx: ctx, objects: objects, root: commit.Tree, when: commit.When, Parsed: &TreeCache{}}
+}
+
+// smallFolder is how many entries a folder may have that is parsed anew each time, if it is in memory. Most folders of a large
+// fleet are those of a target, with a few files: to keep them all would take three times the memory that
+// comparing takes without, and save hardly any time.
+const smallFolder = 8
+
+// TreeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
+type TreeCache struct {
+	// Small keeps small folders, too: where a tree must be read from the disk, it is read once.
+	Small bool
+	mu    sync.Mutex
+	trees map[plumbing.Hash][]TreeEntry
+}
+
+func (c *TreeCache) entries(source Store, id plumbing.Hash) ([]TreeEntry, error) {
+	c.mu.Lock()
+	entries, ok := c.trees[id]
+	c.mu.Unlock()
+	if ok {
+		return entries, nil
+	}
+	data, err := source.Tree(id)
+	if err != nil {
+		return nil, err
+	}
+	if entries, err = parseTree(data); err != nil || len(entries) <= smallFolder && !c.Small {
+		return entries, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.trees == nil {
+		c.trees = map[plumbing.Hash][]TreeEntry{}
+	}
+	c.trees[id] = entries
+	return entries, nil
+}
+
+// Find returns the entry at a path.
+func (t *treeFS) Find(op, name string) (TreeEntry, error) {
+	fail := func(err error) (TreeEntry, error) {
+		return TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	at := TreeEntry{treeMode, ".", t.root}
+	if name == "." {
+		return at, nil
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if !at.IsTree() {
+			return fail(fs.ErrNotExist)
+		}
+		entries, err := t.Parsed.entries(t.objects, at.ID)
+		if err != nil {
+			return fail(err)
+		}
+		i, found := slices.BinarySearchFunc(entries, part, func(e TreeEntry, name string) int {
+			return cmp.Compare(e.Name, name)
+		})
+		if !found {
+			return fail(fs.ErrNotExist)
+		}
+		at = entries[i]
+	}
+	return at, nil
+}
+
+// content returns the bytes of a regular file, which must not be modified.
+func (t *treeFS) content(op, name string) ([]byte, TreeEntry, error) {
+	entry, err := t.Find(op, name)
+	if err != nil {
+		return nil, entry, err
+	}
+	var data []byte
+	switch mode := entry.fileMode(); {
+	case mode.IsRegular():
+		data, err = t.objects.Blob(t.ctx, entry.ID)
+	case mode&fs.ModeSymlink != 0:
+		err = ErrSymlink
+	default:
+		err = ErrIrregular
+	}
+	if err != nil {
+		return nil, entry, &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return data, entry, nil
+}
+
+// Open implements fs.FS.
+func (t *treeFS) Open(name string) (fs.File, error) {
+	entry, err := t.Find("open", name)
+	if err != nil {
+		return nil, err
+	}
+	if entry.IsTree() {
+		list, err := t.ReadDir(name)
+		if err != nil {
+			return nil, err
+		}
+		return &openDir{info: t.info(entry), name: name, entries: list}, nil
+	}
+	data, entry, err := t.content("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return &openFile{Reader: bytes.NewReader(data), info: t.info(entry)}, nil
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (t *treeFS) ReadFile(name string) ([]byte, error) {
+	data, _, err := t.content("read", name)
+	return bytes.Clone(data), err
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	entry, err := t.Find("readdir", name)
+	if err == nil && !entry.IsTree() {
+		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := t.Parsed.entries(t.objects, entry.ID)
+	if err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
+	}
+	list := make([]fs.DirEntry, len(entries))
+	for i, e := range entries {
+		list[i] = fs.FileInfoToDirEntry(t.info(e))
+	}
+	return list, nil
+}
+
+// Stat implements fs.StatFS. The size of a file that was not loaded is -1.
+func (t *treeFS) Stat(name string) (fs.FileInfo, error) {
+	entry, err := t.Find("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return t.info(entry), nil
+}
+
+// Sub implements fs.SubFS.
+func (t *treeFS) Sub(dir string) (fs.FS, error) {
+	entry, err := t.Find("sub", dir)
+	if err == nil && !entry.IsTree() {
+		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	sub := *t
+	sub.root = entry.ID
+	return &sub, nil
+}
+
+func (t *treeFS) info(entry TreeEntry) fs.FileInfo { return treeInfo{entry: entry, fs: t} }
+
+// Prefetch loads files, as many as possible in one request, so that opening them is cheap. Paths
+// that are no regular files are passed over. It does nothing for file systems that are on this
+// machine already.
+func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
+	t, ok := fsys.(*treeFS)
+	if !ok {
+		return nil
+	}
+	ids := make([]plumbing.Hash, 0, len(paths))
+	for _, name := range paths {
+		entry, err := t.Find("open", name)
+		if err != nil {
+			return err
+		}
+		if entry.fileMode().IsRegular() {
+			ids = append(ids, entry.ID)
+		}
+	}
+	return t.objects.Load(ctx, ids)
+}
+
+// treeInfo is the fs.FileInfo of an entry. The size is asked for when it is wanted.
+type treeInfo struct {
+	entry TreeEntry
+	fs    *treeFS
+}
+
+func (i treeInfo) Name() string       { return i.entry.Name }
+func (i treeInfo) ModTime() time.Time { return i.fs.when }
+func (i treeInfo) IsDir() bool        { return i.entry.fileMode().IsDir() }
+func (i treeInfo) Sys() any           { return ObjectID(i.entry.ID.String()) }
+
+func (i treeInfo) Mode() fs.FileMode {
+	mode := i.entry.fileMode()
+	if mode.IsDir() {
+		return mode | 0o555
+	}
+	return mode | 0o444
+}
+
+func (i treeInfo) Size() int64 {
+	if !i.entry.fileMode().IsRegular() {
+		return 0
+	}
+	return i.fs.objects.Size(i.entry.ID)
+}
+
+type openFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openDir struct {
+	info    fs.FileInfo
+	name    string
+	entries []fs.DirEntry
+}
+
+func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *openDir) Close() error               { return nil }
+
+func (d *openDir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a folder")}
+}
+
+// ReadDir implements fs.ReadDirFile.
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n > 0 && len(d.entries) == 0 {
+		return nil, io.EOF
+	}
+	if n <= 0 || n > len(d.entries) {
+		n = len(d.entries)
+	}
+	list := d.entries[:n:n]
+	d.entries = d.entries[n:]
+	return list, nil
+}

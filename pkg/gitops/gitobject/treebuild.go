@@ -1,0 +1,302 @@
+package gitobject
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// TreeSource is where trees come from that are there already.
+type TreeSource interface {
+	// Tree returns the content of a tree.
+	Tree(id plumbing.Hash) ([]byte, error)
+}
+
+// TreeEdit is one file that a tree gets, or loses.
+type TreeEdit struct {
+	Path string
+	// Blob is the new content; the zero hash removes the file, which must be there.
+	Blob plumbing.Hash
+	// KeepMode leaves a file that is there executable if it was.
+	KeepMode bool
+}
+
+func (e TreeEdit) Removes() bool { return e.Blob.IsZero() }
+
+// builtTree is a tree and those objects of it that may be new to the server.
+type builtTree struct {
+	ID      plumbing.Hash
+	Objects []NewObject
+}
+
+// BuildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root
+// itself, and a root of zero is an empty one. Only trees on the way to an edit are read and written: all
+// else is taken over by its id, with whatever mode it has. Removals come first, so that a file can take
+// the place of a folder that became empty. A file never takes the place of anything else.
+func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (builtTree, error) {
+	edits, err := rootedEdits(folder, edits)
+	if err != nil {
+		return builtTree{}, err
+	}
+	w := NewTreeWriter(from)
+	id, err := w.edit(root, edits, 0)
+	if err != nil {
+		return builtTree{}, err
+	}
+	if id == root && !id.IsZero() {
+		return builtTree{ID: id}, nil
+	}
+	return w.built(id), nil
+}
+
+// rootedEdits returns the edits in order, with paths from the root.
+func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
+	if !fs.ValidPath(folder) {
+		return nil, fmt.Errorf("the folder %q is not a relative path", folder)
+	}
+	rooted := make([]TreeEdit, len(edits))
+	for i, edit := range edits {
+		if !fs.ValidPath(edit.Path) || edit.Path == "." {
+			return nil, fmt.Errorf("the path %q is not one of a file", edit.Path)
+		}
+		rooted[i] = TreeEdit{path.Join(folder, edit.Path), edit.Blob, edit.KeepMode}
+		if err := checkNewPath(rooted[i].Path); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(rooted, func(a, b TreeEdit) int { return ComparePaths(a.Path, b.Path) })
+	for i := 1; i < len(rooted); i++ {
+		if rooted[i].Path == rooted[i-1].Path {
+			return nil, fmt.Errorf("%s is edited twice", rooted[i].Path)
+		}
+	}
+	return rooted, nil
+}
+
+// ComparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.
+func ComparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		default:
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// edit applies edits to a tree, all of which are in its folder: the first skip bytes of their paths say
+// where that is. The id is zero if nothing is left.
+func (w *TreeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbing.Hash, error) {
+	if len(edits) == 0 {
+		return old, nil
+	}
+	entries, err := w.Entries(old)
+	if err != nil {
+		return plumbing.ZeroHash, fmt.Errorf("read the tree of %s: %w", path.Dir(edits[0].Path[:skip]+"x"), err)
+	}
+	result := make([]TreeEntry, 0, len(entries)+1)
+	for len(edits) > 0 {
+		group := firstGroup(edits, skip)
+		edits = edits[len(group.edits):]
+		at, found := slices.BinarySearchFunc(entries, group.name, func(e TreeEntry, name string) int {
+			return cmp.Compare(e.Name, name)
+		})
+		result = append(result, entries[:at]...)
+		entries = entries[at:]
+		var before TreeEntry
+		if found {
+			before, entries = entries[0], entries[1:]
+		}
+		after, err := w.editEntry(before, group)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if after.Present() {
+			result = append(result, after)
+		}
+	}
+	return w.write(append(result, entries...))
+}
+
+// editGroup is what happens to one entry of a tree.
+type editGroup struct {
+	name string
+	// path is that of the entry, from the root.
+	path  string
+	edits []TreeEdit
+}
+
+// firstGroup takes the edits together that begin with the same name.
+func firstGroup(edits []TreeEdit, skip int) editGroup {
+	name, _, _ := strings.Cut(edits[0].Path[skip:], "/")
+	end := skip + len(name)
+	n := 1
+	for n < len(edits) && len(edits[n].Path) > end && edits[n].Path[end] == '/' && edits[n].Path[skip:end] == name {
+		n++
+	}
+	return editGroup{name: name, path: edits[0].Path[:end], edits: edits[:n]}
+}
+
+// own is the edit of the entry itself, if there is one, and below are those of what is in it.
+func (g editGroup) split() (own *TreeEdit, below []TreeEdit) {
+	if len(g.edits[0].Path) == len(g.path) {
+		return &g.edits[0], g.edits[1:]
+	}
+	return nil, g.edits
+}
+
+// editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
+func (w *TreeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, error) {
+	own, below := group.split()
+	if own != nil && own.Removes() {
+		if !entry.Regular() {
+			return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
+		}
+		entry = TreeEntry{}
+	}
+	if len(below) > 0 {
+		if entry.Present() && !entry.IsTree() {
+			return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, below[0].Path, entry.describe())
+		}
+		id, err := w.edit(entry.ID, below, len(group.path)+1)
+		if err != nil {
+			return entry, err
+		}
+		entry = TreeEntry{treeMode, group.name, id}
+	}
+	if own != nil && !own.Removes() {
+		if entry.Present() && !entry.Regular() {
+			return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
+		}
+		mode := fileMode
+		if own.KeepMode && entry.Present() {
+			mode = entry.Mode
+		}
+		entry = TreeEntry{mode, group.name, own.Blob}
+	}
+	return entry, nil
+}
+
+// The modes that we write.
+const (
+	fileMode = "100644"
+	treeMode = "40000"
+)
+
+// Present reports whether there is such an entry.
+func (e TreeEntry) Present() bool { return !e.ID.IsZero() }
+
+// IsTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
+func (e TreeEntry) IsTree() bool { return strings.TrimPrefix(e.Mode, "0") == treeMode }
+
+// Regular reports whether the entry is a file.
+func (e TreeEntry) Regular() bool {
+	mode, err := parseMode(e.Mode)
+	return err == nil && mode.IsRegular()
+}
+
+// describe says what an entry is.
+func (e TreeEntry) describe() string {
+	switch mode, _ := parseMode(e.Mode); {
+	case !e.Present():
+		return "not there"
+	case mode.IsDir():
+		return "a folder"
+	case mode.IsRegular():
+		return "a file"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	default:
+		return "a submodule"
+	}
+}
+
+// TreeWriter makes trees out of those that are there.
+type TreeWriter struct {
+	from    TreeSource
+	objects []NewObject
+	written map[plumbing.Hash]bool
+}
+
+func NewTreeWriter(from TreeSource) *TreeWriter {
+	return &TreeWriter{from: from, written: map[plumbing.Hash]bool{}}
+}
+
+// emptyTree is the id of the tree without entries, which servers know and need not send.
+var emptyTree = HashOf(plumbing.TreeObject, nil)
+
+// Entries returns the entries of a tree in order of name; there are none in a tree of zero.
+func (w *TreeWriter) Entries(id plumbing.Hash) ([]TreeEntry, error) {
+	if id.IsZero() || id == emptyTree {
+		return nil, nil
+	}
+	data, err := w.from.Tree(id)
+	if err != nil {
+		return nil, err
+	}
+	return parseTree(data)
+}
+
+// write makes a tree of its entries and returns its id: zero if there are none.
+func (w *TreeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
+	if len(entries) == 0 {
+		return plumbing.ZeroHash, nil
+	}
+	if !slices.IsSortedFunc(entries, compareInTree) {
+		slices.SortFunc(entries, compareInTree)
+	}
+	size := 0
+	for _, e := range entries {
+		size += len(e.Mode) + len(e.Name) + 2 + idSize
+	}
+	if size > MaxTreeBytes {
+		return plumbing.ZeroHash, TooManyInFolder(int64(size))
+	}
+	data := make([]byte, 0, size)
+	for _, e := range entries {
+		data = append(data, e.Mode...)
+		data = append(append(data, ' '), e.Name...)
+		data = append(append(data, 0), e.ID[:]...)
+	}
+	object := NewRawObject(plumbing.TreeObject, data)
+	if !w.written[object.ID] {
+		w.written[object.ID] = true
+		w.objects = append(w.objects, object)
+	}
+	return object.ID, nil
+}
+
+// compareInTree is the order of git: that of the bytes, with a slash at the end of the name of a folder.
+func compareInTree(a, b TreeEntry) int {
+	n := min(len(a.Name), len(b.Name))
+	return cmp.Or(cmp.Compare(a.Name[:n], b.Name[:n]), cmp.Compare(a.byteAt(n), b.byteAt(n)))
+}
+
+func (e TreeEntry) byteAt(i int) byte {
+	switch {
+	case i < len(e.Name):
+		return e.Name[i]
+	case e.IsTree():
+		return '/'
+	default:
+		return 0
+	}
+}
+
+// built returns the result for a root. One without entries is an object too.
+func (w *TreeWriter) built(root plumbing.Hash) builtTree {
+	if root.IsZero() {
+		return builtTree{emptyTree, []NewObject{NewRawObject(plumbing.TreeObject, nil)}}
+	}
+	return builtTree{root, w.objects}
+}

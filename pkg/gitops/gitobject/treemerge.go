@@ -1,0 +1,185 @@
+package gitobject
+
+import (
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// mergedTree is what merging gives.
+type mergedTree struct {
+	builtTree
+	// Clean reports whether git would merge without a conflict, and to this tree. If it does not, there
+	// is no tree.
+	Clean bool
+}
+
+// MergeTrees merges two trees by whole files, as git does where neither contents nor renames are to be
+// merged. Where git would have to look at those, or might, the result is not clean. A base of zero is
+// an empty one.
+func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (mergedTree, error) {
+	m := treeMerge{TreeWriter: NewTreeWriter(from)}
+	root := func(id plumbing.Hash) TreeEntry {
+		if id == emptyTree {
+			id = plumbing.ZeroHash
+		}
+		return TreeEntry{Mode: treeMode, ID: id}
+	}
+	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
+	if err != nil {
+		return mergedTree{}, err
+	}
+	if m.conflict || m.gone && m.oneSided {
+		return mergedTree{}, nil
+	}
+	built := m.built(merged.ID)
+	if merged.ID == ours || merged.ID == theirs {
+		built.Objects = nil
+	}
+	return mergedTree{built, true}, nil
+}
+
+// treeMerge is the state of one merge.
+type treeMerge struct {
+	*TreeWriter
+	conflict bool
+	// gone says that both sides removed the same file, and oneSided that one of them did something of
+	// its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
+	gone, oneSided bool
+	seen           int
+}
+
+// mergeSides are an entry in the three trees. One that is not present has no id.
+type mergeSides [3]TreeEntry
+
+const (
+	mergeBase = iota
+	MergeOurs
+	MergeTheirs
+)
+
+// same reports whether an entry is one and the same on two sides.
+func (s mergeSides) same(a, b int) bool {
+	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].Present())
+}
+
+// merge returns what an entry becomes.
+func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
+	switch {
+	case s.same(MergeOurs, MergeTheirs):
+		var err error
+		if !m.gone && !s.same(mergeBase, MergeOurs) {
+			m.gone, err = m.removes(s[mergeBase], s[MergeOurs], depth)
+		}
+		return s[MergeOurs], err
+	case s.same(mergeBase, MergeOurs):
+		m.oneSided = true
+		return s[MergeTheirs], nil
+	case s.same(mergeBase, MergeTheirs):
+		m.oneSided = true
+		return s[MergeOurs], nil
+	case s[MergeOurs].treeOnly() && s[MergeTheirs].treeOnly() && s[mergeBase].treeOrNothing():
+		return m.mergeTree(s, depth)
+	default:
+		m.conflict = true
+		return TreeEntry{}, nil
+	}
+}
+
+func (e TreeEntry) treeOnly() bool { return e.Present() && e.IsTree() }
+
+func (e TreeEntry) treeOrNothing() bool { return !e.Present() || e.IsTree() }
+
+// mergeTree merges what three folders hold.
+func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
+	var lists [3][]TreeEntry
+	for side := range lists {
+		var err error
+		if lists[side], err = m.list(s[side].ID, depth); err != nil {
+			return TreeEntry{}, err
+		}
+	}
+	var result []TreeEntry
+	for !m.conflict {
+		sides, found := NextSides(&lists)
+		if !found {
+			break
+		}
+		entry, err := m.merge(sides, depth+1)
+		if err != nil {
+			return TreeEntry{}, err
+		}
+		if entry.Present() {
+			result = append(result, entry)
+		}
+	}
+	if m.conflict {
+		return TreeEntry{}, nil
+	}
+	id, err := m.write(result)
+	return TreeEntry{treeMode, s[MergeOurs].Name, id}, err
+}
+
+// NextSides takes the entries off that have the first name of all.
+func NextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
+	name := ""
+	for _, list := range lists {
+		if len(list) > 0 && (!found || list[0].Name < name) {
+			name, found = list[0].Name, true
+		}
+	}
+	for side, list := range lists {
+		if len(list) > 0 && list[0].Name == name {
+			sides[side], lists[side] = list[0], list[1:]
+		}
+	}
+	return sides, found
+}
+
+// removes reports whether a file of an entry is no longer there after.
+func (m *treeMerge) removes(before, after TreeEntry, depth int) (bool, error) {
+	switch {
+	case !before.Present():
+		return false, nil
+	case !before.IsTree():
+		return !after.Present() || after.IsTree(), nil
+	case !after.Present() || !after.IsTree():
+		return true, nil
+	case before.ID == after.ID:
+		return false, nil
+	}
+	old, err := m.list(before.ID, depth)
+	if err != nil {
+		return false, err
+	}
+	left, err := m.list(after.ID, depth)
+	if err != nil {
+		return false, err
+	}
+	lists := [3][]TreeEntry{mergeBase: old, MergeOurs: left}
+	for {
+		sides, found := NextSides(&lists)
+		if !found {
+			return false, nil
+		}
+		if removes, err := m.removes(sides[mergeBase], sides[MergeOurs], depth+1); removes || err != nil {
+			return removes, err
+		}
+	}
+}
+
+// list returns the entries of a tree. A few small trees that hold each other again and again stand for
+// any number of folders, so what is looked at is counted.
+func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
+	entries, err := m.Entries(id)
+	if err != nil {
+		return nil, err
+	}
+	if m.seen += len(entries); m.seen > 3*MaxWalk {
+		return nil, fmt.Errorf("more than %d files and folders to merge", MaxWalk)
+	}
+	if depth > MaxDepth {
+		return nil, fmt.Errorf("folders nested more than %d deep", MaxDepth)
+	}
+	return entries, nil
+}

@@ -1,0 +1,332 @@
+// Package giturl has the names of repositories, branches and commits, and what replaces them.
+package giturl
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Address is the name of a repository, taken apart.
+type Address struct {
+	// Scheme is "https", "http", "ssh", "file", or empty for a path of this machine.
+	Scheme string
+	// User logs in: over ssh always, over https it narrows down which credential is meant.
+	User string
+	// Host is in lower case and without a trailing dot; a literal IPv6 address has its brackets.
+	Host string
+	// Port is empty if it is the scheme's own.
+	Port string
+	// Path is as written, without slashes at its end. Over ssh it may lack the one at its start.
+	Path string
+}
+
+// NormalURL returns the normal form of a repository's name: what names are compared by, and what
+// messages call the repository. Scheme and host are in lower case; user, default port, trailing
+// slash and ".git" are gone; the ssh and scp-like forms equal the https form. An ssh port other
+// than 22 says nothing about the https port, so that form stays apart ("ssh://host:2222/path").
+// Paths of this machine are cleaned and written with slashes.
+//
+// The error says why name cannot name a repository; it never repeats a password. That a name is
+// well-formed does not mean that it may be read: see Reader.
+func NormalURL(name string) (string, error) {
+	a, err := ParseAddress(name)
+	if err != nil {
+		return "", err
+	}
+	return a.String(), nil
+}
+
+// IsLocal reports whether name is a path of this machine (a plain one or a "file://" URL), so that
+// reading it needs no network. See Reader.IsLocal for what --replace makes of it.
+func IsLocal(name string) bool {
+	a, err := ParseAddress(name)
+	return err == nil && a.Local()
+}
+
+func (a Address) Local() bool { return a.Scheme == "" || a.Scheme == "file" }
+
+// Authority is the host with its port, the key under which credentials are kept.
+func (a Address) Authority() string {
+	if a.Port == "" {
+		return a.Host
+	}
+	return a.Host + ":" + a.Port
+}
+
+// String returns the normal form.
+func (a Address) String() string {
+	switch {
+	case a.Scheme == "":
+		return a.cleanPath()
+	case a.Scheme == "file":
+		escaped := url.URL{Path: strings.TrimPrefix(a.cleanPath(), "/")}
+		return "file:///" + strings.TrimPrefix(escaped.EscapedPath(), "./")
+	case a.Host == "ssh.dev.azure.com":
+		return a.azure()
+	case a.Scheme == "ssh" && a.Port == "":
+		return "https://" + a.Host + a.NormalPath()
+	default:
+		return a.Scheme + "://" + a.Authority() + a.NormalPath()
+	}
+}
+
+// CleanPath is a path of this machine that is still read as one.
+func (a Address) cleanPath() string {
+	cleaned := filepath.ToSlash(filepath.Clean(a.Path))
+	first, _, _ := strings.Cut(cleaned, "/")
+	if strings.HasPrefix(first, "-") || strings.ContainsAny(first, ":[") && !driveForm.MatchString(first) {
+		return "./" + cleaned
+	}
+	return cleaned
+}
+
+// azure is the https form of Azure DevOps' "git@ssh.dev.azure.com:v3/organisation/project/name".
+func (a Address) azure() string {
+	parts := strings.Split(strings.Trim(a.NormalPath(), "/"), "/")
+	if len(parts) != 4 || parts[0] != "v3" {
+		return "https://" + a.Host + a.NormalPath()
+	}
+	return "https://dev.azure.com/" + parts[1] + "/" + parts[2] + "/_git/" + parts[3]
+}
+
+func (a Address) NormalPath() string {
+	return path.Clean(strings.TrimSuffix(path.Clean("/"+a.Path), ".git"))
+}
+
+// URL is where an http or https repository is fetched from. It never has a user in it.
+func (a Address) URL() string {
+	return a.Scheme + "://" + a.Authority() + a.Path
+}
+
+// Loopback reports whether the host is this machine, so that plain http is not overheard.
+func (a Address) Loopback() bool {
+	if a.Host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(a.Host, "[]"))
+	return err == nil && ip.IsLoopback()
+}
+
+// fromYAML says why a repository that a YAML object names must not be read, or nil.
+func (a Address) fromYAML() error {
+	switch a.Scheme {
+	case "https", "ssh":
+		return nil
+	case "":
+		return errors.New("a path of this machine can only be given on the command line")
+	default:
+		return fmt.Errorf("only https and ssh are read, not %s", a.Scheme)
+	}
+}
+
+// FromCommandLine says why a repository that the command line names must not be read, or nil.
+func (a Address) FromCommandLine() error {
+	if a.Scheme == "http" && !a.Loopback() {
+		return errors.New("http is not encrypted; write https")
+	}
+	return nil
+}
+
+var (
+	helperForm = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
+	schemeForm = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://(.*)$`)
+	driveForm  = regexp.MustCompile(`^[A-Za-z]:`)
+	scpForm    = regexp.MustCompile(`^(?:([^@/:]*)@)?(\[[0-9A-Fa-f:.]+\]|[^@/:\[\]]+):(.*)$`)
+	hostForm   = regexp.MustCompile(`^[a-z0-9_*]([a-z0-9._*-]*[a-z0-9_*])?$`)
+	userForm   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,38}$`)
+	// tokenForm is what the tokens of the common forges begin with: a user name like that is a
+	// secret in the wrong place.
+	tokenForm = regexp.MustCompile(`^(gh[a-z]_|github_pat_|gl[a-z]+-|x-token-auth$|x-access-token$|oauth2$)`)
+)
+
+func ParseAddress(name string) (Address, error) {
+	switch {
+	case name == "":
+		return Address{}, errors.New("the name is empty")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, invisible):
+		return Address{}, errors.New("the name has a control or an invisible character in it")
+	case name[0] == '-':
+		return Address{}, errors.New(`a name must not start with "-"`)
+	case helperForm.MatchString(name):
+		return Address{}, errors.New(`"::" would run a remote helper`)
+	}
+	if m := schemeForm.FindStringSubmatch(name); m != nil {
+		return parseURL(strings.ToLower(m[1]), m[2])
+	}
+	if isSCP(name) {
+		return parseSCP(name)
+	}
+	return Address{Path: name}, nil
+}
+
+// isSCP reports whether a name is host:path rather than a path, as git decides it: by a colon before
+// the first slash.
+func isSCP(name string) bool {
+	host, _, found := strings.Cut(name, ":")
+	return found && !driveForm.MatchString(name) && !strings.ContainsAny(host, `/\`)
+}
+
+// invisible matches control characters, and those that change how a name looks without being seen:
+// zero-width and bidirectional ones.
+func invisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+}
+
+func parseURL(scheme, rest string) (Address, error) {
+	switch scheme {
+	case "file":
+		return parseFileURL(rest)
+	case "https", "http", "ssh":
+	default:
+		return Address{}, fmt.Errorf("the scheme %q is not supported: only https and ssh are", scheme)
+	}
+	authority, file, _ := strings.Cut(rest, "/")
+	a := Address{Scheme: scheme, Path: "/" + file}
+	if user, host, found := cutLast(authority, "@"); found {
+		a.User, authority = user, host
+		if err := checkUser(user); err != nil {
+			return Address{}, err
+		}
+	}
+	var err error
+	if a.Host, a.Port, err = ParseHost(authority, DefaultPort(scheme)); err != nil {
+		return Address{}, err
+	}
+	a.Path, err = parsePath(a.Path)
+	return a, err
+}
+
+func parseFileURL(rest string) (Address, error) {
+	rest = strings.TrimPrefix(rest, "localhost")
+	if !strings.HasPrefix(rest, "/") {
+		return Address{}, errors.New("a file URL has three slashes: file:///path")
+	}
+	file, err := url.PathUnescape(rest)
+	if err != nil || strings.ContainsFunc(file, invisible) {
+		return Address{}, errors.New("the path of the file URL is malformed")
+	}
+	if driveForm.MatchString(file[1:]) {
+		file = file[1:]
+	}
+	return Address{Scheme: "file", Path: file}, nil
+}
+
+func parseSCP(name string) (Address, error) {
+	m := scpForm.FindStringSubmatch(name)
+	if m == nil {
+		return Address{}, errors.New("it is neither a URL nor user@host:path nor a path")
+	}
+	a := Address{Scheme: "ssh", User: m[1]}
+	if !strings.Contains(name, "@") && !strings.ContainsAny(m[2], ".[") {
+		return Address{}, fmt.Errorf("%q is neither a host nor a scheme that is supported", m[2]+":")
+	}
+	if err := checkUser(a.User); err != nil {
+		return Address{}, err
+	}
+	var err error
+	if a.Host, _, err = ParseHost(m[2], ""); err != nil {
+		return Address{}, err
+	}
+	a.Path, err = parsePath(m[3])
+	return a, err
+}
+
+func checkUser(user string) error {
+	switch {
+	case user == "":
+		return nil
+	case strings.Contains(user, ":"):
+		return errors.New("a password must not be in a URL: set GITHUB_TOKEN, or put it into ~/.netrc")
+	case tokenForm.MatchString(user) || !userForm.MatchString(user):
+		return errors.New("what stands before the @ is not a user name; a token must not be in a URL")
+	}
+	return nil
+}
+
+func ParseHost(authority, defaultPort string) (host, port string, err error) {
+	host = strings.ToLower(authority)
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		host, port = host[:i], host[i+1:]
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", "", fmt.Errorf("%q is not a port", port)
+		}
+	}
+	if strings.HasPrefix(host, "[") {
+		if net.ParseIP(strings.Trim(host, "[]")) == nil || !strings.HasSuffix(host, "]") {
+			return "", "", errors.New("the host is not an IPv6 address")
+		}
+	} else if host = strings.TrimSuffix(host, "."); !hostForm.MatchString(host) || strings.Contains(host, "..") {
+		return "", "", errors.New("the host is missing or malformed; write names of other scripts in punycode")
+	}
+	if port == defaultPort {
+		port = ""
+	}
+	return host, port, nil
+}
+
+func parsePath(raw string) (string, error) {
+	trimmed := strings.TrimRight(raw, "/")
+	plain, err := url.PathUnescape(trimmed)
+	switch {
+	case err != nil:
+		return "", errors.New("the path has a malformed % in it")
+	case strings.Trim(strings.TrimSuffix(trimmed, ".git"), "/") == "":
+		return "", errors.New("the name of the repository is missing after the host")
+	case trimmed[0] == '-':
+		return "", errors.New(`the path must not start with "-"`)
+	case strings.ContainsAny(plain, "?#\\ ") || strings.ContainsFunc(plain, invisible):
+		return "", errors.New(`the path has a blank, "?", "#", "\" or a control character in it`)
+	}
+	for part := range strings.SplitSeq(plain, "/") {
+		if part == "." || part == ".." {
+			return "", errors.New(`the path must not have "." or ".." in it`)
+		}
+	}
+	return trimmed, nil
+}
+
+func DefaultPort(scheme string) string {
+	switch scheme {
+	case "https":
+		return "443"
+	case "http":
+		return "80"
+	default:
+		return "22"
+	}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// display quotes a name that may not be well-formed for a message: what could be a secret before
+// an @ is masked.
+func display(name string) string {
+	start := 0
+	if i := strings.Index(name, "://"); i >= 0 {
+		start = i + 3
+	}
+	if before, after, found := cutLast(name[start:], "@"); found && before != "git" {
+		name = name[:start] + "***@" + after
+	}
+	return strconv.Quote(name)
+}
+
+// CleanPath brings a path as people write it ("./workload/", "/workload") into the form of io/fs.
+func CleanPath(name string) string {
+	return path.Clean(strings.TrimLeft(strings.TrimSpace(name), "/"))
+}
