@@ -62,17 +62,14 @@ func (s *step) cannotEdit(err error) error {
 	return nil
 }
 
-// baseFile is what a new BaseRepo is written to.
-const baseFile = "base-repo.yaml"
-
 // newBase makes the BaseRepo of an environment that nothing was ever promoted to.
 func (s *step) newBase() error {
-	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baseFile)
+	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baserepo.BaseRepoFile)
 	spec := s.newSpec()
-	if model.Ignores(s.source, baseFile) {
+	if model.Ignores(s.source, baserepo.BaseRepoFile) {
 		return s.cannotEdit(&baserepo.EditError{
 			Message: fmt.Sprintf("BaseRepo %q belongs in this file, which .sourceignore keeps from being read", model.MainBase),
-			Hint:    "bring it back with the line !/" + baseFile + ", or write the BaseRepo to another file",
+			Hint:    "bring it back with the line !/" + baserepo.BaseRepoFile + ", or write the BaseRepo to another file",
 		})
 	}
 	old, err := fs.ReadFile(s.branch.FS, s.out.File)
@@ -105,7 +102,7 @@ func (s *step) cannotRead(err error) error {
 // newSpec is that of a new BaseRepo, which names the control plane as its environment does.
 func (s *step) newSpec() baserepo.Spec {
 	main := s.Loader.Main()
-	spec := baserepo.Spec{Repo: s.Environment.ControlPlane.Repo.Value, Branch: main.Ref.Branch, Path: ".", Commit: s.out.Commit}
+	spec := baserepo.Spec{Repo: s.Environment.ControlPlane.Repo.Value, Branch: main.Ref.Branch, Commit: s.out.Commit}
 	if !s.sharesRepo() {
 		spec.Repo = main.Repo
 	}

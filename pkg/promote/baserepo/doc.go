@@ -1,6 +1,6 @@
-// Package baserepo changes the commit of a BaseRepo in the file that people wrote, and nothing else in it.
+// Package baserepo changes the commit of a BaseRepo in a file that people edit, and nothing else in it.
 //
-// In: the bytes of a YAML file and a BaseRepo as package model has found it there. Out: bytes in which one value
-// differs; comments, order, layout, line endings and other documents stay. What comes out is read again and compared
-// before it is returned, so what cannot be done surely is an EditError that says what to write by hand.
+// In: the bytes of a YAML file and a BaseRepo as package model has found it there. Out: bytes in which one scalar
+// differs; comments, order, layout, line endings and other documents stay. Only a scalar on one line is replaced, and the
+// result is parsed and compared before it is returned. Anything else is an EditError that says what to write by hand.
 package baserepo

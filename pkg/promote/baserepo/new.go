@@ -3,8 +3,8 @@ package baserepo
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,17 +13,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Spec is what a new BaseRepo says.
+// BaseRepoFile is the file that a BaseRepo is written to if there is none yet.
+const BaseRepoFile = "base-repo.yaml"
+
+// Spec is what a new BaseRepo says; its path is the root of the repository.
 type Spec struct {
 	Repo, Branch string
-	// Path is "." if empty.
-	Path string
 	// Commit has 40 hexadecimal digits in lower case.
 	Commit string
 }
-
-// path is the folder that is read.
-func (s Spec) path() string { return cmp.Or(s.Path, ".") }
 
 // New returns the file that holds the BaseRepo "main" of an environment that was never promoted.
 func New(spec Spec) []byte {
@@ -34,9 +32,9 @@ metadata:
 spec:
   repo: %s
   branch: %s
-  path: %s
+  path: .
   commit: %s
-`, model.APIVersion, model.MainBase, yamlText(spec.Repo), yamlText(spec.Branch), yamlText(spec.path()), commitText(spec.Commit, 0))
+`, model.APIVersion, model.MainBase, yamlText(spec.Repo), yamlText(spec.Branch), commitText(spec.Commit, ""))
 }
 
 var (
@@ -54,66 +52,38 @@ func yamlText(text string) string {
 	return strconv.Quote(text) // its escapes are among those of YAML
 }
 
-// Append returns a file that exists and holds other things with the BaseRepo "main" as its last document. What
-// is there stays as it is, but for a line break at its end, and the lines end as those of the file. It is an *EditError if the file cannot be read, or if a
-// BaseRepo "main" is in it already.
+// Append returns an existing file with the BaseRepo "main" as its last document. The rest of the file stays as it is, but
+// for a line break at its end. A file that cannot be read, or that holds a BaseRepo "main", is an *EditError.
 func Append(file []byte, spec Spec) ([]byte, error) {
-	added := New(spec)
-	was := readBases(file)
+	bases, problems := readBases(file)
 	switch {
-	case was.errors > 0:
+	case problems > 0:
 		return nil, &EditError{Message: "the file has errors, so nothing is added to it", Hint: "mend it first"}
-	case slices.ContainsFunc(was.bases, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase }):
+	case slices.ContainsFunc(bases, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase }):
 		return nil, &EditError{Message: fmt.Sprintf("the file holds a BaseRepo %q already", model.MainBase), Hint: "change its commit"}
 	}
-	newLine := "\n"
-	if bytes.Contains(file, []byte("\r\n")) {
-		newLine = "\r\n"
-	}
-	changed := append(bytes.Clone(file), separation(file, newLine)...)
-	changed = append(changed, strings.ReplaceAll(string(added), "\n", newLine)...)
-	if err := verifyAppended(file, changed, spec); err != nil {
-		return nil, &EditError{Message: err.Error(), Hint: fmt.Sprintf("add a BaseRepo %q by hand", model.MainBase)}
+	newLine := lineBreak(string(file))
+	changed := append(bytes.Clone(file), separation(string(file), newLine)...)
+	changed = append(changed, strings.ReplaceAll(string(New(spec)), "\n", newLine)...)
+	was, errBefore := documents(file)
+	is, errAfter := documents(changed)
+	_, problems = readBases(changed)
+	if cmp.Or(errBefore, errAfter) != nil || problems > 0 || len(is) != len(was)+1 || !slices.EqualFunc(was, is[:len(was)], reflect.DeepEqual) {
+		return nil, &EditError{Message: "what the file holds would change", Hint: fmt.Sprintf("add a BaseRepo %q by hand", model.MainBase)}
 	}
 	return changed, nil
 }
 
-// separation is what is needed behind a file for a document to follow.
-func separation(file []byte, newLine string) string {
-	lines := strings.TrimPrefix(string(file), byteOrderMark)
+// separation returns what must follow a file before another document can.
+func separation(file, newLine string) string {
+	file = strings.TrimPrefix(file, "\ufeff") // byte order mark
 	text := ""
-	if lines != "" && !strings.HasSuffix(lines, "\n") {
+	lines := strings.Split(strings.TrimRight(file, "\r\n"), "\n")
+	if file != "" && !strings.HasSuffix(file, "\n") {
 		text = newLine
 	}
-	all := chunks(file)
-	if last := all[len(all)-1]; strings.TrimSpace(last.text) == "" || last.text == "---\n" || last.text == "---\r\n" {
-		return text // nothing, or a separator, is before it
+	if strings.TrimSpace(file) != "" && !strings.HasPrefix(lines[len(lines)-1], "---") {
+		text += "---" + newLine
 	}
-	return text + "---" + newLine
-}
-
-// verifyAppended checks that a file has one more document, the one that is wanted, and those that it had.
-func verifyAppended(before, after []byte, spec Spec) error {
-	was, is := readBases(before), readBases(after)
-	if is.errors > 0 || len(is.bases) != len(was.bases)+1 {
-		return errors.New("a BaseRepo cannot be added to the file")
-	}
-	base := is.bases[len(is.bases)-1]
-	got := Spec{base.Repo.Value, base.Branch.Value, base.Path.Value, base.Commit.Value}
-	spec.Path = spec.path()
-	if base.Name.Value != model.MainBase || got != spec {
-		return errors.New("the BaseRepo would not be read as it is meant")
-	}
-	a, err := documents(before)
-	if err != nil {
-		return err
-	}
-	b, err := documents(after)
-	if err != nil {
-		return err
-	}
-	if len(b) != len(a)+1 || !slices.EqualFunc(a, b[:len(a)], sameTree) {
-		return errors.New("what the file holds would change")
-	}
-	return nil
+	return text
 }

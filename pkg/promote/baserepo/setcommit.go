@@ -2,69 +2,144 @@ package baserepo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// RuleUnsafeEdit is a BaseRepo whose commit cannot be written without a doubt that something else changes.
+// RuleUnsafeEdit is a BaseRepo whose commit cannot be replaced without a risk that something else changes.
 const RuleUnsafeEdit = "unsafe-edit"
 
-// EditError is a file that a person must change, because what would come of an edit is not sure. Nothing was written.
+// EditError is a file that a person must change. Nothing was written.
 type EditError struct {
-	// At is the place to change; it is nowhere if only the caller knows the file.
+	// At is the place to change; zero if only the caller knows the file.
 	At diag.Place
 	// Message is one line; Hint says what to write.
 	Message, Hint string
 }
 
-func (e *EditError) Error() string {
-	text := e.Message
-	if !e.At.IsZero() {
-		text = diag.Safe(e.At.String()) + ": " + text
-	}
-	if e.Hint != "" {
-		text += "; " + e.Hint
-	}
-	return text
-}
+func (e *EditError) Error() string { return e.Message }
 
-// SetCommit returns the file in which base was found with another commit in it, and every other byte as it was: only the
-// value of spec.commit changes, in the quotes that it has. Where there is none it becomes the last key of spec, written
-// as its neighbours are.
+// SetCommit returns the file in which base was found with another spec.commit and every other byte unchanged. The value
+// keeps its quotes. If there is none, a line with it follows the last field of spec.
 //
 // The places of base must be those of the file, as model.Parse gives them. commit has 40 hexadecimal digits in lower
-// case. What cannot be done surely is an *EditError: a value that an alias uses elsewhere, a spec that is an alias
-// itself. What is returned was read again, as the next run will, and differs from the file in that commit alone.
+// case. A file that cannot be edited safely is an *EditError: a value that is not one plain or quoted scalar on one line,
+// or that an alias uses elsewhere.
 func SetCommit(file []byte, base *model.BaseRepo, commit string) ([]byte, error) {
 	if !commitID.MatchString(commit) {
 		return nil, fmt.Errorf("%q is not a full commit id of 40 hexadecimal digits in lower case", commit)
 	}
-	found := baseRepoAt(readBases(file), base.At)
-	if found == nil {
-		return nil, &EditError{
-			At: base.At, Message: fmt.Sprintf("the file is not the one that was read: BaseRepo %q does not begin here", base.Name.Value),
-			Hint: "run it again",
-		}
-	}
-	if found.Commit.Value == commit && !found.Broken {
+	if base.Commit.Value == commit && !base.Broken {
 		return bytes.Clone(file), nil
 	}
-	document, err := locate(file, base.At)
+	s, err := findSlot(string(file), base)
 	if err != nil {
 		return nil, unsafeEdit(base, commit, err)
 	}
-	edit, err := document.setCommit(commit)
-	if err != nil {
-		return nil, unsafeEdit(base, commit, err)
-	}
-	changed := edit.apply(file)
+	changed := []byte(s.fill(string(file), commitText(commit, s.quote)))
 	if err := verifyCommit(file, changed, base.At, commit); err != nil {
 		return nil, unsafeEdit(base, commit, err)
 	}
 	return changed, nil
+}
+
+// OnlyCommitChanged reports whether two versions of a file differ in nothing but spec.commit of BaseRepos. It is false if
+// a version has errors or holds no BaseRepo. A commit that changes nothing else is not promoted, so that an environment
+// that shares a branch with its base does not promote its own promotions.
+func OnlyCommitChanged(before, after []byte) bool {
+	was, ok := withSameCommits(before)
+	if !ok {
+		return false
+	}
+	is, ok := withSameCommits(after)
+	return ok && was == is
+}
+
+// withSameCommits returns a file in which every BaseRepo has the same commit. ok is false if it holds no BaseRepo or has
+// errors.
+func withSameCommits(file []byte) (text string, ok bool) {
+	bases, problems := readBases(file)
+	if problems > 0 || len(bases) == 0 {
+		return "", false
+	}
+	text = string(file)
+	for _, base := range slices.Backward(bases) { // so that the places of the others stay valid
+		if s, err := findSlot(text, base); err == nil {
+			text = s.fill(text, "commit")
+		}
+	}
+	return text, true
+}
+
+// slot is where a file holds a commit, or where one can be added.
+type slot struct {
+	// from and to enclose the value with its quotes.
+	from, to int
+	// quote is the quote of the value; empty for a plain scalar.
+	quote string
+	// key begins the line of a commit that is added; else it is empty.
+	key string
+}
+
+// fill returns the text with a value in the slot.
+func (s slot) fill(text, value string) string { return text[:s.from] + s.key + value + text[s.to:] }
+
+// findSlot finds the commit of a BaseRepo. A tag, an anchor, an alias, a block scalar and a value of several lines do not
+// begin with the text of the value, so they are errors.
+func findSlot(file string, base *model.BaseRepo) (slot, error) {
+	if base.Commit.At.IsZero() {
+		return slotBelowFields(file, base)
+	}
+	at := offset(file, base.Commit.At)
+	for _, quote := range []string{`"`, "'", ""} {
+		if old := quote + base.Commit.Value + quote; old != "" && strings.HasPrefix(file[at:], old) {
+			return slot{from: at, to: at + len(old), quote: quote}, nil
+		}
+	}
+	return slot{}, errors.New("spec.commit is not a plain or quoted text on one line")
+}
+
+// field matches a line that begins with a field of a BaseRepo in block style.
+var field = regexp.MustCompile(`^( +)(?:repo|branch|path) *:`)
+
+// slotBelowFields returns a new line below the last field of spec.
+func slotBelowFields(file string, base *model.BaseRepo) (slot, error) {
+	last := base.Repo.At
+	for _, text := range []model.Text{base.Branch, base.Path} {
+		if text.At.Line > last.Line {
+			last = text.At
+		}
+	}
+	start := offset(file, diag.Place{Line: last.Line, Column: 1})
+	line, _, _ := strings.Cut(file[start:], "\n")
+	match := field.FindStringSubmatch(line)
+	if match == nil {
+		return slot{}, errors.New("spec has no commit yet, and its last field is not a line of its own")
+	}
+	end := start + len(strings.TrimSuffix(line, "\r"))
+	return slot{from: end, to: end, key: lineBreak(file) + match[1] + "commit: "}, nil
+}
+
+// offset returns the position of a place, whose columns count characters.
+func offset(file string, at diag.Place) int {
+	lines := strings.SplitAfter(file, "\n")
+	n := max(min(at.Line, len(lines)), 1) - 1
+	line := []rune(lines[n])
+	return len(strings.Join(lines[:n], "")) + len(string(line[:max(min(at.Column-1, len(line)), 0)]))
+}
+
+// lineBreak returns the line break that a file uses.
+func lineBreak(file string) string {
+	if strings.Contains(file, "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 // commitID is a full id as git writes it.
@@ -79,7 +154,7 @@ func unsafeEdit(base *model.BaseRepo, commit string, reason error) error {
 	return &EditError{
 		At:      at,
 		Message: reason.Error(),
-		Hint:    fmt.Sprintf("write commit: %s into spec of BaseRepo %q by hand", commitText(commit, 0), base.Name.Value),
+		Hint:    fmt.Sprintf("write commit: %s into spec of BaseRepo %q by hand", commitText(commit, ""), base.Name.Value),
 	}
 }
 
@@ -87,13 +162,10 @@ func unsafeEdit(base *model.BaseRepo, commit string, reason error) error {
 // https://yaml.org/type/int.html, https://yaml.org/type/float.html
 var numeric = regexp.MustCompile(`^(?:[0-9]+(?:e[0-9]+)?|0b[01]+)$`)
 
-// commitText returns a commit as a YAML scalar in the quotes given; 0 is for none, unless they are needed.
-func commitText(commit string, quote byte) string {
-	if quote != '\'' && quote != '"' {
-		if !numeric.MatchString(commit) {
-			return commit
-		}
-		quote = '"'
+// commitText returns a commit as a YAML scalar in the given quotes, or in double quotes if it needs some.
+func commitText(commit, quote string) string {
+	if quote == "" && numeric.MatchString(commit) {
+		quote = `"`
 	}
-	return string(quote) + commit + string(quote)
+	return quote + commit + quote
 }
