@@ -5,43 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
-// Check finds out whether the fleet has deployed a commit, says so on it, and lets it go on. Killed at any point and
-// run again, it ends in the same place.
+// Check finds out whether the fleet has deployed a commit, reports that on the commit, and promotes it. A check that was
+// killed at any point and runs again ends with the same result.
 type Check struct {
 	// Environment is the name of the one that is checked, and Next are those that come after it.
 	Environment string
 	Next        []string
 	// Promoted is the commit of the control plane that the GitOps repositories were made from.
 	Promoted string
-	// Statuses are those of the control plane's commits; nil if there are none, and NoStatuses says why.
-	Statuses   Statuses
-	NoStatuses string
-	// TargetURL is the page that statuses link to; it may be empty.
-	TargetURL string
-	// SeedStatuses says no more in a status than the seeds' workflows do.
-	SeedStatuses bool
+	Reporting
 	// ByHand leaves it to a person to say that the commit is deployed.
 	ByHand bool
-	// Watch looks at the fleet.
+	// Watch asks the fleet.
 	Watch Watch
-	// PostDeploy is what is to be done before it counts as deployed, for example tests; nil for nothing.
+	// PostDeploy runs before the commit counts as deployed, for example tests; nil for nothing.
 	PostDeploy func(ctx context.Context, look Look) error
-	// Earlier returns the commits of the base branch before Promoted, the newest first.
-	Earlier func(ctx context.Context) ([]string, error)
-	// Overtaken returns the promoted commit that a GitOps branch has by now, if that is another one than Promoted; else
-	// it is empty.
-	Overtaken func(ctx context.Context) (string, error)
-	// TakenBack tells whether the environment has, by now, neither Promoted nor anything newer.
-	TakenBack func(ctx context.Context) (TakenBack, error)
-	// Has tells whether an environment has Promoted, or something newer.
-	Has func(ctx context.Context, environment string) (Possession, error)
-	// RolledBack tells whether the last promotion to an environment has taken it back from Promoted, or from something
-	// newer. It is asked where there are no statuses.
-	RolledBack func(ctx context.Context, environment string) (bool, error)
-	// Promote promotes Promoted to an environment.
-	Promote func(ctx context.Context, environment string) (Outcome, error)
+	ControlPlane
+}
+
+// ControlPlane is the control plane, as seen by a Check of its promoted commit.
+type ControlPlane interface {
+	// Earlier returns the commits of the base branch before the promoted one, the newest first.
+	Earlier(ctx context.Context) ([]string, error)
+	// Overtaken returns the promoted commit that a GitOps branch has now if it is another one; else it is empty.
+	Overtaken(ctx context.Context) (string, error)
+	// Reverted returns what the environment has now instead of the promoted commit; zero if it has that or a newer one.
+	Reverted(ctx context.Context) (Revision, error)
+	// Revision compares what an environment has with the promoted commit.
+	Revision(ctx context.Context, environment string) (Revision, error)
+	// RolledBack reports whether the last promotion to an environment was a rollback from the promoted commit or a newer
+	// one. It is asked where there are no statuses.
+	RolledBack(ctx context.Context, environment string) (bool, error)
+	// Promote promotes the commit to an environment.
+	Promote(ctx context.Context, environment string) (Outcome, error)
 }
 
 // CheckState is what a check has found.
@@ -65,8 +65,8 @@ const (
 	CheckByHand CheckState = "by-hand"
 )
 
-// Report is what came of a check.
-type Report struct {
+// CheckResult is the result of a check.
+type CheckResult struct {
 	State   CheckState
 	Verdict Verdict
 	// Look is the last one; nil if the fleet was not looked at.
@@ -83,24 +83,24 @@ type Report struct {
 	Notes []string
 }
 
-// Run checks. The report is what was reached, also if there is an error.
-func (c *Check) Run(ctx context.Context) (Report, error) {
-	run := &checkRun{Check: c, words: words{environment: c.Environment, targetURL: c.TargetURL, seed: c.SeedStatuses}}
+// Run checks. The result says how far it came, also if there is an error.
+func (c *Check) Run(ctx context.Context) (CheckResult, error) {
+	run := &checkRun{Check: c, text: statusText{c.Environment, c.Reporting}}
 	if c.Statuses == nil {
-		run.report.Notes = []string{"no status is set on the commit: " + c.NoStatuses}
+		run.result.Notes = []string{"no status is set on the commit: " + c.NoStatuses}
 	}
 	err := run.run(ctx)
-	return run.report, err
+	return run.result, err
 }
 
 type checkRun struct {
 	*Check
-	words words
+	text statusText
 	// statuses are those of Promoted when they were read last, current is that of the environment, if it is known.
 	statuses []Status
 	current  Status
 	known    bool
-	report   Report
+	result   CheckResult
 }
 
 func (c *checkRun) run(ctx context.Context) error {
@@ -108,7 +108,7 @@ func (c *checkRun) run(ctx context.Context) error {
 		return err
 	}
 	if s, found := findUntrusted(c.statuses, c.Environment); found && (s.State != StatusPending || isDeployed(s)) {
-		c.report.Notes = append(c.report.Notes, fmt.Sprintf("the status %q, %s, was set by %s and does not count%s",
+		c.result.Notes = append(c.result.Notes, fmt.Sprintf("the status %q, %s, was set by %s and does not count%s",
 			s.Context, s.State, s.creator(), trustHint(c.Environment, s)))
 	}
 	if _, _, err := c.missing(ctx); err != nil { // before anybody waits for the fleet
@@ -119,20 +119,20 @@ func (c *checkRun) run(ctx context.Context) error {
 	case c.rolledBack():
 		return nil
 	case c.ByHand && c.known && c.current.State == StatusFailure: // a person has said so
-		c.report.State = CheckByHand
+		c.result.State = CheckByHand
 		return nil
 	case c.ByHand && !deployed:
-		c.report.State = CheckByHand
-		return c.set(ctx, c.words.waitsForPerson())
+		c.result.State = CheckByHand
+		return c.set(ctx, c.text.waitsForPerson())
 	case c.ByHand:
-		if back, err := c.takenBack(ctx); back || err != nil {
+		if back, err := c.reverted(ctx); back || err != nil {
 			return err
 		}
-		c.report.State = CheckDeployed
+		c.result.State = CheckDeployed
 		return c.goOn(ctx)
 	}
 	if !deployed { // else its gate stays open until there is a reason to close it
-		if err := c.set(ctx, c.words.deploying()); err != nil {
+		if err := c.set(ctx, c.text.deploying()); err != nil {
 			return err
 		}
 	}
@@ -140,13 +140,13 @@ func (c *checkRun) run(ctx context.Context) error {
 	if status == nil {
 		return err
 	}
-	if back, failed := c.takenBack(ctx); back || failed != nil {
+	if back, failed := c.reverted(ctx); back || failed != nil {
 		return errors.Join(err, failed)
 	}
 	if err := errors.Join(err, c.set(ctx, *status)); err != nil {
 		return err
 	}
-	if err := c.supersede(ctx); err != nil || c.report.State != CheckDeployed {
+	if err := c.supersede(ctx); err != nil || c.result.State != CheckDeployed {
 		return err
 	}
 	return c.goOn(ctx)
@@ -157,25 +157,25 @@ func (c *checkRun) rolledBack() bool {
 	if !c.current.isRolledBack() {
 		return false
 	}
-	c.report.State, c.report.Reason = CheckSuperseded, c.current.Description
+	c.result.State, c.result.Reason = CheckSuperseded, c.current.Description
 	return true
 }
 
-// takenBack looks again whether the environment has the commit: that the fleet was looked at, or tests ran, took its time,
-// and a person may have decided meanwhile. Then that is said on the commit, unless it is said already.
-func (c *checkRun) takenBack(ctx context.Context) (bool, error) {
+// reverted checks again that the environment has the commit: asking the fleet and running tests take time, in which a
+// person may have reverted it. That is reported on the commit, unless it is already.
+func (c *checkRun) reverted(ctx context.Context) (bool, error) {
 	if err := c.readStatus(ctx); err != nil || c.rolledBack() {
 		return err == nil, err
 	}
-	now, err := c.TakenBack(ctx)
-	if err != nil || now.To == "" {
+	now, err := c.Reverted(ctx)
+	if err != nil || now.Commit == "" {
 		return false, err
 	}
-	status := c.words.superseded(now.To)
-	if now.Older {
-		status = c.words.rolledBack(now.To)
+	status := c.text.superseded(now.Commit)
+	if now.Relation == gitops.Older {
+		status = c.text.rolledBack(now.Commit)
 	}
-	c.report.State, c.report.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s by now", c.Environment, now.To)
+	c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s by now", c.Environment, now.Commit)
 	return true, c.set(ctx, status)
 }
 
@@ -194,13 +194,13 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 // back, be it by a rollback that was proposed, a revert, or an edit; of that the notes tell.
 func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err error) {
 	for _, next := range c.Next {
-		has, err := c.Has(ctx, next)
+		has, err := c.Revision(ctx, next)
 		if err != nil {
 			return nil, nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
 		said, told := find(c.statuses, next)
-		back := said.isRolledBack() || has == HasOlder && told && said.wasPromoted()
-		if c.Statuses == nil && has == HasOlder {
+		back := said.isRolledBack() || !has.contains() && told && said.wasPromoted()
+		if c.Statuses == nil && !has.contains() {
 			if back, err = c.RolledBack(ctx, next); err != nil {
 				return nil, nil, fmt.Errorf("find out how %s came to what it has: %w", next, err)
 			}
@@ -208,7 +208,7 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 		switch {
 		case back:
 			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
-		case has == HasOlder, has == HasIt && !told && c.Statuses != nil:
+		case !has.contains(), has.Relation == gitops.Same && !told && c.Statuses != nil:
 			missing = append(missing, next)
 		}
 	}
@@ -229,7 +229,7 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 	if err := c.Statuses.SetStatus(ctx, c.Promoted, status); err != nil {
 		return err
 	}
-	c.current, c.known, c.report.Status = status, true, &status
+	c.current, c.known, c.result.Status = status, true, &status
 	return nil
 }
 
@@ -237,26 +237,26 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 // it is not clear yet, or if it was not found out.
 func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	verdict, look, err := c.Watch.Run(ctx)
-	if c.report.Verdict = verdict; err == nil {
-		c.report.Look = &look
+	if c.result.Verdict = verdict; err == nil {
+		c.result.Look = &look
 	}
 	var failed *FleetError
 	if errors.As(err, &failed) && ctx.Err() == nil { // it will not answer the next time either
-		c.report.State, c.report.Reason = CheckFailed, failed.Message
-		status := c.words.failed("the fleet cannot be asked")
+		c.result.State, c.result.Reason = CheckFailed, failed.Message
+		status := c.text.failed("the fleet cannot be asked")
 		return &status, err
 	}
 	switch {
 	case err != nil:
 		return nil, err
 	case verdict == Waiting, verdict == Unreachable && c.Watch.Rules.Once:
-		c.report.State, c.report.Reason = CheckWaiting, look.Unasked
+		c.result.State, c.result.Reason = CheckWaiting, look.Unasked
 		return nil, nil
 	case verdict != Succeeded:
-		c.report.State, c.report.Reason = CheckFailed, c.Watch.reason(verdict, look)
+		c.result.State, c.result.Reason = CheckFailed, c.Watch.reason(verdict, look)
 		return c.overtaken(ctx, look)
 	default:
-		c.report.State = CheckDeployed
+		c.result.State = CheckDeployed
 		return c.postDeploy(ctx, look)
 	}
 }
@@ -264,11 +264,11 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 // overtaken finds out whether a newer commit has come meanwhile. Then it is that which fails or takes its time, unless
 // a cluster has failed with just this one.
 func (c *checkRun) overtaken(ctx context.Context, look Look) (*Status, error) {
-	status := c.words.failed(c.report.Reason)
+	status := c.text.failed(c.result.Reason)
 	ours := func(cluster Cluster) bool {
 		return cluster.Standing == Broken && slices.ContainsFunc(c.Watch.Deployments, func(d Deployment) bool { return d.Commit == cluster.Commit })
 	}
-	if c.Overtaken == nil || slices.ContainsFunc(look.Clusters, ours) {
+	if slices.ContainsFunc(look.Clusters, ours) {
 		return &status, nil
 	}
 	newer, err := c.Overtaken(ctx)
@@ -276,15 +276,15 @@ func (c *checkRun) overtaken(ctx context.Context, look Look) (*Status, error) {
 		return nil, err
 	}
 	if newer != "" {
-		c.report.State, c.report.Reason = CheckSuperseded, fmt.Sprintf("%.12s has come in its place", newer)
-		status = c.words.superseded(newer)
+		c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%.12s has come in its place", newer)
+		status = c.text.superseded(newer)
 	}
 	return &status, nil
 }
 
 // postDeploy does what is to be done before the commit counts as deployed.
 func (c *checkRun) postDeploy(ctx context.Context, look Look) (*Status, error) {
-	status := c.words.deployed(look.Counts.String(), len(c.Next) > 0)
+	status := c.text.deployed(look.Counts.String(), len(c.Next) > 0)
 	if c.PostDeploy == nil {
 		return &status, nil
 	}
@@ -293,8 +293,8 @@ func (c *checkRun) postDeploy(ctx context.Context, look Look) (*Status, error) {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		c.report.State, c.report.Reason = CheckFailed, err.Error()
-		status = c.words.failed(c.report.Reason)
+		c.result.State, c.result.Reason = CheckFailed, err.Error()
+		status = c.text.failed(c.result.Reason)
 	}
 	return &status, nil
 }
@@ -305,7 +305,7 @@ const MaxEarlier = 25
 // supersede tells the commits that were promoted before this one, and never got as far: their pull request was
 // overtaken by this one's, or the run that watched them was cancelled.
 func (c *checkRun) supersede(ctx context.Context) error {
-	if c.Statuses == nil || c.Earlier == nil || c.report.State == CheckSuperseded {
+	if c.Statuses == nil || c.result.State == CheckSuperseded {
 		return nil
 	}
 	earlier, err := c.Earlier(ctx)
@@ -323,10 +323,10 @@ func (c *checkRun) supersede(ctx context.Context) error {
 		case isDeployed(status):
 			return nil // what came before that was told then
 		default:
-			if err := c.Statuses.SetStatus(ctx, commit, c.words.superseded(c.Promoted)); err != nil {
+			if err := c.Statuses.SetStatus(ctx, commit, c.text.superseded(c.Promoted)); err != nil {
 				return err
 			}
-			c.report.Superseded = append(c.report.Superseded, commit)
+			c.result.Superseded = append(c.result.Superseded, commit)
 		}
 	}
 	return nil
@@ -335,7 +335,7 @@ func (c *checkRun) supersede(ctx context.Context) error {
 // goOn promotes the commit to the environments that do not have it. One that fails does not stop the others.
 func (c *checkRun) goOn(ctx context.Context) error {
 	missing, notes, err := c.missing(ctx)
-	c.report.Notes = append(c.report.Notes, notes...)
+	c.result.Notes = append(c.result.Notes, notes...)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (c *checkRun) goOn(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("promote to %s: %w", next, err))
 			continue
 		}
-		c.report.Next = append(c.report.Next, outcome)
+		c.result.Next = append(c.result.Next, outcome)
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // A world is what a check sees: statuses, a fleet and the environments that come next. Every step into it can be the
@@ -26,9 +28,12 @@ type world struct {
 	stop          func()
 	promotions    []string
 	overtaken     string
-	// takenBack is what the environment that is checked has by now.
-	takenBack TakenBack
-	earlier   []string
+	onOvertaken   func()
+	// refuses is an environment that cannot be promoted to.
+	refuses string
+	// reverted is what the environment that is checked has now instead of the promoted commit.
+	reverted Revision
+	earlier  []string
 	// rolledBack are environments whose branch says that they were taken back from the commit.
 	rolledBack []string
 	postDeploy func() error
@@ -78,30 +83,46 @@ func (w *world) Look(ctx context.Context, d Deployment) ([]Sighting, error) {
 
 func (w *world) String() string { return w.fleet.name }
 
-func (w *world) promote(ctx context.Context, environment string) (Outcome, error) {
+func (w *world) Promote(ctx context.Context, environment string) (Outcome, error) {
 	if err := w.step(ctx); err != nil {
 		return Outcome{}, err
+	}
+	if environment == w.refuses {
+		return Outcome{}, errors.New("it is protected")
 	}
 	if w.has[environment] != promotedCommit {
 		w.promotions = append(w.promotions, environment)
 	}
 	w.has[environment] = promotedCommit
-	err := w.SetStatus(ctx, promotedCommit, words{environment: environment}.promoted())
+	err := w.SetStatus(ctx, promotedCommit, statusText{environment: environment}.promoted())
 	return Outcome{Environment: environment, Action: ActionPromoted, Commit: promotedCommit}, err
+}
+
+func (w *world) Revision(ctx context.Context, environment string) (Revision, error) {
+	commit := w.has[environment]
+	relation := map[string]gitops.Relation{promotedCommit: gitops.Same, newerCommit: gitops.Newer}[commit]
+	return Revision{commit, relation}, w.step(ctx)
+}
+
+func (w *world) RolledBack(ctx context.Context, environment string) (bool, error) {
+	return slices.Contains(w.rolledBack, environment), w.step(ctx)
+}
+
+func (w *world) Reverted(ctx context.Context) (Revision, error) { return w.reverted, w.step(ctx) }
+
+func (w *world) Earlier(ctx context.Context) ([]string, error) { return w.earlier, w.step(ctx) }
+
+func (w *world) Overtaken(ctx context.Context) (string, error) {
+	if w.onOvertaken != nil {
+		w.onOvertaken()
+	}
+	return w.overtaken, w.step(ctx)
 }
 
 func (w *world) check(next ...string) *Check {
 	c := &Check{
-		Environment: "dev", Next: next, Promoted: promotedCommit, Statuses: w, Watch: *newTestWatch(w.clock, w), Promote: w.promote,
-		Has: func(ctx context.Context, environment string) (Possession, error) {
-			return map[string]Possession{promotedCommit: HasIt, newerCommit: HasNewer}[w.has[environment]], w.step(ctx)
-		},
-		RolledBack: func(ctx context.Context, environment string) (bool, error) {
-			return slices.Contains(w.rolledBack, environment), w.step(ctx)
-		},
-		TakenBack: func(ctx context.Context) (TakenBack, error) { return w.takenBack, w.step(ctx) },
-		Earlier:   func(ctx context.Context) ([]string, error) { return w.earlier, w.step(ctx) },
-		Overtaken: func(ctx context.Context) (string, error) { return w.overtaken, w.step(ctx) },
+		Environment: "dev", Next: next, Promoted: promotedCommit, Reporting: Reporting{Statuses: w},
+		Watch: *newTestWatch(w.clock, w), ControlPlane: w,
 	}
 	if w.postDeploy != nil {
 		c.PostDeploy = func(ctx context.Context, _ Look) error {
@@ -174,17 +195,17 @@ func TestCheck(t *testing.T) {
 		},
 		"seed statuses": {
 			looks:  []answer{healthy},
-			change: func(_ *world, c *Check) { c.SeedStatuses = true },
+			change: func(_ *world, c *Check) { c.Seed = true },
 			state:  CheckDeployed, status: "dev environment: pending Deployed", next: []string{"eu", "us"},
 		},
 		"seed statuses at the end": {
 			looks:  []answer{healthy},
-			change: func(_ *world, c *Check) { c.SeedStatuses, c.Next = true, nil },
+			change: func(_ *world, c *Check) { c.Seed, c.Next = true, nil },
 			state:  CheckDeployed, status: "dev environment: success Deployed",
 		},
 		"seed statuses of a failure": {
 			looks:  []answer{failing},
-			change: func(_ *world, c *Check) { c.SeedStatuses = true },
+			change: func(_ *world, c *Check) { c.Seed = true },
 			state:  CheckFailed, status: "dev environment: failure Failed to deploy",
 		},
 		"the post-deployment command fails": {
@@ -323,17 +344,17 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy, healthy},
 			change: func(w *world, c *Check) {
 				c.PostDeploy = func(ctx context.Context, _ Look) error {
-					w.takenBack = TakenBack{To: olderCommit, Older: true}
-					return w.SetStatus(ctx, promotedCommit, words{environment: "dev"}.rolledBack(olderCommit))
+					w.reverted = Revision{olderCommit, gitops.Older}
+					return w.SetStatus(ctx, promotedCommit, statusText{environment: "dev"}.rolledBack(olderCommit))
 				}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
 		},
 		"C7 it was rolled back meanwhile, and fails": {
 			looks: []answer{sightingsOf(wantedCommit, Compliant, Pending, Compliant)},
-			change: func(w *world, c *Check) {
-				c.Overtaken = func(ctx context.Context) (string, error) {
-					return "", w.SetStatus(ctx, promotedCommit, words{environment: "dev"}.rolledBack(olderCommit))
+			change: func(w *world, _ *Check) {
+				w.onOvertaken = func() {
+					w.board[promotedCommit] = append([]Status{statusText{environment: "dev"}.rolledBack(olderCommit)}, w.board[promotedCommit]...)
 				}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
@@ -342,18 +363,18 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy},
 			change: func(w *world, _ *Check) {
 				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Deployed: 3 of 3 clusters"}}
-				w.takenBack = TakenBack{To: olderCommit, Older: true}
+				w.reverted = Revision{olderCommit, gitops.Older}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
 		},
 		"C7 it has something else": {
 			looks:  []answer{healthy},
-			change: func(w *world, _ *Check) { w.takenBack = TakenBack{To: olderCommit} },
+			change: func(w *world, _ *Check) { w.reverted = Revision{olderCommit, gitops.Apart} },
 			state:  CheckSuperseded, status: "dev environment: error Superseded by " + olderCommit[:7],
 		},
 		"C7 by hand": {
 			change: func(w *world, c *Check) {
-				c.ByHand, w.takenBack = true, TakenBack{To: olderCommit, Older: true}
+				c.ByHand, w.reverted = true, Revision{olderCommit, gitops.Older}
 				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Looks good"}}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
@@ -367,7 +388,7 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy},
 			change: func(w *world, c *Check) {
 				c.Statuses, c.NoStatuses = nil, "it is not on GitHub"
-				w.takenBack = TakenBack{To: olderCommit, Older: true}
+				w.reverted = Revision{olderCommit, gitops.Older}
 			},
 			state: CheckSuperseded,
 		},
@@ -499,12 +520,7 @@ func TestCheckOneOfSeveralFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(sightingsOf(wantedCommit, Compliant))
 	c := w.check("eu", "us")
-	c.Promote = func(ctx context.Context, environment string) (Outcome, error) {
-		if environment == "eu" {
-			return Outcome{}, errors.New("it is protected")
-		}
-		return w.promote(ctx, environment)
-	}
+	w.refuses = "eu"
 	_, err := c.Run(t.Context())
 	require.ErrorContains(t, err, "promote to eu: it is protected")
 	assert.Equal(t, []string{"us"}, w.promotions)
@@ -512,7 +528,7 @@ func TestCheckOneOfSeveralFails(t *testing.T) {
 
 func TestDescriptionsFit(t *testing.T) {
 	t.Parallel()
-	w := words{environment: "dev"}
+	w := statusText{environment: "dev"}
 	long := w.failed("2 of 3 clusters; edge: " + string(make([]rune, 300)) + "\n\x1b[31m")
 	assert.LessOrEqual(t, len([]rune(long.Description)), MaxDescription)
 	assert.NotContains(t, long.Description, "\x1b")

@@ -14,13 +14,9 @@ type Promoter struct {
 	Reader *gitops.Reader
 	Loader *gitops.Loader
 	Chain  *Chain
-	// Statuses are those of the control plane's commits; nil if there are none, and NoStatuses says why.
-	Statuses   Statuses
-	NoStatuses string
+	Reporting
 	// Ancestry answers for git servers that cannot; nil if there is nothing to ask.
 	Ancestry gitops.Ancestry
-	// TargetURL is the page that statuses link to; it may be empty.
-	TargetURL string
 	// Version is that of the program, for the commit.
 	Version string
 

@@ -30,6 +30,17 @@ type Status struct {
 	Untrusted bool
 }
 
+// Reporting says how the progress of a commit is reported on it.
+type Reporting struct {
+	// Statuses are those of the control plane's commits; nil if there are none, and NoStatuses says why.
+	Statuses   Statuses
+	NoStatuses string
+	// TargetURL is the page that statuses link to; it may be empty.
+	TargetURL string
+	// Seed says no more in a status than the seeds' workflows do, and says it in their way.
+	Seed bool
+}
+
 // StatusState is one of the four that GitHub knows.
 type StatusState string
 

@@ -161,8 +161,8 @@ func (s *step) tell(ctx context.Context) error {
 		}
 		return nil
 	}
-	words := words{environment: s.Environment.Name.Value, targetURL: s.TargetURL}
-	status := words.promoted()
+	text := statusText{s.Environment.Name.Value, s.Reporting}
+	status := text.promoted()
 	known, found := find(s.statuses, s.Environment.Name.Value)
 	switch s.out.Action {
 	case ActionUnchanged:
@@ -171,18 +171,18 @@ func (s *step) tell(ctx context.Context) error {
 			return err
 		}
 	case ActionProposed:
-		status = words.proposed(s.requestNumber())
+		status = text.proposed(s.requestNumber())
 	case ActionDeclined:
-		status = words.declined(s.requestNumber())
+		status = text.declined(s.requestNumber())
 	}
 	if found && s.out.Action != ActionPromoted && known.Description == status.Description {
-		return s.takeBack(ctx, words)
+		return s.takeBack(ctx, text)
 	}
 	if err := s.Statuses.SetStatus(ctx, s.out.Commit, status); err != nil {
 		return fmt.Errorf("%w (%s; run again to set the status of the commit)", err, s.reached())
 	}
 	s.out.Status = &status
-	return s.takeBack(ctx, words)
+	return s.takeBack(ctx, text)
 }
 
 // reached says how far a promotion has come without its status.
@@ -205,11 +205,11 @@ func (s *step) requestNumber() int {
 // takeBack tells the newer commit that is taken back. It counts as deployed no more, and no check promotes it to the
 // environment again: a person has decided. It is the last that a rollback does, so that what was stopped before can be
 // seen.
-func (s *step) takeBack(ctx context.Context, words words) error {
+func (s *step) takeBack(ctx context.Context, text statusText) error {
 	if s.takenBack == "" {
 		return nil
 	}
-	status := words.rolledBack(s.out.Commit)
+	status := text.rolledBack(s.out.Commit)
 	if err := s.Statuses.SetStatus(ctx, s.takenBack, status); err != nil {
 		return fmt.Errorf("%w (%s; run again to tell %.12s, which is taken back)", err, s.reached(), s.takenBack)
 	}

@@ -51,8 +51,8 @@ func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, com
 	return relation == gitops.Newer, err
 }
 
-// earlier returns commits of the base branch that came before the promoted one.
-func (c *deploymentCheck) earlier(ctx context.Context) ([]string, error) {
+// Earlier returns commits of the base branch that came before the promoted one.
+func (c *deploymentCheck) Earlier(ctx context.Context) ([]string, error) {
 	history, err := c.promoter.History(ctx)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (c *deploymentCheck) earlier(ctx context.Context) ([]string, error) {
 	return history.Line(ctx, c.promoted.Commit, promote.MaxEarlier)
 }
 
-// overtaken returns the promoted commit that the GitOps branch has by now, if that is another one.
-func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
+// Overtaken returns the promoted commit that the GitOps branch has now, if that is another one.
+func (c *deploymentCheck) Overtaken(ctx context.Context) (string, error) {
 	for i := range c.outputs {
 		output := &c.outputs[i]
 		if err := output.history.Refresh(ctx); err != nil {
@@ -81,8 +81,8 @@ func (c *deploymentCheck) overtaken(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// takenBack tells whether the environment has something else than the promoted commit by now.
-func (c *deploymentCheck) takenBack(ctx context.Context) (promote.TakenBack, error) {
+// Reverted returns what the environment has now instead of the promoted commit.
+func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error) {
 	err := c.Reader.Newest(ctx)
 	if errors.Is(err, gitops.ErrMoved) {
 		said := c.Diags
@@ -90,13 +90,13 @@ func (c *deploymentCheck) takenBack(ctx context.Context) (promote.TakenBack, err
 		c.Diags = slices.Concat(said, session.OnlyErrors(c.Diags))
 	}
 	if err != nil {
-		return promote.TakenBack{}, err
+		return promote.Revision{}, err
 	}
 	found, err := c.stillThere(c.environment.Name.Value)
 	if err != nil {
-		return promote.TakenBack{}, err
+		return promote.Revision{}, err
 	}
-	return c.promoter.TakenBack(ctx, found, c.promoted.Commit)
+	return c.promoter.Reverted(ctx, found, c.promoted.Commit)
 }
 
 // stillThere is an environment as it was read last.
@@ -108,17 +108,17 @@ func (c *deploymentCheck) stillThere(name string) (*model.Environment, error) {
 	return found, nil
 }
 
-// has tells whether an environment has the promoted commit or a newer one.
-func (c *deploymentCheck) has(ctx context.Context, environment string) (promote.Possession, error) {
+// Revision compares what an environment has with the promoted commit.
+func (c *deploymentCheck) Revision(ctx context.Context, environment string) (promote.Revision, error) {
 	found, err := c.stillThere(environment)
 	if err != nil {
-		return promote.HasOlder, err
+		return promote.Revision{}, err
 	}
-	return c.promoter.Has(ctx, found, c.promoted.Commit)
+	return c.promoter.Revision(ctx, found, c.promoted.Commit)
 }
 
-// rolledBack tells whether an environment was taken back from the promoted commit.
-func (c *deploymentCheck) rolledBack(ctx context.Context, environment string) (bool, error) {
+// RolledBack reports whether an environment was rolled back from the promoted commit.
+func (c *deploymentCheck) RolledBack(ctx context.Context, environment string) (bool, error) {
 	found, err := c.stillThere(environment)
 	if err != nil {
 		return false, err
@@ -126,8 +126,8 @@ func (c *deploymentCheck) rolledBack(ctx context.Context, environment string) (b
 	return c.promoter.RolledBack(ctx, found, c.promoted.Commit)
 }
 
-// promoteNext promotes to an environment that comes next, or has a workflow do it.
-func (c *deploymentCheck) promoteNext(ctx context.Context, environment string) (promote.Outcome, error) {
+// Promote promotes to an environment that comes next, or has a workflow do it.
+func (c *deploymentCheck) Promote(ctx context.Context, environment string) (promote.Outcome, error) {
 	if c.flags.dispatch == "" {
 		return c.promote(ctx, environment, promotionOf{commit: c.promoted.Commit, deployed: []string{c.environment.Name.Value}}), nil
 	}

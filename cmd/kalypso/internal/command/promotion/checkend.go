@@ -16,7 +16,7 @@ import (
 )
 
 // end says what came of the check.
-func (c *deploymentCheck) end(ctx context.Context, report promote.Report, err error) error {
+func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, err error) error {
 	switch code, _ := cli.ExitOf(err); {
 	case code == cli.ExitUsage:
 		return err
@@ -24,7 +24,7 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.Report, err er
 		return c.stopped(ctx)
 	}
 	if c.checked == nil {
-		c.checked = &Checked{Report: report}
+		c.checked = &Checked{CheckResult: report}
 	}
 	c.checked.environment, c.checked.promoted = c.environment.Name.Value, c.promoted.Commit
 	c.checked.deployments = c.deployments
@@ -84,7 +84,7 @@ func (c *deploymentCheck) noteUnseen() {
 }
 
 // explain turns what went wrong into diagnostics.
-func (c *deploymentCheck) explain(report promote.Report, err error) {
+func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 	at := c.environment.Name.At
 	if report.Look != nil {
 		for _, w := range report.Look.Warnings {

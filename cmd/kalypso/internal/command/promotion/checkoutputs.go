@@ -140,5 +140,5 @@ func (c *deploymentCheck) findReconcilers(ctx context.Context) error {
 
 // noteNothing says why there is nothing to check.
 func (c *deploymentCheck) noteNothing(state promote.CheckState, format string, args ...any) {
-	c.checked = &Checked{Report: promote.Report{State: state, Notes: []string{fmt.Sprintf(format, args...)}}}
+	c.checked = &Checked{CheckResult: promote.CheckResult{State: state, Notes: []string{fmt.Sprintf(format, args...)}}}
 }

@@ -47,10 +47,10 @@ func (c *deploymentCheck) run(ctx context.Context) error {
 	}
 	check, err := c.prepareCheck(ctx)
 	if err != nil {
-		return c.end(ctx, promote.Report{}, err)
+		return c.end(ctx, promote.CheckResult{}, err)
 	}
 	if check == nil || c.Failed() {
-		return c.end(ctx, promote.Report{}, nil)
+		return c.end(ctx, promote.CheckResult{}, nil)
 	}
 	report, err := check.Run(ctx)
 	return c.end(ctx, report, err)
@@ -91,14 +91,13 @@ func (c *deploymentCheck) newCheck(fleets []promote.Fleet, byHand bool) *promote
 	watch := fleetstatus.NewWatch(c.Progress, c.rules.Timeout)
 	check := &promote.Check{
 		Environment: name, Next: c.chain.Next(name), Promoted: c.promoted.Commit,
-		Statuses: c.promoter.Statuses, NoStatuses: c.promoter.NoStatuses, TargetURL: c.promoter.TargetURL,
-		SeedStatuses: c.flags.seedStatuses, ByHand: byHand,
+		Reporting: c.promoter.Reporting, ByHand: byHand, ControlPlane: c,
 		Watch: promote.Watch{
 			Fleets: fleets, Deployments: c.deployments, Rules: c.rules, Newer: c.newer, Now: c.Now, Sleep: c.Sleep,
 			Show: watch.Look,
 		},
-		Earlier: c.earlier, Overtaken: c.overtaken, TakenBack: c.takenBack, Has: c.has, RolledBack: c.rolledBack, Promote: c.promoteNext,
 	}
+	check.Seed = c.flags.seedStatuses
 	if c.flags.postDeploy != "" {
 		check.PostDeploy = c.runPostDeploy
 	}

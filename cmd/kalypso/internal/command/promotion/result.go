@@ -70,7 +70,7 @@ type deploymentResult struct {
 
 // Checked is what a check has found, and about what.
 type Checked struct {
-	promote.Report
+	promote.CheckResult
 	environment, promoted string
 	deployments           []promote.Deployment
 }

@@ -83,8 +83,8 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 		}
 	}
 	r.promoter = &promote.Promoter{
-		Reader: r.Reader, Loader: r.Loader, Chain: r.chain, NoStatuses: r.noStatuses(place),
-		TargetURL: r.opts.pageOfRun(r.Env), Version: r.Build.Version,
+		Reader: r.Reader, Loader: r.Loader, Chain: r.chain, Version: r.Build.Version,
+		Reporting: promote.Reporting{NoStatuses: r.noStatuses(place), TargetURL: r.opts.pageOfRun(r.Env)},
 	}
 	if r.forge.Repo != nil {
 		r.promoter.Statuses, r.promoter.Ancestry = promote.TrustStatuses(r.forge.Repo, r.Known), r.forge.Repo

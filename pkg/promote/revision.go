@@ -12,66 +12,49 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Possession is what an environment has, compared with a commit.
-type Possession int
-
-// The possessions.
-const (
-	// HasOlder: something older, something else, or nothing.
-	HasOlder Possession = iota
-	// HasIt: the commit.
-	HasIt
-	// HasNewer: a newer one that contains it.
-	HasNewer
-)
-
-// Has tells whether an environment has a commit, or something newer.
-func (p *Promoter) Has(ctx context.Context, environment *model.Environment, commit string) (Possession, error) {
-	current, err := p.current(ctx, environment)
-	if err != nil || current == "" {
-		return HasOlder, err
-	}
-	if current == commit {
-		return HasIt, nil
-	}
-	relation, err := p.Relation(ctx, commit, current)
-	if err == nil && relation == gitops.Newer {
-		return HasNewer, nil
-	}
-	return HasOlder, err
+// Revision is the commit that an environment has.
+type Revision struct {
+	// Commit is empty if the environment names none.
+	Commit string
+	// Relation is that of Commit seen from the commit that it is compared with.
+	Relation gitops.Relation
 }
 
-// TakenBack is what an environment has instead of a commit that it had.
-type TakenBack struct {
-	// To is neither that commit nor a newer one that contains it; empty if the environment still has it.
-	To string
-	// Older says that To is older; otherwise it is of another line of history.
-	Older bool
-}
+// contains reports whether a revision is the commit that it was compared with, or a newer one.
+func (r Revision) contains() bool { return r.Relation == gitops.Same || r.Relation == gitops.Newer }
 
-// TakenBack tells whether an environment that had a commit has something else by now. Of a commit that is not on the base
-// branch nobody can say that the environment had it.
-func (p *Promoter) TakenBack(ctx context.Context, environment *model.Environment, commit string) (TakenBack, error) {
+// Revision compares what an environment has with a commit.
+func (p *Promoter) Revision(ctx context.Context, environment *model.Environment, commit string) (Revision, error) {
 	current, err := p.current(ctx, environment)
-	if err != nil || current == "" || current == commit {
-		return TakenBack{}, err
+	switch {
+	case err != nil || current == "":
+		return Revision{Relation: gitops.Unknown}, err
+	case current == commit:
+		return Revision{current, gitops.Same}, nil
 	}
 	relation, err := p.Relation(ctx, commit, current)
-	if err != nil || relation == gitops.Newer {
-		return TakenBack{}, err
+	return Revision{current, relation}, err
+}
+
+// Reverted returns what an environment has instead of a commit that it had; the zero value if it has that commit or a
+// newer one. Whether it had a commit that is not on the base branch is unknown, so that is the zero value too.
+func (p *Promoter) Reverted(ctx context.Context, environment *model.Environment, commit string) (Revision, error) {
+	now, err := p.Revision(ctx, environment, commit)
+	if err != nil || now.Commit == "" || now.contains() {
+		return Revision{}, err
 	}
 	history, err := p.History(ctx)
 	if err != nil {
-		return TakenBack{}, err
+		return Revision{}, err
 	}
 	if has, err := history.Has(ctx, commit); err != nil || !has {
-		return TakenBack{}, err
+		return Revision{}, err
 	}
-	return TakenBack{To: current, Older: relation == gitops.Older}, nil
+	return now, nil
 }
 
-// RolledBack tells whether the last promotion to an environment has taken it back from a commit, or from a newer one. The
-// branch of the environment says so, where no status can.
+// RolledBack reports whether the last promotion to an environment was a rollback from a commit or a newer one. The branch
+// of the environment says so, where there are no statuses.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
 	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
 	var known *giterror.Error
@@ -89,7 +72,7 @@ func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environmen
 	return relation == gitops.Newer, err
 }
 
-// current is the commit that an environment has; empty if it names none.
+// current returns the commit that an environment has; empty if it names none.
 func (p *Promoter) current(ctx context.Context, environment *model.Environment) (string, error) {
 	objects, diags := p.Loader.Platform(ctx, environment)
 	if objects == nil {
@@ -102,7 +85,7 @@ func (p *Promoter) current(ctx context.Context, environment *model.Environment) 
 	return strings.ToLower(objects.BaseRepos[i].Commit.Value), nil
 }
 
-// Relation says how b stands to a on the base branch, both full ids. If one of them is not there the branch is read anew:
+// Relation returns the relation of b seen from a on the base branch, both full ids. If one of them is not there, the branch is read again:
 // it may be newer than what was read.
 func (p *Promoter) Relation(ctx context.Context, a, b string) (gitops.Relation, error) {
 	history, err := p.History(ctx)

@@ -24,67 +24,66 @@ const (
 // statusContext is what the statuses of an environment are called.
 func statusContext(environment string) string { return environment + " environment" }
 
-// words make the statuses of one environment.
-type words struct {
-	environment, targetURL string
-	// seed says no more than the seeds' workflows do, and says it in their way.
-	seed bool
+// statusText makes the statuses of one environment.
+type statusText struct {
+	environment string
+	Reporting
 }
 
-func (w words) status(state StatusState, description string) Status {
-	return Status{Context: statusContext(w.environment), State: state, Description: cutDescription(description), TargetURL: w.targetURL}
+func (t statusText) status(state StatusState, description string) Status {
+	return Status{Context: statusContext(t.environment), State: state, Description: cutDescription(description), TargetURL: t.TargetURL}
 }
 
-func (w words) promoted() Status { return w.status(StatusPending, descriptionPromoted) }
+func (t statusText) promoted() Status { return t.status(StatusPending, descriptionPromoted) }
 
 // proposed is a promotion that waits for a pull request.
-func (w words) proposed(number int) Status {
+func (t statusText) proposed(number int) Status {
 	if number == 0 {
-		return w.status(StatusPending, descriptionProposed)
+		return t.status(StatusPending, descriptionProposed)
 	}
-	return w.status(StatusPending, fmt.Sprintf("%s in #%d", descriptionProposed, number))
+	return t.status(StatusPending, fmt.Sprintf("%s in #%d", descriptionProposed, number))
 }
 
 // declined is a promotion whose pull request a person has closed.
-func (w words) declined(number int) Status {
-	return w.status(StatusError, fmt.Sprintf("%s in #%d", descriptionDeclined, number))
+func (t statusText) declined(number int) Status {
+	return t.status(StatusError, fmt.Sprintf("%s in #%d", descriptionDeclined, number))
 }
 
-func (w words) deploying() Status { return w.status(StatusPending, descriptionDeploying) }
+func (t statusText) deploying() Status { return t.status(StatusPending, descriptionDeploying) }
 
 // waitsForPerson is a deployment that nobody but a person can judge.
-func (w words) waitsForPerson() Status {
-	return w.status(StatusPending, "Deploying: a person decides whether it is deployed")
+func (t statusText) waitsForPerson() Status {
+	return t.status(StatusPending, "Deploying: a person decides whether it is deployed")
 }
 
 // deployed is a success. goesOn tells whether the chain does.
-func (w words) deployed(counts string, goesOn bool) Status {
+func (t statusText) deployed(counts string, goesOn bool) Status {
 	switch {
-	case w.seed && goesOn:
-		return w.status(StatusPending, descriptionDeployed)
-	case w.seed:
-		return w.status(StatusSuccess, descriptionDeployed)
+	case t.Seed && goesOn:
+		return t.status(StatusPending, descriptionDeployed)
+	case t.Seed:
+		return t.status(StatusSuccess, descriptionDeployed)
 	default:
-		return w.status(StatusSuccess, descriptionDeployed+": "+counts)
+		return t.status(StatusSuccess, descriptionDeployed+": "+counts)
 	}
 }
 
 // failed is a failure, with its reason.
-func (w words) failed(reason string) Status {
-	if w.seed {
-		return w.status(StatusFailure, descriptionFailed)
+func (t statusText) failed(reason string) Status {
+	if t.Seed {
+		return t.status(StatusFailure, descriptionFailed)
 	}
-	return w.status(StatusFailure, descriptionFailed+": "+reason)
+	return t.status(StatusFailure, descriptionFailed+": "+reason)
 }
 
 // superseded is a commit that was overtaken before it was deployed.
-func (w words) superseded(by string) Status {
-	return w.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
+func (t statusText) superseded(by string) Status {
+	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
 }
 
 // rolledBack is a commit that an environment had, and that a person has taken back for an older one.
-func (w words) rolledBack(to string) Status {
-	return w.status(StatusError, fmt.Sprintf("%s %.7s", descriptionRolledBack, to))
+func (t statusText) rolledBack(to string) Status {
+	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionRolledBack, to))
 }
 
 // isDeployed tells whether a status says that a commit is deployed: the gate to what comes next.
