@@ -126,22 +126,10 @@ func quoted(names []string) []string {
 	return list
 }
 
-// newChain makes a chain of the next environments of all. It is of no use if there are cycles.
-func newChain(next map[string][]string) (*Chain, []cycle) {
-	c := &Chain{next: next, previous: map[string][]string{}}
-	for _, from := range slices.Sorted(maps.Keys(next)) {
-		for _, to := range next[from] {
-			c.previous[to] = append(c.previous[to], from)
-		}
-	}
-	w := &walk{chain: c, done: map[string]bool{}, on: map[string]int{}}
-	w.all()
-	slices.Reverse(w.left)
-	c.order = w.left
-	return c, w.cycles
-}
+// maxCycles limits how many cycles are reported: environments that all come after each other have too many to read.
+const maxCycles = 20
 
-// cycle is a way from an environment back to itself, which stands at both ends.
+// cycle is a path from an environment back to itself, which is at both ends.
 type cycle []string
 
 func (c cycle) String() string { return strings.Join(c, " → ") }
@@ -149,52 +137,47 @@ func (c cycle) String() string { return strings.Join(c, " → ") }
 // last is the step that closes the cycle.
 func (c cycle) last() (from, to string) { return c[len(c)-2], c[len(c)-1] }
 
-// mostCycles is how many cycles are looked for: environments that all come after each other have more than
-// anybody wants to read.
-const mostCycles = 20
-
-// walk visits the environments depth first. Those that it leaves last come first in the order.
-type walk struct {
-	chain *Chain
-	// way leads to where the walk is; on holds the position of each environment on it.
-	way    []string
-	on     map[string]int
-	done   map[string]bool
-	left   []string
-	cycles []cycle
-}
-
-// all begins where the chain does, so that a cycle is told from where one enters it. The last names go
-// first, as the order is turned round. What cannot be reached so is a cycle.
-func (w *walk) all() {
-	names := slices.Sorted(maps.Keys(w.chain.next))
+// newChain makes a chain of the next environments of all. It must not be used if there are cycles.
+func newChain(next map[string][]string) (*Chain, []cycle) {
+	c := &Chain{next: next, previous: map[string][]string{}}
+	names := slices.Sorted(maps.Keys(next))
+	for _, from := range names {
+		for _, to := range next[from] {
+			c.previous[to] = append(c.previous[to], from)
+		}
+	}
+	var cycles []cycle
+	var path []string // of the depth-first search
+	done := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if at := slices.Index(path, name); at >= 0 {
+			if len(cycles) < maxCycles {
+				cycles = append(cycles, append(slices.Clone(path[at:]), name))
+			}
+			return
+		}
+		if done[name] {
+			return
+		}
+		path = append(path, name)
+		for _, to := range slices.Backward(slices.Sorted(slices.Values(next[name]))) {
+			visit(to)
+		}
+		path = path[:len(path)-1]
+		done[name] = true
+		c.order = append(c.order, name)
+	}
+	// The search starts at environments that nothing comes before, so that a cycle is reported from where it is entered.
+	// What it does not reach from there is a cycle.
 	for _, name := range slices.Backward(names) {
-		if len(w.chain.previous[name]) == 0 {
-			w.visit(name)
+		if len(c.previous[name]) == 0 {
+			visit(name)
 		}
 	}
 	for _, name := range names {
-		w.visit(name)
+		visit(name)
 	}
-}
-
-func (w *walk) visit(name string) {
-	if at, closed := w.on[name]; closed {
-		if len(w.cycles) < mostCycles {
-			w.cycles = append(w.cycles, append(slices.Clone(w.way[at:]), name))
-		}
-		return
-	}
-	if w.done[name] {
-		return
-	}
-	w.on[name] = len(w.way)
-	w.way = append(w.way, name)
-	for _, next := range slices.Backward(slices.Sorted(slices.Values(w.chain.next[name]))) {
-		w.visit(next)
-	}
-	w.way = w.way[:len(w.way)-1]
-	delete(w.on, name)
-	w.done[name] = true
-	w.left = append(w.left, name)
+	slices.Reverse(c.order)
+	return c, cycles
 }
