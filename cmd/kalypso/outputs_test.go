@@ -28,7 +28,7 @@ func TestActionHasTheOutputs(t *testing.T) {
 	require.NoError(t, err)
 	rendered, err := actions.StepOutputs(nil)
 	require.NoError(t, err)
-	promoted := promotion.Outputs(&promotion.Checked{CheckResult: promote.CheckResult{Look: &promote.Look{}}}, nil)
+	promoted := promotion.Outputs(&promotion.Checked{CheckResult: promote.CheckResult{Snapshot: &promote.Snapshot{}}}, nil)
 	names := map[string]bool{"path": true} // of the program, which the action sets itself
 	for _, o := range promoted {
 		names[o.Name] = true

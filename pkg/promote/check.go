@@ -23,7 +23,7 @@ type Check struct {
 	// Watch asks the fleet.
 	Watch Watch
 	// PostDeploy runs before the commit counts as deployed, for example tests; nil for nothing.
-	PostDeploy func(ctx context.Context, look Look) error
+	PostDeploy func(ctx context.Context, snapshot Snapshot) error
 	ControlPlane
 }
 
@@ -69,8 +69,8 @@ const (
 type CheckResult struct {
 	State   CheckState
 	Verdict Verdict
-	// Look is the last one; nil if the fleet was not looked at.
-	Look *Look
+	// Snapshot is the last one; nil if the fleet was not looked at.
+	Snapshot *Snapshot
 	// Reason says in a line why it failed.
 	Reason string
 	// Status is the last that was set on the commit; nil if none was.
@@ -236,9 +236,9 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 // watch looks at the fleet until it is clear what has become of the commit, and returns the status that says so: nil if
 // it is not clear yet, or if it was not found out.
 func (c *checkRun) watch(ctx context.Context) (*Status, error) {
-	verdict, look, err := c.Watch.Run(ctx)
+	verdict, snapshot, err := c.Watch.Run(ctx)
 	if c.result.Verdict = verdict; err == nil {
-		c.result.Look = &look
+		c.result.Snapshot = &snapshot
 	}
 	var failed *FleetError
 	if errors.As(err, &failed) && ctx.Err() == nil { // it will not answer the next time either
@@ -250,25 +250,25 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	case err != nil:
 		return nil, err
 	case verdict == Waiting, verdict == Unreachable && c.Watch.Rules.Once:
-		c.result.State, c.result.Reason = CheckWaiting, look.Unasked
+		c.result.State, c.result.Reason = CheckWaiting, snapshot.QueryErrors
 		return nil, nil
 	case verdict != Succeeded:
-		c.result.State, c.result.Reason = CheckFailed, c.Watch.reason(verdict, look)
-		return c.overtaken(ctx, look)
+		c.result.State, c.result.Reason = CheckFailed, c.Watch.reason(verdict, snapshot)
+		return c.overtaken(ctx, snapshot)
 	default:
 		c.result.State = CheckDeployed
-		return c.postDeploy(ctx, look)
+		return c.postDeploy(ctx, snapshot)
 	}
 }
 
 // overtaken finds out whether a newer commit has come meanwhile. Then it is that which fails or takes its time, unless
 // a cluster has failed with just this one.
-func (c *checkRun) overtaken(ctx context.Context, look Look) (*Status, error) {
+func (c *checkRun) overtaken(ctx context.Context, snapshot Snapshot) (*Status, error) {
 	status := c.text.failed(c.result.Reason)
 	ours := func(cluster Cluster) bool {
-		return cluster.Standing == Broken && slices.ContainsFunc(c.Watch.Deployments, func(d Deployment) bool { return d.Commit == cluster.Commit })
+		return cluster.State == Broken && slices.ContainsFunc(c.Watch.Deployments, func(d Deployment) bool { return d.Commit == cluster.Commit })
 	}
-	if slices.ContainsFunc(look.Clusters, ours) {
+	if slices.ContainsFunc(snapshot.Clusters, ours) {
 		return &status, nil
 	}
 	newer, err := c.Overtaken(ctx)
@@ -283,12 +283,12 @@ func (c *checkRun) overtaken(ctx context.Context, look Look) (*Status, error) {
 }
 
 // postDeploy does what is to be done before the commit counts as deployed.
-func (c *checkRun) postDeploy(ctx context.Context, look Look) (*Status, error) {
-	status := c.text.deployed(look.Counts.String(), len(c.Next) > 0)
+func (c *checkRun) postDeploy(ctx context.Context, snapshot Snapshot) (*Status, error) {
+	status := c.text.deployed(snapshot.Counts.String(), len(c.Next) > 0)
 	if c.PostDeploy == nil {
 		return &status, nil
 	}
-	err := c.PostDeploy(ctx, look)
+	err := c.PostDeploy(ctx, snapshot)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -125,7 +125,7 @@ func (w *world) check(next ...string) *Check {
 		Watch: *newTestWatch(w.clock, w), ControlPlane: w,
 	}
 	if w.postDeploy != nil {
-		c.PostDeploy = func(ctx context.Context, _ Look) error {
+		c.PostDeploy = func(ctx context.Context, _ Snapshot) error {
 			if err := w.step(ctx); err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func TestCheck(t *testing.T) {
 		"the post-deployment command fails": {
 			looks: []answer{healthy},
 			change: func(w *world, c *Check) {
-				c.PostDeploy = func(context.Context, Look) error { return errors.New("it ended with code 3") }
+				c.PostDeploy = func(context.Context, Snapshot) error { return errors.New("it ended with code 3") }
 			},
 			state: CheckFailed, status: "dev environment: failure Failed to deploy: it ended with code 3",
 		},
@@ -343,7 +343,7 @@ func TestCheck(t *testing.T) {
 		"C7 it was rolled back meanwhile": {
 			looks: []answer{healthy, healthy},
 			change: func(w *world, c *Check) {
-				c.PostDeploy = func(ctx context.Context, _ Look) error {
+				c.PostDeploy = func(ctx context.Context, _ Snapshot) error {
 					w.reverted = Revision{olderCommit, gitops.Older}
 					return w.SetStatus(ctx, promotedCommit, statusText{environment: "dev"}.rolledBack(olderCommit))
 				}

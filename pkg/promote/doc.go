@@ -6,6 +6,6 @@
 // killed and run again.
 //
 // What decides is pure: the order of environments (Chain), whether a commit may follow another (Guard), what one look
-// at the fleet means (Look, Verdict). What it needs of the world are the small interfaces Statuses, Workflows and
+// at the fleet means (Snapshot, Verdict). What it needs of the world are the small interfaces Statuses, Workflows and
 // Fleet; package github implements the first two, package fleet the last.
 package promote

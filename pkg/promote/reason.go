@@ -8,48 +8,48 @@ import (
 )
 
 // reason says in a line why a commit is not deployed.
-func (w *Watch) reason(verdict Verdict, look Look) string {
-	counts, after := look.Counts.String(), ""
+func (w *Watch) reason(verdict Verdict, snapshot Snapshot) string {
+	counts, after := snapshot.Counts.String(), ""
 	if !w.Rules.Once {
 		after = fmt.Sprintf(" after %v", w.Rules.Timeout)
 	}
-	if look.Seen() == 0 {
+	if snapshot.Seen() == 0 {
 		counts = "no cluster was seen"
 	}
 	switch verdict {
 	case NoClusters:
 		return "no cluster is registered" + after
 	case Unreachable:
-		return fmt.Sprintf("%s%s; %s", counts, after, look.Unasked)
+		return fmt.Sprintf("%s%s; %s", counts, after, snapshot.QueryErrors)
 	case TimedOut:
-		return counts + lacking(look) + after + firstOf(look)
+		return counts + lacking(snapshot) + after + firstOf(snapshot)
 	default:
-		return counts + firstOf(look)
+		return counts + firstOf(snapshot)
 	}
 }
 
 // lacking says what keeps a commit from being deployed although no cluster is waited for.
-func lacking(look Look) string {
+func lacking(snapshot Snapshot) string {
 	text := ""
-	for _, name := range look.Silent {
+	for _, name := range snapshot.NoReports {
 		text += "; none for " + name
 	}
-	if look.Missing > 0 && look.Seen() > 0 {
-		text += fmt.Sprintf("; %d not registered", look.Missing)
+	if snapshot.Missing > 0 && snapshot.Seen() > 0 {
+		text += fmt.Sprintf("; %d not registered", snapshot.Missing)
 	}
-	if look.Need > look.Total() {
-		text += fmt.Sprintf("; %d needed", look.Need)
+	if snapshot.Need > snapshot.Total() {
+		text += fmt.Sprintf("; %d needed", snapshot.Need)
 	}
 	return text
 }
 
 // firstOf names the first cluster that failed, with what it says.
-func firstOf(look Look) string {
-	at := slices.IndexFunc(look.Clusters, func(c Cluster) bool { return c.Standing == Broken })
+func firstOf(snapshot Snapshot) string {
+	at := slices.IndexFunc(snapshot.Clusters, func(c Cluster) bool { return c.State == Broken })
 	if at < 0 {
 		return ""
 	}
-	failed := look.Clusters[at]
+	failed := snapshot.Clusters[at]
 	if failed.Message == "" {
 		return "; " + failed.Name
 	}

@@ -36,8 +36,8 @@ type judge struct {
 }
 
 // see returns the verdict after a look at a time.
-func (j *judge) see(look Look, now time.Time) Verdict {
-	j.note(look, now)
+func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
+	j.note(snapshot, now)
 	switch {
 	case j.good >= looksToSucceed, j.good > 0 && j.rules.Once:
 		return Succeeded
@@ -45,9 +45,9 @@ func (j *judge) see(look Look, now time.Time) Verdict {
 		return Rejected
 	case !j.rules.Once && now.Sub(j.started) < j.rules.Timeout:
 		return Waiting
-	case look.Unasked != "":
+	case snapshot.QueryErrors != "":
 		return Unreachable
-	case look.Seen() == 0:
+	case snapshot.Seen() == 0:
 		return NoClusters
 	case j.rules.Once:
 		return Waiting
@@ -57,13 +57,13 @@ func (j *judge) see(look Look, now time.Time) Verdict {
 }
 
 // note counts how long things have been going well, or not.
-func (j *judge) note(look Look, now time.Time) {
-	if look.Unasked == "" && look.Deployed >= look.Need && look.Missing == 0 && (len(look.Silent) == 0 || j.rules.AllowNone) {
+func (j *judge) note(snapshot Snapshot, now time.Time) {
+	if snapshot.QueryErrors == "" && snapshot.Deployed >= snapshot.Need && snapshot.Missing == 0 && (len(snapshot.NoReports) == 0 || j.rules.AllowNone) {
 		j.good++
 	} else {
 		j.good = 0
 	}
-	switch failed := look.Failed > 0 && look.Total()-look.Failed < look.Need; {
+	switch failed := snapshot.Failed > 0 && snapshot.Total()-snapshot.Failed < snapshot.Need; {
 	case !failed:
 		j.failing = time.Time{}
 	case j.failing.IsZero():

@@ -10,34 +10,34 @@ import (
 
 // lookOf makes a look of clusters by their standing: d deployed, p progressing, b behind, f failed, m missing, s for a silent fleet; "?" says
 // that a fleet could not be asked.
-func lookOf(letters string, rules Rules) Look {
-	var look Look
+func lookOf(letters string, rules Rules) Snapshot {
+	var snapshot Snapshot
 	for i, letter := range letters {
 		cluster := Cluster{Name: fmt.Sprintf("cluster-%d", i)}
 		switch letter {
 		case 'd':
-			cluster.Standing = Deployed
+			cluster.State = Deployed
 		case 'p':
-			cluster.Standing = Progressing
+			cluster.State = Progressing
 		case 'b':
-			cluster.Standing = Behind
+			cluster.State = Behind
 		case 'f':
-			cluster.Standing = Broken
+			cluster.State = Broken
 		case 'm':
-			look.Missing++
+			snapshot.Missing++
 			continue
 		case 's':
-			look.Silent = append(look.Silent, "the silent one")
+			snapshot.NoReports = append(snapshot.NoReports, "the silent one")
 			continue
 		case '?':
-			look.Unasked = "it does not answer"
+			snapshot.QueryErrors = "it does not answer"
 			continue
 		}
-		look.Clusters = append(look.Clusters, cluster)
-		look.count(cluster.Standing)
+		snapshot.Clusters = append(snapshot.Clusters, cluster)
+		snapshot.count(cluster.State)
 	}
-	look.Need = rules.need(look.Total())
-	return look
+	snapshot.Need = rules.need(snapshot.Total())
+	return snapshot
 }
 
 // share is Rules.Need for a share of all, rounded up.

@@ -30,7 +30,7 @@ type Watch struct {
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Show is told what each look showed; nil tells nobody.
-	Show func(look Look)
+	Show func(snapshot Snapshot)
 
 	newer map[newerKey]bool
 	// last has the last sighting of each reconciler.
@@ -47,35 +47,35 @@ type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
 // Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
-func (w *Watch) Run(ctx context.Context) (Verdict, Look, error) {
+func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
 	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]Sighting{}, namesOf(w.Fleets)
 	started := w.Now()
 	judge := judge{rules: w.Rules, started: started}
 	for {
-		look, wait, err := w.look(ctx, max(w.Rules.Timeout-w.Now().Sub(started), lastLook))
+		snapshot, wait, err := w.snapshot(ctx, max(w.Rules.Timeout-w.Now().Sub(started), lastLook))
 		if err != nil {
-			return Waiting, look, err
+			return Waiting, snapshot, err
 		}
 		now := w.Now()
-		verdict := judge.see(look, now)
+		verdict := judge.see(snapshot, now)
 		if w.Show != nil {
-			w.Show(look)
+			w.Show(snapshot)
 		}
 		if verdict != Waiting || w.Rules.Once {
-			return verdict, look, nil
+			return verdict, snapshot, nil
 		}
 		pause := min(max(w.Rules.Interval, wait), started.Add(w.Rules.Timeout).Sub(now))
 		if err := w.Sleep(ctx, pause); err != nil {
-			return Waiting, look, err
+			return Waiting, snapshot, err
 		}
 	}
 }
 
 // look asks all fleets once, for at most so long. wait is how long one of them asks to be left alone.
-func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait time.Duration, err error) {
+func (w *Watch) snapshot(ctx context.Context, within time.Duration) (snapshot Snapshot, wait time.Duration, err error) {
 	all, errs := w.ask(ctx, within)
 	if ctx.Err() != nil {
-		return Look{}, 0, ctx.Err()
+		return Snapshot{}, 0, ctx.Err()
 	}
 	var unasked []string
 	for i, err := range errs {
@@ -83,16 +83,16 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 		switch {
 		case err == nil:
 		case !errors.As(err, &known):
-			return Look{}, 0, err
+			return Snapshot{}, 0, err
 		case !known.Temporary:
-			return Look{Unasked: w.nameOf(i) + ": " + known.Message}, 0, err
+			return Snapshot{QueryErrors: w.nameOf(i) + ": " + known.Message}, 0, err
 		default:
 			unasked, wait = append(unasked, named(w.nameOf(i), known.Message)), max(wait, known.Wait)
 		}
 	}
 	for i := range all {
 		if err := w.learn(ctx, &all[i]); err != nil {
-			return Look{}, 0, err
+			return Snapshot{}, 0, err
 		}
 		w.remember(&all[i].seen)
 	}
@@ -100,9 +100,9 @@ func (w *Watch) look(ctx context.Context, within time.Duration) (look Look, wait
 	for i, a := range all {
 		seen[i] = a.seen
 	}
-	look = survey(seen, w.Rules)
-	look.Unasked = strings.Join(unasked, "; ")
-	return look, wait, nil
+	snapshot = aggregate(seen, w.Rules)
+	snapshot.QueryErrors = strings.Join(unasked, "; ")
+	return snapshot, wait, nil
 }
 
 // named puts the name of a fleet before what it says, unless it is there.

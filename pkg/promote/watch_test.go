@@ -73,11 +73,11 @@ func TestWatchSucceeds(t *testing.T) {
 	argo := &scripted{name: "argocd", looks: []answer{sightingsOf(wantedCommit, Compliant)}}
 	w := newTestWatch(c, flux, argo)
 	var shown []Counts
-	w.Show = func(look Look) { shown = append(shown, look.Counts) }
-	verdict, look, err := w.Run(t.Context())
+	w.Show = func(snapshot Snapshot) { shown = append(shown, snapshot.Counts) }
+	verdict, snapshot, err := w.Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, Succeeded, verdict)
-	assert.Equal(t, Counts{Deployed: 2}, look.Counts)
+	assert.Equal(t, Counts{Deployed: 2}, snapshot.Counts)
 	assert.Equal(t, []Counts{{Deployed: 1, Behind: 1}, {Deployed: 1, Progressing: 1}, {Deployed: 2}, {Deployed: 2}}, shown)
 	assert.Equal(t, 15*time.Second, c.now.Sub(newClock().now), "it waits between looks only")
 }
@@ -121,11 +121,11 @@ func TestC5FleetThatCannotBeAsked(t *testing.T) {
 	})
 	t.Run("it does not pass", func(t *testing.T) {
 		t.Parallel()
-		verdict, look, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
+		verdict, snapshot, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, Unreachable, verdict)
-		assert.Contains(t, look.Unasked, "too many requests")
-		assert.Equal(t, 1, look.Deployed, "the others are shown")
+		assert.Contains(t, snapshot.QueryErrors, "too many requests")
+		assert.Equal(t, 1, snapshot.Deployed, "the others are shown")
 	})
 	t.Run("for good", func(t *testing.T) {
 		t.Parallel()
@@ -148,10 +148,10 @@ func TestC5NoCommit(t *testing.T) {
 	for _, commit := range []string{strings.Repeat("a", 64), "main", "::error::"} {
 		w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{sightingsOf(commit, Compliant)}})
 		w.Newer = func(context.Context, Deployment, string) (bool, error) { return false, errors.New("it is no commit") }
-		verdict, look, err := w.Run(t.Context())
+		verdict, snapshot, err := w.Run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, TimedOut, verdict)
-		assert.Equal(t, Counts{Behind: 1}, look.Counts)
+		assert.Equal(t, Counts{Behind: 1}, snapshot.Counts)
 	}
 }
 
@@ -193,11 +193,11 @@ func TestC3RetriedFailure(t *testing.T) {
 	t.Parallel()
 	failed, retried := sightingsOf(wantedCommit, Failed), sightingsOf(wantedCommit, Pending)
 	c := newClock()
-	verdict, look, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
+	verdict, snapshot, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, Rejected, verdict)
 	assert.Equal(t, 30*time.Second, c.now.Sub(newClock().now), "as long as a failure must last")
-	assert.Equal(t, "message of failed", look.Clusters[0].Message, "the message is that of the failure")
+	assert.Equal(t, "message of failed", snapshot.Clusters[0].Message, "the message is that of the failure")
 
 	for name, then := range map[string]answer{"success": sightingsOf(wantedCommit, Compliant), "commit": sightingsOf(newerCommit, Pending)} {
 		after := sightingsOf(wantedCommit, Pending)

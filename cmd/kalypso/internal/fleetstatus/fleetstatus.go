@@ -13,15 +13,15 @@ import (
 
 // countsLine says in one line how far a fleet has come, the same everywhere: "27 of 30 clusters deployed, 2 behind,
 // 1 failed". Clusters that were expected and not seen count among all.
-func countsLine(look promote.Look) string {
+func countsLine(look promote.Snapshot) string {
 	return countsWithoutReason(look) + unaskedNote(look)
 }
 
-func countsWithoutReason(look promote.Look) string {
+func countsWithoutReason(look promote.Snapshot) string {
 	total := look.Total()
 	switch {
 	case look.Seen() > 0:
-	case look.Unasked != "":
+	case look.QueryErrors != "":
 		return "no cluster was seen" // there may be some
 	case look.Missing > 0:
 		return fmt.Sprintf("no cluster is registered (%s expected)", thousands(look.Missing))
@@ -49,11 +49,11 @@ func countsWithoutReason(look promote.Look) string {
 }
 
 // unaskedNote is what follows the counts if a fleet could not be asked: they are not those of all clusters.
-func unaskedNote(look promote.Look) string {
-	if look.Unasked == "" {
+func unaskedNote(look promote.Snapshot) string {
+	if look.QueryErrors == "" {
 		return ""
 	}
-	return "; " + term.Line(look.Unasked, term.MaxMessage)
+	return "; " + term.Line(look.QueryErrors, term.MaxMessage)
 }
 
 // clusterCount writes a number of clusters: "1 cluster", "3,000 clusters".
@@ -74,14 +74,14 @@ func thousands(n int) string {
 }
 
 // badness orders standings: what needs a look first comes first. One that is not known is like a failure.
-func badness(s promote.Standing) int {
-	return slices.Index([]promote.Standing{promote.Broken, promote.Behind, promote.Progressing, promote.Deployed}, s)
+func badness(s promote.ClusterState) int {
+	return slices.Index([]promote.ClusterState{promote.Broken, promote.Behind, promote.Progressing, promote.Deployed}, s)
 }
 
 // worstFirst returns the clusters in the order in which people want to see them.
 func worstFirst(clusters []promote.Cluster) []promote.Cluster {
 	return slices.SortedStableFunc(slices.Values(clusters), func(a, b promote.Cluster) int {
-		return cmp.Or(cmp.Compare(badness(a.Standing), badness(b.Standing)), byName(a, b))
+		return cmp.Or(cmp.Compare(badness(a.State), badness(b.State)), byName(a, b))
 	})
 }
 
@@ -93,7 +93,7 @@ func byName(a, b promote.Cluster) int {
 // undeployed returns the clusters that are not deployed, the worst first, and those that are.
 func undeployed(clusters []promote.Cluster) (waiting, deployed []promote.Cluster) {
 	all := worstFirst(clusters)
-	i := slices.IndexFunc(all, func(c promote.Cluster) bool { return c.Standing == promote.Deployed })
+	i := slices.IndexFunc(all, func(c promote.Cluster) bool { return c.State == promote.Deployed })
 	if i < 0 {
 		return all, nil
 	}

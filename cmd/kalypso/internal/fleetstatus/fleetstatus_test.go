@@ -18,10 +18,10 @@ const (
 )
 
 // lookOf is a look at clusters, of which all are needed.
-func lookOf(clusters ...promote.Cluster) promote.Look {
-	look := promote.Look{Clusters: clusters, Need: len(clusters)}
+func lookOf(clusters ...promote.Cluster) promote.Snapshot {
+	look := promote.Snapshot{Clusters: clusters, Need: len(clusters)}
 	for _, c := range clusters {
-		look.Counts = withOne(look.Counts, c.Standing)
+		look.Counts = withOne(look.Counts, c.State)
 	}
 	return look
 }
@@ -29,10 +29,10 @@ func lookOf(clusters ...promote.Cluster) promote.Look {
 // someClusters are one of each standing.
 func someClusters() []promote.Cluster {
 	return []promote.Cluster{
-		{Name: "berlin", Fleet: "flux:edge", ClusterType: "drone", Commit: wantedCommit, Standing: promote.Deployed},
-		{Name: "oslo", Fleet: "flux:edge", ClusterType: "drone", Commit: olderCommit, Standing: promote.Behind},
-		{Name: "paris-2", Fleet: "flux:edge", ClusterType: "large", Commit: wantedCommit, Standing: promote.Broken, Message: "Deployment shop/cart: not ready"},
-		{Name: "rome", Fleet: "flux:edge", ClusterType: "large", Commit: wantedCommit, Standing: promote.Progressing, Message: "reconciling"},
+		{Name: "berlin", Fleet: "flux:edge", ClusterType: "drone", Commit: wantedCommit, State: promote.Deployed},
+		{Name: "oslo", Fleet: "flux:edge", ClusterType: "drone", Commit: olderCommit, State: promote.Behind},
+		{Name: "paris-2", Fleet: "flux:edge", ClusterType: "large", Commit: wantedCommit, State: promote.Broken, Message: "Deployment shop/cart: not ready"},
+		{Name: "rome", Fleet: "flux:edge", ClusterType: "large", Commit: wantedCommit, State: promote.Progressing, Message: "reconciling"},
 	}
 }
 
@@ -41,13 +41,13 @@ func manyClusters(n int) []promote.Cluster {
 	clusters := make([]promote.Cluster, n)
 	for i := range clusters {
 		c := promote.Cluster{
-			Name: fmt.Sprintf("edge-%04d", i), Fleet: "azure-resource-graph", ClusterType: fmt.Sprintf("type-%d", i%3), Commit: wantedCommit, Standing: promote.Deployed,
+			Name: fmt.Sprintf("edge-%04d", i), Fleet: "azure-resource-graph", ClusterType: fmt.Sprintf("type-%d", i%3), Commit: wantedCommit, State: promote.Deployed,
 		}
 		switch {
 		case i%20 == 7:
-			c.Standing, c.Commit = promote.Behind, olderCommit
+			c.State, c.Commit = promote.Behind, olderCommit
 		case i%200 == 11:
-			c.Standing, c.Message = promote.Broken, "disk full"
+			c.State, c.Message = promote.Broken, "disk full"
 		}
 		clusters[i] = c
 	}
@@ -67,8 +67,8 @@ func hostileTexts() []string {
 func hostileClusters() []promote.Cluster {
 	var clusters []promote.Cluster
 	for i, text := range hostileTexts() {
-		standing := []promote.Standing{promote.Deployed, promote.Progressing, promote.Behind, promote.Broken}[i%4]
-		clusters = append(clusters, promote.Cluster{Name: text, Fleet: text, ClusterType: text, Commit: text, Standing: standing, Message: text})
+		standing := []promote.ClusterState{promote.Deployed, promote.Progressing, promote.Behind, promote.Broken}[i%4]
+		clusters = append(clusters, promote.Cluster{Name: text, Fleet: text, ClusterType: text, Commit: text, State: standing, Message: text})
 	}
 	return clusters
 }
@@ -78,7 +78,7 @@ func TestCountsLine(t *testing.T) {
 	counts := func(deployed, progressing, behind, failed, missing int) promote.Counts {
 		return promote.Counts{Deployed: deployed, Progressing: progressing, Behind: behind, Failed: failed, Missing: missing}
 	}
-	for want, look := range map[string]promote.Look{
+	for want, look := range map[string]promote.Snapshot{
 		"27 of 30 clusters deployed, 2 behind, 1 failed":                                           {Counts: counts(27, 0, 2, 1, 0), Need: 30},
 		"30 of 30 clusters deployed":                                                               {Counts: counts(30, 0, 0, 0, 0), Need: 30},
 		"1 of 1 cluster deployed":                                                                  {Counts: counts(1, 0, 0, 0, 0), Need: 1},
@@ -90,8 +90,8 @@ func TestCountsLine(t *testing.T) {
 		"1 of 2 clusters deployed, 1 behind":                                                       {Counts: counts(1, 0, 1, 0, 0)},
 		"no cluster is registered":                                                                 {},
 		"no cluster is registered (4 expected)":                                                    {Counts: counts(0, 0, 0, 0, 4), Need: 4},
-		"no cluster was seen; flux:edge: connection refused":                                       {Unasked: "flux:edge: connection refused"},
-		`1 of 1 cluster deployed; flux:edge: \x1b[31m gone`:                                        {Counts: counts(1, 0, 0, 0, 0), Need: 1, Unasked: "flux:edge:\n\x1b[31m gone"},
+		"no cluster was seen; flux:edge: connection refused":                                       {QueryErrors: "flux:edge: connection refused"},
+		`1 of 1 cluster deployed; flux:edge: \x1b[31m gone`:                                        {Counts: counts(1, 0, 0, 0, 0), Need: 1, QueryErrors: "flux:edge:\n\x1b[31m gone"},
 	} {
 		assert.Equal(t, want, countsLine(look))
 	}
@@ -112,7 +112,7 @@ func TestWorstFirst(t *testing.T) {
 		}
 		return names
 	}
-	clusters := append(someClusters(), promote.Cluster{Name: "atlantis", Fleet: "flux:edge", Standing: promote.Broken}, promote.Cluster{Name: "zoo", Fleet: "argocd", Standing: promote.Broken})
+	clusters := append(someClusters(), promote.Cluster{Name: "atlantis", Fleet: "flux:edge", State: promote.Broken}, promote.Cluster{Name: "zoo", Fleet: "argocd", State: promote.Broken})
 	assert.Equal(t, []string{"zoo", "atlantis", "paris-2", "oslo", "rome", "berlin"}, names(worstFirst(clusters)))
 	waiting, deployed := undeployed(clusters)
 	assert.Equal(t, []string{"zoo", "atlantis", "paris-2", "oslo", "rome"}, names(waiting))

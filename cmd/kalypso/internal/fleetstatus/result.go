@@ -12,8 +12,8 @@ import (
 // Result is how a fleet stands, in JSON.
 type Result struct {
 	Counts countsResult `json:"counts"`
-	// Unasked says why a fleet could not be asked; then neither counts nor clusters are complete.
-	Unasked string `json:"unasked,omitempty"`
+	// QueryErrors says why a fleet could not be asked; then neither counts nor clusters are complete.
+	QueryErrors string `json:"unasked,omitempty"`
 	// Clusters are all, by fleet and name.
 	Clusters []clusterResult `json:"clusters"`
 }
@@ -33,27 +33,27 @@ type countsResult struct {
 
 // clusterResult is one cluster.
 type clusterResult struct {
-	Name        string           `json:"name"`
-	Fleet       string           `json:"fleet"`
-	ClusterType string           `json:"clusterType,omitempty"`
-	Commit      string           `json:"commit,omitempty"`
-	State       promote.Standing `json:"state"`
-	Message     string           `json:"message,omitempty"`
+	Name        string               `json:"name"`
+	Fleet       string               `json:"fleet"`
+	ClusterType string               `json:"clusterType,omitempty"`
+	Commit      string               `json:"commit,omitempty"`
+	State       promote.ClusterState `json:"state"`
+	Message     string               `json:"message,omitempty"`
 }
 
 // NewResult returns how a fleet stands, in JSON.
-func NewResult(look promote.Look) Result {
+func NewResult(look promote.Snapshot) Result {
 	r := Result{
 		Counts: countsResult{
 			Summary: countsLine(look), Clusters: look.Total(), Needed: look.Need,
 			Deployed: look.Deployed, Progressing: look.Progressing, Behind: look.Behind, Failed: look.Failed, Missing: look.Missing,
 		},
-		Unasked: Harmless(look.Unasked), Clusters: make([]clusterResult, 0, len(look.Clusters)),
+		QueryErrors: Harmless(look.QueryErrors), Clusters: make([]clusterResult, 0, len(look.Clusters)),
 	}
 	for _, c := range slices.SortedStableFunc(slices.Values(look.Clusters), byName) {
 		r.Clusters = append(r.Clusters, clusterResult{
 			Name: Harmless(c.Name), Fleet: Harmless(c.Fleet), ClusterType: Harmless(c.ClusterType), Commit: Harmless(c.Commit),
-			State: c.Standing, Message: Harmless(c.Message),
+			State: c.State, Message: Harmless(c.Message),
 		})
 	}
 	return r

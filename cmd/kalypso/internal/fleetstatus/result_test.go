@@ -17,7 +17,7 @@ import (
 func TestFleetResult(t *testing.T) {
 	t.Parallel()
 	look := lookOf(someClusters()[:3]...)
-	look.Missing, look.Need, look.Unasked = 1, 4, "argocd: connection refused"
+	look.Missing, look.Need, look.QueryErrors = 1, 4, "argocd: connection refused"
 	look.Clusters[2].Name, look.Clusters[2].Fleet = "edge", "azure-resource-graph"
 	look.Clusters[1].Commit = ""
 	slices.Reverse(look.Clusters)
@@ -64,7 +64,7 @@ func TestFleetResult(t *testing.T) {
 
 func TestFleetResultOfNothing(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(NewResult(promote.Look{}))
+	text, err := json.Marshal(NewResult(promote.Snapshot{}))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"counts": {"summary": "no cluster is registered", "clusters": 0, "needed": 0, "deployed": 0,
 		"progressing": 0, "behind": 0, "failed": 0, "missing": 0}, "clusters": []}`, string(text))

@@ -19,13 +19,13 @@ const (
 )
 
 // Summary is how a fleet stands, for the summary of a step.
-func Summary(environment string, look promote.Look) actions.Result {
+func Summary(environment string, look promote.Snapshot) actions.Result {
 	return actions.Result{Environment: environment, Uncompared: true, Details: lookMarkdown(look, session.MaxDetails)}
 }
 
 // lookMarkdown is Markdown of at most room bytes: the counts, a table of the clusters that are not deployed, and one of
 // the others that is folded away. What does not fit is counted. It is empty if there is no room at all.
-func lookMarkdown(look promote.Look, room int) string {
+func lookMarkdown(look promote.Snapshot, room int) string {
 	head := "**" + markdown.Text(countsLine(look)) + "**\n\n"
 	if len(head) > room {
 		return ""

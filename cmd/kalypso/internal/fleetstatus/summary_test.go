@@ -33,7 +33,7 @@ func TestLookMarkdown(t *testing.T) {
 </details>
 
 `, lookMarkdown(lookOf(someClusters()...), session.MaxDetails))
-	assert.Equal(t, "**no cluster is registered**\n\n", lookMarkdown(promote.Look{}, session.MaxDetails))
+	assert.Equal(t, "**no cluster is registered**\n\n", lookMarkdown(promote.Snapshot{}, session.MaxDetails))
 }
 
 func TestU9LookMarkdownIsBounded(t *testing.T) {
@@ -56,7 +56,7 @@ func TestU9LookMarkdownIsBounded(t *testing.T) {
 	assert.Contains(t, deployed, "\n\n1,835 more\n\n</details>")
 
 	for i := range clusters {
-		clusters[i].Standing = promote.Behind
+		clusters[i].State = promote.Behind
 	}
 	all = lookMarkdown(lookOf(clusters...), 100<<20)
 	assert.Equal(t, maxSummaryRows, strings.Count(all, "\n| <code>"))
@@ -67,7 +67,7 @@ func TestU9LookMarkdownIsBounded(t *testing.T) {
 func TestS13LookMarkdownIsInert(t *testing.T) {
 	t.Parallel()
 	look := lookOf(hostileClusters()...)
-	look.Unasked = strings.Join(hostileTexts(), " ")
+	look.QueryErrors = strings.Join(hostileTexts(), " ")
 	got := lookMarkdown(look, 10<<20)
 	assertHarmless(t, got)
 	assert.NotRegexp(t, `[^\\]<(script|b)\b|[^\\]\[x|[^\\]\x60|\|a|@acme|[^&]#1`, got)

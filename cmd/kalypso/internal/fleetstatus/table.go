@@ -21,7 +21,7 @@ const (
 
 // Print writes how a fleet stands, for people: the counts, and the clusters if they are few; else how many of each
 // cluster type stand how, and the worst.
-func Print(w io.Writer, look promote.Look, p term.Palette) {
+func Print(w io.Writer, look promote.Snapshot, p term.Palette) {
 	fmt.Fprintln(w, p.Heading(countsLine(look)))
 	tables := [][]string{tableLines(look.Clusters, p)}
 	if len(look.Clusters) > maxTableClusters {
@@ -69,7 +69,7 @@ func clusterColumns(clusters []promote.Cluster) []clusterColumn {
 		{title: "CLUSTER", value: func(c promote.Cluster) string { return c.Name }},
 		{title: "FLEET", value: func(c promote.Cluster) string { return c.Fleet }},
 		{title: "TYPE", value: func(c promote.Cluster) string { return c.ClusterType }},
-		{title: "STATE", value: func(c promote.Cluster) string { return string(c.Standing) }, prose: true},
+		{title: "STATE", value: func(c promote.Cluster) string { return string(c.State) }, prose: true},
 		{title: "COMMIT", value: func(c promote.Cluster) string { return abbreviated(c.Commit) }},
 		{title: "MESSAGE", value: func(c promote.Cluster) string { return c.Message }, prose: true},
 	}
@@ -108,12 +108,12 @@ func clusterTable(clusters []promote.Cluster, p term.Palette) []string {
 		if titles[column] != "STATE" {
 			return text
 		}
-		return standingColour(p, clusters[row].Standing)(text)
+		return standingColour(p, clusters[row].State)(text)
 	})
 }
 
 // standingColour is that of what is said of a cluster.
-func standingColour(p term.Palette, s promote.Standing) func(string) string {
+func standingColour(p term.Palette, s promote.ClusterState) func(string) string {
 	switch s {
 	case promote.Deployed:
 		return p.Added
@@ -130,7 +130,7 @@ func standingColour(p term.Palette, s promote.Standing) func(string) string {
 func typeLines(clusters []promote.Cluster, p term.Palette) []string {
 	counts := map[string]promote.Counts{}
 	for _, c := range clusters {
-		counts[c.ClusterType] = withOne(counts[c.ClusterType], c.Standing)
+		counts[c.ClusterType] = withOne(counts[c.ClusterType], c.State)
 	}
 	if _, unknown := counts[""]; unknown && len(counts) == 1 {
 		return nil
@@ -161,7 +161,7 @@ func typeLines(clusters []promote.Cluster, p term.Palette) []string {
 }
 
 // withOne counts a cluster.
-func withOne(c promote.Counts, s promote.Standing) promote.Counts {
+func withOne(c promote.Counts, s promote.ClusterState) promote.Counts {
 	switch s {
 	case promote.Deployed:
 		c.Deployed++

@@ -32,7 +32,7 @@ func TestClusterTableLeavesOutWhatIsNotKnown(t *testing.T) {
 oslo     behind
 berlin   deployed
 `, tableOf([]promote.Cluster{
-		{Name: "berlin", Fleet: "command:./a", Standing: promote.Deployed}, {Name: "oslo", Fleet: "command:./a", Standing: promote.Behind},
+		{Name: "berlin", Fleet: "command:./a", State: promote.Deployed}, {Name: "oslo", Fleet: "command:./a", State: promote.Behind},
 	}))
 }
 
@@ -42,7 +42,7 @@ func TestClusterTableOfSeveralFleets(t *testing.T) {
 edge     a      -      behind    -
 edge     b      drone  deployed  111111111111
 `, tableOf([]promote.Cluster{
-		{Name: "edge", Fleet: "b", ClusterType: "drone", Commit: wantedCommit, Standing: promote.Deployed}, {Name: "edge", Fleet: "a", Standing: promote.Behind},
+		{Name: "edge", Fleet: "b", ClusterType: "drone", Commit: wantedCommit, State: promote.Deployed}, {Name: "edge", Fleet: "a", State: promote.Behind},
 	}))
 }
 
@@ -56,7 +56,7 @@ func TestClusterTableInColours(t *testing.T) {
 	assert.Equal(t, tableOf(someClusters()), regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(got, ""), "colours take no room")
 }
 
-func lookText(look promote.Look) string {
+func lookText(look promote.Snapshot) string {
 	var out bytes.Buffer
 	Print(&out, look, term.NewPalette(false))
 	return out.String()
@@ -65,7 +65,7 @@ func lookText(look promote.Look) string {
 func TestPrintLook(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed\n\n"+tableOf(someClusters()), lookText(lookOf(someClusters()...)))
-	assert.Equal(t, "no cluster is registered\n", lookText(promote.Look{}))
+	assert.Equal(t, "no cluster is registered\n", lookText(promote.Snapshot{}))
 }
 
 func TestC7PrintLookOfMany(t *testing.T) {
@@ -104,7 +104,7 @@ func TestC7PrintLookIsBounded(t *testing.T) {
 	assert.Equal(t, 2+1+maxTableClusters, strings.Count(lookText(lookOf(clusters[:maxTableClusters]...)), "\n"))
 
 	for i := range clusters {
-		clusters[i].ClusterType, clusters[i].Standing = "", promote.Deployed
+		clusters[i].ClusterType, clusters[i].State = "", promote.Deployed
 	}
 	assert.Equal(t, "3,000 of 3,000 clusters deployed\n", lookText(lookOf(clusters...)))
 }
@@ -112,7 +112,7 @@ func TestC7PrintLookIsBounded(t *testing.T) {
 func TestHostileClustersAreInert(t *testing.T) {
 	t.Parallel()
 	look := lookOf(hostileClusters()...)
-	look.Unasked = strings.Join(hostileTexts(), " ")
+	look.QueryErrors = strings.Join(hostileTexts(), " ")
 	got := lookText(look)
 	assertHarmless(t, got)
 	assert.Equal(t, 3+len(look.Clusters), strings.Count(got, "\n"), "a line each")

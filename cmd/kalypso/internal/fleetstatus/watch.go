@@ -49,12 +49,12 @@ func NewWatch(p *term.Progress, timeout time.Duration) *Watch {
 }
 
 // Look shows what was seen last.
-func (w *Watch) Look(look promote.Look) {
+func (w *Watch) Look(look promote.Snapshot) {
 	if w.progress == nil {
 		return
 	}
 	now := w.progress.Now()
-	state, failed := watchState{look.Counts, look.Need, look.Unasked != ""}, w.newFailures(look)
+	state, failed := watchState{look.Counts, look.Need, look.QueryErrors != ""}, w.newFailures(look)
 	if w.progress.Live() {
 		w.tellFailures(look, failed)
 		w.progress.Status(w.times(now.Sub(w.began)) + ": " + countsLine(look))
@@ -78,11 +78,11 @@ func (w *Watch) times(elapsed time.Duration) string {
 }
 
 // newFailures returns the clusters that have failed and were not told of, by fleet and name, and notes them.
-func (w *Watch) newFailures(look promote.Look) []promote.Cluster {
+func (w *Watch) newFailures(look promote.Snapshot) []promote.Cluster {
 	var failed []promote.Cluster
 	for _, c := range look.Clusters {
 		key := clusterKey{c.Fleet, c.Name}
-		if c.Standing == promote.Broken && !w.failures[key] {
+		if c.State == promote.Broken && !w.failures[key] {
 			w.failures[key] = true
 			failed = append(failed, c)
 		}
@@ -91,7 +91,7 @@ func (w *Watch) newFailures(look promote.Look) []promote.Cluster {
 }
 
 // tellFailures writes a line for each cluster that has failed since, as long as they are few.
-func (w *Watch) tellFailures(look promote.Look, failed []promote.Cluster) {
+func (w *Watch) tellFailures(look promote.Snapshot, failed []promote.Cluster) {
 	room := min(max(0, MaxToldFailures-(len(w.failures)-len(failed))), len(failed))
 	several := severalFleets(look.Clusters)
 	for _, c := range failed[:room] {

@@ -19,10 +19,10 @@ func TestWatchLive(t *testing.T) {
 	clusters := someClusters()
 	l.after(0, lookOf(clusters...))
 	assert.Equal(t, "  cluster paris-2 failed: Deployment shop/cart: not ready\n\r0s, 5m0s left: 1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed", l.out.String())
-	clusters[3].Standing = promote.Deployed
+	clusters[3].State = promote.Deployed
 	l.after(12*time.Second, lookOf(clusters...))
 	assert.Equal(t, "12s, 4m48s left: 2 of 4 clusters deployed, 1 behind, 1 failed", l.liveLine())
-	clusters[1].Standing = promote.Deployed
+	clusters[1].State = promote.Deployed
 	l.after(5*time.Second, lookOf(clusters...))
 	assert.Equal(t, "17s, 4m43s left: 3 of 4 clusters deployed, 1 failed", l.liveLine())
 	assert.Equal(t, 1, strings.Count(l.out.String(), "\n"), "a failure is told once")
@@ -57,7 +57,7 @@ func newLogged(mode term.Mode) *logged {
 	return l
 }
 
-func (l *logged) after(d time.Duration, look promote.Look) {
+func (l *logged) after(d time.Duration, look promote.Snapshot) {
 	l.now = l.now.Add(d)
 	l.Look(look)
 }
@@ -73,11 +73,11 @@ func TestWatchInALog(t *testing.T) {
 		l.after(5*time.Second, lookOf(clusters...))
 		l.after(20*time.Second, lookOf(clusters...))
 		l.after(25*time.Second, lookOf(clusters...))
-		clusters[1].Standing = promote.Progressing
+		clusters[1].State = promote.Progressing
 		l.after(2*time.Second, lookOf(clusters...))
 		l.after(29*time.Second, lookOf(clusters...))
 		l.after(time.Second, lookOf(clusters...))
-		clusters[1].Standing = promote.Deployed
+		clusters[1].State = promote.Deployed
 		l.after(time.Second, lookOf(clusters...))
 		l.progress.Done()
 		assert.Equal(t, `0s: 1 of 2 clusters deployed, 1 behind
@@ -94,11 +94,11 @@ func TestWatchInALogTellsWhenAFleetCannotBeAsked(t *testing.T) {
 	l := newLogged(term.Lines)
 	look := lookOf(someClusters()[0])
 	l.after(0, look)
-	look.Unasked = "argocd: connection refused"
+	look.QueryErrors = "argocd: connection refused"
 	l.after(5*time.Second, look)
-	look.Unasked = "argocd: 503"
+	look.QueryErrors = "argocd: 503"
 	l.after(5*time.Second, look)
-	look.Unasked = ""
+	look.QueryErrors = ""
 	l.after(5*time.Second, look)
 	assert.Equal(t, `0s: 1 of 1 cluster deployed
 5s: 1 of 1 cluster deployed; argocd: connection refused
@@ -112,9 +112,9 @@ func TestWatchInALogNamesFailures(t *testing.T) {
 	clusters := someClusters()
 	l.after(0, lookOf(clusters...))
 	l.after(5*time.Second, lookOf(clusters...))
-	clusters[2].Standing, clusters[3].Standing, clusters[3].Message = promote.Progressing, promote.Broken, ""
+	clusters[2].State, clusters[3].State, clusters[3].Message = promote.Progressing, promote.Broken, ""
 	l.after(5*time.Second, lookOf(clusters...))
-	clusters[0].Fleet, clusters[0].Standing = "argocd", promote.Broken
+	clusters[0].Fleet, clusters[0].State = "argocd", promote.Broken
 	l.after(5*time.Second, lookOf(clusters...))
 	assert.Equal(t, `0s: 1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed
   cluster paris-2 failed: Deployment shop/cart: not ready
@@ -132,7 +132,7 @@ func TestC7WatchInALogIsBounded(t *testing.T) {
 	l.after(0, lookOf(clusters...))
 	assert.Equal(t, 1+15, strings.Count(l.out.String(), "\n"))
 	for i := range clusters {
-		clusters[i].Standing = promote.Broken
+		clusters[i].State = promote.Broken
 	}
 	l.out.Reset()
 	l.after(time.Second, lookOf(clusters...))
@@ -140,13 +140,13 @@ func TestC7WatchInALogIsBounded(t *testing.T) {
 	assert.Len(t, lines, 1+5+1+1)
 	assert.Equal(t, "  and 2,980 more failed", lines[6])
 	l.out.Reset()
-	clusters = append(clusters, promote.Cluster{Name: "late", Fleet: "azure-resource-graph", Standing: promote.Broken})
+	clusters = append(clusters, promote.Cluster{Name: "late", Fleet: "azure-resource-graph", State: promote.Broken})
 	l.after(time.Second, lookOf(clusters...))
 	assert.Equal(t, "2s: 0 of 3,001 clusters deployed, 3,001 failed\n  and 1 more failed\n", l.out.String())
 	l.out.Reset()
 	for i := range clusters { // all flap
-		for _, standing := range []promote.Standing{promote.Behind, promote.Broken} {
-			clusters[i].Standing = standing
+		for _, standing := range []promote.ClusterState{promote.Behind, promote.Broken} {
+			clusters[i].State = standing
 		}
 	}
 	l.after(time.Second, lookOf(clusters...))
@@ -156,9 +156,9 @@ func TestC7WatchInALogIsBounded(t *testing.T) {
 func TestU18WatchIsInert(t *testing.T) {
 	t.Parallel()
 	look := lookOf(hostileClusters()...)
-	look.Unasked = strings.Join(hostileTexts(), "")
+	look.QueryErrors = strings.Join(hostileTexts(), "")
 	for i := range look.Clusters {
-		look.Clusters[i].Standing = promote.Broken
+		look.Clusters[i].State = promote.Broken
 	}
 	live := newLogged(term.Live)
 	live.after(0, look)

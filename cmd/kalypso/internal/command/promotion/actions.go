@@ -18,8 +18,8 @@ func (v promotionView) Actions(r actions.Report) actions.Report {
 	if c := v.checked; c != nil {
 		r.Title = "kalypso check-promote"
 		head := actions.Result{Environment: c.environment, Uncompared: true}
-		if c.Look != nil {
-			head = fleetstatus.Summary(c.environment, *c.Look)
+		if c.Snapshot != nil {
+			head = fleetstatus.Summary(c.environment, *c.Snapshot)
 		}
 		head.Details = markdown.Text(c.verdict()) + "\n\n" + head.Details
 		heads = append(heads, head)
@@ -75,8 +75,8 @@ func Outputs(c *Checked, outcomes []promote.Outcome) []actions.Output {
 		return outputs
 	}
 	outputs = append(outputs, actions.Output{Name: "state", Value: string(c.State)})
-	if c.Look != nil {
-		if counts, err := json.Marshal(fleetstatus.NewResult(*c.Look).Counts); err == nil {
+	if c.Snapshot != nil {
+		if counts, err := json.Marshal(fleetstatus.NewResult(*c.Snapshot).Counts); err == nil {
 			outputs = append(outputs, actions.Output{Name: "clusters", Value: string(counts)})
 		}
 	}

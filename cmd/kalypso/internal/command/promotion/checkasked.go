@@ -142,7 +142,7 @@ func (c *deploymentCheck) Promote(ctx context.Context, environment string) (prom
 	return outcome, nil
 }
 
-func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Look) error {
+func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Snapshot) error {
 	c.Begin("running the post-deployment command")
 	deployment := c.deployments[0]
 	for i, output := range c.outputs {

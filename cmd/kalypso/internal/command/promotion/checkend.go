@@ -43,12 +43,12 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, e
 // noteStuck names the cluster types of clusters for which the GitOps branch has nothing: they keep what they have, and
 // some say that all is well.
 func (c *deploymentCheck) noteStuck() {
-	if c.checked.Look == nil || len(c.promoted.ClusterTypes) == 0 {
+	if c.checked.Snapshot == nil || len(c.promoted.ClusterTypes) == 0 {
 		return
 	}
 	stuck := map[string]bool{}
 	count := 0
-	for _, cluster := range c.checked.Look.Clusters {
+	for _, cluster := range c.checked.Snapshot.Clusters {
 		if cluster.ClusterType != "" && !slices.Contains(c.promoted.ClusterTypes, cluster.ClusterType) {
 			stuck[cluster.ClusterType] = true
 			count++
@@ -62,11 +62,11 @@ func (c *deploymentCheck) noteStuck() {
 
 // noteUnseen names the cluster types that no cluster was seen of. That may be right: nobody says how many there are.
 func (c *deploymentCheck) noteUnseen() {
-	if c.checked.Look == nil || len(c.checked.Look.Clusters) == 0 {
+	if c.checked.Snapshot == nil || len(c.checked.Snapshot.Clusters) == 0 {
 		return
 	}
 	seen := map[string]bool{}
-	for _, cluster := range c.checked.Look.Clusters {
+	for _, cluster := range c.checked.Snapshot.Clusters {
 		if cluster.ClusterType == "" {
 			return // it may be of any
 		}
@@ -86,8 +86,8 @@ func (c *deploymentCheck) noteUnseen() {
 // explain turns what went wrong into diagnostics.
 func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 	at := c.environment.Name.At
-	if report.Look != nil {
-		for _, w := range report.Look.Warnings {
+	if report.Snapshot != nil {
+		for _, w := range report.Snapshot.Warnings {
 			c.Diags.Warning(ruleHealthUnseen, at, term.Line(w.Message, term.MaxMessage), diag.Hint(w.Hint))
 		}
 	}
@@ -111,7 +111,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 	rule, hint := ruleNotDeployed, ""
 	switch report.Verdict {
 	case promote.TimedOut:
-		rule, hint = session.RuleTimeUp, timeHint(report.Look)
+		rule, hint = session.RuleTimeUp, timeHint(report.Snapshot)
 	case promote.NoClusters:
 		rule, hint = ruleNoClusters, "--allow-no-clusters says that this is fine"
 	case promote.Unreachable:
@@ -123,7 +123,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 }
 
 // timeHint says what would help a check whose time was up.
-func timeHint(look *promote.Look) string {
+func timeHint(look *promote.Snapshot) string {
 	switch {
 	case look.Need > look.Total():
 		return "--healthy, or spec.promotion.checks.healthy, asks for more clusters than there are"

@@ -105,8 +105,8 @@ func newCheckResult(c *Checked) *CheckResult {
 	for _, d := range c.deployments {
 		r.Deployments = append(r.Deployments, deploymentResult{d.Repo, d.Branch, d.Path, d.Commit})
 	}
-	if c.Look != nil {
-		fleet := fleetstatus.NewResult(*c.Look)
+	if c.Snapshot != nil {
+		fleet := fleetstatus.NewResult(*c.Snapshot)
 		r.Fleet = &fleet
 	}
 	return r

@@ -34,8 +34,8 @@ type promotionPrinter struct {
 
 // check says what a check has found.
 func (p promotionPrinter) check(c *Checked) {
-	if c.Look != nil {
-		fleetstatus.Print(p, *c.Look, p.Palette)
+	if c.Snapshot != nil {
+		fleetstatus.Print(p, *c.Snapshot, p.Palette)
 		fmt.Fprintln(p)
 	}
 	fmt.Fprintln(p, p.Heading(c.verdict()))
@@ -56,7 +56,7 @@ func (c *Checked) verdict() string {
 		return name + ": nothing to do"
 	case c.promoted == "":
 		return name + " was not checked"
-	case c.State == promote.CheckFailed && (c.Look == nil || c.Verdict == promote.Unreachable):
+	case c.State == promote.CheckFailed && (c.Snapshot == nil || c.Verdict == promote.Unreachable):
 		return fmt.Sprintf("whether %s has deployed %.12s is not known", name, c.promoted)
 	}
 	text := map[promote.CheckState]string{

@@ -1,17 +1,17 @@
 package promote
 
-// Look is what the fleet showed at one time, cluster by cluster.
-type Look struct {
+// Snapshot is what the fleet showed at one time, cluster by cluster.
+type Snapshot struct {
 	// Clusters are all that count, in order of fleet and name.
 	Clusters []Cluster
 	// Counts are those of Clusters.
 	Counts
 	// Need is how many must be deployed.
 	Need int
-	// Silent are the fleets and GitOps repositories of which no reconciler was seen, as texts for people.
-	Silent []string
-	// Unasked says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
-	Unasked string
+	// NoReports are the fleets and GitOps repositories of which no reconciler was seen, as texts for people.
+	NoReports []string
+	// QueryErrors says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
+	QueryErrors string
 	// Warnings are about reconcilers with incomplete reports, one for each hint.
 	Warnings []Warning
 }
@@ -23,25 +23,25 @@ type Cluster struct {
 	// ClusterType is empty if it is not known.
 	ClusterType string
 	// Commit is what it last reported; empty for none.
-	Commit   string
-	Standing Standing
+	Commit string
+	State  ClusterState
 	// Message is why it is not deployed, a line of a stranger's text; it may be empty.
 	Message string
 }
 
-// Standing is how a cluster stands to the commit that is wanted, or a newer one of the branch.
-type Standing string
+// ClusterState is how a cluster stands to the commit that is wanted, or a newer one of the branch.
+type ClusterState string
 
 // The standings, the best first.
 const (
 	// Deployed: it has the commit, and is healthy.
-	Deployed Standing = "deployed"
+	Deployed ClusterState = "deployed"
 	// Progressing: it has the commit, and is not healthy yet.
-	Progressing Standing = "progressing"
+	Progressing ClusterState = "progressing"
 	// Behind: it has another commit, or none yet.
-	Behind Standing = "behind"
+	Behind ClusterState = "behind"
 	// Broken: it has the commit, and says that it failed.
-	Broken Standing = "failed"
+	Broken ClusterState = "failed"
 )
 
 // Counts are how many clusters stand how.

@@ -25,7 +25,7 @@ func TestC4StandingOfACommit(t *testing.T) {
 	for name, test := range map[string]struct {
 		commit string
 		state  State
-		want   Standing
+		want   ClusterState
 	}{
 		"deployed":               {wantedCommit, Compliant, Deployed},
 		"not healthy yet":        {wantedCommit, Pending, Progressing},
@@ -40,8 +40,8 @@ func TestC4StandingOfACommit(t *testing.T) {
 		"a state nobody knows":   {wantedCommit, "Blessed", Progressing},
 		"the beginning of an id": {wantedCommit[:12], Compliant, Behind},
 	} {
-		got := survey([]seen{seenOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
-		assert.Equal(t, test.want, got.Clusters[0].Standing, name)
+		got := aggregate([]seen{seenOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
+		assert.Equal(t, test.want, got.Clusters[0].State, name)
 	}
 }
 
@@ -51,14 +51,14 @@ func TestC2DistinctClusters(t *testing.T) {
 	deployed := Sighting{Cluster: "edge-1", Reconciler: "apps", ClusterType: "edge", Commit: wantedCommit, State: Compliant}
 	failed := Sighting{Cluster: "edge-1", Reconciler: "infra", ClusterType: "edge", Commit: wantedCommit, State: Failed, Message: "no space"}
 	other := Sighting{Cluster: "edge-2", Commit: olderCommit, State: Compliant}
-	look := survey([]seen{seenOf("azure", deployed, deployed, other), seenOf("flux", deployed), seenOf("azure", failed)}, Rules{Expect: 5})
-	assert.Equal(t, Counts{Deployed: 1, Behind: 1, Failed: 1, Missing: 2}, look.Counts)
+	snapshot := aggregate([]seen{seenOf("azure", deployed, deployed, other), seenOf("flux", deployed), seenOf("azure", failed)}, Rules{Expect: 5})
+	assert.Equal(t, Counts{Deployed: 1, Behind: 1, Failed: 1, Missing: 2}, snapshot.Counts)
 	assert.Equal(t, []Cluster{
-		{Name: "edge-1", Fleet: "azure", ClusterType: "edge", Commit: wantedCommit, Standing: Broken, Message: "no space"},
-		{Name: "edge-2", Fleet: "azure", Commit: olderCommit, Standing: Behind},
-		{Name: "edge-1", Fleet: "flux", ClusterType: "edge", Commit: wantedCommit, Standing: Deployed},
-	}, look.Clusters)
-	assert.Equal(t, 5, look.Need)
+		{Name: "edge-1", Fleet: "azure", ClusterType: "edge", Commit: wantedCommit, State: Broken, Message: "no space"},
+		{Name: "edge-2", Fleet: "azure", Commit: olderCommit, State: Behind},
+		{Name: "edge-1", Fleet: "flux", ClusterType: "edge", Commit: wantedCommit, State: Deployed},
+	}, snapshot.Clusters)
+	assert.Equal(t, 5, snapshot.Need)
 }
 
 // TestC1SilentPart: that one fleet or GitOps repository is fine says nothing of another in which nothing is registered.
@@ -70,25 +70,25 @@ func TestC1SilentPart(t *testing.T) {
 		return s
 	}
 	one := Sighting{Cluster: "a", Commit: wantedCommit, State: Compliant}
-	assert.Empty(t, survey([]seen{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).Silent)
-	assert.Equal(t, []string{"azure"}, survey([]seen{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).Silent)
-	assert.Equal(t, []string{"edge"}, survey([]seen{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).Silent)
-	assert.Empty(t, survey([]seen{at("flux", "gitops", one), at("flux", "edge"), at("azure", "gitops"), at("azure", "edge", one)}, Rules{}).Silent)
-	assert.Equal(t, []string{"flux", "gitops"}, survey([]seen{at("flux", "gitops")}, Rules{}).Silent)
+	assert.Empty(t, aggregate([]seen{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).NoReports)
+	assert.Equal(t, []string{"azure"}, aggregate([]seen{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).NoReports)
+	assert.Equal(t, []string{"edge"}, aggregate([]seen{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).NoReports)
+	assert.Empty(t, aggregate([]seen{at("flux", "gitops", one), at("flux", "edge"), at("azure", "gitops"), at("azure", "edge", one)}, Rules{}).NoReports)
+	assert.Equal(t, []string{"flux", "gitops"}, aggregate([]seen{at("flux", "gitops")}, Rules{}).NoReports)
 }
 
 func TestWhoCounts(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Counts: func(clusterType string) bool { return clusterType == "cloud" }}
-	look := survey([]seen{seenOf(
+	snapshot := aggregate([]seen{seenOf(
 		"flux",
 		Sighting{Cluster: "a", ClusterType: "cloud", Commit: wantedCommit, State: Compliant},
 		Sighting{Cluster: "a", ClusterType: "edge", Commit: wantedCommit, State: Failed},
 		Sighting{Cluster: "b", ClusterType: "edge", Commit: olderCommit, State: Pending},
 		Sighting{Cluster: "c", Commit: olderCommit, State: Pending},
 	)}, rules)
-	assert.Equal(t, Counts{Deployed: 1, Behind: 1}, look.Counts, "one whose type is not known counts")
-	assert.Equal(t, []string{"a", "c"}, []string{look.Clusters[0].Name, look.Clusters[1].Name})
+	assert.Equal(t, Counts{Deployed: 1, Behind: 1}, snapshot.Counts, "one whose type is not known counts")
+	assert.Equal(t, []string{"a", "c"}, []string{snapshot.Clusters[0].Name, snapshot.Clusters[1].Name})
 }
 
 // TestSurveyOrder: the order in which a fleet answers means nothing.
@@ -105,10 +105,10 @@ func TestSurveyOrder(t *testing.T) {
 			Message:     string(rune('a' + random.IntN(26))),
 		})
 	}
-	want := survey([]seen{seenOf("flux", sightings...)}, Rules{})
+	want := aggregate([]seen{seenOf("flux", sightings...)}, Rules{})
 	for range 50 {
 		random.Shuffle(len(sightings), func(i, k int) { sightings[i], sightings[k] = sightings[k], sightings[i] })
-		assert.Equal(t, want, survey([]seen{seenOf("flux", sightings...)}, Rules{}))
+		assert.Equal(t, want, aggregate([]seen{seenOf("flux", sightings...)}, Rules{}))
 	}
 }
 
@@ -120,8 +120,8 @@ func TestWarningsAreSummed(t *testing.T) {
 		sightings = append(sightings, Sighting{Cluster: name, Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "Kustomization x does not wait", Hint: "add wait"}})
 	}
 	sightings = append(sightings, Sighting{Cluster: "a", Reconciler: "z", Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "unseen", Hint: "ask another"}})
-	look := survey([]seen{seenOf("flux", sightings...)}, Rules{})
-	assert.Equal(t, []Warning{{"a: Kustomization x does not wait (and 2 more)", "add wait"}, {"a: unseen", "ask another"}}, look.Warnings)
+	snapshot := aggregate([]seen{seenOf("flux", sightings...)}, Rules{})
+	assert.Equal(t, []Warning{{"a: Kustomization x does not wait (and 2 more)", "add wait"}, {"a: unseen", "ask another"}}, snapshot.Warnings)
 }
 
 func TestBelow(t *testing.T) {

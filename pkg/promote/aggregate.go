@@ -20,7 +20,7 @@ type seen struct {
 }
 
 // survey puts together what fleets have shown.
-func survey(all []seen, rules Rules) Look {
+func aggregate(all []seen, rules Rules) Snapshot {
 	clusters := map[clusterKey]Cluster{}
 	warnings := map[string][]string{}
 	for _, s := range all {
@@ -39,19 +39,19 @@ func survey(all []seen, rules Rules) Look {
 			clusters[key] = c
 		}
 	}
-	look := Look{Clusters: make([]Cluster, 0, len(clusters))}
+	snapshot := Snapshot{Clusters: make([]Cluster, 0, len(clusters))}
 	for _, c := range clusters {
-		look.Clusters = append(look.Clusters, c)
-		look.count(c.Standing)
+		snapshot.Clusters = append(snapshot.Clusters, c)
+		snapshot.count(c.State)
 	}
-	slices.SortFunc(look.Clusters, func(a, b Cluster) int {
+	slices.SortFunc(snapshot.Clusters, func(a, b Cluster) int {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
 	})
-	look.Silent = silent(all)
-	look.Warnings = summarize(warnings)
-	look.Missing = max(0, rules.Expect-len(clusters))
-	look.Need = rules.need(look.Total())
-	return look
+	snapshot.NoReports = withoutReports(all)
+	snapshot.Warnings = summarize(warnings)
+	snapshot.Missing = max(0, rules.Expect-len(clusters))
+	snapshot.Need = rules.need(snapshot.Total())
+	return snapshot
 }
 
 // summarize returns one warning for each hint, because thousands of clusters may have the same problem.
@@ -71,7 +71,7 @@ func summarize(warnings map[string][]string) []Warning {
 
 // silent names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
 // all others are fine says nothing of them.
-func silent(all []seen) []string {
+func withoutReports(all []seen) []string {
 	var names []string
 	heard := map[string]bool{}
 	note := func(name string, sightings int) {
@@ -99,9 +99,9 @@ type clusterKey struct{ fleet, name string }
 func (s seen) cluster(sighting Sighting) Cluster {
 	c := Cluster{
 		Name: sighting.Cluster, Fleet: s.fleet, ClusterType: sighting.ClusterType, Commit: sighting.Commit,
-		Standing: s.standing(sighting),
+		State: s.state(sighting),
 	}
-	if c.Standing != Deployed { // else it has nothing to explain
+	if c.State != Deployed { // else it has nothing to explain
 		c.Message = sighting.Message
 	}
 	return c
@@ -109,7 +109,7 @@ func (s seen) cluster(sighting Sighting) Cluster {
 
 // standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
 // has, tells nothing of this one.
-func (s seen) standing(sighting Sighting) Standing {
+func (s seen) state(sighting Sighting) ClusterState {
 	switch {
 	case sighting.Commit == "" || sighting.Commit != s.wanted && !s.newer[sighting.Commit]:
 		return Behind
@@ -124,19 +124,19 @@ func (s seen) standing(sighting Sighting) Standing {
 
 // worse returns a cluster as the worse of two reconcilers on it shows it.
 func worse(a, b Cluster) Cluster {
-	order := []Standing{Deployed, Progressing, Behind, Broken}
+	order := []ClusterState{Deployed, Progressing, Behind, Broken}
 	kind := a.ClusterType
 	if b.ClusterType != kind {
 		kind = "" // it has several
 	}
-	if slices.Index(order, b.Standing) > slices.Index(order, a.Standing) {
+	if slices.Index(order, b.State) > slices.Index(order, a.State) {
 		a = b
 	}
 	a.ClusterType = kind
 	return a
 }
 
-func (c *Counts) count(s Standing) {
+func (c *Counts) count(s ClusterState) {
 	switch s {
 	case Deployed:
 		c.Deployed++
