@@ -22,7 +22,7 @@ type Fleet interface {
 
 // Deployment is what clusters are asked about: a commit of a GitOps branch.
 type Deployment struct {
-	// Repo is the URL of the GitOps repository in normal form; compare it with gitops.NormalURL of what a cluster says.
+	// Repo is the URL of the GitOps repository in normal form; compare it with giturl.NormalURL of what a cluster says.
 	Repo   string
 	Branch string
 	// Path is the folder of the output, slash-separated; "." is the root. Cluster types are the folders in it.

@@ -80,9 +80,7 @@ type Outcome struct {
 	DryRun bool
 	// Newer says that the environment has something newer than the commit.
 	Newer bool
-	// Repo, Branch and File are where the commit is written. Pushed is the commit that writes it, and PushedTo the branch
-	// that got it; empty if nothing was pushed.
-	Repo, Branch, File, Pushed, PushedTo string
+	Written
 	// Request is the pull request; nil if there is none.
 	Request *gitops.SubmissionResult
 	// Status is what was said on the commit; nil if nothing was.
@@ -92,15 +90,15 @@ type Outcome struct {
 	Notes []string
 }
 
-// Promote promotes a commit. What keeps it from being promoted is in the diagnostics of the outcome. The error wraps
-// gitops.ErrMoved if somebody was faster.
-func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
-	step := &step{Promoter: p, Request: r, out: Outcome{Environment: r.Environment.Name.Value, Action: ActionRefused, DryRun: r.DryRun}}
-	err := step.run(ctx)
-	return step.out, err
+// Written says where a promoted commit is written.
+type Written struct {
+	// Repo, Branch and File are where it belongs.
+	Repo, Branch, File string
+	// Pushed is the commit that writes it, and PushedTo the branch that got it; empty if nothing was pushed.
+	Pushed, PushedTo string
 }
 
-// History is that of the base branch.
+// History returns the history of the base branch.
 func (p *Promoter) History(ctx context.Context) (*gitops.History, error) {
 	if p.history != nil {
 		return p.history, nil

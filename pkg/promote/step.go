@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
 
 // step is one promotion on its way.
@@ -33,66 +31,6 @@ type step struct {
 	facts    facts
 	// takenBack is the newer commit that a rollback takes back; empty for none.
 	takenBack string
-}
-
-func (s *step) run(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.proposals, s.gates, s.decide, s.write, s.tell} {
-		if err := part(ctx); err != nil || s.out.Diags.HasErrors() {
-			if s.out.Diags.HasErrors() {
-				s.out.Action = ActionRefused
-			}
-			return err
-		}
-		if s.out.Action == ActionNotPromotable || s.out.Action == ActionWaiting {
-			return nil
-		}
-	}
-	return nil
-}
-
-// open reads the branch of the environment.
-func (s *step) open(ctx context.Context) error {
-	objects, diags := s.Loader.Platform(ctx, s.Environment)
-	s.out.Diags.Add(diags)
-	if objects == nil {
-		return nil
-	}
-	s.out.Diags = onlyNeeded(s.out.Diags, objects)
-	head := ""
-	if s.PullRequest {
-		head = HeadBranch(s.Environment.Name.Value)
-	}
-	var err error
-	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, gitops.PlatformRef(s.Environment), head); err != nil {
-		return err
-	}
-	s.source, s.newest = objects.Source, objects.Source.Committed
-	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
-	if s.branch.Tip != objects.Source.Commit {
-		return fmt.Errorf("branch %q: %w", s.branch.Branch, gitops.ErrMoved)
-	}
-	s.findBase(objects)
-	return nil
-}
-
-// onlyNeeded leaves out what is wrong with objects that promoting does not touch: rendering reports that.
-func onlyNeeded(diags diag.List, objects *model.Objects) diag.List {
-	if objects.Incomplete {
-		return diags // a BaseRepo may be in what could not be read
-	}
-	broken := map[diag.File]bool{}
-	for _, base := range objects.BaseRepos {
-		if base.Broken {
-			broken[*base.At.File] = true
-		}
-	}
-	var needed diag.List
-	for _, d := range diags {
-		if d.At.File != nil && broken[*d.At.File] {
-			needed = append(needed, d)
-		}
-	}
-	return needed
 }
 
 // resolve finds the commit.
@@ -204,36 +142,6 @@ func (s *step) gates(ctx context.Context) error {
 		g.open = g.open || isDeployed(g.status)
 		s.facts.gates = append(s.facts.gates, g)
 	}
-	return nil
-}
-
-// decide refuses, or makes the new file.
-func (s *step) decide(context.Context) error {
-	if s.out.From == s.out.Commit {
-		s.out.Action = ActionUnchanged
-		return nil
-	}
-	refusals := guard(s.facts, s.Overrides)
-	if len(s.Deployed) > 0 && s.settles(refusals) {
-		return nil
-	}
-	s.out.Diags.Add(refusals)
-	if s.out.Diags.HasErrors() {
-		return nil
-	}
-	if s.base == nil {
-		return s.newBase()
-	}
-	s.out.File = s.base.At.File.Path
-	old, err := fs.ReadFile(s.branch.FS, s.out.File)
-	if err != nil {
-		return err
-	}
-	file, err := baserepo.SetCommit(old, s.base, s.out.Commit)
-	if err != nil {
-		return s.cannotEdit(err)
-	}
-	s.files = map[string][]byte{s.out.File: file}
 	return nil
 }
 

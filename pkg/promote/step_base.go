@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -16,6 +18,51 @@ import (
 
 // RuleForeignBase is a BaseRepo "main" that is not the base branch of the control plane.
 const RuleForeignBase = "foreign-base"
+
+// open reads the branch of the environment.
+func (s *step) open(ctx context.Context) error {
+	objects, diags := s.Loader.Platform(ctx, s.Environment)
+	s.out.Diags.Add(diags)
+	if objects == nil {
+		return nil
+	}
+	s.out.Diags = onlyNeeded(s.out.Diags, objects)
+	head := ""
+	if s.PullRequest {
+		head = HeadBranch(s.Environment.Name.Value)
+	}
+	var err error
+	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, gitops.PlatformRef(s.Environment), head); err != nil {
+		return err
+	}
+	s.source, s.newest = objects.Source, objects.Source.Committed
+	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
+	if s.branch.Tip != objects.Source.Commit {
+		return fmt.Errorf("branch %q: %w", s.branch.Branch, gitops.ErrMoved)
+	}
+	s.findBase(objects)
+	return nil
+}
+
+// onlyNeeded leaves out what is wrong with objects that promoting does not touch: rendering reports that.
+func onlyNeeded(diags diag.List, objects *model.Objects) diag.List {
+	if objects.Incomplete {
+		return diags // a BaseRepo may be in what could not be read
+	}
+	broken := map[diag.File]bool{}
+	for _, base := range objects.BaseRepos {
+		if base.Broken {
+			broken[*base.At.File] = true
+		}
+	}
+	var needed diag.List
+	for _, d := range diags {
+		if d.At.File != nil && broken[*d.At.File] {
+			needed = append(needed, d)
+		}
+	}
+	return needed
+}
 
 // findBase finds the BaseRepo to be changed; none is fine.
 func (s *step) findBase(objects *model.Objects) {
@@ -46,6 +93,36 @@ func (s *step) findBase(objects *model.Objects) {
 		s.out.Diags.Error(RuleForeignBase, s.base.Branch.At, fmt.Sprintf("BaseRepo %q is on the branch %q, and commits of %q are promoted",
 			model.MainBase, s.base.Branch.Value, main.Ref.Branch), diag.Hint("--base-branch says which is meant"))
 	}
+}
+
+// decide refuses, or makes the new file.
+func (s *step) decide(context.Context) error {
+	if s.out.From == s.out.Commit {
+		s.out.Action = ActionUnchanged
+		return nil
+	}
+	refusals := guard(s.facts, s.Overrides)
+	if len(s.Deployed) > 0 && s.settles(refusals) {
+		return nil
+	}
+	s.out.Diags.Add(refusals)
+	if s.out.Diags.HasErrors() {
+		return nil
+	}
+	if s.base == nil {
+		return s.newBase()
+	}
+	s.out.File = s.base.At.File.Path
+	old, err := fs.ReadFile(s.branch.FS, s.out.File)
+	if err != nil {
+		return err
+	}
+	file, err := baserepo.SetCommit(old, s.base, s.out.Commit)
+	if err != nil {
+		return s.cannotEdit(err)
+	}
+	s.files = map[string][]byte{s.out.File: file}
+	return nil
 }
 
 // cannotEdit reports a file that a person must change.
@@ -107,4 +184,10 @@ func (s *step) newSpec() baserepo.Spec {
 		spec.Repo = main.Repo
 	}
 	return spec
+}
+
+// sharesRepo reports whether the environment is in the same repository as the base branch.
+func (s *step) sharesRepo() bool {
+	repo, err := giturl.NormalURL(s.Environment.ControlPlane.Repo.Value)
+	return err == nil && repo == s.Loader.Main().Repo
 }

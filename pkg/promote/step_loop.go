@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
 
@@ -46,10 +45,4 @@ func (s *step) onlyPromotes(changes gitops.CommitChanges) bool {
 		}
 	}
 	return true
-}
-
-// sharesRepo tells whether the environment is in the same repository as the base branch.
-func (s *step) sharesRepo() bool {
-	repo, err := giturl.NormalURL(s.Environment.ControlPlane.Repo.Value)
-	return err == nil && repo == s.Loader.Main().Repo
 }

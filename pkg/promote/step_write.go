@@ -149,9 +149,9 @@ func (s *step) body() string {
 	return fmt.Sprintf("%s goes from commit %s to %s.\n", name, s.out.From, s.out.Commit)
 }
 
-// tell sets the status of the commit. One that the environment has already keeps what is said of it, unless nothing
-// is: then a run before this one was stopped before it could say so.
-func (s *step) tell(ctx context.Context) error {
+// report sets the status of the commit. One that the environment has already keeps its status, unless it has none:
+// then an earlier run was stopped before it could set it.
+func (s *step) report(ctx context.Context) error {
 	if s.DryRun || s.out.Action == ActionUnchanged && s.out.Newer {
 		return nil
 	}
