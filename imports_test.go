@@ -85,7 +85,7 @@ var house = []room{
 	{dir: "pkg/gitops/gitopstest"},
 	{dir: "pkg/impact", pure: true},
 	{dir: "pkg/promote/baserepo", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
-	{dir: "pkg/promote", thirdParty: []string{"golang.org/x/sync/errgroup"}},
+	{dir: "pkg/promote"},
 	{dir: "pkg/promote/fleet/told", pure: true},
 	{dir: "pkg/promote/fleet/throttle"},
 	{dir: "pkg/promote/fleet/argocd"},

@@ -107,7 +107,7 @@ func (a assertions) Token(context.Context) (Token, error) {
 	return Token{Value: signed}, nil
 }
 
-// Expect implements gitops.TokenSource.
+// Expect implements credentials.TokenSource.
 func (a *App) Expect(role model.Role, repos []string) {
 	for _, repo := range repos {
 		s, name := a.scope(role, repo)
@@ -122,7 +122,7 @@ func (a *App) Expect(role model.Role, repos []string) {
 	}
 }
 
-// Token implements gitops.TokenSource. The error is a gitops.Error, or the end of the context.
+// Token implements credentials.TokenSource. The error is a giterror.Error, or the end of the context.
 func (a *App) Token(ctx context.Context, role model.Role, repo string) (string, error) {
 	token, err := a.Source(role, repo).Token(ctx)
 	var denied *Error
@@ -139,7 +139,7 @@ func (a *App) Token(ctx context.Context, role model.Role, repo string) (string, 
 	return "", e
 }
 
-// Advice implements gitops.TokenSource.
+// Advice implements credentials.TokenSource.
 func (a *App) Advice(_ model.Role, repo string) string {
 	at, found := a.locate(repo)
 	if !found {

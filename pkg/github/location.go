@@ -36,7 +36,7 @@ const (
 var names = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // Locate returns where a repository is on GitHub; false if it is not there. The name is a normal one,
-// as gitops.NormalURL returns it.
+// as giturl.NormalURL returns it.
 func (s Server) Locate(name string) (Location, bool) {
 	at, err := url.Parse(name)
 	if err != nil || at.Host == "" || at.User != nil {

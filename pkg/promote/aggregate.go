@@ -9,18 +9,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// seen is what one fleet showed of one deployment.
-type seen struct {
-	fleet string
-	// deployment is its repository and branch, wanted its commit.
-	deployment, wanted string
-	sightings          []Sighting
+// fleetReport is the answer of one fleet about one deployment.
+type fleetReport struct {
+	fleet      string
+	deployment Deployment
+	sightings  []Sighting
 	// newer are the commits among those reported that the branch got after the wanted one.
 	newer map[string]bool
+	// err is why the fleet could not be asked.
+	err error
 }
 
-// survey puts together what fleets have shown.
-func aggregate(all []seen, rules Rules) Snapshot {
+// name names a deployment for people.
+func (d Deployment) name() string { return d.Branch + " of " + d.Repo }
+
+// aggregate makes a snapshot of the answers of all fleets.
+func aggregate(all []fleetReport, rules Rules) Snapshot {
 	clusters := map[clusterKey]Cluster{}
 	warnings := map[string][]string{}
 	for _, s := range all {
@@ -71,7 +75,7 @@ func summarize(warnings map[string][]string) []Warning {
 
 // silent names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
 // all others are fine says nothing of them.
-func withoutReports(all []seen) []string {
+func withoutReports(all []fleetReport) []string {
 	var names []string
 	heard := map[string]bool{}
 	note := func(name string, sightings int) {
@@ -82,7 +86,7 @@ func withoutReports(all []seen) []string {
 	}
 	for _, s := range all {
 		note(s.fleet, len(s.sightings))
-		note(s.deployment, len(s.sightings))
+		note(s.deployment.name(), len(s.sightings))
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
 }
@@ -96,7 +100,7 @@ func compareSightings(a, b Sighting) int {
 type clusterKey struct{ fleet, name string }
 
 // cluster is what a sighting says of its cluster.
-func (s seen) cluster(sighting Sighting) Cluster {
+func (s fleetReport) cluster(sighting Sighting) Cluster {
 	c := Cluster{
 		Name: sighting.Cluster, Fleet: s.fleet, ClusterType: sighting.ClusterType, Commit: sighting.Commit,
 		State: s.state(sighting),
@@ -109,9 +113,9 @@ func (s seen) cluster(sighting Sighting) Cluster {
 
 // standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
 // has, tells nothing of this one.
-func (s seen) state(sighting Sighting) ClusterState {
+func (s fleetReport) state(sighting Sighting) ClusterState {
 	switch {
-	case sighting.Commit == "" || sighting.Commit != s.wanted && !s.newer[sighting.Commit]:
+	case sighting.Commit == "" || sighting.Commit != s.deployment.Commit && !s.newer[sighting.Commit]:
 		return Behind
 	case sighting.State == Compliant:
 		return Deployed

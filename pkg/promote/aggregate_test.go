@@ -15,8 +15,8 @@ const (
 	olderCommit  = "3333333333333333333333333333333333333333"
 )
 
-func seenOf(fleet string, sightings ...Sighting) seen {
-	return seen{fleet: fleet, wanted: wantedCommit, sightings: sightings, newer: map[string]bool{newerCommit: true, olderCommit: false}}
+func reportOf(fleet string, sightings ...Sighting) fleetReport {
+	return fleetReport{fleet: fleet, deployment: Deployment{Commit: wantedCommit}, sightings: sightings, newer: map[string]bool{newerCommit: true, olderCommit: false}}
 }
 
 // TestC4StandingOfACommit: a commit that the branch got later counts, one that it had before or never does not.
@@ -40,7 +40,7 @@ func TestC4StandingOfACommit(t *testing.T) {
 		"a state nobody knows":   {wantedCommit, "Blessed", Progressing},
 		"the beginning of an id": {wantedCommit[:12], Compliant, Behind},
 	} {
-		got := aggregate([]seen{seenOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
+		got := aggregate([]fleetReport{reportOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
 		assert.Equal(t, test.want, got.Clusters[0].State, name)
 	}
 }
@@ -51,7 +51,7 @@ func TestC2DistinctClusters(t *testing.T) {
 	deployed := Sighting{Cluster: "edge-1", Reconciler: "apps", ClusterType: "edge", Commit: wantedCommit, State: Compliant}
 	failed := Sighting{Cluster: "edge-1", Reconciler: "infra", ClusterType: "edge", Commit: wantedCommit, State: Failed, Message: "no space"}
 	other := Sighting{Cluster: "edge-2", Commit: olderCommit, State: Compliant}
-	snapshot := aggregate([]seen{seenOf("azure", deployed, deployed, other), seenOf("flux", deployed), seenOf("azure", failed)}, Rules{Expect: 5})
+	snapshot := aggregate([]fleetReport{reportOf("azure", deployed, deployed, other), reportOf("flux", deployed), reportOf("azure", failed)}, Rules{Expect: 5})
 	assert.Equal(t, Counts{Deployed: 1, Behind: 1, Failed: 1, Missing: 2}, snapshot.Counts)
 	assert.Equal(t, []Cluster{
 		{Name: "edge-1", Fleet: "azure", ClusterType: "edge", Commit: wantedCommit, State: Broken, Message: "no space"},
@@ -64,23 +64,23 @@ func TestC2DistinctClusters(t *testing.T) {
 // TestC1SilentPart: that one fleet or GitOps repository is fine says nothing of another in which nothing is registered.
 func TestC1SilentPart(t *testing.T) {
 	t.Parallel()
-	at := func(fleet, deployment string, sightings ...Sighting) seen {
-		s := seenOf(fleet, sightings...)
-		s.deployment = deployment
+	at := func(fleet, deployment string, sightings ...Sighting) fleetReport {
+		s := reportOf(fleet, sightings...)
+		s.deployment.Repo, s.deployment.Branch = "acme", deployment
 		return s
 	}
 	one := Sighting{Cluster: "a", Commit: wantedCommit, State: Compliant}
-	assert.Empty(t, aggregate([]seen{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).NoReports)
-	assert.Equal(t, []string{"azure"}, aggregate([]seen{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).NoReports)
-	assert.Equal(t, []string{"edge"}, aggregate([]seen{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).NoReports)
-	assert.Empty(t, aggregate([]seen{at("flux", "gitops", one), at("flux", "edge"), at("azure", "gitops"), at("azure", "edge", one)}, Rules{}).NoReports)
-	assert.Equal(t, []string{"flux", "gitops"}, aggregate([]seen{at("flux", "gitops")}, Rules{}).NoReports)
+	assert.Empty(t, aggregate([]fleetReport{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).NoReports)
+	assert.Equal(t, []string{"azure"}, aggregate([]fleetReport{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).NoReports)
+	assert.Equal(t, []string{"edge of acme"}, aggregate([]fleetReport{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).NoReports)
+	assert.Empty(t, aggregate([]fleetReport{at("flux", "gitops", one), at("flux", "edge"), at("azure", "gitops"), at("azure", "edge", one)}, Rules{}).NoReports)
+	assert.Equal(t, []string{"flux", "gitops of acme"}, aggregate([]fleetReport{at("flux", "gitops")}, Rules{}).NoReports)
 }
 
 func TestWhoCounts(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Counts: func(clusterType string) bool { return clusterType == "cloud" }}
-	snapshot := aggregate([]seen{seenOf(
+	snapshot := aggregate([]fleetReport{reportOf(
 		"flux",
 		Sighting{Cluster: "a", ClusterType: "cloud", Commit: wantedCommit, State: Compliant},
 		Sighting{Cluster: "a", ClusterType: "edge", Commit: wantedCommit, State: Failed},
@@ -105,10 +105,10 @@ func TestSurveyOrder(t *testing.T) {
 			Message:     string(rune('a' + random.IntN(26))),
 		})
 	}
-	want := aggregate([]seen{seenOf("flux", sightings...)}, Rules{})
+	want := aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{})
 	for range 50 {
 		random.Shuffle(len(sightings), func(i, k int) { sightings[i], sightings[k] = sightings[k], sightings[i] })
-		assert.Equal(t, want, aggregate([]seen{seenOf("flux", sightings...)}, Rules{}))
+		assert.Equal(t, want, aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{}))
 	}
 }
 
@@ -120,7 +120,7 @@ func TestWarningsAreSummed(t *testing.T) {
 		sightings = append(sightings, Sighting{Cluster: name, Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "Kustomization x does not wait", Hint: "add wait"}})
 	}
 	sightings = append(sightings, Sighting{Cluster: "a", Reconciler: "z", Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "unseen", Hint: "ask another"}})
-	snapshot := aggregate([]seen{seenOf("flux", sightings...)}, Rules{})
+	snapshot := aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{})
 	assert.Equal(t, []Warning{{"a: Kustomization x does not wait (and 2 more)", "add wait"}, {"a: unseen", "ask another"}}, snapshot.Warnings)
 }
 

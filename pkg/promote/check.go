@@ -61,7 +61,7 @@ const (
 	CheckWaiting CheckState = "waiting"
 	// CheckSuperseded: a newer commit has come in its place.
 	CheckSuperseded CheckState = "superseded"
-	// CheckByHand: a person is to say so.
+	// CheckByHand: a person sets the status.
 	CheckByHand CheckState = "by-hand"
 )
 
@@ -75,7 +75,7 @@ type CheckResult struct {
 	Reason string
 	// Status is the last that was set on the commit; nil if none was.
 	Status *Status
-	// Superseded are the commits that were told that this one has overtaken them.
+	// Superseded are the earlier commits whose status now says that this one has overtaken them.
 	Superseded []string
 	// Next is what became of the environments that come after.
 	Next []Outcome
@@ -129,7 +129,7 @@ func (c *checkRun) run(ctx context.Context) error {
 			return err
 		}
 		c.result.State = CheckDeployed
-		return c.goOn(ctx)
+		return c.promoteNext(ctx)
 	}
 	if !deployed { // else its gate stays open until there is a reason to close it
 		if err := c.set(ctx, c.text.deploying()); err != nil {
@@ -149,10 +149,10 @@ func (c *checkRun) run(ctx context.Context) error {
 	if err := c.supersede(ctx); err != nil || c.result.State != CheckDeployed {
 		return err
 	}
-	return c.goOn(ctx)
+	return c.promoteNext(ctx)
 }
 
-// rolledBack tells whether the status says that the commit was taken back, which is to be remembered.
+// rolledBack reports whether the status says that the commit was taken back, which is to be remembered.
 func (c *checkRun) rolledBack() bool {
 	if !c.current.isRolledBack() {
 		return false
@@ -198,8 +198,8 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 		if err != nil {
 			return nil, nil, fmt.Errorf("find out what %s has: %w", next, err)
 		}
-		said, told := find(c.statuses, next)
-		back := said.isRolledBack() || !has.contains() && told && said.wasPromoted()
+		status, found := find(c.statuses, next)
+		back := status.isRolledBack() || !has.contains() && found && status.wasPromoted()
 		if c.Statuses == nil && !has.contains() {
 			if back, err = c.RolledBack(ctx, next); err != nil {
 				return nil, nil, fmt.Errorf("find out how %s came to what it has: %w", next, err)
@@ -208,7 +208,7 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 		switch {
 		case back:
 			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
-		case !has.contains(), has.Relation == gitops.Same && !told && c.Statuses != nil:
+		case !has.contains(), has.Relation == gitops.Same && !found && c.Statuses != nil:
 			missing = append(missing, next)
 		}
 	}
@@ -233,8 +233,7 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 	return nil
 }
 
-// watch looks at the fleet until it is clear what has become of the commit, and returns the status that says so: nil if
-// it is not clear yet, or if it was not found out.
+// watch asks the fleet until there is a verdict, and returns the status for it: nil if there is none yet.
 func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	verdict, snapshot, err := c.Watch.Run(ctx)
 	if c.result.Verdict = verdict; err == nil {
@@ -261,8 +260,8 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	}
 }
 
-// overtaken finds out whether a newer commit has come meanwhile. Then it is that which fails or takes its time, unless
-// a cluster has failed with just this one.
+// overtaken checks whether a newer commit has been merged meanwhile. Then that one is at fault, unless a cluster has failed
+// with this one.
 func (c *checkRun) overtaken(ctx context.Context, snapshot Snapshot) (*Status, error) {
 	status := c.text.failed(c.result.Reason)
 	ours := func(cluster Cluster) bool {
@@ -282,7 +281,7 @@ func (c *checkRun) overtaken(ctx context.Context, snapshot Snapshot) (*Status, e
 	return &status, nil
 }
 
-// postDeploy does what is to be done before the commit counts as deployed.
+// postDeploy runs what must succeed before the commit counts as deployed.
 func (c *checkRun) postDeploy(ctx context.Context, snapshot Snapshot) (*Status, error) {
 	status := c.text.deployed(snapshot.Counts.String(), len(c.Next) > 0)
 	if c.PostDeploy == nil {
@@ -302,8 +301,8 @@ func (c *checkRun) postDeploy(ctx context.Context, snapshot Snapshot) (*Status, 
 // MaxEarlier is how many commits are looked at that may have been overtaken.
 const MaxEarlier = 25
 
-// supersede tells the commits that were promoted before this one, and never got as far: their pull request was
-// overtaken by this one's, or the run that watched them was cancelled.
+// supersede sets the status of the commits that were promoted before this one and were not deployed: their pull request
+// was overtaken by this one's, or their check was cancelled.
 func (c *checkRun) supersede(ctx context.Context) error {
 	if c.Statuses == nil || c.result.State == CheckSuperseded {
 		return nil
@@ -321,7 +320,7 @@ func (c *checkRun) supersede(ctx context.Context) error {
 		switch {
 		case !found || status.State == StatusFailure || status.State == StatusError:
 		case isDeployed(status):
-			return nil // what came before that was told then
+			return nil // its check has superseded what came before it
 		default:
 			if err := c.Statuses.SetStatus(ctx, commit, c.text.superseded(c.Promoted)); err != nil {
 				return err
@@ -332,8 +331,8 @@ func (c *checkRun) supersede(ctx context.Context) error {
 	return nil
 }
 
-// goOn promotes the commit to the environments that do not have it. One that fails does not stop the others.
-func (c *checkRun) goOn(ctx context.Context) error {
+// promoteNext promotes the commit to the next environments that do not have it. One that fails does not stop the others.
+func (c *checkRun) promoteNext(ctx context.Context) error {
 	missing, notes, err := c.missing(ctx)
 	c.result.Notes = append(c.result.Notes, notes...)
 	if err != nil {

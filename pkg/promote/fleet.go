@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
-// Fleet can tell what the clusters run. Package fleet has those that there are.
+// Fleet can tell what the clusters run. Package fleet has the implementations.
 type Fleet interface {
 	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
 	String() string
@@ -72,7 +72,7 @@ type Sighting struct {
 	Again bool
 	// Warning says that the report of the reconciler is incomplete; zero if it is complete.
 	Warning Warning
-	// Message is why it is not compliant, in the words of the cluster: text of a stranger, of any length.
+	// Message is why it is not compliant, as the cluster reports it: untrusted text of any length.
 	Message string
 }
 

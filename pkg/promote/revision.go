@@ -59,7 +59,7 @@ func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environmen
 	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
 	var known *giterror.Error
 	if errors.As(err, &known) && known.Rule == giterror.RuleInvalidRepository {
-		return false, nil // a plain folder: nothing can be promoted there, and whoever tries is told
+		return false, nil // a plain folder: promoting to it is an error anyway
 	}
 	if err != nil {
 		return false, err

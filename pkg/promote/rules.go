@@ -10,7 +10,7 @@ type Rules struct {
 	Expect int
 	// AllowNone lets it count as deployed if no cluster is registered, in all or for a fleet or GitOps repository.
 	AllowNone bool
-	// Counts tells whether the clusters of a type count; nil means all. One whose type is not known counts.
+	// Counts reports whether the clusters of a type count; nil means all. One whose type is not known counts.
 	Counts func(clusterType string) bool
 	// Timeout is how long the fleet is waited for, and Interval how long between two looks.
 	Timeout, Interval time.Duration
@@ -32,7 +32,7 @@ func (r Rules) need(total int) int {
 	}
 }
 
-// counts tells whether what a reconciler says counts.
+// counts reports whether what a reconciler says counts.
 func (r Rules) counts(s Sighting) bool {
 	return r.Counts == nil || s.ClusterType == "" || r.Counts(s.ClusterType)
 }

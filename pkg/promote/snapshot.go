@@ -25,7 +25,7 @@ type Cluster struct {
 	// Commit is what it last reported; empty for none.
 	Commit string
 	State  ClusterState
-	// Message is why it is not deployed, a line of a stranger's text; it may be empty.
+	// Message is why it is not deployed, a line of untrusted text; it may be empty.
 	Message string
 }
 

@@ -56,7 +56,7 @@ func (t statusText) waitsForPerson() Status {
 	return t.status(StatusPending, "Deploying: a person decides whether it is deployed")
 }
 
-// deployed is a success. goesOn tells whether the chain does.
+// deployed is a success. goesOn reports whether the chain does.
 func (t statusText) deployed(counts string, goesOn bool) Status {
 	switch {
 	case t.Seed && goesOn:
@@ -86,33 +86,33 @@ func (t statusText) rolledBack(to string) Status {
 	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionRolledBack, to))
 }
 
-// isDeployed tells whether a status says that a commit is deployed: the gate to what comes next.
+// isDeployed reports whether a status says that a commit is deployed: the gate to what comes next.
 func isDeployed(s Status) bool {
 	return s.State == StatusSuccess || s.State == StatusPending && s.Description == descriptionDeployed
 }
 
-// isPassed tells whether a status cannot be true any more of a commit that its environment has: a run was stopped
+// isPassed reports whether a status cannot be true any more of a commit that its environment has: a run was stopped
 // before it could say so, or a pull request was merged.
 func (s Status) isPassed() bool {
 	return s.begins(descriptionProposed, descriptionDeclined, descriptionOvertaken)
 }
 
-// wasPromoted tells whether a status is only set once the environment has got the commit.
+// wasPromoted reports whether a status is only set once the environment has got the commit.
 func (s Status) wasPromoted() bool {
 	return s.begins(descriptionPromoted, descriptionDeploying, descriptionDeployed, descriptionFailed)
 }
 
-// hadIt tells whether a status says that the environment has the commit, or had it once.
+// hadIt reports whether a status says that the environment has the commit, or had it once.
 func (s Status) hadIt() bool {
 	return isDeployed(s) || s.wasPromoted() || s.begins(descriptionOvertaken, descriptionRolledBack)
 }
 
-// isRolledBack tells whether a status says that the commit was taken back.
+// isRolledBack reports whether a status says that the commit was taken back.
 func (s Status) isRolledBack() bool {
 	return s.State == StatusError && s.begins(descriptionRolledBack+" ")
 }
 
-// begins tells whether the description begins with one of the words.
+// begins reports whether the description begins with one of the words.
 func (s Status) begins(words ...string) bool {
 	return slices.ContainsFunc(words, func(words string) bool { return strings.HasPrefix(s.Description, words) })
 }

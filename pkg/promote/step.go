@@ -29,8 +29,8 @@ type step struct {
 	newest   time.Time
 	statuses []Status
 	facts    facts
-	// takenBack is the newer commit that a rollback takes back; empty for none.
-	takenBack string
+	// reverted is the newer commit that a rollback reverts; empty for none.
+	reverted string
 }
 
 // resolve finds the commit.
@@ -171,7 +171,7 @@ func (s *step) proposals(ctx context.Context) error {
 	return err
 }
 
-// settles tells whether all that speaks against going on from a deployed environment is what happens every day: other
+// settles reports whether all that speaks against going on from a deployed environment is what happens every day: other
 // environments have to deploy the commit too, or there is a newer one.
 func (s *step) settles(refusals diag.List) bool {
 	if !refusals.HasErrors() {

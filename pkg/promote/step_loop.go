@@ -28,7 +28,7 @@ func (s *step) loops(ctx context.Context) error {
 	return nil
 }
 
-// onlyPromotes tells whether all that a commit does is to promote another one.
+// onlyPromotes reports whether all that a commit does is to promote another one.
 func (s *step) onlyPromotes(changes gitops.CommitChanges) bool {
 	if changes.More || len(changes.Files) == 0 || changes.Parent == "" {
 		return false

@@ -46,7 +46,7 @@ func (s *step) write(ctx context.Context) error {
 	}
 	s.out.Action = s.intended()
 	if s.out.Newer && s.out.Action == ActionPromoted {
-		s.takenBack = s.out.From
+		s.reverted = s.out.From
 	}
 	if s.out.Request != nil && s.out.Request.Action == gitops.SubmissionDeclined {
 		s.out.Action = ActionDeclined
@@ -80,7 +80,7 @@ func (s *step) propose(ctx context.Context, committed gitops.Committed) error {
 	return nil
 }
 
-// withdraw closes a pull request that proposes what the environment has by now, or something older: it was promoted in
+// withdraw closes a pull request that proposes what the environment has, or something older: it was promoted in
 // another way, and merging would take it back.
 func (s *step) withdraw(ctx context.Context) error {
 	if !s.PullRequest || s.Forge == nil || s.DryRun {
@@ -176,13 +176,13 @@ func (s *step) report(ctx context.Context) error {
 		status = text.declined(s.requestNumber())
 	}
 	if found && s.out.Action != ActionPromoted && known.Description == status.Description {
-		return s.takeBack(ctx, text)
+		return s.reportRollback(ctx, text)
 	}
 	if err := s.Statuses.SetStatus(ctx, s.out.Commit, status); err != nil {
 		return fmt.Errorf("%w (%s; run again to set the status of the commit)", err, s.reached())
 	}
 	s.out.Status = &status
-	return s.takeBack(ctx, text)
+	return s.reportRollback(ctx, text)
 }
 
 // reached says how far a promotion has come without its status.
@@ -202,22 +202,21 @@ func (s *step) requestNumber() int {
 	return s.out.Request.PullRequest.Number
 }
 
-// takeBack tells the newer commit that is taken back. It counts as deployed no more, and no check promotes it to the
-// environment again: a person has decided. It is the last that a rollback does, so that what was stopped before can be
-// seen.
-func (s *step) takeBack(ctx context.Context, text statusText) error {
-	if s.takenBack == "" {
+// reportRollback sets the status of the newer commit that was rolled back. It no longer counts as deployed, and no check
+// promotes it to the environment again. It is the last step of a rollback, so that the next run sees one that was stopped.
+func (s *step) reportRollback(ctx context.Context, text statusText) error {
+	if s.reverted == "" {
 		return nil
 	}
 	status := text.rolledBack(s.out.Commit)
-	if err := s.Statuses.SetStatus(ctx, s.takenBack, status); err != nil {
-		return fmt.Errorf("%w (%s; run again to tell %.12s, which is taken back)", err, s.reached(), s.takenBack)
+	if err := s.Statuses.SetStatus(ctx, s.reverted, status); err != nil {
+		return fmt.Errorf("%w (%s; run again to tell %.12s, which is taken back)", err, s.reached(), s.reverted)
 	}
-	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%.12s was told: %s", s.takenBack, status.Description))
+	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%.12s was told: %s", s.reverted, status.Description))
 	return nil
 }
 
-// unfinished tells whether a run before this one was stopped after it had rolled the environment back, and before it could
+// unfinished reports whether a run before this one was stopped after it had rolled the environment back, and before it could
 // say so: then what was taken back does not know.
 func (s *step) unfinished(ctx context.Context) (bool, error) {
 	last, ok := s.branch.Promotion()
@@ -231,6 +230,6 @@ func (s *step) unfinished(ctx context.Context) (bool, error) {
 	if status, _ := find(statuses, s.out.Environment); status.isRolledBack() || status.isPassed() {
 		return false, nil
 	}
-	s.takenBack = last.Before
+	s.reverted = last.Before
 	return true, nil
 }

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
@@ -16,20 +15,20 @@ import (
 // lastLook is the least that a look may take, so that the one at the very end can still be answered.
 const lastLook = 10 * time.Second
 
-// Watch looks at fleets until they have deployed something, or it is clear that they do not.
+// Watch asks fleets until they have deployed something, or cannot deploy it.
 type Watch struct {
 	Fleets []Fleet
 	// Deployments are what is to be deployed: one for each GitOps repository.
 	Deployments []Deployment
 	Rules       Rules
-	// Newer tells whether the branch of a deployment has a commit, got it after the wanted one, and what was promoted with
+	// Newer reports whether the branch of a deployment has a commit, got it after the wanted one, and what was promoted with
 	// it is what was promoted with the wanted one, or newer: a rollback comes later too, and says nothing of what it takes
 	// back. It is asked about each commit again as long as the answer is no.
 	Newer func(ctx context.Context, wanted Deployment, commit string) (bool, error)
 	// Now is the clock. Sleep waits, or until ctx is done, whose error it then returns.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Show is told what each look showed; nil tells nobody.
+	// Show is called with each snapshot; it may be nil.
 	Show func(snapshot Snapshot)
 
 	newer map[newerKey]bool
@@ -40,12 +39,12 @@ type Watch struct {
 }
 
 // newerKey is a commit that was compared with the wanted one of a branch.
-type newerKey struct{ repo, branch, wanted, commit string }
+type newerKey struct{ deployment, wanted, commit string }
 
 // reconcilerKey identifies a reconciler.
 type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
-// Run looks until there is a verdict, and returns it with the last look. The error is a *FleetError that is not
+// Run asks until there is a verdict, and returns it with the last snapshot. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
 	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]Sighting{}, namesOf(w.Fleets)
@@ -71,37 +70,33 @@ func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
 	}
 }
 
-// look asks all fleets once, for at most so long. wait is how long one of them asks to be left alone.
+// snapshot asks all fleets once, for at most so long. wait is how long one of them asks to be left alone.
 func (w *Watch) snapshot(ctx context.Context, within time.Duration) (snapshot Snapshot, wait time.Duration, err error) {
-	all, errs := w.ask(ctx, within)
+	reports := w.ask(ctx, within)
 	if ctx.Err() != nil {
 		return Snapshot{}, 0, ctx.Err()
 	}
-	var unasked []string
-	for i, err := range errs {
-		var known *FleetError
+	var failures []string
+	for _, r := range reports {
+		var failure *FleetError
 		switch {
-		case err == nil:
-		case !errors.As(err, &known):
-			return Snapshot{}, 0, err
-		case !known.Temporary:
-			return Snapshot{QueryErrors: w.nameOf(i) + ": " + known.Message}, 0, err
+		case r.err == nil:
+		case !errors.As(r.err, &failure):
+			return Snapshot{}, 0, r.err
+		case !failure.Temporary:
+			return Snapshot{QueryErrors: r.fleet + ": " + failure.Message}, 0, r.err
 		default:
-			unasked, wait = append(unasked, named(w.nameOf(i), known.Message)), max(wait, known.Wait)
+			failures, wait = append(failures, named(r.fleet, failure.Message)), max(wait, failure.Wait)
 		}
 	}
-	for i := range all {
-		if err := w.learn(ctx, &all[i]); err != nil {
+	for i := range reports {
+		if err := w.compare(ctx, &reports[i]); err != nil {
 			return Snapshot{}, 0, err
 		}
-		w.remember(&all[i].seen)
+		w.remember(&reports[i])
 	}
-	seen := make([]seen, len(all))
-	for i, a := range all {
-		seen[i] = a.seen
-	}
-	snapshot = aggregate(seen, w.Rules)
-	snapshot.QueryErrors = strings.Join(unasked, "; ")
+	snapshot = aggregate(reports, w.Rules)
+	snapshot.QueryErrors = strings.Join(failures, "; ")
 	return snapshot, wait, nil
 }
 
@@ -113,10 +108,7 @@ func named(fleet, message string) string {
 	return fleet + ": " + message
 }
 
-// nameOf is the fleet that gave the i-th answer.
-func (w *Watch) nameOf(i int) string { return w.names[i/len(w.Deployments)] }
-
-// namesOf tells fleets apart that call themselves alike, as two programs with other arguments do.
+// namesOf tells fleets apart that have the same name, as two programs with other arguments do.
 func namesOf(fleets []Fleet) []string {
 	names, count := make([]string, len(fleets)), map[string]int{}
 	for i, fleet := range fleets {
@@ -129,58 +121,45 @@ func namesOf(fleets []Fleet) []string {
 	return names
 }
 
-// asked is an answer and what it is about.
-type asked struct {
-	seen
-	deployment Deployment
-}
-
 // ask asks each fleet about each deployment, side by side.
-func (w *Watch) ask(ctx context.Context, within time.Duration) ([]asked, []error) {
+func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	n := len(w.Fleets) * len(w.Deployments)
-	answers, errs := make([]asked, n), make([]error, n)
-	var group errgroup.Group
+	reports := make([]fleetReport, 0, len(w.Fleets)*len(w.Deployments))
+	var group sync.WaitGroup
 	for i, fleet := range w.Fleets {
-		for k, deployment := range w.Deployments {
-			at := i*len(w.Deployments) + k
-			group.Go(func() error {
-				sightings, err := fleet.Look(ctx, deployment)
-				if err != nil && ctx.Err() != nil {
-					err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: err}
+		for _, deployment := range w.Deployments {
+			reports = append(reports, fleetReport{fleet: w.names[i], deployment: deployment})
+			r := &reports[len(reports)-1]
+			group.Go(func() {
+				r.sightings, r.err = fleet.Look(ctx, deployment)
+				if r.err != nil && ctx.Err() != nil {
+					r.err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: r.err}
 				}
-				answers[at] = asked{seen{
-					fleet: w.names[i], deployment: deployment.Branch + " of " + deployment.Repo, wanted: deployment.Commit, sightings: sightings,
-				}, deployment}
-				errs[at] = err
-				return nil
 			})
 		}
 	}
-	_ = group.Wait() // no function returns an error
-	return answers, errs
+	group.Wait()
+	return reports
 }
 
-// learn finds out which of the commits that were reported are newer than the wanted one.
-func (w *Watch) learn(ctx context.Context, a *asked) error {
-	a.newer = map[string]bool{}
-	for _, s := range a.sightings {
-		if !giturl.IsFullCommit(s.Commit) || s.Commit == a.wanted || w.Newer == nil { // what is no commit is none of the branch
-			continue
+// compare finds out which of the commits that were reported are newer than the wanted one.
+func (w *Watch) compare(ctx context.Context, r *fleetReport) error {
+	r.newer = map[string]bool{}
+	wanted := r.deployment.Commit
+	for _, s := range r.sightings {
+		if _, known := r.newer[s.Commit]; known || !giturl.IsFullCommit(s.Commit) || s.Commit == wanted {
+			continue // what is no commit is none of the branch
 		}
-		key := newerKey{a.deployment.Repo, a.deployment.Branch, a.wanted, s.Commit}
-		if _, known := a.newer[s.Commit]; known {
-			continue
-		}
+		key := newerKey{r.deployment.name(), wanted, s.Commit}
 		if !w.newer[key] {
-			newer, err := w.Newer(ctx, a.deployment, s.Commit)
+			newer, err := w.Newer(ctx, r.deployment, s.Commit)
 			if err != nil {
 				return err
 			}
 			w.newer[key] = newer
 		}
-		a.newer[s.Commit] = w.newer[key]
+		r.newer[s.Commit] = w.newer[key]
 	}
 	return nil
 }
@@ -188,11 +167,11 @@ func (w *Watch) learn(ctx context.Context, a *asked) error {
 // remember keeps the last result of a reconciler while it is pending with the same commit: a failure until a retry
 // succeeds, and a success while it only reconciles again. Flux reports Progressing during each retry and during each
 // reconciliation of a healthy object.
-func (w *Watch) remember(a *seen) {
-	a.sightings = slices.Clone(a.sightings)
-	for i := range a.sightings {
-		s := &a.sightings[i]
-		key := reconcilerKey{a.fleet, a.deployment, s.Cluster, s.Reconciler}
+func (w *Watch) remember(r *fleetReport) {
+	r.sightings = slices.Clone(r.sightings)
+	for i := range r.sightings {
+		s := &r.sightings[i]
+		key := reconcilerKey{r.fleet, r.deployment.name(), s.Cluster, s.Reconciler}
 		before := w.last[key]
 		if s.State == Pending && s.Commit != "" && s.Commit == before.Commit {
 			switch {
