@@ -75,9 +75,8 @@ func Append(file []byte, spec Spec) ([]byte, error) {
 }
 
 // separation returns what must follow a file before another document can.
-func separation(file, newLine string) string {
+func separation(file, newLine string) (text string) {
 	file = strings.TrimPrefix(file, "\ufeff") // byte order mark
-	text := ""
 	lines := strings.Split(strings.TrimRight(file, "\r\n"), "\n")
 	if file != "" && !strings.HasSuffix(file, "\n") {
 		text = newLine
@@ -86,4 +85,12 @@ func separation(file, newLine string) string {
 		text += "---" + newLine
 	}
 	return text
+}
+
+// lineBreak returns the line break that a file uses.
+func lineBreak(file string) string {
+	if strings.Contains(file, "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
 }

@@ -23,7 +23,7 @@ func TestOnlyCommitChanged(t *testing.T) {
 	}{
 		"changed":                      {file, replace(oldCommit, newCommit), true},
 		"removed":                      {file, replace(commitLine, ""), true},
-		"set to null":                  {file, replace(oldCommit, "null"), false},
+		"set to null":                  {file, replace(oldCommit, "null"), true},
 		"same":                         {file, file, true},
 		"in quotes":                    {file, replace(oldCommit, "'"+newCommit+"'"), true},
 		"moved":                        {file, replace(commitLine, "") + "# end\n", false},

@@ -83,7 +83,7 @@ type slot struct {
 	from, to int
 	// quote is the quote of the value; empty for a plain scalar.
 	quote string
-	// key begins the line of a commit that is added; else it is empty.
+	// key stands before a commit that is added: a blank, or the beginning of its line.
 	key string
 }
 
@@ -94,6 +94,9 @@ func (s slot) fill(text, value string) string { return text[:s.from] + s.key + v
 // begin with the text of the value, so they are errors.
 func findSlot(file string, base *model.BaseRepo) (slot, error) {
 	if base.Commit.At.IsZero() {
+		if m := emptyCommit.FindStringSubmatchIndex(file); m != nil {
+			return slot{from: m[2], to: m[3], key: " "}, nil
+		}
 		return slotBelowFields(file, base)
 	}
 	at := offset(file, base.Commit.At)
@@ -105,18 +108,16 @@ func findSlot(file string, base *model.BaseRepo) (slot, error) {
 	return slot{}, errors.New("spec.commit is not a plain or quoted text on one line")
 }
 
+// emptyCommit matches a line with a commit that is null; what null stands for is its group.
+var emptyCommit = regexp.MustCompile(`(?m)^ +commit *:([ \t]+(?:null|~)|[ \t]*)(?:[ \t]+#.*)?[ \t]*\r?$`)
+
 // field matches a line that begins with a field of a BaseRepo in block style.
 var field = regexp.MustCompile(`^( +)(?:repo|branch|path) *:`)
 
 // slotBelowFields returns a new line below the last field of spec.
 func slotBelowFields(file string, base *model.BaseRepo) (slot, error) {
-	last := base.Repo.At
-	for _, text := range []model.Text{base.Branch, base.Path} {
-		if text.At.Line > last.Line {
-			last = text.At
-		}
-	}
-	start := offset(file, diag.Place{Line: last.Line, Column: 1})
+	last := max(base.Repo.At.Line, base.Branch.At.Line, base.Path.At.Line)
+	start := offset(file, diag.Place{Line: last, Column: 1})
 	line, _, _ := strings.Cut(file[start:], "\n")
 	match := field.FindStringSubmatch(line)
 	if match == nil {
@@ -132,14 +133,6 @@ func offset(file string, at diag.Place) int {
 	n := max(min(at.Line, len(lines)), 1) - 1
 	line := []rune(lines[n])
 	return len(strings.Join(lines[:n], "")) + len(string(line[:max(min(at.Column-1, len(line)), 0)]))
-}
-
-// lineBreak returns the line break that a file uses.
-func lineBreak(file string) string {
-	if strings.Contains(file, "\r\n") {
-		return "\r\n"
-	}
-	return "\n"
 }
 
 // commitID is a full id as git writes it.
