@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
 // fleetReport is the answer of one fleet about one deployment.
@@ -138,28 +136,4 @@ func worse(a, b Cluster) Cluster {
 	}
 	a.ClusterType = kind
 	return a
-}
-
-func (c *Counts) count(s ClusterState) {
-	switch s {
-	case Deployed:
-		c.Deployed++
-	case Progressing:
-		c.Progressing++
-	case Broken:
-		c.Failed++
-	default:
-		c.Behind++
-	}
-}
-
-// Seen is how many clusters there are.
-func (c Counts) Seen() int { return c.Deployed + c.Progressing + c.Behind + c.Failed }
-
-// Total is how many there are, or should be.
-func (c Counts) Total() int { return c.Seen() + c.Missing }
-
-// String counts the clusters in a few words: "27 of 30 clusters".
-func (c Counts) String() string {
-	return fmt.Sprintf("%d of %s", c.Deployed, diag.Plural(c.Total(), "cluster"))
 }

@@ -189,9 +189,9 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 	return err
 }
 
-// missing returns the environments that come next and have neither the commit nor a newer one. One that has it counts
-// as missing if no status says so: then a run was stopped between the two. One that had it does not: a person has taken it
-// back, be it by a rollback that was proposed, a revert, or an edit; of that the notes tell.
+// missing returns the next environments that have neither the commit nor a newer one. One that has it without a status
+// that says so is missing too: a run was stopped between the two. One that had it is not: a person has reverted it, by a
+// rollback, a revert or an edit, and the notes say so.
 func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err error) {
 	for _, next := range c.Next {
 		has, err := c.Revision(ctx, next)
@@ -215,8 +215,7 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 	return missing, notes, nil
 }
 
-// set sets the status of the commit, unless it is that already. That it is deployed need not link to the last run that
-// has found so.
+// set sets the status of the commit unless it is set already. A status of a deployed commit need not link to the last run.
 func (c *checkRun) set(ctx context.Context, status Status) error {
 	if c.Statuses == nil {
 		return nil
@@ -252,7 +251,7 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 		c.result.State, c.result.Reason = CheckWaiting, snapshot.QueryErrors
 		return nil, nil
 	case verdict != Succeeded:
-		c.result.State, c.result.Reason = CheckFailed, c.Watch.reason(verdict, snapshot)
+		c.result.State, c.result.Reason = CheckFailed, c.Watch.Rules.reason(verdict, snapshot)
 		return c.overtaken(ctx, snapshot)
 	default:
 		c.result.State = CheckDeployed

@@ -1,5 +1,11 @@
 package promote
 
+import (
+	"fmt"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
 // Snapshot is what the fleet showed at one time, cluster by cluster.
 type Snapshot struct {
 	// Clusters are all that count, in order of fleet and name.
@@ -50,4 +56,28 @@ type Counts struct {
 	Deployed, Progressing, Behind, Failed int
 	// Missing are those that were expected and not seen.
 	Missing int
+}
+
+func (c *Counts) count(s ClusterState) {
+	switch s {
+	case Deployed:
+		c.Deployed++
+	case Progressing:
+		c.Progressing++
+	case Broken:
+		c.Failed++
+	default:
+		c.Behind++
+	}
+}
+
+// Seen is how many clusters there are.
+func (c Counts) Seen() int { return c.Deployed + c.Progressing + c.Behind + c.Failed }
+
+// Total is how many there are, or should be.
+func (c Counts) Total() int { return c.Seen() + c.Missing }
+
+// String counts the clusters in a few words: "27 of 30 clusters".
+func (c Counts) String() string {
+	return fmt.Sprintf("%d of %s", c.Deployed, diag.Plural(c.Total(), "cluster"))
 }

@@ -216,8 +216,8 @@ func (s *step) reportRollback(ctx context.Context, text statusText) error {
 	return nil
 }
 
-// unfinished reports whether a run before this one was stopped after it had rolled the environment back, and before it could
-// say so: then what was taken back does not know.
+// unfinished reports whether an earlier run was stopped between rolling the environment back and setting the status of the
+// reverted commit.
 func (s *step) unfinished(ctx context.Context) (bool, error) {
 	last, ok := s.branch.Promotion()
 	if !ok || !last.Rollback || last.Environment != s.Environment.Name.Value || last.Commit != s.out.Commit {

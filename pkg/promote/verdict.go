@@ -1,8 +1,49 @@
 package promote
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
 
-// Verdict is what came of waiting for a fleet.
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Rules say when a fleet has deployed a commit.
+type Rules struct {
+	// Need returns how many of total clusters must have deployed it; nil means all.
+	Need func(total int) int
+	// Expect is how many clusters there are at least; those that are not seen are missing.
+	Expect int
+	// AllowNone lets it count as deployed if no cluster is registered, in all or for a fleet or GitOps repository.
+	AllowNone bool
+	// Counts reports whether the clusters of a type count; nil means all. One whose type is not known counts.
+	Counts func(clusterType string) bool
+	// Timeout is how long the fleet is waited for, and Interval how long between two looks.
+	Timeout, Interval time.Duration
+	// Grace is how long a failure must last until it is one.
+	Grace time.Duration
+	// Once looks a single time: then neither success nor failure has to last.
+	Once bool
+}
+
+// need is how many clusters must have deployed the commit, of those that there are or should be.
+func (r Rules) need(total int) int {
+	switch {
+	case total == 0 && r.AllowNone:
+		return 0
+	case r.Need == nil:
+		return max(total, 1)
+	default:
+		return max(r.Need(total), 1)
+	}
+}
+
+// counts reports whether what a reconciler says counts.
+func (r Rules) counts(s Sighting) bool {
+	return r.Counts == nil || s.ClusterType == "" || r.Counts(s.ClusterType)
+}
+
+// Verdict is the result of waiting for a fleet.
 type Verdict string
 
 // The verdicts.
@@ -69,4 +110,53 @@ func (j *judge) note(snapshot Snapshot, now time.Time) {
 	case j.failing.IsZero():
 		j.failing = now
 	}
+}
+
+// reason says in a line why a commit is not deployed.
+func (r Rules) reason(verdict Verdict, snapshot Snapshot) string {
+	counts, after := snapshot.Counts.String(), ""
+	if !r.Once {
+		after = fmt.Sprintf(" after %v", r.Timeout)
+	}
+	if snapshot.Seen() == 0 {
+		counts = "no cluster was seen"
+	}
+	switch verdict {
+	case NoClusters:
+		return "no cluster is registered" + after
+	case Unreachable:
+		return fmt.Sprintf("%s%s; %s", counts, after, snapshot.QueryErrors)
+	case TimedOut:
+		return counts + lacking(snapshot) + after + firstOf(snapshot)
+	default:
+		return counts + firstOf(snapshot)
+	}
+}
+
+// lacking says what keeps a commit from being deployed although no cluster is waited for.
+func lacking(snapshot Snapshot) string {
+	text := ""
+	for _, name := range snapshot.NoReports {
+		text += "; none for " + name
+	}
+	if snapshot.Missing > 0 && snapshot.Seen() > 0 {
+		text += fmt.Sprintf("; %d not registered", snapshot.Missing)
+	}
+	if snapshot.Need > snapshot.Total() {
+		text += fmt.Sprintf("; %d needed", snapshot.Need)
+	}
+	return text
+}
+
+// firstOf names the first cluster that failed, with what it says.
+func firstOf(snapshot Snapshot) string {
+	at := slices.IndexFunc(snapshot.Clusters, func(c Cluster) bool { return c.State == Broken })
+	if at < 0 {
+		return ""
+	}
+	failed := snapshot.Clusters[at]
+	if failed.Message == "" {
+		return "; " + failed.Name
+	}
+	return fmt.Sprintf("; %s: %s", failed.Name, diag.Safe(failed.Message))
 }
