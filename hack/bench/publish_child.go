@@ -91,7 +91,7 @@ func (c child) run(ctx context.Context) error {
 	}
 	publication := gitops.Publication{
 		Destination: destination, Output: output, Tree: tree, Change: change,
-		Report:         giterror.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
+		Report:         gitops.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
 		PublishOptions: gitops.PublishOptions{Author: gitobject.Identity{Name: "Bench", Email: "bench@example.com"}},
 	}
 	published, err := publication.Publish(ctx)

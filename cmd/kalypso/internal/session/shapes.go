@@ -51,7 +51,7 @@ type Change struct {
 	// Waiting says that an output of an earlier run waits to be merged.
 	Waiting bool `json:"-"`
 	// Report is what its pull request says, or would say.
-	Report *giterror.Report `json:"-"`
+	Report *gitops.Report `json:"-"`
 }
 
 // Published is what became of a change at its GitOps repository.

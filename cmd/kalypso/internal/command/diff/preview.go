@@ -91,7 +91,7 @@ func (c *comparison) newPreview() gitops.Preview {
 }
 
 func newEnvironmentPreview(d difference) gitops.EnvironmentPreview {
-	e := gitops.EnvironmentPreview{Report: giterror.Report{Environment: d.environment, Change: d.impact.Change, Notes: slices.Concat(d.outputs, d.notes)}}
+	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.environment, Change: d.impact.Change, Notes: slices.Concat(d.outputs, d.notes)}}
 	for _, t := range d.impact.Targets {
 		if t.Cause == nil {
 			continue

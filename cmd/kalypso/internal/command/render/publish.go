@@ -280,9 +280,9 @@ func (s *Publisher) pushedEarlier() bool {
 }
 
 // report is what a publication of a result says, but for the change.
-func (s *Publisher) report(result *session.Result, origins []gitops.Origin) giterror.Report {
+func (s *Publisher) report(result *session.Result, origins []gitops.Origin) gitops.Report {
 	name := result.Environment.Name.Value
-	report := giterror.Report{Environment: name, Held: result.Held.Registrations, Now: gitops.Provenance{
+	report := gitops.Report{Environment: name, Held: result.Held.Registrations, Now: gitops.Provenance{
 		Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...),
 	}}
 	for _, d := range result.Diags {
