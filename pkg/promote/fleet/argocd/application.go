@@ -1,14 +1,25 @@
 package argocd
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
+
+// applicationList is v1alpha1ApplicationList of the API's description, as far as it is read.
+type applicationList struct {
+	Metadata *struct {
+		Continue           string      `json:"continue"`
+		RemainingItemCount json.Number `json:"remainingItemCount"`
+	} `json:"metadata"`
+	// Items is null if there are none.
+	Items []application `json:"items"`
+}
 
 // application is v1alpha1Application of the API's description, as far as it is read.
 type application struct {
@@ -115,18 +126,15 @@ type synced struct {
 }
 
 // sightings returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
-func (a *application) sightings(wanted promote.Deployment) ([]promote.Sighting, error) {
+func (a *application) sightings(wanted promote.Deployment) []promote.Sighting {
 	if a.Spec.SourceHydrator != nil {
-		return nil, nil
+		return nil
 	}
 	var seen []promote.Sighting
 	for i, source := range a.Spec.all() {
 		clusterType, ours := source.pulls(wanted)
 		if !ours {
 			continue
-		}
-		if a.Metadata.Name == "" {
-			return nil, &answerError{"an Application without a name", ""}
 		}
 		s := promote.Sighting{Cluster: a.cluster(), Reconciler: a.Metadata.Name, ClusterType: clusterType}
 		if a.Metadata.Namespace != "" {
@@ -139,7 +147,7 @@ func (a *application) sightings(wanted promote.Deployment) ([]promote.Sighting, 
 		s.Again = s.State == promote.Pending && a.repeats()
 		seen = append(seen, s)
 	}
-	return seen, nil
+	return seen
 }
 
 // The name and the server of the cluster that Argo CD runs on.
@@ -179,7 +187,7 @@ func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool)
 	if err != nil || repo != wanted.Repo {
 		return "", false
 	}
-	return told.FolderBelow(s.Path, wanted.Path)
+	return statustext.FolderBelow(s.Path, wanted.Path)
 }
 
 // allSources stands for all sources of an Application together.
@@ -199,7 +207,7 @@ func (r revisions) of(source int) string {
 	if source >= len(all) {
 		return ""
 	}
-	id, err := told.CommitID(all[source])
+	id, err := statustext.CommitID(all[source])
 	if err != nil {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,29 +10,19 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
 // envToken is where the argocd program has its token too.
 const envToken = "ARGOCD_AUTH_TOKEN"
 
-// Options are what asking an Argo CD needs of the machine.
-type Options struct {
-	// Env reads environment variables; nil has none.
-	Env func(string) string
-	// Transport sends requests; nil means one like http.DefaultTransport.
-	Transport http.RoundTripper
-	// Sleep waits, or until ctx is done, whose error it then returns.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Now is the clock.
-	Now func() time.Time
-	// UserAgent names the program to servers.
-	UserAgent string
-}
+// maxAnswer bounds an answer in bytes, once unpacked: some ten thousand Applications with a few objects each.
+const maxAnswer = 256 << 20
 
 // fleet is that of one Argo CD: each of its Applications with a source in our branch, at or below our path, is a
 // reconciler. Its API is described in assets/swagger.json of Argo CD.
@@ -39,31 +30,32 @@ type Options struct {
 // Sources that name no branch (HEAD, or nothing) do not count, as it is not known which branch that is, nor do
 // Applications that hydrate: what they sync is a commit of another branch.
 type fleet struct {
-	// server is where Argo CD is found, with the path that it is served below.
+	// server is the URL of Argo CD, with the path that it is served below.
 	server *url.URL
-	// list asks for the Applications.
-	list   *url.URL
 	token  string
-	client *http.Client
-	o      Options
+	client *api.Client
 }
 
 // New reads what follows "argocd:": the URL of Argo CD, with the query parameters project and selector of its API
 // if only some of its Applications are to be asked for. The token is ARGOCD_AUTH_TOKEN_<HOST>, with each character of
 // the host that is no letter or digit written "_", for who has several servers, else ARGOCD_AUTH_TOKEN.
-func New(argument string, o Options) (promote.Fleet, error) {
+func New(argument string, o api.Options) (promote.Fleet, error) {
 	server, err := readServer(argument)
 	if err != nil {
 		return nil, err
 	}
-	token, err := tokenFor(server, o.Env)
+	token, err := tokenFor(server, o.Getenv)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", server, err)
 	}
-	list := server.JoinPath("api/v1/applications")
-	list.RawQuery = server.RawQuery
-	a := &fleet{server: server, list: list, token: token, o: o}
-	a.client = &http.Client{Transport: o.Transport, CheckRedirect: a.checkRedirect}
+	a := &fleet{server: server, token: token}
+	a.client = &api.Client{Options: o, Subject: a.String(), Secrets: new(credentials.Scrubber), Hint: hint}
+	a.client.Secrets.Add(token)
+	sender := api.NewSender(o.Transport, maxAnswer)
+	a.client.Send = func(r *http.Request) (*http.Response, error) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return sender.Do(r)
+	}
 	return a, nil
 }
 
@@ -72,28 +64,48 @@ func (a *fleet) String() string { return "argocd:" + a.server.String() }
 // Look asks for all Applications, which is what its API has: its parameter repo compares URLs letter by letter, and
 // its parameter fields knows neither revisions nor conditions.
 func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
-	var seen []promote.Sighting
-	var tree *publishedTree
-	err := a.ask(ctx, func(answer *http.Response) error {
-		seen, tree = nil, newPublishedTree(wanted)
-		return readApplications(answer.Body, maxAnswer, func(app *application) error {
-			ours, err := app.sightings(wanted)
-			seen = append(seen, ours...)
-			tree.note(app, ours)
-			return err
-		})
-	})
-	if err != nil {
+	list := a.server.JoinPath("api/v1/applications")
+	list.RawQuery = a.server.RawQuery
+	var answer applicationList
+	if _, err := a.client.Get(ctx, list.String(), nil, "a list of Applications", &answer); err != nil {
 		return nil, err
+	}
+	switch meta := answer.Metadata; {
+	case meta == nil && answer.Items == nil:
+		return nil, a.client.Unexpected("what is not a list of Applications")
+	case meta != nil && (meta.Continue != "" || meta.RemainingItemCount != "" && meta.RemainingItemCount != "0"):
+		return nil, a.client.Unexpected("only some of its Applications, and that more remain")
+	}
+	var seen []promote.Sighting
+	tree := newPublishedTree(wanted)
+	for i := range answer.Items {
+		app := &answer.Items[i]
+		ours := app.sightings(wanted)
+		seen = append(seen, ours...)
+		tree.note(app, ours)
 	}
 	seen = append(seen, tree.sightings(a.server.RawQuery != "")...)
 	slices.SortFunc(seen, func(x, y promote.Sighting) int {
-		if c := strings.Compare(x.Cluster, y.Cluster); c != 0 {
-			return c
-		}
-		return strings.Compare(x.Reconciler, y.Reconciler)
+		return cmp.Or(strings.Compare(x.Cluster, y.Cluster), strings.Compare(x.Reconciler, y.Reconciler))
 	})
 	return seen, nil
+}
+
+// hint says what to do about an answer of the API.
+func hint(status int) string {
+	switch {
+	case status == api.Untrusted:
+		return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
+	case status == http.StatusUnauthorized:
+		return envToken + " needs a token that is still valid: argocd account generate-token"
+	case status == http.StatusForbidden:
+		return "the account of the token needs the permission to get applications: p, <account>, applications, get, */*, allow"
+	case status == http.StatusNotFound:
+		return "check the URL: Argo CD may be served below a path, as in https://example.com/argocd"
+	case status < http.StatusBadRequest:
+		return "check the URL: it is where Argo CD's API itself is served, not a proxy that asks people to log in"
+	}
+	return ""
 }
 
 // readServer reads the URL of an Argo CD. No error repeats a password.
@@ -146,9 +158,6 @@ func loopback(host string) bool {
 // tokenFor returns the token for a server. ARGOCD_SERVER, if the argocd program has been told which server the token is
 // for, keeps it from all others.
 func tokenFor(server *url.URL, env func(string) string) (string, error) {
-	if env == nil {
-		env = func(string) string { return "" }
-	}
 	own := envToken + "_" + strings.ToUpper(strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return r
@@ -171,23 +180,13 @@ func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	return token, nil
 }
 
-// sameServer tells whether ARGOCD_SERVER, which is host, host:port or a URL, names a server.
+// sameServer tells whether ARGOCD_SERVER, which is host, host:port or a URL, names a server. The port is 443 by default,
+// as for the argocd program.
 func sameServer(text string, server *url.URL) bool {
-	_, rest, found := strings.Cut(text, "://")
-	if !found {
-		rest = text
+	if _, rest, found := strings.Cut(text, "://"); found {
+		text = rest
 	}
-	host, _, _ := strings.Cut(rest, "/")
-	named := &url.URL{Host: strings.ToLower(host)}
-	return named.Hostname() == server.Hostname() && portOrDefault(named) == portOrDefault(server)
-}
-
-func portOrDefault(u *url.URL) string {
-	switch {
-	case u.Port() != "":
-		return u.Port()
-	case u.Scheme == "http":
-		return "80"
-	}
-	return "443" // as the argocd program has it
+	host, _, _ := strings.Cut(strings.ToLower(text), "/")
+	named := &url.URL{Host: host}
+	return named.Hostname() == server.Hostname() && cmp.Or(named.Port(), "443") == cmp.Or(server.Port(), map[string]string{"http": "80"}[server.Scheme], "443")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
 const (
@@ -120,8 +121,8 @@ func text(text string) http.HandlerFunc {
 }
 
 // options are those of a run that never really sleeps.
-func (s *standIn) options() Options {
-	return Options{
+func (s *standIn) options() api.Options {
+	return api.Options{
 		Env: func(name string) string {
 			return map[string]string{"ARGOCD_AUTH_TOKEN": token1}[name]
 		},

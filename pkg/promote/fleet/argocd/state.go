@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // judge says what an Application has made of the commit of one of its sources.
@@ -129,16 +129,16 @@ func (a *application) standing() string {
 // say puts a summary and what is known besides into one line.
 func (*application) say(summary, detail string) string {
 	if detail == "" {
-		return told.Line(summary)
+		return statustext.Line(summary)
 	}
-	return told.Line(summary + ": " + detail)
+	return statustext.Line(summary + ": " + detail)
 }
 
 // complaint is the first condition that is an error. All others are warnings, whose types end in Warning.
 func (a *application) complaint() string {
 	for _, c := range a.Status.Conditions {
 		if strings.HasSuffix(c.Type, "Error") {
-			return a.say(c.Type, told.Line(c.Message))
+			return a.say(c.Type, statustext.Line(c.Message))
 		}
 	}
 	return ""
@@ -153,11 +153,11 @@ func (a *application) operationMessage() string {
 	if op.SyncResult != nil {
 		for _, r := range op.SyncResult.Resources {
 			if r.Message != "" && (r.Status == "SyncFailed" || r.HookPhase == "Failed" || r.HookPhase == "Error") {
-				return r.Kind + " " + r.Name + ": " + told.Line(r.Message)
+				return r.Kind + " " + r.Name + ": " + statustext.Line(r.Message)
 			}
 		}
 	}
-	return told.Line(op.Message)
+	return statustext.Line(op.Message)
 }
 
 // healthMessage is why the Application is not healthy: the message of the first object that is as ill as the whole, if
@@ -168,8 +168,8 @@ func (a *application) healthMessage() string {
 	}
 	for _, r := range a.Status.Resources {
 		if r.Health != nil && r.Health.Status == a.Status.Health.Status && r.Health.Message != "" {
-			return r.Kind + " " + r.Name + ": " + told.Line(r.Health.Message)
+			return r.Kind + " " + r.Name + ": " + statustext.Line(r.Health.Message)
 		}
 	}
-	return told.Line(a.Status.Health.Message)
+	return statustext.Line(a.Status.Health.Message)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 const (
@@ -102,10 +102,10 @@ func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 				s.State, s.Message = promote.Pending, "not found, or the token has no permission to read it"
 			}
 			if s.Message != "" {
-				s.Message = told.Line(fmt.Sprintf("Application %s: %s", name, s.Message))
+				s.Message = statustext.Line(fmt.Sprintf("Application %s: %s", name, s.Message))
 			}
 			if outer.State == promote.Compliant && s.State == promote.Failed {
-				s.Warning = promote.Warning{Message: told.Line(fmt.Sprintf("Application %s is healthy although %s is not", outer.Reconciler, name)), Hint: healthHint}
+				s.Warning = promote.Warning{Message: statustext.Line(fmt.Sprintf("Application %s is healthy although %s is not", outer.Reconciler, name)), Hint: healthHint}
 			}
 			all = append(all, s)
 		}
@@ -114,5 +114,5 @@ func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 }
 
 func (t *publishedTree) unseen(name objectName) string {
-	return told.Line(fmt.Sprintf("Application %s of the published tree is not listed by this Argo CD", name))
+	return statustext.Line(fmt.Sprintf("Application %s of the published tree is not listed by this Argo CD", name))
 }

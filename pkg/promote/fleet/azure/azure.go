@@ -7,19 +7,21 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
-	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resourcegraph/armresourcegraph"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
 const (
@@ -27,93 +29,102 @@ const (
 	Name = "azure-resource-graph"
 	// maxSubscriptions is how many Resource Graph takes in one query.
 	maxSubscriptions = 1000
-)
+	// maxAnswer bounds an answer in bytes. Resource Graph itself does not send more than half of it.
+	maxAnswer = 32 << 20
 
-// Options are what asking Azure needs of the machine.
-type Options struct {
-	// Env reads environment variables; nil has none.
-	Env func(string) string
-	// Transport sends requests; nil means one like http.DefaultTransport.
-	Transport http.RoundTripper
-	// Sleep waits, or until ctx is done, whose error it then returns.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// Now is the clock.
-	Now func() time.Time
-	// UserAgent names the program to servers.
-	UserAgent string
-}
+	hintRole   = "give the identity the role Reader on the subscriptions of the clusters"
+	hintSignIn = "run az login, or in a workflow azure/login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+)
 
 // graph is the fleet of clusters, Azure's own and Arc-enabled ones, whose Flux configurations Azure Resource Graph
 // knows: all that the credential may read, or those of some subscriptions.
 //
 // It signs in with the default credential chain of the Azure SDK: service principal or workload identity in
 // environment variables, managed identity, then the Azure CLI, the Azure Developer CLI and Azure PowerShell, which it
-// starts; AZURE_TOKEN_CREDENTIALS narrows the chain. The role Reader is all that it needs. See siteOf for clouds
+// starts; AZURE_TOKEN_CREDENTIALS narrows the chain. The role Reader is all that it needs. See cloudFor for clouds
 // other than the public one.
 type graph struct {
-	Options
 	subscriptions []string
-	client        *armresourcegraph.Client
-	secrets       *credentials.Scrubber
+	address       string
+	client        *api.Client
 	// rows is how many are asked for at a time; it shrinks if answers get too large.
 	rows atomic.Int32
-	// seen says that all subscriptions were seen to be readable.
-	seen atomic.Bool
-}
-
-// access is how Azure is spoken to.
-type access struct {
-	cloud cloud.Configuration
-	wire  *wire
-	// credential makes tokens; secrets must not be told.
-	credential azcore.TokenCredential
+	// readable says that all subscriptions were found to be readable.
+	readable atomic.Bool
 }
 
 // New makes the fleet "azure-resource-graph:SUBSCRIPTION,SUBSCRIPTION…". Without subscriptions it is all that the
 // credential can see of its tenant.
-func New(argument string, o Options) (promote.Fleet, error) {
-	place, err := siteOf(o.Env)
+func New(argument string, o api.Options) (promote.Fleet, error) {
+	config, private, err := cloudFor(o.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	wire := newWire(o.Transport)
+	sender := api.NewSender(o.Transport, maxAnswer)
 	credential, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{
 		ClientOptions: policy.ClientOptions{
-			Cloud:     cloud.Configuration{ActiveDirectoryAuthorityHost: place.authority},
+			Cloud:     cloud.Configuration{ActiveDirectoryAuthorityHost: config.ActiveDirectoryAuthorityHost},
 			Telemetry: policy.TelemetryOptions{ApplicationID: o.UserAgent},
-			Transport: wire,
+			Transport: sender,
 		},
-		DisableInstanceDiscovery: place.private,
+		DisableInstanceDiscovery: private,
 	})
 	if err != nil {
 		return nil, errors.New(new(credentials.Scrubber).Line(err.Error()))
 	}
-	return newGraph(argument, o, access{place.configuration(), wire, credential})
+	return newGraph(argument, o, config.Services[cloud.ResourceManager], credential, sender)
 }
 
-func newGraph(argument string, o Options, access access) (*graph, error) {
+func newGraph(argument string, o api.Options, manager cloud.ServiceConfiguration, tokens azcore.TokenCredential, sender *api.Sender) (*graph, error) {
 	subscriptions, err := readSubscriptions(argument)
 	if err != nil {
 		return nil, err
 	}
-	a := &graph{Options: o, subscriptions: subscriptions, secrets: new(credentials.Scrubber)}
-	a.rows.Store(maxRows)
-	a.client, err = armresourcegraph.NewClient(&credential{access.credential, access.wire, a.secrets}, &arm.ClientOptions{
-		ClientOptions: policy.ClientOptions{
-			Cloud:     access.cloud,
-			Retry:     policy.RetryOptions{MaxRetries: -1}, // ask does: the SDK waits by the clock of the machine
-			Telemetry: policy.TelemetryOptions{ApplicationID: o.UserAgent},
-			Transport: access.wire,
-		},
-		DisableRPRegistration: true, // it would change the subscription
+	secrets := new(credentials.Scrubber)
+	authorize := runtime.NewBearerTokenPolicy(&credential{tokens, secrets}, []string{manager.Audience + "/.default"}, nil)
+	// The pipeline does not retry: api.Client does, by the clock and the headers of Resource Graph.
+	pipeline := runtime.NewPipeline("", "", runtime.PipelineOptions{PerRetry: []policy.Policy{authorize}}, &policy.ClientOptions{
+		Retry: policy.RetryOptions{MaxRetries: -1}, Telemetry: policy.TelemetryOptions{Disabled: true}, Transport: sender,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", Name, a.secrets.Line(err.Error()))
+	send := func(r *http.Request) (*http.Response, error) {
+		request, err := runtime.NewRequestFromRequest(r)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := pipeline.Do(request)
+		if err != nil {
+			return nil, err
+		}
+		if wait := untilQuota(answer.Header); wait > retryafter.Parse(answer.Header, o.Now) {
+			answer.Header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+		}
+		return answer, nil
 	}
+	a := &graph{
+		subscriptions: subscriptions,
+		address:       strings.TrimSuffix(manager.Endpoint, "/") + "/providers/Microsoft.ResourceGraph/resources?api-version=2024-04-01",
+		client:        &api.Client{Options: o, Subject: "Azure", Send: send, Secrets: secrets, Hint: hint},
+	}
+	a.rows.Store(maxRows)
 	return a, nil
 }
 
-// subscriptionID is what identifies subscriptions.
+// hint says what to do about an answer of Resource Manager.
+func hint(status int) string {
+	switch {
+	case status == api.Untrusted:
+		return "is there something in between that opens encrypted connections? this machine must know its certificate"
+	case status == http.StatusUnauthorized:
+		return hintSignIn
+	case status == http.StatusForbidden:
+		return hintRole
+	case status == http.StatusNotFound, status < http.StatusBadRequest:
+		return fmt.Sprintf("is the cloud the right one? see %s and %s", envCloud, envEndpoint)
+	}
+	return ""
+}
+
+// subscriptionID is the form of the ids of subscriptions.
 var subscriptionID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
 // readSubscriptions reads SUBSCRIPTION,SUBSCRIPTION…, in lower case and each once.
@@ -151,11 +162,10 @@ func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	if err != nil {
 		return nil, &promote.FleetError{Message: err.Error()}
 	}
-	patience := maxPatience
-	if err := a.readable(ctx, &patience); err != nil {
+	if err := a.checkSubscriptions(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := a.all(ctx, query, &patience)
+	rows, err := a.all(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +173,7 @@ func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	for _, row := range rows {
 		one, ours, err := readRow(row, wanted)
 		if err != nil {
-			return nil, a.unsound(err.Error())
+			return nil, a.unusable(err.Error())
 		}
 		if ours {
 			seen = append(seen, one)

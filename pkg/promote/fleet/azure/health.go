@@ -1,12 +1,13 @@
 package azure
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 const (
@@ -15,9 +16,9 @@ const (
 	maxReason  = 1000
 )
 
-// stateOf is what complianceState says: Compliant, Non-Compliant, Pending, Suspended or Unknown.
-func stateOf(row record) promote.State {
-	switch strings.ToLower(textOf(row, "compliance")) {
+// stateOf reads a column with a complianceState: Compliant, Non-Compliant, Pending, Suspended or Unknown.
+func stateOf(row record, column string) promote.State {
+	switch strings.ToLower(textOf(row, column)) {
 	case "compliant":
 		return promote.Compliant
 	case "non-compliant":
@@ -31,16 +32,16 @@ func stateOf(row record) promote.State {
 // compliant, it takes back what has not been applied yet: the commit is that of the source, which is ahead of what
 // applies it.
 func healthOf(row record, commit string) (promote.State, string) {
-	state, compliance := stateOf(row), textOf(row, "compliance")
+	state, compliance := stateOf(row, "compliance"), textOf(row, "compliance")
 	switch {
 	case commit == "":
 		return promote.Pending, reasonsOf(row, "no commit was fetched yet")
 	case row["suspended"] == true || strings.EqualFold(compliance, "suspended"):
 		return promote.Pending, "the Flux configuration is suspended"
 	case state != promote.Compliant:
-		return state, reasonsOf(row, "the Flux configuration is "+strings.ToLower(cut(or(compliance, "unknown"))))
+		return state, reasonsOf(row, "the Flux configuration is "+strings.ToLower(cut(cmp.Or(compliance, "unknown"))))
 	}
-	for _, status := range statusesOf(row) {
+	for _, status := range recordsOf(row["statuses"]) {
 		if at := applied(status); at != "" && at != commit {
 			return promote.Pending, fmt.Sprintf("Kustomization %s is still at %.7s", cut(textOf(status, "name")), at)
 		}
@@ -58,7 +59,7 @@ func applied(status record) string {
 	if !found {
 		return ""
 	}
-	return told.Commit(strings.TrimSpace(revision))
+	return statustext.Commit(strings.TrimSpace(revision))
 }
 
 // reasonsOf is what the configuration and its objects say about not being compliant, and otherwise if they say
@@ -68,42 +69,18 @@ func reasonsOf(row record, otherwise string) string {
 	if problem := strings.TrimSpace(textOf(row, "problem")); problem != "" {
 		reasons = append(reasons, cut(problem))
 	}
-	statuses := statusesOf(row)
+	statuses := recordsOf(row["statuses"])
+	rank := func(status record) int { // the worst first
+		return slices.Index([]promote.State{promote.Failed, promote.Pending}, stateOf(status, "complianceState"))
+	}
+	statuses = slices.DeleteFunc(statuses, func(status record) bool { return rank(status) < 0 || textOf(readyOf(status), "message") == "" })
 	slices.SortStableFunc(statuses, func(a, b record) int { return rank(a) - rank(b) })
-	for _, status := range statuses {
-		message := textOf(readyOf(status), "message")
-		if message == "" || rank(status) == sound {
-			continue
-		}
-		if len(reasons) == maxReasons {
-			break
-		}
+	for _, status := range statuses[:min(len(statuses), maxReasons)] {
 		reasons = append(reasons, cut(fmt.Sprintf("%s %s/%s: %s", textOf(status, "kind"),
-			textOf(status, "namespace"), textOf(status, "name"), message)))
+			textOf(status, "namespace"), textOf(status, "name"), textOf(readyOf(status), "message"))))
 	}
-	return or(strings.Join(reasons, "; "), otherwise)
+	return cmp.Or(strings.Join(reasons, "; "), otherwise)
 }
-
-// The ranks of objects by what they have to say: the lowest first.
-const (
-	broken = iota
-	unsure
-	sound
-)
-
-func rank(status record) int {
-	switch strings.ToLower(textOf(status, "complianceState")) {
-	case "non-compliant":
-		return broken
-	case "compliant":
-		return sound
-	default:
-		return unsure
-	}
-}
-
-// statusesOf are the objects of the configuration, and those that they brought.
-func statusesOf(row record) []record { return recordsOf(row["statuses"]) }
 
 // readyOf is the condition Ready of an object; nil if it has none.
 func readyOf(status record) record {
@@ -121,11 +98,4 @@ func cut(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxReason], "") + "…"
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

@@ -3,82 +3,55 @@ package azure
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// clusterID is the cluster of a Flux configuration.
-type clusterID struct{ subscription, group, kind, name string }
+// clusterNames are the names of a cluster, from its own to one with subscription, resource group and kind. The last is
+// unique.
+type clusterNames [4]string
 
-// clusterOf takes the id of a Flux configuration apart. Case differs even between ids of the same resource.
-func clusterOf(id string) (cluster clusterID, configuration string, err error) {
-	parts := strings.Split(strings.Trim(id, "/"), "/")
-	fixed := map[int]string{
-		0: "subscriptions", 2: "resourcegroups", 4: "providers",
-		8: "providers", 9: "microsoft.kubernetesconfiguration", 10: "fluxconfigurations",
+// fluxConfigurationID is the id of a Flux configuration: subscription, resource group, kind and name of the cluster, and
+// its own name. Case differs even between ids of the same resource.
+var fluxConfigurationID = regexp.MustCompile(`(?i)^/?subscriptions/([^/]+)/resourcegroups/([^/]+)/providers/([^/]+/[^/]+)/([^/]+)` +
+	`/providers/microsoft\.kubernetesconfiguration/fluxconfigurations/([^/]+)/?$`)
+
+// clusterOf takes the id of a Flux configuration apart.
+func clusterOf(id string) (cluster clusterNames, configuration string, err error) {
+	part := fluxConfigurationID.FindStringSubmatch(id)
+	if part == nil {
+		return clusterNames{}, "", errors.New("a row has an id that is not of a Flux configuration: " + cut(id))
 	}
-	const count = 12
-	if len(parts) != count {
-		return clusterID{}, "", errors.New("a row has an id that is not of a Flux configuration: " + cut(id))
-	}
-	for i, part := range parts {
-		if want, is := fixed[i]; part == "" || is && !strings.EqualFold(part, want) {
-			return clusterID{}, "", errors.New("a row has an id that is not of a Flux configuration: " + cut(id))
-		}
-	}
-	return clusterID{subscription: parts[1], group: parts[3], kind: parts[5] + "/" + parts[6], name: parts[7]}, parts[11], nil
+	subscription, group, kind, name := part[1], part[2], part[3], part[4]
+	return clusterNames{
+		name, group + "/" + name, subscription + "/" + group + "/" + name, subscription + "/" + group + "/" + kind + "/" + name,
+	}, part[5], nil
 }
 
-// key is the same for all spellings of the same cluster.
-func (c clusterID) key() string {
-	return strings.ToLower(c.subscription + "/" + c.group + "/" + c.kind + "/" + c.name)
-}
-
-// named names the clusters of sightings: by their own name, and where several have it, by as much of
-// subscription, resource group and kind as it takes. They are returned in the order of their names.
+// named gives each cluster its shortest name that no other cluster has, in the spelling that came first, and sorts by
+// it.
 func named(seen []clusterSighting) []promote.Sighting {
-	clusters, known := map[string][]clusterID{}, map[string]bool{} // by name, each once
+	spelling, clusters := map[string]string{}, map[string]map[string]bool{} // by name in lower case
 	for _, one := range seen {
-		if key := one.cluster.key(); !known[key] {
-			known[key] = true
-			name := strings.ToLower(one.cluster.name)
-			clusters[name] = append(clusters[name], one.cluster)
-		}
-	}
-	names := map[string]string{} // by key, in the spelling that came first
-	for _, same := range clusters {
-		way := naming(same)
-		for _, cluster := range same {
-			names[cluster.key()] = way(cluster)
+		for _, name := range one.cluster {
+			lower := strings.ToLower(name)
+			if clusters[lower] == nil {
+				spelling[lower], clusters[lower] = name, map[string]bool{}
+			}
+			clusters[lower][strings.ToLower(one.cluster[len(one.cluster)-1])] = true
 		}
 	}
 	sightings := make([]promote.Sighting, 0, len(seen))
 	for _, one := range seen {
-		one.Cluster = names[one.cluster.key()]
+		at := slices.IndexFunc(one.cluster[:], func(name string) bool { return len(clusters[strings.ToLower(name)]) == 1 })
+		one.Cluster = spelling[strings.ToLower(one.cluster[at])]
 		sightings = append(sightings, one.Sighting)
 	}
 	slices.SortStableFunc(sightings, func(a, b promote.Sighting) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler))
 	})
 	return sightings
-}
-
-// naming is the shortest way to name clusters so that no two have the same name.
-func naming(clusters []clusterID) func(clusterID) string {
-	for _, way := range []func(clusterID) string{
-		func(c clusterID) string { return c.name },
-		func(c clusterID) string { return c.group + "/" + c.name },
-		func(c clusterID) string { return c.subscription + "/" + c.group + "/" + c.name },
-	} {
-		names := map[string]bool{}
-		for _, cluster := range clusters {
-			names[strings.ToLower(way(cluster))] = true
-		}
-		if len(names) == len(clusters) {
-			return way
-		}
-	}
-	return func(c clusterID) string { return c.subscription + "/" + c.group + "/" + c.kind + "/" + c.name }
 }

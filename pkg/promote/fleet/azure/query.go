@@ -23,7 +23,8 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // without a word.
 const readableQuery = `resourcecontainers
 | where type in~ ('microsoft.resources/subscriptions', 'microsoft.resources/subscriptions/resourcegroups')
-| distinct subscriptionId`
+| distinct subscriptionId
+| project id = subscriptionId`
 
 // queryFor asks for the Flux configurations of a repository and branch. A URL has many spellings, so all that have
 // the words of its path are asked for; readRow picks. Pages need an order, and the id among the columns:

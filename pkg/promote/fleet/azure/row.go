@@ -6,12 +6,12 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // clusterSighting is what a row says.
 type clusterSighting struct {
-	cluster clusterID
+	cluster clusterNames
 	promote.Sighting
 }
 
@@ -26,12 +26,12 @@ func readRow(row record, wanted promote.Deployment) (seen clusterSighting, ours 
 	}
 	repo, branch := textOf(row, "repository"), textOf(row, "branch")
 	if repo == "" || branch == "" {
-		return clusterSighting{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster.name)
+		return clusterSighting{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster[0])
 	}
 	if branch != wanted.Branch || !sameRepo(repo, wanted.Repo) {
 		return clusterSighting{}, false, nil
 	}
-	commit := told.Commit(textOf(row, "revision"))
+	commit := statustext.Commit(textOf(row, "revision"))
 	state, message := healthOf(row, commit)
 	return clusterSighting{cluster, promote.Sighting{
 		Reconciler:  name,
@@ -63,8 +63,8 @@ func clusterTypeOf(row record, root string) string {
 	found := ""
 	for _, one := range kustomizations {
 		kustomization, _ := one.(record)
-		folder, inside := told.FolderBelow(textOf(kustomization, "path"), root)
-		switch _, around := told.FolderBelow(root, textOf(kustomization, "path")); {
+		folder, inside := statustext.FolderBelow(textOf(kustomization, "path"), root)
+		switch _, around := statustext.FolderBelow(root, textOf(kustomization, "path")); {
 		case around, inside && found != "" && folder != found:
 			return ""
 		case inside:

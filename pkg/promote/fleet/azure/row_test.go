@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // object is the status of an object, as the list "statuses" has it.
@@ -193,7 +193,7 @@ func FuzzSighting(f *testing.F) {
 		if seen.Commit == "" {
 			assert.Equal(t, promote.Pending, seen.State)
 		} else {
-			assert.Equal(t, seen.Commit, told.Commit(seen.Commit))
+			assert.Equal(t, seen.Commit, statustext.Commit(seen.Commit))
 		}
 		if seen.State == promote.Compliant {
 			assert.Empty(t, seen.Message)

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
 const (
@@ -94,8 +95,8 @@ func newStandIn(t *testing.T, script func(n int, asked question) answer) *standI
 }
 
 // options are those of a fleet that sleeps in no time.
-func (s *standIn) options() Options {
-	return Options{
+func (s *standIn) options() api.Options {
+	return api.Options{
 		Transport: s.Client().Transport,
 		UserAgent: "kalypso/test",
 		Now:       func() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) },
@@ -113,15 +114,16 @@ func (s *standIn) fleet(t *testing.T, argument string, credential azcore.TokenCr
 	if credential == nil {
 		credential = new(tokens)
 	}
-	a, err := newGraph(argument, s.options(), s.access(newWire(s.Client().Transport), credential))
+	a, err := newGraph(argument, s.options(), s.manager(), credential, s.sender())
 	require.NoError(t, err)
 	return a
 }
 
-func (s *standIn) access(wire *wire, credential azcore.TokenCredential) access {
-	place := site{manager: cloud.ServiceConfiguration{Endpoint: s.URL, Audience: s.URL}}
-	return access{place.configuration(), wire, credential}
+func (s *standIn) manager() cloud.ServiceConfiguration {
+	return cloud.ServiceConfiguration{Endpoint: s.URL, Audience: s.URL}
 }
+
+func (s *standIn) sender() *api.Sender { return api.NewSender(s.Client().Transport, maxAnswer) }
 
 // tokens makes the tokens secret-token-1, secret-token-2, and so on.
 type tokens struct {

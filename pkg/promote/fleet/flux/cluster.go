@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -11,28 +12,30 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // cluster is the cluster of a context.
 type cluster struct {
 	name   string
-	client *client
+	base   *url.URL
+	client *api.Client
 }
 
 // look asks for all that pulls the branch that is wanted.
-func (c cluster) look(ctx context.Context, wanted promote.Deployment) outcome {
-	repositories, err := list[gitRepository](ctx, c.client, gitRepositories)
+func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, *promote.FleetError) {
+	repositories, err := list[gitRepository](ctx, c, gitRepositories)
 	if err != nil {
-		return outcome{cluster: c.name, err: err}
+		return nil, err
 	}
 	ours := following(repositories, wanted)
 	if len(ours) == 0 {
-		return outcome{cluster: c.name} // what is applied there is nothing to us
+		return nil, nil // what is applied there is of no interest
 	}
-	appliers, err := list[kustomization](ctx, c.client, kustomizations)
-	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are told as such
-		return outcome{cluster: c.name, err: err}
+	appliers, err := list[kustomization](ctx, c, kustomizations)
+	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are reported as such
+		return nil, err
 	}
 	var expected []gitops.Reconciler
 	for i := range appliers {
@@ -42,9 +45,9 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) outcome {
 	}
 	tree, err := c.readTree(ctx, repositories, appliers, expected)
 	if err != nil {
-		return outcome{cluster: c.name, err: err}
+		return nil, err
 	}
-	return outcome{cluster: c.name, sightings: c.sightings(ours, appliers, tree, wanted)}
+	return c.sightings(ours, appliers, tree, wanted), nil
 }
 
 // following returns those of the repositories that are the one that is wanted, and follow its branch.
@@ -92,7 +95,7 @@ func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustom
 // clusterType returns the first folder of a Kustomization's path below that of the output; empty if there is none, or
 // it cannot be the name of a cluster type.
 func clusterType(folder, output string) string {
-	first, _ := told.FolderBelow(folder, output)
+	first, _ := statustext.FolderBelow(folder, output)
 	if len(validation.IsDNS1123Subdomain(first)) > 0 {
 		return ""
 	}

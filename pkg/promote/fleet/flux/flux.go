@@ -7,21 +7,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
-// Options are what asking clusters needs of the machine.
-type Options struct {
-	// Env reads environment variables; nil has none.
-	Env func(string) string
-	// Sleep waits, or until ctx is done, whose error it then returns.
-	Sleep func(ctx context.Context, d time.Duration) error
-	// UserAgent names the program to servers.
-	UserAgent string
-}
+const (
+	// together is how many clusters are asked at once.
+	together = 32
+	// clusterTime bounds all that a cluster is asked.
+	clusterTime = time.Minute
+)
 
 // fleet asks clusters that run Flux, each through a context of the kubeconfig. A context is one cluster, and its
 // reconcilers are the Kustomizations in it, of any namespace, that take their source from a GitRepository of the
@@ -35,46 +34,18 @@ type Options struct {
 type fleet struct {
 	// contexts are those that were named; none means the current one.
 	contexts []string
-	options  Options
-	limits   limits
+	options  api.Options
 	// account is the folder with the credentials that Kubernetes gives a pod.
 	account string
 }
 
-// limits bound what asking takes.
-type limits struct {
-	// together is how many clusters are asked at once.
-	together int
-	// request and cluster are how long one request, and all that a cluster is asked, may take.
-	request, cluster time.Duration
-	// attempts is how often a request is sent to a server that answers, but not what it should.
-	attempts int
-	// pause is how long is waited before the second attempt; longest is how long before any, whatever the server asks.
-	pause, longest time.Duration
-	// page is how many objects are asked for at once; pages is how many pages of a kind are read, and objects how
-	// many objects in them.
-	page, pages, objects int
-	// answer is how long an answer may be, in bytes.
-	answer int64
-}
-
 // New makes a fleet of the contexts in a list with commas; none is the current context.
-func New(argument string, o Options) (promote.Fleet, error) {
+func New(argument string, o api.Options) (promote.Fleet, error) {
 	contexts, err := contextNames(argument)
 	if err != nil {
 		return nil, err
 	}
-	return &fleet{
-		contexts: contexts,
-		options:  o,
-		account:  "/var/run/secrets/kubernetes.io/serviceaccount",
-		limits: limits{
-			together: 32,
-			request:  15 * time.Second, cluster: time.Minute,
-			attempts: 3, pause: time.Second, longest: 10 * time.Second,
-			page: 100, pages: 1000, objects: 50_000, answer: 64 << 20,
-		},
-	}, nil
+	return &fleet{contexts: contexts, options: o, account: "/var/run/secrets/kubernetes.io/serviceaccount"}, nil
 }
 
 func contextNames(argument string) ([]string, error) {
@@ -171,34 +142,32 @@ func nobody(answers []outcome) error {
 // askAll asks each cluster, and returns the answers in the same order.
 func (f *fleet) askAll(ctx context.Context, clusters []cluster, wanted promote.Deployment) []outcome {
 	answers := make([]outcome, len(clusters))
-	places := make(chan struct{}, f.limits.together)
-	var all sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(together)
 	for i, cluster := range clusters {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			answers[i] = f.ask(ctx, cluster, wanted)
+		all.Go(func() error {
+			answers[i] = cluster.ask(ctx, wanted)
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // no function returns an error
 	return answers
 }
 
-// ask asks a cluster for as long as it may take. It does not wait for what does not heed that: client-go waits for
+// ask asks a cluster for as long as it may take. It does not wait for what ignores that: client-go waits for
 // a credential plugin to end, whatever becomes of the request.
-func (f *fleet) ask(ctx context.Context, cluster cluster, wanted promote.Deployment) outcome {
-	ctx, cancel := context.WithTimeout(ctx, f.limits.cluster)
+func (c cluster) ask(ctx context.Context, wanted promote.Deployment) outcome {
+	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
 	answer := make(chan outcome, 1)
-	go func() { answer <- cluster.look(ctx, wanted) }()
+	go func() {
+		sightings, err := c.look(ctx, wanted)
+		answer <- outcome{c.name, sightings, err}
+	}()
 	select {
 	case a := <-answer:
 		return a
 	case <-ctx.Done():
-		return outcome{cluster: cluster.name, err: &promote.FleetError{
-			Temporary: true,
-			Message:   fmt.Sprintf("did not answer within %s", f.limits.cluster),
-			Err:       ctx.Err(),
-		}}
+		return outcome{cluster: c.name, err: &promote.FleetError{Temporary: true, Message: "has not answered in time", Err: ctx.Err()}}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux/fluxtest"
 )
 
@@ -30,7 +31,7 @@ func TestArgument(t *testing.T) {
 		"a , b":                             "flux:a,b",
 		"arn:aws:eks:eu-west-1:1:cluster/x": "flux:arn:aws:eks:eu-west-1:1:cluster/x",
 	} {
-		f, err := New(text, Options{})
+		f, err := New(text, api.Options{})
 		require.NoError(t, err, text)
 		assert.Equal(t, want, f.String())
 	}
@@ -39,24 +40,24 @@ func TestArgument(t *testing.T) {
 		"a,":   "flux:a, has an empty context name (write flux:context1,context2)",
 		"a,a":  `flux:a,a names the context "a" twice`,
 	} {
-		_, err := New(text, Options{})
+		_, err := New(text, api.Options{})
 		require.EqualError(t, err, want)
 	}
 }
 
-// TestContexts: all contexts that there are not are told at once.
+// TestContexts: a context that does not exist is an error.
 func TestContexts(t *testing.T) {
 	t.Parallel()
 	w := &world{env: map[string]string{}, served: []fluxtest.Context{{Name: "edge-1", Server: "https://127.0.0.1:1"}, {Name: "hub", Server: "https://127.0.0.1:1"}}}
 	w.write(t)
 	refused := refusedFleet(t, w.fleet(t, "flux:edge-2,hub,moon"))
-	assert.Equal(t, `the kubeconfig has no context "edge-2" (did you mean "edge-1"?), nor "moon" (one of edge-1, hub)`, refused.Message)
+	assert.Equal(t, `the kubeconfig has no context "edge-2" (did you mean "edge-1"?)`, refused.Message)
 	assert.False(t, refused.Temporary)
 
 	w.env["KUBECONFIG"] = file(t, strings.Replace(fluxtest.Kubeconfig(w.served...), "current-context: edge-1", "", 1))
 	refused = refusedFleet(t, w.fleet(t, "flux"))
 	assert.Equal(t, "the kubeconfig has no current context", refused.Message)
-	assert.Contains(t, refused.Hint, "one of edge-1, hub")
+	assert.Contains(t, refused.Hint, "kubectl config get-contexts")
 }
 
 // TestKubeconfigFiles: the files are those of kubectl, and the first to name something has it.
@@ -91,7 +92,7 @@ func TestKubeconfigWrong(t *testing.T) {
 		text, path, want, hint string
 	}{
 		"none":              {path: filepath.Join(folder, "none"), want: "there is no kubeconfig in " + filepath.Join(folder, "none"), hint: "KUBECONFIG"},
-		"a folder":          {path: folder, want: "read the kubeconfig: read " + folder + ": is a directory"},
+		"a folder":          {path: folder, want: folder + " is not a kubeconfig", hint: "kubectl config view"},
 		"no YAML":           {text: "a: b: " + secret, want: "is not a kubeconfig", hint: "kubectl config view"},
 		"a number as token": {text: strings.Replace(valid, `"`+secret+`"`, secret, 1), want: "is not a kubeconfig", hint: "kubectl config view"},
 		"another kind":      {text: "kind: Secret\napiVersion: v1\n", want: "is not a kubeconfig"},
@@ -120,7 +121,7 @@ func TestKubeconfigWrong(t *testing.T) {
 
 func TestNoKubeconfig(t *testing.T) {
 	t.Parallel()
-	f, err := New("", Options{})
+	f, err := New("", api.Options{})
 	require.NoError(t, err)
 	refused := refusedFleet(t, f.(*fleet))
 	assert.Equal(t, "there is no kubeconfig", refused.Message)

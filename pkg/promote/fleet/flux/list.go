@@ -2,7 +2,6 @@ package flux
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +9,14 @@ import (
 	"strconv"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
+)
+
+const (
+	// pageSize is how many objects are asked for at once, maxPages how many pages of a kind are read.
+	pageSize, maxPages = 100, 1000
+	// maxAnswer bounds a page in bytes.
+	maxAnswer = 64 << 20
 )
 
 // kind is a kind of objects of Flux, in the versions of its API that are understood, the best first. Both say the
@@ -42,82 +49,66 @@ type listPage[T any] struct {
 
 // list returns all objects of a kind, in all namespaces. A cluster that serves v1, as Flux does from 2.0 on, is
 // asked for nothing else; one that knows no v1 is asked for v1beta2. Discovery would be a request more on each cluster.
-func list[T any](ctx context.Context, c *client, kind kind) ([]T, *promote.FleetError) {
+func list[T any](ctx context.Context, c cluster, kind kind) ([]T, *promote.FleetError) {
 	versions := kind.versions
 	if versions == nil {
 		versions = []string{"v1", "v1beta2"}
 	}
 	for _, version := range versions {
 		items, err := listVersion[T](ctx, c, kind, version)
-		var r *refusal
-		if errors.As(err, &r) && r.status == http.StatusNotFound {
-			continue
+		if statusOf(err) != http.StatusNotFound {
+			return items, err
 		}
-		return items, fleetError(c, kind, err)
 	}
-	return nil, &promote.FleetError{
-		Message: fmt.Sprintf("has no Flux: it knows no %s", kind.resource()),
-		Err:     errNoFlux,
-	}
+	return nil, &promote.FleetError{Message: "has no Flux: it knows no " + kind.resource(), Err: errNoFlux}
 }
 
-func fleetError(c *client, kind kind, err error) *promote.FleetError {
-	var known *promote.FleetError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &known):
-		return known
-	}
-	return c.explain(kind, err)
-}
-
-// listVersion reads a list page by page. The token for the next page is good for some minutes; once it is not any
-// more, which is 410, the list is begun anew, but only once.
-func listVersion[T any](ctx context.Context, c *client, kind kind, version string) ([]T, error) {
+// listVersion reads a list page by page.
+func listVersion[T any](ctx context.Context, c cluster, kind kind, version string) ([]T, *promote.FleetError) {
 	var items []T
-	next, again := "", true
-	for range c.limits.pages {
-		page, err := getPage[T](ctx, c, kind, pageAt{version: version, token: next})
-		var r *refusal
-		if next != "" && again && errors.As(err, &r) && r.status == http.StatusGone {
-			items, next, again = nil, "", false
-			continue
-		}
+	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
+	for range maxPages {
+		address := c.base.JoinPath("apis", kind.group, version, kind.plural)
+		address.RawQuery = query.Encode()
+		var page listPage[T]
+		_, err := c.client.Get(ctx, address.String(), nil, "a list of "+kind.plural, &page)
 		if err != nil {
+			err.Temporary = err.Temporary || statusOf(err) == http.StatusGone // the token of the next page is too old
 			return nil, err
+		}
+		if page.Kind != kind.kind+"List" {
+			return nil, c.client.Unexpected("what is not a list of " + kind.plural)
 		}
 		items = append(items, page.Items...)
 		if page.Metadata.Continue == "" {
 			return items, nil
 		}
-		if len(items) > c.limits.objects {
-			break
-		}
-		next = page.Metadata.Continue
+		query.Set("continue", page.Metadata.Continue)
 	}
 	return nil, &promote.FleetError{Message: fmt.Sprintf("does not come to the end of its %s", kind.plural)}
 }
 
-// pageAt tells a page from others.
-type pageAt struct{ version, token string }
+// statusOf returns the HTTP status behind an error; 0 for none.
+func statusOf(err *promote.FleetError) int {
+	var status *api.StatusError
+	if err == nil || !errors.As(err, &status) {
+		return 0
+	}
+	return status.Status
+}
 
-func getPage[T any](ctx context.Context, c *client, kind kind, at pageAt) (*listPage[T], error) {
-	query := url.Values{"limit": {strconv.Itoa(c.limits.page)}}
-	if at.token != "" {
-		query.Set("continue", at.token)
+// hint says what to do about an answer of an API server.
+func hint(status int) string {
+	switch {
+	case status == api.Untrusted:
+		return "check the certificate-authority of its cluster in the kubeconfig"
+	case status == http.StatusUnauthorized:
+		return "log in again, or check the user of the context in the kubeconfig"
+	case status == http.StatusForbidden:
+		return "a ClusterRole with get and list on " + gitRepositories.resource() + " and " + kustomizations.resource() +
+			" is needed, and on other kinds of Flux that the published tree contains"
+	case status < http.StatusBadRequest:
+		return "the server of its cluster in the kubeconfig should be that of the API server itself"
 	}
-	body, err := c.get(ctx, "/apis/"+kind.group+"/"+at.version+"/"+kind.plural, query)
-	if err != nil {
-		return nil, err
-	}
-	page := &listPage[T]{}
-	if err := json.Unmarshal(body, page); err != nil || page.Kind != kind.kind+"List" {
-		return nil, &promote.FleetError{
-			Message: fmt.Sprintf("answers something else than its %s", kind.plural),
-			Hint:    "check that the server of its cluster in the kubeconfig is an API server of Kubernetes",
-			Err:     err,
-		}
-	}
-	return page, nil
+	return ""
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // sighted says what a Kustomization has made of the commits of its repository.
@@ -82,8 +82,8 @@ func (k *kustomization) settled() (well, known bool) {
 // commit returns the commit that the state is about. For an object that is not ready it depends on the progress: Flux
 // sets the attempted revision only after it fetched the revision and found the folder in it.
 func (k *kustomization) commit(source *gitRepository) string {
-	tried := cmp.Or(told.Commit(k.Status.LastAttemptedRevision), told.Commit(k.Status.LastAppliedRevision))
-	offered := told.Commit(source.Status.Artifact.Revision)
+	tried := cmp.Or(statustext.Commit(k.Status.LastAttemptedRevision), statustext.Commit(k.Status.LastAppliedRevision))
+	offered := statustext.Commit(source.Status.Artifact.Revision)
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	stalled := conditionOf(k.Status.Conditions, "Stalled")
 	switch {
@@ -94,7 +94,7 @@ func (k *kustomization) commit(source *gitRepository) string {
 	case !k.observed(ready):
 		return tried
 	case ready.Status == "True":
-		return told.Commit(k.Status.LastAppliedRevision)
+		return statustext.Commit(k.Status.LastAppliedRevision)
 	case ready.Status == "False" && ready.noAttempt():
 		return cmp.Or(offered, tried)
 	case ready.Status == "False" && !ready.waits():
@@ -108,7 +108,7 @@ func unready(ready condition, source *gitRepository) (promote.State, string) {
 	switch {
 	case ready.waits():
 		return promote.Pending, said(ready)
-	case ready.noAttempt() && told.Commit(source.Status.Artifact.Revision) == "": // without an artifact nothing can fail yet
+	case ready.noAttempt() && statustext.Commit(source.Status.Artifact.Revision) == "": // without an artifact nothing can fail yet
 		return promote.Pending, cmp.Or(trouble(source), said(ready))
 	}
 	return promote.Failed, said(ready)
@@ -164,13 +164,11 @@ func trouble(r *gitRepository) string {
 
 // said is what a condition tells people, or at least its reason.
 func said(c condition) string {
-	return cmp.Or(line(firstLine(c.Message)), line(c.Reason), "Flux does not say why")
+	return cmp.Or(line(c.Message), line(c.Reason), "Flux does not say why")
 }
 
-func firstLine(text string) string {
+// line makes the text of a cluster fit for a message.
+func line(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
+	return new(credentials.Scrubber).Line(first)
 }
-
-// line makes a stranger's text fit for a message.
-func line(text string) string { return new(credentials.Scrubber).Line(text) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/flux/fluxtest"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 const (
@@ -266,7 +266,7 @@ func FuzzSighting(f *testing.F) {
 		}
 		s := sighted(&k, &r)
 		assert.Contains(t, []promote.State{promote.Compliant, promote.Pending, promote.Failed}, s.State)
-		assert.Equal(t, s.Commit, told.Commit("x@sha1:"+s.Commit), "a full id, or none")
+		assert.Equal(t, s.Commit, statustext.Commit("x@sha1:"+s.Commit), "a full id, or none")
 		assert.NotContains(t, s.Message, "\n")
 		if s.State == promote.Compliant {
 			assert.NotEmpty(t, s.Commit)

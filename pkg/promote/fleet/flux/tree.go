@@ -48,7 +48,7 @@ func (c cluster) readTree(ctx context.Context, repositories []gitRepository, app
 		if !slices.ContainsFunc(expected, kind.is) {
 			continue
 		}
-		items, err := list[kustomization](ctx, c.client, kind)
+		items, err := list[kustomization](ctx, c, kind)
 		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has no such objects
 			return t, err
 		}

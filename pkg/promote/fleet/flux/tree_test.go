@@ -1,6 +1,7 @@
 package flux
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -207,8 +208,8 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	_, err := f.Look(t.Context(), wanted)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
-	assert.Contains(t, refused.Message, "does not let its user list ocirepositories.source.toolkit.fluxcd.io in all namespaces")
-	assert.Equal(t, "the published tree contains them: the ClusterRole needs get and list on ocirepositories.source.toolkit.fluxcd.io", refused.Hint)
+	assert.Contains(t, refused.Message, "answers 403 Forbidden: ocirepositories.source.toolkit.fluxcd.io is forbidden")
+	assert.Equal(t, hint(http.StatusForbidden), refused.Hint)
 }
 
 // TestC1OtherObjectsInTree: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
 
 // newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
@@ -150,7 +150,7 @@ func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Snapsh
 			deployment = c.deployments[i]
 		}
 	}
-	return program.PostDeploy(ctx, c.flags.postDeploy, program.PostDeployOptions{
+	return command.PostDeploy(ctx, c.flags.postDeploy, command.PostDeployOptions{
 		Environ: c.Variables(), Deployment: deployment, Promoted: c.promoted.Commit, Clusters: look.Deployed,
 		Stdout: c.Stderr, Stderr: c.Stderr,
 	})

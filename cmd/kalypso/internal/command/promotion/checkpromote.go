@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/program"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
 
 // How long check-promote waits if nobody says otherwise.
@@ -121,7 +121,7 @@ func (o *checkPromoteOptions) check() error {
 		}
 	}
 	if o.postDeploy != "" {
-		if _, err := program.Split(o.postDeploy); err != nil {
+		if _, err := command.Split(o.postDeploy); err != nil {
 			return cli.Usage("--post-deploy %s: %w", o.postDeploy, err)
 		}
 	}

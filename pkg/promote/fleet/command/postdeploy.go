@@ -1,4 +1,4 @@
-package program
+package command
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// PostDeployOptions are what the command that follows a deployment is told, and where it prints.
+// PostDeployOptions are the facts for the command that follows a deployment, and where it prints.
 type PostDeployOptions struct {
 	// Deployment is what is deployed now.
 	Deployment promote.Deployment
@@ -19,14 +19,14 @@ type PostDeployOptions struct {
 	Clusters int
 	// Environ is the environment of kalypso; its own secrets are left out.
 	Environ []string
-	// Stdout and Stderr get what the command prints as it prints it. What it prints is a stranger's text.
+	// Stdout and Stderr get what the command prints as it prints it. What it prints is not trusted.
 	Stdout, Stderr io.Writer
 }
 
 // PostDeploy runs the command that follows a deployment: see Split for its text, which the caller does well to
 // check before the wait for the fleet. Its environment is that of kalypso without its secrets, with KALYPSO_FLEET_REPO,
 // KALYPSO_FLEET_BRANCH, KALYPSO_FLEET_PATH, KALYPSO_FLEET_COMMIT, KALYPSO_FLEET_ENVIRONMENT, KALYPSO_FLEET_CLUSTERS and
-// KALYPSO_PROMOTED_COMMIT. An exit code that is not zero is an *Error.
+// KALYPSO_PROMOTED_COMMIT. An exit code that is not zero is an error.
 func PostDeploy(ctx context.Context, text string, o PostDeployOptions) error {
 	args, err := Split(text)
 	if err != nil {

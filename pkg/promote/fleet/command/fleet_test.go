@@ -1,4 +1,4 @@
-package program
+package command
 
 import (
 	"context"
@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
 
 // look looks once, through a program of TestProgram.
 func look(t *testing.T, environ []string, name string, args ...string) ([]promote.Sighting, error) {
 	t.Helper()
-	f, err := New(programText(t, name, args...), environ)
+	f, err := New(programText(t, name, args...), api.Options{Environ: environ})
 	require.NoError(t, err)
 	return f.Look(t.Context(), programDeployment())
 }
@@ -47,7 +48,7 @@ func TestWithoutClusters(t *testing.T) {
 
 func TestString(t *testing.T) {
 	t.Parallel()
-	f, err := New(`./state.sh --all "a b"`, nil)
+	f, err := New(`./state.sh --all "a b"`, api.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "command:./state.sh", f.String(), "an argument may be a secret")
 }
@@ -58,7 +59,7 @@ func TestUsage(t *testing.T) {
 		"":      "the command is empty: name a program",
 		`./a "`: "not closed",
 	} {
-		_, err := New(text, nil)
+		_, err := New(text, api.Options{})
 		assert.ErrorContains(t, err, want, text)
 	}
 }
@@ -73,7 +74,7 @@ func TestHasNoShell(t *testing.T) {
 	require.NoError(t, err)
 	printed := &boundedOutput{limit: 1 << 20}
 	require.NoError(t, run(t.Context(), process{Args: words, Environ: programEnviron(), Stdout: printed}))
-	assert.Equal(t, strings.Join(args, "\n"), printed.String())
+	assert.Equal(t, strings.Join(args, "\n"), string(printed.kept))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
@@ -82,16 +83,16 @@ func TestHasNoShell(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	// It prints no JSON: what it printed is looked at where it is.
-	f, err := New(programText(t, "environ"), programEnviron("GH_TOKEN=hush", "KALYPSO_GITOPS_TOKEN=hush"))
+	f, err := New(programText(t, "environ"), api.Options{Environ: programEnviron("GH_TOKEN=hush", "KALYPSO_GITOPS_TOKEN=hush")})
 	require.NoError(t, err)
 	c := f.(*fleet)
 	printed := &boundedOutput{limit: 1 << 20}
 	require.NoError(t, run(t.Context(), process{
 		Args: c.args, Environ: append(c.environ, deploymentFacts(programDeployment())...), Stdout: printed,
 	}))
-	lines := strings.Split(printed.String(), "\n")
+	lines := strings.Split(string(printed.kept), "\n")
 	assert.Contains(t, lines, "KALYPSO_FLEET_BRANCH=stage")
-	assert.NotContains(t, printed.String(), "hush")
+	assert.NotContains(t, string(printed.kept), "hush")
 }
 
 func TestErrors(t *testing.T) {
@@ -106,8 +107,8 @@ func TestErrors(t *testing.T) {
 		"signal":        {[]string{"signal"}, "", true},
 		"nothing":       {[]string{"print"}, "is empty, or ends in the middle", true},
 		"cut off":       {[]string{"print", `{"clusters":[{"name":"a"`}, "ends in the middle", true},
-		"no JSON":       {[]string{"print", "all is well"}, "is not JSON", false},
-		"unknown field": {[]string{"print", `{"clusters":[{"name":"a","comit":"","state":"pending"}]}`}, `did you mean "commit"?`, false},
+		"no JSON":       {[]string{"print", "all is well"}, "cannot be used: ", false},
+		"unknown field": {[]string{"print", `{"clusters":[{"name":"a","comit":"","state":"pending"}]}`}, `unknown field "clusters[0].comit"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +125,7 @@ func TestErrors(t *testing.T) {
 
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
-	f, err := New("./no-such-file.sh", nil)
+	f, err := New("./no-such-file.sh", api.Options{})
 	require.NoError(t, err)
 	_, err = f.Look(t.Context(), programDeployment())
 	var failure *promote.FleetError
@@ -136,7 +137,7 @@ func TestNotStarted(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	f, err := New(programText(t, "print", "x"), programEnviron())
+	f, err := New(programText(t, "print", "x"), api.Options{Environ: programEnviron()})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -149,7 +150,7 @@ func TestCancelled(t *testing.T) {
 
 func TestPrintsTooMuch(t *testing.T) {
 	t.Parallel()
-	f, err := New(programText(t, "flood"), programEnviron())
+	f, err := New(programText(t, "flood"), api.Options{Environ: programEnviron()})
 	require.NoError(t, err)
 	f.(*fleet).limit = 1 << 20
 	_, err = f.Look(t.Context(), programDeployment())
@@ -163,20 +164,20 @@ func TestAnswerRefused(t *testing.T) {
 	t.Parallel()
 	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
 	for printed, want := range map[string]string{
-		`[]`:                              "it is a JSON array, not an object",
-		`null`:                            "null, not an object",
+		`[]`:                              "cannot unmarshal array",
+		`null`:                            `there is no list "clusters"`,
 		`{}`:                              `there is no list "clusters"`,
 		`{"clusters":null}`:               `there is no list "clusters"`,
-		`{"clusters":{}}`:                 "clusters: it is a JSON object, not a list",
-		`{"clusters":["a"]}`:              "clusters: it is a JSON string, not an object",
-		`{"clusters":[null]}`:             "clusters[0]: it is null",
-		`{"Clusters":[]}`:                 `there is no field "Clusters" (did you mean "clusters"?)`,
-		`{"clusters":[],"next":"x"}`:      `there is no field "next"`,
-		`{"clusters":[]} {"clusters":[]}`: "something follows the JSON",
-		`{"clusters":[]} done`:            "something follows the JSON",
-		`{"clusters":[]}]`:                "something follows the JSON",
+		`{"clusters":{}}`:                 "cannot unmarshal object",
+		`{"clusters":["a"]}`:              "cannot unmarshal string",
+		`{"clusters":[null]}`:             "clusters[0]: the name is empty or missing",
+		`{"Clusters":[]}`:                 `unknown field "Clusters"`,
+		`{"clusters":[],"next":"x"}`:      `unknown field "next"`,
+		`{"clusters":[]} {"clusters":[]}`: "after top-level value",
+		`{"clusters":[]} done`:            "after top-level value",
+		`{"clusters":[]}]`:                "after top-level value",
 		`{"clusters":[{}]}`:               "clusters[0]: the name is empty or missing",
-		`{"clusters":[{"name":7}]}`:       "clusters[0]: name: it is a JSON number, not a string",
+		`{"clusters":[{"name":7}]}`:       "cannot unmarshal number",
 		`{"clusters":[{"name":""}]}`:      "the name is empty",
 		`{"clusters":[{"name":"a"}]}`:     `clusters[0]: "a": the state is empty or missing: one of compliant, pending, failed`,
 		`{"clusters":[{"name":"a","state":"Compliant"}]}`:                                                               `there is no state "Compliant" (did you mean "compliant"?)`,

@@ -1,4 +1,4 @@
-package program
+package command
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// deploymentFacts are what programs are told of a deployment, as environment variables.
+// deploymentFacts describe a deployment to programs, as environment variables.
 func deploymentFacts(d promote.Deployment) []string {
 	return []string{
 		"KALYPSO_FLEET_REPO=" + d.Repo,

@@ -1,4 +1,4 @@
-package told_test
+package statustext_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/told"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 func TestLine(t *testing.T) {
@@ -21,10 +21,10 @@ func TestLine(t *testing.T) {
 		strings.Repeat("é", 300): strings.Repeat("é", 300),
 		strings.Repeat("é", 301): strings.Repeat("é", 299) + "…",
 	} {
-		assert.Equal(t, want, told.Line(text), text)
+		assert.Equal(t, want, statustext.Line(text), text)
 	}
 	for _, text := range []string{"\x1b[2J", "a\rb", "\u202eb", "\xff", strings.Repeat("\U0010ffff", 1000)} {
-		line := told.Line(text)
+		line := statustext.Line(text)
 		assert.NotContains(t, line, "\x1b")
 		assert.NotContains(t, line, "\r")
 		assert.NotContains(t, line, "\u202e")
@@ -36,15 +36,15 @@ func TestCommitID(t *testing.T) {
 	t.Parallel()
 	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
 	for _, text := range []string{commit, strings.ToUpper(commit)} {
-		id, err := told.CommitID(text)
+		id, err := statustext.CommitID(text)
 		require.NoError(t, err)
 		assert.Equal(t, commit, id)
 	}
-	id, err := told.CommitID("")
+	id, err := statustext.CommitID("")
 	require.NoError(t, err)
 	assert.Empty(t, id)
 	for _, text := range []string{"8d1f2c3", commit + "0", " " + commit, commit + "\n", "main@sha1:" + commit} {
-		_, err := told.CommitID(text)
+		_, err := statustext.CommitID(text)
 		require.ErrorContains(t, err, "is not 40 hex digits", text)
 		assert.NotContains(t, err.Error(), "\n")
 	}
@@ -78,7 +78,7 @@ func TestCommit(t *testing.T) {
 		"6.5.4@sha256:" + sha256[1:] + "x":     "",
 		"sha1:sha1:" + commit:                  "",
 	} {
-		assert.Equal(t, want, told.Commit(revision), "%q", revision)
+		assert.Equal(t, want, statustext.Commit(revision), "%q", revision)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestFolderBelow(t *testing.T) {
 		{"clusters/../../other", "clusters", "", false},
 		{"../../edge", ".", "edge", true},
 	} {
-		first, below := told.FolderBelow(test.folder, test.root)
+		first, below := statustext.FolderBelow(test.folder, test.root)
 		assert.Equal(t, test.first, first, "%+v", test)
 		assert.Equal(t, test.below, below, "%+v", test)
 	}
@@ -106,5 +106,5 @@ func TestFolderBelow(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "no such file", told.Reason(fmt.Errorf("start ./a: %w", errors.New("no such file"))))
+	assert.Equal(t, "no such file", statustext.Reason(fmt.Errorf("start ./a: %w", errors.New("no such file"))))
 }

@@ -1,0 +1,169 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
+)
+
+const (
+	// maxRows is how many rows Resource Graph returns at a time.
+	maxRows = 1000
+	// maxTotal bounds the rows of all pages.
+	maxTotal = 100_000
+	// maxQuotaWait is how long is waited between pages for a new quota of requests.
+	maxQuotaWait = 10 * time.Second
+)
+
+// record is a row of an answer: its columns by name.
+type record = map[string]any
+
+// request and page are QueryRequest and QueryResponse:
+// https://learn.microsoft.com/rest/api/azureresourcegraph/resourcegraph/resources/resources
+type request struct {
+	Query string `json:"query"`
+	// Subscriptions are all if there are none.
+	Subscriptions []string       `json:"subscriptions,omitempty"`
+	Options       requestOptions `json:"options"`
+}
+
+type requestOptions struct {
+	AllowPartialScopes bool   `json:"allowPartialScopes"`
+	ResultFormat       string `json:"resultFormat"`
+	SkipToken          string `json:"$skipToken,omitempty"`
+	Top                int32  `json:"$top"`
+}
+
+type page struct {
+	TotalRecords    *int     `json:"totalRecords"`
+	Count           int      `json:"count"`
+	ResultTruncated string   `json:"resultTruncated"`
+	SkipToken       string   `json:"$skipToken"`
+	Data            []record `json:"data"`
+}
+
+// unusable is the error for an answer that must not be relied on. The next one may be better.
+func (a *graph) unusable(why string) *promote.FleetError {
+	return &promote.FleetError{Temporary: true, Message: "the answer of Azure cannot be used: " + a.client.Secrets.Line(why)}
+}
+
+// checkSubscriptions makes sure that all subscriptions that were named can be read, until they are: of those that
+// cannot be, nothing would be seen, and nothing missed.
+func (a *graph) checkSubscriptions(ctx context.Context) error {
+	if len(a.subscriptions) == 0 || a.readable.Load() {
+		return nil
+	}
+	rows, err := a.all(ctx, readableQuery)
+	if err != nil {
+		return err
+	}
+	hidden := slices.DeleteFunc(slices.Clone(a.subscriptions), func(id string) bool {
+		return slices.ContainsFunc(rows, func(row record) bool { return strings.EqualFold(textOf(row, "id"), id) })
+	})
+	if len(hidden) > 0 {
+		return &promote.FleetError{
+			Message: fmt.Sprintf("%d of %d subscriptions cannot be read, or do not exist: %s",
+				len(hidden), len(a.subscriptions), cut(strings.Join(hidden, ", "))),
+			Hint: hintRole,
+		}
+	}
+	a.readable.Store(true)
+	return nil
+}
+
+// all returns the rows of all pages. If a page is more than Resource Graph sends, it starts again with smaller ones.
+func (a *graph) all(ctx context.Context, query string) ([]record, error) {
+	for {
+		rows, err := a.pages(ctx, query)
+		if err == nil {
+			return rows, nil
+		}
+		size := a.rows.Load()
+		if codeOf(err).Code != "ResponsePayloadTooLarge" || size == 1 {
+			return nil, err
+		}
+		a.rows.Store(max(1, size/4))
+	}
+}
+
+func (a *graph) pages(ctx context.Context, query string) ([]record, *promote.FleetError) {
+	var rows []record
+	ids := map[string]bool{}
+	for next := ""; ; {
+		page, header, err := a.page(ctx, query, next)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Data {
+			id := textOf(row, "id")
+			if id == "" || ids[id] {
+				return nil, a.unusable("a row of it has no id, or came twice")
+			}
+			ids[id] = true
+		}
+		rows = append(rows, page.Data...)
+		total := *page.TotalRecords
+		switch next = page.SkipToken; {
+		case total > maxTotal:
+			return nil, a.unusable(fmt.Sprintf("it has %d rows, and no more than %d are read", total, maxTotal))
+		case len(rows) > total, next == "" && len(rows) < total, next != "" && len(page.Data) == 0:
+			return nil, a.unusable(fmt.Sprintf("it has %d rows instead of %d", len(rows), total))
+		case next == "":
+			return rows, nil
+		}
+		if delay := untilQuota(header); delay > 0 && delay <= maxQuotaWait { // else Resource Graph will say so
+			if err := a.client.Sleep(ctx, delay); err != nil {
+				return nil, &promote.FleetError{Message: "interrupted while asking Azure", Err: err}
+			}
+		}
+	}
+}
+
+// page asks for a page, and checks that it is whole.
+func (a *graph) page(ctx context.Context, query, next string) (answer page, header http.Header, err *promote.FleetError) {
+	body := request{query, a.subscriptions, requestOptions{ResultFormat: "objectArray", SkipToken: next, Top: a.rows.Load()}}
+	const what = "an answer of Resource Graph"
+	header, err = a.client.Get(ctx, a.address, body, what, &answer)
+	if err != nil && codeOf(err).Status == http.StatusUnauthorized { // the SDK has forgotten the token, and gets another
+		header, err = a.client.Get(ctx, a.address, body, what, &answer)
+	}
+	switch {
+	case err != nil && codeOf(err).Code == "NoValidSubscriptionsInRequest":
+		err.Hint = hintRole
+	case err != nil:
+	case strings.EqualFold(header.Get("X-Ms-Tenant-Subscription-Limit-Hit"), "true"):
+		err = &promote.FleetError{
+			Message: "the credential can read more subscriptions than Azure looks through",
+			Hint:    "name those with clusters: --fleet " + Name + ":SUBSCRIPTION,SUBSCRIPTION",
+		}
+	case answer.TotalRecords == nil, answer.Count != len(answer.Data), answer.ResultTruncated != "false" && answer.SkipToken == "":
+		err = a.unusable("it is not complete")
+	}
+	return answer, header, err
+}
+
+// codeOf returns the answer behind an error; the zero one if there is none.
+func codeOf(err error) api.StatusError {
+	var status *api.StatusError
+	if !errors.As(err, &status) {
+		return api.StatusError{}
+	}
+	return *status
+}
+
+// untilQuota is how long it takes until there is a quota of requests again, zero if there is some left. See
+// https://learn.microsoft.com/azure/governance/resource-graph/concepts/guidance-for-throttled-requests
+func untilQuota(header http.Header) time.Duration {
+	clock, err := time.Parse(time.TimeOnly, header.Get("X-Ms-User-Quota-Resets-After"))
+	if err != nil || header.Get("X-Ms-User-Quota-Remaining") != "0" {
+		return 0
+	}
+	return clock.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
+}

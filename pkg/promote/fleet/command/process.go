@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/shlex"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
+)
+
+// usualPatience is how long a program that is asked to end has for it, and how long one that has ended may leave its
+// output open in the hands of its children.
+const usualPatience = 5 * time.Second
+
+// process is a program to run. It reads nothing.
+type process struct {
+	// Args are the program, by name or path, and its arguments, as they are: no shell reads them.
+	Args []string
+	// Environ is its whole environment, as NAME=VALUE; of several of one name the last counts.
+	Environ []string
+	// Stdout and Stderr get what it prints, at once; nil drops it.
+	Stdout, Stderr io.Writer
+
+	// patience is usualPatience if it is zero.
+	patience time.Duration
+}
+
+// Split splits the text of a command into the program and its arguments, by the rules of a shell for spaces,
+// quotes, backslashes and comments. Nothing else means anything: not $, |, ;, &, * or >. The error is wrong usage.
+func Split(text string) ([]string, error) {
+	args, err := shlex.Split(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the command %q has a quote that is not closed, or ends in a backslash", text)
+	case len(args) == 0 || args[0] == "":
+		return nil, errors.New("the command is empty: name a program, such as ./state.sh")
+	case slices.ContainsFunc(args, func(arg string) bool { return strings.ContainsRune(arg, 0) }):
+		return nil, errors.New("the command has a zero byte in it")
+	}
+	return args, nil
+}
+
+// run runs a program and waits for it. If ctx is done it asks the program and all that it has started to end, and soon
+// ends them; also what a program leaves behind is ended with it. Asking again may help if it did start: what it asks
+// itself is a network away, and the wait for a fleet must not end with one request that failed. The error is a
+// *promote.FleetError.
+func run(ctx context.Context, p process) error {
+	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
+	cmd.Env = append([]string{}, p.Environ...) // of nil it would inherit ours
+	cmd.WaitDelay = usualPatience
+	if p.patience > 0 {
+		cmd.WaitDelay = p.patience
+	}
+	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
+	endAll := together(cmd)
+	err := cmd.Start()
+	started := err == nil
+	if started {
+		err = cmd.Wait()
+		endAll()
+	}
+	var exit *exec.ExitError
+	program := diag.Safe(p.Args[0])
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // that its output was held open is none of its faults
+		return nil
+	case ctx.Err() != nil:
+		why := "the run was ended"
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			why = "time is up"
+		}
+		return &promote.FleetError{Temporary: true, Message: program + " was stopped: " + why, Err: ctx.Err()}
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, exec.ErrDot):
+		return &promote.FleetError{
+			Message: fmt.Sprintf("there is no program %q in PATH", p.Args[0]), Hint: "a program of this folder is written ./" + program, Err: err,
+		}
+	case !started:
+		return &promote.FleetError{
+			Message: program + " cannot be started: " + statustext.Reason(err), Err: err,
+			Hint: "it must be a file that may be executed, its path is relative to the folder that kalypso was started in; the first line of a script names an interpreter that exists",
+		}
+	case errors.As(err, &exit) && exit.ExitCode() >= 0:
+		return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s ended with exit code %d", program, exit.ExitCode()), Err: err}
+	}
+	return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s was ended (%s)", program, diag.Safe(err.Error())), Err: err}
+}
