@@ -75,12 +75,7 @@ func (o Object) text(path ...string) string {
 	return text
 }
 
-// key is where the object is on a server: GROUP/PLURAL NAMESPACE/NAME.
-func (o Object) key() key {
-	group, _, _ := strings.Cut(o.text("apiVersion"), "/")
-	return key{
-		group:  group,
-		plural: plurals[o.text("kind")],
-		name:   o.text("metadata", "namespace") + "/" + o.text("metadata", "name"),
-	}
+// key is where the object is on a server.
+func (o Object) key() string {
+	return o.text("kind") + " " + o.text("metadata", "namespace") + "/" + o.text("metadata", "name")
 }
