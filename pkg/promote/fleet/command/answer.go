@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +49,10 @@ func readAnswer(printed []byte) ([]promote.Sighting, error) {
 		Clusters []*reported `json:"clusters"`
 	}
 	strict, err := strictjson.UnmarshalStrict(printed, &answer)
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) {
+		return nil, fmt.Errorf("%s: a JSON %s does not belong there", cmp.Or(typed.Field, "what it prints"), typed.Value)
+	}
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return nil, errors.New("what it prints cannot be used: " + statustext.Line(err.Error()))
 	}

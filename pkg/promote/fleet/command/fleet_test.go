@@ -164,12 +164,12 @@ func TestAnswerRefused(t *testing.T) {
 	t.Parallel()
 	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
 	for printed, want := range map[string]string{
-		`[]`:                              "cannot unmarshal array",
+		`[]`:                              "a JSON array does not belong there",
 		`null`:                            `there is no list "clusters"`,
 		`{}`:                              `there is no list "clusters"`,
 		`{"clusters":null}`:               `there is no list "clusters"`,
-		`{"clusters":{}}`:                 "cannot unmarshal object",
-		`{"clusters":["a"]}`:              "cannot unmarshal string",
+		`{"clusters":{}}`:                 "a JSON object does not belong there",
+		`{"clusters":["a"]}`:              "a JSON string does not belong there",
 		`{"clusters":[null]}`:             "clusters[0]: the name is empty or missing",
 		`{"Clusters":[]}`:                 `unknown field "Clusters"`,
 		`{"clusters":[],"next":"x"}`:      `unknown field "next"`,
@@ -177,7 +177,7 @@ func TestAnswerRefused(t *testing.T) {
 		`{"clusters":[]} done`:            "after top-level value",
 		`{"clusters":[]}]`:                "after top-level value",
 		`{"clusters":[{}]}`:               "clusters[0]: the name is empty or missing",
-		`{"clusters":[{"name":7}]}`:       "cannot unmarshal number",
+		`{"clusters":[{"name":7}]}`:       "a JSON number does not belong there",
 		`{"clusters":[{"name":""}]}`:      "the name is empty",
 		`{"clusters":[{"name":"a"}]}`:     `clusters[0]: "a": the state is empty or missing: one of compliant, pending, failed`,
 		`{"clusters":[{"name":"a","state":"Compliant"}]}`:                                                               `there is no state "Compliant" (did you mean "compliant"?)`,

@@ -1,7 +1,6 @@
 package flux
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,33 +104,27 @@ type outcome struct {
 // seen returns the sightings on a cluster, of which there is one at least if it is expected.
 func (f *fleet) seen(a outcome) []promote.Sighting {
 	expected := len(f.contexts) > 0
-	var message string
-	switch {
-	case len(a.sightings) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)):
+	if len(a.sightings) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)) {
 		return a.sightings
-	case a.err == nil:
-		message = "no GitRepository there follows this repository and branch"
-	case a.err.Hint != "":
-		message = a.err.Message + "; " + a.err.Hint
-	default:
-		message = a.err.Message
+	}
+	message := "no GitRepository there follows this repository and branch"
+	if a.err != nil {
+		message = strings.TrimSuffix(a.err.Message+"; "+a.err.Hint, "; ")
 	}
 	return []promote.Sighting{{Cluster: a.cluster, State: promote.Pending, Message: message}}
 }
 
-// nobody returns an error if not one cluster could be asked.
+// nobody returns an error if not one cluster could be asked: that of the first, which may pass if that of any may.
 func nobody(answers []outcome) error {
-	var all promote.FleetError
+	all := promote.FleetError{}
 	for _, a := range answers {
 		if a.err == nil || errors.Is(a.err, errNoFlux) {
 			return nil
 		}
-		all.Temporary = all.Temporary || a.err.Temporary
-		all.Wait = max(all.Wait, a.err.Wait)
-		all.Hint = cmp.Or(all.Hint, a.err.Hint)
-		all.Err = cmp.Or(all.Err, error(a.err))
+		all.Temporary, all.Wait = all.Temporary || a.err.Temporary, max(all.Wait, a.err.Wait)
 	}
 	first := answers[0]
+	all.Err, all.Hint = first.err, first.err.Hint
 	all.Message = fmt.Sprintf("the cluster of context %q %s", first.cluster, first.err.Message)
 	if len(answers) > 1 {
 		all.Message = fmt.Sprintf("none of the %d clusters can be asked: that of context %q %s", len(answers), first.cluster, first.err.Message)
