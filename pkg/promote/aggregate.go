@@ -11,7 +11,7 @@ import (
 type fleetReport struct {
 	fleet      string
 	deployment Deployment
-	sightings  []Sighting
+	statuses  []ReconcilerStatus
 	// newer are the commits among those reported that the branch got after the wanted one.
 	newer map[string]bool
 	// err is why the fleet could not be asked.
@@ -26,14 +26,14 @@ func aggregate(all []fleetReport, rules Rules) Snapshot {
 	clusters := map[clusterKey]Cluster{}
 	warnings := map[string][]string{}
 	for _, s := range all {
-		for _, sighting := range slices.SortedFunc(slices.Values(s.sightings), compareSightings) {
-			if !rules.counts(sighting) {
+		for _, status := range slices.SortedFunc(slices.Values(s.statuses), compareSightings) {
+			if !rules.counts(status) {
 				continue
 			}
-			if w := sighting.Warning; w.Message != "" {
-				warnings[w.Hint] = append(warnings[w.Hint], sighting.Cluster+": "+w.Message)
+			if w := status.Warning; w.Message != "" {
+				warnings[w.Hint] = append(warnings[w.Hint], status.Cluster+": "+w.Message)
 			}
-			c := s.cluster(sighting)
+			c := s.cluster(status)
 			key := clusterKey{c.Fleet, c.Name}
 			if known, found := clusters[key]; found {
 				c = worse(known, c)
@@ -76,48 +76,48 @@ func summarize(warnings map[string][]string) []Warning {
 func withoutReports(all []fleetReport) []string {
 	var names []string
 	heard := map[string]bool{}
-	note := func(name string, sightings int) {
+	note := func(name string, statuses int) {
 		if _, known := heard[name]; !known {
 			names = append(names, name)
 		}
-		heard[name] = heard[name] || sightings > 0
+		heard[name] = heard[name] || statuses > 0
 	}
 	for _, s := range all {
-		note(s.fleet, len(s.sightings))
-		note(s.deployment.name(), len(s.sightings))
+		note(s.fleet, len(s.statuses))
+		note(s.deployment.name(), len(s.statuses))
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
 }
 
 // compareSightings is an order for those that are alike: fleets answer in any.
-func compareSightings(a, b Sighting) int {
+func compareSightings(a, b ReconcilerStatus) int {
 	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler),
 		cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Message, b.Message))
 }
 
 type clusterKey struct{ fleet, name string }
 
-// cluster is what a sighting says of its cluster.
-func (s fleetReport) cluster(sighting Sighting) Cluster {
+// cluster is what a status says of its cluster.
+func (s fleetReport) cluster(status ReconcilerStatus) Cluster {
 	c := Cluster{
-		Name: sighting.Cluster, Fleet: s.fleet, ClusterType: sighting.ClusterType, Commit: sighting.Commit,
-		State: s.state(sighting),
+		Name: status.Cluster, Fleet: s.fleet, ClusterType: status.ClusterType, Commit: status.Commit,
+		State: s.state(status),
 	}
 	if c.State != Deployed { // else it has nothing to explain
-		c.Message = sighting.Message
+		c.Message = status.Message
 	}
 	return c
 }
 
 // standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
 // has, tells nothing of this one.
-func (s fleetReport) state(sighting Sighting) ClusterState {
+func (s fleetReport) state(status ReconcilerStatus) ClusterState {
 	switch {
-	case sighting.Commit == "" || sighting.Commit != s.deployment.Commit && !s.newer[sighting.Commit]:
+	case status.Commit == "" || status.Commit != s.deployment.Commit && !s.newer[status.Commit]:
 		return Behind
-	case sighting.State == Compliant:
+	case status.State == Compliant:
 		return Deployed
-	case sighting.State == Failed:
+	case status.State == Failed:
 		return Broken
 	default:
 		return Progressing

@@ -15,8 +15,8 @@ const (
 	olderCommit  = "3333333333333333333333333333333333333333"
 )
 
-func reportOf(fleet string, sightings ...Sighting) fleetReport {
-	return fleetReport{fleet: fleet, deployment: Deployment{Commit: wantedCommit}, sightings: sightings, newer: map[string]bool{newerCommit: true, olderCommit: false}}
+func reportOf(fleet string, statuses ...ReconcilerStatus) fleetReport {
+	return fleetReport{fleet: fleet, deployment: Deployment{Commit: wantedCommit}, statuses: statuses, newer: map[string]bool{newerCommit: true, olderCommit: false}}
 }
 
 // TestC4StandingOfACommit: a commit that the branch got later counts, one that it had before or never does not.
@@ -40,7 +40,7 @@ func TestC4StandingOfACommit(t *testing.T) {
 		"a state nobody knows":   {wantedCommit, "Blessed", Progressing},
 		"the beginning of an id": {wantedCommit[:12], Compliant, Behind},
 	} {
-		got := aggregate([]fleetReport{reportOf("flux", Sighting{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
+		got := aggregate([]fleetReport{reportOf("flux", ReconcilerStatus{Cluster: "a", Commit: test.commit, State: test.state})}, Rules{})
 		assert.Equal(t, test.want, got.Clusters[0].State, name)
 	}
 }
@@ -48,9 +48,9 @@ func TestC4StandingOfACommit(t *testing.T) {
 // TestC2DistinctClusters: what counts are clusters, not rows of an answer.
 func TestC2DistinctClusters(t *testing.T) {
 	t.Parallel()
-	deployed := Sighting{Cluster: "edge-1", Reconciler: "apps", ClusterType: "edge", Commit: wantedCommit, State: Compliant}
-	failed := Sighting{Cluster: "edge-1", Reconciler: "infra", ClusterType: "edge", Commit: wantedCommit, State: Failed, Message: "no space"}
-	other := Sighting{Cluster: "edge-2", Commit: olderCommit, State: Compliant}
+	deployed := ReconcilerStatus{Cluster: "edge-1", Reconciler: "apps", ClusterType: "edge", Commit: wantedCommit, State: Compliant}
+	failed := ReconcilerStatus{Cluster: "edge-1", Reconciler: "infra", ClusterType: "edge", Commit: wantedCommit, State: Failed, Message: "no space"}
+	other := ReconcilerStatus{Cluster: "edge-2", Commit: olderCommit, State: Compliant}
 	snapshot := aggregate([]fleetReport{reportOf("azure", deployed, deployed, other), reportOf("flux", deployed), reportOf("azure", failed)}, Rules{Expect: 5})
 	assert.Equal(t, Counts{Deployed: 1, Behind: 1, Failed: 1, Missing: 2}, snapshot.Counts)
 	assert.Equal(t, []Cluster{
@@ -64,12 +64,12 @@ func TestC2DistinctClusters(t *testing.T) {
 // TestC1SilentPart: that one fleet or GitOps repository is fine says nothing of another in which nothing is registered.
 func TestC1SilentPart(t *testing.T) {
 	t.Parallel()
-	at := func(fleet, deployment string, sightings ...Sighting) fleetReport {
-		s := reportOf(fleet, sightings...)
+	at := func(fleet, deployment string, statuses ...ReconcilerStatus) fleetReport {
+		s := reportOf(fleet, statuses...)
 		s.deployment.Repo, s.deployment.Branch = "acme", deployment
 		return s
 	}
-	one := Sighting{Cluster: "a", Commit: wantedCommit, State: Compliant}
+	one := ReconcilerStatus{Cluster: "a", Commit: wantedCommit, State: Compliant}
 	assert.Empty(t, aggregate([]fleetReport{at("flux", "gitops", one), at("azure", "gitops", one)}, Rules{}).NoReports)
 	assert.Equal(t, []string{"azure"}, aggregate([]fleetReport{at("flux", "gitops", one), at("azure", "gitops")}, Rules{}).NoReports)
 	assert.Equal(t, []string{"edge of acme"}, aggregate([]fleetReport{at("flux", "gitops", one), at("flux", "edge")}, Rules{}).NoReports)
@@ -82,10 +82,10 @@ func TestWhoCounts(t *testing.T) {
 	rules := Rules{Counts: func(clusterType string) bool { return clusterType == "cloud" }}
 	snapshot := aggregate([]fleetReport{reportOf(
 		"flux",
-		Sighting{Cluster: "a", ClusterType: "cloud", Commit: wantedCommit, State: Compliant},
-		Sighting{Cluster: "a", ClusterType: "edge", Commit: wantedCommit, State: Failed},
-		Sighting{Cluster: "b", ClusterType: "edge", Commit: olderCommit, State: Pending},
-		Sighting{Cluster: "c", Commit: olderCommit, State: Pending},
+		ReconcilerStatus{Cluster: "a", ClusterType: "cloud", Commit: wantedCommit, State: Compliant},
+		ReconcilerStatus{Cluster: "a", ClusterType: "edge", Commit: wantedCommit, State: Failed},
+		ReconcilerStatus{Cluster: "b", ClusterType: "edge", Commit: olderCommit, State: Pending},
+		ReconcilerStatus{Cluster: "c", Commit: olderCommit, State: Pending},
 	)}, rules)
 	assert.Equal(t, Counts{Deployed: 1, Behind: 1}, snapshot.Counts, "one whose type is not known counts")
 	assert.Equal(t, []string{"a", "c"}, []string{snapshot.Clusters[0].Name, snapshot.Clusters[1].Name})
@@ -95,9 +95,9 @@ func TestWhoCounts(t *testing.T) {
 func TestSurveyOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	var sightings []Sighting
+	var statuses []ReconcilerStatus
 	for range 60 {
-		sightings = append(sightings, Sighting{
+		statuses = append(statuses, ReconcilerStatus{
 			Cluster: string(rune('a' + random.IntN(9))), Reconciler: string(rune('a' + random.IntN(3))),
 			ClusterType: []string{"", "edge", "cloud"}[random.IntN(3)],
 			Commit:      []string{"", wantedCommit, newerCommit, olderCommit}[random.IntN(4)],
@@ -105,22 +105,22 @@ func TestSurveyOrder(t *testing.T) {
 			Message:     string(rune('a' + random.IntN(26))),
 		})
 	}
-	want := aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{})
+	want := aggregate([]fleetReport{reportOf("flux", statuses...)}, Rules{})
 	for range 50 {
-		random.Shuffle(len(sightings), func(i, k int) { sightings[i], sightings[k] = sightings[k], sightings[i] })
-		assert.Equal(t, want, aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{}))
+		random.Shuffle(len(statuses), func(i, k int) { statuses[i], statuses[k] = statuses[k], statuses[i] })
+		assert.Equal(t, want, aggregate([]fleetReport{reportOf("flux", statuses...)}, Rules{}))
 	}
 }
 
 // TestWarningsAreSummed: of thousands of clusters with the same fault one is named.
 func TestWarningsAreSummed(t *testing.T) {
 	t.Parallel()
-	var sightings []Sighting
+	var statuses []ReconcilerStatus
 	for _, name := range []string{"c", "a", "b"} {
-		sightings = append(sightings, Sighting{Cluster: name, Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "Kustomization x does not wait", Hint: "add wait"}})
+		statuses = append(statuses, ReconcilerStatus{Cluster: name, Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "Kustomization x does not wait", Hint: "add wait"}})
 	}
-	sightings = append(sightings, Sighting{Cluster: "a", Reconciler: "z", Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "unseen", Hint: "ask another"}})
-	snapshot := aggregate([]fleetReport{reportOf("flux", sightings...)}, Rules{})
+	statuses = append(statuses, ReconcilerStatus{Cluster: "a", Reconciler: "z", Commit: wantedCommit, State: Compliant, Warning: Warning{Message: "unseen", Hint: "ask another"}})
+	snapshot := aggregate([]fleetReport{reportOf("flux", statuses...)}, Rules{})
 	assert.Equal(t, []Warning{{"a: Kustomization x does not wait (and 2 more)", "add wait"}, {"a: unseen", "ask another"}}, snapshot.Warnings)
 }
 

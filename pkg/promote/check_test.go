@@ -74,7 +74,7 @@ func (w *world) SetStatus(ctx context.Context, commit string, status Status) err
 	return nil
 }
 
-func (w *world) Look(ctx context.Context, d Deployment) ([]Sighting, error) {
+func (w *world) Look(ctx context.Context, d Deployment) ([]ReconcilerStatus, error) {
 	if err := w.step(ctx); err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func (w *world) history() []string {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	healthy := sightingsOf(wantedCommit, Compliant, Compliant, Compliant)
-	failing := sightingsOf(wantedCommit, Compliant, Failed, Compliant)
+	healthy := statusesOf(wantedCommit, Compliant, Compliant, Compliant)
+	failing := statusesOf(wantedCommit, Compliant, Failed, Compliant)
 	for name, test := range map[string]struct {
 		looks  []answer
 		change func(w *world, c *Check)
@@ -170,7 +170,7 @@ func TestCheck(t *testing.T) {
 		next   []string
 	}{
 		"deployed": {
-			looks: []answer{sightingsOf(olderCommit, Compliant, Compliant, Compliant), healthy},
+			looks: []answer{statusesOf(olderCommit, Compliant, Compliant, Compliant), healthy},
 			state: CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters", next: []string{"eu", "us"},
 		},
 		"failed": {
@@ -178,7 +178,7 @@ func TestCheck(t *testing.T) {
 			state: CheckFailed, status: "dev environment: failure Failed to deploy: 2 of 3 clusters; cluster-2: message of failed",
 		},
 		"time is up": {
-			looks: []answer{sightingsOf(wantedCommit, Compliant, Pending, Compliant)},
+			looks: []answer{statusesOf(wantedCommit, Compliant, Pending, Compliant)},
 			state: CheckFailed, status: "dev environment: failure Failed to deploy: 2 of 3 clusters after 1m0s",
 		},
 		"C1 no clusters": {
@@ -303,17 +303,17 @@ func TestCheck(t *testing.T) {
 			state:  CheckWaiting, status: "dev environment: pending Deploying",
 		},
 		"once": {
-			looks:  []answer{sightingsOf(wantedCommit, Pending)},
+			looks:  []answer{statusesOf(wantedCommit, Pending)},
 			change: func(_ *world, c *Check) { c.Watch.Rules.Once = true },
 			state:  CheckWaiting, status: "dev environment: pending Deploying",
 		},
 		"overtaken while it takes its time": {
-			looks:  []answer{sightingsOf(olderCommit, Compliant)},
+			looks:  []answer{statusesOf(olderCommit, Compliant)},
 			change: func(w *world, _ *Check) { w.overtaken = newerCommit },
 			state:  CheckSuperseded, status: "dev environment: error Superseded by 2222222",
 		},
 		"overtaken by what fails": {
-			looks:  []answer{sightingsOf(newerCommit, Failed)},
+			looks:  []answer{statusesOf(newerCommit, Failed)},
 			change: func(w *world, _ *Check) { w.overtaken = newerCommit },
 			state:  CheckSuperseded, status: "dev environment: error Superseded by 2222222",
 		},
@@ -351,7 +351,7 @@ func TestCheck(t *testing.T) {
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
 		},
 		"C7 it was rolled back meanwhile, and fails": {
-			looks: []answer{sightingsOf(wantedCommit, Compliant, Pending, Compliant)},
+			looks: []answer{statusesOf(wantedCommit, Compliant, Pending, Compliant)},
 			change: func(w *world, _ *Check) {
 				w.onOvertaken = func() {
 					w.board[promotedCommit] = append([]Status{statusText{environment: "dev"}.rolledBack(olderCommit)}, w.board[promotedCommit]...)
@@ -430,7 +430,7 @@ func TestCheck(t *testing.T) {
 // TestCheckStatuses: what can be seen on a commit, in order.
 func TestCheckStatuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(sightingsOf(wantedCommit, Compliant))
+	w := newWorld(statusesOf(wantedCommit, Compliant))
 	c := w.check("stage")
 	c.TargetURL = "https://github.com/acme/control-plane/actions/runs/1"
 	_, err := c.Run(t.Context())
@@ -447,7 +447,7 @@ func TestCheckStatuses(t *testing.T) {
 // end keep it, and what lies before a commit that was deployed is not looked at.
 func TestCheckTellsWhatWasOvertaken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(sightingsOf(wantedCommit, Compliant))
+	w := newWorld(statusesOf(wantedCommit, Compliant))
 	status := func(state StatusState, description string) []Status {
 		return []Status{{Context: "dev environment", State: state, Description: description}}
 	}
@@ -471,7 +471,7 @@ func TestCheckTellsWhatWasOvertaken(t *testing.T) {
 func TestCheckEndsInTheSamePlace(t *testing.T) {
 	t.Parallel()
 	world := func() *world {
-		w := newWorld(sightingsOf(olderCommit, Compliant), sightingsOf(wantedCommit, Compliant))
+		w := newWorld(statusesOf(olderCommit, Compliant), statusesOf(wantedCommit, Compliant))
 		w.earlier = []string{"b1"}
 		w.board["b1"] = []Status{{Context: "dev environment", State: StatusPending, Description: "Promoted"}}
 		w.postDeploy = func() error { return nil }
@@ -518,7 +518,7 @@ func TestCheckFleetDenies(t *testing.T) {
 // TestCheckOneOfSeveralFails: an environment that cannot be promoted to does not keep the others from it.
 func TestCheckOneOfSeveralFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(sightingsOf(wantedCommit, Compliant))
+	w := newWorld(statusesOf(wantedCommit, Compliant))
 	c := w.check("eu", "us")
 	w.refuses = "eu"
 	_, err := c.Run(t.Context())

@@ -17,7 +17,7 @@ type Fleet interface {
 	String() string
 	// Look asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
 	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer that is known to be incomplete is an error, which is a *FleetError.
-	Look(ctx context.Context, wanted Deployment) ([]Sighting, error)
+	Look(ctx context.Context, wanted Deployment) ([]ReconcilerStatus, error)
 }
 
 // Deployment is what clusters are asked about: a commit of a GitOps branch.
@@ -54,8 +54,8 @@ func (d Deployment) Below(folder string) []gitops.Reconciler {
 	return d.Reconcilers[from:to]
 }
 
-// Sighting is what one reconciler on one cluster says of itself.
-type Sighting struct {
+// ReconcilerStatus is what one reconciler on one cluster says of itself.
+type ReconcilerStatus struct {
 	// Cluster tells the cluster from all others of this Fleet.
 	Cluster string
 	// Reconciler tells it from others on the same cluster; empty if there can be only one.

@@ -39,7 +39,7 @@ func (r Rules) need(total int) int {
 }
 
 // counts reports whether what a reconciler says counts.
-func (r Rules) counts(s Sighting) bool {
+func (r Rules) counts(s ReconcilerStatus) bool {
 	return r.Counts == nil || s.ClusterType == "" || r.Counts(s.ClusterType)
 }
 

@@ -32,8 +32,8 @@ type Watch struct {
 	Show func(snapshot Snapshot)
 
 	newer map[newerKey]bool
-	// last has the last sighting of each reconciler.
-	last map[reconcilerKey]Sighting
+	// last has the last status of each reconciler.
+	last map[reconcilerKey]ReconcilerStatus
 	// names are those of Fleets, each another.
 	names []string
 }
@@ -47,7 +47,7 @@ type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 // Run asks until there is a verdict, and returns it with the last snapshot. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
-	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]Sighting{}, namesOf(w.Fleets)
+	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]ReconcilerStatus{}, namesOf(w.Fleets)
 	started := w.Now()
 	judge := judge{rules: w.Rules, started: started}
 	for {
@@ -132,7 +132,7 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 			reports = append(reports, fleetReport{fleet: w.names[i], deployment: deployment})
 			r := &reports[len(reports)-1]
 			group.Go(func() {
-				r.sightings, r.err = fleet.Look(ctx, deployment)
+				r.statuses, r.err = fleet.Look(ctx, deployment)
 				if r.err != nil && ctx.Err() != nil {
 					r.err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: r.err}
 				}
@@ -147,7 +147,7 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 func (w *Watch) compare(ctx context.Context, r *fleetReport) error {
 	r.newer = map[string]bool{}
 	wanted := r.deployment.Commit
-	for _, s := range r.sightings {
+	for _, s := range r.statuses {
 		if _, known := r.newer[s.Commit]; known || !giturl.IsFullCommit(s.Commit) || s.Commit == wanted {
 			continue // what is no commit is none of the branch
 		}
@@ -168,9 +168,9 @@ func (w *Watch) compare(ctx context.Context, r *fleetReport) error {
 // succeeds, and a success while it only reconciles again. Flux reports Progressing during each retry and during each
 // reconciliation of a healthy object.
 func (w *Watch) remember(r *fleetReport) {
-	r.sightings = slices.Clone(r.sightings)
-	for i := range r.sightings {
-		s := &r.sightings[i]
+	r.statuses = slices.Clone(r.statuses)
+	for i := range r.statuses {
+		s := &r.statuses[i]
 		key := reconcilerKey{r.fleet, r.deployment.name(), s.Cluster, s.Reconciler}
 		before := w.last[key]
 		if s.State == Pending && s.Commit != "" && s.Commit == before.Commit {

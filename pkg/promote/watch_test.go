@@ -32,7 +32,7 @@ type scripted struct {
 }
 
 type answer struct {
-	sightings []Sighting
+	statuses []ReconcilerStatus
 	err       error
 	// before is what happens while it is asked.
 	before func()
@@ -40,19 +40,19 @@ type answer struct {
 
 func (f *scripted) String() string { return f.name }
 
-func (f *scripted) Look(context.Context, Deployment) ([]Sighting, error) {
+func (f *scripted) Look(context.Context, Deployment) ([]ReconcilerStatus, error) {
 	a := f.looks[min(f.asked, len(f.looks)-1)]
 	f.asked++
 	if a.before != nil {
 		a.before()
 	}
-	return a.sightings, a.err
+	return a.statuses, a.err
 }
 
-func sightingsOf(commit string, states ...State) answer {
+func statusesOf(commit string, states ...State) answer {
 	var a answer
 	for i, state := range states {
-		a.sightings = append(a.sightings, Sighting{Cluster: fmt.Sprintf("cluster-%d", i+1), Commit: commit, State: state, Message: "message of " + string(state)})
+		a.statuses = append(a.statuses, ReconcilerStatus{Cluster: fmt.Sprintf("cluster-%d", i+1), Commit: commit, State: state, Message: "message of " + string(state)})
 	}
 	return a
 }
@@ -69,8 +69,8 @@ func newTestWatch(c *clock, fleets ...Fleet) *Watch {
 func TestWatchSucceeds(t *testing.T) {
 	t.Parallel()
 	c := newClock()
-	flux := &scripted{name: "flux", looks: []answer{sightingsOf(olderCommit, Compliant), sightingsOf(wantedCommit, Pending), sightingsOf(newerCommit, Compliant)}}
-	argo := &scripted{name: "argocd", looks: []answer{sightingsOf(wantedCommit, Compliant)}}
+	flux := &scripted{name: "flux", looks: []answer{statusesOf(olderCommit, Compliant), statusesOf(wantedCommit, Pending), statusesOf(newerCommit, Compliant)}}
+	argo := &scripted{name: "argocd", looks: []answer{statusesOf(wantedCommit, Compliant)}}
 	w := newTestWatch(c, flux, argo)
 	var shown []Counts
 	w.Show = func(snapshot Snapshot) { shown = append(shown, snapshot.Counts) }
@@ -87,7 +87,7 @@ func TestWatchTimesOutExactly(t *testing.T) {
 	t.Parallel()
 	for _, interval := range []time.Duration{time.Second, 7 * time.Second, time.Minute, time.Hour} {
 		c := newClock()
-		w := newTestWatch(c, &scripted{name: "flux", looks: []answer{sightingsOf(olderCommit, Compliant)}})
+		w := newTestWatch(c, &scripted{name: "flux", looks: []answer{statusesOf(olderCommit, Compliant)}})
 		w.Rules.Interval = interval
 		verdict, _, err := w.Run(t.Context())
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestWatchTimesOutExactly(t *testing.T) {
 
 func TestWatchOnce(t *testing.T) {
 	t.Parallel()
-	fleet := &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Pending)}}
+	fleet := &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Pending)}}
 	w := newTestWatch(newClock(), fleet)
 	w.Rules.Once = true
 	verdict, _, err := w.Run(t.Context())
@@ -114,14 +114,14 @@ func TestC5FleetThatCannotBeAsked(t *testing.T) {
 	t.Run("it passes", func(t *testing.T) {
 		t.Parallel()
 		c := newClock()
-		verdict, _, err := newTestWatch(c, &scripted{name: "azure", looks: []answer{busy, sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
+		verdict, _, err := newTestWatch(c, &scripted{name: "azure", looks: []answer{busy, statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, Succeeded, verdict)
 		assert.Equal(t, 25*time.Second, c.now.Sub(newClock().now), "twenty for the fleet, five between two looks")
 	})
 	t.Run("it does not pass", func(t *testing.T) {
 		t.Parallel()
-		verdict, snapshot, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Compliant)}}).Run(t.Context())
+		verdict, snapshot, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, Unreachable, verdict)
 		assert.Contains(t, snapshot.QueryErrors, "too many requests")
@@ -146,7 +146,7 @@ func TestC5FleetThatCannotBeAsked(t *testing.T) {
 func TestC5NoCommit(t *testing.T) {
 	t.Parallel()
 	for _, commit := range []string{strings.Repeat("a", 64), "main", "::error::"} {
-		w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{sightingsOf(commit, Compliant)}})
+		w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{statusesOf(commit, Compliant)}})
 		w.Newer = func(context.Context, Deployment, string) (bool, error) { return false, errors.New("it is no commit") }
 		verdict, snapshot, err := w.Run(t.Context())
 		require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestC5NoCommit(t *testing.T) {
 func TestWatchIsStopped(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	fleet := &scripted{name: "flux", looks: []answer{sightingsOf(wantedCommit, Pending), {before: cancel, err: context.Canceled}}}
+	fleet := &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Pending), {before: cancel, err: context.Canceled}}}
 	_, _, err := newTestWatch(newClock(), fleet).Run(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 2, fleet.asked)
@@ -169,7 +169,7 @@ func TestWatchFlips(t *testing.T) {
 	t.Parallel()
 	var looks []answer
 	for range 20 {
-		looks = append(looks, sightingsOf(wantedCommit, Compliant), sightingsOf(wantedCommit, Failed), sightingsOf(olderCommit, Compliant), sightingsOf(wantedCommit, Pending))
+		looks = append(looks, statusesOf(wantedCommit, Compliant), statusesOf(wantedCommit, Failed), statusesOf(olderCommit, Compliant), statusesOf(wantedCommit, Pending))
 	}
 	verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestWatchFlips(t *testing.T) {
 // TestWatchAsksOfEachCommitUntilItIsKnown: a commit that came after the branch was read is asked about again.
 func TestWatchAsksOfEachCommitUntilItIsKnown(t *testing.T) {
 	t.Parallel()
-	w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{sightingsOf(newerCommit, Compliant, Compliant, Compliant)}})
+	w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{statusesOf(newerCommit, Compliant, Compliant, Compliant)}})
 	asked := 0
 	w.Newer = func(context.Context, Deployment, string) (bool, error) { asked++; return asked >= 3, nil }
 	verdict, _, err := w.Run(t.Context())
@@ -191,7 +191,7 @@ func TestWatchAsksOfEachCommitUntilItIsKnown(t *testing.T) {
 // TestC3RetriedFailure: a failure that is tried again and again with the same commit is one failure. It ends with a success, or another commit.
 func TestC3RetriedFailure(t *testing.T) {
 	t.Parallel()
-	failed, retried := sightingsOf(wantedCommit, Failed), sightingsOf(wantedCommit, Pending)
+	failed, retried := statusesOf(wantedCommit, Failed), statusesOf(wantedCommit, Pending)
 	c := newClock()
 	verdict, snapshot, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
 	require.NoError(t, err)
@@ -199,8 +199,8 @@ func TestC3RetriedFailure(t *testing.T) {
 	assert.Equal(t, 30*time.Second, c.now.Sub(newClock().now), "as long as a failure must last")
 	assert.Equal(t, "message of failed", snapshot.Clusters[0].Message, "the message is that of the failure")
 
-	for name, then := range map[string]answer{"success": sightingsOf(wantedCommit, Compliant), "commit": sightingsOf(newerCommit, Pending)} {
-		after := sightingsOf(wantedCommit, Pending)
+	for name, then := range map[string]answer{"success": statusesOf(wantedCommit, Compliant), "commit": statusesOf(newerCommit, Pending)} {
+		after := statusesOf(wantedCommit, Pending)
 		if name == "commit" {
 			after = then
 		}
@@ -208,7 +208,7 @@ func TestC3RetriedFailure(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, TimedOut, verdict, name)
 	}
-	before, retry := sightingsOf(olderCommit, Failed), sightingsOf(wantedCommit, Pending)
+	before, retry := statusesOf(olderCommit, Failed), statusesOf(wantedCommit, Pending)
 	verdict, _, err = newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{before, retry}}).Run(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, TimedOut, verdict, "a failure with an older commit is none of this one")
@@ -219,9 +219,9 @@ func TestC3RetriedFailure(t *testing.T) {
 func TestC2DeployedWhileItReconcilesAgain(t *testing.T) {
 	t.Parallel()
 	again := func(busy ...int) answer {
-		a := sightingsOf(wantedCommit, Compliant, Compliant, Compliant)
+		a := statusesOf(wantedCommit, Compliant, Compliant, Compliant)
 		for _, i := range busy {
-			a.sightings[i].State, a.sightings[i].Again = Pending, true
+			a.statuses[i].State, a.statuses[i].Again = Pending, true
 		}
 		return a
 	}
@@ -232,8 +232,8 @@ func TestC2DeployedWhileItReconcilesAgain(t *testing.T) {
 	}
 	assert.Equal(t, Succeeded, run(again(0), again(1), again(2), again(0, 1, 2)))
 	assert.Equal(t, TimedOut, run(again(0), again(0)), "the first was never seen to be deployed")
-	assert.Equal(t, TimedOut, run(again(), sightingsOf(wantedCommit, Compliant, Pending, Compliant)), "pending for another reason")
+	assert.Equal(t, TimedOut, run(again(), statusesOf(wantedCommit, Compliant, Pending, Compliant)), "pending for another reason")
 	newer := again(0)
-	newer.sightings[0].Commit = newerCommit
+	newer.statuses[0].Commit = newerCommit
 	assert.Equal(t, TimedOut, run(again(), newer), "with another commit")
 }

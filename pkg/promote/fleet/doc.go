@@ -2,7 +2,7 @@
 // implements promote.Fleet: Azure Resource Graph, clusters with Flux, Argo CD, and any program.
 //
 // In: what --fleet says, and what asking needs of the machine. Out: a promote.Fleet, which is asked of a
-// promote.Deployment and answers with promote.Sighting values, one for each reconciler that pulls its branch, whatever
+// promote.Deployment and answers with promote.ReconcilerStatus values, one for each reconciler that pulls its branch, whatever
 // commit it is at; or with a promote.FleetError. What answers is not trusted: answers are bounded, an answer that is cut
 // off is an error, and nothing of it is taken for more than text.
 package fleet

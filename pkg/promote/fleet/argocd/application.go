@@ -125,18 +125,18 @@ type synced struct {
 	Message   string `json:"message"`
 }
 
-// sightings returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
-func (a *application) sightings(wanted promote.Deployment) []promote.Sighting {
+// statuses returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
+func (a *application) statuses(wanted promote.Deployment) []promote.ReconcilerStatus {
 	if a.Spec.SourceHydrator != nil {
 		return nil
 	}
-	var seen []promote.Sighting
+	var seen []promote.ReconcilerStatus
 	for i, source := range a.Spec.all() {
 		clusterType, ours := source.pulls(wanted)
 		if !ours {
 			continue
 		}
-		s := promote.Sighting{Cluster: a.cluster(), Reconciler: a.Metadata.Name, ClusterType: clusterType}
+		s := promote.ReconcilerStatus{Cluster: a.cluster(), Reconciler: a.Metadata.Name, ClusterType: clusterType}
 		if a.Metadata.Namespace != "" {
 			s.Reconciler = a.Metadata.Namespace + "/" + a.Metadata.Name
 		}
@@ -174,7 +174,7 @@ func (c comparison) all() []source {
 	return c.Sources
 }
 
-// pulls tells whether a source is in the branch of a deployment, at or below its path, and which cluster type's folder
+// pulls reports whether a source is in the branch of a deployment, at or below its path, and which cluster type's folder
 // it is in; none if it is all of them.
 func (s source) pulls(wanted promote.Deployment) (clusterType string, ours bool) {
 	if s.Chart != "" || s.Ref != "" && s.Path == "" { // a chart's registry; a source that only lends its files to others

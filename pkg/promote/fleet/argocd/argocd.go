@@ -63,7 +63,7 @@ func (a *fleet) String() string { return "argocd:" + a.server.String() }
 
 // Look asks for all Applications, which is what its API has: its parameter repo compares URLs letter by letter, and
 // its parameter fields knows neither revisions nor conditions.
-func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
+func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	list := a.server.JoinPath("api/v1/applications")
 	list.RawQuery = a.server.RawQuery
 	var answer applicationList
@@ -76,16 +76,16 @@ func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	case meta != nil && (meta.Continue != "" || meta.RemainingItemCount != "" && meta.RemainingItemCount != "0"):
 		return nil, a.client.Unexpected("only some of its Applications, and that more remain")
 	}
-	var seen []promote.Sighting
+	var seen []promote.ReconcilerStatus
 	tree := newPublishedTree(wanted)
 	for i := range answer.Items {
 		app := &answer.Items[i]
-		ours := app.sightings(wanted)
+		ours := app.statuses(wanted)
 		seen = append(seen, ours...)
 		tree.note(app, ours)
 	}
-	seen = append(seen, tree.sightings(a.server.RawQuery != "")...)
-	slices.SortFunc(seen, func(x, y promote.Sighting) int {
+	seen = append(seen, tree.statuses(a.server.RawQuery != "")...)
+	slices.SortFunc(seen, func(x, y promote.ReconcilerStatus) int {
 		return cmp.Or(strings.Compare(x.Cluster, y.Cluster), strings.Compare(x.Reconciler, y.Reconciler))
 	})
 	return seen, nil
@@ -149,13 +149,13 @@ func readQuery(u *url.URL) (string, error) {
 	return query.Encode(), nil
 }
 
-// loopback tells whether a host is this machine, so that nobody overhears plain http.
+// loopback reports whether a host is this machine, so that nobody overhears plain http.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// tokenFor returns the token for a server. ARGOCD_SERVER, if the argocd program has been told which server the token is
+// tokenFor returns the token for a server. ARGOCD_SERVER, if the argocd program knows which server the token is
 // for, keeps it from all others.
 func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	own := envToken + "_" + strings.ToUpper(strings.Map(func(r rune) rune {
@@ -180,7 +180,7 @@ func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	return token, nil
 }
 
-// sameServer tells whether ARGOCD_SERVER, which is host, host:port or a URL, names a server. The port is 443 by default,
+// sameServer reports whether ARGOCD_SERVER, which is host, host:port or a URL, names a server. The port is 443 by default,
 // as for the argocd program.
 func sameServer(text string, server *url.URL) bool {
 	if _, rest, found := strings.Cut(text, "://"); found {

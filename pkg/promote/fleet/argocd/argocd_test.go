@@ -22,7 +22,7 @@ func TestLook(t *testing.T) {
 	s := newStandIn(t, file(t, "synced.json"), file(t, "degraded-sources.json"))
 	seen, err := s.look(t)
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{
+	assert.Equal(t, []promote.ReconcilerStatus{
 		{
 			Cluster: "https://10.0.0.7:6443", Reconciler: "team-a/large", ClusterType: "large", Commit: commitA,
 			State: promote.Failed, Message: `Synced, Degraded: Deployment web: Deployment "web" exceeded its progress deadline`,

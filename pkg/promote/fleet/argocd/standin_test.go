@@ -137,7 +137,7 @@ func (s *standIn) options() api.Options {
 	}
 }
 
-func (s *standIn) look(t *testing.T) ([]promote.Sighting, error) {
+func (s *standIn) look(t *testing.T) ([]promote.ReconcilerStatus, error) {
 	t.Helper()
 	f, err := New(s.URL+s.prefix, s.options())
 	require.NoError(t, err)

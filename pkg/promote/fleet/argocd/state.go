@@ -30,17 +30,17 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	case a.complaint() != "":
 		return compared, promote.Pending, a.complaint()
 	case compared == "":
-		return "", promote.Pending, a.say(a.standing(), "")
+		return "", promote.Pending, a.say(a.summary(), "")
 	case a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy":
 		return compared, promote.Compliant, ""
 	case a.Status.Health.Status == "Degraded" && a.applied(compared, attempted):
-		return compared, promote.Failed, a.say(a.standing(), a.healthMessage())
+		return compared, promote.Failed, a.say(a.summary(), a.healthMessage())
 	}
 	detail := a.healthMessage()
 	if failed {
 		detail = a.operationMessage()
 	}
-	return compared, promote.Pending, a.say(a.standing(), detail)
+	return compared, promote.Pending, a.say(a.summary(), detail)
 }
 
 // compared is the commit that the cluster was last compared with; none if that was another source, as just after
@@ -88,13 +88,13 @@ func (a *application) refreshing() bool {
 
 func (o *operation) dryRun() bool { return o.Operation.Sync != nil && o.Operation.Sync.DryRun }
 
-// busy tells whether something is being synced, or is about to be.
+// busy reports whether something is being synced, or is about to be.
 func (a *application) busy() bool {
 	op := a.Status.OperationState
 	return a.Operation != nil || op != nil && (op.Phase == "Running" || op.Phase == "Terminating")
 }
 
-// unsettled says why the status is not the last word; empty if it is. Health is told anew some time after a sync has
+// unsettled says why the status is not the last word; empty if it is. Health is updated some time after a sync has
 // ended, and is until then that of what was there before; the argocd program waits for it just like that.
 func (a *application) unsettled() string {
 	op, at := a.Status.OperationState, a.Status.ReconciledAt
@@ -109,14 +109,14 @@ func (a *application) unsettled() string {
 	return ""
 }
 
-// applied tells whether the objects on the cluster are those of a commit.
+// applied reports whether the objects on the cluster are those of a commit.
 func (a *application) applied(compared, attempted string) bool {
 	op := a.Status.OperationState
 	return a.Status.Sync.Status == "Synced" || op != nil && op.Phase == "Succeeded" && attempted == compared
 }
 
-// standing is the status in Argo CD's own words: "OutOfSync, Progressing".
-func (a *application) standing() string {
+// summary is the status in Argo CD's own words: "OutOfSync, Progressing".
+func (a *application) summary() string {
 	known := func(status string) string {
 		if status == "" {
 			return "Unknown"

@@ -154,7 +154,7 @@ func TestStates(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, seen, 1)
 			seen[0].Again = false // see TestC3ReconcilesAgain
-			assert.Equal(t, []promote.Sighting{{
+			assert.Equal(t, []promote.ReconcilerStatus{{
 				Cluster: "edge-1", Reconciler: "argocd/drone", ClusterType: "drone",
 				Commit: test.commit, State: test.state, Message: test.message,
 			}}, seen)
@@ -217,7 +217,7 @@ func TestSeveralSources(t *testing.T) {
 		"status":{` + healthy + `,"sync":{"status":"Synced","revisions":["` + commitA + `","` + commitB + `"]}}}`
 	seen, err := newStandIn(t, app).look(t)
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{
+	assert.Equal(t, []promote.ReconcilerStatus{
 		{Cluster: "?", Reconciler: "both", ClusterType: "drone", Commit: commitA, State: promote.Compliant},
 		{Cluster: "?", Reconciler: "both (source 2)", ClusterType: "large", Commit: commitB, State: promote.Compliant},
 		{Cluster: "?", Reconciler: "both (source 3)", ClusterType: "new", State: promote.Pending, Message: "Synced, Healthy"},
@@ -250,7 +250,7 @@ func FuzzApplications(f *testing.F) {
 		}
 		for i := range list.Items {
 			reconcilers := map[string]bool{}
-			for _, s := range list.Items[i].sightings(deployment()) {
+			for _, s := range list.Items[i].statuses(deployment()) {
 				assert.NotEmpty(t, s.Cluster)
 				assert.False(t, reconcilers[s.Reconciler], "%q twice", s.Reconciler)
 				reconcilers[s.Reconciler] = true

@@ -26,13 +26,13 @@ type publishedTree struct {
 	wanted promote.Deployment
 	// names are the names of the Applications in the tree.
 	names map[string]bool
-	found map[objectName]promote.Sighting
+	found map[objectName]promote.ReconcilerStatus
 	outer []outerApplication
 }
 
 // outerApplication is one that has synced a folder of the tree.
 type outerApplication struct {
-	promote.Sighting
+	promote.ReconcilerStatus
 	// namespace is the default for objects without one, folder the folder that the Application pulls.
 	namespace, folder string
 	// here says that its destination is the cluster of this Argo CD.
@@ -40,7 +40,7 @@ type outerApplication struct {
 }
 
 func newPublishedTree(wanted promote.Deployment) *publishedTree {
-	t := &publishedTree{wanted: wanted, names: map[string]bool{}, found: map[objectName]promote.Sighting{}}
+	t := &publishedTree{wanted: wanted, names: map[string]bool{}, found: map[objectName]promote.ReconcilerStatus{}}
 	for _, r := range wanted.Reconcilers {
 		if isApplication(r) {
 			t.names[r.Name] = true
@@ -53,10 +53,10 @@ func isApplication(r gitops.Reconciler) bool {
 	return r.Group == "argoproj.io" && r.Kind == "Application"
 }
 
-// note records an Application that is in the tree or pulls it; ours are its sightings.
-func (t *publishedTree) note(a *application, ours []promote.Sighting) {
+// note records an Application that is in the tree or pulls it; ours are its statuses.
+func (t *publishedTree) note(a *application, ours []promote.ReconcilerStatus) {
 	if t.names[a.Metadata.Name] {
-		var s promote.Sighting
+		var s promote.ReconcilerStatus
 		_, s.State, s.Message = a.judge(allSources)
 		s.Again = s.State == promote.Pending && a.repeats()
 		t.found[objectName{a.Metadata.Namespace, a.Metadata.Name}] = s
@@ -71,16 +71,16 @@ func (t *publishedTree) note(a *application, ours []promote.Sighting) {
 	for i, s := range ours {
 		to := a.Spec.Destination
 		t.outer = append(t.outer, outerApplication{
-			Sighting: s, namespace: to.Namespace, folder: sources[i].Path,
+			ReconcilerStatus: s, namespace: to.Namespace, folder: sources[i].Path,
 			here: to.Name == itself || to.Server == server,
 		})
 	}
 }
 
-// sightings returns one sighting for each Application of the tree on each cluster that has it. narrowed says that the
+// statuses returns one status for each Application of the tree on each cluster that has it. narrowed says that the
 // request excluded some Applications.
-func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
-	var all []promote.Sighting
+func (t *publishedTree) statuses(narrowed bool) []promote.ReconcilerStatus {
+	var all []promote.ReconcilerStatus
 	for _, outer := range t.outer {
 		for _, r := range t.wanted.Below(outer.folder) {
 			if !isApplication(r) || outer.Commit == "" {
@@ -88,7 +88,7 @@ func (t *publishedTree) sightings(narrowed bool) []promote.Sighting {
 			}
 			name := objectName{cmp.Or(r.Namespace, outer.namespace), r.Name}
 			found, there := t.found[name]
-			s := promote.Sighting{Cluster: outer.Cluster, Reconciler: "Application/" + name.String(), ClusterType: outer.ClusterType, Commit: outer.Commit}
+			s := promote.ReconcilerStatus{Cluster: outer.Cluster, Reconciler: "Application/" + name.String(), ClusterType: outer.ClusterType, Commit: outer.Commit}
 			switch {
 			case !outer.here:
 				s.State, s.Warning = outer.State, promote.Warning{Message: t.unseen(name), Hint: elsewhere}

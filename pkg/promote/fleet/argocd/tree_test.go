@@ -36,7 +36,7 @@ func recordedTree(names ...string) promote.Deployment {
 	return d
 }
 
-// lookAt asks about a deployment. Each sighting is a line, then each warning.
+// lookAt asks about a deployment. Each status is a line, then each warning.
 func lookAt(t *testing.T, s *standIn, query string, wanted promote.Deployment) []string {
 	t.Helper()
 	f, err := New(s.URL+query, s.options())

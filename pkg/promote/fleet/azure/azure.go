@@ -157,7 +157,7 @@ func (a *graph) String() string {
 }
 
 // Look asks Resource Graph for the Flux configurations of a repository and branch.
-func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
+func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	query, err := queryFor(wanted)
 	if err != nil {
 		return nil, &promote.FleetError{Message: err.Error()}
@@ -169,7 +169,7 @@ func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	if err != nil {
 		return nil, err
 	}
-	var seen []clusterSighting
+	var seen []clusterStatus
 	for _, row := range rows {
 		one, ours, err := readRow(row, wanted)
 		if err != nil {

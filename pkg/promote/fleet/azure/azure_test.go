@@ -19,15 +19,15 @@ func TestLook(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer {
 		return data(2, "", compliant(t, "edge-1"), compliant(t, "edge-2", "compliance", "Pending", "revision", "dev@sha1:"+oldCommit))
 	})
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{
+	assert.Equal(t, []promote.ReconcilerStatus{
 		{Cluster: "edge-1", Reconciler: "cfg", ClusterType: "large", Commit: wantCommit, State: promote.Compliant},
 		{
 			Cluster: "edge-2", Reconciler: "cfg", ClusterType: "large", Commit: oldCommit, State: promote.Pending,
 			Message: "the Flux configuration is pending",
 		},
-	}, sightings)
+	}, statuses)
 
 	require.Len(t, server.asked, 1)
 	asked := server.asked[0]
@@ -48,9 +48,9 @@ func TestLook(t *testing.T) {
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t, func(int, question) answer { return data(0, "") })
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Empty(t, sightings)
+	assert.Empty(t, statuses)
 }
 
 // The token is kept from one look to the next: the Azure CLI takes a second to make one.
@@ -93,11 +93,11 @@ func many(n int) func(int, question) answer {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t, many(3000))
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	require.NoError(t, err)
-	require.Len(t, sightings, 3000)
-	assert.Equal(t, "edge-00000", sightings[0].Cluster)
-	assert.Equal(t, "edge-02999", sightings[2999].Cluster)
+	require.Len(t, statuses, 3000)
+	assert.Equal(t, "edge-00000", statuses[0].Cluster)
+	assert.Equal(t, "edge-02999", statuses[2999].Cluster)
 	require.Len(t, server.asked, 3)
 	for i, asked := range server.asked {
 		assert.Equal(t, server.asked[0].Query, asked.Query)
@@ -230,9 +230,9 @@ func TestDefaultChain(t *testing.T) {
 	}
 	fleet, err := New("", options)
 	require.NoError(t, err)
-	sightings, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 1)
+	assert.Len(t, statuses, 1)
 	assert.Equal(t, "Bearer secret-from-authority", server.asked[0].token)
 	assert.Contains(t, authority.scopes(), server.URL+"/.default", "no token that Azure would take")
 }

@@ -73,8 +73,8 @@ func TestC5Incomplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newStandIn(t, func(n int, _ question) answer { return test.answers[n%len(test.answers)] })
-			sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
-			assert.Empty(t, sightings)
+			statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			assert.Empty(t, statuses)
 			fault := faultIn(t, err)
 			assert.Contains(t, fault.Message, test.want)
 			assert.Equal(t, test.want != notAnAnswer, fault.Temporary, "the next look may be better")
@@ -90,9 +90,9 @@ func TestC5Connection(t *testing.T) {
 		}
 		return data(1, "", compliant(t, "edge-1"))
 	})
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 1)
+	assert.Len(t, statuses, 1)
 	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, server.slept)
 
 	server.Close()
@@ -214,7 +214,7 @@ func TestC5Throttled(t *testing.T) {
 			t.Parallel()
 			answers := []answer{limit.with(test.header...), data(1, "", compliant(t, "edge-1"))}
 			server := newStandIn(t, func(n int, _ question) answer { return answers[min(n, 1)] })
-			sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 			if test.slept == 0 {
 				fault := faultIn(t, err)
 				assert.True(t, fault.Temporary)
@@ -224,7 +224,7 @@ func TestC5Throttled(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Len(t, sightings, 1)
+			assert.Len(t, statuses, 1)
 			assert.Equal(t, []time.Duration{test.slept}, server.slept)
 		})
 	}
@@ -240,9 +240,9 @@ func TestC5QuotaBetweenPages(t *testing.T) {
 	})
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(10)
-	sightings, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 30)
+	assert.Len(t, statuses, 30)
 	assert.Equal(t, []time.Duration{3 * time.Second}, server.slept, "not after the last")
 }
 
@@ -260,9 +260,9 @@ func TestC5PayloadTooLarge(t *testing.T) {
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(40)
 	for range 2 {
-		sightings, err := fleet.Look(t.Context(), wanted)
+		statuses, err := fleet.Look(t.Context(), wanted)
 		require.NoError(t, err)
-		assert.Len(t, sightings, 40)
+		assert.Len(t, statuses, 40)
 	}
 	assert.Len(t, server.asked, 1+4+4, "the second look begins with pages that were small enough")
 }
@@ -311,10 +311,10 @@ func TestC5SameTwice(t *testing.T) {
 	failed := compliant(t, "EDGE-1", "compliance", "Non-Compliant")
 	failed["id"] = strings.ToUpper(failed["id"].(string))
 	server := newStandIn(t, func(int, question) answer { return data(2, "", compliant(t, "edge-1"), failed) })
-	sightings, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	require.NoError(t, err)
-	require.Len(t, sightings, 2)
-	assert.Equal(t, sightings[0].Cluster, sightings[1].Cluster)
+	require.Len(t, statuses, 2)
+	assert.Equal(t, statuses[0].Cluster, statuses[1].Cluster)
 }
 
 func TestC5InterruptedWait(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxReasons is how many objects of a cluster a message tells of, maxReason how many bytes each of them has.
+	// maxReasons is how many objects of a cluster a message names, maxReason how many bytes each of them has.
 	maxReasons = 4
 	maxReason  = 1000
 )
@@ -92,7 +92,7 @@ func readyOf(status record) record {
 	return nil
 }
 
-// cut bounds a text of a stranger.
+// cut shortens a text of a cluster.
 func cut(text string) string {
 	if len(text) <= maxReason {
 		return text

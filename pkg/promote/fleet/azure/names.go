@@ -33,7 +33,7 @@ func clusterOf(id string) (cluster clusterNames, configuration string, err error
 
 // named gives each cluster its shortest name that no other cluster has, in the spelling that came first, and sorts by
 // it.
-func named(seen []clusterSighting) []promote.Sighting {
+func named(seen []clusterStatus) []promote.ReconcilerStatus {
 	spelling, clusters := map[string]string{}, map[string]map[string]bool{} // by name in lower case
 	for _, one := range seen {
 		for _, name := range one.cluster {
@@ -44,14 +44,14 @@ func named(seen []clusterSighting) []promote.Sighting {
 			clusters[lower][strings.ToLower(one.cluster[len(one.cluster)-1])] = true
 		}
 	}
-	sightings := make([]promote.Sighting, 0, len(seen))
+	statuses := make([]promote.ReconcilerStatus, 0, len(seen))
 	for _, one := range seen {
 		at := slices.IndexFunc(one.cluster[:], func(name string) bool { return len(clusters[strings.ToLower(name)]) == 1 })
 		one.Cluster = spelling[strings.ToLower(one.cluster[at])]
-		sightings = append(sightings, one.Sighting)
+		statuses = append(statuses, one.ReconcilerStatus)
 	}
-	slices.SortStableFunc(sightings, func(a, b promote.Sighting) int {
+	slices.SortStableFunc(statuses, func(a, b promote.ReconcilerStatus) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler))
 	})
-	return sightings
+	return statuses
 }

@@ -108,7 +108,7 @@ func TestS17OnlyThisRepositoryAndBranch(t *testing.T) {
 		seen, is, err := readRow(compliant(t, "edge-1", "repository", repo), wanted)
 		require.NoError(t, err, repo)
 		assert.Equal(t, ours, is, repo)
-		assert.Equal(t, ours, seen != clusterSighting{}, repo)
+		assert.Equal(t, ours, seen != clusterStatus{}, repo)
 		if ours {
 			assert.True(t, containsWords(repo), "%s is asked for", repo)
 		}

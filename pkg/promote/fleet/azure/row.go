@@ -9,31 +9,31 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-// clusterSighting is what a row says.
-type clusterSighting struct {
+// clusterStatus is what a row says.
+type clusterStatus struct {
 	cluster clusterNames
-	promote.Sighting
+	promote.ReconcilerStatus
 }
 
-// readRow reads a row: a Flux configuration as queryFor asks for it. ours tells whether it pulls what is
-// wanted. Of a stranger's row only the id, the URL and the branch must be right; the rest counts as not known if it is
+// readRow reads a row: a Flux configuration as queryFor asks for it. ours reports whether it pulls what is
+// wanted. Of a row only the id, the URL and the branch must be right; the rest counts as not known if it is
 // not. The resource is described in
 // https://learn.microsoft.com/rest/api/kubernetesconfiguration/fluxconfigurations/flux-configurations/get
-func readRow(row record, wanted promote.Deployment) (seen clusterSighting, ours bool, err error) {
+func readRow(row record, wanted promote.Deployment) (seen clusterStatus, ours bool, err error) {
 	cluster, name, err := clusterOf(textOf(row, "id"))
 	if err != nil {
-		return clusterSighting{}, false, err
+		return clusterStatus{}, false, err
 	}
 	repo, branch := textOf(row, "repository"), textOf(row, "branch")
 	if repo == "" || branch == "" {
-		return clusterSighting{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster[0])
+		return clusterStatus{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster[0])
 	}
 	if branch != wanted.Branch || !sameRepo(repo, wanted.Repo) {
-		return clusterSighting{}, false, nil
+		return clusterStatus{}, false, nil
 	}
 	commit := statustext.Commit(textOf(row, "revision"))
 	state, message := healthOf(row, commit)
-	return clusterSighting{cluster, promote.Sighting{
+	return clusterStatus{cluster, promote.ReconcilerStatus{
 		Reconciler:  name,
 		ClusterType: clusterTypeOf(row, wanted.Path),
 		Commit:      commit,
@@ -42,7 +42,7 @@ func readRow(row record, wanted promote.Deployment) (seen clusterSighting, ours 
 	}}, true, nil
 }
 
-// sameRepo tells whether a URL, with or without a user, is of the repository that is wanted. Case does not
+// sameRepo reports whether a URL, with or without a user, is of the repository that is wanted. Case does not
 // matter, as it does not where such repositories are: a cluster too many is waited for in vain, and that is seen; one
 // too few is not.
 func sameRepo(raw, wanted string) bool {

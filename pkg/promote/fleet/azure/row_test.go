@@ -69,9 +69,9 @@ func TestStates(t *testing.T) {
 			seen, ours, err := readRow(compliant(t, "edge-1", test.changes...), wanted)
 			require.NoError(t, err)
 			require.True(t, ours)
-			assert.Equal(t, promote.Sighting{
+			assert.Equal(t, promote.ReconcilerStatus{
 				Reconciler: "cfg", ClusterType: "large", Commit: test.commit, State: test.state, Message: test.message,
-			}, seen.Sighting)
+			}, seen.ReconcilerStatus)
 		})
 	}
 }
@@ -142,15 +142,15 @@ func TestNames(t *testing.T) {
 		fluxID(sub, "edge", "both"),
 		managed,
 	}
-	seen := make([]clusterSighting, len(ids))
+	seen := make([]clusterStatus, len(ids))
 	for i, id := range ids {
 		cluster, configuration, err := clusterOf(id)
 		require.NoError(t, err)
-		seen[i] = clusterSighting{cluster, promote.Sighting{Reconciler: configuration}}
+		seen[i] = clusterStatus{cluster, promote.ReconcilerStatus{Reconciler: configuration}}
 	}
 	var names []string
-	for _, sighting := range named(seen) {
-		names = append(names, sighting.Cluster+" "+sighting.Reconciler)
+	for _, status := range named(seen) {
+		names = append(names, status.Cluster+" "+status.Reconciler)
 	}
 	assert.Equal(t, []string{
 		sub + "/edge/Microsoft.ContainerService/managedClusters/both cfg",
@@ -162,8 +162,8 @@ func TestNames(t *testing.T) {
 	}, names)
 }
 
-// FuzzSighting reads rows of strangers.
-func FuzzSighting(f *testing.F) {
+// FuzzStatus reads rows of strangers.
+func FuzzStatus(f *testing.F) {
 	for _, row := range []record{
 		compliant(f, "edge-1"),
 		compliant(f, "edge-1", "compliance", "Non-Compliant", "problem", "x"),
@@ -182,11 +182,11 @@ func FuzzSighting(f *testing.F) {
 		}
 		seen, ours, err := readRow(row, wanted)
 		if err != nil || !ours {
-			assert.Equal(t, clusterSighting{}, seen)
+			assert.Equal(t, clusterStatus{}, seen)
 			return
 		}
 		assert.NotEmpty(t, seen.Reconciler)
-		assert.NotEmpty(t, named([]clusterSighting{seen})[0].Cluster)
+		assert.NotEmpty(t, named([]clusterStatus{seen})[0].Cluster)
 		assert.Contains(t, []promote.State{promote.Compliant, promote.Pending, promote.Failed}, seen.State)
 		assert.NotContains(t, seen.ClusterType, "/")
 		assert.Less(t, len(seen.Message), 5*(maxReason+8))

@@ -184,9 +184,9 @@ func TestC5TokenExpires(t *testing.T) {
 	})
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(10)
-	sightings, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Look(t.Context(), wanted)
 	require.NoError(t, err)
-	assert.Len(t, sightings, 20)
+	assert.Len(t, statuses, 20)
 	assert.Len(t, server.asked, 3)
 	assert.Empty(t, server.slept)
 }

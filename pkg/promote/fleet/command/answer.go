@@ -34,13 +34,13 @@ type reported struct {
 	Message string `json:"message"`
 	// ClusterType is the folder of the GitOps branch that it pulls (optional).
 	ClusterType string `json:"clusterType"`
-	// Reconciler tells several on one cluster apart (optional).
+	// Reconciler distinguishes several on one cluster (optional).
 	Reconciler string `json:"reconciler"`
 }
 
 // readAnswer reads what a program prints: one JSON object with a list "clusters", and nothing else. A field that is
 // misspelt would otherwise look like a commit that nobody has, until time is up. A null is as if the field were missing.
-func readAnswer(printed []byte) ([]promote.Sighting, error) {
+func readAnswer(printed []byte) ([]promote.ReconcilerStatus, error) {
 	err := json.NewDecoder(bytes.NewReader(printed)).Decode(new(json.RawMessage))
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errCutAnswer
@@ -61,9 +61,9 @@ func readAnswer(printed []byte) ([]promote.Sighting, error) {
 	}
 	type key struct{ cluster, reconciler string }
 	first := map[key]int{}
-	seen := make([]promote.Sighting, len(answer.Clusters))
+	seen := make([]promote.ReconcilerStatus, len(answer.Clusters))
 	for i, cluster := range answer.Clusters {
-		if seen[i], err = cluster.sighting(); err != nil {
+		if seen[i], err = cluster.status(); err != nil {
 			return nil, fmt.Errorf("clusters[%d]: %w", i, err)
 		}
 		k := key{cluster.Name, cluster.Reconciler}
@@ -76,7 +76,7 @@ func readAnswer(printed []byte) ([]promote.Sighting, error) {
 	return seen, nil
 }
 
-func (r *reported) sighting() (s promote.Sighting, err error) {
+func (r *reported) status() (s promote.ReconcilerStatus, err error) {
 	if r == nil || r.Name == "" {
 		return s, errors.New("the name is empty or missing")
 	}
@@ -91,7 +91,7 @@ func (r *reported) sighting() (s promote.Sighting, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%q: %w", r.Name, err)
 	}
-	return promote.Sighting{
+	return promote.ReconcilerStatus{
 		Cluster: r.Name, Reconciler: r.Reconciler, ClusterType: r.ClusterType,
 		Commit: commit, State: promote.State(r.State), Message: r.Message,
 	}, nil

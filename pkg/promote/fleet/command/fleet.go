@@ -1,7 +1,7 @@
 // Package command runs programs of others: one that reports what clusters run, and one that follows a deployment.
 //
 // In: the text of a command, which no shell reads, and a promote.Deployment, which the program finds in its environment,
-// where the secrets of kalypso are not. Out: of the first promote.Sighting values or a promote.FleetError, of
+// where the secrets of kalypso are not. Out: of the first promote.ReconcilerStatus values or a promote.FleetError, of
 // the second that it ended well. What they print is bounded or passed on as it comes, and they end with the run.
 package command
 
@@ -45,7 +45,7 @@ func New(argument string, o api.Options) (promote.Fleet, error) {
 func (c *fleet) String() string { return "command:" + c.args[0] }
 
 // Look runs the program once.
-func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
+func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	printed, complaints := &boundedOutput{limit: c.limit}, &tailOutput{}
 	err := run(ctx, process{
 		Args: c.args, Environ: slices.Concat(c.environ, deploymentFacts(wanted)), Stdout: printed, Stderr: complaints,

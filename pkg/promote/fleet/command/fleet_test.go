@@ -17,7 +17,7 @@ import (
 )
 
 // look looks once, through a program of TestProgram.
-func look(t *testing.T, environ []string, name string, args ...string) ([]promote.Sighting, error) {
+func look(t *testing.T, environ []string, name string, args ...string) ([]promote.ReconcilerStatus, error) {
 	t.Helper()
 	f, err := New(programText(t, name, args...), api.Options{Environ: environ})
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestFleet(t *testing.T) {
 		{"name": "edge-2", "commit": "", "state": "failed", "message": "no space\nleft", "clusterType": "drone", "reconciler": "flux/apps"}
 	]}`)
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{
+	assert.Equal(t, []promote.ReconcilerStatus{
 		{Cluster: "edge-1", Commit: "8d1f2c3b4a5968778695a4b3c2d1e0f123456789", State: promote.Compliant},
 		{Cluster: "edge-2", State: promote.Pending},
 		{Cluster: "edge-2", Reconciler: "flux/apps", ClusterType: "drone", State: promote.Failed, Message: "no space\nleft"},
@@ -224,14 +224,14 @@ func FuzzAnswer(f *testing.F) {
 			}
 			return
 		}
-		if err := checkSightings(seen); err != nil {
+		if err := checkStatuses(seen); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// checkSightings tells what is wrong with what a fleet says, whatever it was told.
-func checkSightings(seen []promote.Sighting) error {
+// checkStatuses tells what is wrong with what a fleet says, whatever it was told.
+func checkStatuses(seen []promote.ReconcilerStatus) error {
 	all := map[string]bool{}
 	for _, s := range seen {
 		key := s.Cluster + "\x00" + s.Reconciler

@@ -32,7 +32,7 @@ func TestRunEndsWhatIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	said := &boundedOutput{limit: 1 << 20}
 	err := run(t.Context(), process{
-		Args: programArgs(t, "leave"), Environ: programEnviron(), Stdout: said, patience: time.Second,
+		Args: programArgs(t, "leave"), Environ: programEnviron(), Stdout: said, exitTimeout: time.Second,
 	})
 	require.NoError(t, err)
 	if len(said.kept) > 0 { // else it did not come so far

@@ -17,9 +17,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-// usualPatience is how long a program that is asked to end has for it, and how long one that has ended may leave its
+// defaultExitTimeout is how long a program that is asked to end has for it, and how long one that has ended may leave its
 // output open in the hands of its children.
-const usualPatience = 5 * time.Second
+const defaultExitTimeout = 5 * time.Second
 
 // process is a program to run. It reads nothing.
 type process struct {
@@ -30,8 +30,8 @@ type process struct {
 	// Stdout and Stderr get what it prints, at once; nil drops it.
 	Stdout, Stderr io.Writer
 
-	// patience is usualPatience if it is zero.
-	patience time.Duration
+	// exitTimeout is defaultExitTimeout if it is zero.
+	exitTimeout time.Duration
 }
 
 // Split splits the text of a command into the program and its arguments, by the rules of a shell for spaces,
@@ -56,9 +56,9 @@ func Split(text string) ([]string, error) {
 func run(ctx context.Context, p process) error {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env = append([]string{}, p.Environ...) // of nil it would inherit ours
-	cmd.WaitDelay = usualPatience
-	if p.patience > 0 {
-		cmd.WaitDelay = p.patience
+	cmd.WaitDelay = defaultExitTimeout
+	if p.exitTimeout > 0 {
+		cmd.WaitDelay = p.exitTimeout
 	}
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	endAll := together(cmd)

@@ -197,13 +197,13 @@ func TestRunNotAProgram(t *testing.T) {
 }
 
 // started is a program that says its process id, or that it is ready, before it is stopped.
-func started(t *testing.T, name string, patience time.Duration) (said string, err error) {
+func started(t *testing.T, name string, exitTimeout time.Duration) (said string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	reader, writer := io.Pipe()
 	result := make(chan error, 1)
-	p := process{Args: programArgs(t, name), Environ: programEnviron(), Stdout: writer, patience: patience}
+	p := process{Args: programArgs(t, name), Environ: programEnviron(), Stdout: writer, exitTimeout: exitTimeout}
 	go func() {
 		err := run(ctx, p)
 		_ = writer.Close()
@@ -236,7 +236,7 @@ func TestRunTimeIsUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	err := run(ctx, process{Args: programArgs(t, "hang"), Environ: programEnviron(), patience: 10 * time.Millisecond})
+	err := run(ctx, process{Args: programArgs(t, "hang"), Environ: programEnviron(), exitTimeout: 10 * time.Millisecond})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Contains(t, err.Error(), "was stopped: time is up")
 }
@@ -245,7 +245,7 @@ func TestRunStopsWhenNobodyReads(t *testing.T) {
 	t.Parallel()
 	full := errors.New("the disk is full")
 	err := run(t.Context(), process{
-		Args: programArgs(t, "flood"), Environ: programEnviron(), Stdout: failingWriter{full}, patience: 10 * time.Millisecond,
+		Args: programArgs(t, "flood"), Environ: programEnviron(), Stdout: failingWriter{full}, exitTimeout: 10 * time.Millisecond,
 	})
 	require.Error(t, err)
 }

@@ -24,7 +24,7 @@ type cluster struct {
 }
 
 // look asks for all that pulls the branch that is wanted.
-func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, *promote.FleetError) {
+func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, *promote.FleetError) {
 	repositories, err := list[gitRepository](ctx, c, gitRepositories)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote
 	if err != nil {
 		return nil, err
 	}
-	return c.sightings(ours, appliers, tree, wanted), nil
+	return c.statuses(ours, appliers, tree, wanted), nil
 }
 
 // following returns those of the repositories that are the one that is wanted, and follow its branch.
@@ -62,10 +62,10 @@ func following(repositories []gitRepository, wanted promote.Deployment) map[obje
 	return ours
 }
 
-// sightings returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
+// statuses returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
 // published tree that it has applied, and one for each repository that none does, in order of their names.
-func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustomization, tree treeObjects, wanted promote.Deployment) []promote.Sighting {
-	var sightings []promote.Sighting
+func (c cluster) statuses(ours map[objectName]*gitRepository, appliers []kustomization, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
+	var statuses []promote.ReconcilerStatus
 	applied := map[objectName]bool{}
 	for i := range appliers {
 		source, git := appliers[i].source()
@@ -76,11 +76,11 @@ func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustom
 		s := sighted(&appliers[i], ours[source])
 		s.Cluster, s.ClusterType = c.name, clusterType(appliers[i].Spec.Path, wanted.Path)
 		s.Warning = appliers[i].waitingFor(wanted.Below(appliers[i].Spec.Path))
-		sightings = append(append(sightings, s), tree.sightings(s, &appliers[i], wanted)...)
+		statuses = append(append(statuses, s), tree.statuses(s, &appliers[i], wanted)...)
 	}
 	for name, repository := range ours {
 		if !applied[name] {
-			sightings = append(sightings, promote.Sighting{
+			statuses = append(statuses, promote.ReconcilerStatus{
 				Cluster:    c.name,
 				Reconciler: gitRepositories.kind + "/" + name.String(),
 				State:      promote.Pending,
@@ -88,8 +88,8 @@ func (c cluster) sightings(ours map[objectName]*gitRepository, appliers []kustom
 			})
 		}
 	}
-	slices.SortFunc(sightings, func(a, b promote.Sighting) int { return cmp.Compare(a.Reconciler, b.Reconciler) })
-	return sightings
+	slices.SortFunc(statuses, func(a, b promote.ReconcilerStatus) int { return cmp.Compare(a.Reconciler, b.Reconciler) })
+	return statuses
 }
 
 // clusterType returns the first folder of a Kustomization's path below that of the output; empty if there is none, or

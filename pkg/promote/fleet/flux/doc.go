@@ -1,6 +1,6 @@
 // Package flux asks clusters with Flux what they run, through the contexts of a kubeconfig.
 //
-// In: a promote.Deployment, the commit of a GitOps branch. Out: promote.Sighting values, one for each Kustomization that
+// In: a promote.Deployment, the commit of a GitOps branch. Out: promote.ReconcilerStatus values, one for each Kustomization that
 // applies this branch, one for each reconciler of the published tree that it has applied, and one for each cluster that
 // should have one and has not; or a promote.FleetError. Answers are bounded, and an answer that is cut off is an error.
 package flux

@@ -27,9 +27,9 @@ const (
 // ResourceSets and ArtifactGenerators that read the branch directly are out of scope.
 //
 // A context that was named is expected to run the deployment: as long as it cannot be asked, has no Flux, or has
-// nothing that pulls the branch, it is one pending sighting that says so. An edge cluster that is away thereby neither
+// nothing that pulls the branch, it is one pending status that says so. An edge cluster that is away thereby neither
 // hides the others nor is forgotten. The current context, if none was named, is not expected to: nothing there is
-// no sighting.
+// no status.
 type fleet struct {
 	// contexts are those that were named; none means the current one.
 	contexts []string
@@ -75,7 +75,7 @@ func (f *fleet) String() string {
 
 // Look asks all clusters side by side. It reads the kubeconfig anew each time, for credentials in it may be renewed
 // while somebody waits. The error is one if the kubeconfig is wrong, or no cluster at all can be asked.
-func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.Sighting, error) {
+func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	clusters, err := f.clusters()
 	if err != nil {
 		return nil, err
@@ -87,31 +87,31 @@ func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	if err := nobody(answers); err != nil {
 		return nil, err
 	}
-	var sightings []promote.Sighting
+	var statuses []promote.ReconcilerStatus
 	for _, a := range answers {
-		sightings = append(sightings, f.seen(a)...)
+		statuses = append(statuses, f.seen(a)...)
 	}
-	return sightings, nil
+	return statuses, nil
 }
 
 // outcome is what came of asking a cluster.
 type outcome struct {
-	cluster   string
-	sightings []promote.Sighting
-	err       *promote.FleetError
+	cluster  string
+	statuses []promote.ReconcilerStatus
+	err      *promote.FleetError
 }
 
-// seen returns the sightings on a cluster, of which there is one at least if it is expected.
-func (f *fleet) seen(a outcome) []promote.Sighting {
+// seen returns the statuses on a cluster, of which there is one at least if it is expected.
+func (f *fleet) seen(a outcome) []promote.ReconcilerStatus {
 	expected := len(f.contexts) > 0
-	if len(a.sightings) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)) {
-		return a.sightings
+	if len(a.statuses) > 0 || !expected && (a.err == nil || errors.Is(a.err, errNoFlux)) {
+		return a.statuses
 	}
 	message := "no GitRepository there follows this repository and branch"
 	if a.err != nil {
 		message = strings.TrimSuffix(a.err.Message+"; "+a.err.Hint, "; ")
 	}
-	return []promote.Sighting{{Cluster: a.cluster, State: promote.Pending, Message: message}}
+	return []promote.ReconcilerStatus{{Cluster: a.cluster, State: promote.Pending, Message: message}}
 }
 
 // nobody returns an error if not one cluster could be asked: that of the first, which may pass if that of any may.
@@ -154,8 +154,8 @@ func (c cluster) ask(ctx context.Context, wanted promote.Deployment) outcome {
 	defer cancel()
 	answer := make(chan outcome, 1)
 	go func() {
-		sightings, err := c.look(ctx, wanted)
-		answer <- outcome{c.name, sightings, err}
+		statuses, err := c.look(ctx, wanted)
+		answer <- outcome{c.name, statuses, err}
 	}()
 	select {
 	case a := <-answer:

@@ -95,8 +95,8 @@ func deployed(commit string) *fluxtest.Cluster {
 	)
 }
 
-func compliant(cluster, commit string) promote.Sighting {
-	return promote.Sighting{
+func compliant(cluster, commit string) promote.ReconcilerStatus {
+	return promote.ReconcilerStatus{
 		Cluster: cluster, Reconciler: "flux-system/flux-system", ClusterType: "edge",
 		Commit: commit, State: promote.Compliant,
 	}
@@ -105,8 +105,8 @@ func compliant(cluster, commit string) promote.Sighting {
 // refusedFleet is the error of a look.
 func refusedFleet(t *testing.T, f *fleet) *promote.FleetError {
 	t.Helper()
-	sightings, err := f.Look(t.Context(), wanted())
-	assert.Empty(t, sightings)
+	statuses, err := f.Look(t.Context(), wanted())
+	assert.Empty(t, statuses)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
 	return refused
@@ -117,18 +117,18 @@ func TestLook(t *testing.T) {
 	cluster := deployed(oldCommit)
 	w := one(t, cluster)
 	f := w.fleet(t, "flux:edge")
-	sightings, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 	assert.Equal(t, []string{
 		"/apis/source.toolkit.fluxcd.io/v1/gitrepositories?limit=100",
 		"/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations?limit=100",
 	}, cluster.Requests())
 
 	cluster.Put(fluxtest.Kustomization("./clusters/edge", "dev@sha1:"+newCommit))
-	sightings, err = f.Look(t.Context(), wanted())
+	statuses, err = f.Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", newCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", newCommit)}, statuses)
 }
 
 // TestSeveral: each context is a cluster, in the order in which they are named.
@@ -142,11 +142,11 @@ func TestSeveral(t *testing.T) {
 		clusters[name] = deployed(oldCommit)
 	}
 	w := newWorld(t, clusters, names...)
-	sightings, err := w.fleet(t, "flux:"+strings.Join(names, ",")).Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:"+strings.Join(names, ",")).Look(t.Context(), wanted())
 	require.NoError(t, err)
-	require.Len(t, sightings, len(names))
+	require.Len(t, statuses, len(names))
 	for i, name := range names {
-		assert.Equal(t, compliant(name, oldCommit), sightings[i])
+		assert.Equal(t, compliant(name, oldCommit), statuses[i])
 	}
 }
 
@@ -181,9 +181,9 @@ func TestSideBySide(t *testing.T) {
 		clusters[name].Fail(meet)
 	}
 	f := newWorld(t, clusters, names...).fleet(t, "flux:"+strings.Join(names, ","))
-	sightings, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Len(t, sightings, len(names))
+	assert.Len(t, statuses, len(names))
 	assert.Equal(t, together, most)
 }
 
@@ -213,10 +213,10 @@ func TestOurs(t *testing.T) {
 		from(named(applier, "other", "missing"), "", "missing"),
 		named(applier, "flux-system", "chart").With("spec.sourceRef.kind", "OCIRepository"),
 	)
-	sightings, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted())
 	require.NoError(t, err)
 	var seen []string
-	for _, s := range sightings {
+	for _, s := range statuses {
 		seen = append(seen, strings.TrimSpace(strings.Join([]string{s.Reconciler, s.ClusterType, string(s.State), s.Message}, " ")))
 	}
 	assert.Equal(t, []string{
@@ -232,9 +232,9 @@ func TestVersions(t *testing.T) {
 	t.Parallel()
 	cluster := deployed(oldCommit)
 	cluster.Serve("v1beta2")
-	sightings, err := one(t, cluster).fleet(t, "flux").Look(t.Context(), wanted())
+	statuses, err := one(t, cluster).fleet(t, "flux").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
 
 // TestPages: a list is read to its end, whatever the size of a page.
@@ -245,9 +245,9 @@ func TestPages(t *testing.T) {
 		cluster.Put(fluxtest.Kustomization("./clusters/edge", "dev@sha1:"+oldCommit).With("metadata.name", fmt.Sprintf("app-%03d", i)))
 	}
 	f := one(t, cluster).fleet(t, "flux:edge")
-	sightings, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Len(t, sightings, 250)
+	assert.Len(t, statuses, 250)
 	assert.Len(t, cluster.Requests(), 1+3)
 }
 
@@ -288,13 +288,13 @@ func TestNothingThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sightings, err := one(t, test.cluster).fleet(t, test.fleet).Look(t.Context(), wanted())
+			statuses, err := one(t, test.cluster).fleet(t, test.fleet).Look(t.Context(), wanted())
 			require.NoError(t, err)
 			if test.message == "" {
-				assert.Empty(t, sightings)
+				assert.Empty(t, statuses)
 				return
 			}
-			assert.Equal(t, []promote.Sighting{{Cluster: "edge", State: promote.Pending, Message: test.message}}, sightings)
+			assert.Equal(t, []promote.ReconcilerStatus{{Cluster: "edge", State: promote.Pending, Message: test.message}}, statuses)
 		})
 	}
 }
@@ -313,19 +313,19 @@ func TestOneAway(t *testing.T) {
 	gone.Close()
 	w.write(t)
 
-	sightings, err := w.fleet(t, "flux:gone,denied,here,locked").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:gone,denied,here,locked").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	require.Len(t, sightings, 4)
-	assert.Regexp(t, `^cannot be reached: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$`, sightings[0].Message)
+	require.Len(t, statuses, 4)
+	assert.Regexp(t, `^cannot be reached: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$`, statuses[0].Message)
 	assert.Equal(t, `answers 403 Forbidden: `+
 		`kustomizations.kustomize.toolkit.fluxcd.io is forbidden: User "kalypso" cannot list resource "kustomizations" in API group "kustomize.toolkit.fluxcd.io" at the cluster scope; `+
-		hint(http.StatusForbidden), sightings[1].Message)
-	assert.Equal(t, compliant("here", oldCommit), sightings[2])
-	assert.Equal(t, "answers 401 Unauthorized: Unauthorized; log in again, or check the user of the context in the kubeconfig", sightings[3].Message)
+		hint(http.StatusForbidden), statuses[1].Message)
+	assert.Equal(t, compliant("here", oldCommit), statuses[2])
+	assert.Equal(t, "answers 401 Unauthorized: Unauthorized; log in again, or check the user of the context in the kubeconfig", statuses[3].Message)
 	for _, i := range []int{0, 1, 3} {
-		assert.Equal(t, promote.Pending, sightings[i].State)
-		assert.Empty(t, sightings[i].Commit)
-		assert.Empty(t, sightings[i].Reconciler)
+		assert.Equal(t, promote.Pending, statuses[i].State)
+		assert.Empty(t, statuses[i].Commit)
+		assert.Empty(t, statuses[i].Reconciler)
 	}
 }
 
@@ -412,9 +412,9 @@ func TestFaults(t *testing.T) {
 				assert.Equal(t, `the cluster of context "edge" `+test.want, refused.Message)
 				assert.Equal(t, test.temporary, refused.Temporary)
 			} else {
-				sightings, err := f.Look(t.Context(), wanted())
+				statuses, err := f.Look(t.Context(), wanted())
 				require.NoError(t, err)
-				assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+				assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 			}
 			assert.Equal(t, test.naps, w.naps)
 		})

@@ -69,17 +69,17 @@ func TestKubeconfigFiles(t *testing.T) {
 	second := file(t, fluxtest.Kubeconfig(w.served[1], fluxtest.Context{Name: "edge", Server: "https://127.0.0.1:1"}))
 	missing := filepath.Join(t.TempDir(), "missing")
 	w.env["KUBECONFIG"] = strings.Join([]string{missing, first, "", second}, string(filepath.ListSeparator))
-	sightings, err := w.fleet(t, "flux:edge,hub").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge,hub").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit), compliant("hub", newCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit), compliant("hub", newCommit)}, statuses)
 
 	home := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(home, ".kube"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(fluxtest.Kubeconfig(w.served[0])), 0o600))
 	w.env = map[string]string{"HOME": home}
-	sightings, err = w.fleet(t, "flux").Look(t.Context(), wanted())
+	statuses, err = w.fleet(t, "flux").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
 
 // TestKubeconfigWrong: what is wrong with a kubeconfig is told without what is in it.
@@ -141,9 +141,9 @@ func TestInCluster(t *testing.T) {
 	f.account = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(f.account, "ca.crt"), fluxtest.ContextOf("", server).Authority, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(f.account, "token"), []byte("of-the-pod\n"), 0o600))
-	sightings, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("in-cluster", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("in-cluster", oldCommit)}, statuses)
 }
 
 // TestToken: the credentials of the context are sent, are read anew for each look, and are in no message.
@@ -195,9 +195,9 @@ func TestPrefix(t *testing.T) {
 	at.Server += "/k8s/clusters/c-1"
 	w := &world{env: map[string]string{}, served: []fluxtest.Context{at}}
 	w.write(t)
-	sightings, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
 
 // plugin has the context get its credentials from a shell script.
@@ -217,9 +217,9 @@ func TestPlugin(t *testing.T) {
 	cluster.Require("from-plugin")
 	w := one(t, cluster)
 	w.plugin(t, `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'`)
-	sightings, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
 	require.NoError(t, err)
-	assert.Equal(t, []promote.Sighting{compliant("edge", oldCommit)}, sightings)
+	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
 
 func TestPluginFails(t *testing.T) {

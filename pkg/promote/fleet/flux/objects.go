@@ -111,13 +111,13 @@ type meta struct {
 	DeletionTimestamp string `json:"deletionTimestamp"`
 }
 
-// objectName tells an object from others of its kind.
+// objectName identifies an object of a kind.
 type objectName struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 }
 
-// valid tells whether an API server can have accepted the name. One that has not is text of a stranger.
+// valid reports whether an API server can have accepted the name. Any other is not shown.
 func (n objectName) valid() bool {
 	return len(validation.IsDNS1123Label(n.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(n.Name)) == 0
 }

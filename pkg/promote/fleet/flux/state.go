@@ -15,10 +15,10 @@ import (
 // It is compliant if it is ready, for its present spec, with the commit that it applied last. It failed if it is not
 // ready, or is stalled and will not try again, for a reason that does not go away as other things come about. All else
 // is pending. While the repository cannot be fetched, what was applied before stays as it is: that it has a commit is
-// not less true, only no other will come. So the state is that of the applied commit, and the message tells why it
+// not less true, only no other will come. So the state is that of the applied commit, and the message says why it
 // remains.
-func sighted(k *kustomization, source *gitRepository) promote.Sighting {
-	s := promote.Sighting{Reconciler: k.Metadata.String(), Commit: k.commit(source)}
+func sighted(k *kustomization, source *gitRepository) promote.ReconcilerStatus {
+	s := promote.ReconcilerStatus{Reconciler: k.Metadata.String(), Commit: k.commit(source)}
 	s.State, s.Message, s.Again = k.state(source)
 	switch {
 	case s.State != promote.Compliant:
@@ -132,13 +132,13 @@ func (c condition) noAttempt() bool {
 	return false
 }
 
-// observed tells whether a condition is about the present spec. The generation of the object's status is of no use if
+// observed reports whether a condition is about the present spec. The generation of the object's status is of no use if
 // it failed, for Flux sets it with success; each condition has its own, but had none in early versions.
 func (k *kustomization) observed(c condition) bool {
 	return cmp.Or(c.ObservedGeneration, k.Status.ObservedGeneration) == k.Metadata.Generation
 }
 
-// progress is the condition that tells most of what goes on.
+// progress returns the condition with the most details.
 func progress(k *kustomization, ready condition) condition {
 	if c := conditionOf(k.Status.Conditions, "Reconciling"); c.Status == "True" && c.Message != "" {
 		return c
@@ -162,7 +162,7 @@ func trouble(r *gitRepository) string {
 	return ""
 }
 
-// said is what a condition tells people, or at least its reason.
+// said returns the message of a condition, or at least its reason.
 func said(c condition) string {
 	return cmp.Or(line(c.Message), line(c.Reason), "Flux does not say why")
 }

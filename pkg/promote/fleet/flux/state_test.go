@@ -185,7 +185,7 @@ func TestState(t *testing.T) {
 			t.Parallel()
 			s := sighted(decoded[kustomization](t, test.applier), decoded[gitRepository](t, test.source))
 			s.Again = false // see TestC3ReconcilesAgain
-			assert.Equal(t, promote.Sighting{Reconciler: "flux-system/flux-system", State: test.state, Commit: test.commit, Message: test.message}, s)
+			assert.Equal(t, promote.ReconcilerStatus{Reconciler: "flux-system/flux-system", State: test.state, Commit: test.commit, Message: test.message}, s)
 		})
 	}
 }
@@ -246,8 +246,8 @@ func TestClusterType(t *testing.T) {
 	}
 }
 
-// FuzzSighting: whatever a server says of an object, the sighting is one that can be used.
-func FuzzSighting(f *testing.F) {
+// FuzzStatus: whatever a server says of an object, the status is one that can be used.
+func FuzzStatus(f *testing.F) {
 	for _, o := range []fluxtest.Object{
 		fluxtest.Kustomization("./edge", "dev@sha1:"+oldCommit),
 		fluxtest.Kustomization("", "").With("status.conditions", conditions(fluxtest.Condition("Ready", "False", "BuildFailed", "\n"))),

@@ -68,17 +68,17 @@ func (t treeObjects) add(kind kind, items []kustomization) {
 // is reports whether a reconciler of a tree has the kind.
 func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
 
-// sightings returns one sighting for each reconciler of the tree in the folder of a Kustomization. It returns nil
+// statuses returns one status for each reconciler of the tree in the folder of a Kustomization. It returns nil
 // before the Kustomization has applied its commit, because until then their state is about older objects. by is the
-// sighting of the Kustomization itself.
-func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted promote.Deployment) []promote.Sighting {
+// status of the Kustomization itself.
+func (t treeObjects) statuses(by promote.ReconcilerStatus, k *kustomization, wanted promote.Deployment) []promote.ReconcilerStatus {
 	if !k.hasApplied(by.State) {
 		return nil
 	}
-	var sightings []promote.Sighting
+	var statuses []promote.ReconcilerStatus
 	for _, r := range wanted.Below(k.Spec.Path) {
 		name := k.nameOf(r)
-		s := promote.Sighting{
+		s := promote.ReconcilerStatus{
 			Cluster: by.Cluster, Reconciler: r.Kind + "/" + name.String(), ClusterType: by.ClusterType, Commit: by.Commit,
 		}
 		found := t.byKind[r.Kind][name]
@@ -96,9 +96,9 @@ func (t treeObjects) sightings(by promote.Sighting, k *kustomization, wanted pro
 		if s.Message != "" {
 			s.Message = line(r.Kind+" "+name.String()) + ": " + s.Message
 		}
-		sightings = append(sightings, s)
+		statuses = append(statuses, s)
 	}
-	return sightings
+	return statuses
 }
 
 // nameOf returns the name of a reconciler of the tree on the cluster.

@@ -34,11 +34,11 @@ func recordedTree(more ...string) promote.Deployment {
 	return d
 }
 
-// lines are sightings, each "RECONCILER STATE[ again][: MESSAGE]". All are about the commit that is wanted.
-func lines(t *testing.T, sightings []promote.Sighting) []string {
+// lines are statuses, each "RECONCILER STATE[ again][: MESSAGE]". All are about the commit that is wanted.
+func lines(t *testing.T, statuses []promote.ReconcilerStatus) []string {
 	t.Helper()
 	var all []string
-	for _, s := range sightings {
+	for _, s := range statuses {
 		assert.Equal(t, fluxtest.RecordedCommit, s.Commit, s.Reconciler)
 		assert.Equal(t, "cloud", s.ClusterType, s.Reconciler)
 		text := s.Reconciler + " " + string(s.State)
@@ -53,9 +53,9 @@ func lines(t *testing.T, sightings []promote.Sighting) []string {
 	return all
 }
 
-func warned(sightings []promote.Sighting) []string {
+func warned(statuses []promote.ReconcilerStatus) []string {
 	var all []string
-	for _, s := range sightings {
+	for _, s := range statuses {
 		if s.Warning.Message != "" {
 			all = append(all, s.Warning.Message)
 		}
@@ -95,10 +95,10 @@ func TestC1RecordedClusters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sightings, err := one(t, fluxtest.NewFluxCluster(fluxtest.Recorded(name)...)).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
+			statuses, err := one(t, fluxtest.NewFluxCluster(fluxtest.Recorded(name)...)).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
 			require.NoError(t, err)
-			assert.Equal(t, test.lines, lines(t, sightings))
-			assert.Equal(t, test.warnings, warned(sightings))
+			assert.Equal(t, test.lines, lines(t, statuses))
+			assert.Equal(t, test.warnings, warned(statuses))
 		})
 	}
 }
@@ -139,9 +139,9 @@ func TestC1ReconcilerHasNotCaughtUp(t *testing.T) {
 		"new":       {changed(t, "deployed", "Kustomization", shop, "status", nil), "pending: Kustomization flux-system/shop-functional-test: Flux has not tried it yet"},
 		"not there": {changed(t, "deployed", "Kustomization", shop, "metadata.name", "other"), "pending: Kustomization flux-system/shop-functional-test: not found"},
 	} {
-		sightings, err := one(t, test.cluster).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
+		statuses, err := one(t, test.cluster).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
 		require.NoError(t, err, name)
-		assert.Contains(t, lines(t, sightings), "Kustomization/flux-system/shop-functional-test "+test.want, name)
+		assert.Contains(t, lines(t, statuses), "Kustomization/flux-system/shop-functional-test "+test.want, name)
 	}
 }
 
@@ -177,9 +177,9 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	cluster := fluxtest.NewFluxCluster(append(fluxtest.Recorded("deployed"), oci, charts, installed)...)
 	f := one(t, cluster).fleet(t, "flux:edge")
 	look := func() []string {
-		sightings, err := f.Look(t.Context(), wanted)
+		statuses, err := f.Look(t.Context(), wanted)
 		require.NoError(t, err)
-		return lines(t, sightings)
+		return lines(t, statuses)
 	}
 	assert.Equal(t, []string{
 		"GitRepository/flux-system/shop-functional-test compliant", "HelmRelease/shop/cart compliant", "HelmRepository/shop/charts compliant",
@@ -215,10 +215,10 @@ func TestC1KindsOfTheTree(t *testing.T) {
 // TestC1OtherObjectsInTree: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.
 func TestC1OtherObjectsInTree(t *testing.T) {
 	t.Parallel()
-	look := func(cluster *fluxtest.Cluster, wanted promote.Deployment) []promote.Sighting {
-		sightings, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted)
+	look := func(cluster *fluxtest.Cluster, wanted promote.Deployment) []promote.ReconcilerStatus {
+		statuses, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted)
 		require.NoError(t, err)
-		return sightings
+		return statuses
 	}
 	deployed := fluxtest.NewFluxCluster(fluxtest.Recorded("deployed")...)
 	seen := look(deployed, recordedTree("Application argocd/shop"))
