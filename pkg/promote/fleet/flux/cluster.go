@@ -25,7 +25,7 @@ type cluster struct {
 
 // look asks for all that pulls the branch that is wanted.
 func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, *promote.FleetError) {
-	repositories, err := list[gitRepository](ctx, c, gitRepositories)
+	repositories, err := list(ctx, c, gitRepositories)
 	if err != nil {
 		return nil, err
 	}
@@ -33,14 +33,14 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote
 	if len(ours) == 0 {
 		return nil, nil // what is applied there is of no interest
 	}
-	appliers, err := list[kustomization](ctx, c, kustomizations)
+	appliers, err := list(ctx, c, kustomizations)
 	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are reported as such
 		return nil, err
 	}
 	var expected []gitops.Reconciler
-	for i := range appliers {
-		if source, git := appliers[i].source(); git && ours[source] != nil {
-			expected = append(expected, wanted.Below(appliers[i].Spec.Path)...)
+	for _, k := range appliers {
+		if source, git := k.source(); git && ours[source] != nil {
+			expected = append(expected, wanted.Below(k.Spec.Path)...)
 		}
 	}
 	tree, err := c.readTree(ctx, repositories, appliers, expected)
@@ -51,12 +51,12 @@ func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote
 }
 
 // following returns those of the repositories that are the one that is wanted, and follow its branch.
-func following(repositories []gitRepository, wanted promote.Deployment) map[objectName]*gitRepository {
-	ours := map[objectName]*gitRepository{}
-	for i, r := range repositories {
+func following(repositories objects, wanted promote.Deployment) objects {
+	ours := objects{}
+	for name, r := range repositories {
 		address, err := giturl.NormalURL(r.Spec.URL)
-		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && r.Metadata.valid() {
-			ours[r.Metadata.objectName] = &repositories[i]
+		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && name.valid() {
+			ours[name] = r
 		}
 	}
 	return ours
@@ -64,19 +64,19 @@ func following(repositories []gitRepository, wanted promote.Deployment) map[obje
 
 // statuses returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
 // published tree that it has applied, and one for each repository that none does, in order of their names.
-func (c cluster) statuses(ours map[objectName]*gitRepository, appliers []kustomization, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
+func (c cluster) statuses(ours, appliers objects, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
 	var statuses []promote.ReconcilerStatus
 	applied := map[objectName]bool{}
-	for i := range appliers {
-		source, git := appliers[i].source()
-		if !git || ours[source] == nil || !appliers[i].Metadata.valid() {
+	for name, k := range appliers {
+		source, git := k.source()
+		if !git || ours[source] == nil || !name.valid() {
 			continue
 		}
 		applied[source] = true
-		s := sighted(&appliers[i], ours[source])
-		s.Cluster, s.ClusterType = c.name, clusterType(appliers[i].Spec.Path, wanted.Path)
-		s.Warning = appliers[i].waitingFor(wanted.Below(appliers[i].Spec.Path))
-		statuses = append(append(statuses, s), tree.statuses(s, &appliers[i], wanted)...)
+		s := reconcilerStatus(k, ours[source])
+		s.Cluster, s.ClusterType = c.name, clusterType(k.Spec.Path, wanted.Path)
+		s.Warning = k.waitingFor(wanted.Below(k.Spec.Path))
+		statuses = append(append(statuses, s), tree.statuses(s, k, wanted)...)
 	}
 	for name, repository := range ours {
 		if !applied[name] {

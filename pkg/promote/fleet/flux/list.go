@@ -39,24 +39,24 @@ func (k kind) resource() string { return k.plural + "." + k.group }
 var errNoFlux = errors.New("not installed")
 
 // listPage is a part of a list: https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
-type listPage[T any] struct {
+type listPage struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
 		Continue string `json:"continue"`
 	} `json:"metadata"`
-	Items []T `json:"items"`
+	Items []object `json:"items"`
 }
 
 // list returns all objects of a kind, in all namespaces. A cluster that serves v1, as Flux does from 2.0 on, is
 // asked for nothing else; one that knows no v1 is asked for v1beta2. Discovery would be a request more on each cluster.
-func list[T any](ctx context.Context, c cluster, kind kind) ([]T, *promote.FleetError) {
+func list(ctx context.Context, c cluster, kind kind) (objects, *promote.FleetError) {
 	versions := kind.versions
 	if versions == nil {
 		versions = []string{"v1", "v1beta2"}
 	}
 	for _, version := range versions {
-		items, err := listVersion[T](ctx, c, kind, version)
-		if statusOf(err) != http.StatusNotFound {
+		items, err := listVersion(ctx, c, kind, version)
+		if httpStatus(err) != http.StatusNotFound {
 			return items, err
 		}
 	}
@@ -64,22 +64,24 @@ func list[T any](ctx context.Context, c cluster, kind kind) ([]T, *promote.Fleet
 }
 
 // listVersion reads a list page by page.
-func listVersion[T any](ctx context.Context, c cluster, kind kind, version string) ([]T, *promote.FleetError) {
-	var items []T
+func listVersion(ctx context.Context, c cluster, kind kind, version string) (objects, *promote.FleetError) {
+	items := objects{}
 	query := url.Values{"limit": {strconv.Itoa(pageSize)}}
 	for range maxPages {
 		address := c.base.JoinPath("apis", kind.group, version, kind.plural)
 		address.RawQuery = query.Encode()
-		var page listPage[T]
+		var page listPage
 		_, err := c.client.Get(ctx, address.String(), nil, "a list of "+kind.plural, &page)
 		if err != nil {
-			err.Temporary = err.Temporary || statusOf(err) == http.StatusGone // the token of the next page is too old
+			err.Temporary = err.Temporary || httpStatus(err) == http.StatusGone // the token of the next page is too old
 			return nil, err
 		}
 		if page.Kind != kind.kind+"List" {
 			return nil, c.client.Unexpected("what is not a list of " + kind.plural)
 		}
-		items = append(items, page.Items...)
+		for i := range page.Items {
+			items[page.Items[i].Metadata.objectName] = &page.Items[i]
+		}
 		if page.Metadata.Continue == "" {
 			return items, nil
 		}
@@ -88,8 +90,8 @@ func listVersion[T any](ctx context.Context, c cluster, kind kind, version strin
 	return nil, &promote.FleetError{Message: fmt.Sprintf("does not come to the end of its %s", kind.plural)}
 }
 
-// statusOf returns the HTTP status behind an error; 0 for none.
-func statusOf(err *promote.FleetError) int {
+// httpStatus returns the HTTP status behind an error; 0 for none.
+func httpStatus(err *promote.FleetError) int {
 	var status *api.StatusError
 	if err == nil || !errors.As(err, &status) {
 		return 0

@@ -1,28 +1,39 @@
 package flux
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// gitRepository is what matters of a GitRepository: https://fluxcd.io/flux/components/source/gitrepositories/
-type gitRepository struct {
+// object is what matters of an object of Flux, of any kind: their fields have the same meaning. The spec is mostly that of
+// a Kustomization, https://fluxcd.io/flux/components/kustomize/kustomizations/
+type object struct {
 	Metadata meta `json:"metadata"`
 	Spec     struct {
-		URL     string       `json:"url"`
-		Ref     gitReference `json:"ref"`
-		Suspend bool         `json:"suspend"`
+		// URL and Ref are those of a GitRepository: https://fluxcd.io/flux/components/source/gitrepositories/
+		URL       string       `json:"url"`
+		Ref       gitReference `json:"ref"`
+		Path      string       `json:"path"`
+		Suspend   bool         `json:"suspend"`
+		SourceRef struct {
+			Kind string `json:"kind"`
+			objectName
+		} `json:"sourceRef"`
+		// TargetNamespace is the namespace of all objects that it applies; empty if the files set it.
+		TargetNamespace string `json:"targetNamespace"`
+		// Wait makes it wait until all objects that it applies are healthy, HealthChecks until these objects are.
+		Wait         bool         `json:"wait"`
+		HealthChecks []objectName `json:"healthChecks"`
+		// Type is the type of a HelmRepository, such as "oci"; empty for other kinds.
+		Type string `json:"type"`
 	} `json:"spec"`
 	Status status `json:"status"`
 }
 
-// object returns the repository as a kustomization, the type for objects of all kinds.
-func (r *gitRepository) object() *kustomization {
-	k := &kustomization{Metadata: r.Metadata, Status: r.Status}
-	k.Spec.Suspend = r.Spec.Suspend
-	return k
-}
+// objects are those of one kind on a cluster.
+type objects map[objectName]*object
 
 // gitReference says what a GitRepository follows.
 type gitReference struct {
@@ -53,29 +64,6 @@ func (r gitReference) branch() string {
 	return "master"
 }
 
-// kustomization is what matters of a Kustomization: https://fluxcd.io/flux/components/kustomize/kustomizations/ Objects
-// of other kinds in a published tree are also read as a kustomization, because their status has the same fields.
-type kustomization struct {
-	Metadata meta `json:"metadata"`
-	Spec     struct {
-		Path      string `json:"path"`
-		Suspend   bool   `json:"suspend"`
-		SourceRef struct {
-			Kind      string `json:"kind"`
-			Name      string `json:"name"`
-			Namespace string `json:"namespace"`
-		} `json:"sourceRef"`
-		// TargetNamespace is the namespace of all objects that it applies; empty if the files set it.
-		TargetNamespace string `json:"targetNamespace"`
-		// Wait makes it wait until all objects that it applies are healthy, HealthChecks until these objects are.
-		Wait         bool         `json:"wait"`
-		HealthChecks []objectName `json:"healthChecks"`
-		// Type is the type of a HelmRepository, such as "oci"; empty for other kinds.
-		Type string `json:"type"`
-	} `json:"spec"`
-	Status status `json:"status"`
-}
-
 // status is the status of an object of Flux.
 type status struct {
 	ObservedGeneration int64       `json:"observedGeneration"`
@@ -96,13 +84,10 @@ type status struct {
 }
 
 // source names the GitRepository that is applied; false if it is something else.
-func (k *kustomization) source() (objectName, bool) {
-	ref := k.Spec.SourceRef
-	name := objectName{Namespace: ref.Namespace, Name: ref.Name}
-	if name.Namespace == "" {
-		name.Namespace = k.Metadata.Namespace
-	}
-	return name, ref.Kind == gitRepositories.kind
+func (k *object) source() (objectName, bool) {
+	name := k.Spec.SourceRef.objectName
+	name.Namespace = cmp.Or(name.Namespace, k.Metadata.Namespace)
+	return name, k.Spec.SourceRef.Kind == gitRepositories.kind
 }
 
 type meta struct {

@@ -10,14 +10,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-// sighted says what a Kustomization has made of the commits of its repository.
+// reconcilerStatus says what a Kustomization has made of the commits of its repository.
 //
 // It is compliant if it is ready, for its present spec, with the commit that it applied last. It failed if it is not
 // ready, or is stalled and will not try again, for a reason that does not go away as other things come about. All else
 // is pending. While the repository cannot be fetched, what was applied before stays as it is: that it has a commit is
 // not less true, only no other will come. So the state is that of the applied commit, and the message says why it
 // remains.
-func sighted(k *kustomization, source *gitRepository) promote.ReconcilerStatus {
+func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
 	s := promote.ReconcilerStatus{Reconciler: k.Metadata.String(), Commit: k.commit(source)}
 	s.State, s.Message, s.Again = k.state(source)
 	switch {
@@ -32,7 +32,7 @@ func sighted(k *kustomization, source *gitRepository) promote.ReconcilerStatus {
 }
 
 // state returns the state of an object of Flux and its message; again says that a pending object only reconciles again.
-func (k *kustomization) state(source *gitRepository) (state promote.State, message string, again bool) {
+func (k *object) state(source *object) (state promote.State, message string, again bool) {
 	const unseen = "Flux has not seen its present spec yet"
 	ready := conditionOf(k.Status.Conditions, "Ready")
 	stalled := conditionOf(k.Status.Conditions, "Stalled")
@@ -64,7 +64,7 @@ func (k *kustomization) state(source *gitRepository) (state promote.State, messa
 // settled reports whether the last reconciliation of the current revision succeeded, for an object that is being
 // reconciled; known is false if its status does not say. Flux reconciles healthy objects at each interval, and their
 // Ready condition is unknown during that time.
-func (k *kustomization) settled() (well, known bool) {
+func (k *object) settled() (well, known bool) {
 	s := &k.Status
 	healthy := conditionOf(s.Conditions, "Healthy").Status
 	switch {
@@ -81,7 +81,7 @@ func (k *kustomization) settled() (well, known bool) {
 
 // commit returns the commit that the state is about. For an object that is not ready it depends on the progress: Flux
 // sets the attempted revision only after it fetched the revision and found the folder in it.
-func (k *kustomization) commit(source *gitRepository) string {
+func (k *object) commit(source *object) string {
 	tried := cmp.Or(statustext.Commit(k.Status.LastAttemptedRevision), statustext.Commit(k.Status.LastAppliedRevision))
 	offered := statustext.Commit(source.Status.Artifact.Revision)
 	ready := conditionOf(k.Status.Conditions, "Ready")
@@ -104,7 +104,7 @@ func (k *kustomization) commit(source *gitRepository) string {
 }
 
 // unready returns the state and the message of an object that is not ready.
-func unready(ready condition, source *gitRepository) (promote.State, string) {
+func unready(ready condition, source *object) (promote.State, string) {
 	switch {
 	case ready.waits():
 		return promote.Pending, said(ready)
@@ -134,12 +134,12 @@ func (c condition) noAttempt() bool {
 
 // observed reports whether a condition is about the present spec. The generation of the object's status is of no use if
 // it failed, for Flux sets it with success; each condition has its own, but had none in early versions.
-func (k *kustomization) observed(c condition) bool {
+func (k *object) observed(c condition) bool {
 	return cmp.Or(c.ObservedGeneration, k.Status.ObservedGeneration) == k.Metadata.Generation
 }
 
 // progress returns the condition with the most details.
-func progress(k *kustomization, ready condition) condition {
+func progress(k *object, ready condition) condition {
 	if c := conditionOf(k.Status.Conditions, "Reconciling"); c.Status == "True" && c.Message != "" {
 		return c
 	}
@@ -148,7 +148,7 @@ func progress(k *kustomization, ready condition) condition {
 
 // trouble says why no new commits come from a repository; empty if they do. Which commit it could not fetch a
 // repository does not know, and what keeps it may pass: so no commit failed, and the clusters wait.
-func trouble(r *gitRepository) string {
+func trouble(r *object) string {
 	name := gitRepositories.kind + " " + r.Metadata.String()
 	if r.Spec.Suspend {
 		return name + " is suspended"

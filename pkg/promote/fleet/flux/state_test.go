@@ -183,7 +183,7 @@ func TestState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := sighted(decoded[kustomization](t, test.applier), decoded[gitRepository](t, test.source))
+			s := reconcilerStatus(decoded[object](t, test.applier), decoded[object](t, test.source))
 			s.Again = false // see TestC3ReconcilesAgain
 			assert.Equal(t, promote.ReconcilerStatus{Reconciler: "flux-system/flux-system", State: test.state, Commit: test.commit, Message: test.message}, s)
 		})
@@ -194,7 +194,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	k := fluxtest.Kustomization(".", "dev@sha1:"+oldCommit).With("status.conditions", conditions(
 		fluxtest.Condition("Ready", "False", "BuildFailed", strings.Repeat("\x1b[31mé", 20_000))))
-	s := sighted(decoded[kustomization](t, k), &gitRepository{})
+	s := reconcilerStatus(decoded[object](t, k), &object{})
 	assert.Less(t, len(s.Message), 2000)
 	assert.NotContains(t, s.Message, "\x1b")
 }
@@ -259,12 +259,12 @@ func FuzzStatus(f *testing.F) {
 		f.Add(text, []byte(`{"status":{"artifact":{"revision":"dev@sha1:`+newCommit+`"}}}`))
 	}
 	f.Fuzz(func(t *testing.T, applier, source []byte) {
-		var k kustomization
-		var r gitRepository
+		var k object
+		var r object
 		if json.Unmarshal(applier, &k) != nil || json.Unmarshal(source, &r) != nil {
 			return
 		}
-		s := sighted(&k, &r)
+		s := reconcilerStatus(&k, &r)
 		assert.Contains(t, []promote.State{promote.Compliant, promote.Pending, promote.Failed}, s.State)
 		assert.Equal(t, s.Commit, statustext.Commit("x@sha1:"+s.Commit), "a full id, or none")
 		assert.NotContains(t, s.Message, "\n")

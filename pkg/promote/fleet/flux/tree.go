@@ -27,42 +27,24 @@ const (
 	argoCDHint = "add the Argo CD of the cluster: --fleet argocd:https://argocd.example.com"
 )
 
-// treeObjects are the objects of a cluster that may be in the published tree.
-type treeObjects struct {
-	repositories map[objectName]*gitRepository
-	byKind       map[string]map[objectName]*kustomization
-}
+// treeObjects are the objects of a cluster that may be in the published tree, by kind and name.
+type treeObjects map[string]objects
 
 // readTree lists the objects of the kinds in expected on a cluster. The lists of GitRepositories and Kustomizations
 // were read before and are given.
-func (c cluster) readTree(ctx context.Context, repositories []gitRepository, appliers []kustomization, expected []gitops.Reconciler) (treeObjects, *promote.FleetError) {
-	t := treeObjects{repositories: map[objectName]*gitRepository{}, byKind: map[string]map[objectName]*kustomization{}}
-	sources := make([]kustomization, len(repositories))
-	for i := range repositories {
-		t.repositories[repositories[i].Metadata.objectName] = &repositories[i]
-		sources[i] = *repositories[i].object()
-	}
-	t.add(gitRepositories, sources)
-	t.add(kustomizations, appliers)
+func (c cluster) readTree(ctx context.Context, repositories, appliers objects, expected []gitops.Reconciler) (treeObjects, *promote.FleetError) {
+	t := treeObjects{gitRepositories.kind: repositories, kustomizations.kind: appliers}
 	for _, kind := range treeKinds[2:] {
 		if !slices.ContainsFunc(expected, kind.is) {
 			continue
 		}
-		items, err := list[kustomization](ctx, c, kind)
+		items, err := list(ctx, c, kind)
 		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has no such objects
 			return t, err
 		}
-		t.add(kind, items)
+		t[kind.kind] = items
 	}
 	return t, nil
-}
-
-func (t treeObjects) add(kind kind, items []kustomization) {
-	named := map[objectName]*kustomization{}
-	for i := range items {
-		named[items[i].Metadata.objectName] = &items[i]
-	}
-	t.byKind[kind.kind] = named
 }
 
 // is reports whether a reconciler of a tree has the kind.
@@ -71,7 +53,7 @@ func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind
 // statuses returns one status for each reconciler of the tree in the folder of a Kustomization. It returns nil
 // before the Kustomization has applied its commit, because until then their state is about older objects. by is the
 // status of the Kustomization itself.
-func (t treeObjects) statuses(by promote.ReconcilerStatus, k *kustomization, wanted promote.Deployment) []promote.ReconcilerStatus {
+func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted promote.Deployment) []promote.ReconcilerStatus {
 	if !k.hasApplied(by.State) {
 		return nil
 	}
@@ -81,7 +63,7 @@ func (t treeObjects) statuses(by promote.ReconcilerStatus, k *kustomization, wan
 		s := promote.ReconcilerStatus{
 			Cluster: by.Cluster, Reconciler: r.Kind + "/" + name.String(), ClusterType: by.ClusterType, Commit: by.Commit,
 		}
-		found := t.byKind[r.Kind][name]
+		found := t[r.Kind][name]
 		switch {
 		case !slices.ContainsFunc(treeKinds, func(k kind) bool { return k.is(r) }): // an Application of Argo CD
 			s.State, s.Warning = by.State, promote.Warning{Message: line(r.Kind+" "+name.String()) + " is not checked by flux", Hint: argoCDHint}
@@ -102,12 +84,12 @@ func (t treeObjects) statuses(by promote.ReconcilerStatus, k *kustomization, wan
 }
 
 // nameOf returns the name of a reconciler of the tree on the cluster.
-func (k *kustomization) nameOf(r gitops.Reconciler) objectName {
+func (k *object) nameOf(r gitops.Reconciler) objectName {
 	return objectName{Namespace: cmp.Or(k.Spec.TargetNamespace, r.Namespace), Name: r.Name}
 }
 
 // hasApplied reports whether a Kustomization has applied all objects of its commit, whether they are healthy or not.
-func (k *kustomization) hasApplied(state promote.State) bool {
+func (k *object) hasApplied(state promote.State) bool {
 	healthy := conditionOf(k.Status.Conditions, "Healthy")
 	return state == promote.Compliant || conditionOf(k.Status.Conditions, "Ready").Reason == "HealthCheckFailed" ||
 		healthy.Status == "Unknown" && k.observed(healthy)
@@ -115,13 +97,13 @@ func (k *kustomization) hasApplied(state promote.State) bool {
 
 // judge returns the state and the message of an object of the tree; again says that a pending object only reconciles
 // again.
-func (t treeObjects) judge(kind string, k *kustomization) (state promote.State, message string, again bool) {
+func (t treeObjects) judge(kind string, k *object) (state promote.State, message string, again bool) {
 	if kind == "HelmRepository" && k.Spec.Type == "oci" { // Flux never reconciles it
 		return promote.Compliant, "", false
 	}
-	source := &gitRepository{}
-	if name, git := k.source(); git && kind == kustomizations.kind && t.repositories[name] != nil {
-		source = t.repositories[name]
+	source := &object{}
+	if name, git := k.source(); git && kind == kustomizations.kind && t[gitRepositories.kind][name] != nil {
+		source = t[gitRepositories.kind][name]
 	}
 	state, message, again = k.state(source)
 	offered, ready := source.Status.Artifact.Revision, conditionOf(k.Status.Conditions, "Ready")
@@ -135,7 +117,7 @@ func (t treeObjects) judge(kind string, k *kustomization) (state promote.State, 
 }
 
 // waiting returns a warning if a Kustomization in the tree does not wait for the objects that it applies.
-func waiting(kind string, k *kustomization) promote.Warning {
+func waiting(kind string, k *object) promote.Warning {
 	if kind != kustomizations.kind || k.Spec.Wait || len(k.Spec.HealthChecks) > 0 {
 		return promote.Warning{}
 	}
@@ -143,7 +125,7 @@ func waiting(kind string, k *kustomization) promote.Warning {
 }
 
 // waitingFor returns a warning if a Kustomization does not wait for the expected reconcilers, which it applies.
-func (k *kustomization) waitingFor(expected []gitops.Reconciler) promote.Warning {
+func (k *object) waitingFor(expected []gitops.Reconciler) promote.Warning {
 	unwatched := func(r gitops.Reconciler) bool { return !slices.Contains(k.Spec.HealthChecks, k.nameOf(r)) }
 	if k.Spec.Wait || !slices.ContainsFunc(expected, unwatched) {
 		return promote.Warning{}
@@ -151,6 +133,6 @@ func (k *kustomization) waitingFor(expected []gitops.Reconciler) promote.Warning
 	return k.doesNotWait()
 }
 
-func (k *kustomization) doesNotWait() promote.Warning {
+func (k *object) doesNotWait() promote.Warning {
 	return promote.Warning{Message: "Kustomization " + k.Metadata.String() + " does not wait for what it applies", Hint: waitHint}
 }

@@ -272,7 +272,7 @@ func TestC3ReconcilesAgain(t *testing.T) {
 			promote.Pending, false,
 		},
 	} {
-		state, _, again := decoded[kustomization](t, test.object).state(&gitRepository{})
+		state, _, again := decoded[object](t, test.object).state(&object{})
 		assert.Equal(t, test.state, state, name)
 		assert.Equal(t, test.again, again, name)
 	}
