@@ -136,15 +136,14 @@ func (a *application) statuses(wanted promote.Deployment) []promote.ReconcilerSt
 		if !ours {
 			continue
 		}
-		s := promote.ReconcilerStatus{Cluster: a.cluster(), Reconciler: a.Metadata.Name, ClusterType: clusterType}
+		s := a.status(i)
+		s.Cluster, s.Reconciler, s.ClusterType = a.cluster(), a.Metadata.Name, clusterType
 		if a.Metadata.Namespace != "" {
 			s.Reconciler = a.Metadata.Namespace + "/" + a.Metadata.Name
 		}
 		if len(seen) > 0 {
 			s.Reconciler += fmt.Sprintf(" (source %d)", i+1)
 		}
-		s.Commit, s.State, s.Message = a.judge(i)
-		s.Again = s.State == promote.Pending && a.repeats()
 		seen = append(seen, s)
 	}
 	return seen

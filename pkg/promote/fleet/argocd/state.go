@@ -1,12 +1,22 @@
 package argocd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
+
+// status returns the state at the commit of a source. Again says that Argo CD only syncs or compares a synced and healthy
+// Application again.
+func (a *application) status(source int) (s promote.ReconcilerStatus) {
+	s.Commit, s.State, s.Message = a.judge(source)
+	s.Again = s.State == promote.Pending && a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy" &&
+		(a.busy() || a.refreshing())
+	return s
+}
 
 // judge says what an Application has made of the commit of one of its sources.
 //
@@ -20,27 +30,27 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	attempted, failed := a.attempt(source)
 	switch {
 	case failed && a.retrying() && attempted != "" && (attempted == compared || compared == ""):
-		return attempted, promote.Failed, a.say("the sync fails and is retried", a.operationMessage())
+		return attempted, promote.Failed, say("the sync fails and is retried", a.operationMessage())
 	case a.busy():
-		return compared, promote.Pending, a.say("a sync is under way", a.operationMessage())
+		return compared, promote.Pending, say("a sync is under way", a.operationMessage())
 	case failed && attempted != "" && (attempted == compared || compared == ""):
-		return attempted, promote.Failed, a.say("the sync failed", a.operationMessage())
+		return attempted, promote.Failed, say("the sync failed", a.operationMessage())
 	case a.unsettled() != "":
 		return compared, promote.Pending, a.unsettled()
 	case a.complaint() != "":
 		return compared, promote.Pending, a.complaint()
 	case compared == "":
-		return "", promote.Pending, a.say(a.summary(), "")
+		return "", promote.Pending, say(a.summary(), "")
 	case a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy":
 		return compared, promote.Compliant, ""
 	case a.Status.Health.Status == "Degraded" && a.applied(compared, attempted):
-		return compared, promote.Failed, a.say(a.summary(), a.healthMessage())
+		return compared, promote.Failed, say(a.summary(), a.healthMessage())
 	}
 	detail := a.healthMessage()
 	if failed {
 		detail = a.operationMessage()
 	}
-	return compared, promote.Pending, a.say(a.summary(), detail)
+	return compared, promote.Pending, say(a.summary(), detail)
 }
 
 // compared is the commit that the cluster was last compared with; none if that was another source, as just after
@@ -75,11 +85,6 @@ func (a *application) attempt(source int) (commit string, failed bool) {
 func (a *application) retrying() bool {
 	op := a.Status.OperationState
 	return op != nil && op.Phase == "Running" && op.RetryCount > 0
-}
-
-// repeats reports whether Argo CD only syncs or compares a synced and healthy Application again.
-func (a *application) repeats() bool {
-	return a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy" && (a.busy() || a.refreshing())
 }
 
 func (a *application) refreshing() bool {
@@ -117,28 +122,19 @@ func (a *application) applied(compared, attempted string) bool {
 
 // summary is the status in Argo CD's own words: "OutOfSync, Progressing".
 func (a *application) summary() string {
-	known := func(status string) string {
-		if status == "" {
-			return "Unknown"
-		}
-		return status
-	}
-	return known(a.Status.Sync.Status) + ", " + known(a.Status.Health.Status)
+	return cmp.Or(a.Status.Sync.Status, "Unknown") + ", " + cmp.Or(a.Status.Health.Status, "Unknown")
 }
 
-// say puts a summary and what is known besides into one line.
-func (*application) say(summary, detail string) string {
-	if detail == "" {
-		return statustext.Line(summary)
-	}
-	return statustext.Line(summary + ": " + detail)
+// say puts a summary and details into one line.
+func say(summary, detail string) string {
+	return statustext.Line(strings.TrimSuffix(summary+": "+strings.TrimSpace(detail), ": "))
 }
 
 // complaint is the first condition that is an error. All others are warnings, whose types end in Warning.
 func (a *application) complaint() string {
 	for _, c := range a.Status.Conditions {
 		if strings.HasSuffix(c.Type, "Error") {
-			return a.say(c.Type, statustext.Line(c.Message))
+			return say(c.Type, c.Message)
 		}
 	}
 	return ""
@@ -153,11 +149,11 @@ func (a *application) operationMessage() string {
 	if op.SyncResult != nil {
 		for _, r := range op.SyncResult.Resources {
 			if r.Message != "" && (r.Status == "SyncFailed" || r.HookPhase == "Failed" || r.HookPhase == "Error") {
-				return r.Kind + " " + r.Name + ": " + statustext.Line(r.Message)
+				return r.Kind + " " + r.Name + ": " + r.Message
 			}
 		}
 	}
-	return statustext.Line(op.Message)
+	return op.Message
 }
 
 // healthMessage is why the Application is not healthy: the message of the first object that is as ill as the whole, if
@@ -171,5 +167,5 @@ func (a *application) healthMessage() string {
 			return r.Kind + " " + r.Name + ": " + statustext.Line(r.Health.Message)
 		}
 	}
-	return statustext.Line(a.Status.Health.Message)
+	return a.Status.Health.Message
 }

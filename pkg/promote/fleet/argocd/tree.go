@@ -56,10 +56,7 @@ func isApplication(r gitops.Reconciler) bool {
 // note records an Application that is in the tree or pulls it; ours are its statuses.
 func (t *publishedTree) note(a *application, ours []promote.ReconcilerStatus) {
 	if t.names[a.Metadata.Name] {
-		var s promote.ReconcilerStatus
-		_, s.State, s.Message = a.judge(allSources)
-		s.Again = s.State == promote.Pending && a.repeats()
-		t.found[objectName{a.Metadata.Namespace, a.Metadata.Name}] = s
+		t.found[objectName{a.Metadata.Namespace, a.Metadata.Name}] = a.status(allSources)
 	}
 	if len(t.names) == 0 || len(ours) == 0 || a.Status.Sync.Status != "Synced" { // before the sync, the cluster has the old objects
 		return
