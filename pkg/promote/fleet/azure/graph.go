@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 const (
@@ -70,7 +71,7 @@ func (a *graph) checkSubscriptions(ctx context.Context) error {
 	if len(hidden) > 0 {
 		return &promote.FleetError{
 			Message: fmt.Sprintf("%d of %d subscriptions cannot be read, or do not exist: %s",
-				len(hidden), len(a.subscriptions), cut(strings.Join(hidden, ", "))),
+				len(hidden), len(a.subscriptions), statustext.Line(strings.Join(hidden, ", "))),
 			Hint: hintRole,
 		}
 	}

@@ -10,11 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
-const (
-	// maxReasons is how many objects of a cluster a message names, maxReason how many bytes each of them has.
-	maxReasons = 4
-	maxReason  = 1000
-)
+// maxReasons is how many objects of a cluster a message names.
+const maxReasons = 4
 
 // stateOf reads a column with a complianceState: Compliant, Non-Compliant, Pending, Suspended or Unknown.
 func stateOf(row record, column string) promote.State {
@@ -39,11 +36,11 @@ func healthOf(row record, commit string) (promote.State, string) {
 	case row["suspended"] == true || strings.EqualFold(compliance, "suspended"):
 		return promote.Pending, "the Flux configuration is suspended"
 	case state != promote.Compliant:
-		return state, reasonsOf(row, "the Flux configuration is "+strings.ToLower(cut(cmp.Or(compliance, "unknown"))))
+		return state, reasonsOf(row, "the Flux configuration is "+strings.ToLower(statustext.Line(cmp.Or(compliance, "unknown"))))
 	}
 	for _, status := range recordsOf(row["statuses"]) {
 		if at := applied(status); at != "" && at != commit {
-			return promote.Pending, fmt.Sprintf("Kustomization %s is still at %.7s", cut(textOf(status, "name")), at)
+			return promote.Pending, fmt.Sprintf("Kustomization %s is still at %.7s", statustext.Line(textOf(status, "name")), at)
 		}
 	}
 	return promote.Compliant, ""
@@ -67,7 +64,7 @@ func applied(status record) string {
 func reasonsOf(row record, otherwise string) string {
 	var reasons []string
 	if problem := strings.TrimSpace(textOf(row, "problem")); problem != "" {
-		reasons = append(reasons, cut(problem))
+		reasons = append(reasons, statustext.Line(problem))
 	}
 	statuses := recordsOf(row["statuses"])
 	rank := func(status record) int { // the worst first
@@ -75,8 +72,8 @@ func reasonsOf(row record, otherwise string) string {
 	}
 	statuses = slices.DeleteFunc(statuses, func(status record) bool { return rank(status) < 0 || textOf(readyOf(status), "message") == "" })
 	slices.SortStableFunc(statuses, func(a, b record) int { return rank(a) - rank(b) })
-	for _, status := range statuses[:min(len(statuses), maxReasons)] {
-		reasons = append(reasons, cut(fmt.Sprintf("%s %s/%s: %s", textOf(status, "kind"),
+	for _, status := range statuses[:min(len(statuses), maxReasons-len(reasons))] {
+		reasons = append(reasons, statustext.Line(fmt.Sprintf("%s %s/%s: %s", textOf(status, "kind"),
 			textOf(status, "namespace"), textOf(status, "name"), textOf(readyOf(status), "message"))))
 	}
 	return cmp.Or(strings.Join(reasons, "; "), otherwise)
@@ -90,12 +87,4 @@ func readyOf(status record) record {
 		}
 	}
 	return nil
-}
-
-// cut shortens a text of a cluster.
-func cut(text string) string {
-	if len(text) <= maxReason {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxReason], "") + "…"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
 // clusterNames are the names of a cluster, from its own to one with subscription, resource group and kind. The last is
@@ -23,7 +24,7 @@ var fluxConfigurationID = regexp.MustCompile(`(?i)^/?subscriptions/([^/]+)/resou
 func clusterOf(id string) (cluster clusterNames, configuration string, err error) {
 	part := fluxConfigurationID.FindStringSubmatch(id)
 	if part == nil {
-		return clusterNames{}, "", errors.New("a row has an id that is not of a Flux configuration: " + cut(id))
+		return clusterNames{}, "", errors.New("a row has an id that is not of a Flux configuration: " + statustext.Line(id))
 	}
 	subscription, group, kind, name := part[1], part[2], part[3], part[4]
 	return clusterNames{
