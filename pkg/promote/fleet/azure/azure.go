@@ -171,7 +171,7 @@ func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	}
 	var seen []clusterStatus
 	for _, row := range rows {
-		one, ours, err := readRow(row, wanted)
+		one, ours, err := row.read(wanted)
 		if err != nil {
 			return nil, a.unusable(err.Error())
 		}

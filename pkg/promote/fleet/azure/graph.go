@@ -23,9 +23,6 @@ const (
 	maxQuotaWait = 10 * time.Second
 )
 
-// record is a row of an answer: its columns by name.
-type record = map[string]any
-
 // request and page are QueryRequest and QueryResponse:
 // https://learn.microsoft.com/rest/api/azureresourcegraph/resourcegraph/resources/resources
 type request struct {
@@ -43,11 +40,11 @@ type requestOptions struct {
 }
 
 type page struct {
-	TotalRecords    *int     `json:"totalRecords"`
-	Count           int      `json:"count"`
-	ResultTruncated string   `json:"resultTruncated"`
-	SkipToken       string   `json:"$skipToken"`
-	Data            []record `json:"data"`
+	TotalRecords    *int   `json:"totalRecords"`
+	Count           int    `json:"count"`
+	ResultTruncated string `json:"resultTruncated"`
+	SkipToken       string `json:"$skipToken"`
+	Data            []row  `json:"data"`
 }
 
 // unusable is the error for an answer that must not be relied on. The next one may be better.
@@ -66,7 +63,7 @@ func (a *graph) checkSubscriptions(ctx context.Context) error {
 		return err
 	}
 	hidden := slices.DeleteFunc(slices.Clone(a.subscriptions), func(id string) bool {
-		return slices.ContainsFunc(rows, func(row record) bool { return strings.EqualFold(textOf(row, "id"), id) })
+		return slices.ContainsFunc(rows, func(r row) bool { return strings.EqualFold(r.ID, id) })
 	})
 	if len(hidden) > 0 {
 		return &promote.FleetError{
@@ -80,7 +77,7 @@ func (a *graph) checkSubscriptions(ctx context.Context) error {
 }
 
 // all returns the rows of all pages. If a page is more than Resource Graph sends, it starts again with smaller ones.
-func (a *graph) all(ctx context.Context, query string) ([]record, error) {
+func (a *graph) all(ctx context.Context, query string) ([]row, error) {
 	for {
 		rows, err := a.pages(ctx, query)
 		if err == nil {
@@ -94,20 +91,19 @@ func (a *graph) all(ctx context.Context, query string) ([]record, error) {
 	}
 }
 
-func (a *graph) pages(ctx context.Context, query string) ([]record, *promote.FleetError) {
-	var rows []record
+func (a *graph) pages(ctx context.Context, query string) ([]row, *promote.FleetError) {
+	var rows []row
 	ids := map[string]bool{}
 	for next := ""; ; {
 		page, header, err := a.page(ctx, query, next)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Data {
-			id := textOf(row, "id")
-			if id == "" || ids[id] {
+		for _, r := range page.Data {
+			if r.ID == "" || ids[r.ID] {
 				return nil, a.unusable("a row of it has no id, or came twice")
 			}
-			ids[id] = true
+			ids[r.ID] = true
 		}
 		rows = append(rows, page.Data...)
 		total := *page.TotalRecords

@@ -105,7 +105,7 @@ func TestS17OnlyThisRepositoryAndBranch(t *testing.T) {
 		"http://github.com/acme/gitops":               false,
 		"not a URL/acme/gitops":                       false,
 	} {
-		seen, is, err := readRow(compliant(t, "edge-1", "repository", repo), wanted)
+		seen, is, err := rowOf(t, compliant(t, "edge-1", "repository", repo)).read(wanted)
 		require.NoError(t, err, repo)
 		assert.Equal(t, ours, is, repo)
 		assert.Equal(t, ours, seen != clusterStatus{}, repo)
@@ -114,7 +114,7 @@ func TestS17OnlyThisRepositoryAndBranch(t *testing.T) {
 		}
 	}
 	for branch, ours := range map[string]bool{"dev": true, "Dev": false, "dev" + " ": false, "refs/heads/dev": false, "dev-2": false} {
-		_, is, err := readRow(compliant(t, "edge-1", "branch", branch), wanted)
+		_, is, err := rowOf(t, compliant(t, "edge-1", "branch", branch)).read(wanted)
 		require.NoError(t, err, branch)
 		assert.Equal(t, ours, is, branch)
 	}
@@ -142,8 +142,7 @@ func TestWords(t *testing.T) {
 	} {
 		assert.Equal(t, want, wordsOf(repo), repo)
 	}
-	_, ours, err := readRow(compliant(t, "x", "repository", "git@ssh.dev.azure.com:v3/org/project/gitops"),
-		promote.Deployment{Repo: "https://dev.azure.com/org/project/_git/gitops", Branch: "dev", Path: "."})
+	_, ours, err := rowOf(t, compliant(t, "x", "repository", "git@ssh.dev.azure.com:v3/org/project/gitops")).read(promote.Deployment{Repo: "https://dev.azure.com/org/project/_git/gitops", Branch: "dev", Path: "."})
 	require.NoError(t, err)
 	assert.True(t, ours)
 }
@@ -158,7 +157,7 @@ func TestS17CommitIsTold(t *testing.T) {
 		"dev@sha1:" + wantCommit[:39]:  "",
 		"dev@sha1:" + wantCommit + "'": "",
 	} {
-		seen, ours, err := readRow(compliant(t, "edge-1", "revision", revision), wanted)
+		seen, ours, err := rowOf(t, compliant(t, "edge-1", "revision", revision)).read(wanted)
 		require.NoError(t, err)
 		assert.True(t, ours)
 		assert.Equal(t, want, seen.Commit)

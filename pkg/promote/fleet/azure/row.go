@@ -9,33 +9,60 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
 )
 
+// row is a Flux configuration as queryFor asks for it. The resource is described in
+// https://learn.microsoft.com/rest/api/kubernetesconfiguration/fluxconfigurations/flux-configurations/get
+type row struct {
+	ID         string `json:"id"`
+	Repository string `json:"repository"`
+	Branch     string `json:"branch"`
+	// Revision is that of its source.
+	Revision       string         `json:"revision"`
+	Compliance     compliance     `json:"compliance"`
+	Suspended      bool           `json:"suspended"`
+	Problem        string         `json:"problem"`
+	Statuses       []objectStatus `json:"statuses"`
+	Kustomizations map[string]struct {
+		Path string `json:"path"`
+	} `json:"kustomizations"`
+}
+
+// objectStatus is the status of an object of the configuration, or of one that such an object has applied.
+type objectStatus struct {
+	Kind       string     `json:"kind"`
+	Namespace  string     `json:"namespace"`
+	Name       string     `json:"name"`
+	Compliance compliance `json:"complianceState"`
+	AppliedBy  *struct{}  `json:"appliedBy"`
+	Conditions []struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"statusConditions"`
+}
+
 // clusterStatus is what a row says.
 type clusterStatus struct {
 	cluster clusterNames
 	promote.ReconcilerStatus
 }
 
-// readRow reads a row: a Flux configuration as queryFor asks for it. ours reports whether it pulls what is
-// wanted. Of a row only the id, the URL and the branch must be right; the rest counts as not known if it is
-// not. The resource is described in
-// https://learn.microsoft.com/rest/api/kubernetesconfiguration/fluxconfigurations/flux-configurations/get
-func readRow(row record, wanted promote.Deployment) (seen clusterStatus, ours bool, err error) {
-	cluster, name, err := clusterOf(textOf(row, "id"))
+// read returns the status of a row; ours tells whether it pulls what is wanted. Of other rows only the id, the URL and
+// the branch must be right.
+func (r *row) read(wanted promote.Deployment) (seen clusterStatus, ours bool, err error) {
+	cluster, name, err := clusterOf(r.ID)
 	if err != nil {
 		return clusterStatus{}, false, err
 	}
-	repo, branch := textOf(row, "repository"), textOf(row, "branch")
-	if repo == "" || branch == "" {
+	if r.Repository == "" || r.Branch == "" {
 		return clusterStatus{}, false, fmt.Errorf("the row of the Flux configuration %q on %q has no repository or branch", name, cluster[0])
 	}
-	if branch != wanted.Branch || !sameRepo(repo, wanted.Repo) {
+	if r.Branch != wanted.Branch || !sameRepo(r.Repository, wanted.Repo) {
 		return clusterStatus{}, false, nil
 	}
-	commit := statustext.Commit(textOf(row, "revision"))
-	state, message := healthOf(row, commit)
+	commit := statustext.Commit(r.Revision)
+	state, message := r.health(commit)
 	return clusterStatus{cluster, promote.ReconcilerStatus{
 		Reconciler:  name,
-		ClusterType: clusterTypeOf(row, wanted.Path),
+		ClusterType: r.clusterType(wanted.Path),
 		Commit:      commit,
 		State:       state,
 		Message:     message,
@@ -57,14 +84,12 @@ func sameRepo(raw, wanted string) bool {
 	return err == nil && strings.EqualFold(name, wanted)
 }
 
-// clusterTypeOf is the folder below root that all Kustomizations below it pull; empty if they pull several.
-func clusterTypeOf(row record, root string) string {
-	kustomizations, _ := row["kustomizations"].(record)
+// clusterType is the folder below root that all Kustomizations below it pull; empty if they pull several.
+func (r *row) clusterType(root string) string {
 	found := ""
-	for _, one := range kustomizations {
-		kustomization, _ := one.(record)
-		folder, inside := statustext.FolderBelow(textOf(kustomization, "path"), root)
-		switch _, around := statustext.FolderBelow(root, textOf(kustomization, "path")); {
+	for _, kustomization := range r.Kustomizations {
+		folder, inside := statustext.FolderBelow(kustomization.Path, root)
+		switch _, around := statustext.FolderBelow(root, kustomization.Path); {
 		case around, inside && found != "" && folder != found:
 			return ""
 		case inside:
@@ -72,22 +97,4 @@ func clusterTypeOf(row record, root string) string {
 		}
 	}
 	return found
-}
-
-// textOf is a column that is a text; empty if it is not.
-func textOf(row record, column string) string {
-	text, _ := row[column].(string)
-	return text
-}
-
-// recordsOf are the objects of a list.
-func recordsOf(list any) []record {
-	all, _ := list.([]any)
-	var rows []record
-	for _, one := range all {
-		if row, isRow := one.(record); isRow {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }

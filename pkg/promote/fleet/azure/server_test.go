@@ -145,6 +145,19 @@ func fluxID(subscription, group, cluster string) string {
 		"/providers/Microsoft.KubernetesConfiguration/fluxConfigurations/cfg"
 }
 
+// record is a row as JSON has it.
+type record = map[string]any
+
+// rowOf is a record as it is read.
+func rowOf(t testing.TB, record record) *row {
+	t.Helper()
+	text, err := json.Marshal(record)
+	require.NoError(t, err)
+	r := new(row)
+	require.NoError(t, json.Unmarshal(text, r))
+	return r
+}
+
 // compliant is a row as Resource Graph returns it for the query, with changes: pairs of column and value.
 func compliant(t testing.TB, cluster string, changes ...any) record {
 	t.Helper()
