@@ -138,9 +138,9 @@ func TestCompareFetchesOnlyWhatChanged(t *testing.T) {
 	}})
 	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
 	require.NoError(t, err)
-	outputs := ReadOutputs(t.Context(), reader, &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
+	outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
 		Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "."},
-	}}}})
+	}}}}})
 	require.Len(t, outputs, 1)
 	require.NotNil(t, outputs[0].Tree, outputs[0].Diags)
 	before := len(server.Requests())

@@ -221,9 +221,9 @@ func TestOutputBelowAPath(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
 	for path, want := range map[string]string{"clusters/all": "", "file": "is no folder"} {
-		outputs := ReadOutputs(t.Context(), reader, &model.Fleet{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
+		outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
 			Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: path},
-		}}}})
+		}}}}})
 		change, err := Compare(t.Context(), outputs[0].Tree, oneTarget)
 		if want != "" {
 			require.ErrorContains(t, err, want, path)

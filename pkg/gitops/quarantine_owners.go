@@ -80,7 +80,7 @@ func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *mo
 	pins := last.pins()
 	for _, objects := range l.platformAt(ctx, fleet, made.Origins) {
 		pins.Removed = append(pins.Removed, last.removed(fleet, objects)...)
-		for _, target := range objects.DeploymentTargets {
+		for _, target := range objects.Targets {
 			all.targets[target.Name.Value] = place{}
 		}
 		for _, w := range objects.Workloads {

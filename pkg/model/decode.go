@@ -10,13 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // decoder decodes the nodes of one document into structs whose fields have a `field` tag. It is
 // strict: an unknown field, a wrong type and a missing required field are errors at their place.
 // It goes on after an error, so that one run reports all of them.
 type decoder struct {
-	*document
+	*yamldoc.Document
 	diags *diag.List
 	// kind is the kind of the object, for messages.
 	kind string
@@ -36,7 +37,7 @@ type selfDecoder interface {
 
 // decode fills out from n. path is where n stands in the object.
 func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
-	n = target(n)
+	n = yamldoc.Deref(n)
 	switch out.Type() {
 	case textType:
 		out.Set(reflect.ValueOf(d.text(n, path)))
@@ -66,22 +67,14 @@ func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
 	}
 }
 
-// target follows an alias to the value that it stands for.
-func target(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
 // text decodes a string. null is the empty string, as in Kubernetes.
 func (d *decoder) text(n *yaml.Node, path *trail) Text {
-	text := Text{At: d.place(n)}
+	text := Text{At: d.Place(n)}
 	if n.Kind != yaml.ScalarNode {
 		d.wrongType(n, path, "a string")
 		return text
 	}
-	switch value, ok := resolve(n); value := value.(type) {
+	switch value, ok := yamldoc.Resolve(n); value := value.(type) {
 	case string:
 		text.Value = value
 		if !ok {
@@ -92,7 +85,7 @@ func (d *decoder) text(n *yaml.Node, path *trail) Text {
 			d.wrongTag(n, path)
 		}
 	default:
-		d.diags.Error("wrong-type", d.place(n), fmt.Sprintf("%s must be a string, but is %s", path, described(n, value)),
+		d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be a string, but is %s", path, described(n, value)),
 			diag.Hint(fmt.Sprintf("put it in quotes: %q", n.Value)))
 	}
 	return text
@@ -113,12 +106,12 @@ func described(n *yaml.Node, value any) string {
 }
 
 func (d *decoder) wrongTag(n *yaml.Node, path *trail) {
-	d.diags.Error("wrong-type", d.place(n), fmt.Sprintf("%s has the tag %s, which does not fit its value", path, n.Tag),
+	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s has the tag %s, which does not fit its value", path, n.Tag),
 		diag.Hint("remove the tag"))
 }
 
 func (d *decoder) wrongType(n *yaml.Node, path *trail, want string) {
-	d.diags.Error("wrong-type", d.place(n), fmt.Sprintf("%s must be %s, but is %s", path, want, nodeType(n)))
+	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be %s, but is %s", path, want, nodeType(n)))
 }
 
 func nodeType(n *yaml.Node) string {
@@ -128,32 +121,24 @@ func nodeType(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	default:
-		switch value, _ := resolve(n); value := value.(type) {
+		switch value, _ := yamldoc.Resolve(n); value := value.(type) {
 		case nil:
 			return "empty"
 		case string:
-			return "the string " + shortened(value)
+			return "the string " + yamldoc.Quote(value)
 		default:
 			return described(n, value)
 		}
 	}
 }
 
-func shortened(s string) string {
-	const most = 40
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return fmt.Sprintf("%q", s)
-}
-
 // structure decodes a mapping into a struct.
 func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 	if at := out.FieldByName("At"); at.IsValid() && at.Type() == placeType {
-		at.Set(reflect.ValueOf(d.place(n)))
+		at.Set(reflect.ValueOf(d.Place(n)))
 	}
-	known := fields(out)
-	if isNull(n) {
+	known := specFields(out.Type())
+	if yamldoc.IsNull(n) {
 		d.missing(n, known, nil, path)
 		return
 	}
@@ -163,7 +148,7 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 	}
 	given := map[string]bool{}
 	for _, entry := range d.entries(n, path) {
-		if full(d.diags) {
+		if yamldoc.Enough(d.diags) {
 			return
 		}
 		field, ok := known[entry.name]
@@ -173,56 +158,60 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 			continue
 		}
 		given[entry.name] = true
-		if isNull(target(entry.value)) && !field.required {
+		if yamldoc.IsNull(yamldoc.Deref(entry.value)) && !field.required {
 			continue
 		}
 		at := path.key(entry.name)
-		d.decode(entry.value, field.value, at)
+		d.decode(entry.value, out.FieldByIndex(field.index), at)
 		d.notEmpty(entry.value, field, at)
 	}
 	d.missing(n, known, given, path)
 }
 
-// structField is a field of the struct that is being filled.
-type structField struct {
-	value    reflect.Value
+// specField is a field of a struct as documents write it.
+type specField struct {
+	typ      reflect.Type
+	index    []int
 	required bool
+	// owner is the type that the field is declared in; it has no name if that has none.
+	owner string
 }
 
-// fields returns the fields of a struct by their names in YAML, those of embedded structs too.
-func fields(out reflect.Value) map[string]structField {
-	known := map[string]structField{}
-	for i := range out.NumField() {
-		field := out.Type().Field(i)
+// specFields returns the fields of a struct by their names in YAML, those of embedded structs too.
+func specFields(typ reflect.Type) map[string]specField {
+	fields := map[string]specField{}
+	for i := range typ.NumField() {
+		field := typ.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("field"), ",")
 		switch {
 		case name != "":
-			known[name] = structField{out.Field(i), options == "required"}
+			fields[name] = specField{field.Type, field.Index, options == "required", typ.Name()}
 		case field.Anonymous:
-			for name, embedded := range fields(out.Field(i)) {
-				known[name] = embedded
+			for name, embedded := range specFields(field.Type) {
+				embedded.index = append(slices.Clone(field.Index), embedded.index...)
+				fields[name] = embedded
 			}
 		}
 	}
-	return known
+	return fields
 }
 
 // unknownField reports a field that does not exist, and returns the one that was probably meant.
-func (d *decoder) unknownField(key *yaml.Node, name string, known map[string]structField, path *trail) string {
+func (d *decoder) unknownField(key *yaml.Node, name string, known map[string]specField, path *trail) string {
 	names := slices.Sorted(maps.Keys(known))
 	where := d.kind
 	if path != nil {
 		where += " " + path.String()
 	}
-	d.diags.Error("unknown-field", d.place(key), fmt.Sprintf("unknown field %q in %s", name, where),
+	d.diags.Error("unknown-field", d.Place(key), fmt.Sprintf("unknown field %q in %s", name, where),
 		diag.Hint(diag.DidYouMean(name, names)))
 	return diag.Nearest(name, names)
 }
 
-func (d *decoder) missing(n *yaml.Node, known map[string]structField, given map[string]bool, path *trail) {
+func (d *decoder) missing(n *yaml.Node, known map[string]specField, given map[string]bool, path *trail) {
 	for name, field := range known {
 		if field.required && !given[name] {
-			d.diags.Error("missing-field", d.place(n), fmt.Sprintf("%s %s is missing", d.kind, path.key(name)),
+			d.diags.Error("missing-field", d.Place(n), fmt.Sprintf("%s %s is missing", d.kind, path.key(name)),
 				diag.Hint(fmt.Sprintf("add %s", path.key(name))))
 		}
 	}
@@ -230,16 +219,16 @@ func (d *decoder) missing(n *yaml.Node, known map[string]structField, given map[
 
 // notEmpty refuses null, and a blank string, where a value is required. What a struct misses, and a
 // wrong type, is reported already.
-func (d *decoder) notEmpty(n *yaml.Node, field structField, path *trail) {
-	n = target(n)
-	empty := isNull(n) && field.value.Kind() != reflect.Struct
-	if field.value.Type() == textType && n.Kind == yaml.ScalarNode {
-		value, ok := resolve(n)
+func (d *decoder) notEmpty(n *yaml.Node, field specField, path *trail) {
+	n = yamldoc.Deref(n)
+	empty := yamldoc.IsNull(n) && field.typ.Kind() != reflect.Struct
+	if field.typ == textType && n.Kind == yaml.ScalarNode {
+		value, ok := yamldoc.Resolve(n)
 		text, isString := value.(string)
 		empty = ok && (value == nil || isString && strings.TrimSpace(text) == "")
 	}
 	if field.required && empty {
-		d.diags.Error("missing-field", d.place(n), fmt.Sprintf("%s %s must not be empty", d.kind, path))
+		d.diags.Error("missing-field", d.Place(n), fmt.Sprintf("%s %s must not be empty", d.kind, path))
 	}
 }
 
@@ -254,17 +243,17 @@ type entry struct {
 func (d *decoder) entries(n *yaml.Node, path *trail) []entry {
 	var own, merged []entry
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if full(d.diags) {
+		if yamldoc.Enough(d.diags) {
 			return own
 		}
-		key, value := target(n.Content[i]), n.Content[i+1]
-		if isMerge(key) {
-			merged = append(merged, d.merged(target(value), path)...)
+		key, value := yamldoc.Deref(n.Content[i]), n.Content[i+1]
+		if yamldoc.IsMerge(key) {
+			merged = append(merged, d.merged(yamldoc.Deref(value), path)...)
 			continue
 		}
-		name, ok := keyText(key)
+		name, ok := yamldoc.KeyText(key)
 		if key.Kind != yaml.ScalarNode || !ok {
-			d.diags.Error("wrong-type", d.place(key), fmt.Sprintf("a key in %s must be a string", path.orObject()))
+			d.diags.Error("wrong-type", d.Place(key), fmt.Sprintf("a key in %s must be a string", path.orObject()))
 			continue
 		}
 		own = append(own, entry{name, key, value})
@@ -292,7 +281,7 @@ func (d *decoder) merged(n *yaml.Node, path *trail) []entry {
 	case yaml.SequenceNode:
 		var all []entry
 		for i, item := range n.Content {
-			if item = target(item); item.Kind == yaml.MappingNode {
+			if item = yamldoc.Deref(item); item.Kind == yaml.MappingNode {
 				all = append(all, d.entries(item, path)...)
 				continue
 			}
@@ -307,15 +296,15 @@ func (d *decoder) merged(n *yaml.Node, path *trail) []entry {
 // unquotedKey warns of a key that YAML reads as something other than the text that is written, as
 // Kubernetes does: the label n becomes "false".
 func (d *decoder) unquotedKey(e entry) {
-	if value, _ := resolve(e.key); e.name != e.key.Value && value != nil {
-		d.diags.Warning("unquoted-key", d.place(e.key), fmt.Sprintf("YAML reads the key %s as %q", e.key.Value, e.name),
+	if value, _ := yamldoc.Resolve(e.key); e.name != e.key.Value && value != nil {
+		d.diags.Warning("unquoted-key", d.Place(e.key), fmt.Sprintf("YAML reads the key %s as %q", e.key.Value, e.name),
 			diag.Hint(fmt.Sprintf("put it in quotes: %q", e.key.Value)))
 	}
 }
 
 // textMap decodes a mapping of strings.
 func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
-	if isNull(n) {
+	if yamldoc.IsNull(n) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
@@ -325,17 +314,17 @@ func (d *decoder) textMap(n *yaml.Node, out reflect.Value, path *trail) {
 	entries := d.entries(n, path)
 	texts := make(map[string]Text, len(entries))
 	for _, e := range entries {
-		if full(d.diags) {
+		if yamldoc.Enough(d.diags) {
 			break
 		}
 		d.unquotedKey(e)
-		texts[e.name] = d.text(target(e.value), path.key(e.name))
+		texts[e.name] = d.text(yamldoc.Deref(e.value), path.key(e.name))
 	}
 	out.Set(reflect.ValueOf(texts))
 }
 
 func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
-	if isNull(n) {
+	if yamldoc.IsNull(n) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -344,10 +333,64 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 	}
 	items := reflect.MakeSlice(out.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
-		if full(d.diags) {
+		if yamldoc.Enough(d.diags) {
 			break
 		}
 		d.decode(item, items.Index(i), path.item(i))
 	}
 	out.Set(items)
+}
+
+// ignored is a field that may hold anything and means nothing here.
+type ignored struct{}
+
+// manifest decodes one entry of a template: a text or an object.
+func (d *decoder) manifest(n *yaml.Node, path *trail) Manifest {
+	m := Manifest{At: d.Place(n)}
+	switch n.Kind {
+	case yaml.MappingNode:
+		m.Object, _ = d.value(n, path).(map[string]any)
+	case yaml.ScalarNode:
+		m.Text = d.block(n, path)
+	default:
+		d.wrongType(n, path, "a text or an object")
+	}
+	return m
+}
+
+func (d *decoder) block(n *yaml.Node, path *trail) Block {
+	return Block{Text: d.text(n, path), Indent: d.Indent(n)}
+}
+
+// value decodes any node to what sigs.k8s.io/yaml would make of it, except that strings become
+// Blocks, which know their places.
+func (d *decoder) value(n *yaml.Node, path *trail) any {
+	n = yamldoc.Deref(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		entries := d.entries(n, path)
+		object := make(map[string]any, len(entries))
+		for _, e := range entries {
+			object[e.name] = d.value(e.value, path.key(e.name))
+		}
+		return object
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			if yamldoc.Enough(d.diags) {
+				break
+			}
+			list[i] = d.value(item, path.item(i))
+		}
+		return list
+	default:
+		value, ok := yamldoc.Resolve(n)
+		if !ok {
+			d.wrongTag(n, path)
+		}
+		if _, isString := value.(string); isString {
+			return d.block(n, path)
+		}
+		return value
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 const api = "apiVersion: scheduler.kalypso.io/v1alpha1\n"
@@ -370,10 +371,10 @@ func TestTooManyProblems(t *testing.T) {
 		_, diags := parseOne(Platform, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {x: '!'}}\ndata:\n"+strings.Repeat("  a: b\n", n+1))
 		return diags
 	}
-	assert.Equal(t, mostReported, read(mostReported).Count(diag.Error))
-	diags := read(mostReported + 2)
-	assert.Equal(t, mostReported+1, diags.Count(diag.Error))
+	assert.Equal(t, yamldoc.MostReported, read(yamldoc.MostReported).Count(diag.Error))
+	diags := read(yamldoc.MostReported + 2)
+	assert.Equal(t, yamldoc.MostReported+1, diags.Count(diag.Error))
 	assert.Equal(t, 1, diags.Count(diag.Warning), "another severity is not left out")
 	assert.Equal(t, "repo:f.yaml: error: the file has more problems than these, of which 100 are shown [too-many-problems]", shown(diags)[0])
-	assert.Equal(t, diags.Sorted(), read(mostReported+2).Sorted())
+	assert.Equal(t, diags.Sorted(), read(yamldoc.MostReported+2).Sorted())
 }

@@ -3,128 +3,95 @@ package model
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// kinds are the kinds of our group and how each is decoded.
-var kinds = map[string]func(*parser) func(*Objects){
-	"Environment":          (*parser).environment,
-	"BaseRepo":             (*parser).baseRepo,
-	"GitOpsRepo":           (*parser).gitOpsRepo,
-	"WorkloadRegistration": (*parser).workloadRegistration,
-	"Workload":             (*parser).workload,
-	"DeploymentTarget":     (*parser).deploymentTarget,
-	"ClusterType":          (*parser).clusterType,
-	"Template":             (*parser).template,
-	"SchedulingPolicy":     (*parser).schedulingPolicy,
-	"ConfigSchema":         (*parser).configSchema,
+// kind is how the documents of a kind are decoded.
+type kind struct {
+	// body is what a document is decoded into, before it becomes an object.
+	body reflect.Type
+	// decode returns how to add the object to those of its source.
+	decode func(*parser) func(*Objects)
 }
 
-// typeMeta and what goes with it is what every object of ours may hold besides metadata and spec.
-type typeMeta struct {
-	APIVersion ignored `field:"apiVersion"`
-	Kind       ignored `field:"kind"`
-	Status     ignored `field:"status"`
+// kindOf makes a kind of the function that turns a decoded document into an object, and the list that the object belongs to.
+func kindOf[B any, O kindred](toObject func(*parser, *B) O, list func(*Objects) *[]O) kind {
+	return kind{reflect.TypeFor[B](), func(p *parser) func(*Objects) {
+		var body B
+		p.fill(&body)
+		object := toObject(p, &body)
+		object.object().Broken = p.diags.HasErrors()
+		return func(o *Objects) { *list(o) = append(*list(o), object) }
+	}}
 }
 
-// withSpec is an object that means nothing without a spec.
-type withSpec[S any] struct {
-	typeMeta
-	Metadata objectMeta `field:"metadata,required"`
-	Spec     S          `field:"spec,required"`
+// kinds are the kinds of our group.
+var kinds = map[string]kind{
+	"Environment":          kindOf((*parser).environment, func(o *Objects) *[]*Environment { return &o.Environments }),
+	"BaseRepo":             kindOf((*parser).baseRepo, func(o *Objects) *[]*BaseRepo { return &o.BaseRepos }),
+	"GitOpsRepo":           kindOf((*parser).gitOpsRepo, func(o *Objects) *[]*GitOpsRepo { return &o.GitOpsRepos }),
+	"WorkloadRegistration": kindOf((*parser).workloadRegistration, func(o *Objects) *[]*WorkloadRegistration { return &o.Registrations }),
+	"Workload":             kindOf((*parser).workload, func(o *Objects) *[]*Workload { return &o.Workloads }),
+	"DeploymentTarget":     kindOf((*parser).deploymentTarget, func(o *Objects) *[]*DeploymentTarget { return &o.Targets }),
+	"ClusterType":          kindOf((*parser).clusterType, func(o *Objects) *[]*ClusterType { return &o.ClusterTypes }),
+	"Template":             kindOf((*parser).template, func(o *Objects) *[]*Template { return &o.Templates }),
+	"SchedulingPolicy":     kindOf((*parser).schedulingPolicy, func(o *Objects) *[]*SchedulingPolicy { return &o.Policies }),
+	"ConfigSchema":         kindOf((*parser).configSchema, func(o *Objects) *[]*ConfigSchema { return &o.ConfigSchemas }),
 }
 
-type optionalSpec[S any] struct {
-	typeMeta
-	Metadata objectMeta `field:"metadata,required"`
-	Spec     S          `field:"spec"`
-}
+// configMapKind is the one kind that is not of our group, and configMaps how it is decoded.
+const configMapKind = "ConfigMap"
 
-type configMapBody struct {
-	typeMeta
-	Metadata   objectMeta      `field:"metadata,required"`
-	Data       map[string]Text `field:"data"`
-	BinaryData ignored         `field:"binaryData"`
-	Immutable  ignored         `field:"immutable"`
-}
+var configMaps = kindOf((*parser).configMap, func(o *Objects) *[]*ConfigMap { return &o.ConfigMaps })
 
 // fill decodes the document into body.
 func (p *parser) fill(body any) {
-	d := &decoder{document: p.document, diags: p.diags, kind: p.kind}
-	d.decode(p.root, reflect.ValueOf(body).Elem(), nil)
+	d := &decoder{Document: p.Document, diags: p.diags, kind: p.kind}
+	d.decode(p.Root, reflect.ValueOf(body).Elem(), nil)
 }
 
 func (p *parser) object(meta objectMeta) Object {
 	return Object{
 		Kind: p.kind, Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations,
-		Source: p.source, At: p.place(p.root),
+		Source: p.source, At: p.Place(p.Root),
 	}
 }
 
-// decodeSpec decodes an object that has a spec.
-func decodeSpec[S any](p *parser) (Object, S) {
-	var body withSpec[S]
-	p.fill(&body)
-	return p.object(body.Metadata), body.Spec
-}
-
-// done marks an object as broken if an error in it was reported.
-func (p *parser) done(o *Object) { o.Broken = p.diags.HasErrors() }
-
-// normal fills in defaults and removes the blanks around what people paste.
-func (l Location) normal() Location {
-	l.Repo.Value = strings.TrimSpace(l.Repo.Value)
-	l.Branch.Value = strings.TrimSpace(l.Branch.Value)
-	l.Path.Value = strings.TrimSpace(l.Path.Value)
-	if l.Path.Value == "" {
-		l.Path = Text{Value: ".", At: l.Repo.At}
-	}
-	return l
-}
-
-func (p *parser) environment() func(*Objects) {
-	object, spec := decodeSpec[environmentSpec](p)
+func (p *parser) environment(body *withSpec[environmentSpec]) *Environment {
+	object, spec := p.object(body.Metadata), body.Spec
 	checkDNSLabel("Environment name", object.Name, p.diags)
-	e := &Environment{
+	return &Environment{
 		Object: object, ControlPlane: spec.ControlPlane.normal(),
 		Promotion: p.promotion(spec.Promotion, object.Annotations),
 	}
-	p.done(&e.Object)
-	return func(o *Objects) { o.Environments = append(o.Environments, e) }
 }
 
-func (p *parser) baseRepo() func(*Objects) {
-	object, spec := decodeSpec[baseRepoSpec](p)
-	checkName("BaseRepo name", object.Name, p.diags)
-	b := &BaseRepo{Object: object, Location: spec.Location.normal(), Commit: spec.Commit}
+func (p *parser) baseRepo(body *withSpec[baseRepoSpec]) *BaseRepo {
+	b := &BaseRepo{Object: p.object(body.Metadata), Location: body.Spec.Location.normal(), Commit: body.Spec.Commit}
+	checkName("BaseRepo name", b.Name, p.diags)
 	b.Commit.Value = strings.TrimSpace(b.Commit.Value)
-	p.done(&b.Object)
-	return func(o *Objects) { o.BaseRepos = append(o.BaseRepos, b) }
+	return b
 }
 
-func (p *parser) gitOpsRepo() func(*Objects) {
-	object, spec := decodeSpec[gitOpsRepoSpec](p)
-	checkName("GitOpsRepo name", object.Name, p.diags)
-	g := &GitOpsRepo{Object: object, Location: spec.Location.normal()}
+func (p *parser) gitOpsRepo(body *withSpec[gitOpsRepoSpec]) *GitOpsRepo {
+	g := &GitOpsRepo{Object: p.object(body.Metadata), Location: body.Spec.Location.normal()}
+	checkName("GitOpsRepo name", g.Name, p.diags)
 	checkOutputFolder(g.Path, p.diags)
-	p.done(&g.Object)
-	return func(o *Objects) { o.GitOpsRepos = append(o.GitOpsRepos, g) }
+	return g
 }
 
-func (p *parser) workloadRegistration() func(*Objects) {
-	object, spec := decodeSpec[workloadRegistrationSpec](p)
-	checkName("WorkloadRegistration name", object.Name, p.diags)
-	r := &WorkloadRegistration{Object: object, Workload: spec.Workload.normal(), Workspace: spec.Workspace}
-	p.done(&r.Object)
-	return func(o *Objects) { o.Registrations = append(o.Registrations, r) }
+func (p *parser) workloadRegistration(body *withSpec[workloadRegistrationSpec]) *WorkloadRegistration {
+	r := &WorkloadRegistration{Object: p.object(body.Metadata), Workload: body.Spec.Workload.normal(), Workspace: body.Spec.Workspace}
+	checkName("WorkloadRegistration name", r.Name, p.diags)
+	return r
 }
 
-func (p *parser) workload() func(*Objects) {
-	object, spec := decodeSpec[workloadSpec](p)
+func (p *parser) workload(body *withSpec[workloadSpec]) *Workload {
 	w := &Workload{
-		Object: object, DeploymentTargets: spec.DeploymentTargets, ConfigSchemas: spec.ConfigSchemas,
+		Object: p.object(body.Metadata), DeploymentTargets: body.Spec.DeploymentTargets, ConfigSchemas: body.Spec.ConfigSchemas,
 		Registration: p.registration,
 	}
 	if p.source.Ref.Role == Tenant {
@@ -134,95 +101,69 @@ func (p *parser) workload() func(*Objects) {
 		checkLabels(diag.Warning, w.Labels, p.diags)
 	}
 	checkTargetNames(w, p.diags)
-	p.done(&w.Object)
-	return func(o *Objects) { o.Workloads = append(o.Workloads, w) }
+	return w
 }
 
-func (p *parser) deploymentTarget() func(*Objects) {
-	object, spec := decodeSpec[deploymentTargetSpec](p)
+func (p *parser) deploymentTarget(body *withSpec[deploymentTargetSpec]) *DeploymentTarget {
+	object, spec := p.object(body.Metadata), body.Spec
 	checkDNSLabel("DeploymentTarget name", object.Name, p.diags)
 	checkLabels(diag.Warning, object.Labels, p.diags)
-	t := &DeploymentTarget{
+	return &DeploymentTarget{
 		Object: object, Workload: object.Labels[WorkloadLabel].Value, Workspace: object.Labels[WorkspaceLabel].Value,
 		Environment: spec.Environment, Manifests: spec.Manifests, ConfigSchemas: spec.ConfigSchemas,
 	}
-	p.done(&t.Object)
-	return func(o *Objects) { o.DeploymentTargets = append(o.DeploymentTargets, t) }
 }
 
-func (p *parser) clusterType() func(*Objects) {
-	object, spec := decodeSpec[clusterTypeSpec](p)
+func (p *parser) clusterType(body *withSpec[clusterTypeSpec]) *ClusterType {
+	object, spec := p.object(body.Metadata), body.Spec
 	checkDNSLabel("ClusterType name", object.Name, p.diags)
 	checkLabels(diag.Warning, object.Labels, p.diags)
-	c := &ClusterType{
+	return &ClusterType{
 		Object: object, Reconciler: spec.Reconciler, NamespaceService: spec.NamespaceService, ConfigType: spec.ConfigType,
 	}
-	p.done(&c.Object)
-	return func(o *Objects) { o.ClusterTypes = append(o.ClusterTypes, c) }
 }
 
-func (p *parser) template() func(*Objects) {
-	object, spec := decodeSpec[templateSpec](p)
-	checkName("Template name", object.Name, p.diags)
-	t := &Template{Object: object, Type: spec.Type, Manifests: spec.Manifests, ContentType: ContentYAML}
-	p.oneOf(spec.Type, "spec.type", ReconcilerTemplate, NamespaceTemplate, ConfigTemplate)
+func (p *parser) template(body *withSpec[templateSpec]) *Template {
+	spec := body.Spec
+	t := &Template{Object: p.object(body.Metadata), Type: spec.Type, Manifests: spec.Manifests, ContentType: ContentYAML}
+	checkName("Template name", t.Name, p.diags)
+	p.oneOf(spec.Type, "spec.type", templateTypes)
 	if spec.ContentType.Value != "" {
-		p.oneOf(spec.ContentType, "spec.contentType", ContentYAML, ContentSh)
+		p.oneOf(spec.ContentType, "spec.contentType", contentTypes)
 		t.ContentType = spec.ContentType.Value
 	}
-	p.done(&t.Object)
-	return func(o *Objects) { o.Templates = append(o.Templates, t) }
+	return t
 }
 
-func (p *parser) oneOf(text Text, path string, allowed ...string) {
-	if text.Value == "" {
-		return // reported as missing, if it is required
-	}
-	for _, value := range allowed {
-		if text.Value == value {
-			return
-		}
+func (p *parser) oneOf(text Text, path string, allowed []string) {
+	if text.Value == "" || slices.Contains(allowed, text.Value) {
+		return // an empty one is reported as missing, if it is required
 	}
 	p.diags.Error("invalid-value", text.At, fmt.Sprintf("%s %s is %q", p.kind, path, text.Value),
 		diag.Hint(diag.DidYouMean(text.Value, allowed)))
 }
 
-func (p *parser) schedulingPolicy() func(*Objects) {
-	var body optionalSpec[schedulingPolicySpec]
-	p.fill(&body)
+func (p *parser) schedulingPolicy(body *optionalSpec[schedulingPolicySpec]) *SchedulingPolicy {
 	s := &SchedulingPolicy{
 		Object: p.object(body.Metadata), Workspace: body.Spec.Targets.Workspace,
 		Targets: body.Spec.Targets.Labels, ClusterTypes: body.Spec.ClusterTypes.Labels,
 	}
 	checkName("SchedulingPolicy name", s.Name, p.diags)
-	p.done(&s.Object)
-	return func(o *Objects) { o.Policies = append(o.Policies, s) }
+	return s
 }
 
-func (p *parser) configSchema() func(*Objects) {
-	object, spec := decodeSpec[configSchemaSpec](p)
-	checkName("ConfigSchema name", object.Name, p.diags)
-	c := &ConfigSchema{Object: object, Schema: spec.Schema}
-	p.done(&c.Object)
-	return func(o *Objects) { o.ConfigSchemas = append(o.ConfigSchemas, c) }
+func (p *parser) configSchema(body *withSpec[configSchemaSpec]) *ConfigSchema {
+	c := &ConfigSchema{Object: p.object(body.Metadata), Schema: body.Spec.Schema}
+	checkName("ConfigSchema name", c.Name, p.diags)
+	return c
 }
 
-// configMap decodes the core kind. The seeds' example has no apiVersion, so that is accepted.
-func (p *parser) configMap(apiVersion string) func(*Objects) {
-	if p.source.Ref.Role == Tenant || p.source.Ref.Role == Main {
-		return func(o *Objects) { o.Others["ConfigMap"]++ }
-	}
-	if apiVersion == "" {
-		p.diags.Notice("no-api-version", p.place(p.root), "ConfigMap has no apiVersion: v1 is assumed", diag.Hint("add apiVersion: v1"))
-	}
-	var body configMapBody
-	p.fill(&body)
+func (p *parser) configMap(body *configMapBody) *ConfigMap {
 	c := &ConfigMap{Object: p.object(body.Metadata), Data: body.Data}
 	checkName("ConfigMap name", c.Name, p.diags)
 	checkSize(c, p.diags)
 	checkLabels(diag.Warning, c.Labels, p.diags)
-	p.done(&c.Object)
-	return func(o *Objects) { o.ConfigMaps = append(o.ConfigMaps, c) }
+	return c
 }
 
 // mostConfigBytes is what the keys and values of a ConfigMap may have in all, in Kubernetes as here.

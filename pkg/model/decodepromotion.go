@@ -1,16 +1,17 @@
 package model
 
 import (
-	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 type promotionSpec struct {
@@ -58,130 +59,106 @@ func (p *parser) promotion(spec *promotionSpec, annotations map[string]Text) *Pr
 	return given
 }
 
+// annotatedPromotion decodes the text as strictly as a field, and within the same limits.
 func (p *parser) annotatedPromotion(text Text) *Promotion {
+	const name = "annotation " + PromotionAnnotation
+	doc, diags := p.Embedded(text.Value, text.At, name, p.limits.Limits)
+	p.diags.Add(diags)
+	if doc == nil || !doc.Check(p.limits.Limits, p.diags) {
+		return nil
+	}
 	var spec *promotionSpec
-	p.fillEmbedded(&spec, text, (*trail)(nil).key("annotation "+PromotionAnnotation))
+	d := &decoder{Document: doc, diags: p.diags, kind: p.kind}
+	d.decode(doc.Root, reflect.ValueOf(&spec).Elem(), (*trail)(nil).key(name))
 	return spec.promotion()
 }
 
 // invalid reports a value that is of the right type and has no meaning.
 func (d *decoder) invalid(n *yaml.Node, path *trail, hint string) {
-	d.diags.Error("invalid-value", d.place(n), fmt.Sprintf("%s %s is %s", d.kind, path, shortened(n.Value)), diag.Hint(hint))
+	d.diags.Error("invalid-value", d.Place(n), fmt.Sprintf("%s %s is %s", d.kind, path, yamldoc.Quote(n.Value)), diag.Hint(hint))
 }
 
-// scalar resolves a node that should be one value; want says which, for messages.
-func (d *decoder) scalar(n *yaml.Node, path *trail, want string) (value any, ok bool) {
-	if n.Kind != yaml.ScalarNode {
-		d.wrongType(n, path, want)
-		return nil, false
+// scalar resolves a node that should be one value, of one of the kinds allowed; want says which, for messages.
+func (d *decoder) scalar(n *yaml.Node, path *trail, want string, allowed []reflect.Kind) (value any, ok bool) {
+	if n.Kind == yaml.ScalarNode {
+		if value, ok = yamldoc.Resolve(n); !ok {
+			d.wrongTag(n, path)
+			return nil, false
+		}
+		if slices.Contains(allowed, reflect.ValueOf(value).Kind()) {
+			return value, true
+		}
 	}
-	if value, ok = resolve(n); !ok {
-		d.wrongTag(n, path)
-	}
-	return value, ok
+	d.wrongType(n, path, want)
+	return nil, false
 }
 
-// mostClusters is more than any fleet has.
-const mostClusters = 1_000_000_000
+var (
+	wholeNumbers    = []reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint64}
+	textsAndNumbers = append(slices.Clone(wholeNumbers), reflect.Float64, reflect.String)
+)
 
 func (h *Healthy) decode(d *decoder, n *yaml.Node, path *trail) {
-	const want = "a count or a percentage"
-	h.At = d.place(n)
-	value, ok := d.scalar(n, path, want)
-	if !ok {
-		return
-	}
-	switch value := value.(type) {
+	h.At = d.Place(n)
+	value, ok := d.scalar(n, path, "a count or a percentage", textsAndNumbers)
+	switch value := value.(type) { // other numbers are no count, however they are meant
 	case int:
 		h.Count = value
 	case string:
 		h.Count, h.Share = parseHealthy(value)
-	case float64, int64, uint64: // no count, however it is meant
-	default:
-		d.wrongType(n, path, want)
-		return
 	}
-	if !h.inRange() {
+	if ok && !h.inRange() {
 		*h = Healthy{At: h.At}
 		d.invalid(n, path, hintHealthy)
 	}
 }
 
-const hintHealthy = `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`
-
-func (h *Healthy) inRange() bool {
-	return h.Count >= 1 && h.Count <= mostClusters || h.Share >= percent && h.Share <= millionths
-}
-
-// ParseHealthy reads a count or a percentage, as it can be written in an Environment.
-func ParseHealthy(text string) (Healthy, error) {
-	var h Healthy
-	if h.Count, h.Share = parseHealthy(text); !h.inRange() {
-		return Healthy{}, errors.New(hintHealthy)
-	}
-	return h, nil
-}
-
-var (
-	countText      = regexp.MustCompile(`^[1-9][0-9]{0,9}$`)
-	percentageText = regexp.MustCompile(`^([0-9]{1,3})(?:\.([0-9]{1,4}))?%$`)
-)
-
-// parseHealthy returns zeros for a text that is neither a count nor a percentage.
-func parseHealthy(text string) (count, share int) {
-	if countText.MatchString(text) {
-		count, _ = strconv.Atoi(text)
-		return count, 0
-	}
-	match := percentageText.FindStringSubmatch(text)
-	if match == nil {
-		return 0, 0
-	}
-	whole, _ := strconv.Atoi(match[1])
-	fraction, _ := strconv.Atoi((match[2] + "0000")[:4])
-	return 0, whole*percent + fraction
-}
-
 func (t *Duration) decode(d *decoder, n *yaml.Node, path *trail) {
-	const want = "a duration"
-	t.At = d.place(n)
-	value, ok := d.scalar(n, path, want)
-	if !ok {
-		return
+	t.At = d.Place(n)
+	value, ok := d.scalar(n, path, "a duration", textsAndNumbers)
+	if text, isText := value.(string); isText { // a number is of no unit
+		t.Value, _ = time.ParseDuration(text)
 	}
-	switch value := value.(type) {
-	case string:
-		t.Value, _ = time.ParseDuration(value)
-	case int, int64, uint64, float64: // of which unit?
-	default:
-		d.wrongType(n, path, want)
-		return
-	}
-	if t.Value <= 0 {
+	if ok && t.Value <= 0 {
 		t.Value = 0
 		d.invalid(n, path, "write a duration above 0 with its unit, such as 90s, 30m or 2h")
 	}
 }
 
 func (t *Number) decode(d *decoder, n *yaml.Node, path *trail) {
-	const want = "a whole number"
-	t.At = d.place(n)
-	value, ok := d.scalar(n, path, want)
-	if !ok {
-		return
-	}
-	switch value := value.(type) {
-	case int:
-		t.Value = value
-	case int64, uint64: // too large
-	default:
-		d.wrongType(n, path, want)
-		return
-	}
-	if t.Value < 1 || t.Value > mostClusters {
+	t.At = d.Place(n)
+	value, ok := d.scalar(n, path, "a whole number", wholeNumbers)
+	t.Value, _ = value.(int) // the others are too large
+	if ok && (t.Value < 1 || t.Value > mostClusters) {
 		t.Value = 0
 		d.invalid(n, path, "write a whole number above 0")
 	}
+}
+
+// validTexts decodes a list of strings, or one string for which path stands, without those for which hint says what to write instead.
+func (d *decoder) validTexts(n *yaml.Node, path *trail, hint func(text string) string) []Text {
+	items, at := n.Content, path.item
+	if n.Kind == yaml.ScalarNode {
+		items, at = []*yaml.Node{n}, func(int) *trail { return path }
+	}
+	var valid []Text
+	for i, item := range items {
+		if yamldoc.Enough(d.diags) {
+			break
+		}
+		item = yamldoc.Deref(item)
+		before := len(*d.diags)
+		text := d.text(item, at(i))
+		if len(*d.diags) > before {
+			continue
+		}
+		if hint := hint(text.Value); hint != "" {
+			d.invalid(item, at(i), hint)
+			continue
+		}
+		valid = append(valid, text)
+	}
+	return valid
 }
 
 // fleetNames are one text or a list of them, each as --fleet has it.
@@ -191,46 +168,23 @@ type fleetNames []Text
 var fleetText = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*(?::.*)?$`)
 
 func (f *fleetNames) decode(d *decoder, n *yaml.Node, path *trail) {
-	switch n.Kind {
-	case yaml.MappingNode:
+	if n.Kind == yaml.MappingNode {
 		d.wrongType(n, path, "a string or a list of strings")
-		return
-	case yaml.ScalarNode:
-		*f = fleetNames{d.fleetName(n, path)}
 		return
 	}
 	seen := map[string]bool{}
-	for i, item := range n.Content {
-		if full(d.diags) {
-			return
-		}
-		name := d.fleetName(target(item), path.item(i))
+	*f = d.validTexts(n, path, func(name string) string {
 		switch {
-		case name.Value == "": // reported
-		case name.Value == NoFleet && len(n.Content) > 1:
-			d.invalid(target(item), path.item(i), fmt.Sprintf("remove the others if a person is to decide, else %q", NoFleet))
-		case seen[name.Value]:
-			d.invalid(target(item), path.item(i), "it is given twice: remove one of them")
-		default:
-			seen[name.Value] = true
-			*f = append(*f, name)
+		case !fleetText.MatchString(name), strings.ContainsFunc(name, isControl), strings.HasPrefix(name, NoFleet+":"):
+			return fmt.Sprintf("write NAME or NAME:ARGUMENT with a name in lower case, such as flux:edge-1, or %s if a person is to decide", NoFleet)
+		case name == NoFleet && len(n.Content) > 1:
+			return fmt.Sprintf("remove the others if a person is to decide, else %q", NoFleet)
+		case seen[name]:
+			return "it is given twice: remove one of them"
 		}
-	}
-}
-
-// fleetName is empty if there was something to report.
-func (d *decoder) fleetName(n *yaml.Node, path *trail) Text {
-	before := len(*d.diags)
-	name := d.text(n, path)
-	if len(*d.diags) > before {
-		return Text{At: name.At}
-	}
-	valid := fleetText.MatchString(name.Value) && !strings.ContainsFunc(name.Value, isControl) && !strings.HasPrefix(name.Value, NoFleet+":")
-	if !valid {
-		d.invalid(n, path, fmt.Sprintf("write NAME or NAME:ARGUMENT with a name in lower case, such as flux:edge-1, or %s if a person is to decide", NoFleet))
-		return Text{At: name.At}
-	}
-	return name
+		seen[name] = true
+		return ""
+	})
 }
 
 // loginNames is a list of GitHub logins.
@@ -245,18 +199,10 @@ func (l *loginNames) decode(d *decoder, n *yaml.Node, path *trail) {
 		d.wrongType(n, path, "a list")
 		return
 	}
-	for i, item := range n.Content {
-		if full(d.diags) {
-			return
+	*l = d.validTexts(n, path, func(login string) string {
+		if loginText.MatchString(login) {
+			return ""
 		}
-		before := len(*d.diags)
-		login := d.text(target(item), path.item(i))
-		switch {
-		case len(*d.diags) > before: // reported
-		case !loginText.MatchString(login.Value):
-			d.invalid(target(item), path.item(i), "write a GitHub login such as octocat, or NAME[bot] for a GitHub App")
-		default:
-			*l = append(*l, login)
-		}
-	}
+		return "write a GitHub login such as octocat, or NAME[bot] for a GitHub App"
+	})
 }

@@ -300,14 +300,6 @@ func (w *walker) file(p string) error {
 	return nil
 }
 
-// subjectPlace is where to point if a source as a whole is at fault: the value that asked for it.
-func (s *Source) subjectPlace() diag.Place {
-	if s.Ref.At.IsZero() {
-		return diag.Place{File: s.File("")}
-	}
-	return s.Ref.At
-}
-
 // ErrTooLarge is the error, possibly wrapped, of reading a file that is too large to be loaded and whose size is
 // unknown.
 var ErrTooLarge = errors.New("the file is too large")

@@ -16,15 +16,7 @@ type Fleet struct {
 	// Environments are the names of all environments of the control plane.
 	Environments []string
 
-	BaseRepos     []*BaseRepo
-	GitOpsRepos   []*GitOpsRepo
-	ClusterTypes  []*ClusterType
-	Targets       []*DeploymentTarget
-	Policies      []*SchedulingPolicy
-	Templates     []*Template
-	ConfigSchemas []*ConfigSchema
-	ConfigMaps    []*ConfigMap
-	Registrations []*WorkloadRegistration
+	Contents
 
 	// PromotedCommit is the commit of the BaseRepo "main"; empty if it names none.
 	PromotedCommit string
@@ -38,30 +30,21 @@ type Fleet struct {
 }
 
 // Template returns the template with the name, or nil.
-func (f *Fleet) Template(name string) *Template {
-	i, found := slices.BinarySearchFunc(f.Templates, name, func(t *Template, name string) int { return cmp.Compare(t.Name.Value, name) })
-	if !found {
-		return nil
-	}
-	return f.Templates[i]
-}
+func (f *Fleet) Template(name string) *Template { return find(f.Templates, name) }
 
 // Target returns the deployment target with the name, or nil.
-func (f *Fleet) Target(name string) *DeploymentTarget {
-	i, found := slices.BinarySearchFunc(f.Targets, name, func(t *DeploymentTarget, name string) int { return cmp.Compare(t.Name.Value, name) })
-	if !found {
-		return nil
-	}
-	return f.Targets[i]
-}
+func (f *Fleet) Target(name string) *DeploymentTarget { return find(f.Targets, name) }
 
 // ClusterType returns the cluster type with the name, or nil.
-func (f *Fleet) ClusterType(name string) *ClusterType {
-	i, found := slices.BinarySearchFunc(f.ClusterTypes, name, func(c *ClusterType, name string) int { return cmp.Compare(c.Name.Value, name) })
-	if !found {
-		return nil
+func (f *Fleet) ClusterType(name string) *ClusterType { return find(f.ClusterTypes, name) }
+
+// find returns the object with the name, or nil. They are in order of name.
+func find[T kindred](objects []T, name string) (found T) {
+	i, ok := slices.BinarySearchFunc(objects, name, func(o T, name string) int { return cmp.Compare(o.object().Name.Value, name) })
+	if ok {
+		found = objects[i]
 	}
-	return f.ClusterTypes[i]
+	return found
 }
 
 // NewFleet puts the objects of all sources of an environment together. names are those of all
@@ -73,13 +56,13 @@ func NewFleet(environment *Environment, names []string, parts []*Objects) (*Flee
 		f.Sources = append(f.Sources, part.Source)
 		f.Incomplete = f.Incomplete || part.Incomplete
 		f.PlatformIncomplete = f.PlatformIncomplete || part.Incomplete && part.Source.Ref.Role != Tenant
-		f.Targets = append(f.Targets, part.DeploymentTargets...)
+		f.Targets = append(f.Targets, part.Targets...)
 		part.checkNotEmpty(&diags)
 	}
 	noticeOthers(parts, &diags)
-	workloads := gather(parts, func(o *Objects) []*Workload { return o.Workloads }, &diags)
-	f.checkEnvironments(workloads, &diags)
-	f.addTargets(workloads, &diags)
+	f.Workloads = gather(parts, func(o *Objects) []*Workload { return o.Workloads }, &diags)
+	f.checkEnvironments(&diags)
+	f.addTargets(&diags)
 	f.BaseRepos = gather(parts, func(o *Objects) []*BaseRepo { return o.BaseRepos }, &diags)
 	f.GitOpsRepos = gather(parts, func(o *Objects) []*GitOpsRepo { return o.GitOpsRepos }, &diags)
 	f.ClusterTypes = gather(parts, func(o *Objects) []*ClusterType { return o.ClusterTypes }, &diags)
@@ -150,7 +133,7 @@ func owner(o *Object) string {
 
 // addTargets unfolds the workloads and reports full names that two targets share, as workload "a"
 // with target "b-c" and workload "a-b" with target "c" do.
-func (f *Fleet) addTargets(workloads []*Workload, diags *diag.List) {
+func (f *Fleet) addTargets(diags *diag.List) {
 	environment := f.Environment.Name.Value
 	targets := make([]*DeploymentTarget, 0, len(f.Targets))
 	for _, given := range f.Targets {
@@ -162,7 +145,7 @@ func (f *Fleet) addTargets(workloads []*Workload, diags *diag.List) {
 			targets = append(targets, &t)
 		}
 	}
-	for _, w := range workloads {
+	for _, w := range f.Workloads {
 		targets = append(targets, unfold(w, environment)...)
 	}
 	f.Targets = unique(targets, func(first, second *DeploymentTarget) {
@@ -180,8 +163,8 @@ func (t *DeploymentTarget) describeOwner() string {
 }
 
 // checkEnvironments warns of targets whose environment does not exist: they are never deployed.
-func (f *Fleet) checkEnvironments(workloads []*Workload, diags *diag.List) {
-	for _, w := range workloads {
+func (f *Fleet) checkEnvironments(diags *diag.List) {
+	for _, w := range f.Workloads {
 		for _, spec := range w.DeploymentTargets {
 			if name := spec.Environment.Value; name != "" && !slices.Contains(f.Environments, name) {
 				diags.Warning("unknown-environment", spec.Environment.At,

@@ -130,10 +130,10 @@ func TestS7Collisions(t *testing.T) {
 	}
 	part := func(source *Source, j join) *Objects {
 		at := diag.Place{File: source.File("w.yaml"), Line: 1}
-		return &Objects{Source: source, Workloads: []*Workload{{
+		return &Objects{Source: source, Contents: Contents{Workloads: []*Workload{{
 			Object:            Object{Kind: "Workload", Name: Text{j.workload, at}, Source: source},
 			DeploymentTargets: []TargetSpec{{Name: Text{j.target, at}, Environment: Text{Value: "dev"}}},
-		}}}
+		}}}}
 	}
 	first, second := &Source{Repo: "one"}, &Source{Repo: "two"}
 	collisions := 0
@@ -433,7 +433,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 			shuffle(random, part.GitOpsRepos)
 			shuffle(random, part.Registrations)
 			shuffle(random, part.Workloads)
-			shuffle(random, part.DeploymentTargets)
+			shuffle(random, part.Targets)
 			shuffle(random, part.ClusterTypes)
 			shuffle(random, part.Templates)
 			shuffle(random, part.Policies)

@@ -14,17 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // The limits as the contract has them (SPEC 4).
 func TestS8DefaultLimits(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, Limits{
-		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Documents: 1000, Nesting: 64, Targets: 1000, Schemas: 1000, Nodes: 200_000,
+		Limits:    yamldoc.Limits{Documents: 1000, Nesting: 64, Nodes: 200_000},
+		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Targets: 1000, Schemas: 1000,
 		ValueBytes: 4 << 10, OutputBytes: 256 << 20,
 	}, TenantLimits())
 	assert.Equal(t, Limits{
-		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Documents: 50_000, Nesting: 200, Targets: 100_000, Schemas: 10_000, Aliases: true, Nodes: 400_000,
+		Limits:    yamldoc.Limits{Documents: 50_000, Nesting: 200, Nodes: 400_000, Aliases: true},
+		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Targets: 100_000, Schemas: 10_000,
 	}, PlatformLimits())
 	options := DefaultOptions()
 	for role, want := range map[Role]Limits{Tenant: TenantLimits(), Main: PlatformLimits(), Base: PlatformLimits(), Platform: PlatformLimits()} {
@@ -149,7 +152,7 @@ func TestS8Nodes(t *testing.T) {
 		docs, diags := testDocuments(content)
 		require.Empty(t, diags)
 		for i := range docs {
-			audit(&docs[i], Limits{Aliases: true, Nodes: nodes}, &diags)
+			docs[i].Check(yamldoc.Limits{Aliases: true, Nodes: nodes}, &diags)
 		}
 		return rules(diags)
 	}
@@ -184,7 +187,7 @@ func TestS8NestedAliases(t *testing.T) {
 		read := func(nesting int) []string {
 			docs, diags := testDocuments(c.content)
 			require.Empty(t, diags)
-			audit(&docs[0], Limits{Aliases: true, Nesting: nesting}, &diags)
+			docs[0].Check(yamldoc.Limits{Aliases: true, Nesting: nesting}, &diags)
 			return places(diags)
 		}
 		assert.Empty(t, read(c.nesting), c.content)
@@ -442,4 +445,57 @@ func measure(run func()) (took time.Duration, peak uint64) {
 	took = time.Since(start)
 	close(done)
 	return took, <-sampled - before
+}
+
+// A generated file, as large as a file may be, is read.
+func TestS8GeneratedFilesAreRead(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata:\n  name: c%05d\n  labels:\n    region: north\n    size: large\nspec:\n  reconciler: argocd\n  namespaceService: default\n"
+	var file strings.Builder
+	for i := 0; file.Len() < int(PlatformLimits().FileBytes)-500; i++ {
+		fmt.Fprintf(&file, object+"---\n", i)
+	}
+	objects, diags := parse(Platform, tree{"f.yaml": file.String()})
+	noProblem(t, diags)
+	assert.Greater(t, len(objects.ClusterTypes), 20_000)
+}
+
+// A message may quote what is written, but not all of it.
+func TestS8MessagesAreShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 500_000)
+	for name, content := range map[string]string{
+		"alias":       "a: *" + long + "\n",
+		"field":       api + "kind: Workload\n" + "? " + long + "\n: a\n",
+		"name":        api + "kind: ClusterType\nmetadata: {name: " + long + "}\nspec: {reconciler: a, namespaceService: b}\n",
+		"kind":        api + "kind: " + long + "\n",
+		"two bytes":   api + "kind: " + strings.Repeat("ä", 500_000) + "\n",
+		"apiVersion":  "apiVersion: scheduler.kalypso.io/" + long + "\nkind: Workload\n",
+		"label":       api + "kind: ClusterType\nmetadata: {name: a, labels: {a: " + long + "}}\nspec: {reconciler: a, namespaceService: b}\n",
+		"environment": api + "kind: Environment\nmetadata: {name: " + long + "}\n",
+	} {
+		role := Platform
+		files := tree{"f.yaml": content}
+		if name == "environment" {
+			role, files = Main, tree{EnvironmentsFolder + "/f.yaml": content}
+		}
+		_, diags := parse(role, files)
+		require.NotEmpty(t, diags, name)
+		for _, d := range diags {
+			assert.LessOrEqual(t, len(d.Message)+len(d.Hint), 2*(longestMessage+len("…")), name)
+		}
+	}
+}
+
+func TestS8ConfigMapsAreNoLargerThanKubernetesAllows(t *testing.T) {
+	t.Parallel()
+	config := func(bytes int) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  key: " + strings.Repeat("x", bytes-len("key")) + "\n"
+	}
+	objects, diags := parseOne(Platform, config(mostConfigBytes))
+	noProblem(t, diags)
+	assert.False(t, objects.ConfigMaps[0].Broken)
+	objects, diags = parseOne(Platform, config(mostConfigBytes+1))
+	assert.Equal(t, []string{`repo:f.yaml:3:18: error: ConfigMap "c" holds 1048577 bytes, Kubernetes allows 1048576 [too-large]`}, shown(diags))
+	assert.True(t, objects.ConfigMaps[0].Broken)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // tree is a repository for a test: path to content.
@@ -91,23 +92,19 @@ func noProblem(t *testing.T, diags diag.List) {
 }
 
 // testDocuments reads the documents of a text without limits.
-func testDocuments(content string) ([]document, diag.List) {
-	return readDocuments(content, Limits{Aliases: true})
-}
-
-func readDocuments(content string, limits Limits) (docs []document, diags diag.List) {
-	diags = documents(&diag.File{Path: "f.yaml"}, []byte(content), limits, func(d *document) { docs = append(docs, *d) })
+func testDocuments(content string) (docs []yamldoc.Document, diags diag.List) {
+	diags = yamldoc.Read(&diag.File{Path: "f.yaml"}, []byte(content), yamldoc.Limits{Aliases: true}, func(d *yamldoc.Document) { docs = append(docs, *d) })
 	return docs, diags
 }
 
 // decoded is what the generic decoder makes of a document, with strings as strings.
-func decoded(doc *document) (any, diag.List) {
+func decoded(doc *yamldoc.Document) (any, diag.List) {
 	var diags diag.List
-	if !audit(doc, Limits{Aliases: true, Nesting: 200, Nodes: 100_000}, &diags) {
+	if !doc.Check(yamldoc.Limits{Aliases: true, Nesting: 200, Nodes: 100_000}, &diags) {
 		return nil, diags
 	}
-	d := &decoder{document: doc, diags: &diags, kind: "Test"}
-	return plain(d.value(doc.root, nil)), diags
+	d := &decoder{Document: doc, diags: &diags, kind: "Test"}
+	return plain(d.value(doc.Root, nil)), diags
 }
 
 func plain(value any) any {
@@ -129,4 +126,18 @@ func plain(value any) any {
 	default:
 		return value
 	}
+}
+
+// values are the documents of a text, decoded.
+func values(t *testing.T, content string) []any {
+	t.Helper()
+	docs, diags := testDocuments(content)
+	require.Empty(t, diags)
+	list := []any{}
+	for i := range docs {
+		value, diags := decoded(&docs[i])
+		require.Empty(t, diags)
+		list = append(list, value)
+	}
+	return list
 }

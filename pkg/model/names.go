@@ -6,10 +6,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // Keys of labels that kalypso gives a meaning of its own.
@@ -59,7 +61,7 @@ func checkName(what string, name Text, diags *diag.List) {
 // checkLabels reports labels that Kubernetes would not accept.
 func checkLabels(severity diag.Severity, labels map[string]Text, diags *diag.List) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if full(diags) {
+		if yamldoc.Enough(diags) {
 			return
 		}
 		label := labels[key]
@@ -86,4 +88,18 @@ func report(severity diag.Severity, diags *diag.List, at diag.Place, message str
 		return
 	}
 	diags.Warning(rule, at, message)
+}
+
+// isControl tells control characters, line breaks of every kind, and characters that change the
+// order in which text is shown.
+func isControl(r rune) bool {
+	switch {
+	case unicode.IsControl(r):
+		return true
+	case r == '\u2028', r == '\u2029', r == '\ufeff':
+		return true
+	case r == '\u061c', r == '\u200e', r == '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return true
+	}
+	return false
 }

@@ -12,51 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
-
-// Options says how sources are parsed.
-type Options struct {
-	Platform, Tenant Limits
-	// IgnoreKustomization skips kustomization.yaml files instead of refusing them.
-	IgnoreKustomization bool
-}
-
-// DefaultOptions are the options of a run without flags.
-func DefaultOptions() Options {
-	return Options{Platform: PlatformLimits(), Tenant: TenantLimits()}
-}
-
-func (o Options) limits(role Role) Limits {
-	if role == Tenant {
-		return o.Tenant
-	}
-	return o.Platform
-}
-
-// Objects are the objects of one source, in the order of files and documents.
-type Objects struct {
-	Source *Source
-	// Registration admitted a Tenant source.
-	Registration *WorkloadRegistration
-
-	Environments      []*Environment
-	BaseRepos         []*BaseRepo
-	GitOpsRepos       []*GitOpsRepo
-	Registrations     []*WorkloadRegistration
-	Workloads         []*Workload
-	DeploymentTargets []*DeploymentTarget
-	ClusterTypes      []*ClusterType
-	Templates         []*Template
-	Policies          []*SchedulingPolicy
-	ConfigSchemas     []*ConfigSchema
-	ConfigMaps        []*ConfigMap
-
-	// Others counts the documents of other API groups by kind.
-	Others map[string]int
-	// Incomplete says that errors kept something from being read, so that what is not here may
-	// still exist.
-	Incomplete bool
-}
 
 // Parse reads and decodes everything that counts in a source. registration is what admitted a
 // Tenant source, and nil for the others, or if nobody knows it: then any workspace may be named.
@@ -93,27 +50,6 @@ func Parse(source *Source, registration *WorkloadRegistration, options Options) 
 	return objects, diags
 }
 
-func (o *Objects) checkTargets(limits Limits, diags *diag.List) {
-	targets, schemas := 0, 0
-	for _, w := range o.Workloads {
-		targets += len(w.DeploymentTargets)
-		schemas += len(w.ConfigSchemas)
-		for i := range w.DeploymentTargets {
-			schemas += len(w.DeploymentTargets[i].ConfigSchemas)
-		}
-	}
-	if limits.Schemas > 0 && schemas > limits.Schemas {
-		diags.Error("too-large", o.Source.subjectPlace(),
-			fmt.Sprintf("%s has %d schemas, %d at most are allowed", o.Source.Repo, schemas, limits.Schemas))
-		o.Workloads, o.Incomplete = nil, true
-	}
-	if limits.Targets > 0 && targets > limits.Targets {
-		diags.Error("too-many-targets", o.Source.subjectPlace(),
-			fmt.Sprintf("%s has %d deployment targets, %d at most are allowed", o.Source.Repo, targets, limits.Targets))
-		o.Workloads, o.Incomplete = nil, true
-	}
-}
-
 // sourceParser parses the files of one source, several at a time.
 type sourceParser struct {
 	source       *Source
@@ -140,7 +76,7 @@ func (s *sourceParser) file(p string) fileObjects {
 		out.lost = true
 		return out
 	}
-	diags := documents(s.source.File(p), content, s.limits, func(doc *document) { out.document(doc, s) })
+	diags := yamldoc.Read(s.source.File(p), content, s.limits.Limits, func(doc *yamldoc.Document) { out.document(doc, s) })
 	out.report(diags)
 	out.lost = out.lost || diags.HasErrors()
 	out.finish(s.source.File(p))
@@ -157,24 +93,13 @@ type fileObjects struct {
 	reported [diag.Error + 1]int
 }
 
-// mostReported is how many diagnostics of one severity are kept for one file: a file of the size
-// that is allowed could have hundreds of thousands.
-const mostReported = 100
-
 // longestMessage is how many bytes of a message are kept: it may quote a name of any length.
 const longestMessage = 1000
 
-func cut(message string) string {
-	if len(message) <= longestMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:longestMessage], "") + "…"
-}
-
 func (f *fileObjects) report(diags diag.List) {
 	for _, d := range diags {
-		if f.reported[d.Severity]++; f.reported[d.Severity] <= mostReported {
-			d.Message, d.Hint = cut(d.Message), cut(d.Hint)
+		if f.reported[d.Severity]++; f.reported[d.Severity] <= yamldoc.MostReported {
+			d.Message, d.Hint = diag.Shorten(d.Message, longestMessage), diag.Shorten(d.Hint, longestMessage)
 			f.diags = append(f.diags, d)
 		}
 	}
@@ -183,30 +108,27 @@ func (f *fileObjects) report(diags diag.List) {
 // finish says if diagnostics were left out.
 func (f *fileObjects) finish(file *diag.File) {
 	for severity, n := range f.reported {
-		if n > mostReported {
+		if n > yamldoc.MostReported {
 			f.diags = append(f.diags, diag.Diagnostic{
 				Severity: diag.Severity(severity), Rule: "too-many-problems", At: diag.Place{File: file},
-				Message: fmt.Sprintf("the file has more problems than these, of which %d are shown", mostReported),
+				Message: fmt.Sprintf("the file has more problems than these, of which %d are shown", yamldoc.MostReported),
 			})
 		}
 	}
 }
 
-// full reports whether a document has so many diagnostics that looking for more is a waste.
-func full(diags *diag.List) bool { return len(*diags) > 3*mostReported }
-
 // document adds what a document holds.
-func (f *fileObjects) document(doc *document, s *sourceParser) {
+func (f *fileObjects) document(doc *yamldoc.Document, s *sourceParser) {
 	var diags diag.List
 	defer func() { f.report(diags.Sorted()) }()
-	if !audit(doc, s.limits, &diags) {
+	if !doc.Check(s.limits.Limits, &diags) {
 		f.lost = true
 		return
 	}
-	if doc.root.Kind != yaml.MappingNode {
+	if doc.Root.Kind != yaml.MappingNode {
 		return // a playbook or another list: not ours
 	}
-	p := &parser{document: doc, source: s.source, registration: s.registration, limits: s.limits, diags: &diags}
+	p := &parser{Document: doc, source: s.source, registration: s.registration, limits: s.limits, diags: &diags}
 	add := p.parse()
 	if add == nil {
 		f.lost = f.lost || diags.HasErrors()
@@ -216,52 +138,40 @@ func (f *fileObjects) document(doc *document, s *sourceParser) {
 }
 
 // header finds apiVersion and kind of a document without decoding the rest.
-func header(doc *document) (apiVersion, kind *yaml.Node) {
-	for i := 0; i+1 < len(doc.root.Content); i += 2 {
-		switch key := target(doc.root.Content[i]); key.Value {
+func header(doc *yamldoc.Document) (apiVersion, kind *yaml.Node) {
+	for i := 0; i+1 < len(doc.Root.Content); i += 2 {
+		switch key := yamldoc.Deref(doc.Root.Content[i]); key.Value {
 		case "apiVersion":
-			apiVersion = target(doc.root.Content[i+1])
+			apiVersion = yamldoc.Deref(doc.Root.Content[i+1])
 		case "kind":
-			kind = target(doc.root.Content[i+1])
+			kind = yamldoc.Deref(doc.Root.Content[i+1])
 		}
 	}
 	return apiVersion, kind
 }
 
-// parser decodes one document.
-type parser struct {
-	*document
-	source       *Source
-	registration *WorkloadRegistration
-	// limits are those of the source, for texts that hold YAML themselves.
-	limits Limits
-	// diags holds what was found in this document.
-	diags *diag.List
-	kind  string
-}
-
 // parse returns how to add the object to those of its source; nil if it does not count.
 func (p *parser) parse() func(*Objects) {
-	apiVersion, kind := header(p.document)
-	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" || isNull(kind) {
+	apiVersion, kind := header(p.Document)
+	if kind == nil || kind.Kind != yaml.ScalarNode || kind.Value == "" || yamldoc.IsNull(kind) {
 		p.noKind()
 		return nil
 	}
 	p.kind = kind.Value
 	group := ""
-	if apiVersion != nil && !isNull(apiVersion) {
+	if apiVersion != nil && !yamldoc.IsNull(apiVersion) {
 		group = apiVersion.Value
 	}
 	switch {
 	case p.kind == "List":
-		p.diags.Error("list", p.place(kind), `kind "List" is not read`,
+		p.diags.Error("list", p.Place(kind), `kind "List" is not read`,
 			diag.Hint("write its items as documents of their own, separated by ---"))
 		return nil
 	case apiVersion != nil && apiVersion.Kind != yaml.ScalarNode:
-		p.diags.Error("wrong-type", p.place(apiVersion), fmt.Sprintf("apiVersion must be a string, but is %s", nodeType(apiVersion)))
+		p.diags.Error("wrong-type", p.Place(apiVersion), fmt.Sprintf("apiVersion must be a string, but is %s", nodeType(apiVersion)))
 		return nil
-	case p.kind == "ConfigMap" && (group == "" || group == "v1"):
-		return p.configMap(group)
+	case p.kind == configMapKind && (group == "" || group == "v1"):
+		return p.parseConfigMap(group)
 	case group == APIVersion:
 		return p.ours(kind)
 	default:
@@ -272,10 +182,10 @@ func (p *parser) parse() func(*Objects) {
 func (p *parser) noKind() {
 	const message = "the document has no kind, so it is skipped"
 	if p.source.Ref.Role == Tenant {
-		p.diags.Notice("no-kind", p.place(p.root), message)
+		p.diags.Notice("no-kind", p.Place(p.Root), message)
 		return
 	}
-	p.diags.Warning("no-kind", p.place(p.root), message, diag.Hint("exclude the file with .sourceignore if it is no Kubernetes object"))
+	p.diags.Warning("no-kind", p.Place(p.Root), message, diag.Hint("exclude the file with .sourceignore if it is no Kubernetes object"))
 }
 
 // foreign handles a document that is not of our group at our version: usually another project's
@@ -285,16 +195,16 @@ func (p *parser) foreign(group string, apiVersion, kind *yaml.Node) func(*Object
 	switch {
 	case group == "":
 		if isOurs {
-			p.diags.Error("missing-field", p.place(kind), fmt.Sprintf("%s has no apiVersion", p.kind),
+			p.diags.Error("missing-field", p.Place(kind), fmt.Sprintf("%s has no apiVersion", p.kind),
 				diag.Hint("add apiVersion: "+APIVersion))
 			return nil
 		}
 	case group == Group || strings.HasPrefix(group, Group+"/"):
-		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("version %q is not known", group),
+		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("version %q is not known", group),
 			diag.Hint("write "+APIVersion))
 		return nil
 	case isOurs && diag.Nearest(group, []string{APIVersion}) != "":
-		p.diags.Error("unknown-version", p.place(apiVersion), fmt.Sprintf("apiVersion %q is not known", group),
+		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("apiVersion %q is not known", group),
 			diag.Hint(fmt.Sprintf("did you mean %q?", APIVersion)))
 		return nil
 	}
@@ -311,14 +221,14 @@ func (p *parser) tenantKind(kind *yaml.Node) {
 	} else {
 		message += "application repositories"
 	}
-	p.diags.Error("tenant-kind", p.place(kind), message, options...)
+	p.diags.Error("tenant-kind", p.Place(kind), message, options...)
 }
 
 // ours decodes an object of our group, if it counts where it stands.
 func (p *parser) ours(kind *yaml.Node) func(*Objects) {
-	decode, known := kinds[p.kind]
+	k, known := kinds[p.kind]
 	if !known {
-		p.diags.Error("unknown-kind", p.place(kind), fmt.Sprintf("unknown kind %q in %s", p.kind, APIVersion),
+		p.diags.Error("unknown-kind", p.Place(kind), fmt.Sprintf("unknown kind %q in %s", p.kind, APIVersion),
 			diag.Hint(diag.DidYouMean(p.kind, slices.Sorted(maps.Keys(kinds)))))
 		return nil
 	}
@@ -327,14 +237,46 @@ func (p *parser) ours(kind *yaml.Node) func(*Objects) {
 		p.tenantKind(kind)
 		return nil
 	case role == Main && p.kind != "Environment":
-		p.diags.Notice("not-counted", p.place(kind), fmt.Sprintf("%s is skipped: %s/ is read for Environments alone", p.kind, EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: %s/ is read for Environments alone", p.kind, EnvironmentsFolder))
 		return nil
 	case role != Main && p.kind == "Environment":
-		p.diags.Notice("not-counted", p.place(kind), fmt.Sprintf("Environment is skipped: Environments count only in %s/ of the base branch", EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("Environment is skipped: Environments count only in %s/ of the base branch", EnvironmentsFolder))
 		return nil
 	case role == Base && (p.kind == "BaseRepo" || p.kind == "GitOpsRepo"):
-		p.diags.Notice("not-counted", p.place(kind), fmt.Sprintf("%s is skipped: it counts only in the branch of an environment", p.kind))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: it counts only in the branch of an environment", p.kind))
 		return nil
 	}
-	return decode(p)
+	return k.decode(p)
+}
+
+func (o *Objects) checkTargets(limits Limits, diags *diag.List) {
+	targets, schemas := 0, 0
+	for _, w := range o.Workloads {
+		targets += len(w.DeploymentTargets)
+		schemas += len(w.ConfigSchemas)
+		for i := range w.DeploymentTargets {
+			schemas += len(w.DeploymentTargets[i].ConfigSchemas)
+		}
+	}
+	if limits.Schemas > 0 && schemas > limits.Schemas {
+		diags.Error("too-large", o.Source.subjectPlace(),
+			fmt.Sprintf("%s has %d schemas, %d at most are allowed", o.Source.Repo, schemas, limits.Schemas))
+		o.Workloads, o.Incomplete = nil, true
+	}
+	if limits.Targets > 0 && targets > limits.Targets {
+		diags.Error("too-many-targets", o.Source.subjectPlace(),
+			fmt.Sprintf("%s has %d deployment targets, %d at most are allowed", o.Source.Repo, targets, limits.Targets))
+		o.Workloads, o.Incomplete = nil, true
+	}
+}
+
+// parseConfigMap decodes the core kind, if it counts where it stands. The seeds' example has no apiVersion, so that is accepted.
+func (p *parser) parseConfigMap(apiVersion string) func(*Objects) {
+	if p.source.Ref.Role == Tenant || p.source.Ref.Role == Main {
+		return func(o *Objects) { o.Others[configMapKind]++ }
+	}
+	if apiVersion == "" {
+		p.diags.Notice("no-api-version", p.Place(p.Root), "ConfigMap has no apiVersion: v1 is assumed", diag.Hint("add apiVersion: v1"))
+	}
+	return configMaps.decode(p)
 }

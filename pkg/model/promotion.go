@@ -1,7 +1,9 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,3 +149,41 @@ func (s Selector) meaning() []string {
 	slices.Sort(requirements)
 	return requirements
 }
+
+const hintHealthy = `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`
+
+func (h *Healthy) inRange() bool {
+	return h.Count >= 1 && h.Count <= mostClusters || h.Share >= percent && h.Share <= millionths
+}
+
+// ParseHealthy reads a count or a percentage, as it can be written in an Environment.
+func ParseHealthy(text string) (Healthy, error) {
+	var h Healthy
+	if h.Count, h.Share = parseHealthy(text); !h.inRange() {
+		return Healthy{}, errors.New(hintHealthy)
+	}
+	return h, nil
+}
+
+var (
+	countText      = regexp.MustCompile(`^[1-9][0-9]{0,9}$`)
+	percentageText = regexp.MustCompile(`^([0-9]{1,3})(?:\.([0-9]{1,4}))?%$`)
+)
+
+// parseHealthy returns zeros for a text that is neither a count nor a percentage.
+func parseHealthy(text string) (count, share int) {
+	if countText.MatchString(text) {
+		count, _ = strconv.Atoi(text)
+		return count, 0
+	}
+	match := percentageText.FindStringSubmatch(text)
+	if match == nil {
+		return 0, 0
+	}
+	whole, _ := strconv.Atoi(match[1])
+	fraction, _ := strconv.Atoi((match[2] + "0000")[:4])
+	return 0, whole*percent + fraction
+}
+
+// mostClusters is more than any fleet has.
+const mostClusters = 1_000_000_000

@@ -11,32 +11,23 @@ import (
 // schemaDialect is what editors know best.
 const schemaDialect = "http://json-schema.org/draft-07/schema#"
 
-// configMapKind is the one kind that is not of our group.
-const configMapKind = "ConfigMap"
+// Kinds are the names of the kinds that have a schema, in order.
+func Kinds() []string { return slices.Sorted(maps.Keys(bodies())) }
 
 // bodies are what the documents of each kind are decoded into.
-var bodies = map[string]reflect.Type{
-	"Environment":          reflect.TypeFor[withSpec[environmentSpec]](),
-	"BaseRepo":             reflect.TypeFor[withSpec[baseRepoSpec]](),
-	"GitOpsRepo":           reflect.TypeFor[withSpec[gitOpsRepoSpec]](),
-	"WorkloadRegistration": reflect.TypeFor[withSpec[workloadRegistrationSpec]](),
-	"Workload":             reflect.TypeFor[withSpec[workloadSpec]](),
-	"DeploymentTarget":     reflect.TypeFor[withSpec[deploymentTargetSpec]](),
-	"ClusterType":          reflect.TypeFor[withSpec[clusterTypeSpec]](),
-	"Template":             reflect.TypeFor[withSpec[templateSpec]](),
-	"SchedulingPolicy":     reflect.TypeFor[optionalSpec[schedulingPolicySpec]](),
-	"ConfigSchema":         reflect.TypeFor[withSpec[configSchemaSpec]](),
-	configMapKind:          reflect.TypeFor[configMapBody](),
+func bodies() map[string]reflect.Type {
+	all := map[string]reflect.Type{configMapKind: configMaps.body}
+	for name, k := range kinds {
+		all[name] = k.body
+	}
+	return all
 }
-
-// Kinds are the names of the kinds that have a schema, in order.
-func Kinds() []string { return slices.Sorted(maps.Keys(bodies)) }
 
 // Schema is the JSON Schema of a kind, ready to be written as JSON; nil for a kind that there is not. It is made of the
 // types that documents are decoded into. What it refuses kalypso refuses too, but not the other way round: names that
 // must exist, or be unique, are beyond a schema.
 func Schema(kind string) map[string]any {
-	if bodies[kind] == nil {
+	if bodies()[kind] == nil {
 		return nil
 	}
 	schema := kindSchema(kind)
@@ -74,7 +65,7 @@ func apiVersionOf(kind string) string {
 
 func kindSchema(kind string) map[string]any {
 	d := describer{kind: kind}
-	schema := d.structure(bodies[kind], nil)
+	schema := d.structure(bodies()[kind], nil)
 	properties, _ := schema["properties"].(map[string]any)
 	properties["apiVersion"] = map[string]any{"const": apiVersionOf(kind)}
 	properties["kind"] = map[string]any{"const": kind}
@@ -132,7 +123,7 @@ func (d describer) value(typ reflect.Type, path *trail) map[string]any {
 // structure is the schema of a map that is decoded into a struct.
 func (d describer) structure(typ reflect.Type, path *trail) map[string]any {
 	properties, required := map[string]any{}, []any{}
-	for name, field := range tagged(typ) {
+	for name, field := range specFields(typ) {
 		at := path.key(name)
 		schema := d.value(field.typ, at)
 		if text := d.description(field.owner, name, at); text != "" {
@@ -170,30 +161,6 @@ func orNull(schema map[string]any) {
 	if values, ok := schema["enum"].([]any); ok {
 		schema["enum"] = append(values, nil)
 	}
-}
-
-// taggedField is a field of a struct as documents write it.
-type taggedField struct {
-	typ      reflect.Type
-	required bool
-	// owner is the type that the field is declared in; it has no name if that has none.
-	owner string
-}
-
-// tagged returns the fields of a struct by their names in YAML, those of embedded structs too.
-func tagged(typ reflect.Type) map[string]taggedField {
-	all := map[string]taggedField{}
-	for i := range typ.NumField() {
-		field := typ.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("field"), ",")
-		switch {
-		case name != "":
-			all[name] = taggedField{field.Type, options == "required", typ.Name()}
-		case field.Anonymous:
-			maps.Copy(all, tagged(field.Type))
-		}
-	}
-	return all
 }
 
 // description is that of a field of this kind, else of the type that declares it.

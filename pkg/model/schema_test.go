@@ -30,7 +30,7 @@ func TestEveryKindHasASchema(t *testing.T) {
 func TestSchemaDescribesEverything(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(descriptions)
-	for kind, body := range bodies {
+	for kind, body := range bodies() {
 		assert.NotEmpty(t, descriptions[kind], kind)
 		delete(unused, kind)
 		walkFields(body, nil, func(owner, name string, at *trail, field reflect.Type) {
@@ -56,7 +56,7 @@ func walkFields(typ reflect.Type, at *trail, do func(owner, name string, at *tra
 	if typ.Kind() != reflect.Struct || typ == textType {
 		return
 	}
-	for name, field := range tagged(typ) {
+	for name, field := range specFields(typ) {
 		do(field.owner, name, at.key(name), field.typ)
 		walkFields(field.typ, at.key(name), do)
 	}

@@ -87,7 +87,7 @@ var descriptions = map[string]string{
 
 // allowed are the values of fields that may have only some; by the type that declares them.
 var allowed = map[string][]string{
-	"templateSpec.type":        {ReconcilerTemplate, NamespaceTemplate, ConfigTemplate},
-	"templateSpec.contentType": {ContentYAML, ContentSh},
+	"templateSpec.type":        templateTypes,
+	"templateSpec.contentType": contentTypes,
 	"Requirement.operator":     {"In", "NotIn", "Exists", "DoesNotExist"},
 }

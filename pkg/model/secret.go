@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // ruleTenantSecret is the rule for a credential in a value of an application repository.
@@ -95,7 +96,7 @@ func refuseSecrets(w *Workload, diags *diag.List) {
 
 func refuseSecretMap(field string, values map[string]Text, diags *diag.List) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if full(diags) {
+		if yamldoc.Enough(diags) {
 			return
 		}
 		value, name := values[key], Text{key, values[key].At}

@@ -61,3 +61,11 @@ type Source struct {
 func (s *Source) File(path string) *diag.File {
 	return &diag.File{Repo: s.Repo, Branch: s.Ref.Branch, Path: path}
 }
+
+// subjectPlace is where to point if a source as a whole is at fault: the value that asked for it.
+func (s *Source) subjectPlace() diag.Place {
+	if s.Ref.At.IsZero() {
+		return diag.Place{File: s.File("")}
+	}
+	return s.Ref.At
+}

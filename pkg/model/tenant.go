@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // checkTenant reports what a workload of an application repository may not do: every string in it
@@ -27,7 +28,7 @@ func checkTenant(w *Workload, limits Limits, diags *diag.List) {
 		checkTenantLabels(w, target.Labels, diags)
 		checkInert("environment", target.Environment, diags)
 		for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
-			if full(diags) {
+			if yamldoc.Enough(diags) {
 				return
 			}
 			value := target.Manifests[key]
@@ -133,20 +134,6 @@ func checkHidden(key string, label Text, diags *diag.List) {
 			diags.Error("tenant-template", label.At, fmt.Sprintf("label %q holds an encoded template or line break", key))
 		}
 	}
-}
-
-// isControl tells control characters, line breaks of every kind, and characters that change the
-// order in which text is shown.
-func isControl(r rune) bool {
-	switch {
-	case unicode.IsControl(r):
-		return true
-	case r == '\u2028', r == '\u2029', r == '\ufeff':
-		return true
-	case r == '\u061c', r == '\u200e', r == '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-		return true
-	}
-	return false
 }
 
 // escapes reports whether a path leads out of the folder that it is relative to, be it by way of

@@ -36,7 +36,7 @@ func validObjects() map[string]string {
 func (o *Objects) count() map[string]int {
 	counts := map[string]int{
 		"Environment": len(o.Environments), "BaseRepo": len(o.BaseRepos), "GitOpsRepo": len(o.GitOpsRepos),
-		"WorkloadRegistration": len(o.Registrations), "Workload": len(o.Workloads), "DeploymentTarget": len(o.DeploymentTargets),
+		"WorkloadRegistration": len(o.Registrations), "Workload": len(o.Workloads), "DeploymentTarget": len(o.Targets),
 		"ClusterType": len(o.ClusterTypes), "Template": len(o.Templates), "SchedulingPolicy": len(o.Policies),
 		"ConfigSchema": len(o.ConfigSchemas), "ConfigMap": len(o.ConfigMaps),
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
 // objectID is what Kubernetes knows an object by.
@@ -98,7 +99,7 @@ func allDocuments(content string) (roots []*yaml.Node, failure *flaw) {
 			failure = &flaw{rule: "invalid-output", message: fmt.Sprintf("not valid YAML: %v", r)}
 		}
 	}()
-	if model.TagDirective(content) >= 0 {
+	if yamldoc.TagDirective(content) >= 0 {
 		return nil, &flaw{rule: "invalid-output", message: "%TAG directives are not allowed"}
 	}
 	decoder := yaml.NewDecoder(strings.NewReader(content))

@@ -139,10 +139,10 @@ func pair(targetLabels map[string]string, selector model.Selector) *model.Fleet 
 	object := func(name string) model.Object { return model.Object{Name: model.Text{Value: name}} }
 	target := &model.DeploymentTarget{Object: object("t")}
 	target.Labels = labels
-	return &model.Fleet{
+	return &model.Fleet{Contents: model.Contents{
 		Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{{Object: object("c")}},
 		Policies: []*model.SchedulingPolicy{{Object: object("p"), Targets: selector}},
-	}
+	}}
 }
 
 // condition is a requirement as both sides take it; the zero operator is that of matchLabels.

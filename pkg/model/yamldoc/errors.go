@@ -1,4 +1,4 @@
-package model
+package yamldoc
 
 import (
 	"regexp"
@@ -17,11 +17,14 @@ var (
 	yamlUnknownAnchor = regexp.MustCompile(`unknown anchor '(.*)' referenced`)
 )
 
+// longestName bounds the regular expression that is made of a name.
+const longestName = 1000
+
 // yamlErrorLine finds the line of an error in a chunk, counting from 1. The library's message has
 // none if it is the first.
 func yamlErrorLine(text string, err error) int {
 	message := err.Error()
-	if match := yamlUnknownAnchor.FindStringSubmatch(message); match != nil && len(match[1]) <= longestMessage {
+	if match := yamlUnknownAnchor.FindStringSubmatch(message); match != nil && len(match[1]) <= longestName {
 		return aliasLine(text, match[1])
 	}
 	match := yamlLine.FindStringSubmatch(message)

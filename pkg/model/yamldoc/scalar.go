@@ -1,18 +1,21 @@
-package model
+package yamldoc
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// resolve returns what a scalar means under YAML 1.1 as Kubernetes reads it: nil, bool, int, int64,
+// Resolve returns what a scalar means under YAML 1.1 as Kubernetes reads it: nil, bool, int, int64,
 // uint64, float64 or string. sigs.k8s.io/yaml decides by go.yaml.in/yaml/v2, so that library is
 // asked for every scalar that could be a number. ok is false for a tag that has no meaning in a
 // Kubernetes object.
-func resolve(n *yaml.Node) (value any, ok bool) {
+func Resolve(n *yaml.Node) (value any, ok bool) {
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		return n.Value, n.Style&yaml.TaggedStyle == 0 || n.ShortTag() == "!!str"
 	}
@@ -90,13 +93,14 @@ func mayBeNumber(text string) bool {
 	return strings.IndexByte(first, text[0]) >= 0 && strings.Trim(text, all) == ""
 }
 
-func isMerge(key *yaml.Node) bool {
+// IsMerge tells the key of a mapping whose value is merged into it (<<).
+func IsMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "" || key.ShortTag() == "!!merge")
 }
 
-// keyText returns the text that a mapping key becomes in JSON, as sigs.k8s.io/yaml writes it.
-func keyText(key *yaml.Node) (string, bool) {
-	value, ok := resolve(key)
+// KeyText returns the text that a mapping key becomes in JSON, as sigs.k8s.io/yaml writes it.
+func KeyText(key *yaml.Node) (string, bool) {
+	value, ok := Resolve(key)
 	if !ok {
 		return key.Value, false
 	}
@@ -131,3 +135,14 @@ func floatKey(value float64) string {
 		return s
 	}
 }
+
+// Deref follows an alias to the value that it stands for.
+func Deref(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// Quote returns a text in quotes for a message, shortened.
+func Quote(s string) string { return fmt.Sprintf("%q", diag.Shorten(s, 43)) }

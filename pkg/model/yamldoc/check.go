@@ -1,4 +1,4 @@
-package model
+package yamldoc
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// audit checks the structure of a document before anything reads it: duplicate keys, nesting,
+// Check looks at the structure of a document before anything reads it: duplicate keys, nesting,
 // aliases and what they expand to. It reports whether the document may be read.
-func audit(d *document, limits Limits, diags *diag.List) bool {
-	a := auditor{document: d, limits: limits, diags: diags, anchored: map[*yaml.Node]extent{}}
-	a.measure(d.root, 0)
+func (d *Document) Check(limits Limits, diags *diag.List) bool {
+	a := auditor{Document: d, limits: limits, diags: diags, anchored: map[*yaml.Node]extent{}}
+	a.measure(d.Root, 0)
 	return !a.failed
 }
 
@@ -24,7 +24,7 @@ type extent struct {
 }
 
 type auditor struct {
-	*document
+	*Document
 	limits Limits
 	diags  *diag.List
 	// anchored holds the extent of the values that have an anchor, so that the extent of nested
@@ -34,7 +34,7 @@ type auditor struct {
 }
 
 func (a *auditor) fail(rule string, n *yaml.Node, message string, options ...diag.Option) extent {
-	a.diags.Error(rule, a.place(n), message, options...)
+	a.diags.Error(rule, a.Place(n), message, options...)
 	a.failed = true
 	return extent{}
 }
@@ -94,21 +94,28 @@ func (a *auditor) alias(n *yaml.Node, outer int) extent {
 func (a *auditor) uniqueKeys(mapping *yaml.Node) {
 	seen := make(map[string]*yaml.Node, len(mapping.Content)/2)
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		key := target(mapping.Content[i])
-		if key.Kind != yaml.ScalarNode || isMerge(key) {
+		key := Deref(mapping.Content[i])
+		if key.Kind != yaml.ScalarNode || IsMerge(key) {
 			continue
 		}
-		name, _ := keyText(key)
-		at := a.place(mapping.Content[i])
+		name, _ := KeyText(key)
+		at := a.Place(mapping.Content[i])
 		if first, ok := seen[name]; ok {
-			if full(a.diags) {
+			if Enough(a.diags) {
 				a.failed = true
 				return
 			}
 			a.diags.Error("duplicate-key", at, fmt.Sprintf("key %q is given twice", key.Value),
-				diag.See(a.place(first), "first given here"), diag.Hint("remove one of them"))
+				diag.See(a.Place(first), "first given here"), diag.Hint("remove one of them"))
 			continue
 		}
 		seen[name] = mapping.Content[i]
 	}
 }
+
+// MostReported is how many diagnostics of one severity are kept for one file: a file of the size
+// that is allowed could have hundreds of thousands.
+const MostReported = 100
+
+// Enough reports whether a document has so many diagnostics that looking for more is a waste.
+func Enough(diags *diag.List) bool { return len(*diags) > 3*MostReported }

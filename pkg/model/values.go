@@ -1,0 +1,68 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Text is a string together with the place where it was written.
+type Text struct {
+	Value string
+	At    diag.Place
+}
+
+// String returns the value alone.
+func (t Text) String() string { return t.Value }
+
+// Location is a place in a git repository.
+type Location struct {
+	Repo   Text `field:"repo,required"`
+	Branch Text `field:"branch,required"`
+	// Path is "." if it was not given.
+	Path Text `field:"path"`
+}
+
+// normal fills in defaults and removes the blanks around what people paste.
+func (l Location) normal() Location {
+	l.Repo.Value = strings.TrimSpace(l.Repo.Value)
+	l.Branch.Value = strings.TrimSpace(l.Branch.Value)
+	l.Path.Value = strings.TrimSpace(l.Path.Value)
+	if l.Path.Value == "" {
+		l.Path = Text{Value: ".", At: l.Repo.At}
+	}
+	return l
+}
+
+// Manifest is one entry of a template: a text, or an object in which every string is a template.
+type Manifest struct {
+	At diag.Place
+	// Text is set for the text form.
+	Text Block
+	// Object is set for the object form: map[string]any, []any, Block for strings, and bool, int,
+	// int64, uint64, float64 and nil as sigs.k8s.io/yaml reads them.
+	Object map[string]any
+}
+
+// Block is a text that may span lines; it knows how to find them in its file again.
+type Block struct {
+	Text
+	// Indent is how many columns the lines of a literal block (|) are indented; -1 if the text is
+	// written in another style, so that its lines cannot be told from its place.
+	Indent int
+}
+
+// Selector is a Kubernetes LabelSelector as written; package schedule gives it its meaning.
+type Selector struct {
+	MatchLabels      map[string]Text `field:"matchLabels"`
+	MatchExpressions []Requirement   `field:"matchExpressions"`
+	At               diag.Place
+}
+
+// Requirement is one entry of matchExpressions.
+type Requirement struct {
+	Key      Text   `field:"key,required"`
+	Operator Text   `field:"operator,required"`
+	Values   []Text `field:"values"`
+	At       diag.Place
+}
