@@ -22,31 +22,33 @@ type Assignment struct {
 // target, each once.
 func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 	var diags diag.List
-	s := newScheduler(fleet, &diags)
 	reasons := map[pair][]*model.SchedulingPolicy{}
-	for _, p := range s.policies {
-		targets, clusterTypes := s.targets.find(p.targets), s.clusterTypes.find(p.clusterTypes)
-		s.narrow(targets, p)
+	for _, p := range compilePolicies(fleet, &diags) {
+		targets, clusterTypes := p.selectTargets(fleet), p.selectClusterTypes(fleet.ClusterTypes)
 		if !fleet.Incomplete {
-			s.warnNoMatch(p, targets, clusterTypes, &diags)
+			p.warnNoMatch(fleet, len(targets), len(clusterTypes), &diags)
 		}
-		for _, c := range clusterTypes.members() {
-			for _, t := range targets.members() {
+		for _, c := range clusterTypes {
+			for _, t := range targets {
 				reasons[pair{c, t}] = append(reasons[pair{c, t}], p.SchedulingPolicy)
 			}
 		}
 	}
-	return s.assignments(reasons), diags
+	return assignments(fleet, reasons), diags
 }
 
 // pair is an assignment by the positions of its parts.
 type pair struct{ clusterType, target int }
 
-type scheduler struct {
-	fleet                 *model.Fleet
-	policies              []policy
-	targets, clusterTypes *index
-	byWorkspace           map[string]set
+func assignments(fleet *model.Fleet, reasons map[pair][]*model.SchedulingPolicy) []Assignment {
+	pairs := slices.SortedFunc(maps.Keys(reasons), func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a.clusterType, b.clusterType), cmp.Compare(a.target, b.target))
+	})
+	all := make([]Assignment, len(pairs))
+	for i, p := range pairs {
+		all[i] = Assignment{fleet.Targets[p.target], fleet.ClusterTypes[p.clusterType], reasons[p]}
+	}
+	return all
 }
 
 // policy is a SchedulingPolicy with its selectors compiled.
@@ -55,62 +57,64 @@ type policy struct {
 	targets, clusterTypes selector
 }
 
-func newScheduler(fleet *model.Fleet, diags *diag.List) *scheduler {
-	s := &scheduler{
-		fleet:        fleet,
-		targets:      newIndex(len(fleet.Targets), func(i int) map[string]model.Text { return fleet.Targets[i].Labels }),
-		clusterTypes: newIndex(len(fleet.ClusterTypes), func(i int) map[string]model.Text { return fleet.ClusterTypes[i].Labels }),
-		byWorkspace:  map[string]set{},
-	}
-	for i, t := range fleet.Targets {
-		lookup(s.byWorkspace, t.Workspace, len(fleet.Targets)).add(i)
-	}
+// compilePolicies leaves out those with errors.
+func compilePolicies(fleet *model.Fleet, diags *diag.List) []policy {
+	var policies []policy
 	for _, p := range fleet.Policies {
 		before := diags.Count(diag.Error)
 		compiled := policy{p, compile(p.Targets, diags), compile(p.ClusterTypes, diags)}
 		if diags.Count(diag.Error) == before && !p.Broken {
-			s.policies = append(s.policies, compiled)
+			policies = append(policies, compiled)
 		}
 	}
-	return s
+	return policies
 }
 
-// narrow keeps the targets of the policy's workspace.
-func (s *scheduler) narrow(targets set, p policy) {
-	if p.Workspace.Value != "" {
-		s.targets.keep(targets, s.byWorkspace[p.Workspace.Value])
-	}
+// selectsTarget reports whether the policy selects a deployment target.
+func (p policy) selectsTarget(t *model.DeploymentTarget) bool {
+	return (p.Workspace.Value == "" || p.Workspace.Value == t.Workspace) && p.targets.matches(t.Labels)
 }
 
-func (s *scheduler) assignments(reasons map[pair][]*model.SchedulingPolicy) []Assignment {
-	pairs := make([]pair, 0, len(reasons))
-	for p := range reasons {
-		pairs = append(pairs, p)
+// selectTargets returns the positions of the deployment targets that the policy selects.
+func (p policy) selectTargets(fleet *model.Fleet) []int {
+	return positions(fleet.Targets, p.selectsTarget)
+}
+
+// selectClusterTypes returns the positions of the cluster types that the policy selects.
+func (p policy) selectClusterTypes(clusterTypes []*model.ClusterType) []int {
+	return positions(clusterTypes, func(c *model.ClusterType) bool { return p.clusterTypes.matches(c.Labels) })
+}
+
+func positions[T any](all []T, selected func(T) bool) []int {
+	var found []int
+	for i, one := range all {
+		if selected(one) {
+			found = append(found, i)
+		}
 	}
-	slices.SortFunc(pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(a.clusterType, b.clusterType), cmp.Compare(a.target, b.target))
-	})
-	assignments := make([]Assignment, len(pairs))
-	for i, p := range pairs {
-		assignments[i] = Assignment{s.fleet.Targets[p.target], s.fleet.ClusterTypes[p.clusterType], reasons[p]}
-	}
-	return assignments
+	return found
 }
 
 // warnNoMatch says which side of a policy is empty: rollouts are partial all the time, so it is
 // never an error.
-func (s *scheduler) warnNoMatch(p policy, targets, clusterTypes set, diags *diag.List) {
-	if w := p.Workspace; w.Value != "" && s.byWorkspace[w.Value] == nil {
-		diags.Warning("no-match", w.At, fmt.Sprintf("SchedulingPolicy %q is for workspace %q, which has no deployment target here", p.Name.Value, w.Value),
-			diag.Hint(diag.DidYouMean(w.Value, slices.Sorted(maps.Keys(s.byWorkspace)))))
-		return
+func (p policy) warnNoMatch(fleet *model.Fleet, targets, clusterTypes int, diags *diag.List) {
+	if w := p.Workspace; targets == 0 && w.Value != "" {
+		workspaces := map[string]bool{}
+		for _, t := range fleet.Targets {
+			workspaces[t.Workspace] = true
+		}
+		if !workspaces[w.Value] {
+			diags.Warning("no-match", w.At, fmt.Sprintf("SchedulingPolicy %q is for workspace %q, which has no deployment target here", p.Name.Value, w.Value),
+				diag.Hint(diag.DidYouMean(w.Value, slices.Sorted(maps.Keys(workspaces)))))
+			return
+		}
 	}
 	switch {
-	case targets.empty() && clusterTypes.empty():
+	case targets == 0 && clusterTypes == 0:
 		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no deployment target and no cluster type", p.Name.Value))
-	case targets.empty():
+	case targets == 0:
 		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no deployment target", p.Name.Value))
-	case clusterTypes.empty():
+	case clusterTypes == 0:
 		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no cluster type", p.Name.Value))
 	}
 }

@@ -14,10 +14,11 @@ func SelectClusterTypes(selector model.Selector, clusterTypes []*model.ClusterTy
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	labels := newIndex(len(clusterTypes), func(i int) map[string]model.Text { return clusterTypes[i].Labels })
 	var selected []*model.ClusterType
-	for _, i := range labels.find(compiled).members() {
-		selected = append(selected, clusterTypes[i])
+	for _, c := range clusterTypes {
+		if compiled.matches(c.Labels) {
+			selected = append(selected, c)
+		}
 	}
 	return selected, diags
 }

@@ -11,54 +11,17 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Explainer says why deployment targets are scheduled where they are, by the same lookups that Assign
-// makes. It is safe for concurrent use.
+// Explainer says why deployment targets are scheduled where they are, by the same rules as Assign. It is safe for
+// concurrent use.
 type Explainer struct {
-	*scheduler
-	policies []explained
-	// targetAt and clusterTypeAt are the positions of objects in the fleet.
-	targetAt      map[*model.DeploymentTarget]int
-	clusterTypeAt map[*model.ClusterType]int
-}
-
-// explained is a policy with what it selects, and what each of its conditions does.
-type explained struct {
-	policy
-	targets, clusterTypes   set
-	byTarget, byClusterType []set
+	fleet    *model.Fleet
+	policies []policy
 }
 
 // NewExplainer gets ready to explain a fleet. Policies with invalid selectors are left out; Assign
 // reports them.
 func NewExplainer(fleet *model.Fleet) *Explainer {
-	x := &Explainer{
-		scheduler:     newScheduler(fleet, &diag.List{}),
-		targetAt:      make(map[*model.DeploymentTarget]int, len(fleet.Targets)),
-		clusterTypeAt: make(map[*model.ClusterType]int, len(fleet.ClusterTypes)),
-	}
-	for i, t := range fleet.Targets {
-		x.targetAt[t] = i
-	}
-	for i, c := range fleet.ClusterTypes {
-		x.clusterTypeAt[c] = i
-	}
-	for _, p := range x.scheduler.policies {
-		targets := x.targets.find(p.targets)
-		x.narrow(targets, p)
-		x.policies = append(x.policies, explained{
-			p, targets, x.clusterTypes.find(p.clusterTypes), x.targets.each(p.targets), x.clusterTypes.each(p.clusterTypes),
-		})
-	}
-	return x
-}
-
-// each returns what satisfies each requirement of a selector.
-func (x *index) each(s selector) []set {
-	sets := make([]set, len(s))
-	for i, r := range s {
-		sets[i] = x.find(selector{r})
-	}
-	return sets
+	return &Explainer{fleet, compilePolicies(fleet, &diag.List{})}
 }
 
 // Verdict says what one policy makes of one pair of a deployment target and a cluster type.
@@ -124,7 +87,7 @@ func (m Miss) Message() string {
 func (x *Explainer) Reasons(target *model.DeploymentTarget, clusterType *model.ClusterType) []*model.SchedulingPolicy {
 	var reasons []*model.SchedulingPolicy
 	for _, p := range x.policies {
-		if p.targets.has(x.targetAt[target]) && p.clusterTypes.has(x.clusterTypeAt[clusterType]) {
+		if p.selectsTarget(target) && p.clusterTypes.matches(clusterType.Labels) {
 			reasons = append(reasons, p.SchedulingPolicy)
 		}
 	}
@@ -136,7 +99,7 @@ func (x *Explainer) Reasons(target *model.DeploymentTarget, clusterType *model.C
 func (x *Explainer) Verdicts(target *model.DeploymentTarget, clusterType *model.ClusterType) []Verdict {
 	verdicts := make([]Verdict, len(x.policies))
 	for i, p := range x.policies {
-		verdicts[i] = Verdict{p.SchedulingPolicy, append(x.targetMisses(p, target), x.clusterTypeMisses(p, clusterType)...)}
+		verdicts[i] = Verdict{p.SchedulingPolicy, append(p.targetMisses(target), p.clusterTypeMisses(clusterType)...)}
 	}
 	return verdicts
 }
@@ -154,29 +117,28 @@ type Selection struct {
 func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
 	selections := make([]Selection, len(x.policies))
 	for i, p := range x.policies {
-		selections[i] = Selection{p.SchedulingPolicy, p.targets.size(), p.clusterTypes.size(), x.clusterTypeMisses(p, clusterType)}
+		selections[i] = Selection{p.SchedulingPolicy, len(p.selectTargets(x.fleet)), len(p.selectClusterTypes(x.fleet.ClusterTypes)), p.clusterTypeMisses(clusterType)}
 	}
 	return selections
 }
 
-func (x *Explainer) targetMisses(p explained, target *model.DeploymentTarget) []Miss {
+func (p policy) targetMisses(target *model.DeploymentTarget) []Miss {
 	var misses []Miss
-	at := x.targetAt[target]
-	if w := p.Workspace; w.Value != "" && (x.byWorkspace[w.Value] == nil || !x.byWorkspace[w.Value].has(at)) {
+	if w := p.Workspace; w.Value != "" && w.Value != target.Workspace {
 		misses = append(misses, Miss{At: w.At, Side: OfTarget, Found: target.Workspace, Has: target.Workspace != "", workspace: w.Value})
 	}
-	return append(misses, missesOf(p.policy.targets, p.byTarget, at, target.Labels, OfTarget)...)
+	return append(misses, missesOf(p.targets, target.Labels, OfTarget)...)
 }
 
-func (x *Explainer) clusterTypeMisses(p explained, clusterType *model.ClusterType) []Miss {
-	return missesOf(p.policy.clusterTypes, p.byClusterType, x.clusterTypeAt[clusterType], clusterType.Labels, OfClusterType)
+func (p policy) clusterTypeMisses(clusterType *model.ClusterType) []Miss {
+	return missesOf(p.clusterTypes, clusterType.Labels, OfClusterType)
 }
 
-// missesOf returns the requirements that the object at a position does not satisfy.
-func missesOf(s selector, satisfied []set, at int, labels map[string]model.Text, side Side) []Miss {
+// missesOf returns the requirements that labels do not satisfy.
+func missesOf(s selector, labels map[string]model.Text, side Side) []Miss {
 	var misses []Miss
-	for i, r := range s {
-		if !satisfied[i].has(at) {
+	for _, r := range s {
+		if !r.matches(labels) {
 			value, has := labels[r.key]
 			misses = append(misses, Miss{At: r.at, Side: side, Label: r.key, Found: value.Value, Has: has, condition: r})
 		}

@@ -16,17 +16,37 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// requirement is one condition of a selector, ready to be looked up.
+// requirement is one condition of a selector. Its values are a set, as a selector may have thousands that are looked up for
+// thousands of objects.
 type requirement struct {
 	key      string
 	operator selection.Operator
-	values   []string
+	values   map[string]bool
 	at       diag.Place
+}
+
+func (r requirement) parse() (*labels.Requirement, error) {
+	return labels.NewRequirement(r.key, r.operator, slices.Sorted(maps.Keys(r.values)))
+}
+
+// matches reports whether an object with the labels satisfies the requirement.
+func (r requirement) matches(labels map[string]model.Text) bool {
+	value, has := labels[r.key]
+	switch r.operator {
+	case selection.Exists:
+		return has
+	case selection.DoesNotExist:
+		return !has
+	case selection.NotIn:
+		return !has || !r.values[value.Value]
+	default: // In, Equals
+		return has && r.values[value.Value]
+	}
 }
 
 // String writes the requirement as kubectl does: "edge=true", "size in (large,small)", "!edge".
 func (r requirement) String() string {
-	parsed, err := labels.NewRequirement(r.key, r.operator, r.values)
+	parsed, err := r.parse()
 	if err != nil {
 		return r.key
 	}
@@ -35,6 +55,11 @@ func (r requirement) String() string {
 
 // selector is the conjunction of its requirements; an empty one matches everything.
 type selector []requirement
+
+// matches reports whether an object with the labels satisfies all requirements.
+func (s selector) matches(labels map[string]model.Text) bool {
+	return !slices.ContainsFunc(s, func(r requirement) bool { return !r.matches(labels) })
+}
 
 // operators are the operators that a LabelSelector may use.
 var operators = map[string]selection.Operator{
@@ -45,7 +70,7 @@ var operators = map[string]selection.Operator{
 func compile(written model.Selector, diags *diag.List) selector {
 	var s selector
 	for key, value := range written.MatchLabels {
-		s.add(requirement{key, selection.Equals, []string{value.Value}, value.At}, diags)
+		s.add(requirement{key, selection.Equals, map[string]bool{value.Value: true}, value.At}, diags)
 	}
 	for _, expression := range written.MatchExpressions {
 		operator, known := operators[expression.Operator.Value]
@@ -56,9 +81,9 @@ func compile(written model.Selector, diags *diag.List) selector {
 			}
 			continue
 		}
-		values := make([]string, len(expression.Values))
-		for i, value := range expression.Values {
-			values[i] = value.Value
+		values := make(map[string]bool, len(expression.Values))
+		for _, value := range expression.Values {
+			values[value.Value] = true
 		}
 		s.add(requirement{expression.Key.Value, operator, values, expression.At}, diags)
 	}
@@ -71,7 +96,7 @@ func (s *selector) add(r requirement, diags *diag.List) {
 	if r.key == "" {
 		return // reported as missing
 	}
-	if _, err := labels.NewRequirement(r.key, r.operator, r.values); err != nil {
+	if _, err := r.parse(); err != nil {
 		diags.Error("invalid-selector", r.at, "invalid selector: "+selectorProblem(r, err))
 		return
 	}
