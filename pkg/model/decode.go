@@ -185,7 +185,9 @@ func specFields(typ reflect.Type) map[string]specField {
 		name, options, _ := strings.Cut(field.Tag.Get("field"), ",")
 		switch {
 		case name != "":
-			fields[name] = specField{field.Type, field.Index, options == "required", typ.Name()}
+			for name := range strings.SplitSeq(name, "|") {
+				fields[name] = specField{field.Type, field.Index, options == "required", typ.Name()}
+			}
 		case field.Anonymous:
 			for name, embedded := range specFields(field.Type) {
 				embedded.index = append(slices.Clone(field.Index), embedded.index...)
@@ -341,7 +343,7 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 	out.Set(items)
 }
 
-// ignored is a field that may hold anything and means nothing here.
+// ignored are fields, with | between their names, that may hold anything and mean nothing here.
 type ignored struct{}
 
 // manifest decodes one entry of a template: a text or an object.

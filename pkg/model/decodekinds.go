@@ -70,30 +70,29 @@ func (p *parser) environment(body *withSpec[environmentSpec]) *Environment {
 }
 
 func (p *parser) baseRepo(body *withSpec[baseRepoSpec]) *BaseRepo {
-	b := &BaseRepo{Object: p.object(body.Metadata), Location: body.Spec.Location.normal(), Commit: body.Spec.Commit}
+	b := &BaseRepo{p.object(body.Metadata), body.Spec}
 	checkName("BaseRepo name", b.Name, p.diags)
+	b.Location = b.Location.normal()
 	b.Commit.Value = strings.TrimSpace(b.Commit.Value)
 	return b
 }
 
-func (p *parser) gitOpsRepo(body *withSpec[gitOpsRepoSpec]) *GitOpsRepo {
-	g := &GitOpsRepo{Object: p.object(body.Metadata), Location: body.Spec.Location.normal()}
+func (p *parser) gitOpsRepo(body *withSpec[Location]) *GitOpsRepo {
+	g := &GitOpsRepo{p.object(body.Metadata), body.Spec.normal()}
 	checkName("GitOpsRepo name", g.Name, p.diags)
 	checkOutputFolder(g.Path, p.diags)
 	return g
 }
 
 func (p *parser) workloadRegistration(body *withSpec[workloadRegistrationSpec]) *WorkloadRegistration {
-	r := &WorkloadRegistration{Object: p.object(body.Metadata), Workload: body.Spec.Workload.normal(), Workspace: body.Spec.Workspace}
+	r := &WorkloadRegistration{p.object(body.Metadata), body.Spec}
 	checkName("WorkloadRegistration name", r.Name, p.diags)
+	r.Workload = r.Workload.normal()
 	return r
 }
 
 func (p *parser) workload(body *withSpec[workloadSpec]) *Workload {
-	w := &Workload{
-		Object: p.object(body.Metadata), DeploymentTargets: body.Spec.DeploymentTargets, ConfigSchemas: body.Spec.ConfigSchemas,
-		Registration: p.registration,
-	}
+	w := &Workload{p.object(body.Metadata), body.Spec, p.registration}
 	if p.source.Ref.Role == Tenant {
 		checkTenant(w, p.limits, p.diags)
 	} else {
@@ -115,12 +114,10 @@ func (p *parser) deploymentTarget(body *withSpec[deploymentTargetSpec]) *Deploym
 }
 
 func (p *parser) clusterType(body *withSpec[clusterTypeSpec]) *ClusterType {
-	object, spec := p.object(body.Metadata), body.Spec
-	checkDNSLabel("ClusterType name", object.Name, p.diags)
-	checkLabels(diag.Warning, object.Labels, p.diags)
-	return &ClusterType{
-		Object: object, Reconciler: spec.Reconciler, NamespaceService: spec.NamespaceService, ConfigType: spec.ConfigType,
-	}
+	c := &ClusterType{p.object(body.Metadata), body.Spec}
+	checkDNSLabel("ClusterType name", c.Name, p.diags)
+	checkLabels(diag.Warning, c.Labels, p.diags)
+	return c
 }
 
 func (p *parser) template(body *withSpec[templateSpec]) *Template {
@@ -153,7 +150,7 @@ func (p *parser) schedulingPolicy(body *optionalSpec[schedulingPolicySpec]) *Sch
 }
 
 func (p *parser) configSchema(body *withSpec[configSchemaSpec]) *ConfigSchema {
-	c := &ConfigSchema{Object: p.object(body.Metadata), Schema: body.Spec.Schema}
+	c := &ConfigSchema{p.object(body.Metadata), body.Spec}
 	checkName("ConfigSchema name", c.Name, p.diags)
 	return c
 }

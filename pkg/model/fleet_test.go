@@ -131,8 +131,8 @@ func TestS7Collisions(t *testing.T) {
 	part := func(source *Source, j join) *Objects {
 		at := diag.Place{File: source.File("w.yaml"), Line: 1}
 		return &Objects{Source: source, Contents: Contents{Workloads: []*Workload{{
-			Object:            Object{Kind: "Workload", Name: Text{j.workload, at}, Source: source},
-			DeploymentTargets: []TargetSpec{{Name: Text{j.target, at}, Environment: Text{Value: "dev"}}},
+			Object:       Object{Kind: "Workload", Name: Text{j.workload, at}, Source: source},
+			workloadSpec: workloadSpec{DeploymentTargets: []TargetSpec{{Name: Text{j.target, at}, Environment: Text{Value: "dev"}}}},
 		}}}}
 	}
 	first, second := &Source{Repo: "one"}, &Source{Repo: "two"}

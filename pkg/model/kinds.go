@@ -42,9 +42,13 @@ type Environment struct {
 // BaseRepo names common data that an environment sees. The one named "main" is the promoted base.
 type BaseRepo struct {
 	Object
+	baseRepoSpec
+}
+
+type baseRepoSpec struct {
 	Location
 	// Commit is the exact commit to read; empty for the tip of the branch.
-	Commit Text
+	Commit Text `field:"commit"`
 }
 
 // GitOpsRepo says where the output goes.
@@ -57,17 +61,25 @@ type GitOpsRepo struct {
 // read, and the workspace (tenant) that they belong to.
 type WorkloadRegistration struct {
 	Object
-	Workload  Location
-	Workspace Text
+	workloadRegistrationSpec
+}
+
+type workloadRegistrationSpec struct {
+	Workload  Location `field:"workload,required"`
+	Workspace Text     `field:"workspace"`
 }
 
 // Workload is an application or service with the targets it wants to be deployed to.
 type Workload struct {
 	Object
-	DeploymentTargets []TargetSpec
-	ConfigSchemas     []Text
+	workloadSpec
 	// Registration admitted the workload; nil for one in the control plane itself.
 	Registration *WorkloadRegistration
+}
+
+type workloadSpec struct {
+	DeploymentTargets []TargetSpec `field:"deploymentTargets,required"`
+	ConfigSchemas     []Text       `field:"configSchemas"`
 }
 
 // TargetSpec is one deployment target as a Workload writes it.
@@ -84,11 +96,15 @@ type TargetSpec struct {
 // ClusterType is a set of alike clusters that host the same workloads.
 type ClusterType struct {
 	Object
+	clusterTypeSpec
+}
+
+type clusterTypeSpec struct {
 	// Reconciler and NamespaceService name templates of those types.
-	Reconciler       Text
-	NamespaceService Text
+	Reconciler       Text `field:"reconciler,required"`
+	NamespaceService Text `field:"namespaceService,required"`
 	// ConfigType names a template of type config; empty, "configMap" and "envFile" are built in.
-	ConfigType Text
+	ConfigType Text `field:"configType"`
 }
 
 // The types that a Template may have.
@@ -132,7 +148,11 @@ type SchedulingPolicy struct {
 // satisfy.
 type ConfigSchema struct {
 	Object
-	Schema Text
+	configSchemaSpec
+}
+
+type configSchemaSpec struct {
+	Schema Text `field:"schema,required"`
 }
 
 // DeploymentTarget is one unfolded target of a workload in the environment compiled, or one given

@@ -65,12 +65,16 @@ func checkLabels(severity diag.Severity, labels map[string]Text, diags *diag.Lis
 			return
 		}
 		label := labels[key]
-		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
-			report(severity, diags, label.At, fmt.Sprintf("label key %q is not valid: %s", key, WithoutRegex(problems[0])))
+		report := func(what string, problems []string) {
+			if len(problems) > 0 {
+				*diags = append(*diags, diag.Diagnostic{
+					Severity: severity, Rule: "invalid-label", At: label.At,
+					Message: fmt.Sprintf("%s is not valid: %s", what, WithoutRegex(problems[0])),
+				})
+			}
 		}
-		if problems := validation.IsValidLabelValue(label.Value); len(problems) > 0 {
-			report(severity, diags, label.At, fmt.Sprintf("value %q of label %q is not valid: %s", label.Value, key, WithoutRegex(problems[0])))
-		}
+		report(fmt.Sprintf("label key %q", key), validation.IsQualifiedName(key))
+		report(fmt.Sprintf("value %q of label %q", label.Value, key), validation.IsValidLabelValue(label.Value))
 	}
 }
 
@@ -79,15 +83,6 @@ func checkLabels(severity diag.Severity, labels map[string]Text, diags *diag.Lis
 func WithoutRegex(problem string) string {
 	short, _, _ := strings.Cut(problem, " (e.g. ")
 	return short
-}
-
-func report(severity diag.Severity, diags *diag.List, at diag.Place, message string) {
-	const rule = "invalid-label"
-	if severity == diag.Error {
-		diags.Error(rule, at, message)
-		return
-	}
-	diags.Warning(rule, at, message)
 }
 
 // isControl tells control characters, line breaks of every kind, and characters that change the
