@@ -10,15 +10,13 @@ import (
 // value could exhaust the machine.
 type trail struct {
 	up *trail
-	// name is the key in a map; empty for the item of a list at index.
-	name   string
-	isItem bool
-	index  int
+	// name is the key in a map, or the index in a list in brackets.
+	name string
 }
 
-func (t *trail) key(name string) *trail { return &trail{up: t, name: name} }
+func (t *trail) key(name string) *trail { return &trail{t, name} }
 
-func (t *trail) item(index int) *trail { return &trail{up: t, isItem: true, index: index} }
+func (t *trail) item(index int) *trail { return &trail{t, "[" + strconv.Itoa(index) + "]"} }
 
 func (t *trail) String() string {
 	var b strings.Builder
@@ -31,14 +29,10 @@ func (t *trail) write(b *strings.Builder) {
 		return
 	}
 	t.up.write(b)
-	switch {
-	case t.isItem:
-		b.WriteString("[" + strconv.Itoa(t.index) + "]")
-	case b.Len() > 0:
-		b.WriteString("." + t.name)
-	default:
-		b.WriteString(t.name)
+	if b.Len() > 0 && !strings.HasPrefix(t.name, "[") {
+		b.WriteByte('.')
 	}
+	b.WriteString(t.name)
 }
 
 // orObject names the object itself where there is no path to speak of.

@@ -55,28 +55,22 @@ func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) 
 // order mark and carriage returns.
 func readableText(file *diag.File, content []byte, diags *diag.List) (string, bool) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	if i := bytes.IndexByte(content, 0); i >= 0 {
-		diags.Error("not-text", placeAt(file, content, i), "the file holds a NUL byte, so it is no YAML",
-			diag.Hint("save it as UTF-8 text"))
-		return "", false
+	at, problem := bytes.IndexByte(content, 0), "the file holds a NUL byte, so it is no YAML"
+	if at < 0 && !utf8.Valid(content) {
+		problem = "the file is not valid UTF-8"
+		for at = 0; ; {
+			r, size := utf8.DecodeRune(content[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
 	}
-	if !utf8.Valid(content) {
-		diags.Error("not-text", placeAt(file, content, invalidAt(content)), "the file is not valid UTF-8",
-			diag.Hint("save it as UTF-8 text"))
+	if at >= 0 {
+		diags.Error("not-text", placeAt(file, content, at), problem, diag.Hint("save it as UTF-8 text"))
 		return "", false
 	}
 	return strings.ReplaceAll(string(content), "\r\n", "\n"), true
-}
-
-func invalidAt(content []byte) int {
-	for i := 0; i < len(content); {
-		r, size := utf8.DecodeRune(content[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return len(content)
 }
 
 // placeAt is the place of a byte. Columns count characters, as those of YAML nodes do.
