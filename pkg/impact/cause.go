@@ -40,23 +40,13 @@ type PolicyCause struct {
 	Misses []schedule.Miss
 }
 
-// causes knows the policies of both sides.
-type causes struct {
-	before, after *side
-}
-
-// newCauses gets ready to say why targets come and go. Nothing is done for a side of which nobody asks.
-func newCauses(before, after State, change *gitops.Change) *causes {
-	return &causes{before: newSide(before, change, gitops.Removed), after: newSide(after, change, gitops.Added)}
-}
-
-// of returns why a target came or went; nil if it did neither.
-func (c *causes) of(t gitops.TargetChange) *Cause {
+// cause returns why a target came or went; nil if it did neither.
+func cause(t gitops.TargetChange, before, after *side) *Cause {
 	switch t.Action {
 	case gitops.Added:
-		return causeOf(t, c.after, c.before)
+		return causeOf(t, after, before)
 	case gitops.Removed:
-		return causeOf(t, c.before, c.after)
+		return causeOf(t, before, after)
 	default:
 		return nil
 	}
@@ -80,7 +70,7 @@ func causeOf(t gitops.TargetChange, here, there *side) *Cause {
 	case clusterType == nil:
 		cause.Why, cause.At = WhyClusterType, here.Fleet.ClusterType(t.ClusterType).Name.At
 	default:
-		verdicts := there.verdicts(target, clusterType)
+		verdicts := there.explainer.Verdicts(target, clusterType)
 		for i, p := range cause.Policies {
 			at := slices.IndexFunc(verdicts, func(v schedule.Verdict) bool { return v.Policy.Name.Value == p.Name.Value })
 			if at >= 0 {
@@ -97,31 +87,15 @@ type folder struct{ clusterType, target string }
 // side is one of the two states, with what is asked of it.
 type side struct {
 	State
-	// reasons are the policies of the assignments that only this side has.
+	// reasons are the policies of each assignment.
 	reasons   map[folder][]*model.SchedulingPolicy
 	explainer *schedule.Explainer
 }
 
-func newSide(s State, change *gitops.Change, action gitops.Action) *side {
-	only := map[folder]bool{}
-	for _, t := range change.Targets {
-		if t.Action == action {
-			only[folder{t.ClusterType, t.Target}] = true
-		}
-	}
-	made := &side{State: s, reasons: make(map[folder][]*model.SchedulingPolicy, len(only))}
+func newSide(s State) *side {
+	reasons := make(map[folder][]*model.SchedulingPolicy, len(s.Assignments))
 	for _, a := range s.Assignments {
-		if at := (folder{a.ClusterType.Name.Value, a.Target.Name.Value}); only[at] {
-			made.reasons[at] = a.Reasons
-		}
+		reasons[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] = a.Reasons
 	}
-	return made
-}
-
-// verdicts says what the policies make of a pair.
-func (s *side) verdicts(target *model.DeploymentTarget, clusterType *model.ClusterType) []schedule.Verdict {
-	if s.explainer == nil {
-		s.explainer = schedule.NewExplainer(s.Fleet)
-	}
-	return s.explainer.Verdicts(target, clusterType)
+	return &side{s, reasons, schedule.NewExplainer(s.Fleet)}
 }

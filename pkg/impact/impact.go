@@ -54,12 +54,12 @@ func Compare(ctx context.Context, before, after State) (*Impact, error) {
 		return nil, err
 	}
 	impact := &Impact{Change: change}
-	causes := newCauses(before, after, change)
+	was, is := newSide(before), newSide(after)
 	for _, t := range change.Targets {
 		if t.Action == gitops.Unchanged {
 			continue
 		}
-		impact.Targets = append(impact.Targets, Target{t, pairs.otherName(t), causes.of(t)})
+		impact.Targets = append(impact.Targets, Target{t, pairs.otherName(t), cause(t, was, is)})
 	}
 	impact.addValues(before, after, pairs, alike)
 	return impact, ctx.Err()
