@@ -3,9 +3,10 @@ package gitops
 import (
 	"context"
 	"fmt"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"sync"
 	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // TenantLimits limit the reading of each application repository in a run, over all answers of its server, all branches

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"errors"
+
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )

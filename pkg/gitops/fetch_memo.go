@@ -2,8 +2,9 @@ package gitops
 
 import (
 	"context"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // memo does things once per key and hands the outcome to all who ask, also to those who ask while

@@ -2,9 +2,10 @@ package gitops
 
 import (
 	"context"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"net/http"
 	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 )
 
 // Options says how repositories are read. The zero Options read with no replacements, no

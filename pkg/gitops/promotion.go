@@ -1,8 +1,9 @@
 package gitops
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // promotedTrailer names the commit that a commit of ours promotes.

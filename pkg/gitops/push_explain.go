@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"net/http"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // explainPush implements pushable.

@@ -11,7 +11,7 @@ import (
 type fleetReport struct {
 	fleet      string
 	deployment Deployment
-	statuses  []ReconcilerStatus
+	statuses   []ReconcilerStatus
 	// newer are the commits among those reported that the branch got after the wanted one.
 	newer map[string]bool
 	// err is why the fleet could not be asked.

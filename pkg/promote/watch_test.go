@@ -33,7 +33,7 @@ type scripted struct {
 
 type answer struct {
 	statuses []ReconcilerStatus
-	err       error
+	err      error
 	// before is what happens while it is asked.
 	before func()
 }

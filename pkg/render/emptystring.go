@@ -18,7 +18,7 @@ func (g *rendering) misplaced(file renderedFile, empty []tenantString) []filePro
 	var problems []fileProblem
 	for _, some := range g.onlyPrinted(file, empty) {
 		again := g.renderedWith(file, some)
-		real, failure := allDocuments(file.Content.String())
+		documents, failure := allDocuments(file.Content.String())
 		other, otherFailure := allDocuments(again)
 		line := 0
 		switch {
@@ -26,7 +26,7 @@ func (g *rendering) misplaced(file renderedFile, empty []tenantString) []filePro
 		case failure != nil:
 			line = failure.line
 		default:
-			line = misread(real, other)
+			line = misread(documents, other)
 		}
 		if line > 0 {
 			problems = append(problems, fileProblem{

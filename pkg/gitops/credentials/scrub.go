@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"io/fs"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // scrubber takes secrets out of texts: as they are, escaped for URLs, and in base64 at any of the

@@ -3,7 +3,6 @@ package gitobject
 import (
 	"errors"
 	"fmt"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // GitDir is where a work tree has its repository.

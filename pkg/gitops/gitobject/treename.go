@@ -2,8 +2,9 @@ package gitobject
 
 import (
 	"fmt"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // checkNewPath refuses paths that we must not write: those that git would not check out anywhere.
