@@ -176,34 +176,10 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fault = decide(s)
 	}
 	if fault == nil {
-		p.answer(w, r)
-		return
-	}
-	fault(w, r, http.HandlerFunc(p.answer))
-}
-
-// answer lets the server answer. What git reads is kept, by what is asked of which references: to run git takes
-// most of the time of these tests.
-func (p *press) answer(w http.ResponseWriter, r *http.Request) {
-	repo, below := servedRepo(r)
-	if below != "info/refs" && below != "git-upload-pack" {
 		p.api.ServeHTTP(w, r)
 		return
 	}
-	asked, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the client is gone
-	}
-	key := fmt.Sprintf("%s %s\n%s\n%s\n%v", repo, r.URL.RequestURI(), r.Header.Get("Authorization"), asked, refsOf(p.dir(repo)))
-	kept := p.books.answer(key, func() *httptest.ResponseRecorder {
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(asked)), int64(len(asked))
-		whole := httptest.NewRecorder()
-		p.api.ServeHTTP(whole, r)
-		return whole
-	})
-	maps.Copy(w.Header(), kept.Header())
-	w.WriteHeader(kept.Code)
-	_, _ = w.Write(kept.Body.Bytes())
+	fault(w, r, p.api)
 }
 
 // servedRepo is the repository that git asks for, and the path below it; empty for the API.
@@ -505,16 +481,11 @@ func (p *press) point(repo, branch, id string) {
 
 // files are those of a commit.
 func (p *press) files(repo, commit string) gitopstest.Files {
-	files := gitopstest.Files{}
-	for name := range strings.Lines(p.git(repo, "ls-tree", "-r", "--name-only", commit)) {
-		name = strings.TrimSpace(name)
-		out, err := gitopstest.Git(p.dir(repo), "show", commit+":"+name)
-		if err != nil {
-			p.t.Error(err)
-		}
-		files[name] = out
+	found, err := gitopstest.Read(p.dir(repo), commit)
+	if err != nil {
+		p.t.Error(err)
 	}
-	return files
+	return found
 }
 
 // target changes the application app-1 so that its targets are those.
@@ -530,25 +501,10 @@ func workloadWith(targets ...string) string {
 	return acmeObject("Workload", "app-1", "spec: {deploymentTargets: ["+strings.Join(specs, ", ")+"]}")
 }
 
-// books hold what a run that nothing disturbs makes of repositories, by their references, and what git said.
+// books hold what a run that nothing disturbs makes of repositories, by their references.
 type books struct {
-	mu      sync.Mutex
-	ends    map[string]ending
-	answers sync.Map // of string → *httptest.ResponseRecorder
+	mu   sync.Mutex
+	ends map[string]ending
 }
 
 func newBooks() *books { return &books{ends: map[string]ending{}} }
-
-// answer returns what is kept for a key, or else keeps what find finds, if git was able to answer.
-func (b *books) answer(key string, find func() *httptest.ResponseRecorder) *httptest.ResponseRecorder {
-	if kept, ok := b.answers.Load(key); ok {
-		if answer, ok := kept.(*httptest.ResponseRecorder); ok {
-			return answer
-		}
-	}
-	found := find()
-	if found.Code == http.StatusOK {
-		b.answers.Store(key, found)
-	}
-	return found
-}

@@ -3,8 +3,12 @@
 package gitopstest
 
 import (
+	"archive/tar"
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +16,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/memory"
 )
 
 // Files are the regular files of a commit: path → content.
@@ -46,6 +58,18 @@ type Commit struct {
 	Time int64
 }
 
+// settings are the configuration of a bare repository that can be fetched from and pushed to in every way that git allows.
+const settings = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[uploadpack]
+	allowFilter = true
+	allowAnySHA1InWant = true
+[http]
+	receivepack = true
+`
+
 // Bare makes a bare repository in dir with one commit after another, and returns their ids. HEAD is
 // the branch of the first one. It can be fetched from and pushed to in every way that git allows;
 // see Git for changing that.
@@ -54,94 +78,177 @@ func Bare(dir string, commits ...Commit) ([]string, error) {
 	if len(commits) > 0 {
 		head = commits[0].branch()
 	}
-	if _, err := Git("", "init", "--quiet", "--bare", "--initial-branch="+head, dir); err != nil {
-		return nil, err
+	for _, folder := range []string{"hooks", "objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return nil, err
+		}
 	}
-	for _, setting := range []string{
-		"uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant", "http.receivepack",
-	} {
-		if _, err := Git(dir, "config", setting, "true"); err != nil {
+	for name, content := range map[string]string{"HEAD": "ref: refs/heads/" + head + "\n", "config": settings} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			return nil, err
 		}
 	}
 	return Add(dir, commits...)
 }
 
-// Add adds commits to a bare repository and returns their ids.
+// Add adds commits to a bare repository and returns their ids. It runs no git, as processes take most of the time of
+// tests that make many repositories.
 func Add(dir string, commits ...Commit) ([]string, error) {
-	if len(commits) == 0 {
-		return nil, nil
-	}
-	marks := filepath.Join(dir, "test-marks")
-	defer os.Remove(marks) //nolint:errcheck // the folder goes with the test
-	var stream bytes.Buffer
-	seen := map[string]bool{}
+	repo := filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRUDefault())
+	objects := memory.NewStorage()
+	tips := map[plumbing.ReferenceName]plumbing.Hash{}
+	ids := make([]string, len(commits))
 	for i, c := range commits {
-		parent := ""
-		if branch := "refs/heads/" + c.branch(); !seen[branch] {
-			if id, err := Git(dir, "rev-parse", "--verify", "--quiet", branch); err == nil {
-				parent = strings.TrimSpace(id)
+		branch := plumbing.NewBranchReferenceName(c.branch())
+		parent, seen := tips[branch]
+		if !seen {
+			if ref, err := repo.Reference(branch); err == nil {
+				parent = ref.Hash()
 			}
-			seen[branch] = true
 		}
-		c.write(&stream, i+1, parent)
+		id, err := c.store(objects, parent, 1_700_000_000+int64(i))
+		if err != nil {
+			return nil, err
+		}
+		tips[branch], ids[i] = id, id.String()
 	}
-	cmd := command(dir, "fast-import", "--quiet", "--export-marks="+marks)
-	cmd.Stdin = &stream
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("git fast-import: %w: %s", err, out)
-	}
-	return readMarks(marks, len(commits))
-}
-
-func (c Commit) branch() string {
-	if c.Branch == "" {
-		return "main"
-	}
-	return c.Branch
-}
-
-// write appends the commit to a stream for git fast-import.
-func (c Commit) write(w *bytes.Buffer, mark int, parent string) {
-	message, when := c.Message, c.Time
-	if message == "" {
-		message = "test"
-	}
-	if when == 0 {
-		when = 1_700_000_000 + int64(mark) - 1
-	}
-	fmt.Fprintf(w, "commit refs/heads/%s\nmark :%d\n", c.branch(), mark)
-	fmt.Fprintf(w, "committer Test <test@example.com> %d +0000\ndata %d\n%s\n", when, len(message), message)
-	if parent != "" {
-		fmt.Fprintf(w, "from %s\n", parent)
-	}
-	w.WriteString("deleteall\n")
-	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-		fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", name, len(c.Files[name]), c.Files[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Links)) {
-		fmt.Fprintf(w, "M 120000 inline %s\ndata %d\n%s\n", name, len(c.Links[name]), c.Links[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Submodules)) {
-		fmt.Fprintf(w, "M 160000 %s %s\n", c.Submodules[name], name)
-	}
-	w.WriteByte('\n')
-}
-
-func readMarks(file string, count int) ([]string, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
+	if err := move(objects, repo); err != nil {
 		return nil, err
 	}
-	ids := make([]string, count)
-	for line := range strings.Lines(string(data)) {
-		var mark int
-		var id string
-		if _, err := fmt.Sscanf(line, ":%d %s", &mark, &id); err == nil && mark >= 1 && mark <= count {
-			ids[mark-1] = id
+	for branch, tip := range tips {
+		if err := repo.SetReference(plumbing.NewHashReference(branch, tip)); err != nil {
+			return nil, err
 		}
 	}
 	return ids, nil
+}
+
+func (c Commit) branch() string { return cmp.Or(c.Branch, "main") }
+
+// store stores the commit with all that is in it. Its time is when, unless it has one.
+func (c Commit) store(objects storer.EncodedObjectStorer, parent plumbing.Hash, when int64) (plumbing.Hash, error) {
+	entries := map[string]entry{}
+	add := func(files map[string]string, mode string) error {
+		for name, content := range files {
+			id, err := encode(objects, plumbing.BlobObject, content)
+			if err != nil {
+				return err
+			}
+			entries[name] = entry{mode, id}
+		}
+		return nil
+	}
+	if err := errors.Join(add(c.Files, "100644"), add(c.Links, "120000")); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	for name, commit := range c.Submodules {
+		entries[name] = entry{"160000", plumbing.NewHash(commit)}
+	}
+	tree, err := storeTree(objects, entries)
+	if err != nil {
+		return tree, err
+	}
+	text := fmt.Sprintf("tree %s\n", tree)
+	if !parent.IsZero() {
+		text += fmt.Sprintf("parent %s\n", parent)
+	}
+	for _, role := range []string{"author", "committer"} {
+		text += fmt.Sprintf("%s Test <test@example.com> %d +0000\n", role, cmp.Or(c.Time, when))
+	}
+	return encode(objects, plumbing.CommitObject, text+"\n"+cmp.Or(c.Message, "test"))
+}
+
+// entry is what is in a tree under a name.
+type entry struct {
+	mode string
+	id   plumbing.Hash
+}
+
+// storeTree stores a tree, by paths, with those below it.
+func storeTree(objects storer.EncodedObjectStorer, entries map[string]entry) (plumbing.Hash, error) {
+	direct, below := map[string]entry{}, map[string]map[string]entry{}
+	for name, e := range entries {
+		if folder, rest, nested := strings.Cut(name, "/"); !nested {
+			direct[name] = e
+		} else {
+			if below[folder] == nil {
+				below[folder] = map[string]entry{}
+			}
+			below[folder][rest] = e
+		}
+	}
+	for folder, entries := range below {
+		id, err := storeTree(objects, entries)
+		if err != nil {
+			return id, err
+		}
+		direct[folder+"/"] = entry{"40000", id} // as which git sorts it
+	}
+	var tree strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(direct)) {
+		e := direct[name]
+		fmt.Fprintf(&tree, "%s %s\x00%s", e.mode, strings.TrimSuffix(name, "/"), e.id[:])
+	}
+	return encode(objects, plumbing.TreeObject, tree.String())
+}
+
+func encode(objects storer.EncodedObjectStorer, kind plumbing.ObjectType, content string) (plumbing.Hash, error) {
+	var o plumbing.MemoryObject
+	o.SetType(kind)
+	if _, err := io.WriteString(&o, content); err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return objects.SetEncodedObject(&o)
+}
+
+// fewObjects are stored as files, as git does; more of them in a pack.
+const fewObjects = 100
+
+// move stores all objects in a repository.
+func move(from *memory.Storage, to *filesystem.Storage) error {
+	if len(from.Objects) > fewObjects {
+		w, err := to.PackfileWriter()
+		if err != nil {
+			return err
+		}
+		_, err = packfile.NewEncoder(w, from, false).Encode(slices.Collect(maps.Keys(from.Objects)), 0)
+		return errors.Join(err, w.Close())
+	}
+	for _, o := range from.Objects {
+		if _, err := to.SetEncodedObject(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read returns the files of a commit.
+func Read(dir, commit string) (Files, error) {
+	archive := command(dir, "archive", "--format=tar", commit)
+	var problems bytes.Buffer
+	archive.Stderr = &problems
+	out, err := archive.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git archive %s: %w: %s", commit, err, problems.String())
+	}
+	files := Files{}
+	for r := tar.NewReader(bytes.NewReader(out)); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return nil, err
+		}
+		files[header.Name] = string(content)
+	}
 }
 
 // Clone clones a repository into dir, with a work tree.

@@ -2,32 +2,41 @@ package gitopstest
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// Handler serves the bare repositories below root with git http-backend, for fetching and pushing.
+// execPath is the folder of git's own programs.
+var execPath = sync.OnceValues(func() (string, error) { return Git("", "--exec-path") })
+
+// Handler serves the bare repositories below root with git http-backend, for fetching and pushing. What git answers to
+// those who read is kept, for the whole process: see kept.
 func Handler(root string) (http.Handler, error) {
-	path, err := Git("", "--exec-path")
+	programs, err := execPath()
 	if err != nil {
 		return nil, err
 	}
 	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(path), "git-http-backend"),
+		Path: filepath.Join(strings.TrimSpace(programs), "git-http-backend"),
 		Env: append(hermetic(),
 			"GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=test"),
 		InheritEnv: []string{"PATH"},
 		Stderr:     io.Discard,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength < 0 {
+		reads := path.Base(r.URL.Path) != "git-receive-pack"
+		if r.ContentLength < 0 || reads {
 			// Package cgi refuses chunked bodies, which git sends for large pushes.
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -35,9 +44,72 @@ func Handler(root string) (http.Handler, error) {
 				return
 			}
 			r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+			if reads {
+				kept(w, r, root, string(body), backend)
+				return
+			}
 		}
 		backend.ServeHTTP(w, r)
 	}), nil
+}
+
+// answers are what git has said to those who read, by all that it depends on: the request, and the references and the
+// configuration of the repository. Which objects there are does not count, as their names say what is in them; but an
+// error is not kept, as it may be that one is missing. Running git would take most of the time of many tests.
+var answers sync.Map // of string → *httptest.ResponseRecorder
+
+// kept answers a request with a body.
+func kept(w http.ResponseWriter, r *http.Request, root, body string, backend http.Handler) {
+	dir := filepath.Join(root, filepath.FromSlash(repository(r.URL.Path)))
+	state := stateOf(dir)
+	if state == "" { // a work tree, or nothing
+		backend.ServeHTTP(w, r)
+		return
+	}
+	key := fmt.Sprintf("%s %s\n%s\n%v\n%s\n%s", r.Method, strings.TrimPrefix(r.URL.RequestURI(), repository(r.URL.Path)), r.Header.Get("Git-Protocol"), r.Header["Content-Encoding"], body, state)
+	known, ok := answers.Load(key)
+	answer, _ := known.(*httptest.ResponseRecorder)
+	if !ok {
+		answer = httptest.NewRecorder()
+		backend.ServeHTTP(answer, r)
+		failed := answer.Code != http.StatusOK || bytes.Contains(answer.Body.Bytes()[:min(16, answer.Body.Len())], []byte("ERR "))
+		if !failed && answer.Body.Len() < 1<<20 && stateOf(dir) == state {
+			answers.Store(key, answer)
+		}
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// repository is the part of a path that names a repository.
+func repository(path string) string {
+	for _, service := range []string{"/info/refs", "/git-upload-pack"} {
+		path = strings.TrimSuffix(path, service)
+	}
+	return path
+}
+
+// stateOf are the references and the configuration of a bare repository; empty if there is none.
+func stateOf(dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		return ""
+	}
+	var all strings.Builder
+	add := func(name string) {
+		content, _ := os.ReadFile(filepath.Join(dir, name)) // what is gone by now is none
+		fmt.Fprintf(&all, "%s %q\n", name, content)
+	}
+	for _, name := range []string{"HEAD", "config", "packed-refs", "shallow"} {
+		add(name)
+	}
+	_ = fs.WalkDir(os.DirFS(dir), "refs", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			add(name)
+		}
+		return nil
+	})
+	return all.String()
 }
 
 // BasicAuth lets only those through who know the password, whatever name they give.
