@@ -186,7 +186,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 		for name := range passingFaults(time.Time{}) {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for _, request := range p.requests {
+				for _, request := range share(p.requests) {
 					which := fmt.Sprintf("%s: %s: request %d, %s", p.name, name, request.Number, request)
 					h := p.hub(t)
 					f := passingFaults(h.clock.now())[name]
@@ -253,7 +253,7 @@ func TestR11PermanentErrorsAreNotRetried(t *testing.T) {
 	matrix(t)
 	for _, p := range publications(t) {
 		seen := map[string]bool{}
-		for _, request := range p.requests {
+		for _, request := range share(p.requests) {
 			endpoint := request.Method + " " + request.Path
 			if seen[endpoint] {
 				continue
@@ -328,7 +328,7 @@ func TestR26SilentGitHub(t *testing.T) {
 	var wait sync.WaitGroup
 	limit := make(chan struct{}, 8) // they do nothing most of the time
 	for _, p := range publications(t) {
-		for _, request := range p.requests {
+		for _, request := range share(p.requests) {
 			which := fmt.Sprintf("%s: request %d, %s", p.name, request.Number, request)
 			h := p.hub(t)
 			h.patience.Request = time.Second

@@ -105,7 +105,7 @@ func TestR15PeopleAreFaster(t *testing.T) {
 	for name, person := range somebody {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, request := range p.requests {
+			for _, request := range share(p.requests) {
 				which := fmt.Sprintf("somebody %s before request %d, %s", name, request.Number, request.Method)
 				var (
 					h    *hub

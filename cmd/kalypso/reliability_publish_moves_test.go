@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"hash/fnv"
 	"strings"
 	"sync"
 	"testing"
@@ -58,11 +56,14 @@ func (p *press) eachStep(do func(p *press, s step, last bool)) {
 	together(steps, func(s step) { do(p.another(), s, s.n > len(steps)-len(p.served)) })
 }
 
-// together does something to all items, some at once; of many items to the share of them that make test has time for.
-func together[T any](items []T, do func(T)) {
+// together does something to the share of the items that make test has time for, some at once.
+func together[T any](items []T, do func(T)) { all(share(items), do) }
+
+// all does something to all items, some at once.
+func all[T any](items []T, do func(T)) {
 	var wait sync.WaitGroup
 	limit := make(chan struct{}, 4)
-	for _, item := range share(items) {
+	for _, item := range items {
 		limit <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-limit }()
@@ -72,24 +73,18 @@ func together[T any](items []T, do func(T)) {
 	wait.Wait()
 }
 
-// share is a tenth of the items, or all of them if there are few or make ci-full asks for it. Which, depends on nothing
-// but the items: a failure can be seen again.
+// share is a tenth of the items and at least four, from the first to the last at equal distances, or all of them if make
+// ci-full asks for it.
 func share[T any](items []T) []T {
-	const few, part = 6, 10
-	if wantsWholeMatrix() || len(items) <= few {
-		return items
-	}
-	var chosen, others []T
-	for _, item := range items {
-		sum := fnv.New32a()
-		fmt.Fprintf(sum, "%v", item)
-		if sum.Sum32()%part == 0 {
-			chosen = append(chosen, item)
-		} else {
-			others = append(others, item)
+	const few, part = 4, 10
+	if n := max(few, len(items)/part); n < len(items) && !wantsWholeMatrix() {
+		chosen := make([]T, n)
+		for i := range chosen {
+			chosen[i] = items[i*(len(items)-1)/(n-1)]
 		}
+		return chosen
 	}
-	return append(chosen, others[:max(0, few-len(chosen))]...)
+	return items
 }
 
 // once acts at the nth request of a run.
