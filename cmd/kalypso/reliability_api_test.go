@@ -290,11 +290,6 @@ func promotedFleet(t *testing.T) string {
 	commit, err := gitopstest.Git(filepath.Join(root, "control-plane.git"), "rev-parse", "main")
 	require.NoError(t, err)
 	pinCommit(t, root, strings.TrimSpace(commit))
-	for _, key := range []string{"gc.auto", "receive.autogc", "maintenance.auto"} { // else every push looks whether to tidy up
-		_, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "config", key, "0")
-		require.NoError(t, err)
-	}
-	require.NoError(t, os.RemoveAll(filepath.Join(root, "gitops.git", "hooks"))) // samples, copied again and again
 	return root
 }
 

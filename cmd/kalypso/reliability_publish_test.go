@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -147,9 +146,6 @@ func copyRepos(t testing.TB, from, to string) {
 		content, err := fs.ReadFile(source, name)
 		if err != nil {
 			return err
-		}
-		if path.Base(name) == "config" {
-			content = append(content, "[receive]\n\tautogc = false\n"...)
 		}
 		return os.WriteFile(filepath.Join(to, name), content, 0o644)
 	}))

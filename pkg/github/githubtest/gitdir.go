@@ -66,8 +66,22 @@ func (g gitDir) tips() map[string]string {
 }
 
 func (g gitDir) between(of, commit string) []string {
-	return strings.Fields(g.git("rev-list", "--reverse", of+".."+commit))
+	if of == commit {
+		return nil
+	}
+	span := of + ".." + commit
+	if ids, ok := spans.Load(span); ok {
+		return ids.([]string) //nolint:forcetypeassert // nothing else is stored
+	}
+	ids := strings.Fields(g.git("rev-list", "--reverse", span))
+	if commitPattern.MatchString(of) && commitPattern.MatchString(commit) {
+		spans.Store(span, ids)
+	}
+	return ids
 }
+
+// spans are the commits between two, by their ids: the same in every repository.
+var spans sync.Map // of string → []string
 
 func (g gitDir) mergeBase(a, b string) string {
 	base, err := g.try("merge-base", a, b)
@@ -88,7 +102,22 @@ func (g gitDir) has(commit string) bool {
 	if !commitPattern.MatchString(commit) {
 		return false
 	}
+	if known, ok := commits.Load(commit); ok && g.stores(commit) {
+		return known == true
+	}
 	_, err := g.try("cat-file", "-e", commit+"^{commit}")
+	if err == nil {
+		commits.Store(commit, true)
+	}
+	return err == nil
+}
+
+// commits are the ids that git has said to be of commits: the same in every repository that stores them.
+var commits sync.Map
+
+// stores tells whether there is a file for an object, so that no process is needed to know.
+func (g gitDir) stores(id string) bool {
+	_, err := os.Stat(filepath.Join(g.dir, "objects", id[:2], id[2:]))
 	return err == nil
 }
 

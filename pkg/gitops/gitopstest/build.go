@@ -58,7 +58,8 @@ type Commit struct {
 	Time int64
 }
 
-// settings are the configuration of a bare repository that can be fetched from and pushed to in every way that git allows.
+// settings are the configuration of a bare repository that can be fetched from and pushed to in every way that git allows,
+// and that no push tidies up.
 const settings = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -68,6 +69,12 @@ const settings = `[core]
 	allowAnySHA1InWant = true
 [http]
 	receivepack = true
+[receive]
+	autogc = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
 `
 
 // Bare makes a bare repository in dir with one commit after another, and returns their ids. HEAD is
