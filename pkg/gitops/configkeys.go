@@ -81,7 +81,7 @@ func isWhole(entries []string) bool {
 	case `"`, "'":
 		return more == "" && strings.Index(value[1:], quote) == len(value)-2 && !strings.Contains(value, `\`)
 	default:
-		return more == "" && !strings.Contains("&*!>[]{}%@`#,?:-\t ", quote)
+		return more == "" && !strings.ContainsAny(quote, "&*!>[]{}%@`#,?:-\t ")
 	}
 }
 

@@ -70,6 +70,7 @@ type Keyring struct {
 	bound map[string]string
 }
 
+// NewKeyring returns the credentials of an environment, asking helper and tokens (either may be nil) for others.
 func NewKeyring(env func(string) string, helper CredentialHelper, tokens TokenSource) *Keyring {
 	k := &Keyring{env: env, helper: helper, tokens: tokens, Secret: &scrubber{}, bound: map[string]string{}}
 	for _, name := range []string{EnvControlPlane, EnvSource, EnvGitOps, EnvGitHub, EnvGH} {

@@ -27,9 +27,11 @@ const (
 	// found all over. Its pieces in base64 are shorter still, hence minEncoded.
 	minSecret  = 4
 	minEncoded = 8
-	Mask       = "***"
+	// Mask replaces a secret in a text.
+	Mask = "***"
 )
 
+// UserInURL matches the credentials in a URL.
 var UserInURL = regexp.MustCompile(`(://)[^/\s@"']+@`)
 
 func (s *scrubber) add(secret string) {

@@ -80,15 +80,18 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns what was behind it, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
+// New returns an error with a message for people.
 func New(rule, format string, args ...any) *Error {
 	return &Error{Rule: rule, Message: fmt.Sprintf(format, args...)}
 }
 
+// WithHint sets what to do about the error, and returns it.
 func (e *Error) WithHint(hint string) *Error {
 	e.Hint = hint
 	return e
 }
 
+// WithCause sets the error that Unwrap returns, and returns e.
 func (e *Error) WithCause(err error) *Error {
 	e.Err = err
 	return e
@@ -115,6 +118,7 @@ type InterruptedError struct {
 	Cause, Err error
 }
 
+// Interrupted returns the error of a context that has ended, with its cause.
 func Interrupted(ctx context.Context) error {
 	return InterruptedError{context.Cause(ctx), ctx.Err()}
 }
@@ -122,6 +126,7 @@ func Interrupted(ctx context.Context) error {
 func (e InterruptedError) Error() string { return "interrupted: " + e.Cause.Error() }
 func (e InterruptedError) Unwrap() error { return e.Err }
 
+// Explain returns the error of a read that was interrupted.
 func (e InterruptedError) Explain(at string) *Error {
 	return New(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.Cause).WithCause(e.Err)
 }

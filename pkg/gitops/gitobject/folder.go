@@ -17,7 +17,7 @@ import (
 // GitDir is where a work tree has its repository.
 const GitDir = ".git"
 
-// FolderFS is a folder of this machine as a file system that behaves as treeFS does: symbolic links
+// FolderFS is a folder of this machine as a file system that behaves as TreeFS does: symbolic links
 // are listed and never followed, nested clones are submodules, and .git is not there. It cannot be
 // left, whatever is in it.
 type FolderFS struct {

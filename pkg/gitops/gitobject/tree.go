@@ -36,6 +36,7 @@ const (
 	MaxDepth = 64
 )
 
+// TooManyInFolder returns the error of a tree object of that many bytes.
 func TooManyInFolder(size int64) error {
 	return fmt.Errorf("a folder whose list has %s, more than %s", ByteSize(size), ByteSize(MaxTreeBytes))
 }
@@ -126,6 +127,7 @@ type CommitObject struct {
 	Author, Message string
 }
 
+// ParseCommit reads a commit object.
 func ParseCommit(data []byte) (CommitObject, error) {
 	var c CommitObject
 	header, message, _ := bytes.Cut(data, []byte("\n\n"))

@@ -41,6 +41,7 @@ func (e *TooLargeError) Error() string {
 // Is implements errors.Is.
 func (e *TooLargeError) Is(target error) bool { return target == model.ErrTooLarge }
 
+// The errors of opening what is no regular file.
 var (
 	ErrSymlink   = errors.New("a symbolic link, which is not followed")
 	ErrIrregular = errors.New("not a regular file")
@@ -58,9 +59,9 @@ type Store interface {
 	Load(ctx context.Context, ids []plumbing.Hash) error
 }
 
-// treeFS is the tree of a commit as a file system. Symbolic links and submodules are listed and
+// TreeFS is the tree of a commit as a file system. Symbolic links and submodules are listed and
 // cannot be opened. All its times are the commit's.
-type treeFS struct {
+type TreeFS struct {
 	// ctx bounds the fetching of files that are opened without having been asked for before.
 	ctx     context.Context
 	objects Store
@@ -70,14 +71,15 @@ type treeFS struct {
 }
 
 var (
-	_ fs.ReadDirFS  = (*treeFS)(nil)
-	_ fs.ReadFileFS = (*treeFS)(nil)
-	_ fs.StatFS     = (*treeFS)(nil)
-	_ fs.SubFS      = (*treeFS)(nil)
+	_ fs.ReadDirFS  = (*TreeFS)(nil)
+	_ fs.ReadFileFS = (*TreeFS)(nil)
+	_ fs.StatFS     = (*TreeFS)(nil)
+	_ fs.SubFS      = (*TreeFS)(nil)
 )
 
-func NewTreeFS(ctx context.Context, objects Store, commit CommitObject) *treeFS {
-	return &treeFS{ctx: ctx, objects: objects, root: commit.Tree, when: commit.When, Parsed: &TreeCache{}}
+// NewTreeFS returns the tree of a commit as a file system. ctx bounds the fetching of files.
+func NewTreeFS(ctx context.Context, objects Store, commit CommitObject) *TreeFS {
+	return &TreeFS{ctx: ctx, objects: objects, root: commit.Tree, when: commit.When, Parsed: &TreeCache{}}
 }
 
 // smallFolder is how many entries a folder may have that is parsed anew each time, if it is in memory. Most folders of a large
@@ -117,7 +119,7 @@ func (c *TreeCache) entries(source Store, id plumbing.Hash) ([]TreeEntry, error)
 }
 
 // Find returns the entry at a path.
-func (t *treeFS) Find(op, name string) (TreeEntry, error) {
+func (t *TreeFS) Find(op, name string) (TreeEntry, error) {
 	fail := func(err error) (TreeEntry, error) {
 		return TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: err}
 	}
@@ -148,7 +150,7 @@ func (t *treeFS) Find(op, name string) (TreeEntry, error) {
 }
 
 // content returns the bytes of a regular file, which must not be modified.
-func (t *treeFS) content(op, name string) ([]byte, TreeEntry, error) {
+func (t *TreeFS) content(op, name string) ([]byte, TreeEntry, error) {
 	entry, err := t.Find(op, name)
 	if err != nil {
 		return nil, entry, err
@@ -169,7 +171,7 @@ func (t *treeFS) content(op, name string) ([]byte, TreeEntry, error) {
 }
 
 // Open implements fs.FS.
-func (t *treeFS) Open(name string) (fs.File, error) {
+func (t *TreeFS) Open(name string) (fs.File, error) {
 	entry, err := t.Find("open", name)
 	if err != nil {
 		return nil, err
@@ -189,13 +191,13 @@ func (t *treeFS) Open(name string) (fs.File, error) {
 }
 
 // ReadFile implements fs.ReadFileFS.
-func (t *treeFS) ReadFile(name string) ([]byte, error) {
+func (t *TreeFS) ReadFile(name string) ([]byte, error) {
 	data, _, err := t.content("read", name)
 	return bytes.Clone(data), err
 }
 
 // ReadDir implements fs.ReadDirFS.
-func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (t *TreeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entry, err := t.Find("readdir", name)
 	if err == nil && !entry.IsTree() {
 		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
@@ -215,7 +217,7 @@ func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Stat implements fs.StatFS. The size of a file that was not loaded is -1.
-func (t *treeFS) Stat(name string) (fs.FileInfo, error) {
+func (t *TreeFS) Stat(name string) (fs.FileInfo, error) {
 	entry, err := t.Find("stat", name)
 	if err != nil {
 		return nil, err
@@ -224,7 +226,7 @@ func (t *treeFS) Stat(name string) (fs.FileInfo, error) {
 }
 
 // Sub implements fs.SubFS.
-func (t *treeFS) Sub(dir string) (fs.FS, error) {
+func (t *TreeFS) Sub(dir string) (fs.FS, error) {
 	entry, err := t.Find("sub", dir)
 	if err == nil && !entry.IsTree() {
 		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
@@ -237,13 +239,13 @@ func (t *treeFS) Sub(dir string) (fs.FS, error) {
 	return &sub, nil
 }
 
-func (t *treeFS) info(entry TreeEntry) fs.FileInfo { return treeInfo{entry: entry, fs: t} }
+func (t *TreeFS) info(entry TreeEntry) fs.FileInfo { return treeInfo{entry: entry, fs: t} }
 
 // Prefetch loads files, as many as possible in one request, so that opening them is cheap. Paths
 // that are no regular files are passed over. It does nothing for file systems that are on this
 // machine already.
 func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
-	t, ok := fsys.(*treeFS)
+	t, ok := fsys.(*TreeFS)
 	if !ok {
 		return nil
 	}
@@ -263,7 +265,7 @@ func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
 // treeInfo is the fs.FileInfo of an entry. The size is asked for when it is wanted.
 type treeInfo struct {
 	entry TreeEntry
-	fs    *treeFS
+	fs    *TreeFS
 }
 
 func (i treeInfo) Name() string       { return i.entry.Name }

@@ -26,10 +26,11 @@ type TreeEdit struct {
 	KeepMode bool
 }
 
+// Removes reports whether the edit removes the file.
 func (e TreeEdit) Removes() bool { return e.Blob.IsZero() }
 
-// builtTree is a tree and those objects of it that may be new to the server.
-type builtTree struct {
+// BuiltTree is a tree and those objects of it that may be new to the server.
+type BuiltTree struct {
 	ID      plumbing.Hash
 	Objects []NewObject
 }
@@ -38,18 +39,18 @@ type builtTree struct {
 // itself, and a root of zero is an empty one. Only trees on the way to an edit are read and written: all
 // else is taken over by its id, with whatever mode it has. Removals come first, so that a file can take
 // the place of a folder that became empty. A file never takes the place of anything else.
-func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (builtTree, error) {
+func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (BuiltTree, error) {
 	edits, err := rootedEdits(folder, edits)
 	if err != nil {
-		return builtTree{}, err
+		return BuiltTree{}, err
 	}
 	w := NewTreeWriter(from)
 	id, err := w.edit(root, edits, 0)
 	if err != nil {
-		return builtTree{}, err
+		return BuiltTree{}, err
 	}
 	if id == root && !id.IsZero() {
-		return builtTree{ID: id}, nil
+		return BuiltTree{ID: id}, nil
 	}
 	return w.built(id), nil
 }
@@ -228,6 +229,7 @@ type TreeWriter struct {
 	written map[plumbing.Hash]bool
 }
 
+// NewTreeWriter returns a writer of trees that are not in from.
 func NewTreeWriter(from TreeSource) *TreeWriter {
 	return &TreeWriter{from: from, written: map[plumbing.Hash]bool{}}
 }
@@ -294,9 +296,9 @@ func (e TreeEntry) byteAt(i int) byte {
 }
 
 // built returns the result for a root. One without entries is an object too.
-func (w *TreeWriter) built(root plumbing.Hash) builtTree {
+func (w *TreeWriter) built(root plumbing.Hash) BuiltTree {
 	if root.IsZero() {
-		return builtTree{emptyTree, []NewObject{NewRawObject(plumbing.TreeObject, nil)}}
+		return BuiltTree{emptyTree, []NewObject{NewRawObject(plumbing.TreeObject, nil)}}
 	}
-	return builtTree{root, w.objects}
+	return BuiltTree{root, w.objects}
 }

@@ -111,7 +111,7 @@ func TestBuildTreeOfNothingNew(t *testing.T) {
 	for _, edits := range [][]TreeEdit{nil, {written("a/x", "x")}} {
 		built, err := BuildTree(trees, root, ".", edits)
 		require.NoError(t, err)
-		assert.Equal(t, builtTree{ID: root}, built)
+		assert.Equal(t, BuiltTree{ID: root}, built)
 	}
 	for _, none := range []plumbing.Hash{plumbing.ZeroHash, emptyTree} {
 		built, err := BuildTree(trees, none, "not/there", nil)

@@ -6,9 +6,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// mergedTree is what merging gives.
-type mergedTree struct {
-	builtTree
+// MergedTree is what merging gives.
+type MergedTree struct {
+	BuiltTree
 	// Clean reports whether git would merge without a conflict, and to this tree. If it does not, there
 	// is no tree.
 	Clean bool
@@ -17,7 +17,7 @@ type mergedTree struct {
 // MergeTrees merges two trees by whole files, as git does where neither contents nor renames are to be
 // merged. Where git would have to look at those, or might, the result is not clean. A base of zero is
 // an empty one.
-func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (mergedTree, error) {
+func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, error) {
 	m := treeMerge{TreeWriter: NewTreeWriter(from)}
 	root := func(id plumbing.Hash) TreeEntry {
 		if id == emptyTree {
@@ -25,18 +25,18 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (mergedTree, 
 		}
 		return TreeEntry{Mode: treeMode, ID: id}
 	}
-	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
+	merged, err := m.merge(MergeSides{root(base), root(ours), root(theirs)}, 0)
 	if err != nil {
-		return mergedTree{}, err
+		return MergedTree{}, err
 	}
 	if m.conflict || m.gone && m.oneSided {
-		return mergedTree{}, nil
+		return MergedTree{}, nil
 	}
 	built := m.built(merged.ID)
 	if merged.ID == ours || merged.ID == theirs {
 		built.Objects = nil
 	}
-	return mergedTree{built, true}, nil
+	return MergedTree{built, true}, nil
 }
 
 // treeMerge is the state of one merge.
@@ -49,22 +49,23 @@ type treeMerge struct {
 	seen           int
 }
 
-// mergeSides are an entry in the three trees. One that is not present has no id.
-type mergeSides [3]TreeEntry
+// MergeSides are an entry in the three trees. One that is not present has no id.
+type MergeSides [3]TreeEntry
 
 const (
 	mergeBase = iota
+	// MergeOurs and MergeTheirs are the sides of a merge.
 	MergeOurs
 	MergeTheirs
 )
 
 // same reports whether an entry is one and the same on two sides.
-func (s mergeSides) same(a, b int) bool {
+func (s MergeSides) same(a, b int) bool {
 	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].Present())
 }
 
 // merge returns what an entry becomes.
-func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
+func (m *treeMerge) merge(s MergeSides, depth int) (TreeEntry, error) {
 	switch {
 	case s.same(MergeOurs, MergeTheirs):
 		var err error
@@ -91,7 +92,7 @@ func (e TreeEntry) treeOnly() bool { return e.Present() && e.IsTree() }
 func (e TreeEntry) treeOrNothing() bool { return !e.Present() || e.IsTree() }
 
 // mergeTree merges what three folders hold.
-func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
+func (m *treeMerge) mergeTree(s MergeSides, depth int) (TreeEntry, error) {
 	var lists [3][]TreeEntry
 	for side := range lists {
 		var err error
@@ -121,7 +122,7 @@ func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
 }
 
 // NextSides takes the entries off that have the first name of all.
-func NextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
+func NextSides(lists *[3][]TreeEntry) (sides MergeSides, found bool) {
 	name := ""
 	for _, list := range lists {
 		if len(list) > 0 && (!found || list[0].Name < name) {

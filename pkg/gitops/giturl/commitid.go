@@ -39,6 +39,7 @@ func CheckCommit(commit string) error {
 	return err
 }
 
+// CommitForm matches the full id of a commit.
 var CommitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // ShortCommit shortens the id of a commit to the seven digits that people use; anything else stays as it is.

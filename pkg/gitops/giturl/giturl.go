@@ -53,6 +53,7 @@ func IsLocal(name string) bool {
 	return err == nil && a.Local()
 }
 
+// Local reports whether the address is a path of this machine.
 func (a Address) Local() bool { return a.Scheme == "" || a.Scheme == "file" }
 
 // Authority is the host with its port, the key under which credentials are kept.
@@ -99,6 +100,7 @@ func (a Address) azure() string {
 	return "https://dev.azure.com/" + parts[1] + "/" + parts[2] + "/_git/" + parts[3]
 }
 
+// NormalPath returns the path without the suffix .git.
 func (a Address) NormalPath() string {
 	return path.Clean(strings.TrimSuffix(path.Clean("/"+a.Path), ".git"))
 }
@@ -149,6 +151,7 @@ var (
 	tokenForm = regexp.MustCompile(`^(gh[a-z]_|github_pat_|gl[a-z]+-|x-token-auth$|x-access-token$|oauth2$)`)
 )
 
+// ParseAddress reads the name of a repository: a URL, user@host:path or a path. The error says what is wrong with it.
 func ParseAddress(name string) (Address, error) {
 	switch {
 	case name == "":
@@ -253,6 +256,7 @@ func checkUser(user string) error {
 	return nil
 }
 
+// ParseHost reads a host with or without a port and returns both; the port is empty if it is the default one.
 func ParseHost(authority, defaultPort string) (host, port string, err error) {
 	host = strings.ToLower(authority)
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
@@ -295,6 +299,7 @@ func parsePath(raw string) (string, error) {
 	return trimmed, nil
 }
 
+// DefaultPort returns the port of a scheme; empty for a scheme without one.
 func DefaultPort(scheme string) string {
 	switch scheme {
 	case "https":

@@ -83,7 +83,7 @@ func (s *survey) schema(n *node, path []string, base string) {
 	}
 	for _, key := range n.keys {
 		member := n.members[key]
-		below := append(path, key)
+		below := append(slices.Clip(path), key)
 		switch key {
 		case "const", "enum", "default", "examples", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum",
 			"readOnly", "writeOnly", "deprecated", "$recursiveAnchor":

@@ -256,7 +256,7 @@ func TestCertificate(t *testing.T) {
 		f, err := New(url, s.options())
 		require.NoError(t, err)
 		_, err = f.Look(t.Context(), deployment())
-		assert.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want)
 	}
 
 	options := s.options()
