@@ -54,8 +54,9 @@ type MergeSides [3]TreeEntry
 
 const (
 	mergeBase = iota
-	// MergeOurs and MergeTheirs are the sides of a merge.
+	// MergeOurs is one side of a merge.
 	MergeOurs
+	// MergeTheirs is the other side.
 	MergeTheirs
 )
 
