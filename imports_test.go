@@ -1,4 +1,4 @@
-// Package kalypso_test guards the plan of the house: which package may import which.
+// Package kalypso_test guards the order of the packages: which package may import which.
 package kalypso_test
 
 import (
@@ -22,21 +22,21 @@ import (
 
 const module = "github.com/kalypso-gitops/kalypso"
 
-// A room is a package and what it may import beyond the standard library.
-type room struct {
+// A layer is a package and what it may import beyond the standard library.
+type layer struct {
 	dir        string   // below the module's root
-	pure       bool     // computes only: the machine is closed to it
+	pure       bool     // computes only: it imports nothing of impure
 	thirdParty []string // module or package paths; what is below them is allowed too
 }
 
-// workshop tells whether the room is a program that only serves work on kalypso itself. It may import what tests may.
-func (r room) workshop() bool { return strings.HasPrefix(r.dir, "hack/") }
+// isTool tells whether the layer is a program that only serves work on kalypso itself. It may import what tests may.
+func (r layer) isTool() bool { return strings.HasPrefix(r.dir, "hack/") }
 
-// helper tells whether the room is there for tests, of any room, and only for them. It may import what tests may.
-func (r room) helper() bool { return strings.HasSuffix(r.dir, "test") }
+// helper tells whether the layer is there for tests, of any layer, and only for them. It may import what tests may.
+func (r layer) helper() bool { return strings.HasSuffix(r.dir, "test") }
 
-// house lists every package, in order: each may import only rooms above its own.
-var house = []room{
+// layout lists every package, in order: each may import only layers above its own.
+var layout = []layer{
 	{dir: "pkg/diag", pure: true},
 	{dir: "internal/retryafter"},
 	{dir: "pkg/markdown", pure: true},
@@ -124,17 +124,17 @@ var house = []room{
 	{dir: "hack/openapi"},
 }
 
-// machine is what pure rooms may not import: files, network, processes, chance. Below these paths too.
-var machine = []string{
+// impure is what pure layers may not import: files, network, processes, chance. Below these paths too.
+var impure = []string{
 	"crypto/rand", "io/ioutil", "log", "math/rand", "net", "os", "path/filepath", "plugin", "runtime/debug", "syscall", "unsafe",
 }
 
-// harmless are packages below those of machine that only compute.
+// harmless are packages below those of impure that only compute.
 var harmless = []string{"net/mail", "net/netip", "net/url"}
 
 func TestImports(t *testing.T) {
 	t.Parallel()
-	problems, err := check(os.DirFS("."), house)
+	problems, err := check(os.DirFS("."), layout)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 }
@@ -142,20 +142,20 @@ func TestImports(t *testing.T) {
 // TestImportsInContributing keeps the line of packages that newcomers read in the order of the plan.
 func TestImportsInContributing(t *testing.T) {
 	t.Parallel()
-	var rooms []string
-	for _, r := range house {
+	var layers []string
+	for _, r := range layout {
 		if name, found := strings.CutPrefix(r.dir, "pkg/"); found && !strings.Contains(name, "/") {
-			rooms = append(rooms, name)
+			layers = append(layers, name)
 		}
 	}
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "\n"+strings.Join(append(rooms, "cmd/kalypso"), " ← ")+"\n")
+	assert.Contains(t, string(text), "\n"+strings.Join(append(layers, "cmd/kalypso"), " ← ")+"\n")
 }
 
 func TestImportsRefused(t *testing.T) {
 	t.Parallel()
-	rooms := []room{
+	layers := []layer{
 		{dir: "pkg/low", pure: true, thirdParty: []string{"example.com/yaml"}},
 		{dir: "pkg/high", thirdParty: []string{"example.com/git/v5"}},
 		{dir: "pkg/high/hightest"},
@@ -166,33 +166,33 @@ func TestImportsRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, imports, want string
 	}{
-		"earlier room":            {file: high, imports: module + "/pkg/low"},
-		"later room":              {low, module + "/pkg/high", "pkg/low/a.go imports pkg/high, which comes later"},
-		"later room in a test":    {"pkg/low/a_test.go", module + "/pkg/high", "pkg/low/a_test.go imports pkg/high, which comes later"},
-		"own room in a test":      {file: "pkg/low/a_test.go", imports: module + "/pkg/low"},
-		"helper in a test":        {file: "pkg/low/a_test.go", imports: module + "/pkg/high/hightest"},
-		"helper in a program":     {"cmd/top/a.go", module + "/pkg/high/hightest", "cmd/top/a.go imports pkg/high/hightest, which is for tests only"},
-		"helper in the workshop":  {file: "hack/tool/a.go", imports: module + "/pkg/high/hightest"},
-		"workshop in a program":   {"cmd/top/a.go", module + "/hack/tool", "cmd/top/a.go imports hack/tool, which comes later"},
-		"any module in a helper":  {file: "pkg/high/hightest/a.go", imports: "example.com/server"},
-		"helper imports its room": {file: "pkg/high/hightest/a.go", imports: module + "/pkg/high"},
-		"unknown room":            {high, module + "/pkg/utils", "pkg/high/a.go imports pkg/utils, which is not in the table"},
-		"room without a row":      {"pkg/utils/a.go", "fmt", "pkg/utils is not in the table"},
-		"room within a room":      {"pkg/low/sub/a.go", "fmt", "pkg/low/sub is not in the table"},
-		"allowed module":          {file: low, imports: "example.com/yaml"},
-		"allowed below a module":  {file: high, imports: "example.com/git/v5/plumbing"},
-		"same prefix, other name": {low, "example.com/yamlish", "pkg/low/a.go imports example.com/yamlish, which is not allowed there"},
-		"module of another room":  {low, "example.com/git/v5", "pkg/low/a.go imports example.com/git/v5, which is not allowed there"},
-		"any module in a test":    {file: "pkg/low/a_test.go", imports: "example.com/assert"},
-		"files":                   {low, "os", "pkg/low/a.go imports os, which a pure package may not"},
-		"processes":               {low, "os/exec", "pkg/low/a.go imports os/exec, which a pure package may not"},
-		"paths of the machine":    {low, "path/filepath", "pkg/low/a.go imports path/filepath, which a pure package may not"},
-		"network":                 {low, "net/http", "pkg/low/a.go imports net/http, which a pure package may not"},
-		"files in a test":         {file: "pkg/low/a_test.go", imports: "os"},
-		"files in a room of edge": {file: high, imports: "os"},
-		"URLs":                    {file: low, imports: "net/url"},
-		"test data":               {file: "pkg/low/testdata/a.go", imports: "os"},
-		"another module":          {file: "tools/sub/a.go", imports: "os"},
+		"earlier layer":            {file: high, imports: module + "/pkg/low"},
+		"later layer":              {low, module + "/pkg/high", "pkg/low/a.go imports pkg/high, which comes later"},
+		"later layer in a test":    {"pkg/low/a_test.go", module + "/pkg/high", "pkg/low/a_test.go imports pkg/high, which comes later"},
+		"own layer in a test":      {file: "pkg/low/a_test.go", imports: module + "/pkg/low"},
+		"helper in a test":         {file: "pkg/low/a_test.go", imports: module + "/pkg/high/hightest"},
+		"helper in a program":      {"cmd/top/a.go", module + "/pkg/high/hightest", "cmd/top/a.go imports pkg/high/hightest, which is for tests only"},
+		"helper in a tool":         {file: "hack/tool/a.go", imports: module + "/pkg/high/hightest"},
+		"tool in a program":        {"cmd/top/a.go", module + "/hack/tool", "cmd/top/a.go imports hack/tool, which comes later"},
+		"any module in a helper":   {file: "pkg/high/hightest/a.go", imports: "example.com/server"},
+		"helper imports its layer": {file: "pkg/high/hightest/a.go", imports: module + "/pkg/high"},
+		"unknown layer":            {high, module + "/pkg/utils", "pkg/high/a.go imports pkg/utils, which is not in the table"},
+		"layer without a row":      {"pkg/utils/a.go", "fmt", "pkg/utils is not in the table"},
+		"layer within a layer":     {"pkg/low/sub/a.go", "fmt", "pkg/low/sub is not in the table"},
+		"allowed module":           {file: low, imports: "example.com/yaml"},
+		"allowed below a module":   {file: high, imports: "example.com/git/v5/plumbing"},
+		"same prefix, other name":  {low, "example.com/yamlish", "pkg/low/a.go imports example.com/yamlish, which is not allowed there"},
+		"module of another layer":  {low, "example.com/git/v5", "pkg/low/a.go imports example.com/git/v5, which is not allowed there"},
+		"any module in a test":     {file: "pkg/low/a_test.go", imports: "example.com/assert"},
+		"files":                    {low, "os", "pkg/low/a.go imports os, which a pure package may not"},
+		"processes":                {low, "os/exec", "pkg/low/a.go imports os/exec, which a pure package may not"},
+		"files in a pure package":  {low, "path/filepath", "pkg/low/a.go imports path/filepath, which a pure package may not"},
+		"network":                  {low, "net/http", "pkg/low/a.go imports net/http, which a pure package may not"},
+		"files in a test":          {file: "pkg/low/a_test.go", imports: "os"},
+		"files in a layer of edge": {file: high, imports: "os"},
+		"URLs":                     {file: low, imports: "net/url"},
+		"test data":                {file: "pkg/low/testdata/a.go", imports: "os"},
+		"another module":           {file: "tools/sub/a.go", imports: "os"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,7 +207,7 @@ func TestImportsRefused(t *testing.T) {
 				".hidden/ignore.go":        {Data: []byte("not Go")},
 				test.file:                  {Data: fmt.Appendf(nil, "package p\nimport %q", test.imports)},
 			}
-			problems, err := check(tree, rooms)
+			problems, err := check(tree, layers)
 			require.NoError(t, err)
 			if test.want == "" {
 				assert.Empty(t, problems)
@@ -220,12 +220,12 @@ func TestImportsRefused(t *testing.T) {
 
 func TestImportsTableHasNoEmptyRoom(t *testing.T) {
 	t.Parallel()
-	problems, err := check(fstest.MapFS{}, []room{{dir: "pkg/gone"}})
+	problems, err := check(fstest.MapFS{}, []layer{{dir: "pkg/gone"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"pkg/gone is in the table but has no Go files"}, problems)
 }
 
-// clock is what package time tells of the machine: when and where it is.
+// clock is what package time reads from the machine: the time and its zone.
 var clock = []string{
 	"After", "AfterFunc", "Local", "LoadLocation", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until",
 }
@@ -235,7 +235,7 @@ var clock = []string{
 func TestR18PureRoomsHaveNoClock(t *testing.T) {
 	t.Parallel()
 	looked := 0
-	for _, r := range house {
+	for _, r := range layout {
 		if !r.pure {
 			continue
 		}
@@ -270,14 +270,14 @@ func uses(t *testing.T, file, pkg string, names []string) []string {
 	return found
 }
 
-// check reads the imports of all Go files below root and returns a line for each that rooms does not allow.
-func check(root fs.FS, rooms []room) ([]string, error) {
+// check reads the imports of all Go files below root and returns a line for each that layers does not allow.
+func check(root fs.FS, layers []layer) ([]string, error) {
 	files, err := goFiles(root)
 	if err != nil {
 		return nil, err
 	}
 	var problems []string
-	for _, r := range rooms {
+	for _, r := range layers {
 		if !slices.ContainsFunc(files, func(file string) bool { return path.Dir(file) == r.dir }) {
 			problems = append(problems, r.dir+" is in the table but has no Go files")
 		}
@@ -287,7 +287,7 @@ func check(root fs.FS, rooms []room) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		problems = append(problems, judge(file, imports, rooms)...)
+		problems = append(problems, judge(file, imports, layers)...)
 	}
 	return slices.Compact(problems), nil
 }
@@ -339,43 +339,43 @@ func importsOf(root fs.FS, file string) ([]string, error) {
 	return imports, nil
 }
 
-// judge returns a line for each import that the file's room does not allow.
-func judge(file string, imports []string, rooms []room) []string {
-	at := find(rooms, path.Dir(file))
+// judge returns a line for each import that the file's layer does not allow.
+func judge(file string, imports []string, layers []layer) []string {
+	at := find(layers, path.Dir(file))
 	if at < 0 {
 		return []string{path.Dir(file) + " is not in the table"}
 	}
 	var problems []string
 	for _, name := range imports {
-		if reason := refusal(name, at, rooms, rooms[at].helper() || rooms[at].workshop() || strings.HasSuffix(file, "_test.go")); reason != "" {
+		if reason := refusal(name, at, layers, layers[at].helper() || layers[at].isTool() || strings.HasSuffix(file, "_test.go")); reason != "" {
 			problems = append(problems, fmt.Sprintf("%s imports %s, which %s", file, strings.TrimPrefix(name, module+"/"), reason))
 		}
 	}
 	return problems
 }
 
-// refusal says why the room at the given place may not import the package of that name; empty if it may.
-func refusal(name string, at int, rooms []room, test bool) string {
+// refusal says why the layer at the given place may not import the package of that name; empty if it may.
+func refusal(name string, at int, layers []layer, test bool) string {
 	if dir, ours := strings.CutPrefix(name, module+"/"); ours {
-		return refusalOfRoom(find(rooms, dir), at, rooms, test)
+		return refusalOfRoom(find(layers, dir), at, layers, test)
 	}
-	here := rooms[at]
+	here := layers[at]
 	switch {
 	case test:
 		return ""
 	case !standard(name) && !below(name, here.thirdParty):
 		return "is not allowed there"
-	case here.pure && below(name, machine) && !below(name, harmless):
+	case here.pure && below(name, impure) && !below(name, harmless):
 		return "a pure package may not"
 	}
 	return ""
 }
 
-func refusalOfRoom(other, at int, rooms []room, test bool) string {
+func refusalOfRoom(other, at int, layers []layer, test bool) string {
 	switch {
 	case other < 0:
 		return "is not in the table"
-	case rooms[other].helper():
+	case layers[other].helper():
 		if !test {
 			return "is for tests only"
 		}
@@ -385,8 +385,8 @@ func refusalOfRoom(other, at int, rooms []room, test bool) string {
 	return ""
 }
 
-func find(rooms []room, dir string) int {
-	return slices.IndexFunc(rooms, func(r room) bool { return r.dir == dir })
+func find(layers []layer, dir string) int {
+	return slices.IndexFunc(layers, func(r layer) bool { return r.dir == dir })
 }
 
 // standard tells whether a package is of the standard library: only there has the first part of a path no dot.
