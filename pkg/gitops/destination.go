@@ -62,7 +62,7 @@ func refuseShared(destinations []*Destination) {
 				d.Branch == first.Branch && giturl.CleanPath(d.Repo.Path.Value) == giturl.CleanPath(first.Repo.Path.Value) {
 				continue
 			}
-			giterror.Report(&d.Diags, OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+			giterror.AddTo(&d.Diags, OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
 				d.Head, d.At, first.Repo.Name.Value).WithHint(hintDeploymentBranch))
 		}
 	}
@@ -78,7 +78,7 @@ func openDestination(ctx context.Context, r *Reader, repo *model.GitOpsRepo, hea
 	ref := OutputRef(repo)
 	r.prepare([]model.Ref{ref})
 	if err := d.open(ctx, ref); err != nil {
-		giterror.Report(&d.Diags, ref, r.clean(err))
+		giterror.AddTo(&d.Diags, ref, r.clean(err))
 	}
 	return d
 }

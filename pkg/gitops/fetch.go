@@ -58,7 +58,7 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 				r.progress(int(done.Add(1)), len(refs))
 			}
 			if err != nil {
-				giterror.Report(&lists[i], ref, r.clean(err))
+				giterror.AddTo(&lists[i], ref, r.clean(err))
 				return
 			}
 			sources[i] = source
@@ -67,7 +67,7 @@ func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, d
 	wait.Wait()
 	for i, ref := range refs {
 		if err := r.exhausted(ref); sources[i] != nil && err != nil {
-			giterror.Report(&lists[i], ref, r.clean(err))
+			giterror.AddTo(&lists[i], ref, r.clean(err))
 			sources[i] = nil
 		}
 	}

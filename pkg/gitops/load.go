@@ -294,7 +294,7 @@ func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
 		ref := OutputRef(repo)
 		if _, err := l.reader.Locate(ref); err != nil && !repo.Broken {
-			giterror.Report(&l.diags, ref, l.reader.clean(err))
+			giterror.AddTo(&l.diags, ref, l.reader.clean(err))
 		}
 	}
 }

@@ -42,7 +42,7 @@ func ReadOutput(ctx context.Context, r *Reader, repo *model.GitOpsRepo) Output {
 	ref := OutputRef(repo)
 	source, err := r.readOne(ctx, ref, &output.Diags)
 	if err != nil {
-		giterror.Report(&output.Diags, ref, err)
+		giterror.AddTo(&output.Diags, ref, err)
 		output.New = isNew(err)
 		return output
 	}

@@ -131,8 +131,8 @@ func (e InterruptedError) Explain(at string) *Error {
 	return New(RuleRemoteFailed, "reading %s was interrupted: %v", at, e.Cause).WithCause(e.Err)
 }
 
-// Report adds err to the list at the place and with the subject of ref.
-func Report(list *diag.List, ref model.Ref, err error) {
+// AddTo adds err to the list at the place and with the subject of ref.
+func AddTo(list *diag.List, ref model.Ref, err error) {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = New(RuleInvalidRepository, "%s", OneLine(err.Error()))
