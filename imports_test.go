@@ -29,10 +29,10 @@ type layer struct {
 	thirdParty []string // module or package paths; what is below them is allowed too
 }
 
-// isTool tells whether the layer is a program that only serves work on kalypso itself. It may import what tests may.
+// isTool reports whether the layer is a program that only serves work on kalypso itself. It may import what tests may.
 func (r layer) isTool() bool { return strings.HasPrefix(r.dir, "hack/") }
 
-// helper tells whether the layer is there for tests, of any layer, and only for them. It may import what tests may.
+// helper reports whether the layer is there for tests, of any layer, and only for them. It may import what tests may.
 func (r layer) helper() bool { return strings.HasSuffix(r.dir, "test") }
 
 // layout lists every package, in order: each may import only layers above its own.
@@ -389,13 +389,13 @@ func find(layers []layer, dir string) int {
 	return slices.IndexFunc(layers, func(r layer) bool { return r.dir == dir })
 }
 
-// standard tells whether a package is of the standard library: only there has the first part of a path no dot.
+// standard reports whether a package is of the standard library: only there has the first part of a path no dot.
 func standard(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return !strings.Contains(first, ".")
 }
 
-// below tells whether name is one of roots or below one.
+// below reports whether name is one of roots or below one.
 func below(name string, roots []string) bool {
 	return slices.ContainsFunc(roots, func(root string) bool {
 		return name == root || strings.HasPrefix(name, root+"/")

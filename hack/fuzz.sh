@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export time=${1:?usage: fuzz.sh TIME [PACKAGE TARGET]}
 
-# only_late tells whether the log shows nothing worse than a worker that was still busy when the time was up. Go before
+# only_late reports whether the log shows nothing worse than a worker that was still busy when the time was up. Go before
 # 1.27 reports that as a failure (go.dev/issue/75804); a real one names the input that it wrote.
 only_late() {
   grep -q '^ *context deadline exceeded$' "$1" && ! grep -q 'Failing input written to' "$1"

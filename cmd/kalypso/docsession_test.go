@@ -71,7 +71,7 @@ func sessionOf(block docBlock) ([]docStep, error) {
 	return steps, nil
 }
 
-// asksForStatus tells whether a step shows how the one before has ended, which may then be badly.
+// asksForStatus reports whether a step shows how the one before has ended, which may then be badly.
 func asksForStatus(steps []docStep, i int) bool {
 	return i < len(steps) && steps[i].command == "echo $?"
 }
@@ -184,7 +184,7 @@ var commitID = regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{12}|[0-9a-f]{7})\b`)
 // anyID is the pattern of an id as long as this one.
 func anyID(id string) string { return fmt.Sprintf("[0-9a-f]{%d}", len(id)) }
 
-// shownBy tells whether a document may show an output as want.
+// shownBy reports whether a document may show an output as want.
 func shownBy(want []string, got string) bool {
 	var pattern strings.Builder
 	pattern.WriteString("^")

@@ -78,7 +78,7 @@ var otherRules = map[string]string{
 	"held-back":            "A registration is broken, and `--keep-last-good` compiles it at the commit that went out last, or leaves what is published of it as it is.",
 	"host-unreachable":     "A host does not answer: name, network, certificate or time.",
 	"invalid-repository":   "What should be a repository or folder cannot be read as one.",
-	"kept-folder":          "A target would replace what is published in a folder that may be of a registration which `--keep-last-good` holds back, or take the name of its workload. Whose it is can be told when that one is mended.",
+	"kept-folder":          "A target would replace what is published in a folder that may be of a registration which `--keep-last-good` holds back, or take the name of its workload. Whose it is can be told when that one is fixed.",
 	"lfs-pointer":          "A file that would be read is a Git LFS pointer, whose content is elsewhere.",
 	"not-text":             "A YAML file is not UTF-8 text, or holds a NUL byte.",
 	"other-branch":         "The work tree of a clone holds another branch than the one that is asked for.",

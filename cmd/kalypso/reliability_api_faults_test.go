@@ -308,13 +308,13 @@ var refusals = []struct {
 	{http.StatusUnprocessableEntity, "Validation Failed", "GitHub answers 422: Validation Failed"},
 }
 
-// aStateNotAnError tells whether what is not found is just not there: a label that is to be made, a branch that
+// aStateNotAnError reports whether what is not found is just not there: a label that is to be made, a branch that
 // somebody has deleted.
 func aStateNotAnError(endpoint string) bool {
 	return strings.HasPrefix(endpoint, "GET /repos/acme/gitops/labels/") || strings.HasPrefix(endpoint, "GET /repos/acme/gitops/git/ref/")
 }
 
-// once tells whether the run after a failed one does not come to a request any more: the word on a pull request
+// once reports whether the run after a failed one does not come to a request any more: the word on a pull request
 // that is closed by then, and the last look after everything was written.
 func once(endpoint string) bool {
 	return strings.HasSuffix(endpoint, "/comments") || strings.HasPrefix(endpoint, "GET /repos/acme/gitops/git/ref/")

@@ -210,7 +210,7 @@ func (h *hub) git(args ...string) string {
 	return strings.TrimSpace(out)
 }
 
-// marked tells whether a pull request has our marker.
+// marked reports whether a pull request has our marker.
 func marked(p githubtest.Pull) bool {
 	return strings.Contains(p.Body, "<!-- kalypso:v1 environment=dev ")
 }

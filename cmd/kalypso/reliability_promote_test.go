@@ -193,7 +193,7 @@ const (
 	lastAlike = 11
 )
 
-// isOwn tells whether the nth request of a run in one way has no like in another one, or in another command.
+// isOwn reports whether the nth request of a run in one way has no like in another one, or in another command.
 func isOwn(way string, n int) bool {
 	if way == "pushed" {
 		return n == 1 || n > lastRead

@@ -81,12 +81,12 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %d: %s", s.who, s.n, s.what) }
 
-// writes tells whether the request changes something on the server.
+// writes reports whether the request changes something on the server.
 func (s step) writes() bool {
 	return !strings.HasPrefix(s.what, "GET ") && !strings.HasSuffix(s.what, " fetch") && !strings.HasSuffix(s.what, " query")
 }
 
-// git tells whether it is git's.
+// git reports whether it is git's.
 func (s step) git() bool { return !strings.Contains(s.what, " /") }
 
 // gate decides what becomes of a request; nil lets it through. It may wait.
@@ -424,7 +424,7 @@ func refsOf(dir string) map[string]string {
 				refs[name] = strings.TrimSpace(string(content))
 			}
 		}
-		return nil // what is gone by now is none
+		return nil // a file that is gone is skipped
 	})
 	return refs
 }

@@ -337,7 +337,7 @@ func TestR26Deadline(t *testing.T) {
 	assertDocumented(t, cli.ExitTimeUp)
 }
 
-// runAgainstSilence runs with a server that does not answer from the nth request on, and tells whether
+// runAgainstSilence runs with a server that does not answer from the nth request on, and reports whether
 // that one came.
 func runAgainstSilence(t *testing.T, root, repo string, nth int64, timeout time.Duration, out string, dryRun bool) (got outcome, asked bool) {
 	t.Helper()

@@ -136,7 +136,7 @@ func wholeMatrix(t *testing.T) {
 	}
 }
 
-// wantsWholeMatrix tells whether all faults are to be tried at all steps, as make ci-full does.
+// wantsWholeMatrix reports whether all faults are to be tried at all steps, as make ci-full does.
 func wantsWholeMatrix() bool { return os.Getenv("KALYPSO_WHOLE_MATRIX") != "" }
 
 // finish runs a program to its end.

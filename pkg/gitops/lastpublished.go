@@ -17,7 +17,7 @@ import (
 // lookBack is how many generations of commits are looked at for the one that was published last.
 const lookBack = 50
 
-// LastPublished returns what the newest commit of ours on the GitOps branch that published an environment
+// LastPublished returns what the newest commit of kalypso on the GitOps branch that published an environment
 // says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
 func (d *Destination) LastPublished(ctx context.Context, environment string) (*Provenance, error) {
 	tip := d.onto()
@@ -88,7 +88,7 @@ type ourCommit struct {
 	id, tree plumbing.Hash
 }
 
-// newestOfOurs goes back from a commit, generation by generation, to the first of ours that published the
+// newestOfOurs goes back from a commit, generation by generation, to the first of kalypso that published the
 // environment. Several can share a branch, each with a path of its own.
 func newestOfOurs(g commitGraph, from plumbing.Hash, environment string) *ourCommit {
 	seen := map[plumbing.Hash]bool{}

@@ -78,7 +78,7 @@ func (l *Loader) At(branch BranchOf, state string) *Loader {
 	return at
 }
 
-// Owns tells whether the branch of an environment is in the repository of the control plane. The Environments must have been
+// Owns reports whether the branch of an environment is in the repository of the control plane. The Environments must have been
 // read.
 func (l *Loader) Owns(e *model.Environment) bool {
 	if l.main == nil {

@@ -85,7 +85,7 @@ func (c *connections) server(at giturl.Location, role model.Role) *server {
 	return &server{at: at, role: role, net: c.net, keys: c.keys, budget: c.budgetOf(at, role)}
 }
 
-// remoteNow connects to a repository anew, and sees it as it is by now.
+// remoteNow connects to a repository again, and reads its current state.
 func (c *connections) remoteNow(ctx context.Context, at giturl.Location, role model.Role) (*remote, error) {
 	at.Address = c.form(at)
 	known, err := c.keys.Known(ctx, role, at.Address)

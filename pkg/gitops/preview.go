@@ -47,7 +47,7 @@ const MaxComment = 65_536
 
 var previewMarkerLine = regexp.MustCompile(`^<!-- kalypso:preview:v1 -->[ \t]*\r?(\n|$)`)
 
-// IsPreview tells whether the text of a comment is a preview.
+// IsPreview reports whether the text of a comment is a preview.
 func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comment) }
 
 // PreviewComment returns the text of a comment in Markdown: a table of the environments, what is wrong, and for each

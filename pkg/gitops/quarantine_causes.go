@@ -212,7 +212,7 @@ func (cs *possibleCauses) othersHaveTargets(found []*possibleCause) bool {
 	return false
 }
 
-// aloneOnClusterType reports whether a cluster type has none but these targets. Then nothing tells whether the targets
+// aloneOnClusterType reports whether a cluster type has none but these targets. Then nothing reports whether the targets
 // or the platform's templates and configuration for it are broken.
 func (cs *possibleCauses) aloneOnClusterType(these map[*model.DeploymentTarget]bool) bool {
 	for _, targets := range cs.onClusterType {

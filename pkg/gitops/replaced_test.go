@@ -151,7 +151,7 @@ func TestReadReplaced(t *testing.T) {
 	assert.Equal(t, `did you mean "workload.yaml"?`, d.Hint)
 
 	d = readError(t, r, model.Ref{Repo: "https://x:hunter2@github.com/acme/shop", Branch: "main", At: yamlPlace()})
-	assert.Equal(t, giterror.RuleRefusedURL, d.Rule, "what is replaced must be a name all the same")
+	assert.Equal(t, giterror.RuleRefusedURL, d.Rule, "what is replaced must be a name too")
 }
 
 func TestStandFor(t *testing.T) {

@@ -218,7 +218,7 @@ func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
 	}
 }
 
-// bandReader tells what the server says in the error band from a broken connection.
+// bandReader distinguishes what the server sends in the error band from a broken connection.
 type bandReader struct{ demuxer *sideband.Demuxer }
 
 func (r bandReader) Read(b []byte) (int, error) {

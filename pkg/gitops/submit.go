@@ -22,7 +22,7 @@ func (s Submission) check() error {
 	return nil
 }
 
-// mergesItself tells whether the pull request is to merge itself.
+// mergesItself reports whether the pull request is to merge itself.
 func (s Submission) mergesItself() bool {
 	return s.AutoMerge == AutoMergeAlways || s.AutoMerge == AutoMergeNoChange && s.Idle
 }

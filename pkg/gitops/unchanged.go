@@ -56,7 +56,7 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 }
 
 // Settled reports, from the open pull requests into a destination's branch, whether nothing is left to be done
-// for its latest output: one is open for what is proposed, and has all that options ask for; none is open of ours
+// for its latest output: one is open for what is proposed, and has all that options ask for; none of kalypso's is open
 // where all is published. A run may have been stopped between any two of its requests, so all of them leave traces that
 // are looked for here. It returns the open one.
 func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []PullRequest) (current *PullRequest, ok bool) {

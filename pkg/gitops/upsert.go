@@ -96,7 +96,7 @@ func (u *upsert) open(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// stopAutoMerge turns off an auto-merge of ours that is not wanted any more.
+// stopAutoMerge turns off an auto-merge that kalypso turned on and that is not wanted any more.
 func (u *upsert) stopAutoMerge(ctx context.Context) error {
 	if u.want.mergesItself() || !u.section.marker.auto {
 		return nil

@@ -113,7 +113,7 @@ func (w *walker) inherit() bool {
 	return true
 }
 
-// Ignores tells whether .sourceignore keeps a file from being read that is, or would be, right in the folder of a source.
+// Ignores reports whether .sourceignore keeps a file from being read that is, or would be, right in the folder of a source.
 func Ignores(source *Source, name string) bool {
 	w := &walker{
 		source: source, limits: DefaultOptions().limits(source.Ref.Role), root: cleanPath(source.Ref.Path),

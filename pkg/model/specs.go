@@ -1,6 +1,6 @@
 package model
 
-// typeMeta and what goes with it is what every object of ours may hold besides metadata and spec.
+// typeMeta and what goes with it is what every kalypso object may hold besides metadata and spec.
 type typeMeta struct {
 	Unused ignored `field:"apiVersion|kind|status"`
 }

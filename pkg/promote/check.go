@@ -190,7 +190,7 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 }
 
 // missing returns the next environments that have neither the commit nor a newer one. One that has it without a status
-// that says so is missing too: a run was stopped between the two. One that had it is not: a person has reverted it, by a
+// that reports it is missing too: a run was stopped between the two. One that had it is not: a person has reverted it, by a
 // rollback, a revert or an edit, and the notes say so.
 func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err error) {
 	for _, next := range c.Next {

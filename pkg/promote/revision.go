@@ -54,7 +54,7 @@ func (p *Promoter) Reverted(ctx context.Context, environment *model.Environment,
 }
 
 // RolledBack reports whether the last promotion to an environment was a rollback from a commit or a newer one. The branch
-// of the environment says so, where there are no statuses.
+// of the environment reports it, where there are no statuses.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
 	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
 	var known *giterror.Error

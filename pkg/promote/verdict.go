@@ -26,7 +26,7 @@ type Rules struct {
 	Once bool
 }
 
-// need is how many clusters must have deployed the commit, of those that there are or should be.
+// need is how many clusters must have deployed the commit, of those that exist or should exist.
 func (r Rules) need(total int) int {
 	switch {
 	case total == 0 && r.AllowNone:

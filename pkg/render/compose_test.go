@@ -61,7 +61,7 @@ func (c composeCase) facts() (data, *targetData) {
 }
 
 // requireComposed renders a file in both ways, twice so that what is kept is used, and checks whatever
-// the fast one says of it. It tells whether that said anything.
+// the fast one says of it. It reports whether that said anything.
 func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, template *Template, bounds Bounds) bool {
 	t.Helper()
 	facts, of := c.facts()

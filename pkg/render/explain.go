@@ -24,7 +24,7 @@ type ConfigVerdict struct {
 	Misses []ConfigMiss
 }
 
-// Applies tells whether it does.
+// Applies reports whether it does.
 func (v ConfigVerdict) Applies() bool { return len(v.Misses) == 0 }
 
 // ConfigMiss is what keeps a ConfigMap from applying.

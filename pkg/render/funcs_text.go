@@ -37,7 +37,7 @@ func textFunctions() []function {
 	)
 }
 
-// versionMatches tells whether a version is in a range. The ranges mean what they mean in semver 1,
+// versionMatches reports whether a version is in a range. The ranges mean what they mean in semver 1,
 // which sprig 2.22 and so the in-cluster operator has; semver 3 reads "<2" and "^0.2.3" differently.
 func versionMatches(constraint, version string) (bool, error) {
 	c, err := semver.NewConstraint(constraint)

@@ -32,7 +32,7 @@ type Verdict struct {
 	Misses []Miss
 }
 
-// Assigns tells whether the policy is a reason for the assignment.
+// Assigns reports whether the policy is a reason for the assignment.
 func (v Verdict) Assigns() bool { return len(v.Misses) == 0 }
 
 // Side is what a condition of a policy is about.

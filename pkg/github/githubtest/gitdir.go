@@ -115,7 +115,7 @@ func (g gitDir) has(commit string) bool {
 // commits are the ids that git has said to be of commits: the same in every repository that stores them.
 var commits sync.Map
 
-// stores tells whether there is a file for an object, so that no process is needed to know.
+// stores reports whether there is a file for an object, so that no process is needed to know.
 func (g gitDir) stores(id string) bool {
 	_, err := os.Stat(filepath.Join(g.dir, "objects", id[:2], id[2:]))
 	return err == nil

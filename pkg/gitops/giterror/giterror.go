@@ -197,7 +197,7 @@ func shortCause(err error) string {
 // maxRemark bounds what is quoted of a server's answer.
 const maxRemark = 200
 
-// OneLine makes a stranger's text fit for a message: one line, nothing invisible, not too long.
+// OneLine makes untrusted text fit for a message: one line, nothing invisible, not too long.
 func OneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

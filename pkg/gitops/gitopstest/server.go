@@ -97,7 +97,7 @@ func stateOf(dir string) string {
 	}
 	var all strings.Builder
 	add := func(name string) {
-		content, _ := os.ReadFile(filepath.Join(dir, name)) // what is gone by now is none
+		content, _ := os.ReadFile(filepath.Join(dir, name)) // a file that is gone is skipped
 		fmt.Fprintf(&all, "%s %q\n", name, content)
 	}
 	for _, name := range []string{"HEAD", "config", "packed-refs", "shallow"} {

@@ -14,12 +14,12 @@ const MinAbbreviation = 7
 // idDigits is the number of digits of a full id.
 const idDigits = 2 * len(plumbing.Hash{})
 
-// IsCommit tells whether a text can be the id of a commit, or the beginning of one.
+// IsCommit reports whether a text can be the id of a commit, or the beginning of one.
 func IsCommit(text string) bool {
 	return len(text) >= MinAbbreviation && len(text) <= idDigits && strings.Trim(strings.ToLower(text), "0123456789abcdef") == ""
 }
 
-// IsFullCommit tells whether a text is the whole id of a commit, in letters of either case.
+// IsFullCommit reports whether a text is the whole id of a commit, in letters of either case.
 func IsFullCommit(text string) bool { return len(text) == idDigits && IsCommit(text) }
 
 // FullID reads the full id of a commit.

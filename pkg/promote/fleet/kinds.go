@@ -19,7 +19,7 @@ import (
 // Options are what asking fleets needs of the machine.
 type Options = api.Options
 
-// kinds are the fleets that there are, by name. Each is made of what follows the colon in --fleet, empty if nothing does;
+// kinds are the kinds of fleet, by name. Each is made of what follows the colon in --fleet, empty if nothing does;
 // the error is wrong usage.
 func kinds() map[string]func(argument string, o Options) (promote.Fleet, error) {
 	return map[string]func(string, Options) (promote.Fleet, error){

@@ -65,7 +65,7 @@ func newGraph(roots []*jsonschema.Schema) *graph {
 	return g
 }
 
-// all returns the parts for those of the schemas that there are.
+// all returns the parts of the schemas that are set.
 func (g *graph) all(schemas ...*jsonschema.Schema) []*part {
 	var parts []*part
 	for _, s := range schemas {

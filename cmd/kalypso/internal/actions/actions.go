@@ -171,7 +171,7 @@ func (c Commits) of(file *diag.File) string {
 	return c[branchOfRepo{file.Repo, file.Branch}]
 }
 
-// holds tells whether a file is of the checkout, as it was when the workflow started: otherwise its
+// holds reports whether a file is of the checkout, as it was when the workflow started: otherwise its
 // lines may be others there.
 func (c checkout) holds(file *diag.File, commit string) bool {
 	switch {

@@ -46,7 +46,7 @@ func FromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 // ofVariable annotates a flag that a variable has set.
 const ofVariable = "set by a variable"
 
-// FromVariable tells whether a flag was set by a variable and not on the command line.
+// FromVariable reports whether a flag was set by a variable and not on the command line.
 func FromVariable(f *pflag.Flag) bool {
 	_, is := f.Annotations[ofVariable]
 	return is

@@ -100,7 +100,7 @@ func undeployed(clusters []promote.Cluster) (waiting, deployed []promote.Cluster
 	return all[:i], all[i:]
 }
 
-// severalFleets tells whether the clusters are not all of one fleet, so that a name alone does not say which is meant.
+// severalFleets reports whether the clusters are not all of one fleet, so that a name alone does not say which is meant.
 func severalFleets(clusters []promote.Cluster) bool {
 	return slices.ContainsFunc(clusters, func(c promote.Cluster) bool { return c.Fleet != clusters[0].Fleet })
 }

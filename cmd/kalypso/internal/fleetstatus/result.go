@@ -59,7 +59,7 @@ func NewResult(look promote.Snapshot) Result {
 	return r
 }
 
-// Harmless makes a stranger's text harmless in JSON and YAML too: YAML cannot hold control characters, nor the two that
+// Harmless makes untrusted text harmless in JSON and YAML too: YAML cannot hold control characters, nor the two that
 // are not characters at all, and a terminal obeys some that JSON leaves as they are.
 func Harmless(text string) string {
 	return strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`).Replace(diag.Safe(term.Beginning(text, term.MaxMessageBytes)))

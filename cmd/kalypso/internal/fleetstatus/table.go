@@ -57,7 +57,7 @@ func worstLines(clusters []promote.Cluster, p term.Palette) []string {
 // clusterColumn is something that is known of a cluster.
 type clusterColumn struct {
 	title string
-	// value is a stranger's text, but for the state; empty if it is not known.
+	// value is untrusted text, but for the state; empty if it is not known.
 	value func(promote.Cluster) string
 	// prose says that the value is made of words; else it is a name.
 	prose bool

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// watchEvery is how long a log says nothing at most while looks go on.
+	// watchEvery is the longest time without a line in a log while the command polls.
 	watchEvery = 30 * time.Second
 	// MaxToldFailures is how many failing clusters are named in all.
 	MaxToldFailures = 20

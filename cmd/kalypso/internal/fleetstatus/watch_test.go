@@ -25,7 +25,7 @@ func TestWatchLive(t *testing.T) {
 	clusters[1].State = promote.Deployed
 	l.after(5*time.Second, lookOf(clusters...))
 	assert.Equal(t, "17s, 4m43s left: 3 of 4 clusters deployed, 1 failed", l.liveLine())
-	assert.Equal(t, 1, strings.Count(l.out.String(), "\n"), "a failure is told once")
+	assert.Equal(t, 1, strings.Count(l.out.String(), "\n"), "a failure is reported once")
 }
 
 func TestC7WatchIsALine(t *testing.T) {
@@ -150,7 +150,7 @@ func TestC7WatchInALogIsBounded(t *testing.T) {
 		}
 	}
 	l.after(time.Second, lookOf(clusters...))
-	assert.Empty(t, l.out.String(), "each failure is told once")
+	assert.Empty(t, l.out.String(), "each failure is reported once")
 }
 
 func TestU18WatchIsInert(t *testing.T) {

@@ -27,7 +27,7 @@ const (
 // Formats are those of -o.
 func Formats() []string { return []string{Text, JSON, YAML} }
 
-// CheckFormat tells whether there is a format of that name.
+// CheckFormat reports whether there is a format of that name.
 func CheckFormat(format string) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("--output %s: write one of %s", format, strings.Join(Formats(), ", "))

@@ -49,7 +49,7 @@ func forgeKey(destination *gitops.Destination) string {
 }
 
 // OpenPulls lists what is open into the branch of a destination. GitHub has been asked patiently if that is an
-// error, so whatever needs it later is told the same.
+// error, so whatever needs it later gets the same answer.
 func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, repo *github.Repository) ([]gitops.PullRequest, error) {
 	open, err := repo.Open(ctx, destination.Branch)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 	return Forge{Repo: client.Repository(at.Owner, at.Name), origin: origin}, nil
 }
 
-// isWorkflowToken tells whether a credential is the token that a workflow is given.
+// isWorkflowToken reports whether a credential is the token that a workflow is given.
 func (s *Session) isWorkflowToken(origin string) bool {
 	return origin == "GITHUB_TOKEN" && s.Env("GITHUB_ACTIONS") == "true"
 }

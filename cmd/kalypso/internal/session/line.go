@@ -42,12 +42,12 @@ type Stages struct {
 	folder fs.FS
 	// pins are the commits of registrations in quarantine; the zero value has none.
 	pins gitops.Pins
-	// Begin is told what is done; nil tells nobody.
+	// Begin is called with the name of each step; it may be nil.
 	Begin func(doing string)
 }
 
 // Line takes one environment from stage to stage: its sources are read, the fleet is made of them, its targets are
-// assigned, the assignments rendered. Stages go on after an error, so that one run reports what is wrong in any of them.
+// assigned, the assignments rendered. A stage runs although an earlier one found errors, so that one run reports the errors of all.
 // What becomes of the tree, compare and publish, is for deliver to say.
 func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o Stages) *Compiled {
 	begin := func(doing string) {
@@ -81,7 +81,7 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 	return out
 }
 
-// published tells what is out there already. The GitOps repositories are read when it is first
+// published returns what is published already. The GitOps repositories are read when it is first
 // asked, which is seldom: only about files that have flaws.
 type published struct {
 	reader *gitops.Reader

@@ -151,7 +151,7 @@ func (s *Session) holds() bool {
 	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Held.Registrations) > 0 })
 }
 
-// told returns all that there is to say of the run: its diagnostics, and what is wrong with what is held
+// told returns everything to report about the run: its diagnostics, and what is wrong with what is held
 // back. without says what errors kept from happening; what is held back keeps nothing else from it.
 func (s *Session) told(without string) (diag.List, string) {
 	if s.holds() && !s.Failed() {

@@ -110,7 +110,7 @@ type Result struct {
 	Partly bool
 }
 
-// Run checks the flags, opens the control plane as Start does, and has do go on until the time of --timeout is up.
+// Run checks the flags, opens the control plane as Start does, and runs do until the time of --timeout is up.
 func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Session) readControlPlane(ctx context.Context, reader *gitops.Reader, l
 	return err
 }
 
-// Load reads the environments, and tells whether it could. The diagnostics of the session say why not.
+// Load reads the environments, and reports whether it could. The diagnostics of the session say why not.
 func (s *Session) Load(ctx context.Context, reader *gitops.Reader, loader *gitops.Loader) bool {
 	s.Reader, s.Loader = reader, loader
 	s.Begin("reading the control plane")

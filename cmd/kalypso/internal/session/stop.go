@@ -63,7 +63,7 @@ func (s *Session) Stopped(ctx context.Context) error {
 		for _, published := range s.Pushed() {
 			s.SayPushed(published.Commit, published.Branch, published.Repo)
 		}
-		return cause // run says so
+		return cause // the caller reports it
 	}
 	s.TimeUp()
 	return s.Finish(s.LeftUndone())

@@ -96,7 +96,7 @@ func (g *Guard) advance(c byte) {
 	}
 }
 
-// HoldsCommand tells whether the guard would change the text.
+// HoldsCommand reports whether the guard would change the text.
 func HoldsCommand(text []byte) bool {
 	var g Guard
 	for _, c := range text {

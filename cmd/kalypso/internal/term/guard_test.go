@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runnerCommand tells whether the runner would take a line for a command, if it knew one of every name:
+// runnerCommand reports whether the runner would take a line for a command, if it knew one of every name:
 // what ActionCommand.TryParseV2 and TryParse of actions/runner do.
 func runnerCommand(line string) bool {
 	trimmed := strings.TrimLeftFunc(line, unicode.IsSpace)

@@ -24,7 +24,7 @@ type IO struct {
 	Environ func() []string
 	// StdoutTerminal and StderrTerminal tell whether a person is looking.
 	StdoutTerminal, StderrTerminal bool
-	// StdinTerminal tells whether a person can answer.
+	// StdinTerminal reports whether a person can answer.
 	StdinTerminal bool
 	// WorkingDir is the folder that the command was started in.
 	WorkingDir func() (string, error)

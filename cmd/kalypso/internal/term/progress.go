@@ -63,7 +63,7 @@ func NewProgress(w io.Writer, mode Mode, now func() time.Time) *Progress {
 	return &Progress{w: w, mode: mode, Now: now}
 }
 
-// Live tells whether there is a line on a terminal that is kept up to date.
+// Live reports whether there is a line on a terminal that is kept up to date.
 func (p *Progress) Live() bool { return p != nil && p.mode == Live }
 
 // Phase begins a part of the run, for example "reading dev".

@@ -45,7 +45,7 @@ type clusterStatus struct {
 	promote.ReconcilerStatus
 }
 
-// read returns the status of a row; ours tells whether it pulls what is wanted. Of other rows only the id, the URL and
+// read returns the status of a row; ours reports whether it pulls what is wanted. Of other rows only the id, the URL and
 // the branch must be right.
 func (r *row) read(wanted promote.Deployment) (seen clusterStatus, ours bool, err error) {
 	cluster, name, err := clusterOf(r.ID)

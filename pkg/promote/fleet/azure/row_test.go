@@ -156,7 +156,7 @@ func TestNames(t *testing.T) {
 	}, names)
 }
 
-// FuzzStatus reads rows of strangers.
+// FuzzStatus reads untrusted rows.
 func FuzzStatus(f *testing.F) {
 	for _, row := range []record{
 		compliant(f, "edge-1"),

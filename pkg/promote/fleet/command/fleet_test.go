@@ -230,7 +230,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// checkStatuses tells what is wrong with what a fleet says, whatever it was told.
+// checkStatuses returns what is wrong with the statuses of a fleet.
 func checkStatuses(seen []promote.ReconcilerStatus) error {
 	all := map[string]bool{}
 	for _, s := range seen {

@@ -27,7 +27,7 @@ const (
 // ResourceSets and ArtifactGenerators that read the branch directly are out of scope.
 //
 // A context that was named is expected to run the deployment: as long as it cannot be asked, has no Flux, or has
-// nothing that pulls the branch, it is one pending status that says so. An edge cluster that is away thereby neither
+// nothing that pulls the branch, it is one pending status with that text. An edge cluster that is away thereby neither
 // hides the others nor is forgotten. The current context, if none was named, is not expected to: nothing there is
 // no status.
 type fleet struct {

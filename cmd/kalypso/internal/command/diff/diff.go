@@ -314,7 +314,7 @@ func (d *difference) addOutputs(was, is *model.Fleet) {
 	}
 }
 
-// concerns tells whether an environment is compared: it is named, or nothing is and it reads the branch.
+// concerns reports whether an environment is compared: it is named, or nothing is and it reads the branch.
 func (c *comparison) concerns(states *branchStates, name string, sides ...*model.Environment) bool {
 	if len(c.named) > 0 {
 		return slices.Contains(c.named, name)

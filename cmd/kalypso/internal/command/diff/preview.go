@@ -41,7 +41,7 @@ func addRequestFlag(flags *pflag.FlagSet, request *string) {
 	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request to comment on (default: the one that the workflow runs for)")
 }
 
-// previews tells whether there is to be a preview.
+// previews reports whether there is to be a preview.
 func (f *previewFlags) previews() bool { return f.comment || f.saveComment != "" || f.request != "" }
 
 // pullRequest is the pull request that a workflow runs for.

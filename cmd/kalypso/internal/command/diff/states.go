@@ -46,7 +46,7 @@ func (s *branchStates) describe(state string) string {
 	}
 }
 
-// reaches tells whether a fleet is made of the branch. Of one that could not be read that is not known.
+// reaches reports whether a fleet is made of the branch. Of one that could not be read that is not known.
 func (s *branchStates) reaches(fleet *model.Fleet) bool {
 	return s.repo == "" || fleet == nil || slices.ContainsFunc(fleet.Registrations, func(r *model.WorkloadRegistration) bool {
 		repo, err := giturl.NormalURL(r.Workload.Repo.Value)

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
 
-// newer tells whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
+// newer reports whether a GitOps branch got a commit after the wanted one. A commit that is not known may have come
 // since it was read.
 func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, commit string) (bool, error) {
 	i := slices.IndexFunc(c.deployments, func(d promote.Deployment) bool {
@@ -40,7 +40,7 @@ func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, 
 	return c.keeps(ctx, output.repo, commit)
 }
 
-// keeps tells whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
+// keeps reports whether what was promoted with a commit of a GitOps branch is what is checked, or newer. After a rollback it
 // is not.
 func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, commit string) (bool, error) {
 	now, err := gitops.ReadPromoted(ctx, c.Reader, repo, commit)

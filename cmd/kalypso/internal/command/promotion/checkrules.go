@@ -76,7 +76,7 @@ func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
 	return rules
 }
 
-// newCounts tells whether the clusters of a type count. Unless all cluster types can be read nobody knows: those that
+// newCounts reports whether the clusters of a type count. Unless all cluster types can be read nobody knows: those that
 // cannot be might be the ones that fail.
 func (c *deploymentCheck) newCounts(ctx context.Context, selector model.Selector) func(clusterType string) bool {
 	all, known, reasons := c.Loader.ClusterTypes(ctx, c.environment)

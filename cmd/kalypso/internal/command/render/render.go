@@ -163,7 +163,7 @@ func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
 		outputs = []gitops.Output{{}}
 	}
 	for _, output := range outputs {
-		if ctx.Err() != nil { // the run says so
+		if ctx.Err() != nil { // the caller reports it
 			s.Diags.Add(output.Diags)
 			continue
 		}
@@ -201,7 +201,7 @@ func (s *Publisher) write(ctx context.Context, result *session.Result, folder st
 	s.Begin("writing " + result.Environment.Name.Value)
 	change, err := gitops.WriteFolder(ctx, folder, result.Tree)
 	if err != nil && ctx.Err() != nil {
-		return // stopped, and says so
+		return // stopped; the caller reports it
 	}
 	if err != nil {
 		s.reportFolder(result, err)
