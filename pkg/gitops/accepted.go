@@ -100,13 +100,9 @@ func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map
 		}
 		trees[i] = commit.Tree
 	}
-	diff := treeDiff{trees: gitobject.NewTreeWriter(p.repo.treesAt(after)), most: gitobject.MaxWalk}
-	if err := diff.compare(trees[0], trees[1], ".", 0); err != nil {
+	diff, err := gitobject.DiffTrees(p.repo.treesAt(after), trees[0], trees[1], gitobject.MaxWalk)
+	if err != nil {
 		return nil, err
 	}
-	paths := map[string]bool{}
-	for _, f := range diff.files {
-		paths[f.path] = true
-	}
-	return paths, nil
+	return diff.Paths(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -17,7 +18,7 @@ import (
 // manyFiles are more than are looked at.
 func manyFiles() gitopstest.Files {
 	files := gitopstest.Files{}
-	for i := range MaxCommitFiles + 1 {
+	for i := range gitobject.MaxCommitFiles + 1 {
 		files[fmt.Sprintf("many/f%03d", i)] = "x"
 	}
 	return files
@@ -25,7 +26,7 @@ func manyFiles() gitopstest.Files {
 
 func TestCommitChanges(t *testing.T) {
 	byAllServers(t, func(t *testing.T, dir, url string) {
-		large := strings.Repeat("x", MaxCommitFile)
+		large := strings.Repeat("x", gitobject.MaxCommitFile)
 		ids, err := gitopstest.Add(dir,
 			gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "1\n", "b/c.yaml": "1\n", "b/d.yaml": "1\n", "e": "1", "empty": ""}},
 			gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "2\n", "b/c.yaml": "1\n", "e/f": "1", "new/x": ""}},
@@ -39,14 +40,14 @@ func TestCommitChanges(t *testing.T) {
 			return found
 		}
 		text := func(s string) []byte { return []byte(s) }
-		assert.Equal(t, CommitChanges{Commit: ids[0], Files: []CommitFile{
+		assert.Equal(t, CommitChanges{Commit: ids[0], Files: []gitobject.CommitFile{
 			{Path: "a.yaml", New: text("1\n")},
 			{Path: "b/c.yaml", New: text("1\n")},
 			{Path: "b/d.yaml", New: text("1\n")},
 			{Path: "e", New: text("1")},
 			{Path: "empty", New: text("")},
 		}}, changes(ids[0]), "everything is added")
-		assert.Equal(t, CommitChanges{Commit: ids[1], Parent: ids[0], Files: []CommitFile{
+		assert.Equal(t, CommitChanges{Commit: ids[1], Parent: ids[0], Files: []gitobject.CommitFile{
 			{Path: "a.yaml", Old: text("1\n"), New: text("2\n")},
 			{Path: "b/d.yaml", Old: text("1\n")},
 			{Path: "e", Old: text("1")},
@@ -54,12 +55,12 @@ func TestCommitChanges(t *testing.T) {
 			{Path: "empty", Old: text("")},
 			{Path: "new/x", New: text("")},
 		}}, changes(ids[1]))
-		assert.Equal(t, []CommitFile{
+		assert.Equal(t, []gitobject.CommitFile{
 			{Path: "e/f", Old: text("1"), New: text(large)}, {Path: "link", Opaque: true}, {Path: "new/x", Opaque: true},
 		}, changes(ids[2]).Files)
 		many := changes("")
 		assert.True(t, many.More)
-		assert.Len(t, many.Files, MaxCommitFiles)
+		assert.Len(t, many.Files, gitobject.MaxCommitFiles)
 		assert.Equal(t, ids[3], many.Commit)
 
 		_, err = r.CommitChanges(t.Context(), model.Ref{Repo: url, Branch: "main", Commit: strings.Repeat("1", 40)})
@@ -110,7 +111,7 @@ func TestCommitChangesOfModes(t *testing.T) {
 	id := gitopstest.RunGit(t, dir, "commit-tree", tree, "-p", ids[0], "-m", "mode")
 	found, err := newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: dir, Commit: id})
 	require.NoError(t, err)
-	assert.Equal(t, []CommitFile{{Path: "x", Old: []byte("1"), New: []byte("1")}}, found.Files)
+	assert.Equal(t, []gitobject.CommitFile{{Path: "x", Old: []byte("1"), New: []byte("1")}}, found.Files)
 }
 
 func TestCommitChangesOfMerge(t *testing.T) {
@@ -122,7 +123,7 @@ func TestCommitChangesOfMerge(t *testing.T) {
 	merge := p.merge("side", "dev")
 	found, err := newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: p.dir, Branch: "dev", Commit: merge})
 	require.NoError(t, err)
-	assert.Equal(t, []CommitFile{{Path: "y", New: []byte("1")}}, found.Files, "against the first parent")
+	assert.Equal(t, []gitobject.CommitFile{{Path: "y", New: []byte("1")}}, found.Files, "against the first parent")
 }
 
 func TestCommitChangesWithoutHistory(t *testing.T) {

@@ -86,7 +86,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 
 // walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are
 // not ours are foreign, unless they only merge the GitOps branch.
-func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGraph) error {
+func (d *deployment) walk(ctx context.Context, repo repository, beyond gitobject.Graph) error {
 	var line []plumbing.Hash // from the tip back along the first parents
 	for at := d.tip; ; {
 		commit, known := beyond[at]
@@ -129,7 +129,7 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond commitGra
 
 // onlyMerges reports whether a commit merges the GitOps branch and adds nothing, as the button "Update
 // branch" does.
-func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge gitobject.CommitObject, beyond commitGraph) (bool, error) {
+func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge gitobject.CommitObject, beyond gitobject.Graph) (bool, error) {
 	if len(merge.Parents) != 2 || d.base.IsZero() {
 		return false, nil
 	}

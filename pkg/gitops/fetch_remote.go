@@ -23,7 +23,7 @@ type remote struct {
 	store   store
 	parsed  gitobject.TreeCache
 	commits memo[plumbing.Hash, gitobject.CommitObject]
-	recents memo[recentKey, commitGraph]
+	recents memo[recentKey, gitobject.Graph]
 
 	mu sync.Mutex
 	// whole are the commits that were fetched with their files.
@@ -110,7 +110,7 @@ func (m *remote) fetchHistory(ctx context.Context, id plumbing.Hash, branch stri
 	w := wanted{ids: []plumbing.Hash{tip}}
 	if m.capabilities.Supports(capability.Filter) {
 		graph, err := m.fetchCommits(ctx, wanted{ids: w.ids, filter: packp.FilterTreeDepth(0)})
-		depth := graph.depth(tip, id)
+		depth := graph.Depth(tip, id)
 		switch {
 		case err == nil && depth == 0:
 			return m.noCommit(id, branch)

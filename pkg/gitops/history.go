@@ -38,7 +38,7 @@ type History struct {
 	mu  sync.Mutex
 	tip plumbing.Hash
 	// graph has the commits, of which only parents are kept; it is nil as long as other is asked instead.
-	graph commitGraph
+	graph gitobject.Graph
 	// onBranch are the commits that can be reached from tip. whole is false if there may be more.
 	onBranch map[plumbing.Hash]bool
 	whole    bool
@@ -77,19 +77,19 @@ func (h *History) read(ctx context.Context, force bool) error {
 		return nil
 	}
 	if err == nil {
-		h.graph = commitGraph{}
+		h.graph = gitobject.Graph{}
 		h.advance(h.tip, found)
 	}
 	return err
 }
 
 // advance adds commits to the graph, and makes one of the graph the tip.
-func (h *History) advance(tip plumbing.Hash, found commitGraph) {
+func (h *History) advance(tip plumbing.Hash, found gitobject.Graph) {
 	for id, commit := range found {
 		h.graph[id] = gitobject.CommitObject{Parents: commit.Parents}
 	}
 	h.tip = tip
-	h.onBranch, h.whole = h.graph.reach(tip)
+	h.onBranch, h.whole = h.graph.Reach(tip)
 }
 
 // Branch is the name of the branch.
@@ -118,7 +118,7 @@ func (h *History) refresh(ctx context.Context) error {
 		h.tip = tip
 		return nil
 	}
-	var found commitGraph
+	var found gitobject.Graph
 	if _, known := h.graph[tip]; !known {
 		if found, err = h.source.trace(ctx, traced{tip, h.graph, h.tip, true}); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 	if err := h.read(ctx, true); err != nil {
 		return "", err
 	}
-	found := withPrefix(h.onBranch, text)
+	found := gitobject.WithPrefix(h.onBranch, text)
 	switch {
 	case len(found) == 1:
 		return found[0].String(), nil
@@ -220,58 +220,58 @@ func (h *History) undecided(format string, args ...any) *giterror.Error {
 
 // Relation says how b stands to a, both given by their full ids. It is Unknown if one of them is not on the branch,
 // unless they are the same.
-func (h *History) Relation(ctx context.Context, a, b string) (Relation, error) {
+func (h *History) Relation(ctx context.Context, a, b string) (gitobject.Relation, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	from, err := giturl.FullID(a)
 	if err != nil {
-		return Unknown, err
+		return gitobject.Unknown, err
 	}
 	to, err := giturl.FullID(b)
 	if err != nil {
-		return Unknown, err
+		return gitobject.Unknown, err
 	}
 	relation, err := h.relation(ctx, from, to)
 	return relation, h.explain(err)
 }
 
-func (h *History) relation(ctx context.Context, a, b plumbing.Hash) (Relation, error) {
+func (h *History) relation(ctx context.Context, a, b plumbing.Hash) (gitobject.Relation, error) {
 	if a == b {
-		return Same, nil
+		return gitobject.Same, nil
 	}
 	for _, id := range []plumbing.Hash{a, b} {
 		if has, err := h.has(ctx, id); err != nil || !has {
-			return Unknown, err
+			return gitobject.Unknown, err
 		}
 	}
 	if relation, asked := h.askRelation(ctx, a, b); asked {
 		return relation, nil
 	}
 	if err := h.read(ctx, true); err != nil {
-		return Unknown, err
+		return gitobject.Unknown, err
 	}
 	if !h.onBranch[a] || !h.onBranch[b] {
-		return Unknown, nil
+		return gitobject.Unknown, nil
 	}
-	relation, decided := h.graph.relate(a, b)
+	relation, decided := h.graph.Relate(a, b)
 	if !decided {
-		return Unknown, h.undecided("which of the commits %s and %s is newer", a, b)
+		return gitobject.Unknown, h.undecided("which of the commits %s and %s is newer", a, b)
 	}
 	return relation, nil
 }
 
 // askRelation is ask for a relation.
-func (h *History) askRelation(ctx context.Context, a, b plumbing.Hash) (relation Relation, asked bool) {
+func (h *History) askRelation(ctx context.Context, a, b plumbing.Hash) (relation gitobject.Relation, asked bool) {
 	newer, isNewer := h.ask(ctx, a, b)
 	if isNewer {
-		return Newer, true
+		return gitobject.Newer, true
 	}
 	older, isOlder := h.ask(ctx, b, a)
 	switch {
 	case isOlder:
-		return Older, true
+		return gitobject.Older, true
 	default:
-		return Apart, newer && older
+		return gitobject.Apart, newer && older
 	}
 }
 
@@ -291,7 +291,7 @@ func (h *History) Line(ctx context.Context, commit string, most int) ([]string, 
 	if !h.onBranch[id] {
 		return nil, nil
 	}
-	return h.graph.line(id, most), nil
+	return h.graph.Line(id, most), nil
 }
 
 // explain makes an Error of an error.

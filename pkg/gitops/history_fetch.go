@@ -14,12 +14,12 @@ import (
 )
 
 // fetchCommits fetches commits, and keeps nothing else.
-func (m *remote) fetchCommits(ctx context.Context, w wanted) (commitGraph, error) {
+func (m *remote) fetchCommits(ctx context.Context, w wanted) (gitobject.Graph, error) {
 	p, err := m.pack(ctx, m.request(w), plumbing.CommitObject)
 	if err != nil {
 		return nil, err
 	}
-	found := make(commitGraph, len(p.Objects))
+	found := make(gitobject.Graph, len(p.Objects))
 	for id, object := range p.Objects {
 		if object.TooLarge() {
 			continue // the history is cut off there
@@ -33,13 +33,13 @@ func (m *remote) fetchCommits(ctx context.Context, w wanted) (commitGraph, error
 
 // beyond implements repository: the server is asked for just these commits if it can leave out those of
 // a branch, and else for the whole history without its files.
-func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
+func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (gitobject.Graph, bool, error) {
 	w := wanted{ids: []plumbing.Hash{tip}, filter: packp.FilterTreeDepth(0)}
 	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
 		w.depth = packp.DepthReference("refs/heads/" + branch)
 		found, err := m.fetchCommits(ctx, w)
-		if err == nil && !found.hasMerge() || err != nil && !refusedWant(err) {
-			return found.without(tip, plumbing.ZeroHash), true, m.explain(err)
+		if err == nil && !found.HasMerge() || err != nil && !refusedWant(err) {
+			return found.Without(tip, plumbing.ZeroHash), true, m.explain(err)
 		}
 	}
 	if !m.capabilities.Supports(capability.Filter) {
@@ -49,12 +49,12 @@ func (m *remote) beyond(ctx context.Context, tip plumbing.Hash, branch string) (
 	}
 	w.ids, w.depth = []plumbing.Hash{tip, m.branches[branch]}, nil
 	found, err := m.fetchCommits(ctx, w)
-	return found.without(tip, m.branches[branch]), true, m.explain(err)
+	return found.Without(tip, m.branches[branch]), true, m.explain(err)
 }
 
 // recent implements repository.
-func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
-	return m.recents.do(ctx, recentKey{tip, generations}, func() (commitGraph, error) {
+func (m *remote) recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error) {
+	return m.recents.do(ctx, recentKey{tip, generations}, func() (gitobject.Graph, error) {
 		found, err := m.fetchCommits(ctx, wanted{ids: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations), filter: packp.FilterTreeDepth(0)})
 		return found, m.explain(err)
 	})
@@ -68,7 +68,7 @@ type recentKey struct {
 
 // trace implements repository. A server that offers to filter may still be told not to, and one may not know any more
 // what is here, as it was forced away.
-func (m *remote) trace(ctx context.Context, of traced) (commitGraph, error) {
+func (m *remote) trace(ctx context.Context, of traced) (gitobject.Graph, error) {
 	w := wanted{ids: []plumbing.Hash{of.tip}, have: of.have, filter: packp.FilterTreeDepth(0)}
 	if m.capabilities.Supports(capability.Filter) {
 		found, err := m.fetchCommits(ctx, w)
@@ -117,8 +117,8 @@ const maxHistory = 1_000_000
 
 // walk returns the commits from tip back, at most as many generations as given, without those that are known. It ends
 // where a shallow clone does.
-func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int, known commitGraph) (commitGraph, error) {
-	found := commitGraph{}
+func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int, known gitobject.Graph) (gitobject.Graph, error) {
+	found := gitobject.Graph{}
 	for generation := []plumbing.Hash{tip}; generations > 0 && len(generation) > 0; generations-- {
 		var next []plumbing.Hash
 		for _, id := range generation {
@@ -150,7 +150,7 @@ func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int
 }
 
 // beyond implements repository.
-func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (commitGraph, bool, error) {
+func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string) (gitobject.Graph, bool, error) {
 	refs, err := r.tipsNow(ctx)
 	if err != nil {
 		return nil, false, err
@@ -164,12 +164,12 @@ func (r *localRepo) beyond(ctx context.Context, tip plumbing.Hash, branch string
 }
 
 // recent implements repository.
-func (r *localRepo) recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error) {
+func (r *localRepo) recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error) {
 	return r.walk(ctx, tip, generations, nil)
 }
 
 // trace implements repository.
-func (r *localRepo) trace(ctx context.Context, of traced) (commitGraph, error) {
+func (r *localRepo) trace(ctx context.Context, of traced) (gitobject.Graph, error) {
 	return r.walk(ctx, of.tip, maxHistory, of.known)
 }
 

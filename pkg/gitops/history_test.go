@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -101,10 +102,10 @@ func isAncestor(dir, ancestor, descendant string) (bool, error) {
 }
 
 // relationByGit is what Relation should say.
-func relationByGit(t *testing.T, dir, a, b string) Relation {
+func relationByGit(t *testing.T, dir, a, b string) gitobject.Relation {
 	t.Helper()
 	if a == b {
-		return Same
+		return gitobject.Same
 	}
 	newer, err := isAncestor(dir, a, b)
 	require.NoError(t, err)
@@ -112,11 +113,11 @@ func relationByGit(t *testing.T, dir, a, b string) Relation {
 	require.NoError(t, err)
 	switch {
 	case newer:
-		return Newer
+		return gitobject.Newer
 	case older:
-		return Older
+		return gitobject.Older
 	default:
-		return Apart
+		return gitobject.Apart
 	}
 }
 
@@ -128,7 +129,7 @@ func openHistory(t *testing.T, repo string, other Ancestry) *History {
 	return h
 }
 
-func relation(t *testing.T, h *History, a, b string) Relation {
+func relation(t *testing.T, h *History, a, b string) gitobject.Relation {
 	t.Helper()
 	found, err := h.Relation(t.Context(), a, b)
 	require.NoError(t, err)
@@ -157,9 +158,9 @@ func TestRelationByGit(t *testing.T) {
 	for name, h := range ways {
 		assert.Equal(t, "main", h.Branch(), name)
 		assert.Equal(t, ids[13], h.Tip(), name)
-		assert.Equal(t, Unknown, relation(t, h, ids[3], lost), name)
-		assert.Equal(t, Unknown, relation(t, h, lost, ids[13]), name)
-		assert.Equal(t, Same, relation(t, h, lost, lost), name)
+		assert.Equal(t, gitobject.Unknown, relation(t, h, ids[3], lost), name)
+		assert.Equal(t, gitobject.Unknown, relation(t, h, lost, ids[13]), name)
+		assert.Equal(t, gitobject.Same, relation(t, h, lost, lost), name)
 		has, err := h.Has(t.Context(), lost)
 		require.NoError(t, err)
 		assert.False(t, has, name)
@@ -193,7 +194,7 @@ func TestHistoryTakesCommitsAlone(t *testing.T) {
 		assert.Empty(t, m.store.objects)
 		assert.Len(t, h.graph, 5)
 		assert.Equal(t, "main", h.Branch())
-		assert.Equal(t, Newer, relation(t, h, ids[0], ids[4]))
+		assert.Equal(t, gitobject.Newer, relation(t, h, ids[0], ids[4]))
 	}
 }
 
@@ -204,14 +205,14 @@ func TestHistoryFilterRefused(t *testing.T) {
 	url, ids, lost := history(t, server, "repo")
 	server.Configure("repo", "uploadpackfilter.tree.allow", "false")
 	h := openHistory(t, url, nil)
-	assert.Equal(t, Older, relation(t, h, ids[4], ids[1]))
+	assert.Equal(t, gitobject.Older, relation(t, h, ids[4], ids[1]))
 	api := &compared{dir: server.Dir("repo")}
 	h = openHistory(t, url, api)
-	assert.Equal(t, Older, relation(t, h, ids[4], ids[1]))
+	assert.Equal(t, gitobject.Older, relation(t, h, ids[4], ids[1]))
 	assert.Nil(t, h.graph)
 	assert.Positive(t, api.asked)
 	api.err = errors.New("rate limit")
-	assert.Equal(t, Unknown, relation(t, h, ids[4], lost), "then the history is read")
+	assert.Equal(t, gitobject.Unknown, relation(t, h, ids[4], lost), "then the history is read")
 	assert.NotNil(t, h.graph)
 }
 
@@ -268,22 +269,22 @@ func TestRefresh(t *testing.T) {
 				assert.Equal(t, id, h.Tip())
 			}
 			next := gitopstest.RunGit(t, dir, "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next "+name+filter)
-			assert.Equal(t, Unknown, relation(t, h, ids[4], next), name)
+			assert.Equal(t, gitobject.Unknown, relation(t, h, ids[4], next), name)
 			require.NoError(t, h.Refresh(t.Context()))
 			before := len(server.Requests())
 			point(next)
 			if name == "http" {
 				assert.Len(t, server.Requests(), before+2)
 			}
-			assert.Equal(t, Newer, relation(t, h, ids[4], next), name)
+			assert.Equal(t, gitobject.Newer, relation(t, h, ids[4], next), name)
 			assert.Len(t, h.graph, 6)
 			point(ids[2])
-			assert.Equal(t, Unknown, relation(t, h, ids[2], next), "it is not on the branch any more")
-			assert.Equal(t, Older, relation(t, h, ids[2], ids[1]))
+			assert.Equal(t, gitobject.Unknown, relation(t, h, ids[2], next), "it is not on the branch any more")
+			assert.Equal(t, gitobject.Older, relation(t, h, ids[2], ids[1]))
 			point(lost)
-			assert.Equal(t, Unknown, relation(t, h, ids[2], lost))
+			assert.Equal(t, gitobject.Unknown, relation(t, h, ids[2], lost))
 			point(next)
-			assert.Equal(t, Newer, relation(t, h, ids[4], next), name)
+			assert.Equal(t, gitobject.Newer, relation(t, h, ids[4], next), name)
 			point(ids[4])
 		}
 		h := openHistory(t, dir, nil)
@@ -292,7 +293,7 @@ func TestRefresh(t *testing.T) {
 		var known *giterror.Error
 		require.ErrorAs(t, err, &known)
 		assert.Equal(t, giterror.RuleBranchNotFound, known.Rule)
-		assert.Equal(t, Newer, relation(t, h, ids[2], ids[4]), "what was known stays")
+		assert.Equal(t, gitobject.Newer, relation(t, h, ids[2], ids[4]), "what was known stays")
 	}
 }
 
@@ -325,8 +326,8 @@ func TestShallowHistory(t *testing.T) {
 	_, err := gitopstest.Git("", "clone", "--quiet", "--depth=3", "file://"+dir, clone)
 	require.NoError(t, err)
 	h := openHistory(t, clone, nil)
-	assert.Equal(t, Newer, relation(t, h, ids[3], ids[6]))
-	assert.Equal(t, Older, relation(t, h, ids[6], ids[5]))
+	assert.Equal(t, gitobject.Newer, relation(t, h, ids[3], ids[6]))
+	assert.Equal(t, gitobject.Older, relation(t, h, ids[6], ids[5]))
 	id, err := h.Resolve(t.Context(), ids[4][:9])
 	require.NoError(t, err)
 	assert.Equal(t, ids[4], id)
@@ -343,7 +344,7 @@ func TestShallowHistory(t *testing.T) {
 		assert.Contains(t, known.Hint, "git fetch --unshallow", name)
 	}
 	gitopstest.RunGit(t, clone, "fetch", "--quiet", "--unshallow")
-	assert.Equal(t, Apart, relation(t, openHistory(t, clone, nil), ids[3], ids[5]))
+	assert.Equal(t, gitobject.Apart, relation(t, openHistory(t, clone, nil), ids[3], ids[5]))
 
 	shallow := gitopstest.NewServer(t)
 	_, err = gitopstest.Git("", "clone", "--quiet", "--bare", "--depth=3", "file://"+dir, shallow.Dir("repo"))
@@ -400,11 +401,11 @@ func TestHistoryOverSSH(t *testing.T) {
 		gitopstest.RunGit(t, dir, "config", "uploadpack.allowAnySHA1InWant", setting)
 		gitopstest.RunGit(t, dir, "config", "uploadpack.allowFilter", setting)
 		h := openHistory(t, server.URL+"/acme/shop.git", nil)
-		assert.Equal(t, Newer, relation(t, h, ids[0], ids[1]))
+		assert.Equal(t, gitobject.Newer, relation(t, h, ids[0], ids[1]))
 		next := gitopstest.RunGit(t, dir, "commit-tree", ids[1]+"^{tree}", "-p", ids[1], "-m", "next"+setting)
 		gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", next)
 		require.NoError(t, h.Refresh(t.Context()))
-		assert.Equal(t, Newer, relation(t, h, ids[1], next))
+		assert.Equal(t, gitobject.Newer, relation(t, h, ids[1], next))
 		gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", ids[1])
 	}
 }

@@ -90,7 +90,7 @@ type ourCommit struct {
 
 // newestOfOurs goes back from a commit, generation by generation, to the first of kalypso that published the
 // environment. Several can share a branch, each with a path of its own.
-func newestOfOurs(g commitGraph, from plumbing.Hash, environment string) *ourCommit {
+func newestOfOurs(g gitobject.Graph, from plumbing.Hash, environment string) *ourCommit {
 	seen := map[plumbing.Hash]bool{}
 	for generation := []plumbing.Hash{from}; len(generation) > 0; {
 		var next []plumbing.Hash

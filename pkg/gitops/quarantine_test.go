@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -345,7 +346,7 @@ func TestNewestOfOursIsTheEnvironments(t *testing.T) {
 	message := func(environment string) string {
 		return "Render\n\n" + Provenance{Version: "v1", Environment: environment}.trailers()
 	}
-	graph := commitGraph{
+	graph := gitobject.Graph{
 		id(1): {Message: message("stage"), Parents: []plumbing.Hash{id(2)}},
 		id(2): {Message: message("dev")},
 	}

@@ -13,12 +13,12 @@ type repository interface {
 	pushable
 	// beyond returns the commits that are reachable from tip but not from a branch; whole is false if there may be
 	// more.
-	beyond(ctx context.Context, tip plumbing.Hash, branch string) (found commitGraph, whole bool, err error)
+	beyond(ctx context.Context, tip plumbing.Hash, branch string) (found gitobject.Graph, whole bool, err error)
 	// recent returns the commits from tip back, as many generations as given.
-	recent(ctx context.Context, tip plumbing.Hash, generations int) (commitGraph, error)
+	recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error)
 	// trace reads the history of a commit, as far as it is not known. Without force it is an errNotAlone if that means
 	// to fetch more than commits.
-	trace(ctx context.Context, of traced) (commitGraph, error)
+	trace(ctx context.Context, of traced) (gitobject.Graph, error)
 	// cutHint says what a person can do about a history that is cut off.
 	cutHint() string
 	// tipNow reads where a branch is now.
@@ -33,7 +33,7 @@ type repository interface {
 type traced struct {
 	tip plumbing.Hash
 	// known are commits whose history is known, and have is one of them; it may be zero.
-	known commitGraph
+	known gitobject.Graph
 	have  plumbing.Hash
 	force bool
 }

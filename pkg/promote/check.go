@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Check finds out whether the fleet has deployed a commit, reports that on the commit, and promotes it. A check that was
@@ -172,7 +172,7 @@ func (c *checkRun) reverted(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	status := c.text.superseded(now.Commit)
-	if now.Relation == gitops.Older {
+	if now.Relation == gitobject.Older {
 		status = c.text.rolledBack(now.Commit)
 	}
 	c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s by now", c.Environment, now.Commit)
@@ -208,7 +208,7 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 		switch {
 		case back:
 			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
-		case !has.contains(), has.Relation == gitops.Same && !found && c.Statuses != nil:
+		case !has.contains(), has.Relation == gitobject.Same && !found && c.Statuses != nil:
 			missing = append(missing, next)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // A world is what a check sees: statuses, a fleet and the environments that come next. Every step into it can be the
@@ -100,7 +100,7 @@ func (w *world) Promote(ctx context.Context, environment string) (Outcome, error
 
 func (w *world) Revision(ctx context.Context, environment string) (Revision, error) {
 	commit := w.has[environment]
-	relation := map[string]gitops.Relation{promotedCommit: gitops.Same, newerCommit: gitops.Newer}[commit]
+	relation := map[string]gitobject.Relation{promotedCommit: gitobject.Same, newerCommit: gitobject.Newer}[commit]
 	return Revision{commit, relation}, w.step(ctx)
 }
 
@@ -344,7 +344,7 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy, healthy},
 			change: func(w *world, c *Check) {
 				c.PostDeploy = func(ctx context.Context, _ Snapshot) error {
-					w.reverted = Revision{olderCommit, gitops.Older}
+					w.reverted = Revision{olderCommit, gitobject.Older}
 					return w.SetStatus(ctx, promotedCommit, statusText{environment: "dev"}.rolledBack(olderCommit))
 				}
 			},
@@ -363,18 +363,18 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy},
 			change: func(w *world, _ *Check) {
 				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Deployed: 3 of 3 clusters"}}
-				w.reverted = Revision{olderCommit, gitops.Older}
+				w.reverted = Revision{olderCommit, gitobject.Older}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
 		},
 		"C7 it has something else": {
 			looks:  []answer{healthy},
-			change: func(w *world, _ *Check) { w.reverted = Revision{olderCommit, gitops.Apart} },
+			change: func(w *world, _ *Check) { w.reverted = Revision{olderCommit, gitobject.Apart} },
 			state:  CheckSuperseded, status: "dev environment: error Superseded by " + olderCommit[:7],
 		},
 		"C7 by hand": {
 			change: func(w *world, c *Check) {
-				c.ByHand, w.reverted = true, Revision{olderCommit, gitops.Older}
+				c.ByHand, w.reverted = true, Revision{olderCommit, gitobject.Older}
 				w.board[promotedCommit] = []Status{{Context: "dev environment", State: StatusSuccess, Description: "Looks good"}}
 			},
 			state: CheckSuperseded, status: "dev environment: error Rolled back to " + olderCommit[:7],
@@ -388,7 +388,7 @@ func TestCheck(t *testing.T) {
 			looks: []answer{healthy},
 			change: func(w *world, c *Check) {
 				c.Statuses, c.NoStatuses = nil, "it is not on GitHub"
-				w.reverted = Revision{olderCommit, gitops.Older}
+				w.reverted = Revision{olderCommit, gitobject.Older}
 			},
 			state: CheckSuperseded,
 		},

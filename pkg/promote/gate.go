@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -41,7 +41,7 @@ type facts struct {
 	current   string
 	currentAt diag.Place
 	// relation is that of the commit seen from current, if both are on the base branch.
-	relation gitops.Relation
+	relation gitobject.Relation
 	// currentOnBase says that current still is on it: a branch that was rewritten has lost it.
 	currentOnBase bool
 	// proposed is a newer commit that waits in an open pull request, proposedIn its number; empty for none.
@@ -104,10 +104,10 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	}
 	switch {
 	case !f.onBase: // where it belongs is not known, and a person has decided
-	case f.relation == gitops.Older:
+	case f.relation == gitobject.Older:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
 			diag.Hint("nothing needs to be done if another run came first; kalypso promote --rollback takes the environment back"))
-	case f.relation == gitops.Apart, f.relation == gitops.Unknown:
+	case f.relation == gitobject.Apart, f.relation == gitobject.Unknown:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
 			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; kalypso promote --rollback promotes this one all the same", f.base)))
 	}

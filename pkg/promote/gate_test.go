@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestC6Guards(t *testing.T) {
 	t.Parallel()
 	stage := &model.Environment{Object: model.Object{Name: model.Text{Value: "stage"}}}
-	fine := facts{environment: stage, base: "main", commit: promotedCommit, onBase: true, current: olderCommit, currentOnBase: true, relation: gitops.Newer}
+	fine := facts{environment: stage, base: "main", commit: promotedCommit, onBase: true, current: olderCommit, currentOnBase: true, relation: gitobject.Newer}
 	with := func(change func(*facts)) facts {
 		f := fine
 		change(&f)
@@ -31,11 +31,11 @@ func TestC6Guards(t *testing.T) {
 		"never promoted before":       {facts: with(func(f *facts) { f.current = "" })},
 		"not on the base branch":      {facts: with(func(f *facts) { f.onBase = false }), errors: []string{RuleNotOnBase}},
 		"not on it, on purpose":       {with(func(f *facts) { f.onBase = false }), Overrides{Unmerged: true}, nil, []string{RuleNotOnBase}},
-		"older":                       {facts: with(func(f *facts) { f.relation = gitops.Older }), errors: []string{RuleOlderCommit}},
-		"older, on purpose":           {with(func(f *facts) { f.relation = gitops.Older }), Overrides{Rollback: true}, nil, nil},
-		"on another line":             {facts: with(func(f *facts) { f.relation = gitops.Apart }), errors: []string{RuleOlderCommit}},
-		"on another line, on purpose": {with(func(f *facts) { f.relation = gitops.Apart }), Overrides{Rollback: true}, nil, nil},
-		"main was rewritten":          {facts: with(func(f *facts) { f.currentOnBase, f.relation = false, gitops.Unknown }), notices: []string{RuleOlderCommit}},
+		"older":                       {facts: with(func(f *facts) { f.relation = gitobject.Older }), errors: []string{RuleOlderCommit}},
+		"older, on purpose":           {with(func(f *facts) { f.relation = gitobject.Older }), Overrides{Rollback: true}, nil, nil},
+		"on another line":             {facts: with(func(f *facts) { f.relation = gitobject.Apart }), errors: []string{RuleOlderCommit}},
+		"on another line, on purpose": {with(func(f *facts) { f.relation = gitobject.Apart }), Overrides{Rollback: true}, nil, nil},
+		"main was rewritten":          {facts: with(func(f *facts) { f.currentOnBase, f.relation = false, gitobject.Unknown }), notices: []string{RuleOlderCommit}},
 		"an open gate":                {facts: with(func(f *facts) { f.gates = []gate{{environment: "dev", open: true}} })},
 		"a closed gate":               {facts: with(func(f *facts) { f.gates = closed }), errors: []string{RuleGateClosed}},
 		"a gate that is skipped":      {with(func(f *facts) { f.gates = closed }), Overrides{SkipGates: true}, nil, []string{RuleGateClosed}},
@@ -47,7 +47,7 @@ func TestC6Guards(t *testing.T) {
 			errors: []string{RuleGateClosed},
 		},
 		"one override is not another": {
-			with(func(f *facts) { f.relation, f.gates = gitops.Older, closed }),
+			with(func(f *facts) { f.relation, f.gates = gitobject.Older, closed }),
 			Overrides{SkipGates: true, Unmerged: true},
 			[]string{RuleOlderCommit},
 			nil, // it does not go on, so nothing says that it does

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -17,20 +18,22 @@ type Revision struct {
 	// Commit is empty if the environment names none.
 	Commit string
 	// Relation is that of Commit seen from the commit that it is compared with.
-	Relation gitops.Relation
+	Relation gitobject.Relation
 }
 
 // contains reports whether a revision is the commit that it was compared with, or a newer one.
-func (r Revision) contains() bool { return r.Relation == gitops.Same || r.Relation == gitops.Newer }
+func (r Revision) contains() bool {
+	return r.Relation == gitobject.Same || r.Relation == gitobject.Newer
+}
 
 // Revision compares what an environment has with a commit.
 func (p *Promoter) Revision(ctx context.Context, environment *model.Environment, commit string) (Revision, error) {
 	current, err := p.current(ctx, environment)
 	switch {
 	case err != nil || current == "":
-		return Revision{Relation: gitops.Unknown}, err
+		return Revision{Relation: gitobject.Unknown}, err
 	case current == commit:
-		return Revision{current, gitops.Same}, nil
+		return Revision{current, gitobject.Same}, nil
 	}
 	relation, err := p.Relation(ctx, commit, current)
 	return Revision{current, relation}, err
@@ -69,7 +72,7 @@ func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environmen
 		return from != "", err
 	}
 	relation, err := p.Relation(ctx, commit, from)
-	return relation == gitops.Newer, err
+	return relation == gitobject.Newer, err
 }
 
 // current returns the commit that an environment has; empty if it names none.
@@ -87,17 +90,17 @@ func (p *Promoter) current(ctx context.Context, environment *model.Environment) 
 
 // Relation returns the relation of b seen from a on the base branch, both full ids. If one of them is not there, the branch is read again:
 // it may be newer than what was read.
-func (p *Promoter) Relation(ctx context.Context, a, b string) (gitops.Relation, error) {
+func (p *Promoter) Relation(ctx context.Context, a, b string) (gitobject.Relation, error) {
 	history, err := p.History(ctx)
 	if err != nil {
-		return gitops.Unknown, err
+		return gitobject.Unknown, err
 	}
 	relation, err := history.Relation(ctx, a, b)
-	if err != nil || relation != gitops.Unknown {
+	if err != nil || relation != gitobject.Unknown {
 		return relation, err
 	}
 	if err := history.Refresh(ctx); err != nil {
-		return gitops.Unknown, err
+		return gitobject.Unknown, err
 	}
 	return history.Relation(ctx, a, b)
 }

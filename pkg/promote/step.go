@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -98,7 +99,7 @@ func (s *step) compare(ctx context.Context) error {
 		return nil
 	}
 	s.facts.relation, err = history.Relation(ctx, s.out.From, s.out.Commit)
-	s.out.Newer = s.facts.relation == gitops.Older
+	s.out.Newer = s.facts.relation == gitobject.Older
 	return err
 }
 
@@ -159,7 +160,7 @@ func (s *step) proposals(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if relation, err := history.Relation(ctx, proposed.Commit, s.out.Commit); err != nil || relation != gitops.Older {
+	if relation, err := history.Relation(ctx, proposed.Commit, s.out.Commit); err != nil || relation != gitobject.Older {
 		return err
 	}
 	open, err := s.Forge.Open(ctx, s.out.Branch)

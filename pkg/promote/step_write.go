@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // HeadBranch is the branch that a promotion is proposed from: promotion/stage.
@@ -92,7 +93,7 @@ func (s *step) withdraw(ctx context.Context) error {
 	}
 	if proposed.Commit != s.out.From {
 		relation, err := s.Relation(ctx, proposed.Commit, s.out.From)
-		if err != nil || relation != gitops.Newer {
+		if err != nil || relation != gitobject.Newer {
 			return err
 		}
 	}

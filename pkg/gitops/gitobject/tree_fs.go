@@ -131,7 +131,7 @@ func (t *TreeFS) Find(op, name string) (TreeEntry, error) {
 		return at, nil
 	}
 	for part := range strings.SplitSeq(name, "/") {
-		if !at.IsTree() {
+		if !at.isTree() {
 			return fail(fs.ErrNotExist)
 		}
 		entries, err := t.Parsed.entries(t.objects, at.ID)
@@ -176,7 +176,7 @@ func (t *TreeFS) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if entry.IsTree() {
+	if entry.isTree() {
 		list, err := t.ReadDir(name)
 		if err != nil {
 			return nil, err
@@ -199,7 +199,7 @@ func (t *TreeFS) ReadFile(name string) ([]byte, error) {
 // ReadDir implements fs.ReadDirFS.
 func (t *TreeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entry, err := t.Find("readdir", name)
-	if err == nil && !entry.IsTree() {
+	if err == nil && !entry.isTree() {
 		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
 	}
 	if err != nil {
@@ -228,7 +228,7 @@ func (t *TreeFS) Stat(name string) (fs.FileInfo, error) {
 // Sub implements fs.SubFS.
 func (t *TreeFS) Sub(dir string) (fs.FS, error) {
 	entry, err := t.Find("sub", dir)
-	if err == nil && !entry.IsTree() {
+	if err == nil && !entry.isTree() {
 		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
 	}
 	if err != nil {

@@ -44,7 +44,7 @@ func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeE
 	if err != nil {
 		return BuiltTree{}, err
 	}
-	w := NewTreeWriter(from)
+	w := newTreeWriter(from)
 	id, err := w.edit(root, edits, 0)
 	if err != nil {
 		return BuiltTree{}, err
@@ -70,7 +70,7 @@ func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(rooted, func(a, b TreeEdit) int { return ComparePaths(a.Path, b.Path) })
+	slices.SortFunc(rooted, func(a, b TreeEdit) int { return comparePaths(a.Path, b.Path) })
 	for i := 1; i < len(rooted); i++ {
 		if rooted[i].Path == rooted[i-1].Path {
 			return nil, fmt.Errorf("%s is edited twice", rooted[i].Path)
@@ -79,8 +79,8 @@ func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 	return rooted, nil
 }
 
-// ComparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.
-func ComparePaths(a, b string) int {
+// comparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.
+func comparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		switch {
 		case a[i] == b[i]:
@@ -97,11 +97,11 @@ func ComparePaths(a, b string) int {
 
 // edit applies edits to a tree, all of which are in its folder: the first skip bytes of their paths say
 // where that is. The id is zero if nothing is left.
-func (w *TreeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbing.Hash, error) {
+func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbing.Hash, error) {
 	if len(edits) == 0 {
 		return old, nil
 	}
-	entries, err := w.Entries(old)
+	entries, err := w.entries(old)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("read the tree of %s: %w", path.Dir(edits[0].Path[:skip]+"x"), err)
 	}
@@ -122,7 +122,7 @@ func (w *TreeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbi
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
-		if after.Present() {
+		if after.present() {
 			result = append(result, after)
 		}
 	}
@@ -157,16 +157,16 @@ func (g editGroup) split() (own *TreeEdit, below []TreeEdit) {
 }
 
 // editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
-func (w *TreeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, error) {
+func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, error) {
 	own, below := group.split()
 	if own != nil && own.Removes() {
-		if !entry.Regular() {
+		if !entry.regular() {
 			return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
 		}
 		entry = TreeEntry{}
 	}
 	if len(below) > 0 {
-		if entry.Present() && !entry.IsTree() {
+		if entry.present() && !entry.isTree() {
 			return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, below[0].Path, entry.describe())
 		}
 		id, err := w.edit(entry.ID, below, len(group.path)+1)
@@ -176,11 +176,11 @@ func (w *TreeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, err
 		entry = TreeEntry{treeMode, group.name, id}
 	}
 	if own != nil && !own.Removes() {
-		if entry.Present() && !entry.Regular() {
+		if entry.present() && !entry.regular() {
 			return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
 		}
 		mode := fileMode
-		if own.KeepMode && entry.Present() {
+		if own.KeepMode && entry.present() {
 			mode = entry.Mode
 		}
 		entry = TreeEntry{mode, group.name, own.Blob}
@@ -194,14 +194,14 @@ const (
 	treeMode = "40000"
 )
 
-// Present reports whether there is such an entry.
-func (e TreeEntry) Present() bool { return !e.ID.IsZero() }
+// present reports whether there is such an entry.
+func (e TreeEntry) present() bool { return !e.ID.IsZero() }
 
-// IsTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
-func (e TreeEntry) IsTree() bool { return strings.TrimPrefix(e.Mode, "0") == treeMode }
+// isTree reports whether the entry is a folder. Old tools wrote a zero before its mode.
+func (e TreeEntry) isTree() bool { return strings.TrimPrefix(e.Mode, "0") == treeMode }
 
-// Regular reports whether the entry is a file.
-func (e TreeEntry) Regular() bool {
+// regular reports whether the entry is a file.
+func (e TreeEntry) regular() bool {
 	mode, err := parseMode(e.Mode)
 	return err == nil && mode.IsRegular()
 }
@@ -209,7 +209,7 @@ func (e TreeEntry) Regular() bool {
 // describe says what an entry is.
 func (e TreeEntry) describe() string {
 	switch mode, _ := parseMode(e.Mode); {
-	case !e.Present():
+	case !e.present():
 		return "not there"
 	case mode.IsDir():
 		return "a folder"
@@ -222,23 +222,23 @@ func (e TreeEntry) describe() string {
 	}
 }
 
-// TreeWriter makes trees out of those that are there.
-type TreeWriter struct {
+// treeWriter makes trees out of those that are there.
+type treeWriter struct {
 	from    TreeSource
 	objects []NewObject
 	written map[plumbing.Hash]bool
 }
 
-// NewTreeWriter returns a writer of trees that are not in from.
-func NewTreeWriter(from TreeSource) *TreeWriter {
-	return &TreeWriter{from: from, written: map[plumbing.Hash]bool{}}
+// newTreeWriter returns a writer of trees that are not in from.
+func newTreeWriter(from TreeSource) *treeWriter {
+	return &treeWriter{from: from, written: map[plumbing.Hash]bool{}}
 }
 
 // emptyTree is the id of the tree without entries, which servers know and need not send.
 var emptyTree = HashOf(plumbing.TreeObject, nil)
 
-// Entries returns the entries of a tree in order of name; there are none in a tree of zero.
-func (w *TreeWriter) Entries(id plumbing.Hash) ([]TreeEntry, error) {
+// entries returns the entries of a tree in order of name; there are none in a tree of zero.
+func (w *treeWriter) entries(id plumbing.Hash) ([]TreeEntry, error) {
 	if id.IsZero() || id == emptyTree {
 		return nil, nil
 	}
@@ -250,7 +250,7 @@ func (w *TreeWriter) Entries(id plumbing.Hash) ([]TreeEntry, error) {
 }
 
 // write makes a tree of its entries and returns its id: zero if there are none.
-func (w *TreeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
+func (w *treeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
 	if len(entries) == 0 {
 		return plumbing.ZeroHash, nil
 	}
@@ -288,7 +288,7 @@ func (e TreeEntry) byteAt(i int) byte {
 	switch {
 	case i < len(e.Name):
 		return e.Name[i]
-	case e.IsTree():
+	case e.isTree():
 		return '/'
 	default:
 		return 0
@@ -296,7 +296,7 @@ func (e TreeEntry) byteAt(i int) byte {
 }
 
 // built returns the result for a root. One without entries is an object too.
-func (w *TreeWriter) built(root plumbing.Hash) BuiltTree {
+func (w *treeWriter) built(root plumbing.Hash) BuiltTree {
 	if root.IsZero() {
 		return BuiltTree{emptyTree, []NewObject{NewRawObject(plumbing.TreeObject, nil)}}
 	}

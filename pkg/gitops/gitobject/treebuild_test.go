@@ -54,7 +54,7 @@ func (m memoryTrees) make(t *testing.T, lines ...string) plumbing.Hash {
 	for dir, lines := range below {
 		entries = append(entries, TreeEntry{treeMode, dir, m.make(t, lines...)})
 	}
-	w := NewTreeWriter(m)
+	w := newTreeWriter(m)
 	id, err := w.write(entries)
 	require.NoError(t, err)
 	m.add(w.objects)
@@ -65,10 +65,10 @@ func (m memoryTrees) make(t *testing.T, lines ...string) plumbing.Hash {
 func (m memoryTrees) list(t *testing.T, id plumbing.Hash, dir string) map[string]plumbing.Hash {
 	t.Helper()
 	files := map[string]plumbing.Hash{}
-	entries, err := NewTreeWriter(m).Entries(id)
+	entries, err := newTreeWriter(m).entries(id)
 	require.NoError(t, err)
 	for _, e := range entries {
-		if e.IsTree() {
+		if e.isTree() {
 			maps.Copy(files, m.list(t, e.ID, path.Join(dir, e.Name)))
 		} else {
 			files[e.Mode+" "+path.Join(dir, e.Name)] = e.ID
@@ -198,7 +198,7 @@ func TestBuildTreeRefuses(t *testing.T) {
 // wrap adds a tree that holds another one.
 func (m memoryTrees) wrap(t *testing.T, name string, id plumbing.Hash) plumbing.Hash {
 	t.Helper()
-	w := NewTreeWriter(m)
+	w := newTreeWriter(m)
 	outer, err := w.write([]TreeEntry{{treeMode, name, id}})
 	require.NoError(t, err)
 	m.add(w.objects)

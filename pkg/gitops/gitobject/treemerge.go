@@ -18,14 +18,14 @@ type MergedTree struct {
 // merged. Where git would have to look at those, or might, the result is not clean. A base of zero is
 // an empty one.
 func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, error) {
-	m := treeMerge{TreeWriter: NewTreeWriter(from)}
+	m := treeMerge{treeWriter: newTreeWriter(from)}
 	root := func(id plumbing.Hash) TreeEntry {
 		if id == emptyTree {
 			id = plumbing.ZeroHash
 		}
 		return TreeEntry{Mode: treeMode, ID: id}
 	}
-	merged, err := m.merge(MergeSides{root(base), root(ours), root(theirs)}, 0)
+	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
 	if err != nil {
 		return MergedTree{}, err
 	}
@@ -41,7 +41,7 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, 
 
 // treeMerge is the state of one merge.
 type treeMerge struct {
-	*TreeWriter
+	*treeWriter
 	conflict bool
 	// gone says that both sides removed the same file, and oneSided that one of them did something of
 	// its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
@@ -49,38 +49,38 @@ type treeMerge struct {
 	seen           int
 }
 
-// MergeSides are an entry in the three trees. One that is not present has no id.
-type MergeSides [3]TreeEntry
+// mergeSides are an entry in the three trees. One that is not present has no id.
+type mergeSides [3]TreeEntry
 
 const (
 	mergeBase = iota
-	// MergeOurs is one side of a merge.
-	MergeOurs
-	// MergeTheirs is the other side.
-	MergeTheirs
+	// mergeOurs is one side of a merge.
+	mergeOurs
+	// mergeTheirs is the other side.
+	mergeTheirs
 )
 
 // same reports whether an entry is one and the same on two sides.
-func (s MergeSides) same(a, b int) bool {
-	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].Present())
+func (s mergeSides) same(a, b int) bool {
+	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].present())
 }
 
 // merge returns what an entry becomes.
-func (m *treeMerge) merge(s MergeSides, depth int) (TreeEntry, error) {
+func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
 	switch {
-	case s.same(MergeOurs, MergeTheirs):
+	case s.same(mergeOurs, mergeTheirs):
 		var err error
-		if !m.gone && !s.same(mergeBase, MergeOurs) {
-			m.gone, err = m.removes(s[mergeBase], s[MergeOurs], depth)
+		if !m.gone && !s.same(mergeBase, mergeOurs) {
+			m.gone, err = m.removes(s[mergeBase], s[mergeOurs], depth)
 		}
-		return s[MergeOurs], err
-	case s.same(mergeBase, MergeOurs):
+		return s[mergeOurs], err
+	case s.same(mergeBase, mergeOurs):
 		m.oneSided = true
-		return s[MergeTheirs], nil
-	case s.same(mergeBase, MergeTheirs):
+		return s[mergeTheirs], nil
+	case s.same(mergeBase, mergeTheirs):
 		m.oneSided = true
-		return s[MergeOurs], nil
-	case s[MergeOurs].treeOnly() && s[MergeTheirs].treeOnly() && s[mergeBase].treeOrNothing():
+		return s[mergeOurs], nil
+	case s[mergeOurs].treeOnly() && s[mergeTheirs].treeOnly() && s[mergeBase].treeOrNothing():
 		return m.mergeTree(s, depth)
 	default:
 		m.conflict = true
@@ -88,12 +88,12 @@ func (m *treeMerge) merge(s MergeSides, depth int) (TreeEntry, error) {
 	}
 }
 
-func (e TreeEntry) treeOnly() bool { return e.Present() && e.IsTree() }
+func (e TreeEntry) treeOnly() bool { return e.present() && e.isTree() }
 
-func (e TreeEntry) treeOrNothing() bool { return !e.Present() || e.IsTree() }
+func (e TreeEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
 
 // mergeTree merges what three folders hold.
-func (m *treeMerge) mergeTree(s MergeSides, depth int) (TreeEntry, error) {
+func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
 	var lists [3][]TreeEntry
 	for side := range lists {
 		var err error
@@ -103,7 +103,7 @@ func (m *treeMerge) mergeTree(s MergeSides, depth int) (TreeEntry, error) {
 	}
 	var result []TreeEntry
 	for !m.conflict {
-		sides, found := NextSides(&lists)
+		sides, found := nextSides(&lists)
 		if !found {
 			break
 		}
@@ -111,7 +111,7 @@ func (m *treeMerge) mergeTree(s MergeSides, depth int) (TreeEntry, error) {
 		if err != nil {
 			return TreeEntry{}, err
 		}
-		if entry.Present() {
+		if entry.present() {
 			result = append(result, entry)
 		}
 	}
@@ -119,11 +119,11 @@ func (m *treeMerge) mergeTree(s MergeSides, depth int) (TreeEntry, error) {
 		return TreeEntry{}, nil
 	}
 	id, err := m.write(result)
-	return TreeEntry{treeMode, s[MergeOurs].Name, id}, err
+	return TreeEntry{treeMode, s[mergeOurs].Name, id}, err
 }
 
-// NextSides takes the entries off that have the first name of all.
-func NextSides(lists *[3][]TreeEntry) (sides MergeSides, found bool) {
+// nextSides takes the entries off that have the first name of all.
+func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 	name := ""
 	for _, list := range lists {
 		if len(list) > 0 && (!found || list[0].Name < name) {
@@ -141,11 +141,11 @@ func NextSides(lists *[3][]TreeEntry) (sides MergeSides, found bool) {
 // removes reports whether a file of an entry is no longer there after.
 func (m *treeMerge) removes(before, after TreeEntry, depth int) (bool, error) {
 	switch {
-	case !before.Present():
+	case !before.present():
 		return false, nil
-	case !before.IsTree():
-		return !after.Present() || after.IsTree(), nil
-	case !after.Present() || !after.IsTree():
+	case !before.isTree():
+		return !after.present() || after.isTree(), nil
+	case !after.present() || !after.isTree():
 		return true, nil
 	case before.ID == after.ID:
 		return false, nil
@@ -158,13 +158,13 @@ func (m *treeMerge) removes(before, after TreeEntry, depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	lists := [3][]TreeEntry{mergeBase: old, MergeOurs: left}
+	lists := [3][]TreeEntry{mergeBase: old, mergeOurs: left}
 	for {
-		sides, found := NextSides(&lists)
+		sides, found := nextSides(&lists)
 		if !found {
 			return false, nil
 		}
-		if removes, err := m.removes(sides[mergeBase], sides[MergeOurs], depth+1); removes || err != nil {
+		if removes, err := m.removes(sides[mergeBase], sides[mergeOurs], depth+1); removes || err != nil {
 			return removes, err
 		}
 	}
@@ -173,7 +173,7 @@ func (m *treeMerge) removes(before, after TreeEntry, depth int) (bool, error) {
 // list returns the entries of a tree. A few small trees that hold each other again and again stand for
 // any number of folders, so what is looked at is counted.
 func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
-	entries, err := m.Entries(id)
+	entries, err := m.entries(id)
 	if err != nil {
 		return nil, err
 	}

@@ -110,7 +110,7 @@ func TestS8MergeTreesBombs(t *testing.T) {
 	bomb := func(file string) plumbing.Hash {
 		id := trees.make(t, "100644 "+file)
 		for range 30 {
-			w := NewTreeWriter(trees)
+			w := newTreeWriter(trees)
 			var entries []TreeEntry
 			for i := range 10 {
 				entries = append(entries, TreeEntry{treeMode, fmt.Sprint(i), id})

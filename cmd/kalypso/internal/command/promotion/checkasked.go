@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
@@ -34,7 +35,7 @@ func (c *deploymentCheck) newer(ctx context.Context, wanted promote.Deployment, 
 		}
 	}
 	relation, err := output.history.Relation(ctx, wanted.Commit, commit)
-	if err != nil || relation != gitops.Newer {
+	if err != nil || relation != gitobject.Newer {
 		return false, err
 	}
 	return c.keeps(ctx, output.repo, commit)
@@ -48,7 +49,7 @@ func (c *deploymentCheck) keeps(ctx context.Context, repo *model.GitOpsRepo, com
 		return err == nil && now.Commit != "", err
 	}
 	relation, err := c.promoter.Relation(ctx, c.promoted.Commit, now.Commit)
-	return relation == gitops.Newer, err
+	return relation == gitobject.Newer, err
 }
 
 // Earlier returns commits of the base branch that came before the promoted one.

@@ -1,10 +1,9 @@
-package gitops
+package gitobject
 
 import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Relation says how a commit stands to another one of the same branch.
@@ -25,12 +24,12 @@ const (
 	Unknown Relation = "unknown"
 )
 
-// commitGraph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
-type commitGraph map[plumbing.Hash]gitobject.CommitObject
+// Graph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
+type Graph map[plumbing.Hash]CommitObject
 
-// reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
+// Reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
 // them is only named, as it may have more ancestors.
-func (g commitGraph) reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole bool) {
+func (g Graph) Reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole bool) {
 	found, whole = map[plumbing.Hash]bool{tip: true}, true
 	for todo := []plumbing.Hash{tip}; len(todo) > 0; {
 		commit, known := g[todo[len(todo)-1]]
@@ -46,8 +45,8 @@ func (g commitGraph) reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, who
 	return found, whole
 }
 
-// depth returns how many generations from tip back a commit is, of which tip is the first; 0 if tip does not have it.
-func (g commitGraph) depth(tip, id plumbing.Hash) int {
+// Depth returns how many generations from tip back a commit is, of which tip is the first; 0 if tip does not have it.
+func (g Graph) Depth(tip, id plumbing.Hash) int {
 	seen := map[plumbing.Hash]bool{tip: true}
 	generation := []plumbing.Hash{tip}
 	for depth := 1; len(generation) > 0; depth++ {
@@ -68,11 +67,11 @@ func (g commitGraph) depth(tip, id plumbing.Hash) int {
 	return 0
 }
 
-// without returns the commits that can be reached from tip and not from other.
-func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
-	ours, _ := g.reach(tip)
-	theirs, _ := g.reach(other)
-	found := commitGraph{}
+// Without returns the commits that can be reached from tip and not from other.
+func (g Graph) Without(tip, other plumbing.Hash) Graph {
+	ours, _ := g.Reach(tip)
+	theirs, _ := g.Reach(other)
+	found := Graph{}
 	for id := range ours {
 		if commit, known := g[id]; known && !theirs[id] {
 			found[id] = commit
@@ -81,9 +80,9 @@ func (g commitGraph) without(tip, other plumbing.Hash) commitGraph {
 	return found
 }
 
-// hasMerge reports whether there is a merge among the commits. Git cuts off the history at one of whose
+// HasMerge reports whether there is a merge among the commits. Git cuts off the history at one of whose
 // parents any is left out.
-func (g commitGraph) hasMerge() bool {
+func (g Graph) HasMerge() bool {
 	for _, commit := range g {
 		if len(commit.Parents) > 1 {
 			return true
@@ -92,24 +91,24 @@ func (g commitGraph) hasMerge() bool {
 	return false
 }
 
-// relate returns the relation of b to a. decided is false if it depends on commits that are not in the graph.
-func (g commitGraph) relate(a, b plumbing.Hash) (relation Relation, decided bool) {
+// Relate returns the relation of b to a. decided is false if it depends on commits that are not in the graph.
+func (g Graph) Relate(a, b plumbing.Hash) (relation Relation, decided bool) {
 	if a == b {
 		return Same, true
 	}
-	ofB, wholeB := g.reach(b)
+	ofB, wholeB := g.Reach(b)
 	if ofB[a] {
 		return Newer, true
 	}
-	ofA, wholeA := g.reach(a)
+	ofA, wholeA := g.Reach(a)
 	if ofA[b] {
 		return Older, true
 	}
 	return Apart, wholeA && wholeB
 }
 
-// line returns at most n commits before one along first parents, the nearest first.
-func (g commitGraph) line(from plumbing.Hash, n int) (found []string) {
+// Line returns at most n commits before one along first parents, the nearest first.
+func (g Graph) Line(from plumbing.Hash, n int) (found []string) {
 	for len(found) < n && len(g[from].Parents) > 0 {
 		from = g[from].Parents[0]
 		found = append(found, from.String())
@@ -117,8 +116,8 @@ func (g commitGraph) line(from plumbing.Hash, n int) (found []string) {
 	return found
 }
 
-// withPrefix returns the ids that begin with some hexadecimal digits, in order.
-func withPrefix(ids map[plumbing.Hash]bool, prefix string) []plumbing.Hash {
+// WithPrefix returns the ids that begin with some hexadecimal digits, in order.
+func WithPrefix(ids map[plumbing.Hash]bool, prefix string) []plumbing.Hash {
 	var found []plumbing.Hash
 	for id := range ids {
 		if strings.HasPrefix(id.String(), prefix) {

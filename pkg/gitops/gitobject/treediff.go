@@ -1,0 +1,173 @@
+package gitobject
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+)
+
+const (
+	// MaxCommitFiles is how many files of a commit are looked at.
+	MaxCommitFiles = 100
+	// MaxCommitFile is the size in bytes of the largest file whose content is read.
+	MaxCommitFile = 1 << 20
+)
+
+// CommitFile is one path that a commit changed.
+type CommitFile struct {
+	Path string
+	// Old and New are the contents before and after; nil if there was, or is, no such file. They are equal if just the
+	// mode has changed.
+	Old, New []byte
+	// Opaque says that Old and New are left out, as one of them is larger than MaxCommitFile, or not a regular file.
+	Opaque bool
+}
+
+// changedEntry is a path that differs between two trees. One that is not there on a side has no id there.
+type changedEntry struct {
+	path     string
+	old, new TreeEntry
+}
+
+// TreeDiff compares two trees, and reads only those folders that differ.
+type TreeDiff struct {
+	trees      *treeWriter
+	files      []changedEntry
+	most, seen int
+	// More says that there are more than most.
+	More bool
+}
+
+// DiffTrees returns which files differ between two trees, of which it notes at most as many as given.
+func DiffTrees(of Store, before, after plumbing.Hash, most int) (*TreeDiff, error) {
+	d := &TreeDiff{trees: newTreeWriter(of), most: most}
+	return d, d.compare(before, after, ".", 0)
+}
+
+// Paths returns the files that differ.
+func (d *TreeDiff) Paths() map[string]bool {
+	paths := map[string]bool{}
+	for _, f := range d.files {
+		paths[f.path] = true
+	}
+	return paths
+}
+
+func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int) error {
+	if before == after {
+		return nil
+	}
+	var lists [3][]TreeEntry // of the three only two sides are used
+	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
+		entries, err := d.trees.entries(id)
+		if err != nil {
+			return fmt.Errorf("read the tree of %q: %w", folder, err)
+		}
+		lists[side], d.seen = entries, d.seen+len(entries)
+	}
+	if d.seen > MaxWalk {
+		return fmt.Errorf("more than %d files and folders to compare", MaxWalk)
+	}
+	if depth > MaxDepth {
+		return fmt.Errorf("folders nested more than %d deep", MaxDepth)
+	}
+	for !d.More {
+		sides, found := nextSides(&lists)
+		if !found {
+			break
+		}
+		if err := d.entry(sides[mergeOurs], sides[mergeTheirs], folder, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry compares what has one name in two folders. One that is a folder on one side only is looked into all the same.
+func (d *TreeDiff) entry(before, after TreeEntry, folder string, depth int) error {
+	if before.ID == after.ID && before.Mode == after.Mode {
+		return nil
+	}
+	name := path.Join(folder, cmp.Or(before.Name, after.Name))
+	changed := changedEntry{path: name}
+	var trees [2]plumbing.Hash
+	for i, side := range []struct{ from, to *TreeEntry }{{&before, &changed.old}, {&after, &changed.new}} {
+		if side.from.isTree() {
+			trees[i] = side.from.ID
+		} else {
+			*side.to = *side.from
+		}
+	}
+	if changed.old.present() || changed.new.present() {
+		if d.More = len(d.files) == d.most; d.More {
+			return nil
+		}
+		d.files = append(d.files, changed)
+	}
+	return d.compare(trees[0], trees[1], name, depth+1)
+}
+
+// Read reads the contents of what differs, with a request for what was and one for what is.
+func (d *TreeDiff) Read(ctx context.Context, was, is Store) ([]CommitFile, error) {
+	slices.SortFunc(d.files, func(a, b changedEntry) int { return comparePaths(a.path, b.path) })
+	var old, now []plumbing.Hash
+	for _, c := range d.files {
+		if c.old.regular() {
+			old = append(old, c.old.ID)
+		}
+		if c.new.regular() {
+			now = append(now, c.new.ID)
+		}
+	}
+	if err := errors.Join(was.Load(ctx, old), is.Load(ctx, now)); err != nil {
+		return nil, err
+	}
+	files := make([]CommitFile, len(d.files))
+	for i, c := range d.files {
+		f := CommitFile{Path: c.path}
+		var hasOld, hasNew bool
+		var err error
+		if f.Old, hasOld, err = contentOf(ctx, was, c.old); err != nil {
+			return nil, err
+		}
+		if f.New, hasNew, err = contentOf(ctx, is, c.new); err != nil {
+			return nil, err
+		}
+		if !hasOld || !hasNew {
+			f = CommitFile{Path: c.path, Opaque: true}
+		}
+		files[i] = f
+	}
+	return files, nil
+}
+
+// contentOf returns the content of a file, which is nil if there is no such file. It is not ok if it is too large, or
+// not that of a file.
+func contentOf(ctx context.Context, from Store, e TreeEntry) (content []byte, ok bool, err error) {
+	if !e.present() {
+		return nil, true, nil
+	}
+	if !e.regular() || from.Size(e.ID) > MaxCommitFile {
+		return nil, false, nil
+	}
+	data, err := from.Blob(ctx, e.ID)
+	var tooLarge *TooLargeError
+	var known *giterror.Error
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, false, nil
+	case err == nil:
+		return append([]byte{}, data...), true, nil
+	case errors.As(err, &known):
+		return nil, false, err
+	default:
+		return nil, false, giterror.New(giterror.RuleInvalidRepository, "the file %q cannot be read: %s", giterror.OneLine(e.Name), giterror.OneLine(err.Error()))
+	}
+}
