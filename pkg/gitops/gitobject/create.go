@@ -3,9 +3,9 @@ package gitobject
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,22 +160,13 @@ func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[s
 }
 
 // object writes an object as git keeps a loose one.
-func (w *repositoryWriter) object(object NewObject) (err error) {
-	encoded := w.storage.NewEncodedObject()
+func (w *repositoryWriter) object(object NewObject) error {
+	encoded := &plumbing.MemoryObject{}
 	encoded.SetType(object.Kind)
-	content := object.Content.Append(nil)
-	encoded.SetSize(int64(len(content)))
-	writer, err := encoded.Writer()
-	if err != nil {
+	if _, err := encoded.Write(object.Content.Append(nil)); err != nil {
 		return err
 	}
-	if _, err := writer.Write(content); err != nil {
-		return errors.Join(err, writer.Close())
-	}
-	if err := writer.Close(); err != nil {
-		return err
-	}
-	_, err = w.storage.SetEncodedObject(encoded)
+	_, err := w.storage.SetEncodedObject(encoded)
 	return err
 }
 
@@ -188,7 +179,10 @@ func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
 	defer root.Close()
 	entries := &index.Index{Version: 2}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := createFile(root, filepath.FromSlash(name), files[name]); err != nil {
+		if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
+			return err
+		}
+		if err := root.WriteFile(name, []byte(files[name]), 0o666); err != nil {
 			return err
 		}
 		// Without the times that git keeps beside, it looks at each file once and then knows them.
@@ -197,17 +191,4 @@ func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
 		})
 	}
 	return w.storage.SetIndex(entries)
-}
-
-// createFile writes a file that is not there yet.
-func createFile(root *os.Root, name, content string) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(file, content)
-	return errors.Join(err, file.Close())
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sort"
 	"strconv"
 	"sync/atomic"
 
@@ -143,29 +142,27 @@ type packReader struct {
 	// kept is what the pack has added to limits.spent.
 	kept int64
 
-	// entries are in the order of the pack, and so of their offsets.
-	entries []packEntry
-	// waiting are the deltas whose base is not known: it comes later, or was dropped.
+	// bases are the objects whose deltas are still to be applied, waiting are the deltas by their bases.
+	bases   []packEntry
 	waiting map[deltaBase][]pendingDelta
 }
 
-// packEntry is one object of the pack.
+// packEntry is one object of the pack, by where it begins there and by its id.
 type packEntry struct {
 	offset int64
-	// id is zero if the object is not known, or not yet.
-	id plumbing.Hash
+	id     plumbing.Hash
 }
 
-// deltaBase is the base of a delta: an id, or else the index of an entry.
+// deltaBase is the base of a delta: an id, or else the offset of an object.
 type deltaBase struct {
-	id    plumbing.Hash
-	entry int
+	id     plumbing.Hash
+	offset int64
 }
 
-// pendingDelta is a delta that waits for its base.
+// pendingDelta is a delta that waits for its base, and where it begins.
 type pendingDelta struct {
-	entry int
-	delta []byte
+	offset int64
+	delta  []byte
 }
 
 // roomAhead is for how many objects there is room before they come: enough for most packs, and little
@@ -184,11 +181,14 @@ func (p *packReader) read() error {
 		return err
 	}
 	room := min(int(count), roomAhead)
-	p.entries, p.pack.Objects = make([]packEntry, 0, room), make(map[plumbing.Hash]PackObject, room)
+	p.bases, p.pack.Objects = make([]packEntry, 0, room), make(map[plumbing.Hash]PackObject, room)
 	for range count {
 		if err := p.next(); err != nil {
 			return err
 		}
+	}
+	if err := p.resolve(); err != nil {
+		return err
 	}
 	waiting := 0
 	for _, deltas := range p.waiting {
@@ -207,16 +207,14 @@ func (p *packReader) next() error {
 	if err != nil {
 		return err
 	}
-	entry := len(p.entries)
-	p.entries = append(p.entries, packEntry{offset: header.Offset})
 	if err := p.announce(header); err != nil {
 		return err
 	}
 	switch header.Type {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
-		return p.whole(entry, header)
+		return p.whole(header)
 	case plumbing.OFSDeltaObject, plumbing.REFDeltaObject:
-		return p.delta(entry, header)
+		return p.delta(header)
 	default:
 		return fmt.Errorf("unknown object type %d", header.Type)
 	}
@@ -249,7 +247,7 @@ func (p *packReader) charge(size int64) error {
 }
 
 // whole reads an object that is no delta. One beyond the limit is hashed on the way past.
-func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
+func (p *packReader) whole(header *packfile.ObjectHeader) error {
 	if p.limits.unwanted(header.Type) {
 		p.pack.Dropped++
 		return p.inflate(io.Discard, header.Length)
@@ -260,46 +258,33 @@ func (p *packReader) whole(entry int, header *packfile.ObjectHeader) error {
 		if err := p.inflate(hasher, header.Length); err != nil {
 			return err
 		}
-		return p.define(entry, object, hasher.Sum())
+		p.define(header.Offset, hasher.Sum(), object)
+		return nil
 	}
 	var err error
 	if object.Data, err = p.inflated(header.Length); err != nil {
 		return err
 	}
-	return p.define(entry, object, plumbing.ComputeHash(object.Kind, object.Data))
+	p.define(header.Offset, plumbing.ComputeHash(object.Kind, object.Data), object)
+	return nil
 }
 
-// delta reads a delta and applies it, or puts it aside until its base is known.
-func (p *packReader) delta(entry int, header *packfile.ObjectHeader) error {
+// define adds an object.
+func (p *packReader) define(offset int64, id plumbing.Hash, object PackObject) {
+	p.bases = append(p.bases, packEntry{offset, id})
+	p.pack.Objects[id] = object
+}
+
+// delta reads a delta and puts it aside: its base may come later.
+func (p *packReader) delta(header *packfile.ObjectHeader) error {
 	if header.Length > p.limits.largest(header.Type) {
 		p.pack.Dropped++
 		return p.inflate(io.Discard, header.Length)
 	}
 	delta, err := p.inflated(header.Length)
-	if err != nil {
-		return err
-	}
-	base, known := deltaBase{id: header.Reference}, header.Reference
-	if header.Type == plumbing.OFSDeltaObject {
-		if base.entry, err = p.entryAt(header.OffsetReference); err != nil {
-			return err
-		}
-		known = p.entries[base.entry].id
-	}
-	p.waiting[base] = append(p.waiting[base], pendingDelta{entry, delta})
-	if _, ok := p.pack.Objects[known]; !ok {
-		return nil
-	}
-	return p.resolve(base, known)
-}
-
-// entryAt finds the entry that begins at an offset.
-func (p *packReader) entryAt(offset int64) (int, error) {
-	i := sort.Search(len(p.entries), func(i int) bool { return p.entries[i].offset >= offset })
-	if i >= len(p.entries)-1 || p.entries[i].offset != offset {
-		return 0, errors.New("a delta whose base is no object")
-	}
-	return i, nil
+	base := deltaBase{header.Reference, header.OffsetReference}
+	p.waiting[base] = append(p.waiting[base], pendingDelta{header.Offset, delta})
+	return err
 }
 
 // patch applies a delta. It is not ok if the base was not kept or the result would not be.
@@ -318,50 +303,26 @@ func (p *packReader) patch(base PackObject, delta []byte) (object PackObject, ok
 	return PackObject{Kind: base.Kind, Data: data, Size: to}, err == nil, err
 }
 
-// define adds an object, and those that waited for it.
-func (p *packReader) define(entry int, object PackObject, id plumbing.Hash) error {
-	p.entries[entry].id = id
-	p.pack.Objects[id] = object
-	if len(p.waiting) == 0 {
-		return nil
-	}
-	if err := p.resolve(deltaBase{id: id}, id); err != nil {
-		return err
-	}
-	return p.resolve(deltaBase{entry: entry}, id)
-}
-
-// resolve applies the deltas that wait for a base, whose id is given, and then those that wait for their results. They
-// are worked off in a loop: a chain of deltas may be as long as the pack.
-func (p *packReader) resolve(base deltaBase, id plumbing.Hash) error {
-	type ready struct {
-		base   plumbing.Hash
-		deltas []pendingDelta
-	}
-	var todo []ready
-	claim := func(base deltaBase, id plumbing.Hash) {
-		if deltas := p.waiting[base]; len(deltas) > 0 {
-			delete(p.waiting, base)
-			todo = append(todo, ready{id, deltas})
-		}
-	}
-	for claim(base, id); len(todo) > 0; {
-		next := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, d := range next.deltas {
-			made, ok, err := p.patch(p.pack.Objects[next.base], d.delta)
-			if err != nil {
-				return err
+// resolve applies the deltas to the objects, and then those that wait for their results. They are worked off in a loop: a
+// chain of deltas may be as long as the pack.
+func (p *packReader) resolve() error {
+	for len(p.bases) > 0 && len(p.waiting) > 0 {
+		base := p.bases[len(p.bases)-1]
+		p.bases = p.bases[:len(p.bases)-1]
+		for _, key := range []deltaBase{{id: base.id}, {offset: base.offset}} {
+			deltas := p.waiting[key]
+			delete(p.waiting, key)
+			for _, d := range deltas {
+				made, ok, err := p.patch(p.pack.Objects[base.id], d.delta)
+				if err != nil {
+					return err
+				}
+				if !ok {
+					p.pack.Dropped++
+					continue
+				}
+				p.define(d.offset, plumbing.ComputeHash(made.Kind, made.Data), made)
 			}
-			if !ok {
-				p.pack.Dropped++
-				continue
-			}
-			id := plumbing.ComputeHash(made.Kind, made.Data)
-			p.entries[d.entry].id = id
-			p.pack.Objects[id] = made
-			claim(deltaBase{id: id}, id)
-			claim(deltaBase{entry: d.entry}, id)
 		}
 	}
 	return nil

@@ -43,8 +43,8 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, 
 type treeMerge struct {
 	*treeWriter
 	conflict bool
-	// gone says that both sides removed the same file, and oneSided that one of them did something of
-	// its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
+	// gone says that both sides removed the same file, or may have in a folder, and oneSided that one of them did
+	// something of its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
 	gone, oneSided bool
 	seen           int
 }
@@ -69,11 +69,10 @@ func (s mergeSides) same(a, b int) bool {
 func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
 	switch {
 	case s.same(mergeOurs, mergeTheirs):
-		var err error
-		if !m.gone && !s.same(mergeBase, mergeOurs) {
-			m.gone, err = m.removes(s[mergeBase], s[mergeOurs], depth)
+		if s[mergeBase].present() && !s.same(mergeBase, mergeOurs) {
+			m.gone = m.gone || s[mergeOurs].treeOrNothing()
 		}
-		return s[mergeOurs], err
+		return s[mergeOurs], nil
 	case s.same(mergeBase, mergeOurs):
 		m.oneSided = true
 		return s[mergeTheirs], nil
@@ -136,38 +135,6 @@ func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 		}
 	}
 	return sides, found
-}
-
-// removes reports whether a file of an entry is no longer there after.
-func (m *treeMerge) removes(before, after TreeEntry, depth int) (bool, error) {
-	switch {
-	case !before.present():
-		return false, nil
-	case !before.isTree():
-		return !after.present() || after.isTree(), nil
-	case !after.present() || !after.isTree():
-		return true, nil
-	case before.ID == after.ID:
-		return false, nil
-	}
-	old, err := m.list(before.ID, depth)
-	if err != nil {
-		return false, err
-	}
-	left, err := m.list(after.ID, depth)
-	if err != nil {
-		return false, err
-	}
-	lists := [3][]TreeEntry{mergeBase: old, mergeOurs: left}
-	for {
-		sides, found := nextSides(&lists)
-		if !found {
-			return false, nil
-		}
-		if removes, err := m.removes(sides[mergeBase], sides[mergeOurs], depth+1); removes || err != nil {
-			return removes, err
-		}
-	}
 }
 
 // list returns the entries of a tree. A few small trees that hold each other again and again stand for
