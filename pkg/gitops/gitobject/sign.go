@@ -42,8 +42,3 @@ func (k *SigningKey) sign(payload []byte) (string, error) {
 	}
 	return string(sshsig.Armor(signature)), nil
 }
-
-// public is the key that signatures are verified with, as it stands in an allowed-signers file.
-func (k *SigningKey) public() string {
-	return string(bytes.TrimSpace(ssh.MarshalAuthorizedKey(k.signer.PublicKey())))
-}

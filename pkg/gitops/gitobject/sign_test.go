@@ -90,7 +90,7 @@ func TestSignedCommit(t *testing.T) {
 		t.Skip("ssh-keygen is not installed")
 	}
 	signers := filepath.Join(t.TempDir(), "signers")
-	require.NoError(t, os.WriteFile(signers, []byte("me@example.com "+c.Key.public()+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(signers, append([]byte("me@example.com "), ssh.MarshalAuthorizedKey(c.Key.signer.PublicKey())...), 0o600))
 	out := gitIn(t, dir, nil, "-c", "gpg.ssh.allowedSignersFile="+signers, "verify-commit", "main")
 	assert.Contains(t, out, `Good "git" signature for me@example.com with ED25519 key`)
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // TreeSource is where trees come from that are there already.
@@ -77,6 +79,20 @@ func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 		}
 	}
 	return rooted, nil
+}
+
+// checkNewPath refuses paths that we must not write: those that git would not check out.
+func checkNewPath(path string) error {
+	for name := range strings.SplitSeq(path, "/") {
+		err := checkTreeName(name)
+		if err == nil && strings.Contains(name, "\x00") {
+			err = fmt.Errorf("a tree entry with the name %q", giterror.OneLine(name))
+		}
+		if err != nil {
+			return fmt.Errorf("%q cannot be in a repository: %w", giterror.OneLine(path), err)
+		}
+	}
+	return nil
 }
 
 // comparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.

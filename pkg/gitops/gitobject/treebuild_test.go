@@ -173,7 +173,6 @@ func TestBuildTreeRefuses(t *testing.T) {
 		"path is the root":       {".", written(".", ""), `the path "." is not one of a file`},
 		"path not UTF-8":         {".", written("\xff", ""), `the path "\xff" is not one of a file`},
 		"git":                    {".", written("a/.GIT/config", ""), `the name ".GIT"`},
-		"git on Windows":         {".", written("git~1/x", ""), `the name "git~1"`},
 		"git as a folder":        {".git", written("x", ""), `the name ".git"`},
 		"NUL":                    {".", written("a\x00b", ""), `the name "ab"`},
 	} {
@@ -231,30 +230,6 @@ func TestS8BuildTreeBoundsFolders(t *testing.T) {
 	}
 	_, err := BuildTree(memoryTrees{}, plumbing.ZeroHash, ".", edits)
 	require.ErrorContains(t, err, "a folder whose list has")
-}
-
-func TestDotGitNames(t *testing.T) {
-	t.Parallel()
-	dir, _ := gitopstest.NewBare(t)
-	for _, name := range []string{
-		".git", ".GIT", ".git ", ".git.", ".git . .", "git~1", "GIT~1 .", ".git:x", ".git::$INDEX_ALLOCATION", `.git\x`, `x\.git`,
-		".g\u200cit", "\ufeff.git", ".git\u206f", ".g\u202ai\u200et",
-	} {
-		require.Error(t, checkNewPath("a/"+name), name)
-		assert.False(t, gitTakes(t, dir, name), "git takes %q", name)
-	}
-	for _, name := range []string{"a", "git", ".gitignore", ".github", "..git", "git~2", "git~10", "...", ".g it", "reconciler.yaml"} {
-		require.NoError(t, checkNewPath("a/"+name), name)
-		assert.True(t, gitTakes(t, dir, name), "git does not take %q", name)
-	}
-}
-
-// gitTakes reports whether git lets a name into its index, wherever that is.
-func gitTakes(t *testing.T, dir, name string) bool {
-	t.Helper()
-	_, err := gitopstest.Git(dir, "-c", "core.protectHFS=true", "-c", "core.protectNTFS=true",
-		"update-index", "--add", "--cacheinfo", "100644", blobID("x").String(), "a/"+name)
-	return err == nil
 }
 
 // treeState is the files of a tree with their modes and contents: path → "mode content".
