@@ -62,7 +62,8 @@ type Keyring struct {
 	helper CredentialHelper
 	// tokens may be nil.
 	tokens TokenSource
-	Secret *scrubber
+	// Secret knows all secrets that were handed out.
+	Secret *Scrubber
 	netrc  func() []netrcEntry
 
 	mu sync.Mutex
@@ -72,9 +73,9 @@ type Keyring struct {
 
 // NewKeyring returns the credentials of an environment, asking helper and tokens (either may be nil) for others.
 func NewKeyring(env func(string) string, helper CredentialHelper, tokens TokenSource) *Keyring {
-	k := &Keyring{env: env, helper: helper, tokens: tokens, Secret: &scrubber{}, bound: map[string]string{}}
+	k := &Keyring{env: env, helper: helper, tokens: tokens, Secret: &Scrubber{}, bound: map[string]string{}}
 	for _, name := range []string{EnvControlPlane, EnvSource, EnvGitOps, EnvGitHub, EnvGH} {
-		k.Secret.add(env(name))
+		k.Secret.Add(env(name))
 	}
 	k.netrc = sync.OnceValue(func() []netrcEntry { return readNetrc(env) })
 	return k
@@ -163,7 +164,7 @@ func (k *Keyring) Known(ctx context.Context, role model.Role, a giturl.Address) 
 	}
 	for _, entry := range k.netrc() {
 		if entry.machine == a.Host && (a.User == "" || a.User == entry.login) {
-			k.Secret.add(entry.password)
+			k.Secret.Add(entry.password)
 			return &Credential{User: entry.login, Password: entry.password, Origin: "netrc"}, nil
 		}
 	}
@@ -192,6 +193,6 @@ func (k *Keyring) Ask(ctx context.Context, a giturl.Address) *Credential {
 	if err != nil || password == "" {
 		return nil
 	}
-	k.Secret.add(password)
+	k.Secret.Add(password)
 	return &Credential{User: user, Password: password, Origin: "git credential"}
 }

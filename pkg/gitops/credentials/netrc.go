@@ -3,6 +3,7 @@ package credentials
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,66 +36,33 @@ func readNetrc(env func(string) string) []netrcEntry {
 // it would go to any host that a YAML object names.
 func parseNetrc(text string) []netrcEntry {
 	var entries []netrcEntry
-	words := netrcWords(text)
-	for i := 0; i < len(words); i++ {
-		value := ""
-		if i+1 < len(words) {
-			value = words[i+1]
-		}
-		switch words[i] {
-		case "machine":
-			entries = append(entries, netrcEntry{machine: strings.ToLower(value)})
-		case "default":
-			entries = append(entries, netrcEntry{})
-			continue
-		case "login":
-			setLast(entries, func(e *netrcEntry) { e.login = value })
-		case "password":
-			setLast(entries, func(e *netrcEntry) { e.password = value })
-		case "account":
-		default:
-			continue
-		}
-		i++
-	}
-	return complete(entries)
-}
-
-// netrcWords splits a netrc file into words, without comments and macros (which end at an empty
-// line).
-func netrcWords(text string) []string {
-	var words []string
-	macro := false
+	macro, key := false, ""
 	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			macro = false
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			macro = false // a macro ends at an empty line
 			continue
 		}
-		if macro || strings.HasPrefix(fields[0], "#") {
+		if macro = macro || words[0] == "macdef"; macro || strings.HasPrefix(words[0], "#") {
 			continue
 		}
-		if fields[0] == "macdef" {
-			macro = true
-			continue
-		}
-		words = append(words, fields...)
-	}
-	return words
-}
-
-func setLast(entries []netrcEntry, set func(*netrcEntry)) {
-	if len(entries) > 0 {
-		set(&entries[len(entries)-1])
-	}
-}
-
-func complete(entries []netrcEntry) []netrcEntry {
-	var whole []netrcEntry
-	for _, e := range entries {
-		if e.machine != "" && e.password != "" {
-			whole = append(whole, e)
+		for _, word := range words {
+			last := len(entries) - 1
+			switch {
+			case key == "" && slices.Contains([]string{"machine", "login", "password", "account"}, word):
+				key = word
+				continue
+			case key == "" && word == "default":
+				entries = append(entries, netrcEntry{})
+			case key == "machine":
+				entries = append(entries, netrcEntry{machine: strings.ToLower(word)})
+			case key == "login" && last >= 0:
+				entries[last].login = word
+			case key == "password" && last >= 0:
+				entries[last].password = word
+			}
+			key = ""
 		}
 	}
-	return whole
+	return slices.DeleteFunc(entries, func(e netrcEntry) bool { return e.machine == "" || e.password == "" })
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// scrubber takes secrets out of texts: as they are, escaped for URLs, and in base64 at any of the
-// three positions that a text before them can shift them to.
-type scrubber struct {
+// Scrubber takes secrets out of texts: as they are, escaped for URLs, and in base64 at any of the
+// three positions that a text before them can shift them to. The zero Scrubber knows no secret, and
+// takes out the users of URLs all the same. It may be used by several goroutines at once.
+type Scrubber struct {
 	mu    sync.RWMutex
 	forms []string
 }
@@ -34,7 +35,8 @@ const (
 // UserInURL matches the credentials in a URL.
 var UserInURL = regexp.MustCompile(`(://)[^/\s@"']+@`)
 
-func (s *scrubber) add(secret string) {
+// Add makes a secret known. One that is shorter than four bytes is ignored: it would be found all over.
+func (s *Scrubber) Add(secret string) {
 	if len(secret) < minSecret {
 		return
 	}
@@ -61,7 +63,7 @@ func (s *scrubber) add(secret string) {
 }
 
 // Clean returns text without the secrets and without the user part of URLs.
-func (s *scrubber) Clean(text string) string {
+func (s *Scrubber) Clean(text string) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, form := range s.forms {
@@ -70,9 +72,12 @@ func (s *scrubber) Clean(text string) string {
 	return UserInURL.ReplaceAllString(text, "${1}"+Mask+"@")
 }
 
+// Line makes a stranger's text fit for a message: clean, a single line, nothing invisible, not too long.
+func (s *Scrubber) Line(text string) string { return giterror.OneLine(s.Clean(text)) }
+
 // CleanError returns an Error without the secrets. What was behind it is dropped, for it may hold
 // one, unless it is the end of a context, or that something is not there.
-func (s *scrubber) CleanError(e *giterror.Error) *giterror.Error {
+func (s *Scrubber) CleanError(e *giterror.Error) *giterror.Error {
 	cleaned := &giterror.Error{Rule: e.Rule, Message: s.Clean(e.Message), Hint: s.Clean(e.Hint)}
 	for _, harmless := range []error{context.Canceled, context.DeadlineExceeded, fs.ErrNotExist} {
 		if errors.Is(e.Err, harmless) {

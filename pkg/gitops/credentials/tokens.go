@@ -68,6 +68,6 @@ func (k *Keyring) mint(ctx context.Context, role model.Role, a giturl.Address) (
 		}
 		return "", known
 	}
-	k.Secret.add(token)
+	k.Secret.Add(token)
 	return token, nil
 }
