@@ -22,6 +22,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -225,7 +226,7 @@ func TestJSONDocHasEveryField(t *testing.T) {
 	require.NoError(t, err)
 	fields := append(jsonFields(reflect.TypeFor[results.Report[session.Environment]]()), jsonFields(reflect.TypeFor[promotion.Report]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[results.Report[diff.Result]]())...)
-	fields = append(fields, jsonFields(reflect.TypeFor[results.PlaceFields]())...)
+	fields = append(fields, jsonFields(reflect.TypeFor[diag.File]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[initialize.Result]())...)
 	fields = append(fields, jsonFields(reflect.TypeFor[cli.Build]())...)
 	for _, answer := range []explain.Answer{&explain.TargetAnswer{}, &explain.ClusterTypeAnswer{}, &explain.ConfigAnswer{}} {
@@ -253,7 +254,11 @@ func jsonFields(typ reflect.Type) []string {
 	}
 	var names []string
 	for i := range typ.NumField() {
-		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		switch {
+		case typ.Field(i).Anonymous && name == "":
+			names = append(names, jsonFields(typ.Field(i).Type)...)
+		case name != "" && name != "-":
 			names = append(append(names, name), jsonFields(typ.Field(i).Type)...)
 		}
 	}

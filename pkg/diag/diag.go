@@ -35,29 +35,29 @@ func (s Severity) String() string {
 // MarshalText writes the severity as its word.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Diagnostic is one problem found in the input.
+// Diagnostic is one problem found in the input. It is also its form in JSON.
 type Diagnostic struct {
-	Severity Severity
+	Severity Severity `json:"severity"`
 	// Rule is a stable identifier such as "unknown-field"; tools may match on it.
-	Rule string
-	// At is the place to change. The zero Place means the run as a whole.
-	At Place
+	Rule string `json:"rule"`
 	// Message says what is wrong: one line, lower case, no full stop, quoting what was written.
-	Message string
+	Message string `json:"message"`
 	// Hint says what to do about it. Empty if the message alone is enough.
-	Hint string
+	Hint string `json:"hint,omitempty"`
+	// At is the place to change. The zero Place means the run as a whole.
+	At Place `json:"at,omitzero"`
 	// Related are further places that take part, such as the first of two duplicates.
-	Related []Related
+	Related []Related `json:"related,omitempty"`
 	// Concerns are the objects that a problem elsewhere, as in a template, came up with. They are not
 	// shown, and have no part in the order.
-	Concerns []Place
+	Concerns []Place `json:"-"`
 }
 
 // Related is a second place that a Diagnostic speaks of.
 type Related struct {
-	At Place
+	At Place `json:"at,omitzero"`
 	// Message says what is there, for example "first defined here".
-	Message string
+	Message string `json:"message"`
 }
 
 // Option adds a detail to a Diagnostic that Errorf and its kin make.

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -10,11 +11,11 @@ import (
 // small; files are compared by what they hold, not by pointer.
 type File struct {
 	// Repo is the repository in its normal form, for example "https://github.com/acme/shop".
-	Repo string
+	Repo string `json:"repo"`
 	// Branch is the branch it was read from; empty if it was read at a commit or from a folder.
-	Branch string
+	Branch string `json:"branch,omitempty"`
 	// Path is the slash-separated path from the root of the repository.
-	Path string
+	Path string `json:"path,omitempty"`
 }
 
 // String returns "repo@branch:path", with the repository's scheme left out for brevity.
@@ -39,9 +40,22 @@ func (f *File) String() string {
 
 // Place is a position in a file. The zero Place is nowhere.
 type Place struct {
-	File *File
+	File *File `json:"-"`
 	// Line and Column count from 1; 0 means the file or the line as a whole.
-	Line, Column int
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+}
+
+// MarshalJSON writes the parts that are known, and null for nowhere.
+func (p Place) MarshalJSON() ([]byte, error) {
+	if p.IsZero() {
+		return []byte("null"), nil
+	}
+	type position Place
+	return json.Marshal(struct {
+		*File
+		position
+	}{p.File, position(p)})
 }
 
 // IsZero reports whether the place is nowhere.

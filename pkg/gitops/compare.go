@@ -38,19 +38,20 @@ func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // FileChange is one file that is not the same before and after.
 type FileChange struct {
-	Path   string
-	Action Action
+	Path   string `json:"path"`
+	Action Action `json:"action"`
 	// Old and New are the contents; empty where there is none.
-	Old []byte
-	New render.Text
+	Old []byte      `json:"-"`
+	New render.Text `json:"-"`
 }
 
 // TargetChange is what happens to a deployment target on a cluster type.
 type TargetChange struct {
-	ClusterType, Target string
-	Action              Action
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"deploymentTarget"`
+	Action      Action `json:"action"`
 	// Files are the names of the files that change; empty unless Action is Changed.
-	Files []string
+	Files []string `json:"files,omitempty"`
 }
 
 // Change is the difference between what is published and what is rendered.

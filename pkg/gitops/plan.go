@@ -11,8 +11,12 @@ import (
 // Plan counts deployment targets by what happens to them.
 type Plan struct {
 	// Targets and ClusterTypes are those that exist before or after.
-	Targets, ClusterTypes              int
-	Added, Changed, Removed, Unchanged int
+	Targets      int `json:"targets"`
+	ClusterTypes int `json:"clusterTypes"`
+	Added        int `json:"added"`
+	Changed      int `json:"changed"`
+	Removed      int `json:"removed"`
+	Unchanged    int `json:"unchanged"`
 }
 
 // Plan counts the targets of a change.

@@ -26,18 +26,19 @@ const (
 
 // Cause is why a target is on a cluster type on one side only.
 type Cause struct {
-	Why Why
+	Why Why `json:"why"`
 	// At is where that is written: the target, the cluster type or the first policy.
-	At diag.Place
+	At diag.Place `json:"at"`
 	// Policies are those that assign it on the side where it is, in order of name.
-	Policies []PolicyCause
+	Policies []PolicyCause `json:"policies"`
 }
 
 // PolicyCause is a policy that assigns a target on one side, and what it makes of it on the other.
 type PolicyCause struct {
-	*model.SchedulingPolicy
+	Name string     `json:"name"`
+	At   diag.Place `json:"at"`
 	// Misses are the conditions that do not hold on the other side, for WhyPolicies; none if it is not there.
-	Misses []schedule.Miss
+	Misses []schedule.Miss `json:"misses,omitempty"`
 }
 
 // cause returns why a target came or went; nil if it did neither.
@@ -54,12 +55,12 @@ func cause(t gitops.TargetChange, before, after *side) *Cause {
 
 // causeOf finds out why a target is on one side and not on the other.
 func causeOf(t gitops.TargetChange, here, there *side) *Cause {
-	cause := &Cause{Why: WhyPolicies}
+	cause := &Cause{Why: WhyPolicies, Policies: []PolicyCause{}}
 	for _, p := range here.reasons[folder{t.ClusterType, t.Target}] {
-		cause.Policies = append(cause.Policies, PolicyCause{SchedulingPolicy: p})
+		cause.Policies = append(cause.Policies, PolicyCause{Name: p.Name.Value, At: p.Name.At})
 	}
 	if len(cause.Policies) > 0 {
-		cause.At = cause.Policies[0].Name.At
+		cause.At = cause.Policies[0].At
 	}
 	target, clusterType := there.Fleet.Target(t.Target), there.Fleet.ClusterType(t.ClusterType)
 	switch {
@@ -72,7 +73,7 @@ func causeOf(t gitops.TargetChange, here, there *side) *Cause {
 	default:
 		verdicts := there.explainer.Verdicts(target, clusterType)
 		for i, p := range cause.Policies {
-			at := slices.IndexFunc(verdicts, func(v schedule.Verdict) bool { return v.Policy.Name.Value == p.Name.Value })
+			at := slices.IndexFunc(verdicts, func(v schedule.Verdict) bool { return v.Policy.Name.Value == p.Name })
 			if at >= 0 {
 				cause.Policies[i].Misses = verdicts[at].Misses
 			}

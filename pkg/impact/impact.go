@@ -34,9 +34,9 @@ type Impact struct {
 type Target struct {
 	gitops.TargetChange
 	// Was is the name of its counterpart in the other environment; empty if they have the same name.
-	Was string
+	Was string `json:"was,omitempty"`
 	// Cause is why it came or went; nil if it stays.
-	Cause *Cause
+	Cause *Cause `json:"cause,omitempty"`
 }
 
 // mostValues bounds the different changes of values that are looked for.

@@ -118,9 +118,9 @@ func lines(found *impact.Impact) []string {
 		if t.Cause != nil {
 			line += " " + string(t.Cause.Why)
 			for _, p := range t.Cause.Policies {
-				line += " " + p.Name.Value
+				line += " " + p.Name
 				for _, m := range p.Misses {
-					line += "; " + m.Message()
+					line += "; " + m.Message
 				}
 			}
 		}

@@ -44,43 +44,27 @@ const (
 	OfClusterType Side = "cluster type"
 )
 
-// Miss is one condition of a policy that does not hold.
+// MarshalText writes the side as JSON names it.
+func (s Side) MarshalText() ([]byte, error) {
+	if s == OfClusterType {
+		return []byte("clusterType"), nil
+	}
+	return []byte("deploymentTarget"), nil
+}
+
+// Miss is one condition of a policy that does not hold. It is also its form in JSON.
 type Miss struct {
 	// At is the condition in the policy.
-	At   diag.Place
-	Side Side
+	At   diag.Place `json:"at"`
+	Side Side       `json:"side"`
 	// Label is the label that the condition is about; empty for the workspace.
-	Label string
-	// Found is the value that the object has; Has says that it has one at all.
-	Found string
-	Has   bool
-
-	// workspace is the one that is wanted, or condition.
-	workspace string
-	condition requirement
-}
-
-// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or the
-// workspace.
-func (m Miss) Wants() string {
-	if m.Label == "" {
-		return m.workspace
-	}
-	return m.condition.String()
-}
-
-// Message says in a sentence without a subject what is wanted, and what was found.
-func (m Miss) Message() string {
-	switch {
-	case m.Label == "":
-		return fmt.Sprintf("wants workspace %q, but the deployment target is of %q", m.workspace, m.Found)
-	case !m.Has:
-		return fmt.Sprintf("wants %s, but the %s has no label %q", m.condition, m.Side, m.Label)
-	case m.condition.operator == selection.DoesNotExist:
-		return fmt.Sprintf("wants %s, but the %s has the label %q", m.condition, m.Side, m.Label)
-	default:
-		return fmt.Sprintf("wants %s, but the %s has %s=%s", m.condition, m.Side, m.Label, m.Found)
-	}
+	Label string `json:"label,omitempty"`
+	// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or the workspace.
+	Wants string `json:"wants"`
+	// Found is the value that the object has; nil if it has none.
+	Found *string `json:"found,omitempty"`
+	// Message says in a sentence without a subject what is wanted, and what was found.
+	Message string `json:"message"`
 }
 
 // Reasons are the policies that assign the target to the cluster type, in order of name.
@@ -125,7 +109,12 @@ func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
 func (p policy) targetMisses(target *model.DeploymentTarget) []Miss {
 	var misses []Miss
 	if w := p.Workspace; w.Value != "" && w.Value != target.Workspace {
-		misses = append(misses, Miss{At: w.At, Side: OfTarget, Found: target.Workspace, Has: target.Workspace != "", workspace: w.Value})
+		miss := Miss{At: w.At, Side: OfTarget, Wants: w.Value,
+			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace)}
+		if target.Workspace != "" {
+			miss.Found = &target.Workspace
+		}
+		misses = append(misses, miss)
 	}
 	return append(misses, missesOf(p.targets, target.Labels, OfTarget)...)
 }
@@ -139,8 +128,17 @@ func missesOf(s selector, labels map[string]model.Text, side Side) []Miss {
 	var misses []Miss
 	for _, r := range s {
 		if !r.matches(labels) {
-			value, has := labels[r.key]
-			misses = append(misses, Miss{At: r.at, Side: side, Label: r.key, Found: value.Value, Has: has, condition: r})
+			miss := Miss{At: r.at, Side: side, Label: r.key, Wants: r.String()}
+			found := fmt.Sprintf("no label %q", r.key)
+			if value, has := labels[r.key]; has {
+				miss.Found = &value.Value
+				found = r.key + "=" + value.Value
+				if r.operator == selection.DoesNotExist {
+					found = fmt.Sprintf("the label %q", r.key)
+				}
+			}
+			miss.Message = fmt.Sprintf("wants %s, but the %s has %s", r, side, found)
+			misses = append(misses, miss)
 		}
 	}
 	return misses

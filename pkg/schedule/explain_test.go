@@ -19,7 +19,7 @@ func misses(t *testing.T, spec, targetLabels, clusterTypeLabels string) []string
 	lines := []string{}
 	for _, miss := range verdicts[0].Misses {
 		require.False(t, miss.At.IsZero())
-		lines = append(lines, miss.Message())
+		lines = append(lines, miss.Message)
 	}
 	assert.Equal(t, len(lines) == 0, verdicts[0].Assigns())
 	return lines
@@ -98,13 +98,17 @@ func TestExplainSides(t *testing.T) {
 	var got []string
 	for _, m := range verdicts[0].Misses {
 		require.False(t, m.At.IsZero())
-		got = append(got, fmt.Sprintf("%s %q: %s, %q %t", m.Side, m.Label, m.Wants(), m.Found, m.Has))
+		found := "nothing"
+		if m.Found != nil {
+			found = *m.Found
+		}
+		got = append(got, fmt.Sprintf("%s %q: %s, %s", m.Side, m.Label, m.Wants, found))
 	}
 	assert.Equal(t, []string{
-		`deployment target "": bank, "shop" true`,
-		`deployment target "tier": tier=db, "web" true`,
-		`deployment target "size": size=s, "" false`,
-		`cluster type "site": site=azure, "store" true`,
+		`deployment target "": bank, shop`,
+		`deployment target "tier": tier=db, web`,
+		`deployment target "size": size=s, nothing`,
+		`cluster type "site": site=azure, store`,
 	}, got)
 }
 
@@ -159,7 +163,7 @@ func TestSelections(t *testing.T) {
 	for _, s := range schedule.NewExplainer(fleet).Selections(fleet.ClusterTypes[0]) {
 		line := fmt.Sprintf("%s: %d on %d", s.Policy.Name.Value, s.Targets, s.ClusterTypes)
 		for _, m := range s.Misses {
-			line += ", " + m.Message()
+			line += ", " + m.Message
 		}
 		got = append(got, line)
 	}

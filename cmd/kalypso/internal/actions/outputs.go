@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 )
 
 // Output is a value that later steps of the workflow can use.
@@ -19,11 +19,16 @@ func StepOutputs(all []Result) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed, total := false, results.Plan{}
+	changed, total := false, gitops.Plan{}
 	var numbers, urls, operations, commits, branches []string
 	for _, r := range all {
 		changed = changed || r.Changed
-		total = total.Plus(r.Plan)
+		total.Targets += r.Plan.Targets
+		total.ClusterTypes += r.Plan.ClusterTypes
+		total.Added += r.Plan.Added
+		total.Changed += r.Plan.Changed
+		total.Removed += r.Plan.Removed
+		total.Unchanged += r.Plan.Unchanged
 		var request PullRequest
 		if r.PullRequest != nil {
 			request = *r.PullRequest

@@ -22,7 +22,7 @@ func namedEnvironment(name string) *model.Environment {
 func TestActionsReportOfSession(t *testing.T) {
 	t.Parallel()
 	changed := &gitops.Change{Files: []gitops.FileChange{{Path: "a/b/namespace.yaml", Action: gitops.Added}}}
-	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Targets: 1, ClusterTypes: 1, Added: 1}
+	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Plan: gitops.Plan{Targets: 1, ClusterTypes: 1, Added: 1}}
 	s := &Session{Results: []*Result{
 		{
 			Compiled: &Compiled{Environment: namedEnvironment("dev"), Fleet: &model.Fleet{Sources: []*model.Source{

@@ -39,11 +39,11 @@ type assignmentResult struct {
 
 // Change is the difference to one GitOps branch or folder.
 type Change struct {
-	GitOpsRepo string           `json:"gitOpsRepo,omitempty"`
-	Commit     string           `json:"commit,omitempty"`
-	Plan       results.Plan     `json:"plan"`
-	Targets    []results.Target `json:"targets"`
-	Files      []results.File   `json:"files"`
+	GitOpsRepo string                `json:"gitOpsRepo,omitempty"`
+	Commit     string                `json:"commit,omitempty"`
+	Plan       results.Plan          `json:"plan"`
+	Targets    []gitops.TargetChange `json:"targets"`
+	Files      []gitops.FileChange   `json:"files"`
 	// Published is what became of it; missing if it was not to be published.
 	Published *Published `json:"published,omitempty"`
 
@@ -89,7 +89,7 @@ func NewPublishedResult(destination *gitops.Destination, published gitops.Publis
 // NewChangeResult returns the difference to one GitOps branch or folder.
 func NewChangeResult(change *gitops.Change, output gitops.Output) *Change {
 	r := &Change{
-		Change: change, Commit: output.Commit, Targets: results.ChangedTargets(change), Files: results.ChangedFiles(change), Plan: results.NewPlan(change.Plan()),
+		Change: change, Commit: output.Commit, Targets: results.ChangedTargets(change), Files: append([]gitops.FileChange{}, change.Files...), Plan: results.NewPlan(change.Plan()),
 	}
 	if output.Repo != nil {
 		r.GitOpsRepo = output.Repo.Name.Value

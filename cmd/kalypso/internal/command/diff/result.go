@@ -14,41 +14,17 @@ type Result struct {
 	// With is the other of two environments.
 	With string `json:"with,omitempty"`
 	// Before and After say which states are compared.
-	Before  string         `json:"before"`
-	After   string         `json:"after"`
-	Plan    results.Plan   `json:"plan"`
-	Targets []targetImpact `json:"targets"`
-	Values  []valuesImpact `json:"values"`
+	Before  string          `json:"before"`
+	After   string          `json:"after"`
+	Plan    results.Plan    `json:"plan"`
+	Targets []impact.Target `json:"targets"`
+	Values  []valuesImpact  `json:"values"`
 	// LeftOut is how many changes of values are not listed.
-	LeftOut int            `json:"leftOut,omitempty"`
-	Files   []results.File `json:"files"`
+	LeftOut int                 `json:"leftOut,omitempty"`
+	Files   []gitops.FileChange `json:"files"`
 	// Outputs say what has changed of where the result goes.
 	Outputs []string `json:"outputs,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
-}
-
-// targetImpact is what happens to a deployment target on a cluster type.
-type targetImpact struct {
-	results.Target
-	// Was is the name of its counterpart in the first of two environments.
-	Was   string       `json:"was,omitempty"`
-	Cause *causeResult `json:"cause,omitempty"`
-}
-
-// causeResult is why a target came or went.
-type causeResult struct {
-	// Why is what is new or gone: environment, deployment-target or cluster-type; else policies.
-	Why impact.Why    `json:"why"`
-	At  results.Place `json:"at"`
-	// Policies schedule it on the side where it is.
-	Policies []policyCauseResult `json:"policies"`
-}
-
-type policyCauseResult struct {
-	Name string        `json:"name"`
-	At   results.Place `json:"at"`
-	// Misses are the conditions that do not hold on the other side; missing if the policy is not there.
-	Misses []results.Miss `json:"misses,omitempty"`
 }
 
 // valuesImpact is what changes on the same targets.
@@ -78,8 +54,8 @@ type valueImpact struct {
 }
 
 type setResult struct {
-	ConfigMap string        `json:"configMap"`
-	At        results.Place `json:"at"`
+	ConfigMap string     `json:"configMap"`
+	At        diag.Place `json:"at"`
 }
 
 func (c *comparison) Structured(diags diag.List) any {
@@ -94,24 +70,10 @@ func newDifferenceResult(d difference) Result {
 	change := d.impact.Change
 	r := Result{
 		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: results.NewPlan(change.Plan()), Notes: d.notes, Outputs: d.outputs,
-		Targets: []targetImpact{}, Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: results.ChangedFiles(change),
-	}
-	for _, t := range d.impact.Targets {
-		r.Targets = append(r.Targets, targetImpact{results.Target{ClusterType: t.ClusterType, Target: t.TargetChange.Target, Action: t.Action, Files: t.Files}, t.Was, newCauseResult(t.Cause)})
+		Targets: append([]impact.Target{}, d.impact.Targets...), Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: append([]gitops.FileChange{}, change.Files...),
 	}
 	for _, v := range d.impact.Values {
 		r.Values = append(r.Values, newValuesImpact(v, change))
-	}
-	return r
-}
-
-func newCauseResult(c *impact.Cause) *causeResult {
-	if c == nil {
-		return nil
-	}
-	r := &causeResult{c.Why, results.At(c.At), []policyCauseResult{}}
-	for _, p := range c.Policies {
-		r.Policies = append(r.Policies, policyCauseResult{p.Name.Value, results.At(p.Name.At), results.NewMisses(p.Misses)})
 	}
 	return r
 }
@@ -136,7 +98,7 @@ func newValuesImpact(v impact.Values, change *gitops.Change) valuesImpact {
 func newSetResults(origins []render.Origin) []setResult {
 	var set []setResult
 	for _, o := range origins {
-		set = append(set, setResult{o.Config.Name.Value, results.At(o.At)})
+		set = append(set, setResult{o.Config.Name.Value, o.At})
 	}
 	return set
 }

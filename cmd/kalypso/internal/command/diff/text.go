@@ -117,10 +117,10 @@ func (d difference) why(t impact.Target) []reason {
 	var reasons []reason
 	for _, p := range t.Cause.Policies {
 		if len(p.Misses) == 0 {
-			reasons = append(reasons, reason{text: d.oneSided(t, "policy "+p.Name.Value), at: p.Name.At})
+			reasons = append(reasons, reason{text: d.oneSided(t, "policy "+p.Name), at: p.At})
 		}
 		for _, m := range p.Misses {
-			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name.Value, m.Message()), at: m.At})
+			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name, m.Message), at: m.At})
 		}
 	}
 	return reasons

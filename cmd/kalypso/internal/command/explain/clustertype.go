@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -50,20 +49,20 @@ type ClusterTypeAnswer struct {
 type targetOnThis struct {
 	Name      string          `json:"name"`
 	Workspace string          `json:"workspace,omitempty"`
-	At        results.Place   `json:"at"`
+	At        diag.Place      `json:"at"`
 	Policies  []policyVerdict `json:"policies"`
 }
 
 // idlePolicy is a policy that brings nothing to a cluster type.
 type idlePolicy struct {
-	Policy string        `json:"policy"`
-	At     results.Place `json:"at"`
+	Policy string     `json:"policy"`
+	At     diag.Place `json:"at"`
 	// SelectsNoTarget says that it selects no deployment target of the environment at all, and SelectsNoClusterType
 	// that it selects no cluster type.
 	SelectsNoTarget      bool `json:"selectsNoDeploymentTarget"`
 	SelectsNoClusterType bool `json:"selectsNoClusterType"`
 	// Misses are the conditions that the cluster type does not meet.
-	Misses []results.Miss `json:"misses,omitempty"`
+	Misses []schedule.Miss `json:"misses,omitempty"`
 }
 
 func explainClusterType(q *inquiry, name string) (Answer, error) {
@@ -82,7 +81,7 @@ func explainClusterType(q *inquiry, name string) (Answer, error) {
 		if len(reasons) == 0 {
 			continue
 		}
-		on := targetOnThis{target.Name.Value, target.Workspace, results.At(target.Name.At), nil}
+		on := targetOnThis{target.Name.Value, target.Workspace, target.Name.At, nil}
 		for _, policy := range reasons {
 			busy[policy] = true
 			on.Policies = append(on.Policies, newPolicyVerdict(schedule.Verdict{Policy: policy}))
@@ -95,7 +94,7 @@ func explainClusterType(q *inquiry, name string) (Answer, error) {
 		}
 		misses := newPolicyVerdict(schedule.Verdict{Policy: selects.Policy, Misses: selects.Misses}).Misses
 		a.Others = append(a.Others, idlePolicy{
-			selects.Policy.Name.Value, results.At(selects.Policy.Name.At), selects.Targets == 0, selects.ClusterTypes == 0, misses,
+			selects.Policy.Name.Value, selects.Policy.Name.At, selects.Targets == 0, selects.ClusterTypes == 0, misses,
 		})
 	}
 	return a, nil

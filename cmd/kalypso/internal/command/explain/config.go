@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -77,8 +76,8 @@ type valueResult struct {
 
 // originResult is a value as a ConfigMap has it.
 type originResult struct {
-	ConfigMap string        `json:"configMap"`
-	At        results.Place `json:"at"`
+	ConfigMap string     `json:"configMap"`
+	At        diag.Place `json:"at"`
 	// Labels are what the ConfigMap asks for.
 	Labels []string `json:"labels"`
 	Text   string   `json:"text"`
@@ -89,13 +88,13 @@ type originResult struct {
 // configVerdict is a ConfigMap that does not apply.
 type configVerdict struct {
 	ConfigMap string             `json:"configMap"`
-	At        results.Place      `json:"at"`
+	At        diag.Place         `json:"at"`
 	Keys      []string           `json:"keys"`
 	Misses    []configMissResult `json:"misses"`
 }
 
 type configMissResult struct {
-	At results.Place `json:"at"`
+	At diag.Place `json:"at"`
 	// Label is missing where the reason is no label.
 	Label   string `json:"label,omitempty"`
 	Message string `json:"message"`
@@ -171,7 +170,7 @@ func (a *ConfigAnswer) addValues(values *render.Values, verdicts []render.Config
 				asks = labels[laid.Config.Name.At]
 			}
 			value.Origins = append(value.Origins, originResult{
-				laid.Config.Name.Value, results.At(laid.At), append([]string{}, asks...), laid.Text, effect,
+				laid.Config.Name.Value, laid.At, append([]string{}, asks...), laid.Text, effect,
 			})
 		}
 		a.Values = append(a.Values, value)
@@ -189,9 +188,9 @@ func (a *ConfigAnswer) addOthers(verdicts []render.ConfigVerdict) {
 		if a.key != "" && !slices.Contains(v.Keys, a.key) {
 			continue
 		}
-		other := configVerdict{ConfigMap: v.Config.Name.Value, At: results.At(v.At), Keys: append([]string{}, v.Keys...)}
+		other := configVerdict{ConfigMap: v.Config.Name.Value, At: v.At, Keys: append([]string{}, v.Keys...)}
 		for _, m := range v.Misses {
-			other.Misses = append(other.Misses, configMissResult{results.At(m.At), m.Label, m.Message})
+			other.Misses = append(other.Misses, configMissResult{m.At, m.Label, m.Message})
 		}
 		a.Others = append(a.Others, other)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -59,10 +58,10 @@ type targetOnType struct {
 
 // policyVerdict is what a policy makes of a target on a cluster type.
 type policyVerdict struct {
-	Policy  string         `json:"policy"`
-	At      results.Place  `json:"at"`
-	Assigns bool           `json:"assigns"`
-	Misses  []results.Miss `json:"misses,omitempty"`
+	Policy  string          `json:"policy"`
+	At      diag.Place      `json:"at"`
+	Assigns bool            `json:"assigns"`
+	Misses  []schedule.Miss `json:"misses,omitempty"`
 }
 
 // objectResult is what is asked about.
@@ -71,7 +70,7 @@ type objectResult struct {
 	Workload  string            `json:"workload,omitempty"`
 	Workspace string            `json:"workspace,omitempty"`
 	Labels    map[string]string `json:"labels"`
-	At        results.Place     `json:"at"`
+	At        diag.Place        `json:"at"`
 }
 
 func newObjectResult(o *model.Object) objectResult {
@@ -79,7 +78,7 @@ func newObjectResult(o *model.Object) objectResult {
 	for key, value := range o.Labels {
 		labels[key] = value.Value
 	}
-	return objectResult{Name: o.Name.Value, Labels: labels, At: results.At(o.Name.At)}
+	return objectResult{Name: o.Name.Value, Labels: labels, At: o.Name.At}
 }
 
 func newTargetObject(t *model.DeploymentTarget) objectResult {
@@ -89,8 +88,8 @@ func newTargetObject(t *model.DeploymentTarget) objectResult {
 }
 
 func newPolicyVerdict(v schedule.Verdict) policyVerdict {
-	r := policyVerdict{Policy: v.Policy.Name.Value, At: results.At(v.Policy.Name.At), Assigns: v.Assigns()}
-	r.Misses = results.NewMisses(v.Misses)
+	r := policyVerdict{Policy: v.Policy.Name.Value, At: v.Policy.Name.At, Assigns: v.Assigns()}
+	r.Misses = (v.Misses)
 	return r
 }
 
@@ -176,7 +175,7 @@ func (c targetOnType) why() [][]string {
 }
 
 // missRows has a row for each miss; the first begins with cells of its own.
-func missRows(misses []results.Miss, first ...string) [][]string {
+func missRows(misses []schedule.Miss, first ...string) [][]string {
 	var rows [][]string
 	for i, m := range misses {
 		cells := first

@@ -16,7 +16,7 @@ type Report struct {
 	Promotions []promotionResult `json:"promotions"`
 	// Environments are those that were published, with --render.
 	Environments []session.Environment `json:"environments,omitempty"`
-	Diagnostics  []results.Diagnostic  `json:"diagnostics"`
+	Diagnostics  diag.List             `json:"diagnostics"`
 }
 
 // promotionResult is what became of a promotion.
@@ -118,7 +118,7 @@ type promotionView struct{ *promotionRun }
 func (v promotionView) Structured(diags diag.List) any {
 	r := Report{
 		FormatVersion: results.Version, Check: newCheckResult(v.checked), Promotions: []promotionResult{},
-		Environments: session.Environments(v.Results), Diagnostics: results.Diagnostics(diags),
+		Environments: session.Environments(v.Results), Diagnostics: append(diag.List{}, diags...),
 	}
 	for _, outcome := range v.outcomes {
 		r.Promotions = append(r.Promotions, newPromotionResult(outcome))

@@ -77,7 +77,7 @@ func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *
 // newStanding is the result for a destination at which nothing is new.
 func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *gitops.PullRequest) *session.Change {
 	r := &session.Change{
-		GitOpsRepo: destination.Repo.Name.Value, Targets: []results.Target{}, Files: []results.File{}, Change: &gitops.Change{},
+		GitOpsRepo: destination.Repo.Name.Value, Targets: []gitops.TargetChange{}, Files: []gitops.FileChange{}, Change: &gitops.Change{},
 		Published: &session.Published{Repo: destination.At},
 	}
 	if !latest.Proposed {
