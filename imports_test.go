@@ -73,6 +73,11 @@ var layout = []layer{
 		"golang.org/x/crypto/ssh",
 		"golang.org/x/sync/errgroup",
 	}},
+	{dir: "pkg/gitops/wire", thirdParty: []string{
+		"github.com/go-git/go-git/v5/plumbing",
+		"github.com/skeema/knownhosts",
+		"golang.org/x/crypto/ssh",
+	}},
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
@@ -250,7 +255,7 @@ func TestR18PureRoomsHaveNoClock(t *testing.T) {
 		}
 	}
 	assert.Greater(t, looked, 50)
-	assert.NotEmpty(t, uses(t, "pkg/gitops/fetch_net.go", "time", clock), "what it looks for is found where it is")
+	assert.NotEmpty(t, uses(t, "pkg/gitops/wire/network.go", "time", clock), "what it looks for is found where it is")
 }
 
 // uses returns which of some names of a package a file uses.

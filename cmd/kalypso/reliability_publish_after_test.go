@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // TestR7PushIsFinal: what cannot be listed any more after the push takes nothing back. If something else has
@@ -112,7 +112,7 @@ func TestR23SlowTenant(t *testing.T) {
 	})
 	var stdout, stderr bytes.Buffer
 	e := cli.System()
-	e.Stdout, e.Stderr, e.Limits = &stdout, &stderr, gitops.Limits{Stall: 2 * time.Second}
+	e.Stdout, e.Stderr, e.Limits = &stdout, &stderr, wire.Limits{Stall: 2 * time.Second}
 	e.Env = func(string) string { return "" }
 	e.Sleep = func(context.Context, time.Duration) error { return nil }
 	code := run(t.Context(), []string{

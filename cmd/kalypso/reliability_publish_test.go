@@ -26,8 +26,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // A press is a fleet in bare repositories on a GitHub of its own, where the environment dev is published.
@@ -328,7 +328,7 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 		WorkingDir: func() (string, error) { return "", errors.New("there is none") },
 		Sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Now:        time.Now,
-	}, Build: cli.Build{Version: "devel"}, Timeouts: p.patience, Limits: gitops.Limits{Stall: p.patienceWithGit()}}
+	}, Build: cli.Build{Version: "devel"}, Timeouts: p.patience, Limits: wire.Limits{Stall: p.patienceWithGit()}}
 	if p.clock != nil {
 		e.Sleep, e.Now = p.clock.sleep, p.clock.now
 	}

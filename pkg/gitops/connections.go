@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -19,7 +20,7 @@ type connections struct {
 	*giturl.Resolver
 	env     func(string) string
 	keys    *credentials.Keyring
-	net     *network
+	net     *wire.Network
 	locals  memo[string, local]
 	remotes memo[remoteKey, *remote]
 
@@ -27,7 +28,7 @@ type connections struct {
 	// forms are how each repository on a server is reached, by normal name: as it was named first.
 	forms map[string]giturl.Address
 	// budgets are the remaining limits of application repositories, by normal name.
-	budgets map[string]*budget
+	budgets map[string]*wire.Budget
 	open    []io.Closer
 	snapshot
 }
@@ -59,9 +60,9 @@ func newConnections(opts Options) (*connections, error) {
 		Resolver: names,
 		env:      env,
 		keys:     credentials.NewKeyring(env, opts.Helper, opts.Tokens),
-		net:      newNetwork(opts, opts.Limits.orDefaults()),
+		net:      wire.NewNetwork(opts.Transport, opts.Sleep, opts.Waiting, opts.Limits),
 		forms:    map[string]giturl.Address{},
-		budgets:  map[string]*budget{},
+		budgets:  map[string]*wire.Budget{},
 		snapshot: snapshot{pins: map[pin]plumbing.Hash{}},
 	}, nil
 }
@@ -127,7 +128,7 @@ func (c *connections) exhausted(ref model.Ref) error {
 		return nil
 	}
 	s := c.server(at, ref.Role)
-	return s.explain(s.budget.exhausted())
+	return s.explain(s.budget.Exhausted())
 }
 
 // Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a

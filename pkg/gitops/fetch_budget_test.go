@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -55,7 +56,7 @@ func TestS8TenantTotalIsOverAllAnswers(t *testing.T) {
 	server := gitopstest.NewServer(t)
 	url := twoBranches(t, server)
 	replace, refs := fromYAML(t, url, tenantRefs(url))
-	limits := Limits{Tenant: TenantLimits{Total: 50_000}}
+	limits := wire.Limits{Tenant: wire.TenantLimits{Total: 50_000}}
 	for _, ref := range refs {
 		readOne(t, newReader(t, Options{Replace: replace, Limits: limits}), ref)
 	}
@@ -107,7 +108,7 @@ func TestTenantTotalIsOfWhatIsKept(t *testing.T) {
 		}
 		return answer, err
 	})
-	r := newReader(t, Options{Transport: transport, Limits: Limits{Tenant: TenantLimits{Total: 400_000}}})
+	r := newReader(t, Options{Transport: transport, Limits: wire.Limits{Tenant: wire.TenantLimits{Total: 400_000}}})
 	readOne(t, r, model.Ref{Repo: url, Branch: "main", Role: model.Tenant})
 }
 
@@ -134,7 +135,7 @@ func TestS8TenantTime(t *testing.T) {
 		}))
 		defer server.Close()
 		replace, refs := fromYAML(t, server.URL+"/x", tenantRefs(""))
-		r := newReader(t, Options{Replace: replace, Sleep: retryafter.Sleep, Limits: Limits{Tenant: TenantLimits{Time: 100 * time.Millisecond}}})
+		r := newReader(t, Options{Replace: replace, Sleep: retryafter.Sleep, Limits: wire.Limits{Tenant: wire.TenantLimits{Time: 100 * time.Millisecond}}})
 		for range 2 {
 			_, list := r.Read(t.Context(), refs)
 			require.Len(t, list, 2)
@@ -165,7 +166,7 @@ func TestS8TenantThroughput(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(drip))
 	defer server.Close()
-	r := newReader(t, Options{Limits: Limits{Stall: 50 * time.Millisecond}})
+	r := newReader(t, Options{Limits: wire.Limits{Stall: 50 * time.Millisecond}})
 	d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main", Role: model.Tenant})
 	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "timed out")
@@ -186,7 +187,7 @@ func TestS8SlowTenantsDoNotDelayOthers(t *testing.T) {
 	}))
 	defer silent.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newReader(t, Options{Limits: Limits{Parallel: 2, Slow: time.Millisecond}})
+	r := newReader(t, Options{Limits: wire.Limits{Parallel: 2, Slow: time.Millisecond}})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -208,7 +209,7 @@ func TestS8TenantAnswersThatAreHeld(t *testing.T) {
 	tip := strings.Repeat("1", 40)
 	flood := func(w io.Writer, line string) {
 		line = fmt.Sprintf("%04x%s\n", len(line)+5, line)
-		for range 4 * maxTenantAdvertisement / len(line) {
+		for range 4 * wire.MaxTenantAdvertisement / len(line) {
 			if _, err := io.WriteString(w, line); err != nil {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // explain turns the failure of a remote repository into an Error for people, without secrets.
@@ -19,13 +20,13 @@ func (s *server) explained(err error) *giterror.Error {
 	var (
 		known     *giterror.Error
 		stopped   giterror.InterruptedError
-		status    *statusError
-		elsewhere *redirectError
-		ssh       *sshError
+		status    *wire.StatusError
+		elsewhere *wire.RedirectError
+		ssh       *wire.SSHError
 		tooMuch   gitobject.PackLimitError
-		timeSpent timeSpentError
-		broken    brokenError
-		said      *serverError
+		timeSpent wire.TimeSpentError
+		broken    wire.BrokenError
+		said      *wire.ServerError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -37,7 +38,7 @@ func (s *server) explained(err error) *giterror.Error {
 	case errors.As(err, &elsewhere):
 		return giterror.New(giterror.RuleRefusedURL, "%s: %v", s.at, elsewhere).WithHint("name the repository where it is now")
 	case errors.As(err, &ssh):
-		return s.denied("over ssh, with the keys of the agent").WithCause(err).WithHint(ssh.hint).WithRemark(ssh.Error())
+		return s.denied("over ssh, with the keys of the agent").WithCause(err).WithHint(ssh.Hint).WithRemark(ssh.Error())
 	case errors.As(err, &tooMuch):
 		return s.tooLarge(tooMuch)
 	case errors.As(err, &timeSpent):
@@ -46,12 +47,12 @@ func (s *server) explained(err error) *giterror.Error {
 	case errors.Is(err, gitobject.ErrMalformedPack):
 		return giterror.New(giterror.RulePackRefused, "%s is refused: %s", s.at, giterror.OneLine(err.Error()))
 	case errors.As(err, &broken):
-		return giterror.Unreachable(s.at.Address.Authority(), broken.err).WithSubject(s.at.String())
+		return giterror.Unreachable(s.at.Address.Authority(), broken.Err).WithSubject(s.at.String())
 	case errors.As(err, &said):
-		if w, ok := s.wire.(*httpWire); ok && w.moved() {
+		if w, ok := s.wire.(*wire.HTTP); ok && w.Moved() {
 			return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.at)
 		}
-		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server says: %s", s.at, said.text)
+		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server says: %s", s.at, said.Text)
 	default:
 		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: %s", s.at, giterror.OneLine(err.Error()))
 	}
@@ -66,9 +67,9 @@ func (s *server) tooLarge(limit gitobject.PackLimitError) *giterror.Error {
 	return e
 }
 
-func (s *server) explainStatus(status *statusError) *giterror.Error {
+func (s *server) explainStatus(status *wire.StatusError) *giterror.Error {
 	if denies(status) {
-		return s.denied(s.shown()).WithHint(s.keys.Advice(s.role, s.at.Address)).WithRemark(status.text)
+		return s.denied(s.shown()).WithHint(s.keys.Advice(s.role, s.at.Address)).WithRemark(status.Text)
 	}
 	return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server answers %v", s.at, status)
 }

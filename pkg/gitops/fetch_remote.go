@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // remote is a repository on a server, seen with one credential.
@@ -44,7 +45,7 @@ func (m *remote) tip(branch string) (plumbing.Hash, string, error) {
 // commit fetches a commit with its trees, once.
 func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error) {
 	return m.commits.do(ctx, id, func() (gitobject.CommitObject, error) {
-		err := error(&serverError{"it takes only the tips of branches"})
+		err := error(&wire.ServerError{Text: "it takes only the tips of branches"})
 		if m.anyID || m.advertised[id] {
 			err = m.fetchTip(ctx, id)
 		}
@@ -68,7 +69,7 @@ func (m *remote) commit(ctx context.Context, id plumbing.Hash, branch string) (g
 // refusedWant reports whether a server did not accept an id. How it says so differs: with an error
 // line, in a side band, or by hanging up.
 func refusedWant(err error) bool {
-	var said *serverError
+	var said *wire.ServerError
 	return errors.As(err, &said) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 

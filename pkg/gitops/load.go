@@ -61,7 +61,7 @@ func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
 // Main is the base branch of the control plane, once Environments has read it.
 func (l *Loader) Main() *model.Source { return l.main }
 
-// TenantLimits are the limits for application repositories.
+// wire.TenantLimits are the limits for application repositories.
 func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
 
 // At returns a Loader of the same control plane that reads another state instead of the tip of a branch: another branch, a

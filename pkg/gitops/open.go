@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -120,7 +121,7 @@ type pin struct{ repo, branch string }
 
 // budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
 // a budget only as an application repository.
-func (c *connections) budgetOf(at giturl.Location, role model.Role) *budget {
+func (c *connections) budgetOf(at giturl.Location, role model.Role) *wire.Budget {
 	if role != model.Tenant {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (c *connections) budgetOf(at giturl.Location, role model.Role) *budget {
 	defer c.mu.Unlock()
 	b, known := c.budgets[at.Read]
 	if !known {
-		b = &budget{limits: c.net.limits.Tenant}
+		b = wire.NewBudget(c.net.Limits.Tenant)
 		c.budgets[at.Read] = b
 	}
 	return b
@@ -139,7 +140,7 @@ func (c *connections) inherit(earlier *connections) {
 	earlier.mu.Lock()
 	defer earlier.mu.Unlock()
 	for name, b := range earlier.budgets {
-		b.packs.Kept.Store(0) // the objects are freed with the earlier connections
+		b.Packs.Kept.Store(0) // the objects are freed with the earlier connections
 		c.budgets[name] = b
 	}
 }
@@ -155,7 +156,7 @@ func (c *connections) openAt(ctx context.Context, at giturl.Location) (local, er
 		return local{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", at, err)
 	}
 	return c.locals.do(ctx, file, func() (local, error) {
-		opened, err := openLocal(at.Read, file, c.net.limits.Object)
+		opened, err := openLocal(at.Read, file, c.net.Limits.Object)
 		switch {
 		case err != nil:
 		case opened.repo != nil:

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
@@ -76,7 +77,7 @@ func (o pushOrder) settled(branches map[string]plumbing.Hash) (done bool, err er
 }
 
 // request makes the request for a server that has refs; nil if there is nothing to be done any more.
-func (o pushOrder) request(at attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+func (o pushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
 	done, err := o.settled(branchesOf(refs))
 	if err != nil || done {
 		return nil, err
@@ -103,10 +104,10 @@ func (o pushOrder) request(at attempt, refs *packp.AdvRefs) (*packp.ReferenceUpd
 }
 
 // stream is the pack as it is made.
-func (o pushOrder) stream(at attempt) io.ReadCloser {
+func (o pushOrder) stream(at wire.Attempt) io.ReadCloser {
 	reader, writer := io.Pipe()
-	go func() { writer.CloseWithError(o.pack(at.ctx, writer)) }()
-	return &liveReader{ReadCloser: reader, at: at}
+	go func() { writer.CloseWithError(o.pack(at.Ctx, writer)) }()
+	return &wire.LiveReader{ReadCloser: reader, At: at}
 }
 
 // maxPushText bounds what is kept of what a server says about a push.
@@ -146,7 +147,7 @@ func (e *pushRefused) Error() string {
 // sender is a way to send objects to a git server. build makes the request when the server has said
 // what it has; if it returns none, nothing is sent.
 type sender interface {
-	receivePack(at attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
+	ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
 }
 
 // pushable is a repository that can be pushed to.
@@ -162,7 +163,7 @@ type pushable interface {
 // push does what an order says. The error wraps ErrMoved if a branch is not where it was, and is an
 // Error otherwise. However a push ends, what became of it is found out by reading the branches: what
 // servers say differs, and an answer may be lost.
-func push(ctx context.Context, n *network, to pushable, order pushOrder) error {
+func push(ctx context.Context, n *wire.Network, to pushable, order pushOrder) error {
 	for try := 1; ; try++ {
 		err := pushOnce(ctx, n, to, order)
 		if err == nil || errors.Is(err, ErrMoved) {
@@ -176,25 +177,25 @@ func push(ctx context.Context, n *network, to pushable, order pushOrder) error {
 				return moved
 			}
 		}
-		pause, worthwhile := pauseAfter(err, try)
-		if !worthwhile || try == tries {
+		pause, worthwhile := wire.PauseAfter(err, try)
+		if !worthwhile || try == wire.Tries {
 			return to.explainPush(err, order)
 		}
-		if err := n.wait(ctx, pause, err); err != nil {
+		if err := n.Wait(ctx, pause, err); err != nil {
 			return to.explainPush(giterror.Interrupted(ctx), order)
 		}
 	}
 }
 
-func pushOnce(ctx context.Context, n *network, to pushable, order pushOrder) error {
+func pushOnce(ctx context.Context, n *wire.Network, to pushable, order pushOrder) error {
 	s, err := to.sender(ctx)
 	if err != nil {
 		return err
 	}
-	return n.once(ctx, nil, func(at attempt) error {
-		said := &pushText{alive: at.alive}
+	return n.Once(ctx, nil, func(at wire.Attempt) error {
+		said := &pushText{alive: at.Alive}
 		pack := io.NopCloser(nil)
-		report, err := s.receivePack(at, func(refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+		report, err := s.ReceivePack(at, func(refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
 			request, err := order.request(at, refs)
 			if request != nil {
 				request.Progress, pack = said, request.Packfile

@@ -9,11 +9,12 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // explainPush implements pushable.
 func (s *server) explainPush(err error, order pushOrder) error {
-	var status *statusError
+	var status *wire.StatusError
 	var stopped giterror.InterruptedError
 	var refused *pushRefused
 	switch {
@@ -23,7 +24,7 @@ func (s *server) explainPush(err error, order pushOrder) error {
 		return s.keys.Secret.CleanError(explainRefusal(s.at.String(), err, order))
 	case errors.As(err, &status) && denies(status):
 		e := giterror.New(giterror.RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
-			WithHint(s.keys.AdviceToWrite(s.role, s.credential(), s.at.Address)).WithRemark(status.text)
+			WithHint(s.keys.AdviceToWrite(s.role, s.credential(), s.at.Address)).WithRemark(status.Text)
 		return s.keys.Secret.CleanError(e)
 	default:
 		e := s.explained(err)
@@ -33,12 +34,12 @@ func (s *server) explainPush(err error, order pushOrder) error {
 }
 
 // denies reports whether the status is about who asks, and final.
-func denies(e *statusError) bool {
-	switch e.code {
+func denies(e *wire.StatusError) bool {
+	switch e.Code {
 	case http.StatusUnauthorized, http.StatusNotFound:
 		return true
 	default:
-		return e.code == http.StatusForbidden && !transient(e)
+		return e.Code == http.StatusForbidden && !wire.Transient(e)
 	}
 }
 
@@ -52,8 +53,8 @@ func (s *server) shown() string {
 
 // credential returns what is shown to the server, or nil.
 func (s *server) credential() *credentials.Credential {
-	if w, ok := s.wire.(*httpWire); ok {
-		return w.credential
+	if w, ok := s.wire.(*wire.HTTP); ok {
+		return w.Credential
 	}
 	return nil
 }

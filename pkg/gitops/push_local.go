@@ -17,15 +17,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // gitProgram receives what is pushed to a repository on this machine: git itself, so that hooks, locks
 // and settings are what they are for anybody's push.
 type gitProgram struct{ dir string }
 
-// receivePack implements sender.
-func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
-	ctx, stop := context.WithCancel(at.ctx)
+// ReceivePack implements sender.
+func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
+	ctx, stop := context.WithCancel(at.Ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "git", "receive-pack", g.dir)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
@@ -44,12 +45,12 @@ func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.R
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, &serverError{fmt.Sprintf("pushing to a repository on this machine needs git: %v", err)}
+		return nil, &wire.ServerError{Text: fmt.Sprintf("pushing to a repository on this machine needs git: %v", err)}
 	}
-	report, err := talk(&liveReader{ReadCloser: out, at: at}, in, build)
+	report, err := talk(&wire.LiveReader{ReadCloser: out, At: at}, in, build)
 	stop() // if it has not ended by itself
 	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, ErrMoved) {
-		err = &serverError{giterror.OneLine(problems.String())}
+		err = &wire.ServerError{Text: giterror.OneLine(problems.String())}
 	}
 	return report, err
 }
@@ -58,7 +59,7 @@ func (g gitProgram) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.R
 func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	refs := packp.NewAdvRefs()
 	if err := refs.Decode(out); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
-		return nil, asServerError(err)
+		return nil, wire.AsServerError(err)
 	}
 	request, err := build(refs)
 	if request == nil {
@@ -70,7 +71,7 @@ func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.R
 	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, err
 	}
-	return readReport(out, request)
+	return wire.ReadReport(out, request)
 }
 
 // sender implements pushable.

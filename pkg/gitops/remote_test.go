@@ -22,6 +22,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -262,7 +263,7 @@ func TestSilentServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	defer server.Close()
 	defer close(hang)
-	r := newReader(t, Options{Limits: Limits{Stall: 20 * time.Millisecond}})
+	r := newReader(t, Options{Limits: wire.Limits{Stall: 20 * time.Millisecond}})
 	d := readError(t, r, model.Ref{Repo: server.URL + "/x", Branch: "main"})
 	assert.Equal(t, giterror.RuleHostUnreachable, d.Rule)
 	assert.Contains(t, d.Message, "cannot be reached: timed out")
@@ -324,10 +325,10 @@ func TestPackBeyondTheLimits(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"a.yaml": strings.Repeat("x", 100_000), "b.yaml": strings.Repeat("y", 100_000)}})
-	d := readError(t, newReader(t, Options{Limits: Limits{Total: 150_000}}), model.Ref{Repo: url, Branch: "main"})
+	d := readError(t, newReader(t, Options{Limits: wire.Limits{Total: 150_000}}), model.Ref{Repo: url, Branch: "main"})
 	assert.Equal(t, giterror.RulePackRefused, d.Rule)
 	assert.Contains(t, d.Message, "is refused: it holds more than 150000 bytes")
-	d = readError(t, newReader(t, Options{Limits: Limits{Objects: 1}}), model.Ref{Repo: url, Branch: "main"})
+	d = readError(t, newReader(t, Options{Limits: wire.Limits{Objects: 1}}), model.Ref{Repo: url, Branch: "main"})
 	assert.Equal(t, giterror.RulePackRefused, d.Rule)
 	assert.Contains(t, d.Message, "it has 2 objects, more than 1")
 }

@@ -17,24 +17,25 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// wire is a way to speak with a git server.
-type wire interface {
-	advertise(attempt) (*packp.AdvRefs, error)
-	uploadPack(attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
+// protocol is a way to speak with a git server.
+type protocol interface {
+	Advertise(wire.Attempt) (*packp.AdvRefs, error)
+	UploadPack(wire.Attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
 }
 
 // server is the way to a repository on a server, with one credential.
 type server struct {
 	at   giturl.Location
 	role model.Role
-	wire wire
-	net  *network
+	wire protocol
+	net  *wire.Network
 	keys *credentials.Keyring
 	// budget is nil for the platform's repositories.
-	budget *budget
+	budget *wire.Budget
 }
 
 // advertisement is what a server says of a repository when it is connected to.
@@ -50,10 +51,10 @@ type advertisement struct {
 }
 
 // overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
-func (s *server) overHTTP(c *credentials.Credential) *httpWire {
-	w := newHTTPWire(s.net.transport, s.at.Address, c)
+func (s *server) overHTTP(c *credentials.Credential) *wire.HTTP {
+	w := wire.NewHTTP(s.net.Transport, s.at.Address, c)
 	if s.role == model.Tenant {
-		w.maxAdvertisement, w.stays = maxTenantAdvertisement, true
+		w.Restrict()
 	}
 	return w
 }
@@ -63,7 +64,7 @@ func (s *server) overHTTP(c *credentials.Credential) *httpWire {
 func (s *server) connect(ctx context.Context, known *credentials.Credential) (advertisement, error) {
 	a := s.at.Address
 	if a.Scheme == "ssh" {
-		w, err := newSSHWire(a)
+		w, err := wire.NewSSH(a)
 		if err != nil {
 			return advertisement{}, err
 		}
@@ -72,8 +73,8 @@ func (s *server) connect(ctx context.Context, known *credentials.Credential) (ad
 	}
 	s.wire = s.overHTTP(known)
 	found, err := s.advertise(ctx)
-	var status *statusError
-	if known == nil && errors.As(err, &status) && status.code == http.StatusUnauthorized {
+	var status *wire.StatusError
+	if known == nil && errors.As(err, &status) && status.Code == http.StatusUnauthorized {
 		if asked := s.keys.Ask(ctx, a); asked != nil {
 			s.wire = s.overHTTP(asked)
 			return s.advertise(ctx)
@@ -87,8 +88,8 @@ func (s *server) connect(ctx context.Context, known *credentials.Credential) (ad
 
 // list asks for the references.
 func (s *server) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
-	err = s.net.retry(ctx, s.budget, func(at attempt) (err error) {
-		refs, err = s.wire.advertise(at)
+	err = s.net.Retry(ctx, s.budget, func(at wire.Attempt) (err error) {
+		refs, err = s.wire.Advertise(at)
 		return err
 	})
 	return refs, s.spend(err)
@@ -104,7 +105,7 @@ func (s *server) advertise(ctx context.Context) (advertisement, error) {
 		found.advertised[id] = true
 	}
 	found.standard = standardBranch(refs, found.branches)
-	_, overHTTP := s.wire.(*httpWire)
+	_, overHTTP := s.wire.(*wire.HTTP)
 	found.anyID = overHTTP || refs.Capabilities.Supports(capability.AllowReachableSHA1InWant)
 	return found, nil
 }
@@ -175,8 +176,8 @@ func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, onl
 	limits := s.packLimits()
 	limits.Only = only
 	var p *gitobject.Pack
-	err := s.net.retry(ctx, s.budget, func(at attempt) error {
-		answer, err := s.wire.uploadPack(at, request)
+	err := s.net.Retry(ctx, s.budget, func(at wire.Attempt) error {
+		answer, err := s.wire.UploadPack(at, request)
 		if err != nil {
 			return err
 		}
@@ -189,19 +190,19 @@ func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, onl
 
 // PackLimits returns the limits for inflating a pack of the repository.
 func (s *server) packLimits() gitobject.PackLimits {
-	all := s.net.limits
+	all := s.net.Limits
 	if s.budget == nil {
 		return gitobject.PackLimits{Object: all.Object, Tree: all.Object, Total: all.Total, Objects: all.Objects}
 	}
-	own := s.budget.limits
-	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.budget.packs}
+	own := s.budget.Limits
+	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.budget.Packs}
 }
 
 // spend exhausts the budget of an application repository if err is a PackLimitError, so that it is not read again.
 func (s *server) spend(err error) error {
 	var tooMuch gitobject.PackLimitError
 	if s.budget != nil && errors.As(err, &tooMuch) {
-		return s.budget.exhaust(err)
+		return s.budget.Exhaust(err)
 	}
 	return err
 }
@@ -223,21 +224,21 @@ type bandReader struct{ demuxer *sideband.Demuxer }
 
 func (r bandReader) Read(b []byte) (int, error) {
 	n, err := r.demuxer.Read(b)
-	return n, asServerError(err)
+	return n, wire.AsServerError(err)
 }
 
 // sender implements pushable. It connects anew: the credential that reads need not be the one that
 // writes, and a server may ask for one only then.
 func (s *server) sender(ctx context.Context) (sender, error) {
 	switch w := s.wire.(type) {
-	case *sshWire:
+	case *wire.SSH:
 		return w, nil
-	case *httpWire:
-		again := s.overHTTP(w.credential)
-		again.base = w.base
-		if w.credential == nil {
+	case *wire.HTTP:
+		again := s.overHTTP(w.Credential)
+		again.Base = w.Base
+		if w.Credential == nil {
 			if asked := s.keys.Ask(ctx, s.at.Address); asked != nil {
-				again.credential = asked
+				again.Credential = asked
 			}
 		}
 		return again, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -45,7 +46,7 @@ func TestSSH(t *testing.T) {
 
 func TestSSHErrors(t *testing.T) {
 	server, _, _ := sshRepo(t)
-	limits := Limits{Stall: 5 * time.Second}
+	limits := wire.Limits{Stall: 5 * time.Second}
 	ref := model.Ref{Repo: server.URL + "/acme/nope.git", Branch: "main", At: yamlPlace()}
 	d := readError(t, newReader(t, Options{Limits: limits}), ref)
 	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)

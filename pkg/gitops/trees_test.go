@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -161,7 +162,7 @@ func TestTooLargeFile(t *testing.T) {
 	server.Add("full", gitopstest.Commit{Files: gitopstest.Files{"big.yaml": strings.Repeat("x", 5000), "a.yaml": "a\n"}})
 	server.Configure("full", "uploadpack.allowFilter", "false")
 	for _, repo := range []string{url, server.Dir("big"), server.URL + "/full"} {
-		r := newReader(t, Options{Limits: Limits{Object: 4096}})
+		r := newReader(t, Options{Limits: wire.Limits{Object: 4096}})
 		source := readOne(t, r, model.Ref{Repo: repo, Branch: "main"})
 		assert.Equal(t, "a\n", gitopstest.Content(t, source.FS, "a.yaml"))
 		_, err := fs.ReadFile(source.FS, "big.yaml")

@@ -71,7 +71,7 @@ func (c *connections) unmoved(ctx context.Context, noted listing) error {
 		})
 	}
 	for _, m := range noted.remotes {
-		if m.budget.exhausted() != nil || m.role == model.Tenant && len(m.commits.values()) == 0 {
+		if m.budget.Exhausted() != nil || m.role == model.Tenant && len(m.commits.values()) == 0 {
 			continue // nothing in the output comes from it
 		}
 		look(func(ctx context.Context) error { return m.unmoved(ctx, pins) })

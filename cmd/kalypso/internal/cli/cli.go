@@ -5,7 +5,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // Host is what a command is given.
@@ -16,7 +16,7 @@ type Host struct {
 	// Timeouts bound what is asked of GitHub; the zero value are the usual ones.
 	Timeouts github.Limits
 	// Limits bound what is asked of git servers; the zero value are the usual ones.
-	Limits gitops.Limits
+	Limits wire.Limits
 	// Workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	Workflow *actions.Workflow
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -85,7 +86,7 @@ func (f *Flags) AddTimeout(cmd *cobra.Command) {
 // TenantLimits are the limits for the files of application repositories and for their servers.
 type tenantLimits struct {
 	model.Limits
-	gitops.TenantLimits
+	wire.TenantLimits
 }
 
 // limits are the limits that --tenant-limit can change.
@@ -116,7 +117,7 @@ func limitNames() []string {
 
 // Options returns the options for parsing sources and the limits for servers of application repositories. The error is
 // a usage error.
-func (f *Flags) Options() (options model.Options, servers gitops.TenantLimits, err error) {
+func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err error) {
 	options = model.DefaultOptions()
 	options.IgnoreKustomization = f.IgnoreKustomization
 	tenant := tenantLimits{Limits: options.Tenant}

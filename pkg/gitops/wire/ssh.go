@@ -1,4 +1,4 @@
-package gitops
+package wire
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sshWire speaks git's protocol over ssh, with the keys of the SSH agent and the hosts of
+// SSH speaks git's protocol over ssh, with the keys of the SSH agent and the hosts of
 // known_hosts. Each request is a connection of its own.
-type sshWire struct {
+type SSH struct {
 	client   transport.Transport
 	endpoint *transport.Endpoint
 	azure    bool
@@ -31,7 +31,8 @@ type sshWire struct {
 // dialTimeout is how long it may take to connect.
 const dialTimeout = 30 * time.Second
 
-func newSSHWire(a giturl.Address) (*sshWire, error) {
+// NewSSH returns a way to a repository over SSH, with the keys of the agent.
+func NewSSH(a giturl.Address) (*SSH, error) {
 	endpoint := &transport.Endpoint{Protocol: "ssh", User: a.User, Host: a.Host, Path: a.Path}
 	if endpoint.User == "" {
 		endpoint.User = gitssh.DefaultUsername
@@ -43,7 +44,7 @@ func newSSHWire(a giturl.Address) (*sshWire, error) {
 		}
 		endpoint.Port = port
 	}
-	return &sshWire{client: gitssh.NewClient(nil), endpoint: endpoint, azure: azureHost(a.Host)}, nil
+	return &SSH{client: gitssh.NewClient(nil), endpoint: endpoint, azure: azureHost(a.Host)}, nil
 }
 
 // azureHost reports whether a host is Azure DevOps, which serves only clients that can multi_ack.
@@ -52,14 +53,14 @@ func azureHost(host string) bool {
 	return strings.HasSuffix(host, ".dev.azure.com") || strings.HasSuffix(host, ".visualstudio.com")
 }
 
-// sshError is a connection that was refused to us.
-type sshError struct {
+// SSHError is a connection that was refused to us.
+type SSHError struct {
 	err  error
-	hint string
+	Hint string
 }
 
-func (e *sshError) Error() string { return e.err.Error() }
-func (e *sshError) Unwrap() error { return e.err }
+func (e *SSHError) Error() string { return e.err.Error() }
+func (e *SSHError) Unwrap() error { return e.err }
 
 // agentKeys authenticates with the SSH agent, and accepts the hosts that known_hosts has, by the
 // kinds of keys that it has of them.
@@ -72,7 +73,7 @@ type agentKeys struct {
 func (k agentKeys) ClientConfig() (*ssh.ClientConfig, error) {
 	hosts, err := gitssh.NewKnownHostsDb()
 	if err != nil {
-		return nil, &sshError{err, "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
+		return nil, &SSHError{err, "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
 	}
 	return &ssh.ClientConfig{
 		User:              k.User,
@@ -84,15 +85,15 @@ func (k agentKeys) ClientConfig() (*ssh.ClientConfig, error) {
 }
 
 // connect opens a session for fetching.
-func (w *sshWire) connect(ctx context.Context) (transport.UploadPackSession, error) {
+func (w *SSH) connect(ctx context.Context) (transport.UploadPackSession, error) {
 	return connectSSH(ctx, w, w.client.NewUploadPackSession)
 }
 
 // connectSSH opens a session. go-git cannot be interrupted meanwhile; it is left behind.
-func connectSSH[S io.Closer](ctx context.Context, w *sshWire, open func(*transport.Endpoint, transport.AuthMethod) (S, error)) (none S, err error) {
+func connectSSH[S io.Closer](ctx context.Context, w *SSH, open func(*transport.Endpoint, transport.AuthMethod) (S, error)) (none S, err error) {
 	agent, err := gitssh.NewSSHAgentAuth(w.endpoint.User)
 	if err != nil {
-		return none, &sshError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
+		return none, &SSHError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
 	}
 	port := max(w.endpoint.Port, 0)
 	if port == 0 {
@@ -128,18 +129,19 @@ func asSSHError(err error) error {
 	case err == nil:
 		return nil
 	case knownhosts.IsHostKeyChanged(err):
-		return &sshError{errors.New("the host's key is not the one in known_hosts"), "find out why before you change known_hosts"}
+		return &SSHError{errors.New("the host's key is not the one in known_hosts"), "find out why before you change known_hosts"}
 	case knownhosts.IsHostUnknown(err):
-		return &sshError{errors.New("the host is not in known_hosts"), "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
+		return &SSHError{errors.New("the host is not in known_hosts"), "ssh-keyscan prints what belongs into ~/.ssh/known_hosts; compare it first"}
 	case errors.As(err, &network), errors.Is(err, io.EOF):
-		return brokenError{err}
+		return BrokenError{err}
 	default:
-		return &sshError{err: err}
+		return &SSHError{err: err}
 	}
 }
 
-func (w *sshWire) advertise(at attempt) (*packp.AdvRefs, error) {
-	session, err := w.connect(at.ctx)
+// Advertise asks for the references and the capabilities, to read.
+func (w *SSH) Advertise(at Attempt) (*packp.AdvRefs, error) {
+	session, err := w.connect(at.Ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,16 +149,16 @@ func (w *sshWire) advertise(at attempt) (*packp.AdvRefs, error) {
 	return w.advertised(at, session)
 }
 
-func (w *sshWire) advertised(at attempt, session transport.UploadPackSession) (*packp.AdvRefs, error) {
-	refs, err := session.AdvertisedReferencesContext(at.ctx)
-	at.alive()
+func (w *SSH) advertised(at Attempt, session transport.UploadPackSession) (*packp.AdvRefs, error) {
+	refs, err := session.AdvertisedReferencesContext(at.Ctx)
+	at.Alive()
 	switch {
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return packp.NewAdvRefs(), nil
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return nil, &sshError{err: err}
+		return nil, &SSHError{err: err}
 	case err != nil:
-		return nil, asServerError(err)
+		return nil, AsServerError(err)
 	}
 	if w.azure {
 		return refs, refs.Capabilities.Set(capability.MultiACKDetailed)
@@ -164,8 +166,9 @@ func (w *sshWire) advertised(at attempt, session transport.UploadPackSession) (*
 	return refs, nil
 }
 
-func (w *sshWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
-	session, err := w.connect(at.ctx)
+// UploadPack asks for a pack. What it returns is still divided into side bands.
+func (w *SSH) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
+	session, err := w.connect(at.Ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +176,10 @@ func (w *sshWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.R
 		_ = session.Close()
 		return nil, err
 	}
-	response, err := session.UploadPack(at.ctx, request)
+	response, err := session.UploadPack(at.Ctx, request)
 	if err != nil {
 		_ = session.Close()
-		return nil, &serverError{giterror.OneLine(fmt.Sprint(err))}
+		return nil, &ServerError{giterror.OneLine(fmt.Sprint(err))}
 	}
-	return &liveReader{ReadCloser: response, at: at}, nil
+	return &LiveReader{ReadCloser: response, At: at}, nil
 }

@@ -1,4 +1,4 @@
-package gitops
+package wire
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // chunks, as it is made. It is git's own limit: some servers take no chunks.
 const sendAtOnce = 1 << 20
 
-// receivePack implements sender.
-func (w *httpWire) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
+// ReceivePack sends the request that build makes for the references that the server has, if it makes one.
+func (w *HTTP) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	refs, err := w.advertiseFor(at, receivePackService)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (w *httpWire) receivePack(at attempt, build func(*packp.AdvRefs) (*packp.Re
 		return nil, err
 	}
 	defer answer.Body.Close()
-	return readReport(answer.Body, request)
+	return ReadReport(answer.Body, request)
 }
 
 // buffered returns all of r if that is little, and else what continues where it was read to.
@@ -54,11 +54,11 @@ func buffered(r io.Reader) (io.Reader, error) {
 	}
 }
 
-// readReport reads what a server says of a push.
-func readReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.ReportStatus, error) {
+// ReadReport reads what a server says of a push.
+func ReadReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.ReportStatus, error) {
 	report := packp.NewReportStatus()
 	if !request.Capabilities.Supports(capability.ReportStatus) {
-		return nil, &serverError{"it does not report on pushes"}
+		return nil, &ServerError{"it does not report on pushes"}
 	}
 	if request.Capabilities.Supports(capability.Sideband64k) {
 		bands := sideband.NewDemuxer(sideband.Sideband64k, r)
@@ -66,7 +66,7 @@ func readReport(r io.Reader, request *packp.ReferenceUpdateRequest) (*packp.Repo
 		r = bands
 	}
 	if err := report.Decode(r); err != nil {
-		return nil, asServerError(err)
+		return nil, AsServerError(err)
 	}
 	// The hooks that follow a push run after the report, and would end with the connection. What became of the
 	// push is known: if they take too long, that is not its failure.

@@ -1,4 +1,4 @@
-package gitops
+package wire
 
 import (
 	"context"
@@ -19,20 +19,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
-type network struct {
-	transport http.RoundTripper
+// Network sends requests: a bounded number at once, each with a deadline, again if that is worth it.
+type Network struct {
+	Transport http.RoundTripper
 	sleep     func(ctx context.Context, d time.Duration) error
 	waiting   func(pause time.Duration, why string)
 	slots     chan struct{}
-	limits    Limits
+	Limits    Limits
 }
 
-func newNetwork(opts Options, limits Limits) *network {
-	n := &network{transport: opts.Transport, sleep: opts.Sleep, waiting: opts.Waiting, limits: limits}
-	n.slots = make(chan struct{}, limits.Parallel)
-	if n.transport == nil {
-		n.transport = http.DefaultTransport
+// NewNetwork returns a network. A nil transport is http's own, a nil sleep the clock, a nil waiting tells nobody.
+func NewNetwork(transport http.RoundTripper, sleep func(context.Context, time.Duration) error,
+	waiting func(pause time.Duration, why string), limits Limits) *Network {
+	n := &Network{Transport: transport, sleep: sleep, waiting: waiting, Limits: limits.orDefaults()}
+	n.slots = make(chan struct{}, n.Limits.Parallel)
+	if n.Transport == nil {
+		n.Transport = http.DefaultTransport
 	}
 	if n.sleep == nil {
 		n.sleep = retryafter.Sleep
@@ -41,19 +43,19 @@ func newNetwork(opts Options, limits Limits) *network {
 }
 
 const (
-	// tries is how often a request is sent at most.
-	tries = 3
+	// Tries is how often a request is sent at most.
+	Tries = 3
 	// firstPause is about how long to wait before the second try; each further pause is twice that.
 	firstPause = 500 * time.Millisecond
 	// maxPause is how long a server may make us wait. If it asks for more, its answer is final.
 	maxPause = time.Minute
 )
 
-// attempt is one try of a request.
-type attempt struct {
-	ctx context.Context
-	// alive is called when enough bytes have arrived; it restarts the stall timeout.
-	alive func()
+// Attempt is one try of a request.
+type Attempt struct {
+	Ctx context.Context
+	// Alive is called when enough bytes have arrived; it restarts the stall timeout.
+	Alive func()
 	// least is the number of bytes that must arrive between two calls of alive; 0 means any.
 	least int
 }
@@ -63,21 +65,21 @@ var (
 	errTooLong = fmt.Errorf("the request took too long: %w", context.DeadlineExceeded)
 )
 
-// retry sends a request until it succeeds, fails for good, was tried often enough, or has used up the budget.
-func (n *network) retry(ctx context.Context, b *budget, send func(attempt) error) error {
+// Retry sends a request until it succeeds, fails for good, was tried often enough, or has used up the budget.
+func (n *Network) Retry(ctx context.Context, b *Budget, send func(Attempt) error) error {
 	for try := 1; ; try++ {
-		if err := b.exhausted(); err != nil {
+		if err := b.Exhausted(); err != nil {
 			return err
 		}
-		err := n.once(ctx, b, send)
+		err := n.Once(ctx, b, send)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return giterror.Interrupted(ctx)
 		}
-		pause, worthwhile := pauseAfter(err, try)
-		if !worthwhile || try == tries {
+		pause, worthwhile := PauseAfter(err, try)
+		if !worthwhile || try == Tries {
 			return err
 		}
 		if err := n.pause(ctx, b, pause, err); err != nil {
@@ -87,37 +89,37 @@ func (n *network) retry(ctx context.Context, b *budget, send func(attempt) error
 }
 
 // pause waits after a failure, as long as the budget lasts.
-func (n *network) pause(ctx context.Context, b *budget, pause time.Duration, failure error) error {
+func (n *Network) pause(ctx context.Context, b *Budget, pause time.Duration, failure error) error {
 	limited, end, err := b.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	switch err := n.wait(limited, pause, failure); {
+	switch err := n.Wait(limited, pause, failure); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return giterror.Interrupted(ctx)
 	default:
-		return b.exhaust(context.Cause(limited))
+		return b.Exhaust(context.Cause(limited))
 	}
 }
 
-// wait pauses after a failure, and says so.
-func (n *network) wait(ctx context.Context, pause time.Duration, failure error) error {
+// Wait pauses after a failure, and says so.
+func (n *Network) Wait(ctx context.Context, pause time.Duration, failure error) error {
 	if n.waiting != nil {
 		why := "as the server does not answer"
-		var status *statusError
+		var status *StatusError
 		if errors.As(failure, &status) {
-			why = fmt.Sprintf("as the server answers %d", status.code)
+			why = fmt.Sprintf("as the server answers %d", status.Code)
 		}
 		n.waiting(pause, why)
 	}
 	return n.sleep(ctx, pause)
 }
 
-// once sends a request once, when there is a free slot.
-func (n *network) once(ctx context.Context, b *budget, send func(attempt) error) error {
+// Once sends a request once, when there is a free slot.
+func (n *Network) Once(ctx context.Context, b *Budget, send func(Attempt) error) error {
 	select {
 	case n.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -133,72 +135,72 @@ func (n *network) once(ctx context.Context, b *budget, send func(attempt) error)
 	least := 0
 	if b != nil {
 		least = minBytes
-		defer time.AfterFunc(n.limits.Slow, release).Stop()
+		defer time.AfterFunc(n.Limits.Slow, release).Stop()
 	}
-	limited, cancel := context.WithTimeoutCause(budgeted, n.limits.Request, errTooLong)
+	limited, cancel := context.WithTimeoutCause(budgeted, n.Limits.Request, errTooLong)
 	defer cancel()
 	watched, stop := context.WithCancelCause(limited)
 	defer stop(nil)
-	timer := time.AfterFunc(n.limits.Stall, func() { stop(errStalled) })
+	timer := time.AfterFunc(n.Limits.Stall, func() { stop(errStalled) })
 	defer timer.Stop()
-	err = send(attempt{ctx: watched, alive: func() { timer.Reset(n.limits.Stall) }, least: least})
+	err = send(Attempt{Ctx: watched, Alive: func() { timer.Reset(n.Limits.Stall) }, least: least})
 	cause := context.Cause(watched)
-	var timeSpent timeSpentError
+	var timeSpent TimeSpentError
 	switch {
 	case err == nil || ctx.Err() != nil || cause == nil:
 		return err
 	case errors.As(cause, &timeSpent):
-		return b.exhaust(cause)
+		return b.Exhaust(cause)
 	default:
-		return brokenError{cause}
+		return BrokenError{cause}
 	}
 }
 
-// pauseAfter says whether a failed request is worth another try, and after how long.
-func pauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
-	if !transient(err) {
+// PauseAfter says whether a failed request is worth another try, and after how long.
+func PauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
+	if !Transient(err) {
 		return 0, false
 	}
-	var status *statusError
+	var status *StatusError
 	if errors.As(err, &status) && status.retryAfter > 0 {
 		return status.retryAfter, status.retryAfter <= maxPause
 	}
 	return retryafter.Backoff(firstPause, try), true
 }
 
-// brokenError is a connection that failed, as opposed to a server that answered.
-type brokenError struct{ err error }
+// BrokenError is a connection that failed, as opposed to a server that answered.
+type BrokenError struct{ Err error }
 
-func (e brokenError) Error() string { return e.err.Error() }
-func (e brokenError) Unwrap() error { return e.err }
+func (e BrokenError) Error() string { return e.Err.Error() }
+func (e BrokenError) Unwrap() error { return e.Err }
 
-// serverError is what a git server says instead of an answer.
-type serverError struct{ text string }
+// ServerError is what a git server says instead of an answer.
+type ServerError struct{ Text string }
 
-func (e *serverError) Error() string { return e.text }
+func (e *ServerError) Error() string { return e.Text }
 
-// statusError is an http status other than 200.
-type statusError struct {
-	code       int
-	text       string
+// StatusError is an http status other than 200.
+type StatusError struct {
+	Code       int
+	Text       string
 	retryAfter time.Duration
 	// minted says that the credential was made for this run: it may not be known to all of GitHub yet.
 	minted bool
 }
 
-func (e *statusError) Error() string {
-	message := fmt.Sprintf("%d %s", e.code, http.StatusText(e.code))
-	if e.text != "" {
-		message += ": " + e.text
+func (e *StatusError) Error() string {
+	message := fmt.Sprintf("%d %s", e.Code, http.StatusText(e.Code))
+	if e.Text != "" {
+		message += ": " + e.Text
 	}
 	return message
 }
 
-// transient reports whether the same request may succeed a little later.
-func transient(err error) bool {
-	var status *statusError
+// Transient reports whether the same request may succeed a little later.
+func Transient(err error) bool {
+	var status *StatusError
 	if errors.As(err, &status) {
-		switch status.code {
+		switch status.Code {
 		case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 			http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true
@@ -206,15 +208,15 @@ func transient(err error) bool {
 			return status.minted
 		default:
 			// GitHub announces its secondary rate limits so.
-			return status.code == http.StatusForbidden && status.retryAfter > 0
+			return status.Code == http.StatusForbidden && status.retryAfter > 0
 		}
 	}
 	var (
-		broken    brokenError
+		broken    BrokenError
 		dns       *net.DNSError
 		cert      *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
-		elsewhere *redirectError
+		elsewhere *RedirectError
 	)
 	switch {
 	case errors.As(err, &elsewhere), errors.Is(err, errTooLong):
@@ -228,30 +230,30 @@ func transient(err error) bool {
 	}
 }
 
-// liveReader reports that something arrived, and tells a broken connection from an answer.
-type liveReader struct {
+// LiveReader reports that something arrived, and tells a broken connection from an answer.
+type LiveReader struct {
 	io.ReadCloser
-	at attempt
+	At Attempt
 	// arrived counts the bytes since the last call of alive.
 	arrived int
 }
 
-func (r *liveReader) Read(b []byte) (int, error) {
+func (r *LiveReader) Read(b []byte) (int, error) {
 	n, err := r.ReadCloser.Read(b)
-	if r.arrived += n; n > 0 && r.arrived >= r.at.least {
-		r.at.alive()
+	if r.arrived += n; n > 0 && r.arrived >= r.At.least {
+		r.At.Alive()
 		r.arrived = 0
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = brokenError{err}
+		err = BrokenError{err}
 	}
 	return n, err
 }
 
-// asServerError keeps the failures of connections apart from what servers say.
-func asServerError(err error) error {
+// AsServerError keeps the failures of connections apart from what servers say.
+func AsServerError(err error) error {
 	var (
-		broken  brokenError
+		broken  BrokenError
 		tooMuch gitobject.PackLimitError
 		line    *pktline.ErrorLine
 	)
@@ -259,8 +261,8 @@ func asServerError(err error) error {
 	case err == nil, errors.As(err, &broken), errors.As(err, &tooMuch), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &line):
-		return &serverError{giterror.OneLine(line.Text)}
+		return &ServerError{giterror.OneLine(line.Text)}
 	default:
-		return &serverError{giterror.OneLine(err.Error())}
+		return &ServerError{giterror.OneLine(err.Error())}
 	}
 }

@@ -1,4 +1,4 @@
-package gitops
+package wire
 
 import (
 	"bytes"
@@ -21,16 +21,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// httpWire speaks git's smart protocol over http. go-git has a client for it, but that one hides
+// HTTP speaks git's smart protocol over http. go-git has a client for it, but that one hides
 // which capabilities the server offers, reads error pages of any length, and gives no way to see
 // the status of an answer.
-type httpWire struct {
+type HTTP struct {
 	client *http.Client
-	// base is the URL of the repository. A redirect of the first request changes it.
-	base string
+	// Base is the URL of the repository. A redirect of the first request changes it.
+	Base string
 	// named is the host of the original URL, before redirects.
 	named      string
-	credential *credentials.Credential
+	Credential *credentials.Credential
 	// maxAdvertisement bounds the list of references, in bytes.
 	maxAdvertisement int64
 	// stays says that no redirect to another host is followed, with a credential or without.
@@ -53,22 +53,26 @@ const (
 	maxRedirects = 5
 )
 
-func newHTTPWire(transport http.RoundTripper, a giturl.Address, c *credentials.Credential) *httpWire {
-	w := &httpWire{base: a.URL(), credential: c, named: a.Authority(), maxAdvertisement: maxAdvertisement}
+// NewHTTP returns a way to a repository over HTTP, with a credential or, if c is nil, without one.
+func NewHTTP(transport http.RoundTripper, a giturl.Address, c *credentials.Credential) *HTTP {
+	w := &HTTP{Base: a.URL(), Credential: c, named: a.Authority(), maxAdvertisement: maxAdvertisement}
 	w.client = &http.Client{Transport: transport, CheckRedirect: w.checkRedirect}
 	return w
 }
 
-// redirectError is a redirect that is not followed.
-type redirectError struct{ host, why string }
+// Restrict applies the limits of an application repository.
+func (w *HTTP) Restrict() { w.maxAdvertisement, w.stays = MaxTenantAdvertisement, true }
 
-func (e *redirectError) Error() string {
+// RedirectError is a redirect that is not followed.
+type RedirectError struct{ host, why string }
+
+func (e *RedirectError) Error() string {
 	return fmt.Sprintf("it redirects to %s, which is not followed: %s", e.host, e.why)
 }
 
 // checkRedirect lets only the first request be redirected, never from https to http, and never to
 // another host with a credential in it, or if stays is set.
-func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
+func (w *HTTP) checkRedirect(to *http.Request, via []*http.Request) error {
 	from := via[0]
 	target := giturl.Address{Scheme: to.URL.Scheme, Host: strings.ToLower(to.URL.Hostname())}
 	why := ""
@@ -81,13 +85,13 @@ func (w *httpWire) checkRedirect(to *http.Request, via []*http.Request) error {
 		why = "it is not encrypted"
 	case to.URL.User != nil:
 		why = "it has a user in it"
-	case w.credential != nil && !sameHost(from.URL, to.URL):
+	case w.Credential != nil && !sameHost(from.URL, to.URL):
 		why = "the credential is for " + from.URL.Host + " only"
 	case w.stays && !sameHost(from.URL, to.URL):
 		why = "an application repository is read from the host that its registration names"
 	}
 	if why != "" {
-		return &redirectError{host: giterror.OneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
+		return &RedirectError{host: giterror.OneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
 	}
 	return nil
 }
@@ -96,15 +100,15 @@ func sameHost(a, b *url.URL) bool {
 	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
-// advertise implements wire.
-func (w *httpWire) advertise(at attempt) (*packp.AdvRefs, error) {
+// Advertise asks for the references and the capabilities, to read.
+func (w *HTTP) Advertise(at Attempt) (*packp.AdvRefs, error) {
 	return w.advertiseFor(at, uploadPackService)
 }
 
 // advertiseFor asks for the references and the capabilities of the server.
-func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, error) {
+func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) {
 	query := "/info/refs?service=" + service
-	answer, err := w.send(at, httpRequest{method: http.MethodGet, url: w.base + query})
+	answer, err := w.send(at, httpRequest{method: http.MethodGet, url: w.Base + query})
 	if err != nil {
 		return nil, err
 	}
@@ -113,36 +117,36 @@ func (w *httpWire) advertiseFor(at attempt, service string) (*packp.AdvRefs, err
 	switch {
 	case kind == "application/x-"+service+"-advertisement":
 	case w.foreign(answer):
-		return nil, &serverError{"it redirects to a host that is not a git server"}
+		return nil, &ServerError{"it redirects to a host that is not a git server"}
 	default:
-		return nil, &serverError{fmt.Sprintf("it does not answer as a git server does (but with %q)", giterror.OneLine(kind))}
+		return nil, &ServerError{fmt.Sprintf("it does not answer as a git server does (but with %q)", giterror.OneLine(kind))}
 	}
 	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
 	if !found {
-		return nil, &serverError{"it redirects to something that is not a git repository"}
+		return nil, &ServerError{"it redirects to something that is not a git repository"}
 	}
 	refs := packp.NewAdvRefs()
 	err = refs.Decode(newBoundedReader(answer.Body, w.maxAdvertisement, "its list of branches and tags"))
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
-		return nil, asServerError(err)
+		return nil, AsServerError(err)
 	}
-	w.base = base
+	w.Base = base
 	return refs, nil
 }
 
 // foreign reports whether an answer comes from a host that only a redirect names: its text is not shown.
-func (w *httpWire) foreign(answer *http.Response) bool {
+func (w *HTTP) foreign(answer *http.Response) bool {
 	return !strings.EqualFold(answer.Request.URL.Host, w.named)
 }
 
-// moved reports whether the base URL was redirected to another host than the original one.
-func (w *httpWire) moved() bool {
-	u, err := url.Parse(w.base)
+// Moved reports whether the base URL was redirected to another host than the original one.
+func (w *HTTP) Moved() bool {
+	u, err := url.Parse(w.Base)
 	return err != nil || !strings.EqualFold(u.Host, w.named)
 }
 
-// uploadPack asks for a pack. What it returns is still divided into side bands.
-func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
+// UploadPack asks for a pack. What it returns is still divided into side bands.
+func (w *HTTP) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	if err := encodeRequest(&body, request); err != nil {
 		return nil, err
@@ -155,7 +159,7 @@ func (w *httpWire) uploadPack(at attempt, request *packp.UploadPackRequest) (io.
 	head := newBoundedReader(answer.Body, w.maxAdvertisement, "its response before the pack")
 	if err := response.Decode(head); err != nil {
 		_ = answer.Body.Close() // what it could say is less than what is wrong already
-		return nil, asServerError(err)
+		return nil, AsServerError(err)
 	}
 	head.unbound()
 	return response, nil
@@ -200,28 +204,28 @@ type httpRequest struct {
 	body                 io.Reader
 }
 
-func (w *httpWire) post(at attempt, service string, body io.Reader) (*http.Response, error) {
-	return w.send(at, httpRequest{http.MethodPost, w.base + "/" + service, service, body})
+func (w *HTTP) post(at Attempt, service string, body io.Reader) (*http.Response, error) {
+	return w.send(at, httpRequest{http.MethodPost, w.Base + "/" + service, service, body})
 }
 
 // send sends a request and returns the answer if its status is 200.
-func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(at.ctx, r.method, r.url, r.body)
+func (w *HTTP) send(at Attempt, r httpRequest) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(at.Ctx, r.method, r.url, r.body)
 	if err != nil {
-		return nil, &serverError{"its URL is malformed"}
+		return nil, &ServerError{"its URL is malformed"}
 	}
 	request.Header.Set("User-Agent", userAgent)
 	if r.body != nil {
 		request.Header.Set("Content-Type", "application/x-"+r.service+"-request")
 		request.Header.Set("Accept", "application/x-"+r.service+"-result")
 	}
-	if w.credential != nil {
-		password, err := w.credential.Now(at.ctx)
+	if w.Credential != nil {
+		password, err := w.Credential.Now(at.Ctx)
 		if err != nil {
 			return nil, err
 		}
-		at.alive() // it may have taken a while
-		request.SetBasicAuth(w.credential.User, password)
+		at.Alive() // it may have taken a while
+		request.SetBasicAuth(w.Credential.User, password)
 	}
 	answer, err := w.client.Do(request)
 	if err != nil {
@@ -230,26 +234,26 @@ func (w *httpWire) send(at attempt, r httpRequest) (*http.Response, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		return nil, brokenError{err}
+		return nil, BrokenError{err}
 	}
-	answer.Body = &liveReader{ReadCloser: answer.Body, at: at}
+	answer.Body = &LiveReader{ReadCloser: answer.Body, At: at}
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close()
 		refused := newStatusError(answer)
 		if w.foreign(answer) {
-			refused.text = ""
+			refused.Text = ""
 		}
-		refused.minted = w.credential != nil && w.credential.Renew != nil
+		refused.minted = w.Credential != nil && w.Credential.Renew != nil
 		return nil, refused
 	}
 	return answer, nil
 }
 
-func newStatusError(answer *http.Response) *statusError {
-	e := &statusError{code: answer.StatusCode, retryAfter: retryafter.Parse(answer.Header, time.Now)}
+func newStatusError(answer *http.Response) *StatusError {
+	e := &StatusError{Code: answer.StatusCode, retryAfter: retryafter.Parse(answer.Header, time.Now)}
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
 		page, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorPage))
-		e.text = giterror.OneLine(string(page))
+		e.Text = giterror.OneLine(string(page))
 	}
 	return e
 }
