@@ -56,34 +56,9 @@ const (
 type meter struct {
 	bounds Bounds
 	steps  int
-	// visited counts the values that weigh looked at.
-	visited int
-	// known holds the weights of maps and lists that functions took or made. Without it a list that
-	// holds itself twice, thirty times over, would be walked a billion times. A value never changes
-	// once it was made, and being kept here its address is not used again.
-	known map[identity]known
 }
 
-// identity tells maps and lists apart by where they are.
-type identity struct {
-	pointer uintptr
-	length  int
-}
-
-type known struct {
-	value any
-	weight
-}
-
-// weight is how large a value is when it is written out in full.
-type weight struct {
-	bytes, depth int
-}
-
-func (m *meter) reset(bounds Bounds) {
-	m.bounds, m.steps, m.visited = bounds.orDefault(), 0, 0
-	clear(m.known)
-}
+func (m *meter) reset(bounds Bounds) { m.bounds, m.steps = bounds.orDefault(), 0 }
 
 // spend counts steps, and fails when there are no more.
 func (m *meter) spend(steps int) error {
@@ -99,15 +74,14 @@ func (m *meter) spend(steps int) error {
 	return nil
 }
 
-// enter counts the call of a function and the bytes that it reads.
-func (m *meter) enter(bytes int) error { return m.spend(1 + bytes/bytesPerStep) }
-
-// handle counts more bytes that a function reads or makes.
-func (m *meter) handle(bytes int) error { return m.spend(bytes / bytesPerStep) }
+// handle counts bytes that a function reads or makes. Sizes are floats, which cannot overflow.
+func (m *meter) handle(bytes float64) error {
+	return m.spend(int(min(bytes/bytesPerStep, math.MaxInt32)))
+}
 
 // admit fails if a function is about to make, or has made, more than the bound.
-func (m *meter) admit(function string, bytes int) error {
-	if bytes <= m.bounds.Bytes {
+func (m *meter) admit(function string, bytes float64) error {
+	if bytes <= float64(m.bounds.Bytes) {
 		return nil
 	}
 	return &ExecError{
@@ -116,116 +90,46 @@ func (m *meter) admit(function string, bytes int) error {
 	}
 }
 
-// weigh returns how large a value is. It fails on what a template could only print as an address.
-func (m *meter) weigh(v any) weight {
-	m.visited++
-	switch v := v.(type) {
-	case nil, bool, int, int64, float64:
-		return weight{bytes: nodeWeight}
-	case string:
-		return weight{bytes: nodeWeight + len(v)}
-	case map[string]any:
-		return m.container(reflect.ValueOf(v), func(add func(weight)) {
-			for key, value := range v {
-				add(weight{bytes: nodeWeight + len(key)})
-				add(m.weigh(value))
-			}
-		})
-	case []any:
-		return m.container(reflect.ValueOf(v), func(add func(weight)) {
-			for _, item := range v {
-				add(m.weigh(item))
-			}
-		})
-	default:
-		return m.weighReflected(reflect.ValueOf(v), 0)
-	}
+// size is how large a value is when it is written out in full.
+type size struct {
+	nodes, bytes float64
+	depth        int
 }
 
-// container adds up the weights of a map or list, unless it is known already.
-func (m *meter) container(v reflect.Value, each func(add func(weight))) weight {
-	if len(m.known) > 0 {
-		if known, ok := m.known[identity{v.Pointer(), v.Len()}]; ok {
-			return known.weight
-		}
-	}
-	sum := weight{bytes: nodeWeight}
-	each(func(w weight) {
-		sum.bytes = plus(sum.bytes, w.bytes)
-		sum.depth = max(sum.depth, w.depth)
-	})
-	sum.depth++
-	return sum
+// measure adds up a value and all that is in it, until there are more bytes than the limit: a list that
+// holds itself twice, thirty times over, is small in memory only.
+func measure(v reflect.Value, limit float64) size {
+	var s size
+	s.add(v, 0, limit)
+	return s
 }
 
-// maxReflectedDepth ends the walk into values that hold themselves by pointers.
-const maxReflectedDepth = 10_000
-
-// weighReflected weighs what is neither of the usual types.
-func (m *meter) weighReflected(v reflect.Value, depth int) weight {
-	m.visited++
-	if depth > maxReflectedDepth {
-		return weight{bytes: math.MaxInt, depth: depth}
+func (s *size) add(v reflect.Value, depth int, limit float64) {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
 	}
+	s.nodes++
+	s.bytes += nodeWeight
+	s.depth = max(s.depth, depth)
 	switch v.Kind() {
 	case reflect.String:
-		return weight{bytes: nodeWeight + v.Len()}
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return weight{bytes: nodeWeight}
+		s.bytes += float64(v.Len())
+	case reflect.Pointer:
+		if s.bytes <= limit {
+			s.add(v.Elem(), depth+1, limit)
 		}
-		return m.weighReflected(v.Elem(), depth+1)
 	case reflect.Map:
-		return m.container(v, func(add func(weight)) {
-			for iterator := v.MapRange(); iterator.Next(); {
-				add(m.weighReflected(iterator.Key(), depth+1))
-				add(m.weighReflected(iterator.Value(), depth+1))
-			}
-		})
-	case reflect.Slice:
-		return m.container(v, func(add func(weight)) {
-			for i := range v.Len() {
-				add(m.weighReflected(v.Index(i), depth+1))
-			}
-		})
-	case reflect.Struct:
-		sum := weight{bytes: nodeWeight, depth: 1}
-		for i := range v.NumField() {
-			w := m.weighReflected(v.Field(i), depth+1)
-			sum = weight{bytes: plus(sum.bytes, w.bytes), depth: max(sum.depth, w.depth+1)}
+		for entry := v.MapRange(); s.bytes <= limit && entry.Next(); {
+			s.add(entry.Key(), depth+1, limit)
+			s.add(entry.Value(), depth+1, limit)
 		}
-		return sum
-	default:
-		return weight{bytes: nodeWeight}
+	case reflect.Slice, reflect.Array:
+		for i := 0; s.bytes <= limit && i < v.Len(); i++ {
+			s.add(v.Index(i), depth+1, limit)
+		}
+	case reflect.Struct:
+		for i := 0; s.bytes <= limit && i < v.NumField(); i++ {
+			s.add(v.Field(i), depth+1, limit)
+		}
 	}
-}
-
-// remember keeps the weight of a map or list, so that it is not walked again.
-func (m *meter) remember(v any, w weight) {
-	value := reflect.ValueOf(v)
-	if kind := value.Kind(); (kind != reflect.Map && kind != reflect.Slice) || value.Len() == 0 {
-		return
-	}
-	if m.known == nil {
-		m.known = make(map[identity]known)
-	}
-	m.known[identity{value.Pointer(), value.Len()}] = known{value: v, weight: w}
-}
-
-// plus and times are sums and products of sizes, which never overflow: an absurd size stays absurd.
-func plus(a, b int) int {
-	if a > math.MaxInt-b {
-		return math.MaxInt
-	}
-	return a + b
-}
-
-func times(a, b int) int {
-	if a <= 0 || b <= 0 {
-		return 0
-	}
-	if a > math.MaxInt/b {
-		return math.MaxInt
-	}
-	return a * b
 }

@@ -55,7 +55,7 @@ func (p *program) addProbe(action *parse.ActionNode, text string) {
 		IsInt: true, Int64: int64(number), Text: fmt.Sprint(number),
 	}
 	action.Pipe.Cmds = append(action.Pipe.Cmds, hiddenCall(action.Pipe, probeFunction, index, base))
-	p.functions[probeFunction] = &function{name: probeFunction, with: func(r *run) any {
+	p.functions[probeFunction] = &function{hidden: func(r *run) any {
 		return func(index int, base, value any) any {
 			if value == nil {
 				r.missing = append(r.missing, p.probes[index].problem(base))

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -188,17 +189,19 @@ func (p *program) instrument() {
 	p.marks, p.texts = make(marks), make(map[*byte]string)
 	for name, tree := range p.trees {
 		walkNodes(tree.Root, func(node parse.Node) {
-			if text, ok := node.(*parse.TextNode); ok && len(text.Text) > 0 {
-				p.texts[&text.Text[0]] = string(text.Text)
+			switch node := node.(type) {
+			case *parse.TextNode:
+				if len(node.Text) > 0 {
+					p.texts[&node.Text[0]] = string(node.Text)
+				}
+			case *parse.PipeNode:
+				p.countTexts(node)
+			case *parse.RangeNode:
+				head := p.marks.add(node, mark{kind: loopMark, line: node.Line, steps: bodySteps(node.List)})
+				node.List.Nodes = slices.Insert(node.List.Nodes, 0, parse.Node(head))
+				node.Pipe.Cmds = append(node.Pipe.Cmds, hiddenCall(node.Pipe, rangeFunction))
+				p.functions[rangeFunction] = rangeCheck
 			}
-			loop, ok := node.(*parse.RangeNode)
-			if !ok {
-				return
-			}
-			head := p.marks.add(loop, mark{kind: loopMark, line: loop.Line, steps: bodySteps(loop.List)})
-			loop.List.Nodes = slices.Insert(loop.List.Nodes, 0, parse.Node(head))
-			loop.Pipe.Cmds = append(loop.Pipe.Cmds, hiddenCall(loop.Pipe, rangeFunction))
-			p.functions[rangeFunction] = rangeCheck
 		})
 		body := tree.Root
 		steps := 1 // the text itself is gone through once
@@ -210,6 +213,42 @@ func (p *program) instrument() {
 		body.Nodes = append(append([]parse.Node{enter}, body.Nodes...), leave)
 	}
 }
+
+// countTexts has the texts counted that text/template's own functions compare or look up, which cost nothing
+// there however long they are. One side of a comparison is enough; a text of the template is short.
+func (p *program) countTexts(pipe *parse.PipeNode) {
+	for i, command := range slices.Backward(pipe.Cmds) {
+		function, ok := command.Args[0].(*parse.IdentifierNode)
+		if !ok || !slices.Contains([]string{"eq", "ge", "gt", "index", "le", "lt", "ne"}, function.Ident) {
+			continue
+		}
+		p.functions[readFunction] = textRead
+		for j := 2; j < len(command.Args); j++ {
+			switch argument := command.Args[j].(type) {
+			case *parse.FieldNode, *parse.VariableNode, *parse.ChainNode, *parse.PipeNode, *parse.DotNode:
+				command.Args[j] = &parse.PipeNode{
+					NodeType: parse.NodePipe, Pos: argument.Position(), Line: pipe.Line,
+					Cmds: []*parse.CommandNode{hiddenCall(argument, readFunction, argument)},
+				}
+			}
+		}
+		if i > 0 {
+			pipe.Cmds = slices.Insert(pipe.Cmds, i, hiddenCall(command, readFunction))
+		}
+	}
+}
+
+// readFunction is the hidden function that pays for a text that is only looked at.
+const readFunction = "kalypsoRead"
+
+var textRead = &function{hidden: func(r *run) any {
+	return func(v reflect.Value) (reflect.Value, error) {
+		if text := concrete(v); text.Kind() == reflect.String {
+			return v, r.handle(float64(text.Len()))
+		}
+		return v, nil
+	}
+}}
 
 // bodySteps is what it costs to go through a body once, beside what it calls.
 func bodySteps(body *parse.ListNode) int {

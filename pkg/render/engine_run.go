@@ -18,7 +18,6 @@ type run struct {
 	tenant bool
 	// depth is how many templates have been entered and not left.
 	depth int
-	regex regexCache
 	// probing asks the probes to record what has no value.
 	probing bool
 	missing []*ExecError

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/Masterminds/sprig/v3"
@@ -15,33 +16,39 @@ import (
 // function is one function that templates may call. All of them are pure: what they give depends on
 // their arguments alone, on any machine, and they write into nothing.
 type function struct {
+	guard
 	name string
-	// implementation is a Go function as text/template wants it; nil for sprig's of the same name.
-	implementation any
-	// with makes the implementation for one run, if it needs that.
-	with func(*run) any
-	// free functions do the same small work whatever they get, but for texts among their arguments, which
-	// they may read or copy. All others pay for the size of all their arguments and of their result.
-	free bool
+	// value is the implementation, typ its type with an error as second result.
+	value reflect.Value
+	typ   reflect.Type
+	// hidden makes the implementation of a function that no template can name. It costs nothing by itself.
+	hidden func(*run) any
+}
+
+// guard says what a function costs and how much it can make. A zero guard pays for the size of all
+// arguments and of the result.
+type guard struct {
+	// looks marks functions that do the same small work whatever they get, but for texts among their
+	// arguments, which they may read or copy.
+	looks bool
 	// builds marks functions that put their arguments into a map or list without copying what is in
-	// them. Such a value can be far larger in print than in memory, so it is weighed when it is made.
+	// them. Such a value can be far larger in print than in memory, so it is measured when it is made.
 	builds bool
+	// cost is how often the arguments are gone through, or how much more is done with them than reading;
+	// 0 stands for 1.
+	cost float64
+	// works returns the bytes' worth of work beyond that.
+	works func(arguments) float64
 	// makes returns an upper bound of the bytes that the result will have; nil if that is no more than
 	// a few times the arguments. It keeps the function from allocating what it may not return.
-	makes func(arguments) int
-	// works returns the bytes' worth of work beyond reading the arguments and making the result.
-	works func(arguments) int
-
-	// typ is the type of the implementation with an error as second result, and value its value. Both
-	// are set by newCatalogue.
-	typ   reflect.Type
-	value reflect.Value
+	makes func(arguments) float64
 }
 
 // builtins are the functions of text/template that are used as they are. They make nothing.
 var builtins = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{
-		"and": true, "call": true, "len": true, "not": true, "or": true,
+		"and": true, "call": true, "eq": true, "ge": true, "gt": true, "index": true, "le": true, "len": true,
+		"lt": true, "ne": true, "not": true, "or": true,
 	}
 })
 
@@ -49,56 +56,57 @@ var builtins = sync.OnceValue(func() map[string]bool {
 var catalogue = sync.OnceValue(newCatalogue)
 
 func newCatalogue() map[string]*function {
-	known := sprig.TxtFuncMap()
+	implementations := sprig.TxtFuncMap()
+	replaceFunctions(implementations)
 	all := make(map[string]*function)
-	for _, group := range [][]function{
-		ownFunctions(), lookFunctions(), printFunctions(), textFunctions(), numberFunctions(), listFunctions(known),
-		mapFunctions(known), choiceFunctions(), jsonFunctions(), regexFunctions(),
-	} {
-		for _, f := range group {
-			if f.implementation == nil && f.with == nil {
-				f.implementation = known[f.name]
-			}
-			f.prepare()
-			all[f.name] = &f
+	guarded := func(g guard, names string) {
+		for _, name := range strings.Fields(names) {
+			value := reflect.ValueOf(implementations[name])
+			all[name] = &function{guard: g, name: name, value: value, typ: withError(value.Type())}
 		}
 	}
+	guarded(guard{looks: true}, `add add1 add1f addf all any atoi biggest ceil coalesce default dig div divf duration
+		durationRound empty first float64 floor get hasKey hello int int64 kindIs kindOf last max maxf min minf mod mul
+		mulf mustFirst mustLast plural round sub subf ternary typeIs typeIsLike typeOf`)
+	guarded(guard{builds: true}, `append chunk compact concat dict initial list mustAppend mustChunk mustCompact
+		mustInitial mustPrepend mustPush mustRest mustReverse mustSlice omit pick pluck prepend push rest reverse slice
+		tuple values`)
+	guarded(guard{}, `abbrev abbrevboth adler32sum b32dec b32enc b64dec b64enc base camelcase cat clean contains
+		deepEqual dir ext fail fromJson has hasPrefix hasSuffix html initials isAbs js kebabcase keys lower mustFromJson
+		mustHas mustToJson mustToPrettyJson mustToRawJson nospace print println quote regexQuoteMeta sha1sum sha256sum
+		sha512sum snakecase squote substr swapcase title toDecimal toJson toPrettyJson toRawJson toString toStrings trim
+		trimAll trimPrefix trimSuffix trimall trunc unquote untitle upper urlJoin urlParse urlquery`)
+	guarded(guard{cost: 3}, `deepCopy hash merge mergeOverwrite mustDeepCopy mustMerge mustMergeOverwrite sortAlpha`)
+	guarded(guard{cost: 4}, "stringify toYaml")
+	guarded(guard{cost: 60}, "semver semverCompare") // both read versions with regular expressions
+	guarded(guard{builds: true, works: eachWithEach}, "mustUniq uniq")
+	guarded(guard{builds: true, works: eachWithOmitted}, "mustWithout without")
+	guarded(guard{works: matching}, "mustRegexFind mustRegexFindAll mustRegexMatch mustRegexSplit regexFind regexFindAll regexMatch regexSplit")
+	guarded(guard{works: matching, makes: replacedMatches},
+		"mustRegexReplaceAll mustRegexReplaceAllLiteral regexReplaceAll regexReplaceAllLiteral")
+	guarded(guard{makes: indentedSize}, "indent nindent")
+	guarded(guard{makes: joinedSize}, "join")
+	guarded(guard{makes: formattedSize}, "printf")
+	guarded(guard{makes: repeatedSize}, "repeat")
+	guarded(guard{makes: replacedSize}, "replace")
+	guarded(guard{makes: sequenceSize}, "seq until")
+	guarded(guard{makes: untilStepSize}, "untilStep")
+	guarded(guard{makes: splitSize}, "split splitList splitn")
+	guarded(guard{makes: wrappedSize}, "wrap wrapWith")
 	return all
 }
 
-// named makes functions that are sprig's own and pay for what they read and make.
-func named(names ...string) []function {
-	functions := make([]function, len(names))
-	for i, name := range names {
-		functions[i].name = name
-	}
-	return functions
-}
-
-func ownFunctions() []function {
-	return []function{
-		{name: "toYaml", implementation: yamlText, works: writingYAML},
-		{name: "stringify", implementation: stringifiedYAML, works: writingYAML},
-		{name: "hash", implementation: hashText, works: timesOver(2)},
-		{name: "unquote", implementation: unquote},
-	}
-}
-
-// writingYAML is the work of setting up the YAML library, and of what it does with each value, which
-// grows with the depth that the value lies in.
-func writingYAML(a arguments) int {
-	return plus(8*bytesPerStep, times(a.weights[0], 4+a.depths[0]/4))
-}
-
-// timesOver makes the work of functions that go over all they get so many more times than once, or do
-// so much more with it than reading.
-func timesOver(n int) func(arguments) int {
-	return func(a arguments) int {
-		sum := 0
-		for _, w := range a.weights {
-			sum = plus(sum, times(n, w))
-		}
-		return sum
+// replaceFunctions adds our own functions to those of sprig, and puts some in the place of sprig's.
+func replaceFunctions(all map[string]any) {
+	maps.Copy(all, map[string]any{"toYaml": yamlText, "stringify": stringifiedYAML, "hash": hashText})
+	maps.Copy(all, textFunctions())
+	maps.Copy(all, printFunctions())
+	maps.Copy(all, jsonFunctions())
+	maps.Copy(all, numberFunctions(all))
+	maps.Copy(all, listFunctions(all))
+	maps.Copy(all, mapFunctions(all))
+	for _, name := range []string{"Find", "FindAll", "ReplaceAll", "ReplaceAllLiteral", "Split"} {
+		all["regex"+name] = all["mustRegex"+name] // sprig's regexFind panics on what is no expression
 	}
 }
 
@@ -137,16 +145,8 @@ func lookUpFunction(name string) (*function, *ExecError) {
 
 var errorType = reflect.TypeFor[error]()
 
-func (f *function) prepare() {
-	if f.implementation == nil {
-		return
-	}
-	f.value = reflect.ValueOf(f.implementation)
-	f.typ = counted(f.value.Type())
-}
-
-// counted returns the function type with an error as its second result.
-func counted(t reflect.Type) reflect.Type {
+// withError returns the function type with an error as its second result.
+func withError(t reflect.Type) reflect.Type {
 	in := make([]reflect.Type, t.NumIn())
 	for i := range in {
 		in[i] = t.In(i)
@@ -156,93 +156,82 @@ func counted(t reflect.Type) reflect.Type {
 
 // bind returns the function for one run: it pays there for what it does.
 func (f *function) bind(r *run) any {
-	value, typ := f.value, f.typ
-	if f.with != nil {
-		value = reflect.ValueOf(f.with(r))
-		typ = counted(value.Type())
+	if f.hidden != nil {
+		return f.hidden(r)
 	}
-	if f.free && f.with != nil {
-		return value.Interface()
-	}
-	call := r.call
-	if f.free {
-		call = r.callFree
-	}
-	return reflect.MakeFunc(typ, func(in []reflect.Value) []reflect.Value {
-		result, err := call(f, value, in)
+	return reflect.MakeFunc(f.typ, func(in []reflect.Value) []reflect.Value {
+		result, err := r.call(f, in)
 		if err != nil {
-			return []reflect.Value{reflect.Zero(typ.Out(0)), reflect.ValueOf(&err).Elem()}
+			return []reflect.Value{reflect.Zero(f.typ.Out(0)), reflect.ValueOf(&err).Elem()}
 		}
 		return []reflect.Value{result, reflect.Zero(errorType)}
 	}).Interface()
 }
 
 // call calls a function within the bounds of the run.
-func (r *run) call(f *function, value reflect.Value, in []reflect.Value) (reflect.Value, error) {
-	if err := r.payArguments(f, in, value.Type().IsVariadic()); err != nil {
+func (r *run) call(f *function, in []reflect.Value) (reflect.Value, error) {
+	if err := r.payArguments(f, in); err != nil {
 		return reflect.Value{}, err
 	}
-	result, err := called(value, in)
-	if err != nil {
-		return reflect.Value{}, err
+	call := f.value.Call
+	if f.typ.IsVariadic() {
+		call = f.value.CallSlice
 	}
-	return result, r.payResult(f, result)
-}
-
-// callFree calls a function that pays for nothing but the texts among its arguments.
-func (r *run) callFree(_ *function, value reflect.Value, in []reflect.Value) (reflect.Value, error) {
-	bytes := 0
-	for _, argument := range in {
-		bytes += textLength(held(argument))
-		if argument.Kind() == reflect.Slice && value.Type().IsVariadic() {
-			for i := range argument.Len() {
-				bytes += textLength(held(argument.Index(i)))
-			}
-		}
-	}
-	if err := r.enter(bytes); err != nil {
-		return reflect.Value{}, err
-	}
-	return called(value, in)
-}
-
-func called(value reflect.Value, in []reflect.Value) (reflect.Value, error) {
-	var out []reflect.Value
-	if value.Type().IsVariadic() {
-		out = value.CallSlice(in)
-	} else {
-		out = value.Call(in)
-	}
+	out := call(in)
 	if len(out) == 2 && !out[1].IsNil() {
 		return reflect.Value{}, out[1].Interface().(error) // text/template allows no other second result
 	}
-	return out[0], nil
+	if f.looks {
+		return out[0], nil
+	}
+	return out[0], r.payResult(f, out[0])
 }
 
-func (r *run) payArguments(f *function, in []reflect.Value, variadic bool) error {
-	given := flatten(in, variadic)
-	visited, bytes := r.visited, 0
-	for i, argument := range given.values {
-		if f.builds && isAddress(argument) {
-			return fmt.Errorf("a %T cannot be held by a list or map", argument.Interface())
-		}
-		w := r.weighArgument(argument)
-		given.weights[i], given.depths[i] = w.bytes, w.depth
-		bytes = plus(bytes, w.bytes)
-		if f.builds && w.depth > 0 {
-			r.remember(argument.Interface(), w)
-		}
+func (r *run) payArguments(f *function, in []reflect.Value) error {
+	given, err := r.arguments(f, in)
+	if err != nil {
+		return err
 	}
-	if f.builds {
-		bytes = times(r.visited-visited, nodeWeight)
+	bytes := 0.0
+	for _, a := range given {
+		bytes += a.bytes
 	}
+	bytes *= max(f.cost, 1)
 	if f.works != nil {
-		bytes = plus(bytes, f.works(given))
+		bytes += f.works(given)
 	}
-	if err := r.enter(bytes); err != nil || f.makes == nil {
+	if err := r.handle(bytesPerStep + bytes); err != nil || f.makes == nil {
 		return err
 	}
 	return r.admit(f.name, f.makes(given))
+}
+
+// arguments measures what a function is called with, as far as it looks at it.
+func (r *run) arguments(f *function, in []reflect.Value) (arguments, error) {
+	if last := len(in) - 1; f.typ.IsVariadic() {
+		more := in[last]
+		in = slices.Clone(in[:last])
+		for i := range more.Len() {
+			in = append(in, more.Index(i))
+		}
+	}
+	affordable := float64(r.bounds.Steps-r.steps) * bytesPerStep
+	given := make(arguments, len(in))
+	for i, v := range in {
+		v = concrete(v)
+		given[i].Value = v
+		switch {
+		case f.builds && isAddress(in[i]):
+			return nil, fmt.Errorf("a %T cannot be held by a list or map", in[i].Interface())
+		case f.looks:
+			given[i].bytes = float64(len(given[i].text()))
+		case f.builds:
+			given[i].bytes = float64(len(given[i].text()) + nodeWeight*given[i].length())
+		default:
+			given[i].size = measure(v, affordable)
+		}
+	}
+	return given, nil
 }
 
 // isAddress tells what fmt prints as an address once it is inside of something else.
@@ -258,86 +247,55 @@ func isAddress(v reflect.Value) bool {
 	}
 }
 
+// bytesPerBuiltNode is what it costs to go through the result of a function that builds.
+const bytesPerBuiltNode = 2
+
 func (r *run) payResult(f *function, result reflect.Value) error {
-	visited := r.visited
-	w := r.weighArgument(result)
-	if err := r.admit(f.name, w.bytes-nodeWeight); err != nil {
+	made := measure(result, float64(r.bounds.Bytes+nodeWeight))
+	if err := r.admit(f.name, made.bytes-nodeWeight); err != nil {
 		return err
 	}
-	if w.depth > maxValueDepth {
+	if made.depth > maxValueDepth {
 		return &ExecError{
 			Rule:    ruleTooLarge,
 			Message: fmt.Sprintf("%s makes a value that is nested more than %d deep", f.name, maxValueDepth),
 		}
 	}
-	if !f.builds {
-		return r.handle(w.bytes)
+	if f.builds {
+		return r.handle(bytesPerBuiltNode * made.nodes)
 	}
-	if w.depth > 0 {
-		r.remember(result.Interface(), w)
-	}
-	return r.handle(plus(buildingWork, times(r.visited-visited, nodeWeight)))
-}
-
-// buildingWork is that of making a map or list, and of remembering its weight.
-const buildingWork = 4 * bytesPerStep
-
-func (r *run) weighArgument(v reflect.Value) weight {
-	if v.Kind() == reflect.String {
-		return weight{bytes: nodeWeight + v.Len()}
-	}
-	if !v.IsValid() || !v.CanInterface() {
-		return weight{bytes: nodeWeight}
-	}
-	return r.weigh(v.Interface())
+	return r.handle(made.bytes)
 }
 
 // arguments are what a function was called with, the variadic ones one by one.
-type arguments struct {
-	values []reflect.Value
-	// weights says how large each of them is, depths how deep maps and lists nest in it.
-	weights, depths []int
-}
+type arguments []argument
 
-func flatten(in []reflect.Value, variadic bool) arguments {
-	if !variadic {
-		return weighed(in)
-	}
-	last := in[len(in)-1]
-	all := append(make([]reflect.Value, 0, len(in)-1+last.Len()), in[:len(in)-1]...)
-	for i := range last.Len() {
-		all = append(all, last.Index(i))
-	}
-	return weighed(all)
-}
-
-// weighed makes room for the weights of values.
-func weighed(values []reflect.Value) arguments {
-	room := make([]int, 2*len(values))
-	return arguments{values: values, weights: room[:len(values)], depths: room[len(values):]}
+type argument struct {
+	reflect.Value
+	size
 }
 
 // text returns a string argument, "" for anything else.
-func (a arguments) text(i int) string {
-	if v := concrete(a.values[i]); v.Kind() == reflect.String {
-		return v.String()
+func (a argument) text() string {
+	if a.Kind() == reflect.String {
+		return a.String()
 	}
 	return ""
 }
 
 // number returns an integer argument, 0 for anything else.
-func (a arguments) number(i int) int {
-	if v := concrete(a.values[i]); v.CanInt() {
-		return int(v.Int())
+func (a argument) number() float64 {
+	if a.CanInt() {
+		return float64(a.Int())
 	}
 	return 0
 }
 
 // length returns the length of a list or map, 0 for anything else.
-func (a arguments) length(i int) int {
-	switch v := concrete(a.values[i]); v.Kind() {
+func (a argument) length() int {
+	switch a.Kind() {
 	case reflect.Array, reflect.Slice, reflect.Map:
-		return v.Len()
+		return a.Len()
 	default:
 		return 0
 	}

@@ -4,24 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
 // jsonFunctions are sprig's functions on JSON. sprig's toJson gives "" for what it cannot write, such
 // as the maps with keys of any type that YAML makes; here these are written, and the rest is an error.
-func jsonFunctions() []function {
+func jsonFunctions() map[string]any {
 	plain := func(v any) (string, error) { return jsonText(v, true, "") }
 	pretty := func(v any) (string, error) { return jsonText(v, true, "  ") }
 	raw := func(v any) (string, error) { return jsonText(v, false, "") }
-	return []function{
-		{name: "toJson", implementation: plain},
-		{name: "mustToJson", implementation: plain},
-		{name: "toPrettyJson", implementation: pretty},
-		{name: "mustToPrettyJson", implementation: pretty},
-		{name: "toRawJson", implementation: raw},
-		{name: "mustToRawJson", implementation: raw},
-		{name: "fromJson"},
-		{name: "mustFromJson"},
+	return map[string]any{
+		"toJson": plain, "mustToJson": plain,
+		"toPrettyJson": pretty, "mustToPrettyJson": pretty,
+		"toRawJson": raw, "mustToRawJson": raw,
 	}
 }
 
@@ -40,52 +36,35 @@ func jsonText(v any, escapeHTML bool, indent string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// withTextKeys returns the value with all its maps keyed by text, as JSON wants them. What needs no
-// change is not copied.
+// withTextKeys returns the value with all its maps keyed by text, as JSON wants them.
 func withTextKeys(v any) (any, error) {
-	switch v := v.(type) {
-	case map[any]any:
-		return mapWithTextKeys(v)
-	case map[string]any:
-		copied := make(map[string]any, len(v))
-		for key, value := range v {
-			changed, err := withTextKeys(value)
+	value := reflect.ValueOf(v)
+	switch kind := value.Kind(); {
+	case kind == reflect.Map && !value.IsNil():
+		copied := make(map[string]any, value.Len())
+		for entry := value.MapRange(); entry.Next(); {
+			name := fmt.Sprint(entry.Key().Interface())
+			if _, twice := copied[name]; twice {
+				return nil, fmt.Errorf("the key %q is there twice, as a text and as a number or bool", name)
+			}
+			member, err := withTextKeys(entry.Value().Interface())
 			if err != nil {
 				return nil, err
 			}
-			copied[key] = changed
+			copied[name] = member
 		}
 		return copied, nil
-	case []any:
-		if v == nil {
-			return v, nil
-		}
-		copied := make([]any, len(v))
-		for i, item := range v {
-			changed, err := withTextKeys(item)
+	case kind == reflect.Slice && !value.IsNil():
+		copied := make([]any, value.Len())
+		for i := range copied {
+			item, err := withTextKeys(value.Index(i).Interface())
 			if err != nil {
 				return nil, err
 			}
-			copied[i] = changed
+			copied[i] = item
 		}
 		return copied, nil
 	default:
 		return v, nil
 	}
-}
-
-func mapWithTextKeys(m map[any]any) (any, error) {
-	copied := make(map[string]any, len(m))
-	for key, value := range m {
-		changed, err := withTextKeys(value)
-		if err != nil {
-			return nil, err
-		}
-		name := fmt.Sprint(key)
-		if _, twice := copied[name]; twice {
-			return nil, fmt.Errorf("the key %q is there twice, as a text and as a number or bool", name)
-		}
-		copied[name] = changed
-	}
-	return copied, nil
 }

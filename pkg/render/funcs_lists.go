@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 )
@@ -11,7 +12,7 @@ const rangeFunction = "kalypsoRange"
 
 // rangeCheck pays for the sorting that a range over a map begins with, and refuses a map whose order
 // text/template takes from the addresses of Go's types: that of keys of several types.
-var rangeCheck = prepared(function{name: "range", with: func(r *run) any {
+var rangeCheck = &function{hidden: func(r *run) any {
 	return func(v any) (any, error) {
 		m, ok := v.(map[any]any)
 		if ok && mixedKeys(m) {
@@ -22,16 +23,11 @@ var rangeCheck = prepared(function{name: "range", with: func(r *run) any {
 			}
 		}
 		if value := reflect.ValueOf(v); value.Kind() == reflect.Map {
-			return v, r.handle(times(value.Len(), bytesPerStep/8))
+			return v, r.handle(float64(nodeWeight * value.Len()))
 		}
 		return v, nil
 	}
-}, free: true})
-
-func prepared(f function) *function {
-	f.prepare()
-	return &f
-}
+}}
 
 func mixedKeys(m map[any]any) bool {
 	var first reflect.Type
@@ -46,8 +42,8 @@ func mixedKeys(m map[any]any) bool {
 	return false
 }
 
-// listFunctions are sprig's functions on lists. None of them writes into the list that it gets.
-func listFunctions(known map[string]any) []function {
+// listFunctions are the functions on lists that do something else than sprig's.
+func listFunctions(known map[string]any) map[string]any {
 	texts := known["toStrings"].(func(any) []string)               // a test calls it
 	textOf := known["toString"].(func(any) string)                 // a test calls it
 	chunks := known["mustChunk"].(func(int, any) ([][]any, error)) // a test calls it
@@ -63,9 +59,7 @@ func listFunctions(known map[string]any) []function {
 		if kind := reflect.Indirect(reflect.ValueOf(list)).Kind(); kind != reflect.Slice && kind != reflect.Array {
 			return []string{textOf(list)}
 		}
-		sorted := slices.Clone(texts(list))
-		slices.Sort(sorted)
-		return sorted
+		return slices.Sorted(slices.Values(texts(list)))
 	}
 	// sprig 3 reads the indices of a slice as it reads numbers; see numberFunctions.
 	sliced := func(list any, indices ...any) (any, error) {
@@ -74,34 +68,14 @@ func listFunctions(known map[string]any) []function {
 		}
 		return slice(list, indices...)
 	}
-	functions := []function{
-		{name: "slice", implementation: sliced, builds: true},
-		{name: "mustSlice", implementation: sliced, builds: true},
-		{name: "chunk", implementation: chunked, builds: true},
-		{name: "mustChunk", implementation: chunked, builds: true},
-		{name: "sortAlpha", implementation: sorted, works: timesOver(2)},
-		{name: "has"},
-		{name: "mustHas"},
-		{name: "first", free: true},
-		{name: "mustFirst", free: true},
-		{name: "last", free: true},
-		{name: "mustLast", free: true},
-		{name: "uniq", builds: true, works: eachWithEach},
-		{name: "mustUniq", builds: true, works: eachWithEach},
-		{name: "without", builds: true, works: eachWithOmitted},
-		{name: "mustWithout", builds: true, works: eachWithOmitted},
-	}
-	for _, name := range []string{
-		"append", "compact", "concat", "initial", "list", "mustAppend", "mustCompact", "mustInitial",
-		"mustPrepend", "mustPush", "mustRest", "mustReverse", "prepend", "push", "rest", "reverse",
-		"tuple",
-	} {
-		functions = append(functions, function{name: name, builds: true})
-	}
-	return functions
+	return map[string]any{"chunk": chunked, "mustChunk": chunked, "slice": sliced, "mustSlice": sliced, "sortAlpha": sorted}
 }
 
 // eachWithEach is the work of comparing every item with every other.
-func eachWithEach(a arguments) int { return times(a.weights[0], a.length(0)) }
+func eachWithEach(a arguments) float64 {
+	return measure(a[0].Value, math.Inf(1)).bytes * float64(a[0].length())
+}
 
-func eachWithOmitted(a arguments) int { return times(a.weights[0], len(a.values)-1) }
+func eachWithOmitted(a arguments) float64 {
+	return measure(a[0].Value, math.Inf(1)).bytes * float64(len(a)-1)
+}

@@ -6,30 +6,19 @@ import (
 	"text/template/parse"
 )
 
-// mapFunctions are sprig's functions on maps.
-func mapFunctions(known map[string]any) []function {
-	functions := []function{
-		{name: "dig", free: true},
-		{name: "get", free: true},
-		{name: "hasKey", free: true},
-		{name: "keys", implementation: sortedKeys},
-		{name: "values", implementation: valuesByKey, builds: true},
-	}
-	for _, name := range []string{"dict", "omit", "pick", "pluck"} {
-		functions = append(functions, function{name: name, builds: true})
-	}
-	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
-		functions = append(functions, function{name: name, works: timesOver(1)})
-	}
+// mapFunctions are the functions on maps that do something else than sprig's: sprig gives keys and values
+// in a random order, and merges into the first map.
+func mapFunctions(known map[string]any) map[string]any {
 	copyOf := known["mustDeepCopy"].(func(any) (any, error)) // a test calls it
-	for name, sprigs := range map[string]string{
-		"merge": "mustMerge", "mustMerge": "mustMerge",
-		"mergeOverwrite": "mustMergeOverwrite", "mustMergeOverwrite": "mustMergeOverwrite",
-	} {
-		merge := known[sprigs].(func(map[string]any, ...map[string]any) (any, error)) // a test calls it
-		functions = append(functions, function{name: name, implementation: mergingCopies(merge, copyOf), works: timesOver(1)})
+	merging := func(name string) any {
+		merge := known[name].(func(map[string]any, ...map[string]any) (any, error)) // a test calls it
+		return mergingCopies(merge, copyOf)
 	}
-	return functions
+	return map[string]any{
+		"keys": sortedKeys, "values": valuesByKey,
+		"merge": merging("mustMerge"), "mustMerge": merging("mustMerge"),
+		"mergeOverwrite": merging("mustMergeOverwrite"), "mustMergeOverwrite": merging("mustMergeOverwrite"),
+	}
 }
 
 // sortedKeys returns the keys of the maps in order, one map after the other.

@@ -4,60 +4,37 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 )
 
 // numberFunctions are sprig's functions on numbers. The in-cluster operator has sprig 2.22, which
 // reads "010" as ten and "5.5" as no integer; sprig 3 reads them as eight and as five. What reads
 // numbers the old way is therefore written here.
-func numberFunctions() []function {
-	return slices.Concat(
-		freely(map[string]any{
-			"int":     func(v any) int { return int(integerOf(v)) },
-			"int64":   integerOf,
-			"float64": floatOf,
-			"add":     func(values ...any) int64 { return foldIntegers(0, values, func(a, b int64) int64 { return a + b }) },
-			"add1":    func(v any) int64 { return integerOf(v) + 1 },
-			"sub":     func(a, b any) int64 { return integerOf(a) - integerOf(b) },
-			"mul": func(a any, values ...any) int64 {
-				return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return a * b })
-			},
-			"div":     quotient,
-			"mod":     remainder,
-			"max":     largest,
-			"biggest": largest,
-			"min": func(a any, values ...any) int64 {
-				return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return min(a, b) })
-			},
-			"ceil":  func(v any) float64 { return math.Ceil(floatOf(v)) },
-			"floor": func(v any) float64 { return math.Floor(floatOf(v)) },
-			"round": rounded,
-		}),
-		freely(map[string]any{
-			"atoi": nil, "add1f": nil, "addf": nil, "subf": nil, "divf": nil, "mulf": nil, "maxf": nil, "minf": nil,
-			"duration": nil, "durationRound": nil,
-		}),
-		named("toDecimal"),
-		[]function{
-			{name: "until", makes: func(a arguments) int {
-				return sequenceSize(0, a.number(0), 1)
-			}},
-			{name: "untilStep", makes: func(a arguments) int {
-				return sequenceSize(a.number(0), a.number(1), a.number(2))
-			}},
-			{name: "seq", makes: seqSize},
+func numberFunctions(known map[string]any) map[string]any {
+	round := known["round"].(func(any, int, ...float64) float64) // a test calls it
+	return map[string]any{
+		"int":     func(v any) int { return int(integerOf(v)) },
+		"int64":   integerOf,
+		"float64": floatOf,
+		"add":     func(values ...any) int64 { return foldIntegers(0, values, func(a, b int64) int64 { return a + b }) },
+		"add1":    func(v any) int64 { return integerOf(v) + 1 },
+		"sub":     func(a, b any) int64 { return integerOf(a) - integerOf(b) },
+		"mul": func(a any, values ...any) int64 {
+			return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return a * b })
 		},
-	)
-}
-
-// freely makes functions whose work does not depend on what they get; nil stands for sprig's own.
-func freely(implementations map[string]any) []function {
-	functions := make([]function, 0, len(implementations))
-	for name, implementation := range implementations {
-		functions = append(functions, function{name: name, implementation: implementation, free: true})
+		"div":     quotient,
+		"mod":     remainder,
+		"max":     largest,
+		"biggest": largest,
+		"min": func(a any, values ...any) int64 {
+			return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return min(a, b) })
+		},
+		"ceil":  func(v any) float64 { return math.Ceil(floatOf(v)) },
+		"floor": func(v any) float64 { return math.Floor(floatOf(v)) },
+		"round": func(v any, places int, roundUpFrom ...float64) float64 {
+			return round(floatOf(v), places, roundUpFrom...)
+		},
 	}
-	return functions
 }
 
 // integerOf reads any value as an integer; what is none is 0.
@@ -148,46 +125,30 @@ func remainder(a, b any) (int64, error) {
 	return integerOf(a) % divisor, nil
 }
 
-// rounded rounds to a number of decimal places, up from a fraction of 0.5 or of roundUpFrom.
-func rounded(v any, places int, roundUpFrom ...float64) float64 {
-	from := 0.5
-	if len(roundUpFrom) > 0 {
-		from = roundUpFrom[0]
-	}
-	scale := math.Pow(10, float64(places))
-	scaled := scale * floatOf(v)
-	if _, fraction := math.Modf(scaled); fraction >= from {
-		return math.Ceil(scaled) / scale
-	}
-	return math.Floor(scaled) / scale
-}
-
-// sequenceSize is what the integers from start until stop take as a list. The step of until has the
-// sign that it needs.
-func sequenceSize(start, stop, step int) int {
-	distance, width := uint64(stop-start), uint64(step) // the two's complement is meant
-	if stop < start {
-		distance = uint64(start - stop) // as above
-	}
-	if step < 0 {
-		width = -width
-	}
-	if width == 0 {
+// listSize is what the integers from start until stop take as a list.
+func listSize(start, stop, step float64) float64 {
+	switch {
+	case step == 0:
 		return 0
-	}
-	return times(int(min(distance/width, math.MaxInt-1))+1, nodeWeight) // within range now
-}
-
-// seqSize is what seq takes on its way to a text, which is a list first.
-func seqSize(a arguments) int {
-	switch len(a.values) {
-	case 1:
-		return sequenceSize(1, a.number(0), 1)
-	case 2:
-		return sequenceSize(a.number(0), a.number(1), 1)
-	case 3:
-		return sequenceSize(a.number(0), a.number(2), a.number(1))
+	case math.Abs(stop)+math.Abs(step) >= math.MaxInt64:
+		return math.Inf(1) // sprig's loop would step over its end, and begin again at the other end of the integers
 	default:
+		return nodeWeight * (1 + math.Abs((stop-start)/step))
+	}
+}
+
+func untilStepSize(a arguments) float64 { return listSize(a[0].number(), a[1].number(), a[2].number()) }
+
+// sequenceSize is what until and seq take on their way to a list or text: (stop), (start, stop) or (start, step, stop).
+func sequenceSize(a arguments) float64 {
+	switch last := len(a) - 1; last {
+	case -1:
 		return 0
+	case 0:
+		return listSize(0, a[last].number(), 1)
+	case 1:
+		return listSize(a[0].number(), a[last].number(), 1)
+	default:
+		return listSize(a[0].number(), a[last].number(), a[1].number())
 	}
 }
