@@ -26,7 +26,7 @@ func aggregate(all []fleetReport, rules Rules) Snapshot {
 	clusters := map[clusterKey]Cluster{}
 	warnings := map[string][]string{}
 	for _, s := range all {
-		for _, status := range slices.SortedFunc(slices.Values(s.statuses), compareSightings) {
+		for _, status := range slices.SortedFunc(slices.Values(s.statuses), ReconcilerStatus.Compare) {
 			if !rules.counts(status) {
 				continue
 			}
@@ -87,12 +87,6 @@ func withoutReports(all []fleetReport) []string {
 		note(s.deployment.name(), len(s.statuses))
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
-}
-
-// compareSightings is an order for those that are alike: fleets answer in any.
-func compareSightings(a, b ReconcilerStatus) int {
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler),
-		cmp.Compare(a.Commit, b.Commit), cmp.Compare(a.Message, b.Message))
 }
 
 type clusterKey struct{ fleet, name string }

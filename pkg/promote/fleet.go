@@ -76,6 +76,12 @@ type ReconcilerStatus struct {
 	Message string
 }
 
+// Compare orders statuses by cluster and reconciler. Those that are alike have an order too: fleets answer in any.
+func (s ReconcilerStatus) Compare(other ReconcilerStatus) int {
+	return cmp.Or(cmp.Compare(s.Cluster, other.Cluster), cmp.Compare(s.Reconciler, other.Reconciler),
+		cmp.Compare(s.Commit, other.Commit), cmp.Compare(s.Message, other.Message))
+}
+
 // Warning says that a reconciler does not report the health of all objects that it applies. The zero value is no
 // warning.
 type Warning struct {

@@ -85,8 +85,8 @@ type Client struct {
 	Send func(*http.Request) (*http.Response, error)
 	// Secrets do not appear in messages.
 	Secrets *credentials.Scrubber
-	// Hint says what to do about a status, 200 for a document that is not the expected one, or Untrusted; it may be empty.
-	Hint func(status int) string
+	// Hints say what to do about a status, Untrusted, or 200: a redirection, or a document that is not the expected one.
+	Hints map[int]string
 	// KeepUnreachable leaves it to the caller to ask again a server that cannot be reached.
 	KeepUnreachable bool
 }

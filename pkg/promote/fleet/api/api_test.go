@@ -24,7 +24,6 @@ func ask(t *testing.T, ctx context.Context, handler http.HandlerFunc) (slept []t
 	c := &api.Client{
 		Options: api.Options{Sleep: func(ctx context.Context, d time.Duration) error { slept = append(slept, d); return ctx.Err() }},
 		Subject: "the server", Send: api.NewSender(nil, 1<<20).Do, Secrets: new(credentials.Scrubber),
-		Hint: func(int) string { return "" },
 	}
 	c.Secrets.Add("hush-hush")
 	var document struct{ A string }

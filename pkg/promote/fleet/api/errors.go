@@ -44,7 +44,7 @@ func (e *StatusError) Temporary() bool {
 // Unexpected is the error for a server that answers something else than it should.
 func (c *Client) Unexpected(what string) *promote.FleetError {
 	f := c.failure("answers "+what, nil)
-	f.Hint = c.Hint(http.StatusOK)
+	f.Hint = c.Hints[http.StatusOK]
 	return f
 }
 
@@ -89,7 +89,10 @@ func (c *Client) refused(answer *http.Response) *promote.FleetError {
 		predicate += ": " + said.Message
 	}
 	f := c.failure(predicate, err)
-	f.Hint = c.Hint(answer.StatusCode)
+	f.Hint = c.Hints[answer.StatusCode]
+	if answer.StatusCode < http.StatusBadRequest {
+		f.Hint = c.Hints[http.StatusOK]
+	}
 	if f.Temporary = err.Temporary(); f.Temporary {
 		f.Wait = retryafter.Parse(answer.Header, c.Now)
 	}
@@ -109,7 +112,7 @@ func (c *Client) explain(err error, what string) *promote.FleetError {
 		return known
 	case errors.As(err, &certificate):
 		f := c.failure("is not to be trusted: "+statustext.Reason(err), nil)
-		f.Hint = c.Hint(Untrusted)
+		f.Hint = c.Hints[Untrusted]
 		return f
 	case errors.As(err, &long):
 		return c.failure(fmt.Sprintf("answers more than %d MiB", long.Limit>>20), nil)

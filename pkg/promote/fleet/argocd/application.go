@@ -24,8 +24,7 @@ type applicationList struct {
 // application is v1alpha1Application of the API's description, as far as it is read.
 type application struct {
 	Metadata struct {
-		Name              string            `json:"name"`
-		Namespace         string            `json:"namespace"`
+		objectName
 		Annotations       map[string]string `json:"annotations"`
 		DeletionTimestamp *string           `json:"deletionTimestamp"`
 	} `json:"metadata"`
@@ -43,9 +42,17 @@ type application struct {
 	Status status `json:"status"`
 }
 
+// objectName identifies an Application.
+type objectName struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+func (n objectName) String() string { return strings.TrimPrefix(n.Namespace+"/"+n.Name, "/") }
+
 // comparison is what was, or is to be, compared with the cluster.
 type comparison struct {
-	Source *source `json:"source"`
+	Source source `json:"source"`
 	// Sources take the place of Source if there are any.
 	Sources []source `json:"sources"`
 }
@@ -76,8 +83,8 @@ type status struct {
 		Status  string `json:"status"`
 		Message string `json:"message"`
 	} `json:"health"`
-	ReconciledAt   *time.Time  `json:"reconciledAt"`
-	OperationState *operation  `json:"operationState"`
+	ReconciledAt   time.Time   `json:"reconciledAt"`
+	OperationState operation   `json:"operationState"`
 	Conditions     []condition `json:"conditions"`
 	Resources      []resource  `json:"resources"`
 }
@@ -87,15 +94,15 @@ type operation struct {
 	Phase   string `json:"phase"`
 	Message string `json:"message"`
 	// RetryCount is the number of retries after a failure.
-	RetryCount int        `json:"retryCount"`
-	FinishedAt *time.Time `json:"finishedAt"`
+	RetryCount int       `json:"retryCount"`
+	FinishedAt time.Time `json:"finishedAt"`
 	Operation  struct {
-		Sync *struct {
+		Sync struct {
 			revisions
 			DryRun bool `json:"dryRun"`
 		} `json:"sync"`
 	} `json:"operation"`
-	SyncResult *struct {
+	SyncResult struct {
 		revisions
 		Resources []synced `json:"resources"`
 	} `json:"syncResult"`
@@ -125,26 +132,30 @@ type synced struct {
 	Message   string `json:"message"`
 }
 
+// sourceStatus is what an Application says of one of its sources.
+type sourceStatus struct {
+	promote.ReconcilerStatus
+	// folder is what the source pulls.
+	folder string
+}
+
 // statuses returns what an Application says of a deployment: one for each of its sources that is ours, mostly none.
-func (a *application) statuses(wanted promote.Deployment) []promote.ReconcilerStatus {
+func (a *application) statuses(wanted promote.Deployment) []sourceStatus {
 	if a.Spec.SourceHydrator != nil {
 		return nil
 	}
-	var seen []promote.ReconcilerStatus
+	var seen []sourceStatus
 	for i, source := range a.Spec.all() {
 		clusterType, ours := source.pulls(wanted)
 		if !ours {
 			continue
 		}
 		s := a.status(i)
-		s.Cluster, s.Reconciler, s.ClusterType = a.cluster(), a.Metadata.Name, clusterType
-		if a.Metadata.Namespace != "" {
-			s.Reconciler = a.Metadata.Namespace + "/" + a.Metadata.Name
-		}
+		s.Cluster, s.Reconciler, s.ClusterType = a.cluster(), a.Metadata.String(), clusterType
 		if len(seen) > 0 {
 			s.Reconciler += fmt.Sprintf(" (source %d)", i+1)
 		}
-		seen = append(seen, s)
+		seen = append(seen, sourceStatus{s, source.Path})
 	}
 	return seen
 }
@@ -167,8 +178,8 @@ func (a *application) cluster() string {
 }
 
 func (c comparison) all() []source {
-	if len(c.Sources) == 0 && c.Source != nil {
-		return []source{*c.Source}
+	if len(c.Sources) == 0 && c.Source != (source{}) {
+		return []source{c.Source}
 	}
 	return c.Sources
 }

@@ -49,7 +49,7 @@ func New(argument string, o api.Options) (promote.Fleet, error) {
 		return nil, fmt.Errorf("%s: %w", server, err)
 	}
 	a := &fleet{server: server, token: token}
-	a.client = &api.Client{Options: o, Subject: a.String(), Secrets: new(credentials.Scrubber), Hint: hint}
+	a.client = &api.Client{Options: o, Subject: a.String(), Secrets: new(credentials.Scrubber), Hints: hints()}
 	a.client.Secrets.Add(token)
 	sender := api.NewSender(o.Transport, maxAnswer)
 	a.client.Send = func(r *http.Request) (*http.Response, error) {
@@ -76,36 +76,30 @@ func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	case meta != nil && (meta.Continue != "" || meta.RemainingItemCount != "" && meta.RemainingItemCount != "0"):
 		return nil, a.client.Unexpected("only some of its Applications, and that more remain")
 	}
+	all := applications{byName: map[objectName]*application{}, narrowed: a.server.RawQuery != ""}
+	for i := range answer.Items {
+		all.byName[answer.Items[i].Metadata.objectName] = &answer.Items[i]
+	}
 	var seen []promote.ReconcilerStatus
-	tree := newPublishedTree(wanted)
 	for i := range answer.Items {
 		app := &answer.Items[i]
-		ours := app.statuses(wanted)
-		seen = append(seen, ours...)
-		tree.note(app, ours)
+		for _, s := range app.statuses(wanted) {
+			seen = append(append(seen, s.ReconcilerStatus), all.inTree(app, s, wanted)...)
+		}
 	}
-	seen = append(seen, tree.statuses(a.server.RawQuery != "")...)
-	slices.SortFunc(seen, func(x, y promote.ReconcilerStatus) int {
-		return cmp.Or(strings.Compare(x.Cluster, y.Cluster), strings.Compare(x.Reconciler, y.Reconciler))
-	})
+	slices.SortFunc(seen, promote.ReconcilerStatus.Compare)
 	return seen, nil
 }
 
-// hint says what to do about an answer of the API.
-func hint(status int) string {
-	switch {
-	case status == api.Untrusted:
-		return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
-	case status == http.StatusUnauthorized:
-		return envToken + " needs a token that is still valid: argocd account generate-token"
-	case status == http.StatusForbidden:
-		return "the account of the token needs the permission to get applications: p, <account>, applications, get, */*, allow"
-	case status == http.StatusNotFound:
-		return "check the URL: Argo CD may be served below a path, as in https://example.com/argocd"
-	case status < http.StatusBadRequest:
-		return "check the URL: it is where Argo CD's API itself is served, not a proxy that asks people to log in"
+// hints say what to do about answers of the API.
+func hints() map[int]string {
+	return map[int]string{
+		api.Untrusted:           "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them",
+		http.StatusOK:           "check the URL: it is where Argo CD's API itself is served, not a proxy that asks people to log in",
+		http.StatusUnauthorized: envToken + " needs a token that is still valid: argocd account generate-token",
+		http.StatusForbidden:    "the account of the token needs the permission to get applications: p, <account>, applications, get, */*, allow",
+		http.StatusNotFound:     "check the URL: Argo CD may be served below a path, as in https://example.com/argocd",
 	}
-	return ""
 }
 
 // readServer reads the URL of an Argo CD. No error repeats a password.

@@ -29,7 +29,7 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	compared := a.compared(source)
 	attempted, failed := a.attempt(source)
 	switch {
-	case failed && a.retrying() && attempted != "" && (attempted == compared || compared == ""):
+	case failed && a.Status.OperationState.retrying() && attempted != "" && (attempted == compared || compared == ""):
 		return attempted, promote.Failed, say("the sync fails and is retried", a.operationMessage())
 	case a.busy():
 		return compared, promote.Pending, say("a sync is under way", a.operationMessage())
@@ -69,46 +69,36 @@ func (a *application) compared(source int) string {
 // attempt is the commit that the last sync was about, and whether that failed. A dry run is no attempt.
 func (a *application) attempt(source int) (commit string, failed bool) {
 	op := a.Status.OperationState
-	if op == nil || op.dryRun() {
+	if op.Operation.Sync.DryRun {
 		return "", false
 	}
-	if op.SyncResult != nil {
-		commit = op.SyncResult.of(source)
-	}
-	if asked := op.Operation.Sync; commit == "" && asked != nil {
-		commit = asked.of(source) // it failed before it began
-	}
-	return commit, op.Phase == "Failed" || op.Phase == "Error" || a.retrying()
+	commit = cmp.Or(op.SyncResult.of(source), op.Operation.Sync.of(source)) // without a result it failed before it began
+	return commit, op.Phase == "Failed" || op.Phase == "Error" || op.retrying()
 }
 
 // retrying reports whether a sync that failed before is running: Argo CD retries it for minutes.
-func (a *application) retrying() bool {
-	op := a.Status.OperationState
-	return op != nil && op.Phase == "Running" && op.RetryCount > 0
-}
+func (o operation) retrying() bool { return o.Phase == "Running" && o.RetryCount > 0 }
 
 func (a *application) refreshing() bool {
 	return a.Metadata.Annotations["argocd.argoproj.io/refresh"] != ""
 }
 
-func (o *operation) dryRun() bool { return o.Operation.Sync != nil && o.Operation.Sync.DryRun }
-
 // busy reports whether something is being synced, or is about to be.
 func (a *application) busy() bool {
-	op := a.Status.OperationState
-	return a.Operation != nil || op != nil && (op.Phase == "Running" || op.Phase == "Terminating")
+	phase := a.Status.OperationState.Phase
+	return a.Operation != nil || phase == "Running" || phase == "Terminating"
 }
 
 // unsettled says why the status is not the last word; empty if it is. Health is updated some time after a sync has
 // ended, and is until then that of what was there before; the argocd program waits for it just like that.
 func (a *application) unsettled() string {
-	op, at := a.Status.OperationState, a.Status.ReconciledAt
+	op := a.Status.OperationState
 	switch {
 	case a.Metadata.DeletionTimestamp != nil:
 		return "the Application is being deleted"
 	case a.refreshing():
 		return "Argo CD is about to compare the cluster anew"
-	case op != nil && op.FinishedAt != nil && !op.dryRun() && (at == nil || at.Before(*op.FinishedAt)):
+	case a.Status.ReconciledAt.Before(op.FinishedAt) && !op.Operation.Sync.DryRun:
 		return "Argo CD has not looked at the cluster since the last sync"
 	}
 	return ""
@@ -116,8 +106,7 @@ func (a *application) unsettled() string {
 
 // applied reports whether the objects on the cluster are those of a commit.
 func (a *application) applied(compared, attempted string) bool {
-	op := a.Status.OperationState
-	return a.Status.Sync.Status == "Synced" || op != nil && op.Phase == "Succeeded" && attempted == compared
+	return a.Status.Sync.Status == "Synced" || a.Status.OperationState.Phase == "Succeeded" && attempted == compared
 }
 
 // summary is the status in Argo CD's own words: "OutOfSync, Progressing".
@@ -143,14 +132,9 @@ func (a *application) complaint() string {
 // operationMessage is what the last sync says, of the object that failed if there is one.
 func (a *application) operationMessage() string {
 	op := a.Status.OperationState
-	if op == nil {
-		return ""
-	}
-	if op.SyncResult != nil {
-		for _, r := range op.SyncResult.Resources {
-			if r.Message != "" && (r.Status == "SyncFailed" || r.HookPhase == "Failed" || r.HookPhase == "Error") {
-				return r.Kind + " " + r.Name + ": " + r.Message
-			}
+	for _, r := range op.SyncResult.Resources {
+		if r.Message != "" && (r.Status == "SyncFailed" || r.HookPhase == "Failed" || r.HookPhase == "Error") {
+			return r.Kind + " " + r.Name + ": " + r.Message
 		}
 	}
 	return op.Message

@@ -103,25 +103,22 @@ func newGraph(argument string, o api.Options, manager cloud.ServiceConfiguration
 	a := &graph{
 		subscriptions: subscriptions,
 		address:       strings.TrimSuffix(manager.Endpoint, "/") + "/providers/Microsoft.ResourceGraph/resources?api-version=2024-04-01",
-		client:        &api.Client{Options: o, Subject: "Azure", Send: send, Secrets: secrets, Hint: hint},
+		client:        &api.Client{Options: o, Subject: "Azure", Send: send, Secrets: secrets, Hints: hints()},
 	}
 	a.rows.Store(maxRows)
 	return a, nil
 }
 
-// hint says what to do about an answer of Resource Manager.
-func hint(status int) string {
-	switch {
-	case status == api.Untrusted:
-		return "is there something in between that opens encrypted connections? this machine must know its certificate"
-	case status == http.StatusUnauthorized:
-		return hintSignIn
-	case status == http.StatusForbidden:
-		return hintRole
-	case status == http.StatusNotFound, status < http.StatusBadRequest:
-		return fmt.Sprintf("is the cloud the right one? see %s and %s", envCloud, envEndpoint)
+// hints say what to do about answers of Resource Manager.
+func hints() map[int]string {
+	const cloud = "is the cloud the right one? see " + envCloud + " and " + envEndpoint
+	return map[int]string{
+		api.Untrusted:           "is there something in between that opens encrypted connections? this machine must know its certificate",
+		http.StatusOK:           cloud,
+		http.StatusUnauthorized: hintSignIn,
+		http.StatusForbidden:    hintRole,
+		http.StatusNotFound:     cloud,
 	}
-	return ""
 }
 
 // subscriptionID is the form of the ids of subscriptions.

@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -51,8 +50,6 @@ func named(seen []clusterStatus) []promote.ReconcilerStatus {
 		one.Cluster = spelling[strings.ToLower(one.cluster[at])]
 		statuses = append(statuses, one.ReconcilerStatus)
 	}
-	slices.SortStableFunc(statuses, func(a, b promote.ReconcilerStatus) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reconciler, b.Reconciler))
-	})
+	slices.SortFunc(statuses, promote.ReconcilerStatus.Compare)
 	return statuses
 }

@@ -88,7 +88,7 @@ func (c cluster) statuses(ours, appliers objects, tree treeObjects, wanted promo
 			})
 		}
 	}
-	slices.SortFunc(statuses, func(a, b promote.ReconcilerStatus) int { return cmp.Compare(a.Reconciler, b.Reconciler) })
+	slices.SortFunc(statuses, promote.ReconcilerStatus.Compare)
 	return statuses
 }
 

@@ -319,7 +319,7 @@ func TestOneAway(t *testing.T) {
 	assert.Regexp(t, `^cannot be reached: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$`, statuses[0].Message)
 	assert.Equal(t, `answers 403 Forbidden: `+
 		`kustomizations.kustomize.toolkit.fluxcd.io is forbidden: User "kalypso" cannot list resource "kustomizations" in API group "kustomize.toolkit.fluxcd.io" at the cluster scope; `+
-		hint(http.StatusForbidden), statuses[1].Message)
+		hints()[http.StatusForbidden], statuses[1].Message)
 	assert.Equal(t, compliant("here", oldCommit), statuses[2])
 	assert.Equal(t, "answers 401 Unauthorized: Unauthorized; log in again, or check the user of the context in the kubeconfig", statuses[3].Message)
 	for _, i := range []int{0, 1, 3} {

@@ -99,18 +99,13 @@ func httpStatus(err *promote.FleetError) int {
 	return status.Status
 }
 
-// hint says what to do about an answer of an API server.
-func hint(status int) string {
-	switch {
-	case status == api.Untrusted:
-		return "check the certificate-authority of its cluster in the kubeconfig"
-	case status == http.StatusUnauthorized:
-		return "log in again, or check the user of the context in the kubeconfig"
-	case status == http.StatusForbidden:
-		return "a ClusterRole with get and list on " + gitRepositories.resource() + " and " + kustomizations.resource() +
-			" is needed, and on other kinds of Flux that the published tree contains"
-	case status < http.StatusBadRequest:
-		return "the server of its cluster in the kubeconfig should be that of the API server itself"
+// hints say what to do about answers of an API server.
+func hints() map[int]string {
+	return map[int]string{
+		api.Untrusted:           "check the certificate-authority of its cluster in the kubeconfig",
+		http.StatusOK:           "the server of its cluster in the kubeconfig should be that of the API server itself",
+		http.StatusUnauthorized: "log in again, or check the user of the context in the kubeconfig",
+		http.StatusForbidden: "a ClusterRole with get and list on " + gitRepositories.resource() + " and " + kustomizations.resource() +
+			" is needed, and on other kinds of Flux that the published tree contains",
 	}
-	return ""
 }

@@ -209,7 +209,7 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
 	assert.Contains(t, refused.Message, "answers 403 Forbidden: ocirepositories.source.toolkit.fluxcd.io is forbidden")
-	assert.Equal(t, hint(http.StatusForbidden), refused.Hint)
+	assert.Equal(t, hints()[http.StatusForbidden], refused.Hint)
 }
 
 // TestC1OtherObjectsInTree: an Application is not for flux to see; a newer commit may have taken a reconciler out; all may be put into one namespace.
