@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -23,31 +24,39 @@ type cluster struct {
 	client *api.Client
 }
 
-// look asks for all that pulls the branch that is wanted.
+// look asks for all that pulls the branch that is wanted, and for the kinds of objects that the published tree has for it.
 func (c cluster) look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, *promote.FleetError) {
-	repositories, err := list(ctx, c, gitRepositories)
-	if err != nil {
+	tree := treeObjects{}
+	read := func(kind kind) (err *promote.FleetError) {
+		tree[kind.kind], err = list(ctx, c, kind)
+		return err
+	}
+	if err := read(gitRepositories); err != nil {
 		return nil, err
 	}
-	ours := following(repositories, wanted)
+	ours := following(tree[gitRepositories.kind], wanted)
 	if len(ours) == 0 {
 		return nil, nil // what is applied there is of no interest
 	}
-	appliers, err := list(ctx, c, kustomizations)
-	if err != nil && !errors.Is(err, errNoFlux) { // sources without anything that applies them are reported as such
+	// A cluster may lack any other kind: sources without anything that applies them are reported as such.
+	if err := read(kustomizations); err != nil && !errors.Is(err, errNoFlux) {
 		return nil, err
 	}
 	var expected []gitops.Reconciler
-	for _, k := range appliers {
+	for _, k := range tree[kustomizations.kind] {
 		if source, git := k.source(); git && ours[source] != nil {
 			expected = append(expected, wanted.Below(k.Spec.Path)...)
 		}
 	}
-	tree, err := c.readTree(ctx, repositories, appliers, expected)
-	if err != nil {
-		return nil, err
+	for _, kind := range treeKinds[2:] {
+		if !slices.ContainsFunc(expected, kind.is) {
+			continue
+		}
+		if err := read(kind); err != nil && !errors.Is(err, errNoFlux) {
+			return nil, err
+		}
 	}
-	return c.statuses(ours, appliers, tree, wanted), nil
+	return c.statuses(ours, tree, wanted), nil
 }
 
 // following returns those of the repositories that are the one that is wanted, and follow its branch.
@@ -55,7 +64,7 @@ func following(repositories objects, wanted promote.Deployment) objects {
 	ours := objects{}
 	for name, r := range repositories {
 		address, err := giturl.NormalURL(r.Spec.URL)
-		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && name.valid() {
+		if err == nil && address == wanted.Repo && r.Spec.Ref.branch() == wanted.Branch && validName(name) {
 			ours[name] = r
 		}
 	}
@@ -64,12 +73,12 @@ func following(repositories objects, wanted promote.Deployment) objects {
 
 // statuses returns one for each Kustomization that applies one of our repositories, one for each reconciler of the
 // published tree that it has applied, and one for each repository that none does, in order of their names.
-func (c cluster) statuses(ours, appliers objects, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
+func (c cluster) statuses(ours objects, tree treeObjects, wanted promote.Deployment) []promote.ReconcilerStatus {
 	var statuses []promote.ReconcilerStatus
-	applied := map[objectName]bool{}
-	for name, k := range appliers {
+	applied := map[types.NamespacedName]bool{}
+	for name, k := range tree[kustomizations.kind] {
 		source, git := k.source()
-		if !git || ours[source] == nil || !name.valid() {
+		if !git || ours[source] == nil || !validName(name) {
 			continue
 		}
 		applied[source] = true

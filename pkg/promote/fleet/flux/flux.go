@@ -80,7 +80,16 @@ func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	if err != nil {
 		return nil, err
 	}
-	answers := f.askAll(ctx, clusters, wanted)
+	answers := make([]outcome, len(clusters))
+	var all errgroup.Group
+	all.SetLimit(together)
+	for i, cluster := range clusters {
+		all.Go(func() error {
+			answers[i] = cluster.ask(ctx, wanted)
+			return nil
+		})
+	}
+	_ = all.Wait() // no function returns an error
 	if err := ctx.Err(); err != nil {
 		return nil, &promote.FleetError{Temporary: true, Message: "asking the clusters was broken off", Err: err}
 	}
@@ -130,21 +139,6 @@ func nobody(answers []outcome) error {
 		all.Message = fmt.Sprintf("none of the %d clusters can be asked: that of context %q %s", len(answers), first.cluster, first.err.Message)
 	}
 	return &all
-}
-
-// askAll asks each cluster, and returns the answers in the same order.
-func (f *fleet) askAll(ctx context.Context, clusters []cluster, wanted promote.Deployment) []outcome {
-	answers := make([]outcome, len(clusters))
-	var all errgroup.Group
-	all.SetLimit(together)
-	for i, cluster := range clusters {
-		all.Go(func() error {
-			answers[i] = cluster.ask(ctx, wanted)
-			return nil
-		})
-	}
-	_ = all.Wait() // no function returns an error
-	return answers
 }
 
 // ask asks a cluster for as long as it may take. It does not wait for what ignores that: client-go waits for

@@ -80,7 +80,7 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 			return nil, c.client.Unexpected("what is not a list of " + kind.plural)
 		}
 		for i := range page.Items {
-			items[page.Items[i].Metadata.objectName] = &page.Items[i]
+			items[page.Items[i].Metadata.NamespacedName] = &page.Items[i]
 		}
 		if page.Metadata.Continue == "" {
 			return items, nil

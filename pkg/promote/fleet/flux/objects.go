@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -19,13 +20,13 @@ type object struct {
 		Suspend   bool         `json:"suspend"`
 		SourceRef struct {
 			Kind string `json:"kind"`
-			objectName
+			types.NamespacedName
 		} `json:"sourceRef"`
 		// TargetNamespace is the namespace of all objects that it applies; empty if the files set it.
 		TargetNamespace string `json:"targetNamespace"`
 		// Wait makes it wait until all objects that it applies are healthy, HealthChecks until these objects are.
-		Wait         bool         `json:"wait"`
-		HealthChecks []objectName `json:"healthChecks"`
+		Wait         bool                   `json:"wait"`
+		HealthChecks []types.NamespacedName `json:"healthChecks"`
 		// Type is the type of a HelmRepository, such as "oci"; empty for other kinds.
 		Type string `json:"type"`
 	} `json:"spec"`
@@ -33,7 +34,7 @@ type object struct {
 }
 
 // objects are those of one kind on a cluster.
-type objects map[objectName]*object
+type objects map[types.NamespacedName]*object
 
 // gitReference says what a GitRepository follows.
 type gitReference struct {
@@ -47,21 +48,11 @@ type gitReference struct {
 // branch returns the branch that is followed; empty if it is none, but a tag or a fixed commit. What counts is the
 // commit, else the name, the version, the tag, the branch, and last the default of Flux.
 func (r gitReference) branch() string {
-	switch {
-	case r.Commit != "":
+	name, isBranch := strings.CutPrefix(r.Name, "refs/heads/")
+	if r.Commit != "" || r.Name != "" && !isBranch || r.Name == "" && r.SemVer+r.Tag != "" {
 		return ""
-	case r.Name != "":
-		branch, found := strings.CutPrefix(r.Name, "refs/heads/")
-		if !found {
-			return ""
-		}
-		return branch
-	case r.SemVer != "" || r.Tag != "":
-		return ""
-	case r.Branch != "":
-		return r.Branch
 	}
-	return "master"
+	return cmp.Or(name, r.Branch, "master")
 }
 
 // status is the status of an object of Flux.
@@ -84,30 +75,22 @@ type status struct {
 }
 
 // source names the GitRepository that is applied; false if it is something else.
-func (k *object) source() (objectName, bool) {
-	name := k.Spec.SourceRef.objectName
+func (k *object) source() (types.NamespacedName, bool) {
+	name := k.Spec.SourceRef.NamespacedName
 	name.Namespace = cmp.Or(name.Namespace, k.Metadata.Namespace)
 	return name, k.Spec.SourceRef.Kind == gitRepositories.kind
 }
 
 type meta struct {
-	objectName
+	types.NamespacedName
 	Generation        int64  `json:"generation"`
 	DeletionTimestamp string `json:"deletionTimestamp"`
 }
 
-// objectName identifies an object of a kind.
-type objectName struct {
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-}
-
-// valid reports whether an API server can have accepted the name. Any other is not shown.
-func (n objectName) valid() bool {
+// validName reports whether an API server can have accepted a name. Any other is not shown.
+func validName(n types.NamespacedName) bool {
 	return len(validation.IsDNS1123Label(n.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(n.Name)) == 0
 }
-
-func (n objectName) String() string { return n.Namespace + "/" + n.Name }
 
 // condition is an aspect of an object's state: https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md
 type condition struct {

@@ -3,6 +3,7 @@ package flux
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
@@ -18,8 +19,8 @@ import (
 // not less true, only no other will come. So the state is that of the applied commit, and the message says why it
 // remains.
 func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
-	s := promote.ReconcilerStatus{Reconciler: k.Metadata.String(), Commit: k.commit(source)}
-	s.State, s.Message, s.Again = k.state(source)
+	s := k.state(source)
+	s.Reconciler = k.Metadata.String()
 	switch {
 	case s.State != promote.Compliant:
 	case s.Commit == "":
@@ -31,34 +32,45 @@ func reconcilerStatus(k *object, source *object) promote.ReconcilerStatus {
 	return s
 }
 
-// state returns the state of an object of Flux and its message; again says that a pending object only reconciles again.
-func (k *object) state(source *object) (state promote.State, message string, again bool) {
-	const unseen = "Flux has not seen its present spec yet"
-	ready := conditionOf(k.Status.Conditions, "Ready")
-	stalled := conditionOf(k.Status.Conditions, "Stalled")
+// state returns the state of an object of Flux, and the commit that it is about. For an object that is not ready that
+// depends on the progress: Flux sets the attempted revision only after it fetched the revision and found the folder in it.
+func (k *object) state(source *object) promote.ReconcilerStatus {
+	applied, offered := statustext.Commit(k.Status.LastAppliedRevision), statustext.Commit(source.Status.Artifact.Revision)
+	tried := cmp.Or(statustext.Commit(k.Status.LastAttemptedRevision), applied)
+	ready, stalled := conditionOf(k.Status.Conditions, "Ready"), conditionOf(k.Status.Conditions, "Stalled")
 	current := k.Status.ObservedGeneration == k.Metadata.Generation // of Kustomizations this is set with success, and then only
+	pending := func(message string) promote.ReconcilerStatus {
+		return promote.ReconcilerStatus{Commit: tried, State: promote.Pending, Message: message}
+	}
 	switch {
 	case k.Metadata.DeletionTimestamp != "":
-		return promote.Pending, "it is being deleted", false
+		return pending("it is being deleted")
 	case k.Spec.Suspend:
-		return promote.Pending, "suspended", false
+		return pending("suspended")
 	case stalled.Status == "True" && k.observed(stalled):
-		return promote.Failed, said(stalled), false
+		return promote.ReconcilerStatus{Commit: cmp.Or(offered, tried), State: promote.Failed, Message: said(stalled)}
 	case ready.Status == "":
-		return promote.Pending, cmp.Or(trouble(source), "Flux has not tried it yet"), false
+		return pending(cmp.Or(trouble(source), "Flux has not tried it yet"))
 	case !k.observed(ready), ready.Status == "True" && !current:
-		return promote.Pending, unseen, false
-	case ready.Status == "False":
-		state, message = unready(ready, source)
-		return state, message, false
+		return pending("Flux has not seen its present spec yet")
 	case ready.Status == "True":
-		return promote.Compliant, "", false
+		return promote.ReconcilerStatus{Commit: applied, State: promote.Compliant}
+	case ready.Status == "False" && ready.waits():
+		return pending(said(ready))
+	case ready.Status == "False" && ready.noAttempt() && offered == "": // without an artifact nothing can fail yet
+		return pending(cmp.Or(trouble(source), said(ready)))
+	case ready.Status == "False" && ready.noAttempt():
+		return promote.ReconcilerStatus{Commit: offered, State: promote.Failed, Message: said(ready)}
+	case ready.Status == "False":
+		return promote.ReconcilerStatus{Commit: cmp.Or(tried, offered), State: promote.Failed, Message: said(ready)}
 	}
 	settled, known := k.settled()
 	if current && settled {
-		return promote.Compliant, "", false
+		return promote.ReconcilerStatus{Commit: tried, State: promote.Compliant}
 	}
-	return promote.Pending, said(progress(k, ready)), current && !known
+	s := pending(said(progress(k, ready)))
+	s.Again = current && !known
+	return s
 }
 
 // settled reports whether the last reconciliation of the current revision succeeded, for an object that is being
@@ -79,57 +91,14 @@ func (k *object) settled() (well, known bool) {
 	return healthy == "True", healthy == "True" || healthy == "False"
 }
 
-// commit returns the commit that the state is about. For an object that is not ready it depends on the progress: Flux
-// sets the attempted revision only after it fetched the revision and found the folder in it.
-func (k *object) commit(source *object) string {
-	tried := cmp.Or(statustext.Commit(k.Status.LastAttemptedRevision), statustext.Commit(k.Status.LastAppliedRevision))
-	offered := statustext.Commit(source.Status.Artifact.Revision)
-	ready := conditionOf(k.Status.Conditions, "Ready")
-	stalled := conditionOf(k.Status.Conditions, "Stalled")
-	switch {
-	case k.Metadata.DeletionTimestamp != "" || k.Spec.Suspend:
-		return tried
-	case stalled.Status == "True" && k.observed(stalled):
-		return cmp.Or(offered, tried)
-	case !k.observed(ready):
-		return tried
-	case ready.Status == "True":
-		return statustext.Commit(k.Status.LastAppliedRevision)
-	case ready.Status == "False" && ready.noAttempt():
-		return cmp.Or(offered, tried)
-	case ready.Status == "False" && !ready.waits():
-		return cmp.Or(tried, offered)
-	}
-	return tried
-}
-
-// unready returns the state and the message of an object that is not ready.
-func unready(ready condition, source *object) (promote.State, string) {
-	switch {
-	case ready.waits():
-		return promote.Pending, said(ready)
-	case ready.noAttempt() && statustext.Commit(source.Status.Artifact.Revision) == "": // without an artifact nothing can fail yet
-		return promote.Pending, cmp.Or(trouble(source), said(ready))
-	}
-	return promote.Failed, said(ready)
-}
-
 // waits reports whether an object is not ready only because it waits for another one or was interrupted.
 func (c condition) waits() bool {
-	switch c.Reason {
-	case "DependencyNotReady", "SourceNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"DependencyNotReady", "SourceNotReady", "HealthCheckCanceled", "Progressing", "ProgressingWithRetry"}, c.Reason)
 }
 
 // noAttempt reports whether a Kustomization failed before it set the attempted revision.
 func (c condition) noAttempt() bool {
-	switch c.Reason {
-	case "ArtifactFailed", "AccessDenied", "DirectoryCreationFailed":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"ArtifactFailed", "AccessDenied", "DirectoryCreationFailed"}, c.Reason)
 }
 
 // observed reports whether a condition is about the present spec. The generation of the object's status is of no use if

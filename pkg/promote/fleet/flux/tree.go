@@ -2,10 +2,10 @@ package flux
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -29,23 +29,6 @@ const (
 
 // treeObjects are the objects of a cluster that may be in the published tree, by kind and name.
 type treeObjects map[string]objects
-
-// readTree lists the objects of the kinds in expected on a cluster. The lists of GitRepositories and Kustomizations
-// were read before and are given.
-func (c cluster) readTree(ctx context.Context, repositories, appliers objects, expected []gitops.Reconciler) (treeObjects, *promote.FleetError) {
-	t := treeObjects{gitRepositories.kind: repositories, kustomizations.kind: appliers}
-	for _, kind := range treeKinds[2:] {
-		if !slices.ContainsFunc(expected, kind.is) {
-			continue
-		}
-		items, err := list(ctx, c, kind)
-		if err != nil && !errors.Is(err, errNoFlux) { // a cluster without the kind has no such objects
-			return t, err
-		}
-		t[kind.kind] = items
-	}
-	return t, nil
-}
 
 // is reports whether a reconciler of a tree has the kind.
 func (k kind) is(r gitops.Reconciler) bool { return k.group == r.Group && k.kind == r.Kind }
@@ -72,8 +55,11 @@ func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted pro
 		case found == nil:
 			s.State, s.Message = promote.Pending, "not found"
 		default:
-			s.State, s.Message, s.Again = t.judge(r.Kind, found)
-			s.Warning = waiting(r.Kind, found)
+			state := t.judge(r.Kind, found)
+			s.State, s.Message, s.Again = state.State, state.Message, state.Again
+			if r.Kind == kustomizations.kind && len(found.Spec.HealthChecks) == 0 {
+				s.Warning = found.unwaiting()
+			}
 		}
 		if s.Message != "" {
 			s.Message = line(r.Kind+" "+name.String()) + ": " + s.Message
@@ -84,8 +70,8 @@ func (t treeObjects) statuses(by promote.ReconcilerStatus, k *object, wanted pro
 }
 
 // nameOf returns the name of a reconciler of the tree on the cluster.
-func (k *object) nameOf(r gitops.Reconciler) objectName {
-	return objectName{Namespace: cmp.Or(k.Spec.TargetNamespace, r.Namespace), Name: r.Name}
+func (k *object) nameOf(r gitops.Reconciler) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(k.Spec.TargetNamespace, r.Namespace), Name: r.Name}
 }
 
 // hasApplied reports whether a Kustomization has applied all objects of its commit, whether they are healthy or not.
@@ -95,44 +81,40 @@ func (k *object) hasApplied(state promote.State) bool {
 		healthy.Status == "Unknown" && k.observed(healthy)
 }
 
-// judge returns the state and the message of an object of the tree; again says that a pending object only reconciles
-// again.
-func (t treeObjects) judge(kind string, k *object) (state promote.State, message string, again bool) {
+// judge returns the state of an object of the tree.
+func (t treeObjects) judge(kind string, k *object) promote.ReconcilerStatus {
 	if kind == "HelmRepository" && k.Spec.Type == "oci" { // Flux never reconciles it
-		return promote.Compliant, "", false
+		return promote.ReconcilerStatus{State: promote.Compliant}
 	}
 	source := &object{}
 	if name, git := k.source(); git && kind == kustomizations.kind && t[gitRepositories.kind][name] != nil {
 		source = t[gitRepositories.kind][name]
 	}
-	state, message, again = k.state(source)
+	s := k.state(source)
 	offered, ready := source.Status.Artifact.Revision, conditionOf(k.Status.Conditions, "Ready")
 	switch {
-	case source.Status.ObservedGeneration != source.Metadata.Generation && state != promote.Pending:
-		return promote.Pending, "Flux has not seen the present spec of its GitRepository yet", false
-	case offered != "" && offered != k.Status.LastAttemptedRevision && state != promote.Pending && !ready.noAttempt():
-		return promote.Pending, fmt.Sprintf("it has not tried %s yet", line(offered)), false
+	case s.State == promote.Pending:
+	case source.Status.ObservedGeneration != source.Metadata.Generation:
+		s.State, s.Message = promote.Pending, "Flux has not seen the present spec of its GitRepository yet"
+	case offered != "" && offered != k.Status.LastAttemptedRevision && !ready.noAttempt():
+		s.State, s.Message = promote.Pending, fmt.Sprintf("it has not tried %s yet", line(offered))
 	}
-	return state, message, again
-}
-
-// waiting returns a warning if a Kustomization in the tree does not wait for the objects that it applies.
-func waiting(kind string, k *object) promote.Warning {
-	if kind != kustomizations.kind || k.Spec.Wait || len(k.Spec.HealthChecks) > 0 {
-		return promote.Warning{}
-	}
-	return k.doesNotWait()
+	return s
 }
 
 // waitingFor returns a warning if a Kustomization does not wait for the expected reconcilers, which it applies.
 func (k *object) waitingFor(expected []gitops.Reconciler) promote.Warning {
 	unwatched := func(r gitops.Reconciler) bool { return !slices.Contains(k.Spec.HealthChecks, k.nameOf(r)) }
-	if k.Spec.Wait || !slices.ContainsFunc(expected, unwatched) {
+	if !slices.ContainsFunc(expected, unwatched) {
 		return promote.Warning{}
 	}
-	return k.doesNotWait()
+	return k.unwaiting()
 }
 
-func (k *object) doesNotWait() promote.Warning {
+// unwaiting returns a warning if a Kustomization does not wait for all that it applies.
+func (k *object) unwaiting() promote.Warning {
+	if k.Spec.Wait {
+		return promote.Warning{}
+	}
 	return promote.Warning{Message: "Kustomization " + k.Metadata.String() + " does not wait for what it applies", Hint: waitHint}
 }

@@ -272,8 +272,8 @@ func TestC3ReconcilesAgain(t *testing.T) {
 			promote.Pending, false,
 		},
 	} {
-		state, _, again := decoded[object](t, test.object).state(&object{})
-		assert.Equal(t, test.state, state, name)
-		assert.Equal(t, test.again, again, name)
+		s := decoded[object](t, test.object).state(&object{})
+		assert.Equal(t, test.state, s.State, name)
+		assert.Equal(t, test.again, s.Again, name)
 	}
 }
