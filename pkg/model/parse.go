@@ -50,6 +50,18 @@ func Parse(source *Source, registration *WorkloadRegistration, options Options) 
 	return objects, diags
 }
 
+// ParseFile reads and decodes a file as Parse does those of a Platform source.
+func ParseFile(name string, content []byte) (*Objects, diag.List) {
+	source := &Source{Ref: Ref{Path: name, Role: Platform}}
+	objects := &Objects{Source: source, Others: map[string]int{}}
+	var file fileObjects
+	file.read(name, content, &sourceParser{source: source, limits: DefaultOptions().limits(Platform)})
+	for _, add := range file.add {
+		add(objects)
+	}
+	return objects, file.diags
+}
+
 // sourceParser parses the files of one source, several at a time.
 type sourceParser struct {
 	source       *Source
@@ -76,10 +88,7 @@ func (s *sourceParser) file(p string) fileObjects {
 		out.lost = true
 		return out
 	}
-	diags := yamldoc.Read(s.source.File(p), content, s.limits.Limits, func(doc *yamldoc.Document) { out.document(doc, s) })
-	out.report(diags)
-	out.lost = out.lost || diags.HasErrors()
-	out.finish(s.source.File(p))
+	out.read(p, content, s)
 	return out
 }
 
@@ -91,6 +100,14 @@ type fileObjects struct {
 	lost bool
 	// reported counts the diagnostics by severity, those that were left out too.
 	reported [diag.Error + 1]int
+}
+
+// read adds what a file holds.
+func (f *fileObjects) read(name string, content []byte, s *sourceParser) {
+	diags := yamldoc.Read(s.source.File(name), content, s.limits.Limits, func(doc *yamldoc.Document) { f.document(doc, s) })
+	f.report(diags)
+	f.lost = f.lost || diags.HasErrors()
+	f.finish(s.source.File(name))
 }
 
 // longestMessage is how many bytes of a message are kept: it may quote a name of any length.

@@ -18,7 +18,7 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// commitOf makes an id of any text, often one that looks like a number.
+// commitOf makes an id of any text.
 func commitOf(seed string) string {
 	commit := []byte(strings.Repeat("0", 40))
 	for i := range min(len(seed), len(commit)) {
@@ -67,7 +67,7 @@ func FuzzSetCommit(f *testing.F) {
 			requireSameForKubernetes(t, file, string(once), base)
 			require.Equal(t, once, mustSet(t, once, is[i], first), "setting it again changes the file")
 			direct, err := SetCommit([]byte(file), base, second)
-			if err == nil && !numeric.MatchString(first) {
+			if err == nil {
 				require.Equal(t, string(direct), string(mustSet(t, once, is[i], second)), "what was set before makes a difference")
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -25,31 +25,19 @@ type Spec struct {
 
 // New returns the file that holds the BaseRepo "main" of an environment that was never promoted.
 func New(spec Spec) []byte {
-	return fmt.Appendf(nil, `apiVersion: %s
-kind: BaseRepo
-metadata:
-  name: %s
-spec:
-  repo: %s
-  branch: %s
-  path: .
-  commit: %s
-`, model.APIVersion, model.MainBase, yamlText(spec.Repo), yamlText(spec.Branch), commitText(spec.Commit, ""))
-}
-
-var (
-	// surelyText is what no YAML reads as anything but a text: it begins with a letter, or is a relative path.
-	surelyText = regexp.MustCompile(`^(?:[A-Za-z]|\.\.?/|\.$)(?:[A-Za-z0-9._/@+%~-]|:[A-Za-z0-9._/@+%~-])*$`)
-	// yamlWord is what YAML 1.1 reads as something else. https://yaml.org/type/bool.html, https://yaml.org/type/null.html
-	yamlWord = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
-)
-
-// yamlText writes a text, in quotes if YAML could read something else.
-func yamlText(text string) string {
-	if surelyText.MatchString(text) && !yamlWord.MatchString(text) {
-		return text
-	}
-	return strconv.Quote(text) // its escapes are among those of YAML
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	_ = encoder.Encode(struct { // a buffer takes all
+		APIVersion string `yaml:"apiVersion"`
+		Kind       string
+		Metadata   struct{ Name string }
+		Spec       struct{ Repo, Branch, Path, Commit string }
+	}{
+		model.APIVersion, "BaseRepo", struct{ Name string }{model.MainBase},
+		struct{ Repo, Branch, Path, Commit string }{spec.Repo, spec.Branch, ".", spec.Commit},
+	})
+	return text.Bytes()
 }
 
 // Append returns an existing file with the BaseRepo "main" as its last document. The rest of the file stays as it is, but

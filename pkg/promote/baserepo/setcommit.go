@@ -42,7 +42,7 @@ func SetCommit(file []byte, base *model.BaseRepo, commit string) ([]byte, error)
 	if err != nil {
 		return nil, unsafeEdit(base, commit, err)
 	}
-	changed := []byte(s.fill(string(file), commitText(commit, s.quote)))
+	changed := []byte(s.fill(string(file), s.quote+commit+s.quote))
 	if err := verifyCommit(file, changed, base.At, commit); err != nil {
 		return nil, unsafeEdit(base, commit, err)
 	}
@@ -147,18 +147,6 @@ func unsafeEdit(base *model.BaseRepo, commit string, reason error) error {
 	return &EditError{
 		At:      at,
 		Message: reason.Error(),
-		Hint:    fmt.Sprintf("write commit: %s into spec of BaseRepo %q by hand", commitText(commit, ""), base.Name.Value),
+		Hint:    fmt.Sprintf("write commit: %s into spec of BaseRepo %q by hand", commit, base.Name.Value),
 	}
-}
-
-// numeric are the ids that YAML 1.1 reads as numbers: decimal and octal ones, those with an exponent, and binary ones.
-// https://yaml.org/type/int.html, https://yaml.org/type/float.html
-var numeric = regexp.MustCompile(`^(?:[0-9]+(?:e[0-9]+)?|0b[01]+)$`)
-
-// commitText returns a commit as a YAML scalar in the given quotes, or in double quotes if it needs some.
-func commitText(commit, quote string) string {
-	if quote == "" && numeric.MatchString(commit) {
-		quote = `"`
-	}
-	return quote + commit + quote
 }

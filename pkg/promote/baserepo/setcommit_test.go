@@ -157,42 +157,6 @@ func TestSetCommitTakesFullIDsAlone(t *testing.T) {
 	}
 }
 
-// numberLike are ids that YAML reads as numbers unless they are in quotes.
-var numberLike = []string{
-	strings.Repeat("1", 40),
-	"0" + strings.Repeat("7", 39),
-	strings.Repeat("0", 40),
-	"0" + strings.Repeat("9", 39),
-	"1234e" + strings.Repeat("0", 33) + "12",
-	strings.Repeat("1", 38) + "e5",
-	"0e" + strings.Repeat("1", 38),
-	"0b" + strings.Repeat("10", 19),
-}
-
-func TestSetCommitQuotesNumbers(t *testing.T) {
-	t.Parallel()
-	const start = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: BaseRepo\nmetadata: {name: main}\nspec:\n  repo: https://github.com/acme/a\n  branch: main\n"
-	for _, commit := range numberLike {
-		t.Run(commit, func(t *testing.T) {
-			t.Parallel()
-			assert.True(t, theBase(t, start+"  commit: "+commit+"\n").Broken, "the case shows nothing")
-			want := start + "  commit: \"" + commit + "\"\n"
-			requireSet(t, start, want, commit)
-			requireSet(t, start+"  commit: "+oldCommit+"\n", want, commit)
-			requireSet(t, start+"  commit: '"+oldCommit+"'\n", start+"  commit: '"+commit+"'\n", commit)
-			assert.Equal(t, commit, theBase(t, string(New(Spec{Repo: "r", Branch: "b", Commit: commit}))).Commit.Value)
-		})
-	}
-}
-
-// Readers that do not mind that a number is too large see numbers where others see text.
-func TestSetCommitQuotesNumbersThatAreTooLarge(t *testing.T) {
-	t.Parallel()
-	const huge = "1234e56780000000000000000000000000000000"
-	file := string(New(aBaseSpec()))
-	requireSet(t, file, strings.ReplaceAll(file, oldCommit, `"`+huge+`"`), huge)
-}
-
 // Where a plain value is replaced the bytes before and behind it are those that were there.
 func TestSetCommitKeepsAllOtherBytes(t *testing.T) {
 	t.Parallel()

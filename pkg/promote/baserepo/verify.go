@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing/fstest" // for its file system in memory
 
 	"go.yaml.in/yaml/v3"
 
@@ -17,12 +16,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// readBases reads a file as a run does, within the same limits, and counts the errors in it.
+// readBases reads a file as a run does, and counts the errors in it.
 func readBases(file []byte) (bases []*model.BaseRepo, problems int) {
-	source := &model.Source{
-		Ref: model.Ref{Path: BaseRepoFile, Role: model.Platform}, FS: fstest.MapFS{BaseRepoFile: {Data: file}},
-	}
-	objects, diags := model.Parse(source, nil, model.DefaultOptions())
+	objects, diags := model.ParseFile(BaseRepoFile, file)
 	return objects.BaseRepos, diags.Count(diag.Error)
 }
 
