@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
-// decoder decodes the nodes of one document into structs whose fields have a `field` tag. It is
+// decoder decodes the nodes of one document into structs whose fields have a `field` tag (and a `doc` tag for editors). It is
 // strict: an unknown field, a wrong type and a missing required field are errors at their place.
 // It goes on after an error, so that one run reports all of them.
 type decoder struct {
@@ -175,6 +175,8 @@ type specField struct {
 	required bool
 	// owner is the type that the field is declared in; it has no name if that has none.
 	owner string
+	// doc is what editors show.
+	doc string
 }
 
 // specFields returns the fields of a struct by their names in YAML, those of embedded structs too.
@@ -186,7 +188,7 @@ func specFields(typ reflect.Type) map[string]specField {
 		switch {
 		case name != "":
 			for name := range strings.SplitSeq(name, "|") {
-				fields[name] = specField{field.Type, field.Index, options == "required", typ.Name()}
+				fields[name] = specField{field.Type, field.Index, options == "required", typ.Name(), field.Tag.Get("doc")}
 			}
 		case field.Anonymous:
 			for name, embedded := range specFields(field.Type) {

@@ -15,18 +15,18 @@ import (
 )
 
 type promotionSpec struct {
-	Next   []Text `field:"next"`
+	Next   []Text `field:"next" doc:"Environments that get a commit after this one has deployed it."`
 	Checks struct {
-		Fleets       fleetNames `field:"fleet"`
-		Healthy      Healthy    `field:"healthy"`
-		Timeout      Duration   `field:"timeout"`
-		Expect       Number     `field:"expect"`
+		Fleets       fleetNames `field:"fleet" doc:"Who is asked what the clusters run: NAME or NAME:ARGUMENT, as --fleet has it. none leaves the decision to a person."`
+		Healthy      Healthy    `field:"healthy" doc:"How many clusters must run the commit and be healthy: a count such as 27, or a percentage such as 95%."`
+		Timeout      Duration   `field:"timeout" doc:"How long they may take: 90s, 30m, 2h."`
+		Expect       Number     `field:"expect" doc:"How many clusters there are at least."`
 		ClusterTypes struct {
-			Labels Selector `field:"labelSelector"`
-		} `field:"clusterTypeSelector"`
-		StatusLogins loginNames `field:"statusLogins"`
+			Labels Selector `field:"labelSelector" doc:"Selects cluster types by their labels."`
+		} `field:"clusterTypeSelector" doc:"The cluster types whose clusters count; without it all of them."`
+		StatusLogins loginNames `field:"statusLogins" doc:"GitHub logins whose statuses of this environment count, besides kalypso's own: octocat, or NAME[bot] for a GitHub App."`
 		At           diag.Place
-	} `field:"checks"`
+	} `field:"checks" doc:"When a commit counts as deployed."`
 	At diag.Place
 }
 

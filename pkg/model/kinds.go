@@ -47,8 +47,7 @@ type BaseRepo struct {
 
 type baseRepoSpec struct {
 	Location
-	// Commit is the exact commit to read; empty for the tip of the branch.
-	Commit Text `field:"commit"`
+	Commit Text `field:"commit" doc:"Exactly this commit is read, its full id; without it the tip of the branch."`
 }
 
 // GitOpsRepo says where the output goes.
@@ -65,8 +64,8 @@ type WorkloadRegistration struct {
 }
 
 type workloadRegistrationSpec struct {
-	Workload  Location `field:"workload,required"`
-	Workspace Text     `field:"workspace"`
+	Workload  Location `field:"workload,required" doc:"Where the Workloads are."`
+	Workspace Text     `field:"workspace" doc:"Workspace (tenant) of all their deployment targets."`
 }
 
 // Workload is an application or service with the targets it wants to be deployed to.
@@ -78,19 +77,19 @@ type Workload struct {
 }
 
 type workloadSpec struct {
-	DeploymentTargets []TargetSpec `field:"deploymentTargets,required"`
-	ConfigSchemas     []Text       `field:"configSchemas"`
+	DeploymentTargets []TargetSpec `field:"deploymentTargets,required" doc:"The targets, each in one environment."`
+	ConfigSchemas     []Text       `field:"configSchemas" doc:"JSON Schemas for the configuration of all deployment targets."`
 }
 
 // TargetSpec is one deployment target as a Workload writes it.
 type TargetSpec struct {
-	Name        Text            `field:"name,required"`
-	Labels      map[string]Text `field:"labels"`
-	Environment Text            `field:"environment,required"`
+	Name        Text            `field:"name,required" doc:"Unique in the workload. The full name is that of the workload, a dash, and this."`
+	Labels      map[string]Text `field:"labels" doc:"What SchedulingPolicies and configuration select by, besides those of the workload."`
+	Environment Text            `field:"environment,required" doc:"Name of the Environment that the target is in."`
 	// Manifests says where the application's manifests are: repo, branch, path and whatever else
 	// the platform's templates read.
-	Manifests     map[string]Text `field:"manifests,required"`
-	ConfigSchemas []Text          `field:"configSchemas"`
+	Manifests     map[string]Text `field:"manifests,required" doc:"Where the manifests of the application are: repo, branch, path and whatever else the templates read."`
+	ConfigSchemas []Text          `field:"configSchemas" doc:"JSON Schemas for the configuration of this target."`
 }
 
 // ClusterType is a set of alike clusters that host the same workloads.
@@ -100,11 +99,9 @@ type ClusterType struct {
 }
 
 type clusterTypeSpec struct {
-	// Reconciler and NamespaceService name templates of those types.
-	Reconciler       Text `field:"reconciler,required"`
-	NamespaceService Text `field:"namespaceService,required"`
-	// ConfigType names a template of type config; empty, "configMap" and "envFile" are built in.
-	ConfigType Text `field:"configType"`
+	Reconciler       Text `field:"reconciler,required" doc:"Name of a Template of type reconciler."`
+	NamespaceService Text `field:"namespaceService,required" doc:"Name of a Template of type namespace."`
+	ConfigType       Text `field:"configType" doc:"Name of a Template of type config, or configMap (the default) or envFile."`
 }
 
 // The types that a Template may have.
@@ -152,7 +149,7 @@ type ConfigSchema struct {
 }
 
 type configSchemaSpec struct {
-	Schema Text `field:"schema,required"`
+	Schema Text `field:"schema,required" doc:"A JSON Schema as JSON text, of draft 7 unless it says otherwise."`
 }
 
 // DeploymentTarget is one unfolded target of a workload in the environment compiled, or one given

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -126,7 +127,7 @@ func (d describer) structure(typ reflect.Type, path *trail) map[string]any {
 	for name, field := range specFields(typ) {
 		at := path.key(name)
 		schema := d.value(field.typ, at)
-		if text := d.description(field.owner, name, at); text != "" {
+		if text := cmp.Or(descriptions[d.kind+"."+at.String()], field.doc); text != "" {
 			schema["description"] = text
 		}
 		if values := allowed[field.owner+"."+name]; values != nil {
@@ -161,14 +162,6 @@ func orNull(schema map[string]any) {
 	if values, ok := schema["enum"].([]any); ok {
 		schema["enum"] = append(values, nil)
 	}
-}
-
-// description is that of a field of this kind, else of the type that declares it.
-func (d describer) description(owner, name string, at *trail) string {
-	if text, ok := descriptions[d.kind+"."+at.String()]; ok {
-		return text
-	}
-	return descriptions[owner+"."+name]
 }
 
 func anyOf(texts []string) []any {

@@ -33,23 +33,17 @@ func TestSchemaDescribesEverything(t *testing.T) {
 	for kind, body := range bodies() {
 		assert.NotEmpty(t, descriptions[kind], kind)
 		delete(unused, kind)
-		walkFields(body, nil, func(owner, name string, at *trail, field reflect.Type) {
-			byKind, byType := kind+"."+at.String(), owner+"."+name
-			if field == ignoredType || slices.Contains([]string{"metadata", "spec"}, at.String()) {
-				return
+		walkFields(body, nil, func(at *trail, field specField) {
+			delete(unused, kind+"."+at.String())
+			if field.typ != ignoredType && !slices.Contains([]string{"metadata", "spec"}, at.String()) {
+				assert.NotEmpty(t, field.doc, "%s.%s", kind, at)
 			}
-			if _, ok := descriptions[byKind]; ok {
-				delete(unused, byKind)
-				return
-			}
-			assert.NotEmpty(t, descriptions[byType], "%s (%s)", byKind, byType)
-			delete(unused, byType)
 		})
 	}
 	assert.Empty(t, slices.Sorted(maps.Keys(unused)))
 }
 
-func walkFields(typ reflect.Type, at *trail, do func(owner, name string, at *trail, typ reflect.Type)) {
+func walkFields(typ reflect.Type, at *trail, do func(at *trail, field specField)) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
 	}
@@ -57,7 +51,7 @@ func walkFields(typ reflect.Type, at *trail, do func(owner, name string, at *tra
 		return
 	}
 	for name, field := range specFields(typ) {
-		do(field.owner, name, at.key(name), field.typ)
+		do(at.key(name), field)
 		walkFields(field.typ, at.key(name), do)
 	}
 }

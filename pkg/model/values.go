@@ -17,10 +17,10 @@ func (t Text) String() string { return t.Value }
 
 // Location is a place in a git repository.
 type Location struct {
-	Repo   Text `field:"repo,required"`
-	Branch Text `field:"branch,required"`
+	Repo   Text `field:"repo,required" doc:"URL of a git repository, such as https://github.com/acme/shop."`
+	Branch Text `field:"branch,required" doc:"Branch of the repository."`
 	// Path is "." if it was not given.
-	Path Text `field:"path"`
+	Path Text `field:"path" doc:"Folder or file in the repository; without it all of it."`
 }
 
 // normal fills in defaults and removes the blanks around what people paste.
@@ -54,15 +54,15 @@ type Block struct {
 
 // Selector is a Kubernetes LabelSelector as written; package schedule gives it its meaning.
 type Selector struct {
-	MatchLabels      map[string]Text `field:"matchLabels"`
-	MatchExpressions []Requirement   `field:"matchExpressions"`
+	MatchLabels      map[string]Text `field:"matchLabels" doc:"Labels that must all be there, with these values."`
+	MatchExpressions []Requirement   `field:"matchExpressions" doc:"Conditions that must all hold."`
 	At               diag.Place
 }
 
 // Requirement is one entry of matchExpressions.
 type Requirement struct {
-	Key      Text   `field:"key,required"`
-	Operator Text   `field:"operator,required"`
-	Values   []Text `field:"values"`
+	Key      Text   `field:"key,required" doc:"The label."`
+	Operator Text   `field:"operator,required" doc:"In, NotIn, Exists or DoesNotExist."`
+	Values   []Text `field:"values" doc:"Values for In and NotIn; none for the others."`
 	At       diag.Place
 }
