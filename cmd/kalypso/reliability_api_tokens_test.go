@@ -245,7 +245,6 @@ func TestR15Enterprise(t *testing.T) {
 	for name, env := range map[string]map[string]string{
 		"as a workflow has it":    {},
 		"the API follows":         {"GITHUB_API_URL": ""},
-		"the server follows":      {"GITHUB_SERVER_URL": ""},
 		"with slashes at the end": {"slash": "/"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,10 +254,6 @@ func TestR15Enterprise(t *testing.T) {
 				repo:   githubtest.RepoOptions{AllowAutoMerge: true, RequiredChecks: []string{"ci"}},
 			})
 			require.Equal(t, h.WebURL+"/api/v3", h.env["GITHUB_API_URL"])
-			if name == "the server follows" {
-				h.env["KALYPSO_GITOPS_TOKEN"] = hubSecret // GITHUB_TOKEN is for github.com then
-				h.env["KALYPSO_TOKEN_HOSTS"] = strings.TrimPrefix(h.WebURL, "http://")
-			}
 			if slash := env["slash"]; slash != "" {
 				h.env["GITHUB_API_URL"] += slash
 				h.env["GITHUB_SERVER_URL"] += slash

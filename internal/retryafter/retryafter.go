@@ -36,11 +36,11 @@ func Parse(answer http.Header, now func() time.Time) time.Duration {
 	return min(max(0, until.Sub(sent)), longest)
 }
 
-// Backoff returns a random pause after a failed try, the first of which is 1: between half of first and one and a half
-// of it, and twice as long after each further try.
+// Backoff returns a random pause after a failed try, the first of which is 1: between half of first and all of it, and
+// twice as long after each further try.
 func Backoff(first time.Duration, try int) time.Duration {
 	pause := first << (try - 1)
-	return pause/2 + rand.N(pause)
+	return pause/2 + rand.N(pause/2)
 }
 
 // Sleep waits for a duration, or until ctx is done, whose error it then returns.

@@ -45,7 +45,7 @@ func TestBackoff(t *testing.T) {
 		for try := 1; try < 5; try++ {
 			pause, bound := retryafter.Backoff(time.Second, try), time.Second<<(try-1)
 			assert.GreaterOrEqual(t, pause, bound/2)
-			assert.Less(t, pause, bound*3/2)
+			assert.Less(t, pause, bound)
 		}
 	}
 }

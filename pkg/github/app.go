@@ -65,7 +65,7 @@ type Needs struct {
 var _ credentials.TokenSource = (*App)(nil)
 
 // NewApp returns an App by its private key, the content of the PEM file that GitHub gives out. Of the options the token
-// and the URLs are not used. It sends nothing yet.
+// and the URL are not used. It sends nothing yet.
 func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if strings.Trim(c.ID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.") != "" || c.ID == "" {
 		return nil, errors.New("the id of the GitHub App is its number or its client id")
@@ -77,7 +77,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if c.Minted == nil {
 		c.Minted = func(string) {}
 	}
-	o.API, o.GraphQL = c.Server.Home(), ""
+	o.API = c.Server.Home()
 	o.Token = assertions{c.ID, key, o.orDefaults().Now}
 	o.Limits.Apart = time.Nanosecond // GitHub asks for pauses between changes of what people see, and a token is none
 	client, err := New(o)

@@ -122,7 +122,7 @@ func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, 
 	token := minted.GetToken()
 	// It must fit into a header, and into the line that masks it in the log of a workflow.
 	if token == "" || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) || minted.GetExpiresAt().IsZero() {
-		return Token{}, &Error{Kind: Unavailable, Repository: r.owner, Act: actMint, Message: "GitHub's answer is incomplete"}
+		return Token{}, a.explain(r.owner, actMint, incomplete())
 	}
 	a.client.wire.secrets.Add(token)
 	a.Minted(token)

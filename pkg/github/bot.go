@@ -24,7 +24,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 		return gitobject.Identity{}, a.explain(with.String(), act, err)
 	}
 	if !validName(app.GetSlug()) {
-		return gitobject.Identity{}, &Error{Kind: Unavailable, Repository: with.String(), Act: act, Message: "GitHub's answer is incomplete"}
+		return gitobject.Identity{}, a.explain(with.String(), act, incomplete())
 	}
 	login := app.GetSlug() + "[bot]"
 	user, _, err := with.client.api.Users.Get(ctx, url.PathEscape(login))
@@ -32,7 +32,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 		return gitobject.Identity{}, with.explain(operation{act: "find the user " + login}, err)
 	}
 	host := "github.com" // that of the addresses that GitHub makes for those who show none
-	if at, err := url.Parse(cmp.Or(a.Server.URL, serverOf(a.Server.API))); err == nil {
+	if at, err := url.Parse(a.Server.URL); err == nil {
 		host = cmp.Or(at.Hostname(), host)
 	}
 	a.bot = gitobject.Identity{Name: login, Email: fmt.Sprintf("%d+%s@users.noreply.%s", user.GetID(), login, host)}

@@ -3,6 +3,7 @@ package github
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,8 +19,6 @@ import (
 type Options struct {
 	// API is the base URL of the REST API, GITHUB_API_URL; https://api.github.com if empty.
 	API string
-	// GraphQL is the URL of the GraphQL API, on the same host; if empty it follows from API.
-	GraphQL string
 	// Token is sent to the host of API and nowhere else. Nil asks without one.
 	Token TokenSource
 	// ActionsToken says that the token is the GITHUB_TOKEN of a workflow: what is done with it starts no workflow.
@@ -60,31 +59,24 @@ type Client struct {
 
 // New returns a client. It sends nothing yet. An error says which option is no good.
 func New(o Options) (*Client, error) {
-	base, err := parseAPI("GITHUB_API_URL", cmp.Or(o.API, publicAPI))
+	base, err := parseAPI(cmp.Or(o.API, publicAPI))
 	if err != nil {
 		return nil, err
-	}
-	graphQL, err := parseAPI("GITHUB_GRAPHQL_URL", cmp.Or(o.GraphQL, graphQLOf(base.String())))
-	if err != nil {
-		return nil, err
-	}
-	if !sameHost(base, graphQL) {
-		return nil, fmt.Errorf("GITHUB_GRAPHQL_URL is on %s, GITHUB_API_URL on %s: the token is for one host only", graphQL.Host, base.Host)
 	}
 	wire := newTransport(base, o)
 	client := gh.NewClient(&http.Client{Transport: wire, CheckRedirect: wire.checkRedirect})
 	client.BaseURL = base.JoinPath("/")
 	client.UserAgent = cmp.Or(o.UserAgent, "kalypso")
-	return &Client{api: client, graphQL: graphQL.String(), actionsToken: o.ActionsToken, wire: wire}, nil
+	return &Client{api: client, graphQL: graphQLOf(base.String()), actionsToken: o.ActionsToken, wire: wire}, nil
 }
 
-func parseAPI(variable, value string) (*url.URL, error) {
+func parseAPI(value string) (*url.URL, error) {
 	at, err := url.Parse(value)
 	switch {
 	case err != nil, at.Host == "": // the error repeats the value, which may hold a password
-		return nil, fmt.Errorf("%s is not a URL", variable)
+		return nil, errors.New("GITHUB_API_URL is not a URL")
 	case !fitForTokens(at):
-		return nil, fmt.Errorf("%s is %s://%s: a token is sent over https only, and to a URL without a user", variable, at.Scheme, at.Host)
+		return nil, fmt.Errorf("GITHUB_API_URL is %s://%s: a token is sent over https only, and to a URL without a user", at.Scheme, at.Host)
 	}
 	at.Path = strings.TrimRight(at.Path, "/")
 	return at, nil

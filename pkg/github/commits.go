@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	gh "github.com/google/go-github/v53/github"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // IsAncestor reports whether a commit is in the history of another, or is the same. Commits that the repository does not
@@ -53,11 +54,9 @@ func (r *Repository) explainAncestry(op operation, err error) error {
 	return e
 }
 
-// commitForm is the full id of a commit. Anything else may be a branch to GitHub, or a part of a path.
-var commitForm = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
+// checkCommit refuses what is not the full id of a commit: to GitHub it may be a branch, or a part of a path.
 func checkCommit(id string) error {
-	if commitForm.MatchString(id) {
+	if giturl.CommitForm.MatchString(id) {
 		return nil
 	}
 	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not the full id of a commit", id)}

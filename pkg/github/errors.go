@@ -2,13 +2,13 @@ package github
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // Kind says what sort of failure an Error is.
@@ -97,7 +97,7 @@ func (t *transport) classify(op operation, err error) *Error {
 		return t.refusal(op, answered)
 	}
 	return &Error{
-		Kind: Unavailable, Message: t.secrets.Line(reason(err)), Hint: hintCertificate(err),
+		Kind: Unavailable, Message: t.secrets.Line(reason(err)), Hint: giterror.HintCertificate(err),
 		maybeDone: true, err: harmlessCause(err),
 	}
 }
@@ -117,12 +117,4 @@ func hintLater(kind Kind) string {
 		return "run again later; a GitHub App has a limit of its own"
 	}
 	return "run again later"
-}
-
-func hintCertificate(err error) string {
-	var unknown x509.UnknownAuthorityError
-	if errors.As(err, &unknown) {
-		return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
-	}
-	return ""
 }

@@ -1,7 +1,6 @@
 package github
 
 import (
-	"cmp"
 	"net"
 	"net/url"
 	"regexp"
@@ -10,17 +9,16 @@ import (
 
 // Location is a repository on GitHub.
 type Location struct {
-	// API is the base URL of the REST API, GraphQL the URL of the other one.
-	API, GraphQL string
-	Owner, Name  string
+	// API is the base URL of the REST API.
+	API         string
+	Owner, Name string
 }
 
 // Server is the GitHub that a workflow runs on. The zero Server is none: then only github.com, and
 // the domain ghe.com below which GitHub hosts others, are known to be GitHub.
 type Server struct {
-	// URL is GITHUB_SERVER_URL, API is GITHUB_API_URL, GraphQL is GITHUB_GRAPHQL_URL. Each that is empty
-	// follows from the others.
-	URL, API, GraphQL string
+	// URL is GITHUB_SERVER_URL, API is GITHUB_API_URL; if that is empty, it follows from URL.
+	URL, API string
 }
 
 const (
@@ -50,60 +48,39 @@ func (s Server) Locate(name string) (Location, bool) {
 	if !validName(owner) || !validName(repo) {
 		return Location{}, false
 	}
-	api, graphql := s.apiOf(server)
-	return Location{API: api, GraphQL: graphql, Owner: owner, Name: repo}, api != ""
+	api := s.apiOf(server)
+	return Location{API: api, Owner: owner, Name: repo}, api != ""
 }
 
 func validName(name string) bool {
 	return names.MatchString(name) && name != "." && name != ".."
 }
 
-// apiOf returns the base URLs of the APIs of a server; nothing if it is not known to be GitHub.
-func (s Server) apiOf(server string) (rest, graphql string) {
-	own := strings.ToLower(strings.TrimSuffix(cmp.Or(s.URL, serverOf(s.API)), "/"))
+// own is the server itself, in the form in which servers are compared; empty if there is none.
+func (s Server) own() string { return strings.ToLower(strings.TrimSuffix(s.URL, "/")) }
+
+// apiOf returns the base URL of the REST API of a server; nothing if it is not known to be GitHub.
+func (s Server) apiOf(server string) string {
 	host := strings.TrimPrefix(server, "https://")
 	switch {
-	case server == own:
-		rest = cmp.Or(strings.TrimSuffix(s.API, "/"), defaultAPI(server))
-		return rest, cmp.Or(s.GraphQL, graphQLOf(rest))
-	case server == publicServer, server == "https://"+host && strings.HasSuffix(host, hosted):
-		rest = defaultAPI(server)
-		return rest, graphQLOf(rest)
+	case server == s.own() && s.API != "":
+		return strings.TrimSuffix(s.API, "/")
+	case server == publicServer:
+		return publicAPI
+	case server == "https://"+host && strings.HasSuffix(host, hosted):
+		return "https://api." + host
+	case server == s.own():
+		return server + enterpriseAPI
 	}
-	return "", ""
+	return ""
 }
 
 // Home is the base URL of the REST API of the server itself; that of github.com if there is none.
 func (s Server) Home() string {
-	if s.URL == "" && s.API == "" {
+	if s.URL == "" {
 		return publicAPI
 	}
-	rest, _ := s.apiOf(strings.ToLower(strings.TrimSuffix(cmp.Or(s.URL, serverOf(s.API)), "/")))
-	return rest
-}
-
-// defaultAPI returns where a server that is GitHub has its REST API.
-func defaultAPI(server string) string {
-	host := strings.TrimPrefix(server, "https://")
-	switch {
-	case server == publicServer:
-		return publicAPI
-	case strings.HasSuffix(host, hosted):
-		return "https://api." + host
-	}
-	return server + enterpriseAPI
-}
-
-// serverOf is the inverse of defaultAPI. Of an API that is somewhere else it returns the host.
-func serverOf(api string) string {
-	at, err := url.Parse(api)
-	if err != nil || at.Host == "" {
-		return ""
-	}
-	if at.Scheme == "https" && (at.Host == "api.github.com" || strings.HasSuffix(at.Host, hosted)) {
-		return "https://" + strings.TrimPrefix(at.Host, "api.")
-	}
-	return at.Scheme + "://" + at.Host
+	return s.apiOf(s.own())
 }
 
 // graphQLOf returns where GitHub has its GraphQL API if the other one is at rest.

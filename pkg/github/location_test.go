@@ -13,14 +13,14 @@ import (
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	none := github.Server{}
-	public := github.Server{URL: "https://github.com", API: "https://api.github.com", GraphQL: "https://api.github.com/graphql"}
+	public := github.Server{URL: "https://github.com", API: "https://api.github.com"}
 	enterprise := github.Server{URL: "https://ghe.example.com", API: "https://ghe.example.com/api/v3"}
 	local := github.Server{URL: "http://127.0.0.1:8080", API: "http://127.0.0.1:8081"}
-	at := func(api, graphQL string) github.Location {
-		return github.Location{API: api, GraphQL: graphQL, Owner: "acme", Name: "gitops"}
+	at := func(api string) github.Location {
+		return github.Location{API: api, Owner: "acme", Name: "gitops"}
 	}
-	onPublic := at("https://api.github.com", "https://api.github.com/graphql")
-	onEnterprise := at("https://ghe.example.com/api/v3", "https://ghe.example.com/api/graphql")
+	onPublic := at("https://api.github.com")
+	onEnterprise := at("https://ghe.example.com/api/v3")
 	for name, test := range map[string]struct {
 		server github.Server
 		url    string
@@ -32,10 +32,10 @@ func TestLocate(t *testing.T) {
 		"in a workflow":             {public, "https://GitHub.com/acme/gitops/", onPublic},
 		"from Enterprise":           {enterprise, "https://github.com/acme/gitops", onPublic},
 		"Enterprise":                {enterprise, "https://ghe.example.com/acme/gitops.git", onEnterprise},
-		"Enterprise by its API":     {github.Server{API: enterprise.API}, "https://ghe.example.com/acme/gitops", onEnterprise},
+		"Enterprise by its API":     {github.Server{API: enterprise.API}, "https://ghe.example.com/acme/gitops", github.Location{}},
 		"Enterprise by its name":    {github.Server{URL: "https://GHE.example.com/"}, "https://ghe.example.com/acme/gitops", onEnterprise},
-		"data residency":            {none, "https://octo.ghe.com/acme/gitops", at("https://api.octo.ghe.com", "https://api.octo.ghe.com/graphql")},
-		"with a port":               {local, "http://127.0.0.1:8080/acme/gitops", at("http://127.0.0.1:8081", "http://127.0.0.1:8081/graphql")},
+		"data residency":            {none, "https://octo.ghe.com/acme/gitops", at("https://api.octo.ghe.com")},
+		"with a port":               {local, "http://127.0.0.1:8080/acme/gitops", at("http://127.0.0.1:8081")},
 		"another port":              {local, "http://127.0.0.1:8082/acme/gitops", github.Location{}},
 		"another scheme":            {enterprise, "http://ghe.example.com/acme/gitops", github.Location{}},
 		"Enterprise, unknown":       {public, "https://ghe.example.com/acme/gitops", github.Location{}},
@@ -58,10 +58,8 @@ func TestLocate(t *testing.T) {
 			assert.Equal(t, test.want != github.Location{}, found)
 			if found {
 				assert.Equal(t, test.want, location)
-				_, err := github.New(github.Options{API: location.API, GraphQL: location.GraphQL})
-				if test.server != local { // the ports differ
-					require.NoError(t, err)
-				}
+				_, err := github.New(github.Options{API: location.API})
+				require.NoError(t, err)
 			}
 		})
 	}

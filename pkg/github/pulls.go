@@ -53,7 +53,7 @@ func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]
 	var found []gitops.PullRequest
 	for _, page := range pages {
 		if page.GetNumber() == 0 || page.GetBase().GetRef() == "" || page.GetHead().GetRef() == "" {
-			return nil, r.explain(op, &Error{Kind: Unavailable, Message: "GitHub's answer is incomplete"})
+			return nil, r.explain(op, incomplete())
 		}
 		twice := slices.ContainsFunc(found, func(p gitops.PullRequest) bool { return p.Number == page.GetNumber() })
 		if page.GetBase().GetRef() == o.Base && within(page) && !twice {

@@ -10,6 +10,7 @@ import (
 
 	gh "github.com/google/go-github/v53/github"
 
+	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -93,7 +94,7 @@ func (r *Repository) create(ctx context.Context, op operation, create func() err
 			return err
 		}
 		t := r.client.wire
-		delay := backoff(try)
+		delay := retryafter.Backoff(firstDelay, try)
 		t.Notice(fmt.Sprintf("%s: trying again in %s", e.Message, round(delay)))
 		if err := t.Sleep(ctx, delay); err != nil {
 			return err

@@ -110,7 +110,7 @@ func (t *transport) wait(r *http.Request, f *failure, try int) error {
 	delay := f.wait
 	switch {
 	case f.kind != RateLimited:
-		delay = max(delay, backoff(try))
+		delay = max(delay, retryafter.Backoff(firstDelay, try))
 	case delay == 0: // never less than what GitHub asks for
 		delay = limitDelay<<(try-1) + rand.N(firstDelay)
 	}
@@ -120,12 +120,6 @@ func (t *transport) wait(r *http.Request, f *failure, try int) error {
 	}
 	t.Notice(fmt.Sprintf("GitHub %s: trying again in %s (%d of %d)", f.why, round(delay), try+1, t.Limits.Tries))
 	return t.Sleep(r.Context(), delay)
-}
-
-// backoff returns how long to wait if GitHub does not say, between half of a bound that doubles and all of it.
-func backoff(try int) time.Duration {
-	bound := firstDelay << (try - 1)
-	return bound/2 + rand.N(bound/2)
 }
 
 func round(d time.Duration) time.Duration {

@@ -161,12 +161,16 @@ func Subject(ref model.Ref, message string) string {
 
 // Unreachable turns the failure of a connection into an Error with a short cause.
 func Unreachable(host string, err error) *Error {
-	e := New(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).WithCause(err)
+	return New(RuleHostUnreachable, "%s cannot be reached: %s", host, shortCause(err)).WithCause(err).WithHint(HintCertificate(err))
+}
+
+// HintCertificate says what to do about a certificate that is not trusted; it is empty for any other error.
+func HintCertificate(err error) string {
 	var unknown x509.UnknownAuthorityError
-	if errors.As(err, &unknown) {
-		return e.WithHint("on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them")
+	if !errors.As(err, &unknown) {
+		return ""
 	}
-	return e
+	return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
 }
 
 func shortCause(err error) string {
@@ -194,8 +198,8 @@ func shortCause(err error) string {
 	}
 }
 
-// maxRemark bounds what is quoted of a server's answer.
-const maxRemark = 200
+// maxRemark bounds what is quoted of a server's answer, in characters.
+const maxRemark = 201
 
 // OneLine makes untrusted text fit for a message: one line, nothing invisible, not too long.
 func OneLine(text string) string {
@@ -209,11 +213,7 @@ func OneLine(text string) string {
 			return r
 		}
 	}, text)
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) > maxRemark {
-		return string(runes[:maxRemark]) + "…"
-	}
-	return string(runes)
+	return diag.ShortenCharacters(strings.Join(strings.Fields(text), " "), maxRemark)
 }
 
 // Cause drops the operation and the absolute path that errors of package os carry.

@@ -88,7 +88,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 		source = s.Flags.tokens.Source(role, place)
 	}
 	client, err := github.New(github.Options{
-		API: at.API, GraphQL: at.GraphQL, Token: source, UserAgent: "kalypso/" + s.Build.Version,
+		API: at.API, Token: source, UserAgent: "kalypso/" + s.Build.Version,
 		ActionsToken: s.isWorkflowToken(origin), Sleep: s.Sleep, Now: s.Now, Limits: s.Timeouts, Notice: s.notice,
 	})
 	if err != nil {

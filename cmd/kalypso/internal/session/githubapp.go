@@ -58,7 +58,7 @@ func (f *Flags) needs(role model.Role) github.Needs {
 
 // gitHubServer is the GitHub that the environment names.
 func gitHubServer(e *cli.Host) github.Server {
-	return github.Server{URL: e.Env("GITHUB_SERVER_URL"), API: e.Env("GITHUB_API_URL"), GraphQL: e.Env("GITHUB_GRAPHQL_URL")}
+	return github.Server{URL: e.Env("GITHUB_SERVER_URL"), API: e.Env("GITHUB_API_URL")}
 }
 
 // readAppKey reads a private key. That others can read it is only a warning: in a container, where Kubernetes and
