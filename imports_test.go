@@ -78,13 +78,15 @@ var layout = []layer{
 		"github.com/skeema/knownhosts",
 		"golang.org/x/crypto/ssh",
 	}},
-	{dir: "pkg/gitops", thirdParty: []string{
+	{dir: "pkg/gitops/remote", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
+		"golang.org/x/sync/errgroup",
+	}},
+	{dir: "pkg/gitops", thirdParty: []string{
+		"github.com/go-git/go-git/v5/plumbing",
 		"github.com/rogpeppe/go-internal/diff",
-		"github.com/skeema/knownhosts",
 		"go.yaml.in/yaml/v3",
-		"golang.org/x/crypto/ssh",
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/gitopstest"},

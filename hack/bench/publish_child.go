@@ -16,6 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -72,7 +73,7 @@ func (c child) run(ctx context.Context) error {
 	case childServe:
 		return serve(c.root, os.Stdin, os.Stdout)
 	}
-	reader, err := gitops.NewReader(gitops.Options{Replace: []string{gitOpsRepo + "=" + c.url}})
+	reader, err := remote.NewReader(remote.Options{Replace: []string{gitOpsRepo + "=" + c.url}})
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (c child) tree() (*render.Tree, error) {
 	return tree, err
 }
 
-func (c child) destination(ctx context.Context, reader *gitops.Reader) (*gitops.Destination, error) {
+func (c child) destination(ctx context.Context, reader *remote.Reader) (*gitops.Destination, error) {
 	loader := gitops.NewLoader(reader, gitops.ControlPlane{Repo: c.controlPlane, Options: model.DefaultOptions()})
 	environments, diags := loader.Environments(ctx)
 	if len(environments) != 1 {

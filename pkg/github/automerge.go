@@ -16,7 +16,7 @@ import (
 const writeBoth = "contents: write and pull requests: write"
 
 // AutoMerge merges a pull request as soon as its requirements are met: at once if they are, and only if its
-// head is still the commit given; else it is gitops.ErrMoved. The note is for people; it may be empty.
+// head is still the commit given; else it is remote.ErrMoved. The note is for people; it may be empty.
 func (r *Repository) AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error) {
 	op := operation{act: fmt.Sprintf("auto-merge pull request #%d", number), need: writeBoth}
 	p, err := r.settled(ctx, op, number, headCommit)

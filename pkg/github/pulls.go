@@ -139,13 +139,13 @@ func (r *Repository) find(ctx context.Context, head, base string) (*gitops.PullR
 	return nil, nil
 }
 
-// Edit sets the title and the body of an open pull request. One that is not open is gitops.ErrMoved.
+// Edit sets the title and the body of an open pull request. One that is not open is remote.ErrMoved.
 func (r *Repository) Edit(ctx context.Context, number int, title, body string) error {
 	return r.edit(ctx, fmt.Sprintf("update pull request #%d", number), number,
 		&gh.PullRequest{Title: ptr(title), Body: ptr(body)}, gitops.PullRequestOpen)
 }
 
-// Close closes a pull request and sets its body. One that was merged meanwhile is gitops.ErrMoved.
+// Close closes a pull request and sets its body. One that was merged meanwhile is remote.ErrMoved.
 func (r *Repository) Close(ctx context.Context, number int, body string) error {
 	return r.edit(ctx, fmt.Sprintf("close pull request #%d", number), number,
 		&gh.PullRequest{State: ptr("closed"), Body: ptr(body)}, gitops.PullRequestClosed)

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // answers is a server that answers each path with a list of pull requests.
@@ -85,7 +86,7 @@ func TestCreateWaitsForTheListToShowIt(t *testing.T) {
 		fmt.Fprint(w, `{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom","message":"A pull request already exists for acme:a."}]}`)
 	})
 	_, _, err := repo.Create(t.Context(), gitops.NewPullRequest{Head: "a", Base: "main"})
-	require.ErrorIs(t, err, gitops.ErrMoved)
+	require.ErrorIs(t, err, remote.ErrMoved)
 	assert.Equal(t, 3, posts)
 }
 
@@ -97,11 +98,11 @@ func TestEditAndCloseNoticeWhatHappenedMeanwhile(t *testing.T) {
 	assert.Equal(t, "New", f.remote.Pull(number).Title)
 	require.NoError(t, f.repo.Close(t.Context(), number, "why"))
 	assert.Equal(t, "why", f.remote.Pull(number).Body)
-	require.ErrorIs(t, f.repo.Edit(t.Context(), number, "New", "body"), gitops.ErrMoved)
+	require.ErrorIs(t, f.repo.Edit(t.Context(), number, "New", "body"), remote.ErrMoved)
 
 	number = f.open(t)
 	f.remote.MergePull(number, "squash")
-	require.ErrorIs(t, f.repo.Close(t.Context(), number, "why"), gitops.ErrMoved)
+	require.ErrorIs(t, f.repo.Close(t.Context(), number, "why"), remote.ErrMoved)
 	require.ErrorContains(t, f.repo.Edit(t.Context(), number, "New", "body"), "update pull request #2 in acme/gitops: it is merged")
 }
 
@@ -217,7 +218,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			assert.Contains(t, failed.Hint, test.hint)
 			assert.Equal(t, fmt.Sprintf("update pull request #1 in acme/gitops: GitHub answers %d: %s: body is too long: title is missing field",
 				test.status, test.message), err.Error())
-			assert.NotErrorIs(t, err, gitops.ErrMoved)
+			assert.NotErrorIs(t, err, remote.ErrMoved)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // older is a pull request of ours from a branch that is not used any more.
@@ -159,7 +160,7 @@ func TestR15SubmitStartsOver(t *testing.T) {
 			f := setup(t, githubtest.Options{}, nil)
 			given(f)
 			_, err := gitops.Submit(t.Context(), f.repo, everything())
-			require.ErrorIs(t, err, gitops.ErrMoved)
+			require.ErrorIs(t, err, remote.ErrMoved)
 		})
 	}
 }
@@ -245,11 +246,11 @@ func TestR6RunsAtOnce(t *testing.T) {
 			repo := client.Repository("acme", "gitops")
 			for range 5 {
 				_, err := gitops.Submit(t.Context(), repo, everything())
-				if !errors.Is(err, gitops.ErrMoved) {
+				if !errors.Is(err, remote.ErrMoved) {
 					return err
 				}
 			}
-			return gitops.ErrMoved
+			return remote.ErrMoved
 		})
 	}
 	require.NoError(t, runs.Wait())

@@ -73,7 +73,7 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 		return false, err
 	}
 	for _, c := range left.foreign {
-		commit, err := p.repo.commitAt(ctx, c.id, "")
+		commit, err := p.repo.CommitAt(ctx, c.id, "")
 		if err != nil || len(commit.Parents) == 0 {
 			return false, err
 		}
@@ -94,13 +94,13 @@ func (p proposal) contains(ctx context.Context, left *deployment) (bool, error) 
 func (p proposal) changed(ctx context.Context, before, after plumbing.Hash) (map[string]bool, error) {
 	var trees [2]plumbing.Hash
 	for i, id := range []plumbing.Hash{before, after} {
-		commit, err := p.repo.commitAt(ctx, id, "")
+		commit, err := p.repo.CommitAt(ctx, id, "")
 		if err != nil {
 			return nil, err
 		}
 		trees[i] = commit.Tree
 	}
-	diff, err := gitobject.DiffTrees(p.repo.treesAt(after), trees[0], trees[1], gitobject.MaxWalk)
+	diff, err := gitobject.DiffTrees(p.repo.TreesAt(after), trees[0], trees[1], gitobject.MaxWalk)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,16 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
-	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -32,8 +30,8 @@ type Branch struct {
 	Clone  bool
 	Origin string
 
-	reader *connections
-	repo   repository
+	reader *remote.Reader
+	repo   remote.Repository
 	tips   map[string]plumbing.Hash
 	tip    plumbing.Hash
 	onto   gitobject.CommitObject
@@ -42,16 +40,15 @@ type Branch struct {
 // OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
 // default one; ref.Commit and ref.Path are not looked at. head is the branch that a pull request would be from: it
 // need not exist, and is empty for none. The error is an *Error.
-func OpenBranch(ctx context.Context, reader *Reader, ref model.Ref, head string) (*Branch, error) {
-	c := reader.connections
-	c.prepare([]model.Ref{ref})
-	at, err := c.Locate(ref)
+func OpenBranch(ctx context.Context, reader *remote.Reader, ref model.Ref, head string) (*Branch, error) {
+	reader.Prepare([]model.Ref{ref})
+	at, err := reader.Locate(ref)
 	if err != nil {
-		return nil, c.clean(err)
+		return nil, reader.Clean(err)
 	}
-	b := &Branch{At: at.Read, Branch: ref.Branch, Head: head, reader: c}
+	b := &Branch{At: at.Read, Branch: ref.Branch, Head: head, reader: reader}
 	if err := b.open(ctx, at, ref.Role); err != nil {
-		return nil, c.clean(at.Explain(err))
+		return nil, reader.Clean(at.Explain(err))
 	}
 	return b, nil
 }
@@ -64,55 +61,27 @@ func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) 
 		return giterror.New(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
 			WithHint("give the branch of the pull request another name")
 	}
-	onto, err := b.repo.commitAt(ctx, b.tip, "")
+	onto, err := b.repo.CommitAt(ctx, b.tip, "")
 	if err != nil {
 		return err
 	}
 	b.onto, b.Tip = onto, b.tip.String()
-	b.FS = gitobject.NewTreeFS(ctx, b.repo.treesAt(b.tip), onto)
+	b.FS = gitobject.NewTreeFS(ctx, b.repo.TreesAt(b.tip), onto)
 	return nil
 }
 
 // find finds the tips of the branches.
 func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) error {
-	if !at.Address.Local() {
-		m, err := b.reader.remoteNow(ctx, at, role)
-		if err != nil {
-			return err
-		}
-		b.repo, b.tips = m, m.branches
-		b.tip, b.Branch, err = m.tip(b.Branch)
-		return err
-	}
-	opened, err := b.reader.openAt(ctx, at)
+	now, err := b.reader.CurrentBranch(ctx, at, role, b.Branch)
 	if err != nil {
 		return err
 	}
-	if opened.folder != nil {
+	if now.Repository == nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
 			WithHint("give a repository, such as a bare one")
 	}
-	b.repo, b.Clone, b.Origin = opened.repo, opened.repo.workTree != "", opened.repo.remoteURL("origin")
-	return b.findLocal(ctx, opened.repo)
-}
-
-func (b *Branch) findLocal(ctx context.Context, repo *localRepo) (err error) {
-	repo.reindex()
-	if b.tips, err = repo.tipsNow(ctx); err != nil {
-		return err
-	}
-	if b.Branch == "" {
-		b.Branch = repo.checkedOut()
-	}
-	if tip, found := b.tips[b.Branch]; found {
-		b.tip = tip
-		return nil
-	}
-	if found, err := repo.findBranch(b.Branch); err == nil && found.remote != "" {
-		return giterror.New(giterror.RuleBranchNotFound, "%s has no local branch %q, only %s/%s", repo.name, b.Branch, found.remote, b.Branch).
-			WithHint("--control-plane " + cmp.Or(repo.remoteURL(found.remote), "URL") + " uses the repository that it was cloned from")
-	}
-	return giterror.NoBranch(repo.name, b.Branch, slices.Sorted(maps.Keys(b.tips)))
+	b.repo, b.tips, b.tip, b.Branch, b.Clone, b.Origin = now.Repository, now.Tips, now.Tip, now.Name, now.Clone, now.Origin
+	return nil
 }
 
 // Promotion is what the newest commit of the branch promotes, if it is one of ours.
@@ -124,9 +93,9 @@ const remembered = 100
 // RolledBack is the commit that an environment was taken back from, if that is what the last promotion of ours on the
 // branch did; else it is empty. The error is an *Error.
 func (b *Branch) RolledBack(ctx context.Context, environment string) (from string, err error) {
-	recent, err := b.repo.recent(ctx, b.tip, remembered)
+	recent, err := b.repo.Recent(ctx, b.tip, remembered)
 	if err != nil {
-		return "", b.reader.clean(err)
+		return "", b.reader.Clean(err)
 	}
 	for id := b.tip; ; {
 		commit, there := recent[id]
@@ -159,7 +128,7 @@ func tipOf(tips map[string]plumbing.Hash, branch string) string {
 func (b *Branch) Proposed(ctx context.Context, environment string) (promotion Promotion, ok bool, err error) {
 	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
 	if err != nil || left.tip.IsZero() || left.merged {
-		return Promotion{}, false, b.reader.clean(err)
+		return Promotion{}, false, b.reader.Clean(err)
 	}
 	promotion, ok = ParsePromotion(left.ours.Message)
 	return promotion, ok, nil
@@ -175,12 +144,12 @@ type Committed struct {
 
 // Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
 // What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
-// error wraps ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
+// error wraps remote.ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
 // otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Ready returned.
 func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	made, err := edit.contents(b)
 	if err != nil {
-		return Committed{}, b.reader.clean(err)
+		return Committed{}, b.reader.Clean(err)
 	}
 	if made.Tree == b.onto.Tree {
 		return Committed{Branch: b.Branch, Commit: b.Tip, Tree: made.Tree.String()}, nil
@@ -216,20 +185,20 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 	from := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}
 	left, err := from.examine(ctx, environment)
 	if err != nil {
-		return nil, b.reader.clean(err)
+		return nil, b.reader.Clean(err)
 	}
 	if len(left.foreign) > 0 && !edit.Force {
 		if err := from.refuseForeign(ctx, &left, edit.Forge, b.At, b.Head); err != nil {
 			var known *giterror.Error
 			if errors.As(err, &known) {
-				return nil, b.reader.clean(err)
+				return nil, b.reader.Clean(err)
 			}
 			return nil, err // an error of the forge, which contains no secrets
 		}
 	}
 	already, err := left.givesAlready(ctx, b.repo, b.tip, tree)
 	if err != nil || !already {
-		return nil, b.reader.clean(err)
+		return nil, b.reader.Clean(err)
 	}
 	return &Committed{Branch: b.Head, Commit: left.tip.String(), Tree: tree.String()}, nil
 }
@@ -237,19 +206,17 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 // push pushes a commit to where it belongs.
 func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committed, error) {
 	order := b.order(commit)
-	if err := push(ctx, b.reader.net, b.repo, order); err != nil {
-		return Committed{}, b.reader.clean(err)
+	if err := b.reader.Push(ctx, b.repo, order); err != nil {
+		return Committed{}, b.reader.Clean(err)
 	}
-	to := order.updates[0]
-	b.reader.moved(b.repo, to)
-	return Committed{Pushed: true, Branch: to.branch, Commit: commit.ID.String(), Tree: commit.Tree.String()}, nil
+	return Committed{Pushed: true, Branch: order.Updates[0].Branch, Commit: commit.ID.String(), Tree: commit.Tree.String()}, nil
 }
 
-func (b *Branch) order(commit gitobject.Candidate) pushOrder {
-	order := pushOrder{pack: commit.Write, purpose: toPromote, updates: []refUpdate{{b.Branch, b.tip, commit.ID}}}
+func (b *Branch) order(commit gitobject.Candidate) remote.PushOrder {
+	order := remote.PushOrder{Pack: commit.Write, Purpose: remote.ToPromote, Updates: []remote.RefUpdate{{Branch: b.Branch, Old: b.tip, New: commit.ID}}}
 	if b.Head != "" {
-		order.purpose, order.updates = toPropose, []refUpdate{{b.Head, b.tips[b.Head], commit.ID}}
-		order.unmoved = map[string]plumbing.Hash{b.Branch: b.tip}
+		order.Purpose, order.Updates = remote.ToPropose, []remote.RefUpdate{{Branch: b.Head, Old: b.tips[b.Head], New: commit.ID}}
+		order.Unmoved = map[string]plumbing.Hash{b.Branch: b.tip}
 	}
 	return order
 }

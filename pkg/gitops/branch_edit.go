@@ -46,7 +46,7 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 		blobs = append(blobs, blob)
 		edits = append(edits, gitobject.TreeEdit{Path: name, Blob: blob.ID, KeepMode: true})
 	}
-	tree, err := gitobject.BuildTree(b.repo.treesAt(b.tip), b.onto.Tree, ".", edits)
+	tree, err := gitobject.BuildTree(b.repo.TreesAt(b.tip), b.onto.Tree, ".", edits)
 	if err != nil {
 		return gitobject.Contents{}, giterror.New(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, giterror.OneLine(err.Error())).
 			WithHint("a plain file is needed there, in plain folders")

@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -45,7 +46,7 @@ func (p *press) open(ctx context.Context, head string) (*Branch, error) {
 	if p.reader.Sleep == nil {
 		p.reader.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}
-	reader, err := NewReader(p.reader)
+	reader, err := remote.NewReader(p.reader)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = reader.Close() })
 	return OpenBranch(ctx, reader, model.Ref{Repo: p.url, Branch: "dev", Role: model.Platform}, head)
@@ -101,7 +102,9 @@ func TestBranchIsReadAnew(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		ref := model.Ref{Repo: p.url, Branch: "dev", Role: model.Platform}
 		r := newReader(t, p.reader)
-		old := readOne(t, r, ref)
+		sources, diags := r.Read(t.Context(), []model.Ref{ref})
+		require.Empty(t, diags)
+		old := sources[0]
 		now := p.commit("dev", gitopstest.Files{baseRepo: "commit: 1\n"}, "by hand")
 		b, err := OpenBranch(t.Context(), r, ref, "")
 		require.NoError(t, err)
@@ -269,12 +272,12 @@ func TestBranchMoved(t *testing.T) {
 			tip := ""
 			p.meanwhile = func() { tip = p.commit("dev", gitopstest.Files{"by": "hand " + head}, "by hand") }
 			_, err := p.promote(head, "commit: 1\n")
-			require.ErrorIs(t, err, ErrMoved)
+			require.ErrorIs(t, err, remote.ErrMoved)
 			assert.Equal(t, tip, p.git("rev-parse", "dev"))
 		}
 		p.meanwhile = func() { p.git("update-ref", "refs/heads/promote/dev", "dev") }
 		_, err := p.promote("promote/dev", "commit: 1\n")
-		require.ErrorIs(t, err, ErrMoved)
+		require.ErrorIs(t, err, remote.ErrMoved)
 		p.meanwhile = nil
 		assert.True(t, p.mustPromote("promote/dev", "commit: 1\n").Pushed)
 	})
@@ -295,7 +298,7 @@ func TestBranchRace(t *testing.T) {
 			wait.Go(func() {
 				for range 20 {
 					_, err := p.promote("", content)
-					if !errors.Is(err, ErrMoved) {
+					if !errors.Is(err, remote.ErrMoved) {
 						assert.NoError(t, err)
 						return
 					}
@@ -494,7 +497,7 @@ func (p *press) suffer(head string, nth int, lasting bool, name string, fault gi
 	}
 	if err != nil {
 		var known *giterror.Error
-		if !errors.Is(err, ErrMoved) {
+		if !errors.Is(err, remote.ErrMoved) {
 			require.ErrorAs(p.t, err, &known, "%d %s", nth, name)
 		}
 		p.url = p.dir

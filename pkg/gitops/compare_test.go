@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -136,7 +137,7 @@ func TestCompareFetchesOnlyWhatChanged(t *testing.T) {
 	url, _ := server.Add("gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{
 		"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r",
 	}})
-	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
+	reader, err := remote.NewReader(remote.Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
 	require.NoError(t, err)
 	outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
 		Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "."},

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // deployment is what the deployment branch holds before a run: nothing, or what an earlier run left.
@@ -40,7 +41,7 @@ type foreignCommit struct {
 
 // proposal is a branch and the one that a pull request into it is from.
 type proposal struct {
-	repo repository
+	repo remote.Repository
 	// branch is where the pull request goes, and onto its tip; zero if there is no such branch.
 	branch string
 	onto   plumbing.Hash
@@ -63,7 +64,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 	if left.tip.IsZero() {
 		return left, nil
 	}
-	newest, err := p.repo.recent(ctx, left.tip, 1)
+	newest, err := p.repo.Recent(ctx, left.tip, 1)
 	if err != nil {
 		return left, err
 	}
@@ -72,7 +73,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 		left.ours, left.base = left.CommitObject, p.onto
 		return left, nil
 	}
-	beyond, whole, err := p.repo.beyond(ctx, left.tip, p.branch)
+	beyond, whole, err := p.repo.Beyond(ctx, left.tip, p.branch)
 	left.whole = whole
 	if err != nil {
 		return left, err
@@ -86,7 +87,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 
 // walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are
 // not ours are foreign, unless they only merge the GitOps branch.
-func (d *deployment) walk(ctx context.Context, repo repository, beyond gitobject.Graph) error {
+func (d *deployment) walk(ctx context.Context, repo remote.Repository, beyond gitobject.Graph) error {
 	var line []plumbing.Hash // from the tip back along the first parents
 	for at := d.tip; ; {
 		commit, known := beyond[at]
@@ -129,7 +130,7 @@ func (d *deployment) walk(ctx context.Context, repo repository, beyond gitobject
 
 // onlyMerges reports whether a commit merges the GitOps branch and adds nothing, as the button "Update
 // branch" does.
-func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge gitobject.CommitObject, beyond gitobject.Graph) (bool, error) {
+func (d *deployment) onlyMerges(ctx context.Context, repo remote.Repository, merge gitobject.CommitObject, beyond gitobject.Graph) (bool, error) {
 	if len(merge.Parents) != 2 || d.base.IsZero() {
 		return false, nil
 	}
@@ -142,21 +143,21 @@ func (d *deployment) onlyMerges(ctx context.Context, repo repository, merge gito
 
 // mergeCommits returns the tree that the merge of two commits has, if none of their files have both
 // changed since base.
-func mergeCommits(ctx context.Context, repo repository, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, clean bool, err error) {
+func mergeCommits(ctx context.Context, repo remote.Repository, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, clean bool, err error) {
 	var trees [3]plumbing.Hash
 	for i, id := range []plumbing.Hash{base, ours, theirs} {
-		commit, err := repo.commitAt(ctx, id, "")
+		commit, err := repo.CommitAt(ctx, id, "")
 		if err != nil {
 			return plumbing.ZeroHash, false, err
 		}
 		trees[i] = commit.Tree
 	}
-	merged, err := gitobject.MergeTrees(repo.treesAt(ours), trees[0], trees[1], trees[2])
+	merged, err := gitobject.MergeTrees(repo.TreesAt(ours), trees[0], trees[1], trees[2])
 	return merged.ID, merged.Clean, err
 }
 
 // givesAlready reports whether merging the branch as it stands into onto gives a tree.
-func (d *deployment) givesAlready(ctx context.Context, repo repository, onto, tree plumbing.Hash) (bool, error) {
+func (d *deployment) givesAlready(ctx context.Context, repo remote.Repository, onto, tree plumbing.Hash) (bool, error) {
 	switch {
 	case d.tip.IsZero() || d.merged || len(d.foreign) > 0 || d.base.IsZero():
 		return false, nil
@@ -186,7 +187,7 @@ func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 	for _, c := range d.foreign {
 		names = append(names, fmt.Sprintf("%.12s %q by %s", c.id, c.subject, c.author))
 	}
-	return giterror.New(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, listed(names)).
+	return giterror.New(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, remote.SomeFiles(names)).
 		WithHint("merge them, move them to another branch, or let them be overwritten with --force")
 }
 

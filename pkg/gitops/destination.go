@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -25,8 +26,8 @@ type Destination struct {
 	// Diags are the reasons why it could not be opened.
 	Diags diag.List
 
-	reader *Reader
-	repo   repository
+	reader *remote.Reader
+	repo   remote.Repository
 	// tips are the branches as they were; a run that is to be published was read after them.
 	tips map[string]plumbing.Hash
 }
@@ -47,7 +48,7 @@ func OpenDestinations(ctx context.Context, l *Loader, environment *model.Environ
 		}
 	}
 	refuseShared(opened)
-	l.reader.markEarly()
+	l.reader.MarkEarly()
 	return opened
 }
 
@@ -70,15 +71,15 @@ func refuseShared(destinations []*Destination) {
 
 const hintDeploymentBranch = "leave out --branch: then each GitOps branch and path has its own; or give one path another name"
 
-func openDestination(ctx context.Context, r *Reader, repo *model.GitOpsRepo, head string) *Destination {
+func openDestination(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, head string) *Destination {
 	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
 	if d.Head == "" {
 		d.Head = DeploymentBranch(repo)
 	}
 	ref := OutputRef(repo)
-	r.prepare([]model.Ref{ref})
+	r.Prepare([]model.Ref{ref})
 	if err := d.open(ctx, ref); err != nil {
-		giterror.AddTo(&d.Diags, ref, r.clean(err))
+		giterror.AddTo(&d.Diags, ref, r.Clean(err))
 	}
 	return d
 }
@@ -93,28 +94,12 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
 			WithHint("give --branch another name; to publish without a pull request, give --direct instead")
 	}
-	if !at.Address.Local() {
-		m, err := d.reader.remote(ctx, at, ref.Role)
-		if err != nil {
-			return err
-		}
-		d.repo, d.tips = m, m.branches
-		return nil
-	}
-	opened, err := d.reader.openAt(ctx, at)
-	if err != nil {
-		return err
-	}
-	if opened.folder != nil {
+	d.repo, d.tips, err = d.reader.Branches(ctx, at, ref.Role)
+	if err == nil && d.repo == nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
 			WithHint("give a repository, such as a bare one, or write the folder with --output-dir")
 	}
-	d.repo = opened.repo
-	if d.tips, err = opened.repo.tipsNow(ctx); err != nil {
-		return err
-	}
-	opened.repo.pin(d.tips)
-	return nil
+	return err
 }
 
 // DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: deployment/dev, or with
@@ -133,7 +118,7 @@ func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
 // rulePathMoved is an output at the root of a GitOps repository that is now to be in a folder.
 const rulePathMoved = "gitops-path"
 
-// checkPath refuses to start an empty folder beside an output at the root.
+// remote.checkPath refuses to start an empty folder beside an output at the root.
 func (d *Destination) checkPath(root fs.FS) error {
 	folder := giturl.CleanPath(d.Repo.Path.Value)
 	if folder == "." || root == nil {

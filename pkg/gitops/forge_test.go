@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // forge is a forge in memory. It takes and refuses what GitHub does, as far as package gitops can tell.
@@ -90,7 +91,7 @@ func (f *forge) Last(_ context.Context, head, base string) (*gitops.PullRequest,
 func (f *forge) Tip(_ context.Context, branch string) (string, error) {
 	f.read("tip")
 	if f.tips[branch] == "" {
-		return "", gitops.ErrMoved
+		return "", remote.ErrMoved
 	}
 	return f.tips[branch], nil
 }
@@ -104,7 +105,7 @@ func (f *forge) Create(_ context.Context, n gitops.NewPullRequest) (created gito
 			}
 		}
 		if f.tips[n.Base] == "" || f.tips[n.Head] == "" {
-			return gitops.ErrMoved
+			return remote.ErrMoved
 		}
 		created = *f.open(gitops.PullRequest{
 			Title: n.Title, Body: n.Body, Head: n.Head, Base: n.Base, Draft: n.Draft, HeadCommit: f.tips[n.Head],
@@ -119,7 +120,7 @@ func (f *forge) Edit(_ context.Context, number int, title, body string) error {
 		p := &f.pulls[number-1]
 		p.Title, p.Body = title, body
 		if p.State != gitops.PullRequestOpen {
-			return gitops.ErrMoved
+			return remote.ErrMoved
 		}
 		return nil
 	}, "edit %d", number)
@@ -130,7 +131,7 @@ func (f *forge) Close(_ context.Context, number int, body string) error {
 		p := &f.pulls[number-1]
 		p.Body = body
 		if p.State == gitops.PullRequestMerged {
-			return gitops.ErrMoved
+			return remote.ErrMoved
 		}
 		p.State = gitops.PullRequestClosed
 		return nil
@@ -178,7 +179,7 @@ func (f *forge) AutoMerge(_ context.Context, number int, headCommit string) (mer
 		p := &f.pulls[number-1]
 		switch {
 		case f.tips[p.Head] != headCommit:
-			return gitops.ErrMoved
+			return remote.ErrMoved
 		case f.ready:
 			p.State, merged = gitops.PullRequestMerged, true
 		default:

@@ -24,16 +24,16 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*P
 	if tip.IsZero() {
 		return nil, nil
 	}
-	recent, err := d.repo.recent(ctx, tip, lookBack)
+	recent, err := d.repo.Recent(ctx, tip, lookBack)
 	if err != nil {
-		return nil, d.reader.clean(err)
+		return nil, d.reader.Clean(err)
 	}
 	made := newestOfOurs(recent, tip, environment)
 	if made == nil {
 		return nil, nil
 	}
 	if made.Current, err = d.holds(ctx, made.id, made.tree == recent[tip].Tree); err != nil {
-		return nil, d.reader.clean(err)
+		return nil, d.reader.Clean(err)
 	}
 	return &made.Provenance, nil
 }
@@ -54,12 +54,12 @@ func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (b
 
 // clusterTypes returns the ids of the folders of cluster types that a commit has.
 func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
-	commit, err := d.repo.commitAt(ctx, id, "")
+	commit, err := d.repo.CommitAt(ctx, id, "")
 	if err != nil {
 		return nil, err
 	}
 	folder := giturl.CleanPath(d.Repo.Path.Value)
-	tree := gitobject.NewTreeFS(ctx, d.repo.treesAt(id), commit)
+	tree := gitobject.NewTreeFS(ctx, d.repo.TreesAt(id), commit)
 	ids := map[string]plumbing.Hash{}
 	entries, err := fs.ReadDir(tree, folder)
 	if errors.Is(err, fs.ErrNotExist) {

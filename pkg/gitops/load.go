@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -42,7 +43,7 @@ type BranchOf struct {
 
 // Loader reads the environments of one control plane. What two of them share is fetched once.
 type Loader struct {
-	reader       *Reader
+	reader       *remote.Reader
 	controlPlane ControlPlane
 	// instead is what is read instead of the tip of a branch; see At.
 	instead map[BranchOf]string
@@ -51,7 +52,7 @@ type Loader struct {
 }
 
 // NewLoader returns a Loader that reads through reader.
-func NewLoader(reader *Reader, controlPlane ControlPlane) *Loader {
+func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
 	return &Loader{reader: reader, controlPlane: controlPlane}
 }
 
@@ -294,7 +295,7 @@ func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
 		ref := OutputRef(repo)
 		if _, err := l.reader.Locate(ref); err != nil && !repo.Broken {
-			giterror.AddTo(&l.diags, ref, l.reader.clean(err))
+			giterror.AddTo(&l.diags, ref, l.reader.Clean(err))
 		}
 	}
 }

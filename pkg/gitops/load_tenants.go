@@ -73,7 +73,7 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 	l.explainGone()
 }
 
-// tenantRefs returns what the registrations name, and which of them names what.
+// remote.tenantRefs returns what the registrations name, and which of them names what.
 func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRegistration) {
 	var registrations []*model.WorkloadRegistration
 	for _, part := range l.parts {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -33,7 +34,7 @@ func registrationFile(name, repo, branch, path string) string {
 func loadFleet(t *testing.T, controlPlane ControlPlane, replace ...string) (*model.Fleet, diag.List) {
 	t.Helper()
 	controlPlane.Options = model.DefaultOptions()
-	reader, err := NewReader(Options{Replace: replace})
+	reader, err := remote.NewReader(remote.Options{Replace: replace})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
 	loader := NewLoader(reader, controlPlane)
@@ -217,7 +218,7 @@ func TestOutputBelowAPath(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gitops.git")
 	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"README.md": "x", "file": "x"}})
 	require.NoError(t, err)
-	reader, err := NewReader(Options{Replace: []string{"https://github.com/acme/gitops=" + dir}})
+	reader, err := remote.NewReader(remote.Options{Replace: []string{"https://github.com/acme/gitops=" + dir}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
 	for path, want := range map[string]string{"clusters/all": "", "file": "is no folder"} {
@@ -282,7 +283,7 @@ func TestLoadPlatform(t *testing.T) {
 			"base-repo.yaml": baseFile("main", strings.Repeat("1", 40)), "app.yaml": registrationFile("app", "https://example.com/nowhere", "main", "."),
 		}})
 	require.NoError(t, err)
-	loader := NewLoader(newReader(t, Options{}), ControlPlane{Repo: dir, Options: model.DefaultOptions()})
+	loader := NewLoader(newReader(t, remote.Options{}), ControlPlane{Repo: dir, Options: model.DefaultOptions()})
 	environments, diags := loader.Environments(t.Context())
 	require.Empty(t, diags)
 	require.Len(t, environments, 2)

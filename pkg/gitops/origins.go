@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -115,8 +116,8 @@ func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environm
 }
 
 // tenantOrigins asks application repositories where their branches are.
-func tenantOrigins(ctx context.Context, r *Reader, refs []model.Ref) ([]Origin, error) {
-	r.prepare(refs)
+func tenantOrigins(ctx context.Context, r *remote.Reader, refs []model.Ref) ([]Origin, error) {
+	r.Prepare(refs)
 	origins := make([]Origin, len(refs))
 	var group errgroup.Group
 	for i, ref := range refs {
@@ -125,7 +126,7 @@ func tenantOrigins(ctx context.Context, r *Reader, refs []model.Ref) ([]Origin, 
 			if err != nil {
 				return err
 			}
-			tip, err := r.tip(ctx, at, ref)
+			tip, err := r.TipAt(ctx, at, ref)
 			origins[i] = originOf(ref, at.Name, tip)
 			return err
 		})

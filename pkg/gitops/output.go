@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -28,7 +29,7 @@ type Output struct {
 }
 
 // ReadOutputs reads the GitOps branches of a fleet.
-func ReadOutputs(ctx context.Context, r *Reader, fleet *model.Fleet) []Output {
+func ReadOutputs(ctx context.Context, r *remote.Reader, fleet *model.Fleet) []Output {
 	outputs := make([]Output, len(fleet.GitOpsRepos))
 	for i, repo := range fleet.GitOpsRepos {
 		outputs[i] = ReadOutput(ctx, r, repo)
@@ -37,10 +38,10 @@ func ReadOutputs(ctx context.Context, r *Reader, fleet *model.Fleet) []Output {
 }
 
 // ReadOutput reads one GitOps branch.
-func ReadOutput(ctx context.Context, r *Reader, repo *model.GitOpsRepo) Output {
+func ReadOutput(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo) Output {
 	output := Output{Repo: repo}
 	ref := OutputRef(repo)
-	source, err := r.readOne(ctx, ref, &output.Diags)
+	source, err := r.ReadOne(ctx, ref, &output.Diags)
 	if err != nil {
 		giterror.AddTo(&output.Diags, ref, err)
 		output.New = isNew(err)

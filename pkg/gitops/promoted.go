@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -26,10 +27,10 @@ type Promoted struct {
 const RuleInvalidTracking = "invalid-tracking"
 
 // ReadPromoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
-func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
+func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
 	ref := OutputRef(repo)
 	ref.Commit = commit
-	source, err := r.readOne(ctx, ref, &diag.List{})
+	source, err := r.ReadOne(ctx, ref, &diag.List{})
 	if err != nil {
 		return Promoted{}, err
 	}
@@ -39,7 +40,7 @@ func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit
 	case errors.Is(err, fs.ErrNotExist):
 		return Promoted{}, nil
 	case err != nil:
-		return Promoted{}, r.clean(fmt.Errorf("read %s: %w", render.TrackingFile, err))
+		return Promoted{}, r.Clean(fmt.Errorf("read %s: %w", render.TrackingFile, err))
 	}
 	out := Promoted{Commit: strings.ToLower(strings.TrimSpace(string(text)))}
 	if !giturl.IsFullCommit(out.Commit) {
@@ -47,7 +48,7 @@ func ReadPromoted(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit
 	}
 	published, err := findPublished(tree)
 	if err != nil {
-		return Promoted{}, r.clean(err)
+		return Promoted{}, r.Clean(err)
 	}
 	out.ClusterTypes = published.clusterTypes
 	return out, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -44,7 +45,7 @@ func TestS17Promoted(t *testing.T) {
 			repo := &model.GitOpsRepo{Location: model.Location{
 				Repo: model.Text{Value: "https://example.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: test.path},
 			}}
-			reader := newReader(t, Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
+			reader := newReader(t, remote.Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
 			got, err := ReadPromoted(t.Context(), reader, repo, ids[0])
 			if test.rule != "" {
 				var known *giterror.Error

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -72,14 +73,14 @@ type Published struct {
 	Unverified string
 }
 
-// Publish brings a change to the GitOps repository. The error wraps ErrMoved if what was read is not
+// Publish brings a change to the GitOps repository. The error wraps remote.ErrMoved if what was read is not
 // the newest any more: then nothing was published that could be wrong, and the run starts over from
 // reading. It is an Error otherwise.
 func (p *Publication) Publish(ctx context.Context) (Published, error) {
 	done, err := p.publish(ctx)
 	var known *giterror.Error
 	if errors.As(err, &known) {
-		return done, p.reader.clean(err)
+		return done, p.reader.Clean(err)
 	}
 	return done, err // a forge's, which has no secrets in it
 }
@@ -149,7 +150,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 			return giterror.New(giterror.RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
 				WithHint("give the repository that it was cloned from")
 		}
-		return fmt.Errorf("branch %q: %w", p.Branch, ErrMoved)
+		return fmt.Errorf("branch %q: %w", p.Branch, remote.ErrMoved)
 	}
 	if p.onto().IsZero() && !p.CreateBranch {
 		return giterror.New(giterror.RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
@@ -189,13 +190,10 @@ func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, requ
 		return Published{}, err
 	}
 	order := p.order(commit)
-	if err := push(ctx, p.reader.net, p.repo, order); err != nil {
+	if err := p.reader.Push(ctx, p.repo, order); err != nil {
 		return Published{}, err
 	}
-	for _, u := range order.updates {
-		p.reader.moved(p.repo, u)
-	}
-	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.ID.String(), Branch: order.updates[0].branch}, request)
+	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.ID.String(), Branch: order.Updates[0].Branch}, request)
 	if err != nil {
 		return done, err
 	}
@@ -221,8 +219,8 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) (Publishe
 	}
 	err := p.reader.Newest(ctx)
 	switch {
-	case errors.Is(err, ErrMoved):
-		return done, fmt.Errorf("%w: %w", ErrOvertaken, err)
+	case errors.Is(err, remote.ErrMoved):
+		return done, fmt.Errorf("%w: %w", remote.ErrOvertaken, err)
 	case err != nil && ctx.Err() != nil:
 		return done, fmt.Errorf("read the branches after the push: %w", err)
 	case err != nil:
@@ -232,24 +230,24 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) (Publishe
 }
 
 // order is the push of a commit.
-func (p *Publication) order(commit gitobject.Candidate) pushOrder {
-	order := pushOrder{
-		pack:    commit.Write,
-		unmoved: map[string]plumbing.Hash{},
+func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
+	order := remote.PushOrder{
+		Pack:    commit.Write,
+		Unmoved: map[string]plumbing.Hash{},
 	}
-	base := refUpdate{p.Branch, p.onto(), commit.ID}
+	base := remote.RefUpdate{Branch: p.Branch, Old: p.onto(), New: commit.ID}
 	if p.Direct {
-		order.updates = []refUpdate{base}
+		order.Updates = []remote.RefUpdate{base}
 		return order
 	}
-	order.updates = []refUpdate{{p.Head, p.tips[p.Head], commit.ID}}
+	order.Updates = []remote.RefUpdate{{Branch: p.Head, Old: p.tips[p.Head], New: commit.ID}}
 	if commit.First.IsZero() {
-		order.unmoved[p.Branch] = p.onto()
+		order.Unmoved[p.Branch] = p.onto()
 	} else {
-		base.new = commit.First
-		order.updates = append(order.updates, base)
+		base.New = commit.First
+		order.Updates = append(order.Updates, base)
 	}
-	order.options = p.mergeRequest()
+	order.Options = p.mergeRequest()
 	return order
 }
 

@@ -22,11 +22,11 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 	root, when := plumbing.ZeroHash, p.Dates.newest(time.Time{})
 	var trees gitobject.TreeSource
 	if parent := p.onto(); !parent.IsZero() {
-		onto, err := p.repo.commitAt(ctx, parent, "")
+		onto, err := p.repo.CommitAt(ctx, parent, "")
 		if err != nil {
 			return gitobject.Contents{}, err
 		}
-		root, trees = onto.Tree, p.repo.treesAt(parent)
+		root, trees = onto.Tree, p.repo.TreesAt(parent)
 		when = p.Dates.newest(onto.When)
 	}
 	tree, err := gitobject.BuildTree(trees, root, giturl.CleanPath(p.Repo.Path.Value), edits)

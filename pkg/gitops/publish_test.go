@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -29,7 +31,7 @@ type press struct {
 	forge    PullRequests
 	// meanwhile is called after everything was read and before it is published.
 	meanwhile func()
-	reader    Options
+	reader    remote.Options
 }
 
 func newPress(t *testing.T, files gitopstest.Files) *press {
@@ -73,7 +75,7 @@ func (p *press) merge(branch, into string) string {
 // publication reads everything that publishing a tree needs.
 func (p *press) publication(tree *render.Tree) *Publication {
 	p.t.Helper()
-	reader, err := NewReader(p.reader)
+	reader, err := remote.NewReader(p.reader)
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = reader.Close() })
 	repo := &model.GitOpsRepo{}
@@ -81,7 +83,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	ctx := p.t.Context()
 	destination := openDestination(ctx, reader, repo, "")
 	require.Empty(p.t, destination.Diags)
-	reader.markEarly()
+	reader.MarkEarly()
 	output := ReadOutput(ctx, reader, repo)
 	if !output.New {
 		require.Empty(p.t, output.Diags)
@@ -265,7 +267,7 @@ func TestPublishOverAnotherEnvironment(t *testing.T) {
 func TestDeploymentBranchIsOnlyThat(t *testing.T) {
 	t.Parallel()
 	p := newPress(t, gitopstest.Files{"x": "1"})
-	reader, err := NewReader(Options{})
+	reader, err := remote.NewReader(remote.Options{})
 	require.NoError(t, err)
 	open := func(path, head string) *Destination {
 		repo := &model.GitOpsRepo{}
@@ -353,7 +355,7 @@ func TestPublishMoved(t *testing.T) {
 			byAllWays(t, func(t *testing.T, p *press) {
 				p.meanwhile = func() { meanwhile(p) }
 				_, err := p.try(twoTargets("a: 1\n")...)
-				require.ErrorIs(t, err, ErrMoved)
+				require.ErrorIs(t, err, remote.ErrMoved)
 				assert.NotContains(t, p.git("log", "--all", "--format=%B"), "Kalypso-Version")
 			})
 		})
@@ -374,7 +376,7 @@ func TestPublishManyDeletions(t *testing.T) {
 
 func TestPublishToPlainFolder(t *testing.T) {
 	t.Parallel()
-	reader, err := NewReader(Options{})
+	reader, err := remote.NewReader(remote.Options{})
 	require.NoError(t, err)
 	repo := &model.GitOpsRepo{}
 	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = t.TempDir(), "dev", "."
@@ -448,4 +450,14 @@ func TestPublishDate(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, p.git("log", "-1", "--format=%ct", published.Commit), parent)
 	}
+}
+
+// newReader returns a Reader that never waits.
+func newReader(t *testing.T, opts remote.Options) *remote.Reader {
+	t.Helper()
+	opts.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	r, err := remote.NewReader(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, r.Close()) })
+	return r
 }

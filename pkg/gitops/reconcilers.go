@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -37,17 +38,17 @@ var reconcilerKinds = map[string][]string{
 
 // ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
 // their paths. The error is an *Error.
-func ReadReconcilers(ctx context.Context, r *Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
+func ReadReconcilers(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
 	ref := OutputRef(repo)
 	ref.Commit = commit
-	source, err := r.readOne(ctx, ref, &diag.List{})
+	source, err := r.ReadOne(ctx, ref, &diag.List{})
 	if err != nil {
 		return nil, err
 	}
 	tree := below(source.FS, giturl.CleanPath(repo.Path.Value))
 	found, err := readReconcilers(ctx, tree)
 	if err != nil {
-		return nil, r.clean(fmt.Errorf("read the reconcilers at %.12s: %w", commit, err))
+		return nil, r.Clean(fmt.Errorf("read the reconcilers at %.12s: %w", commit, err))
 	}
 	return found, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -51,7 +52,7 @@ metadata: {name: shop, namespace: argocd}
 	}
 	server := gitopstest.NewServer(t)
 	url, ids := server.Add("gitops", gitopstest.Commit{Branch: "dev", Files: files}, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"x": ""}})
-	reader := newReader(t, Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
+	reader := newReader(t, remote.Options{Replace: []string{"https://example.com/acme/gitops=" + url}})
 	repo := &model.GitOpsRepo{Location: model.Location{
 		Repo: model.Text{Value: "https://example.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "./out"},
 	}}

@@ -32,18 +32,18 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 		return nil, nil
 	}
 	if tip := d.tips[d.Head]; !tip.IsZero() {
-		found, err := d.repo.recent(ctx, tip, 1)
+		found, err := d.repo.Recent(ctx, tip, 1)
 		if err != nil {
-			return nil, d.reader.clean(err)
+			return nil, d.reader.Clean(err)
 		}
 		commit := found[tip]
 		if made, ours := ParseTrailers(commit.Message); ours && slices.Equal(commit.Parents, []plumbing.Hash{d.onto()}) {
 			return newLatest(made, tip, commit, true), nil
 		}
 	}
-	found, err := d.repo.recent(ctx, d.onto(), 2)
+	found, err := d.repo.Recent(ctx, d.onto(), 2)
 	if err != nil {
-		return nil, d.reader.clean(err)
+		return nil, d.reader.Clean(err)
 	}
 	published := found[d.onto()]
 	for _, id := range append([]plumbing.Hash{d.onto()}, published.Parents...) {

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // Withdrawal is a pull request that has become pointless.
@@ -20,7 +21,7 @@ type Withdrawal struct {
 }
 
 // Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
-// returns what it closed, with an error too; ErrMoved means to start over from reading.
+// returns what it closed, with an error too; remote.ErrMoved means to start over from reading.
 func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []PullRequest, err error) {
 	open, err := prs.Open(ctx, w.Base)
 	if err != nil {
@@ -71,7 +72,7 @@ func closeOurs(ctx context.Context, prs PullRequests, p PullRequest, s section, 
 func stillAt(ctx context.Context, prs PullRequests, branch, commit string) error {
 	tip, err := prs.Tip(ctx, branch)
 	if err == nil && tip != commit {
-		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, ErrMoved)
+		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, remote.ErrMoved)
 	}
 	return err
 }

@@ -6,21 +6,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Promoter promotes commits in a control plane as it was read at one time. After gitops.ErrMoved, read it anew.
+// Promoter promotes commits in a control plane as it was read at one time. After remote.ErrMoved, read it anew.
 type Promoter struct {
-	Reader *gitops.Reader
+	Reader *remote.Reader
 	Loader *gitops.Loader
 	Chain  *Chain
 	Reporting
 	// Ancestry answers for git servers that cannot; nil if there is nothing to ask.
-	Ancestry gitops.Ancestry
+	Ancestry remote.Ancestry
 	// Version is that of the program, for the commit.
 	Version string
 
-	history *gitops.History
+	history *remote.History
 }
 
 // Request is what is to be promoted.
@@ -99,7 +100,7 @@ type Written struct {
 }
 
 // History returns the history of the base branch.
-func (p *Promoter) History(ctx context.Context) (*gitops.History, error) {
+func (p *Promoter) History(ctx context.Context) (*remote.History, error) {
 	if p.history != nil {
 		return p.history, nil
 	}

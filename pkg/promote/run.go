@@ -3,7 +3,7 @@ package promote
 import "context"
 
 // Promote promotes a commit. What keeps it from being promoted is in the diagnostics of the outcome. The error wraps
-// gitops.ErrMoved if somebody was faster.
+// remote.ErrMoved if somebody was faster.
 func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
 	step := &step{Promoter: p, Request: r, out: Outcome{Environment: r.Environment.Name.Value, Action: ActionRefused, DryRun: r.DryRun}}
 	err := step.run(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -105,13 +106,13 @@ func (s *step) compare(ctx context.Context) error {
 
 // rewritten makes sure that a commit which the base branch did not have when it was read is not just newer: taken for one
 // that the branch has lost, it would be rolled back.
-func (s *step) rewritten(ctx context.Context, history *gitops.History) error {
+func (s *step) rewritten(ctx context.Context, history *remote.History) error {
 	if err := history.Refresh(ctx); err != nil {
 		return err
 	}
 	has, err := history.Has(ctx, s.out.From)
 	if has {
-		return fmt.Errorf("branch %q: %w", history.Branch(), gitops.ErrMoved)
+		return fmt.Errorf("branch %q: %w", history.Branch(), remote.ErrMoved)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
@@ -38,7 +39,7 @@ func (s *step) open(ctx context.Context) error {
 	s.source, s.newest = objects.Source, objects.Source.Committed
 	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
 	if s.branch.Tip != objects.Source.Commit {
-		return fmt.Errorf("branch %q: %w", s.branch.Branch, gitops.ErrMoved)
+		return fmt.Errorf("branch %q: %w", s.branch.Branch, remote.ErrMoved)
 	}
 	s.findBase(objects)
 	return nil

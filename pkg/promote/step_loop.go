@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
 
@@ -29,7 +29,7 @@ func (s *step) loops(ctx context.Context) error {
 }
 
 // onlyPromotes reports whether all that a commit does is to promote another one.
-func (s *step) onlyPromotes(changes gitops.CommitChanges) bool {
+func (s *step) onlyPromotes(changes remote.CommitChanges) bool {
 	if changes.More || len(changes.Files) == 0 || changes.Parent == "" {
 		return false
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -150,7 +151,7 @@ func (f *Flags) Check() error {
 }
 
 // Open returns what reads the fleet. Close the Reader when done.
-func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*gitops.Reader, *gitops.Loader, error) {
+func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*remote.Reader, *gitops.Loader, error) {
 	options, servers, err := f.Options()
 	if err != nil {
 		return nil, nil, err
@@ -165,14 +166,14 @@ func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*gitops.Reader, *git
 	}
 	bounds := e.Limits
 	bounds.Tenant = servers
-	reading := gitops.Options{
+	reading := remote.Options{
 		Replace: f.replace, Worktree: f.Worktree, Env: e.Env, Helper: credentials.GitCredential,
 		Sleep: e.Sleep, Limits: bounds, Progress: progress.Step, Waiting: progress.Wait,
 	}
 	if tokens != nil {
 		reading.Tokens = tokens
 	}
-	reader, err := gitops.NewReader(reading)
+	reader, err := remote.NewReader(reading)
 	if err != nil {
 		return nil, nil, cli.Usage("%w", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -26,7 +27,7 @@ type Compiled struct {
 
 // Compiler takes environments down the line.
 type Compiler struct {
-	Reader *gitops.Reader
+	Reader *remote.Reader
 	Loader *gitops.Loader
 	// Names are those of all environments.
 	Names []string
@@ -84,7 +85,7 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 // published returns what is published already. The GitOps repositories are read when it is first
 // asked, which is seldom: only about files that have flaws.
 type published struct {
-	reader *gitops.Reader
+	reader *remote.Reader
 	fleet  *model.Fleet
 	// folder is the output folder; nil if there is none.
 	folder  fs.FS

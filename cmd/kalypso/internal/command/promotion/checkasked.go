@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
@@ -85,7 +86,7 @@ func (c *deploymentCheck) Overtaken(ctx context.Context) (string, error) {
 // Reverted returns what the environment has now instead of the promoted commit.
 func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error) {
 	err := c.Reader.Newest(ctx)
-	if errors.Is(err, gitops.ErrMoved) {
+	if errors.Is(err, remote.ErrMoved) {
 		said := c.Diags
 		err = c.readAnew(ctx)
 		c.Diags = slices.Concat(said, session.OnlyErrors(c.Diags))

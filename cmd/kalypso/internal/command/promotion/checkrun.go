@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/fleetstatus"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -30,7 +31,7 @@ type deploymentCheck struct {
 // checkedOutput is a GitOps branch with the commit that is checked.
 type checkedOutput struct {
 	repo    *model.GitOpsRepo
-	history *gitops.History
+	history *remote.History
 	commit  string
 	// bound says that --commit named it; promoted is what was promoted with it.
 	bound    bool

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -150,7 +151,7 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 		if e := r.named(environment); e != nil {
 			at = e.Name.At
 		}
-		if errors.Is(err, gitops.ErrMoved) {
+		if errors.Is(err, remote.ErrMoved) {
 			rule, hint = session.RuleLostRaces, "run again"
 		}
 		outcome.Diags.Error(rule, at, fmt.Sprintf("promote to %s: %s", environment, r.Reader.Scrub(err.Error())), diag.Hint(r.opts.hint(rule, hint)))
@@ -172,7 +173,7 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment strin
 	for race := 1; ; race++ {
 		r.Begin("promoting to " + environment)
 		outcome, err := r.promoteOnce(ctx, environment, of)
-		if !errors.Is(err, gitops.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
+		if !errors.Is(err, remote.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
 			return outcome, err
 		}
 		if err := r.Sleep(ctx, render.RacePause(race)); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -106,7 +107,7 @@ type lostRace struct {
 // at all is an error in the end.
 func (s *Publisher) worthAnother(lost []lostRace, race int) (again []*model.Environment) {
 	for _, l := range lost {
-		switch overtaken := errors.Is(l.err, gitops.ErrOvertaken); {
+		switch overtaken := errors.Is(l.err, remote.ErrOvertaken); {
 		case overtaken && race >= maxOvertaken:
 			result := s.Result(l.environment)
 			result.Notes = append(result.Notes, fmt.Sprintf("%v; the next run publishes what is new", l.err))
@@ -148,10 +149,10 @@ func (s *Publisher) publishAll(ctx context.Context, opts *publishing, environmen
 }
 
 // publishResult publishes an environment to each of its destinations. The error, if there is one, wraps
-// gitops.ErrMoved.
+// remote.ErrMoved.
 func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result *session.Result, destinations []*gitops.Destination) (lost error) {
 	if len(destinations) == 0 && len(result.Fleet.GitOpsRepos) > 0 { // they could not be read when they were opened
-		return fmt.Errorf("the GitOpsRepos of %s: %w", result.Environment.Name.Value, gitops.ErrMoved)
+		return fmt.Errorf("the GitOpsRepos of %s: %w", result.Environment.Name.Value, remote.ErrMoved)
 	}
 	if len(destinations) == 0 {
 		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At,
@@ -165,8 +166,8 @@ func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result 
 		err := s.publishTo(ctx, opts, result, destination)
 		switch {
 		case err == nil, ctx.Err() != nil:
-		case errors.Is(err, gitops.ErrMoved):
-			if lost == nil || errors.Is(lost, gitops.ErrOvertaken) { // one that is not published counts for more
+		case errors.Is(err, remote.ErrMoved):
+			if lost == nil || errors.Is(lost, remote.ErrOvertaken) { // one that is not published counts for more
 				lost = err
 			}
 		default:

@@ -1,0 +1,298 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// RuleCutHistory is a history that is not all there, so that what is asked of it cannot be said.
+const RuleCutHistory = "cut-history"
+
+// Ancestry is another way to ask how commits of a repository stand to each other, for servers that cannot send
+// commits without their files. Package github implements it.
+type Ancestry interface {
+	// IsAncestor reports whether descendant has ancestor in its history, or is it. Both are full ids. It is an error
+	// if the repository does not have one of them.
+	IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error)
+}
+
+// History is that of a branch, back to its beginning. It is safe for use by several goroutines, one of which it
+// serves at a time.
+type History struct {
+	reader *connections
+	at     giturl.Location
+	branch string
+	source Repository
+	other  Ancestry
+
+	mu  sync.Mutex
+	tip plumbing.Hash
+	// graph has the commits, of which only parents are kept; it is nil as long as other is asked instead.
+	graph gitobject.Graph
+	// onBranch are the commits that can be reached from tip. whole is false if there may be more.
+	onBranch map[plumbing.Hash]bool
+	whole    bool
+}
+
+// History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only
+// commits are fetched, if the server can send them alone. If it cannot, other is asked, unless it is nil; the whole
+// history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
+func (c *connections) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
+	c.Prepare([]model.Ref{ref})
+	at, err := c.Locate(ref)
+	if err != nil {
+		return nil, c.Clean(err)
+	}
+	h := &History{reader: c, at: at, other: other}
+	h.source, h.tip, h.branch, err = c.resolve(ctx, at, ref)
+	if err == nil && h.source == nil {
+		err = noHistory(at)
+	}
+	if err == nil {
+		err = h.read(ctx, other == nil)
+	}
+	if err != nil {
+		return nil, h.explain(err)
+	}
+	return h, nil
+}
+
+// read reads the history, if the server can send it alone or that is wanted at any price.
+func (h *History) read(ctx context.Context, force bool) error {
+	if h.graph != nil {
+		return nil
+	}
+	found, err := h.source.trace(ctx, traced{tip: h.tip, force: force})
+	if errors.Is(err, errNotAlone) {
+		return nil
+	}
+	if err == nil {
+		h.graph = gitobject.Graph{}
+		h.advance(h.tip, found)
+	}
+	return err
+}
+
+// advance adds commits to the graph, and makes one of the graph the tip.
+func (h *History) advance(tip plumbing.Hash, found gitobject.Graph) {
+	for id, commit := range found {
+		h.graph[id] = gitobject.CommitObject{Parents: commit.Parents}
+	}
+	h.tip = tip
+	h.onBranch, h.whole = h.graph.Reach(tip)
+}
+
+// Branch is the name of the branch.
+func (h *History) Branch() string { return h.branch }
+
+// Tip is the commit that the branch was at when it was read last.
+func (h *History) Tip() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tip.String()
+}
+
+// Refresh reads where the branch is by now, and fetches what is new. If that does not succeed all stays as it was.
+func (h *History) Refresh(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.explain(h.refresh(ctx))
+}
+
+func (h *History) refresh(ctx context.Context) error {
+	tip, err := h.source.tipNow(ctx, h.branch)
+	if err != nil || tip == h.tip {
+		return err
+	}
+	if h.graph == nil {
+		h.tip = tip
+		return nil
+	}
+	var found gitobject.Graph
+	if _, known := h.graph[tip]; !known {
+		if found, err = h.source.trace(ctx, traced{tip, h.graph, h.tip, true}); err != nil {
+			return err
+		}
+	}
+	h.advance(tip, found)
+	return nil
+}
+
+// Has reports whether a commit, given by its full id, is on the branch.
+func (h *History) Has(ctx context.Context, commit string) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id, err := giturl.FullID(commit)
+	if err != nil {
+		return false, err
+	}
+	has, err := h.has(ctx, id)
+	return has, h.explain(err)
+}
+
+func (h *History) has(ctx context.Context, id plumbing.Hash) (bool, error) {
+	if asked, has := h.ask(ctx, id, h.tip); asked {
+		return has, nil
+	}
+	if err := h.read(ctx, true); err != nil {
+		return false, err
+	}
+	if !h.onBranch[id] && !h.whole {
+		return false, h.undecided("whether commit %s is on the branch %q", id, h.branch)
+	}
+	return h.onBranch[id], nil
+}
+
+// ask asks the other way, as long as the history is not read. What it cannot say is found out from the history.
+func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (asked, is bool) {
+	if h.graph != nil || h.other == nil {
+		return false, false
+	}
+	is, err := h.other.IsAncestor(ctx, ancestor.String(), descendant.String())
+	return err == nil, is
+}
+
+// Resolve returns the full id of a commit on the branch, of which at least the first seven digits are given. If it is not
+// there the branch is read anew: the commit may have been pushed since.
+func (h *History) Resolve(ctx context.Context, abbreviation string) (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := strings.ToLower(strings.TrimSpace(abbreviation))
+	id, err := h.resolve(ctx, text)
+	var known *giterror.Error
+	if errors.As(err, &known) && known.Rule == giterror.RuleCommitNotFound && giturl.IsCommit(text) {
+		if err = h.refresh(ctx); err == nil {
+			id, err = h.resolve(ctx, text)
+		}
+	}
+	return id, h.explain(err)
+}
+
+func (h *History) resolve(ctx context.Context, text string) (string, error) {
+	if !giturl.IsCommit(text) {
+		return "", giterror.New(giterror.RuleCommitNotFound, "%q is not the id of a commit", giterror.OneLine(text)).
+			WithHint(fmt.Sprintf("an id has 40 hexadecimal digits, of which the first %d or more will do", giturl.MinAbbreviation))
+	}
+	if plumbing.IsHash(text) {
+		has, err := h.has(ctx, plumbing.NewHash(text))
+		if err == nil && !has {
+			err = h.notOnBranch(text)
+		}
+		return text, err
+	}
+	if err := h.read(ctx, true); err != nil {
+		return "", err
+	}
+	found := gitobject.WithPrefix(h.onBranch, text)
+	switch {
+	case len(found) == 1:
+		return found[0].String(), nil
+	case len(found) > 1:
+		return "", giterror.New(giterror.RuleCommitNotFound, "%s has several commits on the branch %q that begin with %s: %s and %s",
+			h.at, h.branch, text, found[0], found[1]).WithHint("give more digits")
+	case !h.whole:
+		return "", h.undecided("which commit of the branch %q begins with %s", h.branch, text)
+	default:
+		return "", h.notOnBranch(text)
+	}
+}
+
+func (h *History) notOnBranch(commit string) *giterror.Error {
+	return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s on the branch %q", h.at, commit, h.branch).
+		WithHint(fmt.Sprintf("it may be on another branch, or not pushed yet; `git log %s` lists those that are there", h.branch))
+}
+
+// undecided is the error for what cannot be said without the rest of the history.
+func (h *History) undecided(format string, args ...any) *giterror.Error {
+	return giterror.New(RuleCutHistory, "%s does not have all of its history, so it cannot be said %s", h.at, fmt.Sprintf(format, args...)).
+		WithHint(h.source.cutHint())
+}
+
+// Relation says how b stands to a, both given by their full ids. It is Unknown if one of them is not on the branch,
+// unless they are the same.
+func (h *History) Relation(ctx context.Context, a, b string) (gitobject.Relation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	from, err := giturl.FullID(a)
+	if err != nil {
+		return gitobject.Unknown, err
+	}
+	to, err := giturl.FullID(b)
+	if err != nil {
+		return gitobject.Unknown, err
+	}
+	relation, err := h.relation(ctx, from, to)
+	return relation, h.explain(err)
+}
+
+func (h *History) relation(ctx context.Context, a, b plumbing.Hash) (gitobject.Relation, error) {
+	if a == b {
+		return gitobject.Same, nil
+	}
+	for _, id := range []plumbing.Hash{a, b} {
+		if has, err := h.has(ctx, id); err != nil || !has {
+			return gitobject.Unknown, err
+		}
+	}
+	if relation, asked := h.askRelation(ctx, a, b); asked {
+		return relation, nil
+	}
+	if err := h.read(ctx, true); err != nil {
+		return gitobject.Unknown, err
+	}
+	if !h.onBranch[a] || !h.onBranch[b] {
+		return gitobject.Unknown, nil
+	}
+	relation, decided := h.graph.Relate(a, b)
+	if !decided {
+		return gitobject.Unknown, h.undecided("which of the commits %s and %s is newer", a, b)
+	}
+	return relation, nil
+}
+
+// askRelation is ask for a relation.
+func (h *History) askRelation(ctx context.Context, a, b plumbing.Hash) (relation gitobject.Relation, asked bool) {
+	newer, isNewer := h.ask(ctx, a, b)
+	if isNewer {
+		return gitobject.Newer, true
+	}
+	older, isOlder := h.ask(ctx, b, a)
+	switch {
+	case isOlder:
+		return gitobject.Older, true
+	default:
+		return gitobject.Apart, newer && older
+	}
+}
+
+// Line returns the commits before one along first parents, the nearest first and at most as many as given: what the
+// branch was, one push after the other. It ends early where the history that is here does, and is empty for a commit
+// that is not on the branch. commit is a full id.
+func (h *History) Line(ctx context.Context, commit string, most int) ([]string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.read(ctx, true); err != nil {
+		return nil, h.explain(err)
+	}
+	id, err := giturl.FullID(commit)
+	if err != nil {
+		return nil, h.explain(err)
+	}
+	if !h.onBranch[id] {
+		return nil, nil
+	}
+	return h.graph.Line(id, most), nil
+}
+
+// explain makes an Error of an error.
+func (h *History) explain(err error) error { return h.reader.Clean(h.at.Explain(err)) }

@@ -1,0 +1,301 @@
+package remote
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// cloned makes a repository with the branches main and dev and clones it.
+func cloned(t *testing.T) (clone, origin string, ids []string) {
+	t.Helper()
+	origin, ids = gitopstest.NewBare(t,
+		gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "main\n", "notes.txt": "n\n", ".gitignore": "out/\n*.tmp.yaml\n"}},
+		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"a.yaml": "dev\n"}})
+	clone = filepath.Join(t.TempDir(), "clone")
+	require.NoError(t, gitopstest.Clone(origin, clone))
+	return clone, origin, ids
+}
+
+func readWith(t *testing.T, opts Options, ref model.Ref) (*model.Source, diag.List) {
+	t.Helper()
+	sources, list := newReader(t, opts).Read(t.Context(), []model.Ref{ref})
+	require.NotNil(t, sources[0], "%+v", list)
+	return sources[0], list
+}
+
+func TestCloneBranches(t *testing.T) {
+	t.Parallel()
+	clone, _, ids := cloned(t)
+	source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "main"})
+	assert.Empty(t, list)
+	assert.Equal(t, ids[0], source.Commit)
+
+	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", Subject: `Environment "dev"`})
+	assert.Equal(t, "dev\n", gitopstest.Content(t, source.FS, "a.yaml"))
+	require.Len(t, list, 1)
+	assert.Equal(t, diag.Notice, list[0].Severity)
+	assert.Equal(t, `Environment "dev": `+filepath.ToSlash(clone)+` has no local branch "dev": refs/remotes/origin/dev is read`, list[0].Message)
+
+	gitopstest.RunGit(t, clone, "branch", "dev", "main")
+	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
+	assert.Empty(t, list)
+	assert.Equal(t, ids[0], source.Commit, "a local branch goes first")
+
+	source, _ = readWith(t, Options{}, model.Ref{Repo: clone})
+	assert.Equal(t, "main", source.Ref.Branch, "without a branch it is the one checked out")
+}
+
+func TestClonePrefersOrigin(t *testing.T) {
+	t.Parallel()
+	clone, origin, ids := cloned(t)
+	gitopstest.RunGit(t, clone, "remote", "add", "another", origin)
+	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/dev", ids[0])
+	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/only", ids[0])
+	source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
+	assert.Equal(t, ids[1], source.Commit)
+	assert.Contains(t, list[0].Message, "refs/remotes/origin/dev is read (also in another)")
+	_, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "only"})
+	assert.Contains(t, list[0].Message, "refs/remotes/another/only is read")
+}
+
+func TestUncommittedChanges(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change gitopstest.Files
+		remove string
+		path   string
+		want   string
+	}{
+		"changed":              {change: gitopstest.Files{"a.yaml": "changed\n"}, want: "a.yaml"},
+		"new":                  {change: gitopstest.Files{"new/b.yaml": "b\n"}, want: "new/b.yaml"},
+		"removed":              {remove: "a.yaml", want: "a.yaml"},
+		"several":              {change: gitopstest.Files{"a.yaml": "x\n", "b.yaml": "x\n", "c.yaml": "x\n"}, want: "a.yaml and 2 more"},
+		"not read":             {change: gitopstest.Files{"notes.txt": "changed\n", ".github/x.yaml": "x\n"}},
+		"ignored":              {change: gitopstest.Files{"out/b.yaml": "b\n", "c.tmp.yaml": "c\n"}},
+		"only line ends":       {change: gitopstest.Files{"a.yaml": "main\r\n"}},
+		"outside of the path":  {change: gitopstest.Files{"x.yaml": "x\n"}, path: "a.yaml"},
+		"the file of the path": {change: gitopstest.Files{"a.yaml": "x\n"}, path: "a.yaml", want: "a.yaml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone, _, _ := cloned(t)
+			gitopstest.Write(t, clone, tc.change)
+			if tc.remove != "" {
+				require.NoError(t, os.Remove(filepath.Join(clone, tc.remove)))
+			}
+			source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "main", Path: tc.path})
+			assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"))
+			if tc.want == "" {
+				assert.Empty(t, list)
+				return
+			}
+			require.Len(t, list, 1)
+			assert.Equal(t, giterror.RuleUncommittedChanges, list[0].Rule)
+			assert.Equal(t, diag.Notice, list[0].Severity)
+			assert.Equal(t, "uncommitted changes in "+filepath.ToSlash(clone)+" are not read: "+tc.want, list[0].Message)
+			assert.Equal(t, "--worktree reads them", list[0].Hint)
+		})
+	}
+}
+
+func TestWorktree(t *testing.T) {
+	t.Parallel()
+	clone, _, ids := cloned(t)
+	gitopstest.Write(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
+	source, list := readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main"})
+	assert.Empty(t, list)
+	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"))
+	assert.Empty(t, source.Commit, "files that are not committed are no commit")
+	_, err := fs.Stat(source.FS, ".git/HEAD")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "dev"})
+	assert.Equal(t, "dev\n", gitopstest.Content(t, source.FS, "a.yaml"), "a branch that is not checked out is read as it is")
+	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Commit: ids[0]})
+	assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"), "and so is an exact commit")
+
+	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Role: model.Output})
+	assert.Equal(t, "main\n", gitopstest.Content(t, source.FS, "a.yaml"), "and what is published")
+
+	source, _ = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", WorkTree: true})
+	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"), "unless the ref asks for the work tree")
+}
+
+func TestWorkTreeWithoutOne(t *testing.T) {
+	t.Parallel()
+	_, origin, _ := cloned(t)
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: origin, Branch: "main", WorkTree: true})
+	assert.Contains(t, d.Message, "has no work tree")
+	d = readError(t, newReader(t, Options{}), model.Ref{Repo: "https://example.com/x", Branch: "main", WorkTree: true})
+	assert.Contains(t, d.Message, "has no work tree")
+}
+
+func TestLocalLayouts(t *testing.T) {
+	t.Parallel()
+	clone, origin, ids := cloned(t)
+	base := t.TempDir()
+	read := func(name, repo, branch, want string) {
+		t.Helper()
+		source, _ := readWith(t, Options{}, model.Ref{Repo: repo, Branch: branch})
+		assert.Equal(t, want, gitopstest.Content(t, source.FS, "a.yaml"), name)
+	}
+	linked := filepath.Join(base, "linked")
+	gitopstest.RunGit(t, clone, "worktree", "add", "--quiet", "-b", "feature/x", linked, ids[1])
+	read("git worktree", linked, "feature/x", "dev\n")
+	read("git worktree, other branch", linked, "main", "main\n")
+
+	shared := filepath.Join(base, "shared")
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--shared", origin, shared)
+	read("alternates", shared, "main", "main\n")
+	relative := filepath.Join(shared, ".git", "objects", "info", "alternates")
+	path, err := filepath.Rel(filepath.Join(shared, ".git", "objects"), filepath.Join(origin, "objects"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(relative, []byte("# comment\n"+path+"\n"), 0o600))
+	read("relative alternates", shared, "main", "main\n")
+	require.NoError(t, os.WriteFile(relative, []byte("/does/not/exist\n"), 0o600))
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: shared, Branch: "main"})
+	assert.Contains(t, d.Message, `its alternate "/does/not/exist" does not exist`)
+
+	gitopstest.RunGit(t, origin, "gc", "--quiet")
+	gitopstest.RunGit(t, origin, "pack-refs", "--all")
+	read("packed", origin, "dev", "dev\n")
+	read("packed", "file://"+origin, "dev", "dev\n")
+	read(".git itself", filepath.Join(clone, ".git"), "main", "main\n")
+
+	shallow := filepath.Join(base, "shallow")
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--depth=1", "file://"+origin, shallow)
+	read("shallow", shallow, "main", "main\n")
+	d = readError(t, newReader(t, Options{}), model.Ref{Repo: shallow, Branch: "main", Commit: ids[1]})
+	assert.Equal(t, giterror.RuleCommitNotFound, d.Rule)
+	assert.Contains(t, d.Hint, "shallow")
+
+	partial := filepath.Join(base, "partial")
+	gitopstest.RunGit(t, "", "clone", "--quiet", "--bare", "--filter=blob:none", "file://"+origin, partial)
+	source, _ := readWith(t, Options{}, model.Ref{Repo: partial, Branch: "main"})
+	_, err = fs.ReadFile(source.FS, "a.yaml")
+	require.ErrorContains(t, err, "the clone is partial or damaged")
+}
+
+func TestLocalFormatsThatAreNotSupported(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sha256")
+	gitopstest.RunGit(t, "", "init", "--quiet", "--object-format=sha256", dir)
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
+	assert.Contains(t, d.Message, "its object format sha256 is not supported")
+
+	dir = t.TempDir()
+	gitopstest.Write(t, dir, gitopstest.Files{".git": "not a pointer\n"})
+	d = readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Contains(t, d.Message, "the file .git does not say where the repository is")
+}
+
+func TestPlainFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gitopstest.Write(t, dir, gitopstest.Files{"dev/a.yaml": "dev\n", "feature/x/a.yaml": "x\n", "a.yaml": "all\n"})
+	for branch, want := range map[string]string{"dev": "dev\n", "feature/x": "x\n", "main": "all\n", "..": "all\n", "a.yaml": "all\n"} {
+		source, list := readWith(t, Options{}, model.Ref{Repo: dir, Branch: branch})
+		assert.Empty(t, list)
+		assert.Equal(t, want, gitopstest.Content(t, source.FS, "a.yaml"), branch)
+		assert.Empty(t, source.Commit)
+	}
+	commit := strings.Repeat("ab", 20)
+	source, list := readWith(t, Options{}, model.Ref{Repo: dir, Branch: "dev", Commit: commit, Subject: `BaseRepo "main"`})
+	assert.Equal(t, commit, source.Commit)
+	require.Len(t, list, 1)
+	assert.Equal(t, diag.Notice, list[0].Severity)
+	assert.Contains(t, list[0].Message, `BaseRepo "main": the commit `+commit+" is taken at its word")
+
+	tip, err := newReader(t, Options{}).Tip(t.Context(), model.Ref{Repo: dir, Branch: "dev"})
+	require.NoError(t, err)
+	assert.Empty(t, tip)
+}
+
+func TestLocalErrors(t *testing.T) {
+	t.Parallel()
+	clone, _, _ := cloned(t)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	empty := filepath.Join(t.TempDir(), "empty")
+	gitopstest.RunGit(t, "", "init", "--quiet", empty)
+	for _, tc := range []struct {
+		name, rule, message, hint string
+		ref                       model.Ref
+	}{
+		{"no folder", giterror.RuleInvalidRepository, "there is no such folder", "", model.Ref{Repo: file + "x", Branch: "main"}},
+		{"file", giterror.RuleInvalidRepository, "is a file", "", model.Ref{Repo: file, Branch: "main"}},
+		{"branch", giterror.RuleBranchNotFound, `has no branch "mian"`, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
+		{"commit", giterror.RuleCommitNotFound, "has no commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
+		{"short commit", giterror.RuleCommitNotFound, `"abc1234" is not a full commit id`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
+		{"path", giterror.RulePathNotFound, `has no path "a.yml"`, `did you mean "a.yaml"?`, model.Ref{Repo: clone, Branch: "main", Path: "a.yml"}},
+		{"empty", giterror.RuleBranchNotFound, `has no branch "main": it is empty`, "", model.Ref{Repo: empty, Branch: "main"}},
+	} {
+		tc.ref.Subject = "flag --control-plane"
+		d := readError(t, newReader(t, Options{}), tc.ref)
+		assert.Equal(t, tc.rule, d.Rule, tc.name)
+		assert.Contains(t, d.Message, "flag --control-plane: ", tc.name)
+		assert.Contains(t, d.Message, tc.message, tc.name)
+		assert.Equal(t, tc.hint, d.Hint, tc.name)
+		assert.False(t, giterror.IsRemote(d.Rule), tc.name)
+	}
+}
+
+func TestTipOfClone(t *testing.T) {
+	t.Parallel()
+	clone, _, ids := cloned(t)
+	r := newReader(t, Options{})
+	tip, err := r.Tip(t.Context(), model.Ref{Repo: clone, Branch: "dev"})
+	require.NoError(t, err)
+	assert.Equal(t, ids[1], tip)
+	_, err = r.Tip(t.Context(), model.Ref{Repo: clone, Branch: "nope"})
+	var e *giterror.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, giterror.RuleBranchNotFound, e.Rule)
+}
+
+// TestR19LocalBranchesStay: a branch that moves while a run goes on stays what it was.
+func TestR19LocalBranchesStay(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "shop.git")
+	before, err := gitopstest.Bare(dir, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "before\n"}})
+	require.NoError(t, err)
+	r := newReader(t, Options{})
+	readOne(t, r, model.Ref{Repo: dir, Branch: "main"})
+	after, err := gitopstest.Add(dir, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "after\n"}})
+	require.NoError(t, err)
+
+	again := readOne(t, r, model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, before[0], again.Commit)
+	assert.Equal(t, "before\n", gitopstest.Content(t, again.FS, "a.yaml"))
+	tip, err := r.Tip(t.Context(), model.Ref{Repo: dir, Branch: "main"})
+	require.NoError(t, err)
+	assert.Equal(t, before[0], tip)
+	next := readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
+	assert.Equal(t, after[0], next.Commit)
+}
+
+// TestR1BranchFolderThatCannotBeRead: what stands for a branch in a plain folder cannot be looked at,
+// so it is not known whether the whole folder does.
+func TestR1BranchFolderThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("a"), 0o644))
+	require.NoError(t, os.Symlink("dev", filepath.Join(dir, "dev")))
+	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "dev"})
+	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
+	assert.Contains(t, d.Message, dir)
+	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "stage"})
+	readOne(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "a.yaml/stage"})
+}

@@ -1,0 +1,258 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
+)
+
+// ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
+// start over from reading.
+var ErrMoved = errors.New("somebody else was faster")
+
+// ErrOvertaken is an ErrMoved for what was published all the same: it was right, and something that it was
+// made of has moved since.
+var ErrOvertaken = fmt.Errorf("it was published, and is not the newest any more: %w", ErrMoved)
+
+// RefUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
+// second loses.
+type RefUpdate struct {
+	Branch string
+	// Old is zero if the branch must not exist, new is where it goes.
+	Old, New plumbing.Hash
+}
+
+// PushOrder is one push: all of its updates or none.
+type PushOrder struct {
+	Updates []RefUpdate
+	// Unmoved are other branches that must still be where they were read.
+	Unmoved map[string]plumbing.Hash
+	// Pack writes the new objects. It is called once for each try.
+	Pack func(ctx context.Context, w io.Writer) error
+	// Options are told to the server, if it takes any.
+	Options []string
+	// Purpose is what a person wants of it.
+	Purpose PushPurpose
+}
+
+// PushPurpose is why something is pushed: what helps if it is refused depends on that.
+type PushPurpose uint8
+
+const (
+	// toPublish an output, with or without a pull request.
+	toPublish PushPurpose = iota
+	// ToPromote a commit by changing the branch of an environment.
+	ToPromote
+	// ToPropose such a promotion by a pull request.
+	ToPropose
+)
+
+// settled says what the branches of a server, as they are now, mean for a push.
+func (o PushOrder) settled(branches map[string]plumbing.Hash) (done bool, err error) {
+	done = true
+	for _, u := range o.Updates {
+		switch branches[u.Branch] {
+		case u.New:
+		case u.Old:
+			done = false
+		default:
+			return false, fmt.Errorf("branch %q: %w", u.Branch, ErrMoved)
+		}
+	}
+	for branch, id := range o.Unmoved {
+		if branches[branch] != id {
+			return false, fmt.Errorf("branch %q: %w", branch, ErrMoved)
+		}
+	}
+	return done, nil
+}
+
+// request makes the request for a server that has refs; nil if there is nothing to be done any more.
+func (o PushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+	done, err := o.settled(branchesOf(refs))
+	if err != nil || done {
+		return nil, err
+	}
+	r := packp.NewReferenceUpdateRequest()
+	wanted := []capability.Capability{capability.ReportStatus, capability.Sideband64k, capability.Atomic}
+	if len(o.Options) > 0 {
+		wanted = append(wanted, capability.PushOptions)
+	}
+	for _, c := range wanted {
+		if refs.Capabilities.Supports(c) {
+			_ = r.Capabilities.Set(c) // a flag without a value cannot be refused
+		}
+	}
+	for _, option := range o.Options {
+		key, value, _ := strings.Cut(option, "=")
+		r.Options = append(r.Options, &packp.Option{Key: key, Value: value})
+	}
+	for _, u := range o.Updates {
+		r.Commands = append(r.Commands, &packp.Command{Name: plumbing.NewBranchReferenceName(u.Branch), Old: u.Old, New: u.New})
+	}
+	r.Packfile = o.stream(at)
+	return r, nil
+}
+
+// stream is the pack as it is made.
+func (o PushOrder) stream(at wire.Attempt) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() { writer.CloseWithError(o.Pack(at.Ctx, writer)) }()
+	return &wire.LiveReader{ReadCloser: reader, At: at}
+}
+
+// maxPushText bounds what is kept of what a server says about a push.
+const maxPushText = 8 << 10
+
+// pushText keeps what a server says about a push. It is the only place where it gives its reasons.
+type pushText struct {
+	mu    sync.Mutex
+	text  []byte
+	alive func()
+}
+
+func (t *pushText) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.alive()
+	t.text = append(t.text, b[:min(len(b), maxPushText-len(t.text))]...)
+	return len(b), nil
+}
+
+func (t *pushText) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// pushRefused is what a server answers to a push that it does not take.
+type pushRefused struct {
+	// reason is the word on the branch, text what it says beside.
+	reason, text string
+}
+
+func (e *pushRefused) Error() string {
+	return "the server refuses the push: " + giterror.OneLine(e.reason)
+}
+
+// sender is a way to send objects to a git server. build makes the request when the server has said
+// what it has; if it returns none, nothing is sent.
+type sender interface {
+	ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
+}
+
+// pushable is a repository that can be pushed to.
+type pushable interface {
+	// sender connects for writing.
+	sender(ctx context.Context) (sender, error)
+	// tipsNow reads all branches anew.
+	tipsNow(ctx context.Context) (map[string]plumbing.Hash, error)
+	// explainPush turns the failure of a push into an Error for people.
+	explainPush(err error, order PushOrder) error
+}
+
+// Push does what an order says, and notes the branches that it has moved. The error wraps ErrMoved if a branch is not where it was, and is an
+// Error otherwise. However a push ends, what became of it is found out by reading the branches: what
+// servers say differs, and an answer may be lost.
+func (c *connections) Push(ctx context.Context, to Repository, order PushOrder) error {
+	if err := pushTo(ctx, c.net, to, order); err != nil {
+		return err
+	}
+	for _, u := range order.Updates {
+		c.moved(to, u)
+	}
+	return nil
+}
+
+func pushTo(ctx context.Context, n *wire.Network, to pushable, order PushOrder) error {
+	for try := 1; ; try++ {
+		err := pushOnce(ctx, n, to, order)
+		if err == nil || errors.Is(err, ErrMoved) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return to.explainPush(giterror.Interrupted(ctx), order)
+		}
+		if branches, unread := to.tipsNow(ctx); unread == nil {
+			if done, moved := order.settled(branches); done || moved != nil {
+				return moved
+			}
+		}
+		pause, worthwhile := wire.PauseAfter(err, try)
+		if !worthwhile || try == wire.Tries {
+			return to.explainPush(err, order)
+		}
+		if err := n.Wait(ctx, pause, err); err != nil {
+			return to.explainPush(giterror.Interrupted(ctx), order)
+		}
+	}
+}
+
+func pushOnce(ctx context.Context, n *wire.Network, to pushable, order PushOrder) error {
+	s, err := to.sender(ctx)
+	if err != nil {
+		return err
+	}
+	return n.Once(ctx, nil, func(at wire.Attempt) error {
+		said := &pushText{alive: at.Alive}
+		pack := io.NopCloser(nil)
+		report, err := s.ReceivePack(at, func(refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
+			request, err := order.request(at, refs)
+			if request != nil {
+				request.Progress, pack = said, request.Packfile
+			}
+			return request, err
+		})
+		_ = pack.Close() // it may not have been read to its end
+		if report == nil {
+			return err
+		}
+		return judge(report, order, said.String())
+	})
+}
+
+// judge reads the report on a push.
+func judge(report *packp.ReportStatus, order PushOrder, said string) error {
+	if report.UnpackStatus != "ok" {
+		return &pushRefused{"unpack: " + report.UnpackStatus, said}
+	}
+	taken := 0
+	for _, status := range report.CommandStatuses {
+		if err := status.Error(); err != nil {
+			return &pushRefused{status.Status, said}
+		}
+		taken++
+	}
+	if taken < len(order.Updates) {
+		return &pushRefused{"it does not report on all branches", said}
+	}
+	return nil
+}
+
+func (o PushOrder) names() string {
+	names := make([]string, len(o.Updates))
+	for i, u := range o.Updates {
+		names[i] = u.Branch
+	}
+	return strings.Join(names, ", ")
+}
+
+// branchesOf returns the branches that a server has listed.
+func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
+	branches := map[string]plumbing.Hash{}
+	for name, id := range refs.References {
+		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
+			branches[branch] = id
+		}
+	}
+	return branches
+}

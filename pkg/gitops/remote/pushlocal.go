@@ -1,0 +1,103 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
+)
+
+// gitProgram receives what is pushed to a repository on this machine: git itself, so that hooks, locks
+// and settings are what they are for anybody's push.
+type gitProgram struct{ dir string }
+
+// ReceivePack implements sender.
+func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
+	ctx, stop := context.WithCancel(at.Ctx)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "git", "receive-pack", g.dir)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "GIT_DIR=") || strings.HasPrefix(variable, "GIT_PROTOCOL=")
+	})
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes away what it has begun with
+	cmd.WaitDelay = time.Second
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, &wire.ServerError{Text: fmt.Sprintf("pushing to a repository on this machine needs git: %v", err)}
+	}
+	report, err := talk(&wire.LiveReader{ReadCloser: out, At: at}, in, build)
+	stop() // if it has not ended by itself
+	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, ErrMoved) {
+		err = &wire.ServerError{Text: giterror.OneLine(problems.String())}
+	}
+	return report, err
+}
+
+// talk has the conversation of a push with a program.
+func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
+	refs := packp.NewAdvRefs()
+	if err := refs.Decode(out); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
+		return nil, wire.AsServerError(err)
+	}
+	request, err := build(refs)
+	if request == nil {
+		_, _ = in.Write(pktline.FlushPkt) // so it ends without a complaint, which nobody would read
+		_ = in.Close()
+		return nil, err
+	}
+	err = request.Encode(in)
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, err
+	}
+	return wire.ReadReport(out, request)
+}
+
+// sender implements pushable.
+func (r *localRepo) sender(context.Context) (sender, error) { return gitProgram{r.dir}, nil }
+
+// tipsNow implements pushable.
+func (r *localRepo) tipsNow(context.Context) (map[string]plumbing.Hash, error) {
+	refs, err := r.refs.IterReferences()
+	if err != nil {
+		return nil, invalidLocal(r.name, err)
+	}
+	defer refs.Close()
+	branches := map[string]plumbing.Hash{}
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		if ref.Name().IsBranch() && ref.Type() == plumbing.HashReference {
+			branches[ref.Name().Short()] = ref.Hash()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, invalidLocal(r.name, err)
+	}
+	return branches, nil
+}
+
+// explainPush implements pushable.
+func (r *localRepo) explainPush(err error, order PushOrder) error {
+	return explainRefusal(r.name, err, order)
+}

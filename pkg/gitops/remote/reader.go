@@ -1,0 +1,160 @@
+package remote
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// Reader reads repositories. It reads each repository and ref once and keeps what it read: a branch
+// that moves meanwhile stays what it was. It is safe for use by several goroutines.
+type Reader struct {
+	*connections
+	worktree bool
+	progress func(done, total int)
+	changes  memo[changeKey, []string]
+}
+
+// NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
+// usage.
+func NewReader(opts Options) (*Reader, error) {
+	c, err := newConnections(opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{connections: c, worktree: opts.Worktree, progress: opts.Progress}, nil
+}
+
+// Continue takes over the budgets of application repositories from an earlier Reader of the same run. It must be called
+// before anything is read.
+func (r *Reader) Continue(earlier *Reader) { r.inherit(earlier.connections) }
+
+// Read reads all refs side by side. The i-th source is that of refs[i], or nil if it could not be
+// read; then the list has an error at refs[i].At that begins with refs[i].Subject. Its rule is one
+// of the Rule constants. The list can hold notices too.
+//
+// A ref whose place is zero was given on the command line and may be a path of this machine; one
+// that a YAML object names may not, unless a replacement says so.
+func (r *Reader) Read(ctx context.Context, refs []model.Ref) ([]*model.Source, diag.List) {
+	r.Prepare(refs)
+	sources := make([]*model.Source, len(refs))
+	lists := make([]diag.List, len(refs))
+	var wait sync.WaitGroup
+	var done atomic.Int64
+	for i, ref := range refs {
+		wait.Go(func() {
+			source, err := r.read(ctx, ref, &lists[i])
+			if r.progress != nil {
+				r.progress(int(done.Add(1)), len(refs))
+			}
+			if err != nil {
+				giterror.AddTo(&lists[i], ref, r.Clean(err))
+				return
+			}
+			sources[i] = source
+		})
+	}
+	wait.Wait()
+	for i, ref := range refs {
+		if err := r.exhausted(ref); sources[i] != nil && err != nil {
+			giterror.AddTo(&lists[i], ref, r.Clean(err))
+			sources[i] = nil
+		}
+	}
+	return sources, slices.Concat(lists...)
+}
+
+// ReadOne reads one ref by itself. Notices go to the list; the error is an *Error.
+func (r *Reader) ReadOne(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
+	r.Prepare([]model.Ref{ref})
+	source, err := r.read(ctx, ref, list)
+	return source, r.Clean(err)
+}
+
+// read reads one ref. Notices go to the list; the error is the caller's to report.
+func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*model.Source, error) {
+	at, err := r.Locate(ref)
+	if err != nil {
+		return nil, err
+	}
+	ref.Path = giturl.CleanPath(ref.Path)
+	source := &model.Source{Ref: ref, Repo: at.Name}
+	switch {
+	case ctx.Err() != nil:
+		err = giterror.Interrupted(ctx)
+	case at.Address.Local():
+		err = r.readLocal(ctx, at, source, list)
+	case ref.WorkTree:
+		err = noWorkTree(at.String())
+	default:
+		if err = giturl.CheckCommit(ref.Commit); err == nil {
+			err = r.readRemote(ctx, at, source)
+		}
+	}
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	return source, nil
+}
+
+// readRemote reads a repository on a server.
+func (r *Reader) readRemote(ctx context.Context, at giturl.Location, source *model.Source) error {
+	ref := &source.Ref
+	id := plumbing.NewHash(ref.Commit)
+	if ref.Commit == "" {
+		var err error
+		if id, ref.Branch, err = r.remoteTip(ctx, at, *ref); err != nil {
+			return err
+		}
+	}
+	m, err := r.remote(ctx, at, ref.Role)
+	if err != nil {
+		return err
+	}
+	commit, err := m.commit(ctx, id, ref.Branch)
+	if err != nil {
+		return err
+	}
+	tree := gitobject.NewTreeFS(ctx, fetched{m, id}, commit)
+	tree.Parsed = &m.parsed
+	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
+	files, err := checkTree(source, at.String())
+	if err != nil {
+		return err
+	}
+	return gitobject.Prefetch(ctx, tree, files)
+}
+
+// checkPath makes a path that is not there an error. In the GitOps repository it may be new.
+func checkPath(source *model.Source, name string) error {
+	if source.Ref.Role == model.Output && fs.ValidPath(source.Ref.Path) {
+		return nil
+	}
+	if wrong := gitobject.DescribePath(source.FS, name, source.Ref.Path); wrong != nil {
+		return wrong // never a typed nil
+	}
+	return nil
+}
+
+// checkTree checks the path of a source and all trees that reading it looks at, and returns the
+// files that reading needs. Of the GitOps repository no file is needed to begin with.
+func checkTree(source *model.Source, name string) ([]string, error) {
+	if err := checkPath(source, name); err != nil || source.Ref.Role == model.Output {
+		return nil, err
+	}
+	files, err := gitobject.NeededFiles(source.FS, source.Ref.Path)
+	if err != nil {
+		return nil, giterror.New(giterror.RuleInvalidRepository, "%s is refused: %s", name, giterror.OneLine(giterror.Cause(err).Error()))
+	}
+	return files, nil
+}

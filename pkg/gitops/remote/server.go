@@ -1,0 +1,257 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// protocol is a way to speak with a git server.
+type protocol interface {
+	Advertise(wire.Attempt) (*packp.AdvRefs, error)
+	UploadPack(wire.Attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
+}
+
+// server is the way to a repository on a server, with one credential.
+type server struct {
+	at   giturl.Location
+	role model.Role
+	wire protocol
+	net  *wire.Network
+	keys *credentials.Keyring
+	// budget is nil for the platform's repositories.
+	budget *wire.Budget
+}
+
+// advertisement is what a server says of a repository when it is connected to.
+type advertisement struct {
+	capabilities *capability.List
+	// branches are the tips by name; standard is the name of the branch that HEAD is.
+	branches map[string]plumbing.Hash
+	standard string
+	// advertised are all ids that the server named.
+	advertised map[plumbing.Hash]bool
+	// anyID is whether the server takes wants that it did not name.
+	anyID bool
+}
+
+// overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
+func (s *server) overHTTP(c *credentials.Credential) *wire.HTTP {
+	w := wire.NewHTTP(s.net.Transport, s.at.Address, c)
+	if s.role == model.Tenant {
+		w.Restrict()
+	}
+	return w
+}
+
+// connect asks the server what it has: with the credential that is known, or without one and then,
+// if it wants one, with what git's helpers know.
+func (s *server) connect(ctx context.Context, known *credentials.Credential) (advertisement, error) {
+	a := s.at.Address
+	if a.Scheme == "ssh" {
+		w, err := wire.NewSSH(a)
+		if err != nil {
+			return advertisement{}, err
+		}
+		s.wire = w
+		return s.advertise(ctx)
+	}
+	s.wire = s.overHTTP(known)
+	found, err := s.advertise(ctx)
+	var status *wire.StatusError
+	if known == nil && errors.As(err, &status) && status.Code == http.StatusUnauthorized {
+		if asked := s.keys.Ask(ctx, a); asked != nil {
+			s.wire = s.overHTTP(asked)
+			return s.advertise(ctx)
+		}
+		if ctx.Err() != nil { // whether there is a credential is not known
+			err = giterror.Interrupted(ctx)
+		}
+	}
+	return found, err
+}
+
+// list asks for the references.
+func (s *server) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
+	err = s.net.Retry(ctx, s.budget, func(at wire.Attempt) (err error) {
+		refs, err = s.wire.Advertise(at)
+		return err
+	})
+	return refs, s.spend(err)
+}
+
+func (s *server) advertise(ctx context.Context) (advertisement, error) {
+	refs, err := s.list(ctx)
+	if err != nil {
+		return advertisement{}, err
+	}
+	found := advertisement{capabilities: refs.Capabilities, branches: branchesOf(refs), advertised: map[plumbing.Hash]bool{}}
+	for _, id := range refs.References {
+		found.advertised[id] = true
+	}
+	found.standard = standardBranch(refs, found.branches)
+	_, overHTTP := s.wire.(*wire.HTTP)
+	found.anyID = overHTTP || refs.Capabilities.Supports(capability.AllowReachableSHA1InWant)
+	return found, nil
+}
+
+// standardBranch is the branch that HEAD points to. Servers that do not say so are old; there it is
+// the first branch with the same commit.
+func standardBranch(refs *packp.AdvRefs, branches map[string]plumbing.Hash) string {
+	for _, value := range refs.Capabilities.Get(capability.SymRef) {
+		if branch, found := strings.CutPrefix(value, "HEAD:refs/heads/"); found {
+			return branch
+		}
+	}
+	var same []string
+	for name, id := range branches {
+		if refs.Head != nil && *refs.Head == id {
+			same = append(same, name)
+		}
+	}
+	if len(same) == 0 {
+		return ""
+	}
+	return slices.Min(same)
+}
+
+// wanted says what is fetched. A server that cannot limit or filter sends more.
+type wanted struct {
+	ids []plumbing.Hash
+	// have is a commit that is known with all of its history; it may be zero.
+	have plumbing.Hash
+	// depth limits the history; nil does not.
+	depth packp.Depth
+	// filter leaves out files or trees; an empty one does not.
+	filter packp.Filter
+}
+
+// request makes a request with what this client and the server have in common.
+func (a advertisement) request(w wanted) *packp.UploadPackRequest {
+	request := packp.NewUploadPackRequestFromCapabilities(a.capabilities)
+	request.Capabilities.Delete(capability.ThinPack)
+	request.Capabilities.Delete(capability.Agent)
+	flags := []capability.Capability{capability.NoProgress}
+	request.Wants = w.ids
+	if !w.have.IsZero() {
+		request.Haves = []plumbing.Hash{w.have}
+	}
+	if w.depth != nil && a.capabilities.Supports(capability.Shallow) {
+		request.Depth = w.depth
+		flags = append(flags, capability.Shallow)
+		if _, byName := w.depth.(packp.DepthReference); byName {
+			flags = append(flags, capability.DeepenNot)
+		}
+	}
+	if w.filter != "" && a.capabilities.Supports(capability.Filter) {
+		request.Filter = w.filter
+		flags = append(flags, capability.Filter)
+	}
+	for _, flag := range flags {
+		if a.capabilities.Supports(flag) {
+			_ = request.Capabilities.Set(flag) // a flag without a value cannot be refused
+		}
+	}
+	return request
+}
+
+// pack sends a request and reads the pack that it brings. It keeps objects of one kind, or of all:
+// plumbing.InvalidObject.
+func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*gitobject.Pack, error) {
+	limits := s.packLimits()
+	limits.Only = only
+	var p *gitobject.Pack
+	err := s.net.Retry(ctx, s.budget, func(at wire.Attempt) error {
+		answer, err := s.wire.UploadPack(at, request)
+		if err != nil {
+			return err
+		}
+		defer answer.Close()
+		p, err = gitobject.ReadPack(demultiplex(answer, request), limits)
+		return err
+	})
+	return p, s.spend(err)
+}
+
+// PackLimits returns the limits for inflating a pack of the repository.
+func (s *server) packLimits() gitobject.PackLimits {
+	all := s.net.Limits
+	if s.budget == nil {
+		return gitobject.PackLimits{Object: all.Object, Tree: all.Object, Total: all.Total, Objects: all.Objects}
+	}
+	own := s.budget.Limits
+	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.budget.Packs}
+}
+
+// spend exhausts the budget of an application repository if err is a PackLimitError, so that it is not read again.
+func (s *server) spend(err error) error {
+	var tooMuch gitobject.PackLimitError
+	if s.budget != nil && errors.As(err, &tooMuch) {
+		return s.budget.Exhaust(err)
+	}
+	return err
+}
+
+// demultiplex takes the pack out of the side bands, if the request asked for any.
+func demultiplex(r io.Reader, request *packp.UploadPackRequest) io.Reader {
+	switch {
+	case request.Capabilities.Supports(capability.Sideband64k):
+		return bandReader{sideband.NewDemuxer(sideband.Sideband64k, r)}
+	case request.Capabilities.Supports(capability.Sideband):
+		return bandReader{sideband.NewDemuxer(sideband.Sideband, r)}
+	default:
+		return r
+	}
+}
+
+// bandReader distinguishes what the server sends in the error band from a broken connection.
+type bandReader struct{ demuxer *sideband.Demuxer }
+
+func (r bandReader) Read(b []byte) (int, error) {
+	n, err := r.demuxer.Read(b)
+	return n, wire.AsServerError(err)
+}
+
+// sender implements pushable. It connects anew: the credential that reads need not be the one that
+// writes, and a server may ask for one only then.
+func (s *server) sender(ctx context.Context) (sender, error) {
+	switch w := s.wire.(type) {
+	case *wire.SSH:
+		return w, nil
+	case *wire.HTTP:
+		again := s.overHTTP(w.Credential)
+		again.Base = w.Base
+		if w.Credential == nil {
+			if asked := s.keys.Ask(ctx, s.at.Address); asked != nil {
+				again.Credential = asked
+			}
+		}
+		return again, nil
+	default:
+		return nil, errors.New("there is no way to write to this repository")
+	}
+}
+
+// tipsNow implements pushable.
+func (s *server) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
+	refs, err := s.list(ctx)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return branchesOf(refs), nil
+}

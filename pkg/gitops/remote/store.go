@@ -1,0 +1,159 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+)
+
+// store holds what was fetched from one repository, in memory.
+type store struct {
+	mu      sync.RWMutex
+	objects map[plumbing.Hash]gitobject.PackObject
+	// dropped is whether a pack held objects that could not be named.
+	dropped bool
+	// underWay are the files that are being fetched; the channel is closed when that has ended.
+	underWay map[plumbing.Hash]chan struct{}
+}
+
+func (s *store) add(p *gitobject.Pack) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropped = s.dropped || p.Dropped > 0
+	if s.objects == nil {
+		s.objects = p.Objects
+		return
+	}
+	for id, object := range p.Objects {
+		s.objects[id] = object
+	}
+}
+
+// giveUp marks requested files that did not arrive as too large if a pack had large objects without a known id.
+func (s *store) giveUp(ids []plumbing.Hash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		if _, ok := s.objects[id]; !ok && s.dropped {
+			s.objects[id] = gitobject.PackObject{Kind: plumbing.BlobObject, Size: -1}
+		}
+	}
+}
+
+// incomplete reports whether a file that is not there may have been too large to be named.
+func (s *store) incomplete() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.dropped
+}
+
+func (s *store) object(kind plumbing.ObjectType, id plumbing.Hash) (gitobject.PackObject, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	object, ok := s.objects[id]
+	return object, ok && object.Kind == kind
+}
+
+// claim returns those of the ids that are not there, each once, and that nobody is fetching yet. The
+// caller fetches them and then calls done, which also waits for what others are fetching.
+func (s *store) claim(ctx context.Context, ids []plumbing.Hash) (mine []plumbing.Hash, done func()) {
+	finished := make(chan struct{})
+	others := map[chan struct{}]bool{}
+	s.mu.Lock()
+	if s.underWay == nil {
+		s.underWay = map[plumbing.Hash]chan struct{}{}
+	}
+	for _, id := range ids {
+		if _, ok := s.objects[id]; ok {
+			continue
+		}
+		if other, ok := s.underWay[id]; !ok {
+			s.underWay[id] = finished
+			mine = append(mine, id)
+		} else if other != finished {
+			others[other] = true
+		}
+	}
+	s.mu.Unlock()
+	return mine, func() {
+		s.mu.Lock()
+		for _, id := range mine {
+			delete(s.underWay, id)
+		}
+		s.mu.Unlock()
+		close(finished)
+		for other := range others {
+			select {
+			case <-other:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// commit returns a commit that was fetched.
+func (s *store) commit(id plumbing.Hash) (gitobject.CommitObject, bool, error) {
+	object, ok := s.object(plumbing.CommitObject, id)
+	if !ok {
+		return gitobject.CommitObject{}, false, nil
+	}
+	commit, err := gitobject.ParseCommit(object.Data)
+	return commit, true, err
+}
+
+// fetched is the content of one commit of a remote repository.
+type fetched struct {
+	remote *remote
+	commit plumbing.Hash
+}
+
+// Tree implements objects.
+func (f fetched) Tree(id plumbing.Hash) ([]byte, error) {
+	object, ok := f.remote.store.object(plumbing.TreeObject, id)
+	if !ok {
+		return nil, fmt.Errorf("the server left out the tree %s", id)
+	}
+	if object.TooLarge() {
+		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: f.remote.packLimits().Tree}
+	}
+	return object.Data, nil
+}
+
+// Blob implements objects.
+func (f fetched) Blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
+	object, ok := f.remote.store.object(plumbing.BlobObject, id)
+	if !ok {
+		if err := f.Load(ctx, []plumbing.Hash{id}); err != nil {
+			return nil, err
+		}
+		object, ok = f.remote.store.object(plumbing.BlobObject, id)
+	}
+	limit := f.remote.packLimits().Object
+	switch {
+	case ok && object.TooLarge():
+		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: limit}
+	case ok:
+		return object.Data, nil
+	case f.remote.store.incomplete():
+		return nil, &gitobject.TooLargeError{Size: -1, Limit: limit}
+	default:
+		return nil, errors.New("the server left it out")
+	}
+}
+
+// Size implements objects.
+func (f fetched) Size(id plumbing.Hash) int64 {
+	if object, ok := f.remote.store.object(plumbing.BlobObject, id); ok {
+		return object.Size
+	}
+	return -1
+}
+
+// Load implements objects.
+func (f fetched) Load(ctx context.Context, ids []plumbing.Hash) error {
+	return f.remote.Load(ctx, f.commit, ids)
+}
