@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -40,9 +41,9 @@ type part struct {
 	weight, perByte int
 	// same look at the value that this subschema looks at.
 	same []*part
-	// members and items look at the child of that name or position, each at every child, names at the name of every member.
-	members            map[string]*part
-	items, each, names []*part
+	// members and items look at the child of that name or position, each at every child or its name.
+	members     map[string]*part
+	items, each []*part
 	// chain is the longest chain over same, 0 if it is not known yet.
 	chain     int
 	measuring bool
@@ -53,6 +54,7 @@ type part struct {
 func newGraph(roots []*jsonschema.Schema) *graph {
 	g := &graph{byLocation: map[string]*part{}}
 	g.root = g.all(roots...)[0]
+	slices.SortFunc(g.parts, func(a, b *part) int { return cmp.Compare(a.Location, b.Location) })
 	for _, p := range g.parts {
 		if ref := p.DynamicRef; ref != nil && ref.Anchor != "" && ref.Anchor == ref.Ref.DynamicAnchor {
 			for _, other := range g.parts {
@@ -105,22 +107,17 @@ func (g *graph) connect(p *part) {
 		p.same = append(p.same, g.all(p.DependentSchemas[name])...)
 	}
 	p.members = make(map[string]*part, len(p.Properties))
-	for _, name := range inOrder(p.Properties) {
-		p.members[name] = g.all(p.Properties[name])[0]
+	for name, schema := range p.Properties {
+		p.members[name] = g.all(schema)[0]
 	}
 	p.items = g.all(p.PrefixItems...)
 	if tuple, isTuple := p.Items.([]*jsonschema.Schema); isTuple {
 		p.items = g.all(tuple...)
 	}
-	p.names = g.all(p.PropertyNames)
-	p.each = g.all(p.UnevaluatedProperties, p.Contains, p.Items2020, p.UnevaluatedItems,
+	p.each = g.all(p.PropertyNames, p.UnevaluatedProperties, p.Contains, p.Items2020, p.UnevaluatedItems,
 		subschema(p.AdditionalProperties), subschema(p.Items), subschema(p.AdditionalItems))
-	byPattern := map[string]*jsonschema.Schema{}
-	for re, schema := range p.PatternProperties {
-		byPattern[re.String()] = schema
-	}
-	for _, expression := range inOrder(byPattern) {
-		p.each = append(p.each, g.all(byPattern[expression])...)
+	for _, schema := range p.PatternProperties {
+		p.each = append(p.each, g.all(schema)...)
 	}
 	if p.PropertyNames != nil {
 		p.Extensions, p.PropertyNames = append(p.Extensions, propertyNames{p.PropertyNames}), nil
@@ -144,16 +141,16 @@ func (p propertyNames) Validate(ctx *jsonschema.ValidatorContext, value any) {
 
 // weigh estimates the work that a subschema does itself, in steps for a value and for a thousand bytes of text.
 func weigh(s *jsonschema.Schema) (steps, perByte int) {
-	entries := len(s.Required) + len(s.Dependencies) + len(s.DependentRequired) + len(s.DependentSchemas)
+	entries := len(s.Required)
 	if s.Enum != nil {
 		entries += len(s.Enum.Values)
 	}
 	for _, names := range s.DependentRequired {
-		entries += len(names)
+		entries += 1 + len(names)
 	}
 	for _, dependency := range s.Dependencies {
 		names, _ := dependency.([]string)
-		entries += len(names)
+		entries += 1 + len(names)
 	}
 	perByte = 1
 	if re, ours := s.Pattern.(pattern); ours {
@@ -267,7 +264,7 @@ func (c *counter) add(p *part, value any, depth int) bool {
 		for name, member := range value {
 			bytes += len(name)
 			next := p.members[name]
-			if next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) || !c.addAll(p.names, name, depth) {
+			if next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) {
 				return false
 			}
 		}

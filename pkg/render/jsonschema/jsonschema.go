@@ -4,6 +4,7 @@ package jsonschema
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -49,25 +50,21 @@ func compile(p *problems) *Schema {
 		p.addError(err)
 		return nil
 	}
-	root, err := compilePart(library, "")
-	for i := 0; i < len(found.definitions) && err == nil; i++ { // those that nothing refers to are checked, too
-		_, err = compilePart(library, pointerTo(found.definitions[i]))
-	}
-	if err != nil || !isDraft(doc.text("$schema")) {
-		p.explain(err, doc, found)
-		return nil
-	}
-	parts := []*jsonschema.Schema{root}
-	for _, path := range found.dynamicAnchors { // any may be the target of a $dynamicRef, if the library has come across it
-		if part, err := compilePart(library, pointerTo(path)); err == nil {
-			parts = append(parts, part)
+	var parts []*jsonschema.Schema
+	roots := append([][]string{nil}, found.dynamicAnchors...)
+	for _, path := range slices.Concat(roots, found.definitions) { // definitions are checked even if nothing refers to them
+		part, err := compilePart(library, pointerTo(path))
+		if err != nil || !isDraft(doc.text("$schema")) {
+			p.explain(err, doc, found)
+			return nil
 		}
+		parts = append(parts, part)
 	}
-	g := newGraph(parts)
+	g := newGraph(parts[:len(roots)])
 	if !g.check(p, found) {
 		return nil
 	}
-	return &Schema{root: root, graph: g, keys: keysOf(g.root)}
+	return &Schema{root: parts[0], graph: g, keys: keysOf(g.root)}
 }
 
 // Keys returns the top-level keys that the schema looks at, sorted: of values that are alike in these, all are valid or none.

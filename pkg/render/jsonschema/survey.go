@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -37,190 +38,160 @@ func isDraft(name string) bool {
 // alone decides whether it does.
 type survey struct {
 	subschemas int
-	drafts     []named
-	patterns   []named
-	references []named
-	// targets are the subschemas that have a URL or an anchor, by the URL with the anchor as its fragment.
-	targets map[string]*node
+	// strings are those that may be wrong: drafts, patterns and references.
+	strings []named
+	// resources are the subschemas with an id, which pointers may start from, the schema as a whole first.
+	resources []*node
+	// names are the ids and anchors, repeats those that come again.
+	names   map[string]bool
 	repeats []named
-	// definitions are the paths of those of the schema as a whole.
-	definitions [][]string
-	// dynamicAnchors are the paths of the subschemas that a $dynamicRef may lead to.
-	dynamicAnchors [][]string
-	idKeyword      string
+	// definitions are the paths of those of the schema as a whole, dynamicAnchors of what a $dynamicRef may lead to.
+	definitions, dynamicAnchors [][]string
+	idKeyword                   string
 	// refAlone says that whatever is beside a $ref counts for nothing: so it is before 2019-09.
 	refAlone bool
 }
 
-// named is a string in the schema, where it is, the keyword that it belongs to, and the URL that it is relative to.
+// named is a string in the schema, where it is, and the keyword that it belongs to.
 type named struct {
 	keyword, text string
 	offset        int
-	base          string
 }
 
 func surveySchema(doc *node) *survey {
 	draft := doc.text("$schema")
-	s := &survey{targets: map[string]*node{schemaURL: doc}, idKeyword: "$id", refAlone: !strings.Contains(draft, "/draft/")}
+	s := &survey{
+		resources: []*node{doc}, names: map[string]bool{"": true},
+		idKeyword: "$id", refAlone: !strings.Contains(draft, "/draft/"),
+	}
 	if strings.Contains(draft, "/draft-04/") {
 		s.idKeyword = "id"
 	}
-	s.schema(doc, nil, schemaURL)
+	s.schema(doc, nil)
 	return s
 }
 
-// schema visits a subschema or a list of them, in the order of the text. Unknown keywords may hold some, too: references
-// can lead there.
-func (s *survey) schema(n *node, path []string, base string) {
+// schema visits a subschema or a list of them, in the order of the text. Unknown keywords may hold some, too, and even
+// data: references can lead there.
+func (s *survey) schema(n *node, path []string) {
 	for i, item := range n.items {
-		s.schema(item, append(path, fmt.Sprint(i)), base)
+		s.schema(item, append(path, strconv.Itoa(i)))
 	}
 	if _, isBool := n.value.(bool); isBool || n.members != nil {
 		s.subschemas++
-	}
-	if id := n.text(s.idKeyword); id != "" && (!s.refAlone || n.text("$ref") == "") {
-		base = s.identify(n, id, base)
 	}
 	for _, key := range n.keys {
 		member := n.members[key]
 		below := append(slices.Clip(path), key)
 		switch key {
-		case "const", "enum", "default", "examples", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum",
-			"readOnly", "writeOnly", "deprecated", "$recursiveAnchor":
-			if _, isBool := member.value.(bool); !isBool {
-				s.data(member)
-			}
+		case "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "readOnly", "writeOnly", "deprecated", "$recursiveAnchor":
 		case "properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies":
-			for _, item := range member.items { // none in most drafts, but references can lead there
-				s.data(item)
-			}
-			for _, name := range member.keys {
-				if key == "patternProperties" {
-					s.patterns = append(s.patterns, named{key, name, member.members[name].offset, base})
-				}
-				if len(path) == 0 && (key == "definitions" || key == "$defs" && !s.refAlone) {
-					s.definitions = append(s.definitions, []string{key, name})
-				}
-				s.schema(member.members[name], append(below, name), base)
-			}
+			s.schemas(key, member, below)
 		default:
 			if text, isString := member.value.(string); isString {
-				s.keyword(n, path, named{key, text, member.offset, base})
+				s.keyword(n, path, named{key, text, member.offset})
 			}
-			s.schema(member, below, base)
+			s.schema(member, below)
 		}
 	}
 }
 
-// data counts as subschemas what is none unless a reference leads there: the library takes any value for one then.
-func (s *survey) data(n *node) {
-	if _, isBool := n.value.(bool); isBool || n.members != nil {
-		s.subschemas++
+// schemas visits subschemas by name.
+func (s *survey) schemas(keyword string, n *node, path []string) {
+	for _, item := range n.items { // none in most drafts, but references can lead there
+		s.schema(item, path)
 	}
-	for _, item := range n.items {
-		s.data(item)
-	}
-	for _, member := range n.members {
-		s.data(member)
+	for _, name := range n.keys {
+		below := append(slices.Clip(path), name)
+		switch {
+		case keyword == "patternProperties":
+			s.strings = append(s.strings, named{"pattern", name, n.members[name].offset})
+		case len(path) == 1 && (keyword == "definitions" || keyword == "$defs" && !s.refAlone):
+			s.definitions = append(s.definitions, below)
+		}
+		s.schema(n.members[name], below)
 	}
 }
 
 func (s *survey) keyword(n *node, path []string, found named) {
 	switch found.keyword {
-	case "$schema":
-		s.drafts = append(s.drafts, found)
-	case "pattern":
-		s.patterns = append(s.patterns, found)
-	case "$ref", "$dynamicRef", "$recursiveRef":
-		s.references = append(s.references, found)
-	case "$anchor", "$dynamicAnchor":
-		s.target(n, found.keyword, found.text, found.base+"#"+found.text)
-		if found.keyword == "$dynamicAnchor" {
-			s.dynamicAnchors = append(s.dynamicAnchors, slices.Clone(path))
-		}
+	case "$schema", "pattern", "$ref", "$dynamicRef", "$recursiveRef":
+		s.strings = append(s.strings, found)
+	case "$dynamicAnchor":
+		s.dynamicAnchors = append(s.dynamicAnchors, slices.Clone(path))
+		s.name(found)
+	case "$anchor":
+		s.name(found)
+	case s.idKeyword:
+		s.resources = append(s.resources, n)
+		found.text = strings.TrimPrefix(found.text, "#") // an anchor, before 2019-09
+		s.name(found)
 	}
 }
 
-// identify notes the subschema's id, in drafts before 2019-09 with an anchor, and returns the URL that is its base.
-func (s *survey) identify(n *node, id, base string) string {
-	address, anchor, hasAnchor := strings.Cut(id, "#")
-	if address != "" {
-		base = resolve(base, address)
-		s.target(n, s.idKeyword, address, base)
+func (s *survey) name(found named) {
+	if s.names[found.text] {
+		s.repeats = append(s.repeats, found)
 	}
-	if hasAnchor && anchor != "" {
-		s.target(n, s.idKeyword, anchor, base+"#"+anchor)
-	}
-	return base
-}
-
-func (s *survey) target(n *node, keyword, name, address string) {
-	if other := s.targets[address]; other != nil && other != n {
-		s.repeats = append(s.repeats, named{keyword: keyword, text: name, offset: n.members[keyword].offset})
-	}
-	s.targets[address] = n
-}
-
-// resolve returns the URL that a reference without a fragment leads to, "" if it is none.
-func resolve(base, reference string) string {
-	from, err := url.Parse(base)
-	to, err2 := url.Parse(reference)
-	if err != nil || err2 != nil {
-		return ""
-	}
-	resolved := from.ResolveReference(to)
-	if !to.IsAbs() && from.Opaque != "" {
-		resolved.Opaque = from.Opaque // https://github.com/golang/go/issues/66084
-	}
-	return resolved.String()
+	s.names[found.text] = true
 }
 
 // report says where the schema has unknown drafts, names that are given twice, references that leave it or lead nowhere,
 // and patterns that do not compile.
 func (s *survey) report(p *problems) {
-	for _, draft := range s.drafts {
-		if !isDraft(draft.text) {
-			p.addAt(draft.offset, ruleInvalid, "unknown $schema "+quote(draft.text), diag.Hint("one of "+strings.Join(drafts[:], ", ")))
-		}
-	}
 	for _, name := range s.repeats {
 		p.addAt(name.offset, ruleInvalid, fmt.Sprintf("%s %s is there twice", name.keyword, quote(name.text)))
 	}
-	for _, reference := range s.references {
-		s.follow(reference, p)
-	}
 	patterns := patternSet{compiled: map[string]jsonschema.Regexp{}}
-	for _, expression := range s.patterns {
-		if _, err := patterns.compile(expression.text); err != nil {
-			rule := ruleInvalid
-			if errors.Is(err, errTooLarge) {
-				rule = ruleTooLarge
+	for _, found := range s.strings {
+		switch found.keyword {
+		case "$schema":
+			if !isDraft(found.text) {
+				p.addAt(found.offset, ruleInvalid, "unknown $schema "+quote(found.text), diag.Hint("one of "+strings.Join(drafts[:], ", ")))
 			}
-			p.addAt(expression.offset, rule, fmt.Sprintf("pattern %s cannot be used: %v", quote(expression.text), err))
+		case "pattern":
+			if _, err := patterns.compile(found.text); err != nil {
+				rule := ruleInvalid
+				if errors.Is(err, errTooLarge) {
+					rule = ruleTooLarge
+				}
+				p.addAt(found.offset, rule, fmt.Sprintf("pattern %s cannot be used: %v", quote(found.text), err))
+			}
+		default:
+			s.follow(found, p)
 		}
 	}
 }
 
+// follow reports a reference that leads nowhere as far as can be told from its text. What it is relative to is not
+// looked at: a name or a pointer that is right for any part of the schema passes.
 func (s *survey) follow(reference named, p *problems) {
 	address, fragment, _ := strings.Cut(reference.text, "#")
-	if address != "" {
-		address = resolve(reference.base, address)
-	} else {
-		address = reference.base
-	}
 	text := reference.keyword + " " + quote(reference.text)
-	target := s.targets[address]
-	if target == nil {
+	if !s.isInside(address) {
 		p.addAt(reference.offset, ruleOutside, text+" leads out of the schema",
 			diag.Hint(`copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}`))
 		return
 	}
 	name, err := url.PathUnescape(fragment)
-	found := s.targets[address+"#"+name] != nil
-	if name == "" || strings.HasPrefix(name, "/") {
-		_, found = target.at(splitPointer(name))
+	found := s.names[name]
+	if strings.HasPrefix(name, "/") {
+		found = slices.ContainsFunc(s.resources, func(resource *node) bool {
+			_, leads := resource.at(splitPointer(name))
+			return leads
+		})
 	}
 	if !found || err != nil {
 		p.addAt(reference.offset, ruleInvalid, text+" leads nowhere")
 	}
+}
+
+// isInside reports whether an id of the schema may be the address, relative or in full.
+func (s *survey) isInside(address string) bool {
+	for name := range s.names {
+		if name == address || name != "" && address != "" && (strings.HasSuffix(name, "/"+address) || strings.HasSuffix(address, "/"+name)) {
+			return true
+		}
+	}
+	return false
 }
