@@ -18,6 +18,13 @@ import (
 // compareFiles returns the files of a tree that are not published as they are. The files of a repository are compared by
 // their object ids, without their old contents.
 func (p *published) compareFiles(ctx context.Context, tree *render.Tree) ([]FileChange, error) {
+	if p.FS == nil { // the contents may be staged already
+		added := make([]FileChange, len(tree.Files))
+		for i, f := range tree.Files {
+			added[i] = FileChange{Path: f.Path, Action: Added, New: f.Content}
+		}
+		return added, ctx.Err()
+	}
 	return compareEach(ctx, tree, func(name string, content []byte) (Action, []byte, error) {
 		action, old, err := p.compareFile(name, content)
 		if err != nil {
@@ -29,9 +36,6 @@ func (p *published) compareFiles(ctx context.Context, tree *render.Tree) ([]File
 
 // compareFile compares one file. It leaves out the old content if that is not here yet.
 func (p *published) compareFile(name string, content []byte) (Action, []byte, error) {
-	if p.FS == nil {
-		return Added, nil, nil
-	}
 	info, err := fs.Stat(p.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Added, nil, nil

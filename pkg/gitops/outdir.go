@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,18 +19,83 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// WriteFolder makes the output folder dir hold the tree. What is not ours in it stays, so a checkout
-// of the GitOps repository is a fine place. Either all of the change is made or none: files are
-// staged beside dir and moved in when all of them are written.
-func WriteFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
+// Folder is an output folder. Files of one that is new can be staged while others are rendered.
+type Folder struct {
+	dir   string
+	isNew bool
+	// mutex guards the two below.
+	mutex sync.Mutex
+	// staged is where the files of a new folder are until all of them are written; empty if there are none.
+	staged string
+	// made are the folders around a new one that were made for it, the innermost first.
+	made []string
+	// writers are for Stage.
+	writers sync.Pool
+}
+
+// OpenFolder returns the output folder dir, which may not exist.
+func OpenFolder(dir string) *Folder {
+	if full, err := filepath.Abs(dir); err == nil { // else Write fails
+		dir = full
 	}
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return writeNewFolder(ctx, dir, tree)
+	_, err := os.Lstat(dir)
+	return &Folder{dir: dir, isNew: errors.Is(err, fs.ErrNotExist)}
+}
+
+// FS returns what is in the folder.
+func (f *Folder) FS() fs.FS { return os.DirFS(f.dir) }
+
+// Stage writes files beside a folder that is new, and reports whether it did; what it did not is for Write. It may be
+// called from several goroutines at once.
+func (f *Folder) Stage(files []render.File) bool {
+	if !f.isNew || f.begin() != nil {
+		return false
 	}
+	w, _ := f.writers.Get().(*fileWriter)
+	if w == nil {
+		w = &fileWriter{dir: f.staged}
+	}
+	defer f.writers.Put(w)
+	for _, file := range files {
+		if w.write(file.Path, file.Content) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// begin makes the folder to stage the files of a new folder in.
+func (f *Folder) begin() (err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.staged != "" {
+		return nil
+	}
+	made, err := makeFolders(filepath.Dir(f.dir))
+	if err == nil {
+		f.made = append(f.made, made...)
+		f.staged, err = stagingFolder(f.dir)
+	}
+	return err
+}
+
+// Discard removes what was staged and not moved in. From then on, Stage does nothing.
+func (f *Folder) Discard() error {
+	err := os.RemoveAll(f.staged)
+	removeEmpty(f.made)
+	f.isNew, f.staged = false, ""
+	return err
+}
+
+// Write makes the folder hold the tree. What is not ours in it stays, so a checkout of the GitOps repository is a fine
+// place. Either all of the change is made or none: files are staged beside the folder and moved in when all of them are
+// written.
+func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*Change, error) {
+	info, err := os.Lstat(f.dir)
+	if f.staged != "" || errors.Is(err, fs.ErrNotExist) {
+		return f.writeNew(ctx, tree)
+	}
+	dir := f.dir
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
 			info, err = os.Stat(dir)
@@ -44,7 +110,32 @@ func WriteFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, e
 	return updateFolder(ctx, dir, tree)
 }
 
-// CheckFolder finds out whether WriteFolder may write the tree to dir, as far as that can be known
+// writeNew stages what is not staged yet and moves the whole folder in.
+func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*Change, error) {
+	change, err := Compare(ctx, nil, tree)
+	if err == nil {
+		err = f.begin()
+	}
+	if err == nil {
+		var rest []FileChange
+		for i, file := range tree.Files { // in the same order as those of the change
+			if !file.Staged {
+				rest = append(rest, change.Files[i])
+			}
+		}
+		err = writeChanged(ctx, f.staged, rest)
+	}
+	if err == nil {
+		err = os.Rename(f.staged, f.dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Discard())
+	}
+	f.staged, f.made = "", nil
+	return change, nil
+}
+
+// CheckFolder finds out whether Folder.Write may write the tree to dir, as far as that can be known
 // before: nothing of somebody else's may stand in its places.
 func CheckFolder(dir string, tree *render.Tree) error {
 	info, err := os.Stat(dir)
@@ -65,29 +156,6 @@ func CheckFolder(dir string, tree *render.Tree) error {
 	return checkNotForeign(&gitobject.FolderFS{Root: root}, tree)
 }
 
-// writeNewFolder stages the whole folder and renames it.
-func writeNewFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
-	change, err := Compare(ctx, nil, tree)
-	if err != nil {
-		return nil, err
-	}
-	made, err := makeFolders(filepath.Dir(dir))
-	if err != nil {
-		return nil, err
-	}
-	staged, err := stage(ctx, dir, change)
-	if err != nil {
-		removeMade(made)
-		return nil, err
-	}
-	if err := os.Rename(staged, dir); err != nil {
-		err = errors.Join(err, os.RemoveAll(staged))
-		removeMade(made)
-		return nil, err
-	}
-	return change, nil
-}
-
 // makeFolders makes a folder and those around it, and returns the ones that were not there, the
 // innermost first.
 func makeFolders(dir string) (made []string, err error) {
@@ -98,25 +166,24 @@ func makeFolders(dir string) (made []string, err error) {
 		made = append(made, folder)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		removeMade(made)
+		removeEmpty(made)
 		return nil, err
 	}
 	return made, nil
 }
 
-// removeMade removes folders that were made for nothing. One that somebody else has come to use, or
-// that was never made, is none of our business.
-func removeMade(folders []string) {
+// removeEmpty removes folders, but for those that somebody else has come to use.
+func removeEmpty(folders []string) {
 	for _, folder := range folders {
 		_ = os.Remove(folder)
 	}
 }
 
-// stage writes the files that are new or change into a folder beside dir.
+// stagingFolder makes the folder to stage files in, beside dir.
 //
 // Where nothing can be moved from there, because dir is a mount point or the folder around it is not
 // ours, it is a hidden folder in dir.
-func stage(ctx context.Context, dir string, change *Change) (string, error) {
+func stagingFolder(dir string) (string, error) {
 	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
 	if err == nil && !movable(staged, dir) {
 		if err := os.RemoveAll(staged); err != nil {
@@ -134,10 +201,7 @@ func stage(ctx context.Context, dir string, change *Change) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := writeNew(ctx, staged, change); err != nil {
-		return "", errors.Join(err, os.RemoveAll(staged))
-	}
-	return staged, nil
+	return staged, os.Chmod(staged, 0o755) // MkdirTemp makes it private
 }
 
 // movable reports whether files can be renamed from one folder into another, which may not exist.
@@ -156,43 +220,51 @@ func movable(from, to string) bool {
 	return os.Remove(moved) == nil
 }
 
-// writeNew writes what is new or changes to a folder, on all cores.
-func writeNew(ctx context.Context, dir string, change *Change) error {
-	if err := os.Chmod(dir, 0o755); err != nil { // MkdirTemp makes it private
-		return err
-	}
+// writeChanged writes what is new or changes to a folder, on all cores.
+func writeChanged(ctx context.Context, dir string, all []FileChange) error {
 	const batch = 512
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for files := range slices.Chunk(change.Files, batch) {
-		work.Go(func() error { return writeBatch(ctx, dir, files) })
+	for files := range slices.Chunk(all, batch) {
+		work.Go(func() error {
+			w := fileWriter{dir: dir}
+			for _, file := range files {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if file.Action == Removed {
+					continue
+				}
+				if err := w.write(file.Path, file.New); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	return work.Wait()
 }
 
-func writeBatch(ctx context.Context, dir string, files []FileChange) error {
-	made := ""
-	var content []byte
-	for _, file := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if file.Action == Removed {
-			continue
-		}
-		name := filepath.Join(dir, filepath.FromSlash(file.Path))
-		if folder := filepath.Dir(name); folder != made {
+// fileWriter writes files below a folder.
+type fileWriter struct {
+	dir string
+	// made is the folder of the last file.
+	made    string
+	content []byte
+}
+
+func (w *fileWriter) write(name string, text render.Text) error {
+	name = filepath.Join(w.dir, filepath.FromSlash(name))
+	if folder := filepath.Dir(name); folder != w.made {
+		if os.Mkdir(folder, 0o755) != nil { // it is there, or the one around it is not
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return err
 			}
-			made = folder
 		}
-		content = file.New.Append(content[:0])
-		if err := os.WriteFile(name, content, 0o644); err != nil {
-			return err
-		}
+		w.made = folder
 	}
-	return nil
+	w.content = text.Append(w.content[:0])
+	return os.WriteFile(name, w.content, 0o644)
 }
 
 // updateFolder changes what is ours in a folder that exists.
@@ -210,11 +282,14 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, 
 	if err != nil || change.Empty() {
 		return change, err
 	}
-	staged, err := stage(ctx, dir, change)
-	if err != nil {
-		return nil, err
+	staged, err := stagingFolder(dir)
+	if err == nil {
+		err = writeChanged(ctx, staged, change.Files)
 	}
-	if err := ctx.Err(); err != nil { // the last moment to turn back
+	if err == nil {
+		err = ctx.Err() // the last moment to turn back
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(staged))
 	}
 	err = swap(dir, staged, change)

@@ -42,14 +42,14 @@ var oneTarget = tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconcil
 func TestWriteFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	change, err := WriteFolder(t.Context(), dir, oneTarget)
+	change, err := OpenFolder(dir).Write(t.Context(), oneTarget)
 	require.NoError(t, err)
 	assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan().String())
 	want := gitopstest.Files{"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r"}
 	assert.Equal(t, want, folderFiles(t, dir))
 
 	writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x"})
-	change, err = WriteFolder(t.Context(), dir, tree("core/"+readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
+	change, err = OpenFolder(dir).Write(t.Context(), tree("core/"+readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
 	require.NoError(t, err)
 	assert.Equal(t, "2 targets on 2 cluster types: +1 ~0 -1 =0", change.Plan().String())
 	assert.Equal(t, gitopstest.Files{
@@ -86,7 +86,7 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
 			writeFiles(t, dir, test.files)
 			require.ErrorContains(t, CheckFolder(dir, oneTarget), test.want)
-			_, err := WriteFolder(t.Context(), dir, oneTarget)
+			_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, test.files, folderFiles(t, dir))
 			assertNothingBeside(t, dir)
@@ -100,7 +100,7 @@ func TestS4OutputFolderLinks(t *testing.T) {
 	dir, elsewhere := filepath.Join(t.TempDir(), "out"), t.TempDir()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "edge")))
-	_, err := WriteFolder(t.Context(), dir, oneTarget)
+	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
 	require.ErrorContains(t, err, "edge is there already and is no plain folder")
 	assert.Empty(t, folderFiles(t, elsewhere))
 }
@@ -109,7 +109,7 @@ func TestWriteFolderIsAFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	require.NoError(t, os.WriteFile(dir, nil, 0o644))
-	_, err := WriteFolder(t.Context(), dir, oneTarget)
+	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
 	require.ErrorContains(t, err, "is a file")
 }
 
@@ -118,11 +118,11 @@ func TestWriteFolderIsAFile(t *testing.T) {
 func TestWriteFolderTakesBackTheFoldersAround(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	_, err := WriteFolder(t.Context(), filepath.Join(parent, "a", "b", "out"), tree("edge/"+readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
+	_, err := OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), tree("edge/"+readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
 	require.Error(t, err, "a file cannot be a folder too")
 	assert.NoDirExists(t, filepath.Join(parent, "a"))
 
-	_, err = WriteFolder(t.Context(), filepath.Join(parent, "a", "b", "out"), oneTarget)
+	_, err = OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), oneTarget)
 	require.NoError(t, err)
 	assertNothingBeside(t, filepath.Join(parent, "a", "b", "out"))
 }
@@ -136,7 +136,7 @@ func TestWriteFolderCancelled(t *testing.T) {
 		if exists {
 			writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x"})
 		}
-		_, err := WriteFolder(ctx, dir, oneTarget)
+		_, err := OpenFolder(dir).Write(ctx, oneTarget)
 		require.ErrorIs(t, err, context.Canceled)
 		if exists {
 			assert.Equal(t, gitopstest.Files{"docs/x.md": "x"}, folderFiles(t, dir))
@@ -172,4 +172,35 @@ func TestSwapMovesBack(t *testing.T) {
 	writeFiles(t, stage, staged)
 	require.Error(t, swap(dir, stage, change), "what is to be replaced is not there")
 	assert.Empty(t, folderFiles(t, dir))
+}
+
+// TestFolderStage makes sure that staged files are part of what is written, and that nothing is left of those that are
+// discarded.
+func TestFolderStage(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "a", "out")
+	staged := tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
+	folder := OpenFolder(dir)
+	require.True(t, folder.Stage(staged.Files[1:]))
+	assert.NoDirExists(t, dir)
+	require.NoError(t, folder.Discard())
+	assert.NoDirExists(t, filepath.Join(parent, "a"))
+	assert.False(t, folder.Stage(staged.Files[1:]), "after it was discarded")
+
+	folder = OpenFolder(dir)
+	require.True(t, folder.Stage(staged.Files[1:]))
+	for i := range staged.Files[1:] {
+		staged.Files[1+i].Content, staged.Files[1+i].Staged = render.Text{}, true
+	}
+	change, err := folder.Write(t.Context(), staged)
+	require.NoError(t, err)
+	assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan().String())
+	want := gitopstest.Files{"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r"}
+	assert.Equal(t, want, folderFiles(t, dir))
+	assertNothingBeside(t, dir)
+	require.NoError(t, folder.Discard())
+	assert.Equal(t, want, folderFiles(t, dir), "nothing is discarded of what was written")
+
+	assert.False(t, OpenFolder(dir).Stage(oneTarget.Files), "a folder that is there")
 }

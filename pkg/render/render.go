@@ -23,6 +23,9 @@ type Options struct {
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds Bounds
+	// Stage writes the files of an assignment without problems somewhere, and reports whether it did: then the tree has
+	// them without their contents. Several goroutines call it at once. If it is nil, the tree has all contents.
+	Stage func(files []File) bool
 	// OutputBytes is the maximum size of all files of a registration together in bytes; 0 means no limit.
 	OutputBytes int64
 	// whole renders every file in the usual way, for tests.
@@ -46,6 +49,7 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 				r.batch(part, assignments, outputs, places)
 				if g.open.Add(-1) == 0 {
 					g.diags = r.collisions(g.positions, outputs)
+					r.stage(g.positions, outputs, &work)
 					r.forget(g.clusterType)
 					if done.Add(1)%expiry == 0 {
 						r.configurator.expire()
@@ -125,6 +129,29 @@ func (r *renderer) batch(positions []int, assignments []schedule.Assignment, out
 	defer r.composers.Put(composer)
 	for _, i := range positions {
 		outputs[i] = r.assignment(&assignments[i], composer, places.of(i))
+	}
+}
+
+// stage hands the outputs of a cluster type over, and forgets what is in their files. Whoever has nothing to render any
+// more helps.
+func (r *renderer) stage(positions []int, outputs []output, work *errgroup.Group) {
+	if r.options.Stage == nil {
+		return
+	}
+	for part := range slices.Chunk(positions, batch) {
+		handOver := func() error {
+			for _, i := range part {
+				if files := outputs[i].files; len(outputs[i].problems) == 0 && r.options.Stage(files) {
+					for f := range files {
+						files[f].Content, files[f].Staged = Text{}, true
+					}
+				}
+			}
+			return nil
+		}
+		if !work.TryGo(handOver) {
+			_ = handOver() // which does not fail
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -52,6 +53,32 @@ func TestRenderIsTheSameWithAnyParallelism(t *testing.T) {
 			require.Equal(t, reported(wantDiags), reported(gotDiags))
 		}
 	}
+}
+
+// What is staged is the tree, but for files that belong to no assignment.
+func TestRenderStages(t *testing.T) {
+	t.Parallel()
+	fleet := generate(smallFleet(), 1).read(t)
+	assignments, _ := schedule.Assign(fleet)
+	want, _ := Render(fleet, assignments, Options{})
+	var mutex sync.Mutex
+	staged := map[string]string{}
+	tree, diags := Render(fleet, assignments, Options{Stage: func(files []File) bool {
+		mutex.Lock()
+		defer mutex.Unlock()
+		for _, file := range files {
+			staged[file.Path] = file.Content.String()
+		}
+		return true
+	}})
+	require.False(t, diags.HasErrors(), reported(diags))
+	for _, file := range tree.Files {
+		assert.Equal(t, file.Assignment != nil, file.Staged, file.Path)
+		if !file.Staged {
+			staged[file.Path] = file.Content.String()
+		}
+	}
+	assert.Equal(t, contents(want), staged)
 }
 
 // shuffled returns the texts with the documents of each repository in another order.

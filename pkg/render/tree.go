@@ -39,6 +39,8 @@ type File struct {
 	// Path is slash-separated and relative to the folder of the GitOps repository.
 	Path    string
 	Content Text
+	// Staged says that the content is where Options.Stage put it, and not here.
+	Staged bool
 	// Assignment is what the file was rendered for; nil for a README.md and the tracking file.
 	Assignment *schedule.Assignment
 

@@ -41,6 +41,8 @@ type Stages struct {
 	FleetOnly bool
 	// folder is where the output is written, if anywhere: what is in it counts as published.
 	folder fs.FS
+	// stage writes files while others are rendered; nil to keep all of them.
+	stage func(files []render.File) bool
 	// pins are the commits of registrations in quarantine; the zero value has none.
 	pins gitops.Pins
 	// Begin is called with the name of each step; it may be nil.
@@ -66,9 +68,13 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 	assignments, assigned := schedule.Assign(out.Fleet)
 	out.Assignments = assignments
 	published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
+	if out.Diags.HasErrors() || assigned.HasErrors() {
+		o.stage = nil // nothing will be written
+	}
 	tree, rendered := render.Render(out.Fleet, assignments, render.Options{
 		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
 		Stop:      func() bool { return ctx.Err() != nil },
+		Stage:     o.stage,
 		// The output of one registration for many cluster types must fit into memory.
 		OutputBytes: c.Loader.TenantLimits().OutputBytes,
 	})

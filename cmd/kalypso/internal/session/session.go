@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
@@ -196,15 +195,26 @@ func (s *Session) Close() {
 	_ = s.Reader.Close() // nothing was written through it
 }
 
-// Compile compiles an environment, unless the run has been stopped. folder is where the output is
+// Compile compiles an environment, unless the run has been stopped. output is where the output is
 // written, if anywhere: what is in it counts as published.
-func (s *Session) Compile(ctx context.Context, environment *model.Environment, folder fs.FS) {
+func (s *Session) Compile(ctx context.Context, environment *model.Environment, output *gitops.Folder) {
 	if ctx.Err() != nil {
 		return
 	}
-	compiled := s.Line(ctx, environment, Stages{folder: folder, Begin: s.Begin})
+	stages := Stages{Begin: s.Begin}
+	if output != nil {
+		stages.folder = output.FS()
+	}
+	if output != nil && len(s.Environments) == 1 { // on a full disk, the first of several must not fail because of the others
+		stages.stage = output.Stage
+	}
+	folder := stages.folder
+	compiled := s.Line(ctx, environment, stages)
 	s.compareOwners(ctx, nil, compiled, folder)
 	if s.Quarantine.KeepLastGood && compiled.Diags.HasErrors() && ctx.Err() == nil {
+		if output != nil {
+			_ = output.Discard() // a later run of the line has a tree of its own
+		}
 		compiled = s.quarantineBroken(ctx, compiled, folder)
 	}
 	if len(s.Environments) > 1 {

@@ -4,8 +4,6 @@ package render
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -101,9 +99,12 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	if opts.publishes() {
 		return s.publish(ctx, opts)
 	}
-	for _, environment := range s.Environments {
-		s.Compile(ctx, environment, opts.published(s, environment.Name.Value))
-	}
+	folders := s.compile(ctx, opts)
+	defer func() {
+		for _, folder := range folders {
+			_ = folder.Discard() // nothing, if it was written
+		}
+	}()
 	if ctx.Err() != nil {
 		return s.Stopped(ctx)
 	}
@@ -119,7 +120,8 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 		if opts.dryRun {
 			s.dryRun(ctx, result)
 		} else {
-			s.write(ctx, result, opts.folder(s, result.Environment.Name.Value))
+			name := result.Environment.Name.Value
+			s.write(ctx, result, folders[name], opts.folder(s, name))
 		}
 	}
 	if ctx.Err() != nil && s.Unfinished() {
@@ -135,20 +137,25 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	return nil
 }
 
+// compile compiles the environments, and returns the output folder of each if there are any.
+func (s *Publisher) compile(ctx context.Context, opts *Options) map[string]*gitops.Folder {
+	folders := map[string]*gitops.Folder{}
+	for _, environment := range s.Environments {
+		name := environment.Name.Value
+		if opts.outputDir != "" {
+			folders[name] = gitops.OpenFolder(opts.folder(s, name))
+		}
+		s.Compile(ctx, environment, folders[name])
+	}
+	return folders
+}
+
 // folder is where an environment is written.
 func (o *Options) folder(s *Publisher, environment string) string {
 	if len(s.Environments) > 1 {
 		return filepath.Join(o.outputDir, environment)
 	}
 	return o.outputDir
-}
-
-// published returns what is in the output folder now; nil if there is none.
-func (o *Options) published(s *Publisher, environment string) fs.FS {
-	if o.outputDir == "" {
-		return nil
-	}
-	return os.DirFS(o.folder(s, environment))
 }
 
 // dryRun compares an environment with each of its GitOps branches.
@@ -194,12 +201,12 @@ func (s *Publisher) checkFolder(result *session.Result, folder string) {
 }
 
 // write writes an environment to its folder.
-func (s *Publisher) write(ctx context.Context, result *session.Result, folder string) {
+func (s *Publisher) write(ctx context.Context, result *session.Result, folder *gitops.Folder, name string) {
 	if ctx.Err() != nil {
 		return
 	}
 	s.Begin("writing " + result.Environment.Name.Value)
-	change, err := gitops.WriteFolder(ctx, folder, result.Tree)
+	change, err := folder.Write(ctx, result.Tree)
 	if err != nil && ctx.Err() != nil {
 		return // stopped; the caller reports it
 	}
@@ -208,7 +215,7 @@ func (s *Publisher) write(ctx context.Context, result *session.Result, folder st
 		return
 	}
 	result.Changes = append(result.Changes, session.NewChangeResult(change, gitops.Output{}))
-	result.Folder = folder
+	result.Folder = name
 }
 
 func (s *Publisher) reportFolder(result *session.Result, err error) {
