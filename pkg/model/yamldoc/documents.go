@@ -39,6 +39,7 @@ func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) 
 	if !ok || !r.checkSeparators(text) {
 		return r.diags
 	}
+	r.nonSpecific = nonSpecificTags(text)
 	r.lines = sync.OnceValue(func() []string { return strings.Split(text, "\n") })
 	for c := range split(text) {
 		if !r.read(c) {
@@ -148,6 +149,8 @@ type documentReader struct {
 	file   *diag.File
 	lines  func() []string
 	limits Limits
+	// nonSpecific are the positions where nodes with the tag "!" may begin.
+	nonSpecific []position
 	// seen is how many documents there were. Empty ones count if they have at least a comment: reading
 	// them takes time too.
 	seen  int
@@ -186,6 +189,7 @@ func (r *documentReader) read(c chunk) bool {
 			return true
 		case len(node.Content) == 1 && !IsNull(node.Content[0]):
 			move(node.Content[0], lines.find)
+			tagStrings(node.Content[0], r.nonSpecific)
 			r.each(&Document{file: r.file, Root: node.Content[0], lines: r.lines})
 		}
 	}

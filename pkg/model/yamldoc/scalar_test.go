@@ -3,6 +3,7 @@ package yamldoc
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -165,5 +166,31 @@ func BenchmarkResolve(b *testing.B) {
 		for _, word := range words {
 			resolvePlain(word)
 		}
+	}
+}
+
+// The tag "!" makes a string of a scalar, wherever it stands.
+func TestNonSpecificTag(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]any{
+		"a: ! 0\nb: 0\n":                     map[string]any{"a": "0", "b": 0},
+		"a: ! ~\nb: !\nc: ! \n":              map[string]any{"a": "~", "b": "", "c": ""},
+		"{a: ! yes, b: [! 1, ! null, 1]}":    map[string]any{"a": "yes", "b": []any{"1", "null", 1}},
+		"a: !\n  5\n":                        map[string]any{"a": "5"},
+		"a: &x ! 0\nb: ! &y 1\nc: [*x, *y]":  map[string]any{"a": "0", "b": "1", "c": []any{"0", "1"}},
+		"! 1: x\n? ! true\n: z\n":            map[string]any{"1": "x", "true": "z"},
+		"é: [é, ! 5, 5! , \"! 5\"]\n# ! 5\n": map[string]any{"é": []any{"é", "5", "5!", "! 5"}},
+		"a: ! \"5\"\nb: ! |\n  5\nc: ! [5]":  map[string]any{"a": "5", "b": "5\n", "c": []any{5}},
+		"x: y\n---\na: |\n  ! 5\nb: ! 5":     map[string]any{"a": "! 5\n", "b": "5"},
+	} {
+		docs, diags := testDocuments(content)
+		require.Empty(t, diags, "%q", content)
+		got := value(docs[len(docs)-1].Root)
+		assert.Equal(t, want, got, "%q", content)
+		theirs, err := k8syaml.YAMLToJSON([]byte(content[max(0, strings.Index(content, "---")):]))
+		require.NoError(t, err, "%q", content)
+		ours, err := json.Marshal(got)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(theirs), string(ours), "%q", content)
 	}
 }
