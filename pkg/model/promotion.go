@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,49 +104,36 @@ func (h Healthy) String() string {
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// difference names the first field in which two promotions do not mean the same; it is empty if there is
+// difference names the first field in which two promotions do not say the same; it is empty if there is
 // none.
 func (p *Promotion) difference(other *Promotion) string {
 	a, b := p.Checks, other.Checks
 	for _, field := range []struct {
 		name string
-		same bool
+		a, b any
 	}{
-		{"next", slices.Equal(sortedValues(p.Next), sortedValues(other.Next))},
-		{"checks.fleet", slices.Equal(sortedValues(a.Fleets), sortedValues(b.Fleets))},
-		{"checks.healthy", a.Healthy.String() == b.Healthy.String()},
-		{"checks.timeout", a.Timeout.Value == b.Timeout.Value},
-		{"checks.expect", a.Expect.Value == b.Expect.Value},
-		{"checks.clusterTypeSelector", slices.Equal(a.ClusterTypes.meaning(), b.ClusterTypes.meaning())},
-		{"checks.statusLogins", slices.Equal(sortedValues(a.StatusLogins), sortedValues(b.StatusLogins))},
+		{"next", p.Next, other.Next},
+		{"checks.fleet", a.Fleets, b.Fleets},
+		{"checks.healthy", a.Healthy, b.Healthy},
+		{"checks.timeout", a.Timeout.Value, b.Timeout.Value},
+		{"checks.expect", a.Expect.Value, b.Expect.Value},
+		{"checks.clusterTypeSelector", a.ClusterTypes.withoutPlaces(), b.ClusterTypes.withoutPlaces()},
+		{"checks.statusLogins", a.StatusLogins, b.StatusLogins},
 	} {
-		if !field.same {
+		if fmt.Sprintf("%q", field.a) != fmt.Sprintf("%q", field.b) { // texts are written without their places
 			return field.name
 		}
 	}
 	return ""
 }
 
-func sortedValues(texts []Text) []string {
-	values := make([]string, len(texts))
-	for i, text := range texts {
-		values[i] = text.Value
-	}
-	slices.Sort(values)
-	return values
-}
-
-// meaning is what a selector asks for, whatever the order in which it is written.
-func (s Selector) meaning() []string {
-	var requirements []string
-	for key, value := range s.MatchLabels {
-		requirements = append(requirements, fmt.Sprintf("%q = %q", key, value.Value))
-	}
+// withoutPlaces is what a selector asks for.
+func (s Selector) withoutPlaces() []any {
+	all := []any{s.MatchLabels}
 	for _, r := range s.MatchExpressions {
-		requirements = append(requirements, fmt.Sprintf("%q %q %q", r.Key.Value, r.Operator.Value, sortedValues(r.Values)))
+		all = append(all, r.Key, r.Operator, r.Values)
 	}
-	slices.Sort(requirements)
-	return requirements
+	return all
 }
 
 const hintHealthy = `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`

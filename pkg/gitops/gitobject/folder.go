@@ -45,7 +45,7 @@ func (f *FolderFS) lstat(op, name string) (fs.FileInfo, error) {
 		return fail(giterror.Cause(err))
 	}
 	if name == "." {
-		return renamed{info, "."}, nil
+		return info, nil
 	}
 	if strings.Count(name, "/") > MaxDepth {
 		return fail(fmt.Errorf("folders nested more than %d deep", MaxDepth))
@@ -168,14 +168,6 @@ func (submodule) Mode() fs.FileMode { return fs.ModeIrregular }
 func (submodule) IsDir() bool       { return false }
 func (submodule) Size() int64       { return 0 }
 func (submodule) Sys() any          { return nil }
-
-// renamed gives the root of a file system its name.
-type renamed struct {
-	fs.FileInfo
-	name string
-}
-
-func (r renamed) Name() string { return r.name }
 
 // BranchFolder returns what stands for a branch in a plain folder that stands for a repository: the
 // sub-folder of that name, else the folder itself.
