@@ -83,6 +83,7 @@ var layout = []layer{
 		"github.com/go-git/go-git/v5",
 		"golang.org/x/sync/errgroup",
 	}},
+	{dir: "pkg/gitops/source", thirdParty: []string{"golang.org/x/sync/errgroup"}},
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-git/v5/plumbing",
 		"github.com/rogpeppe/go-internal/diff",

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -119,7 +120,7 @@ func (c child) tree() (*render.Tree, error) {
 }
 
 func (c child) destination(ctx context.Context, reader *remote.Reader) (*gitops.Destination, error) {
-	loader := gitops.NewLoader(reader, gitops.ControlPlane{Repo: c.controlPlane, Options: model.DefaultOptions()})
+	loader := source.NewLoader(reader, source.ControlPlane{Repo: c.controlPlane, Options: model.DefaultOptions()})
 	environments, diags := loader.Environments(ctx)
 	if len(environments) != 1 {
 		return nil, fmt.Errorf("%d environments: %v", len(environments), diags)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -67,8 +68,8 @@ func (b *body) unknownCauses(room int) string {
 	if first := b.summary.actionCounts == (actionCounts{Added: b.summary.total()}); first {
 		head = causesHead + "Nothing was published before. It is compiled from:\n\n"
 	}
-	origins := sortedOrigins(b.Now.Origins)
-	platform := slices.DeleteFunc(slices.Clone(origins), func(o Origin) bool { return o.Role == model.Tenant })
+	origins := source.SortedOrigins(b.Now.Origins)
+	platform := slices.DeleteFunc(slices.Clone(origins), func(o source.Origin) bool { return o.Role == model.Tenant })
 	lines := fitting(room-len(head), len(platform), func(i int) string {
 		o := platform[i]
 		return fmt.Sprintf("- %s %s, branch %s: %s\n", roleNoun(o.Role), markdown.Code(shortRepo(o.Repo)), nameSpan(o.Branch), b.commitLink(o.Repo, o.Commit))

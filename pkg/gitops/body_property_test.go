@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -68,7 +69,7 @@ func TestBodyOfAnyReport(t *testing.T) {
 			r.Change.Targets = append(r.Change.Targets, TargetChange{ClusterType: name, Target: name, Action: action})
 			r.Change.Files = append(r.Change.Files, FileChange{name + "/" + name + "/platform-config.yaml", action, old, render.NewText(string(now))})
 			r.Held = append(r.Held, HeldRegistration{Name: name, Why: why})
-			r.Now.Origins = append(r.Now.Origins, Origin{Repo: name, Branch: why, Path: environment, Commit: name})
+			r.Now.Origins = append(r.Now.Origins, source.Origin{Repo: name, Branch: why, Path: environment, Commit: name})
 		}
 		assertBody(t, r, 2000+int(limit))
 		return !t.Failed()

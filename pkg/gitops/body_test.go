@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -110,7 +111,7 @@ func reports(t *testing.T) map[string]Report {
 		r.Warnings.Warning("x", diag.Place{File: &diag.File{Repo: hostile, Branch: hostile, Path: hostile}}, hostile, diag.Hint(hostile))
 		r.Notes = []string{hostile}
 		r.Now.Version = hostile
-		r.Now.Origins = []Origin{{model.Platform, hostile, hostile, hostile, hostile}, {model.Tenant, hostile, hostile, hostile, hostile}}
+		r.Now.Origins = []source.Origin{{Role: model.Platform, Repo: hostile, Branch: hostile, Path: hostile, Commit: hostile}, {Role: model.Tenant, Repo: hostile, Branch: hostile, Path: hostile, Commit: hostile}}
 	})
 	return all
 }

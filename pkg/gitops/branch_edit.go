@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
 
 // Edit is what a commit changes, and how it is made. The same edit of the same commit is the same commit again, if
@@ -51,7 +52,7 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 		return gitobject.Contents{}, giterror.New(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, giterror.OneLine(err.Error())).
 			WithHint("a plain file is needed there, in plain folders")
 	}
-	return gitobject.Contents{Tree: tree.ID, When: newer(e.Newest, b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
+	return gitobject.Contents{Tree: tree.ID, When: source.Dates{Platform: e.Newest}.Newest(b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }
 
 // commit makes the commit.

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -36,7 +37,7 @@ type Destination struct {
 // branches. They must be read before anything else that is published: then a push that finds them where
 // they were cannot replace what somebody else made of something newer. head is the name of the
 // deployment branch; empty for the usual one.
-func OpenDestinations(ctx context.Context, l *Loader, environment *model.Environment, head string) []*Destination {
+func OpenDestinations(ctx context.Context, l *source.Loader, environment *model.Environment, head string) []*Destination {
 	platform, _ := l.Platform(ctx, environment)
 	if platform == nil {
 		return nil // Fleet reports why
@@ -44,11 +45,11 @@ func OpenDestinations(ctx context.Context, l *Loader, environment *model.Environ
 	var opened []*Destination
 	for _, repo := range platform.GitOpsRepos {
 		if !repo.Broken {
-			opened = append(opened, openDestination(ctx, l.reader, repo, head))
+			opened = append(opened, openDestination(ctx, l.Reader, repo, head))
 		}
 	}
 	refuseShared(opened)
-	l.reader.MarkEarly()
+	l.Reader.MarkEarly()
 	return opened
 }
 
@@ -63,7 +64,7 @@ func refuseShared(destinations []*Destination) {
 				d.Branch == first.Branch && giturl.CleanPath(d.Repo.Path.Value) == giturl.CleanPath(first.Repo.Path.Value) {
 				continue
 			}
-			giterror.AddTo(&d.Diags, OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+			giterror.AddTo(&d.Diags, source.OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
 				d.Head, d.At, first.Repo.Name.Value).WithHint(hintDeploymentBranch))
 		}
 	}
@@ -76,7 +77,7 @@ func openDestination(ctx context.Context, r *remote.Reader, repo *model.GitOpsRe
 	if d.Head == "" {
 		d.Head = DeploymentBranch(repo)
 	}
-	ref := OutputRef(repo)
+	ref := source.OutputRef(repo)
 	r.Prepare([]model.Ref{ref})
 	if err := d.open(ctx, ref); err != nil {
 		giterror.AddTo(&d.Diags, ref, r.Clean(err))

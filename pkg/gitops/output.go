@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -40,7 +41,7 @@ func ReadOutputs(ctx context.Context, r *remote.Reader, fleet *model.Fleet) []Ou
 // ReadOutput reads one GitOps branch.
 func ReadOutput(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo) Output {
 	output := Output{Repo: repo}
-	ref := OutputRef(repo)
+	ref := source.OutputRef(repo)
 	source, err := r.ReadOne(ctx, ref, &output.Diags)
 	if err != nil {
 		giterror.AddTo(&output.Diags, ref, err)

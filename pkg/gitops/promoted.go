@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -28,7 +29,7 @@ const RuleInvalidTracking = "invalid-tracking"
 
 // ReadPromoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
 func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
-	ref := OutputRef(repo)
+	ref := source.OutputRef(repo)
 	ref.Commit = commit
 	source, err := r.ReadOne(ctx, ref, &diag.List{})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -15,7 +16,7 @@ type Provenance struct {
 	Version     string
 	Environment string
 	// Origins are what was read, sorted by role, repository, branch and path.
-	Origins []Origin
+	Origins []source.Origin
 	// Held are the names of the registrations that were held back when the commit was made. Later they may
 	// compile to the same tree, so Held does not describe the present, and an output with held registrations
 	// is not the result of its Origins.
@@ -27,8 +28,8 @@ type Provenance struct {
 
 // compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
 // that has its data is known from the rest. It moves with each commit that is not promoted yet.
-func (p Provenance) compiledFrom() []Origin {
-	return slices.DeleteFunc(slices.Clone(p.Origins), func(o Origin) bool { return o.Role == model.Main })
+func (p Provenance) compiledFrom() []source.Origin {
+	return slices.DeleteFunc(slices.Clone(p.Origins), func(o source.Origin) bool { return o.Role == model.Main })
 }
 
 // sourceMove is a branch of a repository that is now read at another commit than before.
@@ -45,7 +46,7 @@ const (
 )
 
 // sourceMoves compares what was read. It returns the paths of each move.
-func sourceMoves(before, now []Origin) map[sourceMove][]string {
+func sourceMoves(before, now []source.Origin) map[sourceMove][]string {
 	type place struct {
 		role               model.Role
 		repo, branch, path string

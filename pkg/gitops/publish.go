@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -27,7 +28,7 @@ type Publication struct {
 	Report Report
 	// Dates are the dates of all source commits. The newest one, or that of the parent if it is newer, becomes the date
 	// of the commit, so that the same input gives the same commit.
-	Dates Dates
+	Dates source.Dates
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
 	Forge PullRequests

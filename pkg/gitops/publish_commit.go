@@ -19,7 +19,7 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 	if err != nil {
 		return gitobject.Contents{}, err
 	}
-	root, when := plumbing.ZeroHash, p.Dates.newest(time.Time{})
+	root, when := plumbing.ZeroHash, p.Dates.Newest(time.Time{})
 	var trees gitobject.TreeSource
 	if parent := p.onto(); !parent.IsZero() {
 		onto, err := p.repo.CommitAt(ctx, parent, "")
@@ -27,7 +27,7 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 			return gitobject.Contents{}, err
 		}
 		root, trees = onto.Tree, p.repo.TreesAt(parent)
-		when = p.Dates.newest(onto.When)
+		when = p.Dates.Newest(onto.When)
 	}
 	tree, err := gitobject.BuildTree(trees, root, giturl.CleanPath(p.Repo.Path.Value), edits)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
 // firstCommit is the empty commit that a new GitOps branch begins with, preceded by its tree.
 func (p *Publication) firstCommit() ([]gitobject.NewObject, error) {
 	tree := gitobject.NewRawObject(plumbing.TreeObject, nil)
-	commit, err := p.commit(gitobject.NewCommit{Tree: tree.ID, When: p.Dates.newest(time.Time{}), Message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
+	commit, err := p.commit(gitobject.NewCommit{Tree: tree.ID, When: p.Dates.Newest(time.Time{}), Message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
 	return []gitobject.NewObject{tree, commit}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -24,7 +25,7 @@ const RuleHeldBack = "held-back"
 // any more: a force-push must not take away what works.
 type Quarantine struct {
 	last    lastCommits
-	entries map[place]*quarantined
+	entries map[source.Place]*quarantined
 	// errors are those of the registrations as they are now.
 	errors diag.List
 }
@@ -38,14 +39,14 @@ type quarantined struct {
 	errors    diag.List
 	lastError string
 	// rivals are the other causes of its errors; certain says that it is the only cause of one of them.
-	rivals  []place
+	rivals  []source.Place
 	certain bool
 }
 
 // lastCommits has the last published commits of registrations.
 type lastCommits struct {
 	// of is empty for a plain folder, and for a registration that was left out while its commit was unknown.
-	of map[place]string
+	of map[source.Place]string
 	// complete says that all published registrations are in it.
 	complete bool
 }
@@ -53,7 +54,7 @@ type lastCommits struct {
 // lastCommitsOf returns the commits in the provenance of each GitOps repository; nil stands for an unknown one. If they
 // disagree about a registration, the first that knows a commit counts.
 func lastCommitsOf(published ...*Provenance) lastCommits {
-	last := lastCommits{map[place]string{}, len(published) > 0}
+	last := lastCommits{map[source.Place]string{}, len(published) > 0}
 	for _, provenance := range published {
 		if provenance == nil {
 			last.complete = false
@@ -61,7 +62,7 @@ func lastCommitsOf(published ...*Provenance) lastCommits {
 		}
 		last.complete = last.complete && provenance.Current
 		for _, o := range provenance.Origins {
-			at := place{o.Repo, o.Branch, o.Path}
+			at := source.Place{Repo: o.Repo, Branch: o.Branch, Path: o.Path}
 			if o.Role == model.Tenant && last.of[at] == "" {
 				last.of[at] = o.Commit
 			}
@@ -71,25 +72,25 @@ func lastCommitsOf(published ...*Provenance) lastCommits {
 }
 
 // isNew reports whether nothing is published of a registration; false if that is unknown.
-func (l lastCommits) isNew(at place) bool {
+func (l lastCommits) isNew(at source.Place) bool {
 	_, published := l.of[at]
 	return l.complete && !published
 }
 
 // pins reads all registrations as they were published. Those without a commit are left out.
-func (l lastCommits) pins() Pins {
-	return Pins{Commit: func(at place) (string, bool) { return l.of[at], l.of[at] == "" }}
+func (l lastCommits) pins() source.Pins {
+	return source.Pins{Commit: func(at source.Place) (string, bool) { return l.of[at], l.of[at] == "" }}
 }
 
 // NewQuarantine returns an empty Quarantine. published has the provenance of the last publication for each GitOps
 // repository; nil where it is unknown.
 func NewQuarantine(published ...*Provenance) *Quarantine {
-	return &Quarantine{last: lastCommitsOf(published...), entries: map[place]*quarantined{}}
+	return &Quarantine{last: lastCommitsOf(published...), entries: map[source.Place]*quarantined{}}
 }
 
 // Pins returns the commits at which registrations are read.
-func (q *Quarantine) Pins() Pins {
-	return Pins{Commit: func(at place) (string, bool) {
+func (q *Quarantine) Pins() source.Pins {
+	return source.Pins{Commit: func(at source.Place) (string, bool) {
 		if entry := q.entries[at]; entry != nil {
 			return entry.commit, entry.commit == ""
 		}
@@ -105,7 +106,7 @@ func (q *Quarantine) Complete() bool { return q.last.complete }
 func (q *Quarantine) LeavesOut() bool { return q != nil && len(q.leftOut()) > 0 }
 
 // leftOut returns the registrations that are left out and may have published targets.
-func (q *Quarantine) leftOut() (places []place) {
+func (q *Quarantine) leftOut() (places []source.Place) {
 	for at, entry := range q.entries {
 		if entry.commit == "" && !q.last.isNew(at) {
 			places = append(places, at)
@@ -155,7 +156,7 @@ func (e *quarantined) add(d diag.Diagnostic, own *possibleCause, causes []*possi
 	e.certain = e.certain || len(causes) == 1
 	for _, other := range causes {
 		if other != own {
-			e.rivals = append(e.rivals, other.place)
+			e.rivals = append(e.rivals, other.Place)
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (q *Quarantine) enter(c *possibleCause, entry *quarantined) {
 	if entry.commit == "" && c.last != "" {
 		entry.lastError = "it is the one that is broken now"
 	}
-	q.entries[c.place] = entry
+	q.entries[c.Place] = entry
 	q.errors.Add(entry.errors)
 }
 
@@ -195,9 +196,9 @@ func (q *Quarantine) Registrations() []HeldRegistration {
 func (q *Quarantine) Diagnostics() diag.List {
 	diags := slices.Clone(q.errors)
 	for _, entry := range q.inOrder() {
-		at := placeOf(entry.registration)
+		at := source.PlaceOf(entry.registration)
 		diags.Warning(RuleHeldBack, entry.registration.Workload.Repo.At,
-			fmt.Sprintf("%s%q is held back: ", registrationSubject, entry.registration.Name.Value)+entry.consequence(q.last.of[at], q.last.isNew(at)),
+			fmt.Sprintf("%s%q is held back: ", source.RegistrationSubject, entry.registration.Name.Value)+entry.consequence(q.last.of[at], q.last.isNew(at)),
 			diag.See(entry.errors[0].At, "broken here"), diag.Hint(entry.advice(q.last.isNew(at))))
 	}
 	return diags
@@ -206,30 +207,30 @@ func (q *Quarantine) Diagnostics() diag.List {
 // Origins returns the origins of the registrations that may own a kept folder and are not compiled in the fleet: those
 // that are left out, with an empty commit if it is unknown, and those that were removed. It is empty if no folder is
 // kept.
-func (q *Quarantine) Origins(fleet *model.Fleet) []Origin {
+func (q *Quarantine) Origins(fleet *model.Fleet) []source.Origin {
 	leftOut := q.leftOut()
 	if len(leftOut) == 0 {
 		return nil
 	}
 	kept := maps.Clone(q.last.of)
-	for at := range compiledAt(fleet) {
+	for at := range source.CompiledAt(fleet) {
 		delete(kept, at)
 	}
 	for _, at := range leftOut {
 		kept[at] = q.last.of[at]
 	}
-	var origins []Origin
+	var origins []source.Origin
 	for at, commit := range kept {
-		origins = append(origins, Origin{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: commit})
+		origins = append(origins, source.Origin{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: commit})
 	}
-	return sortedOrigins(origins)
+	return source.SortedOrigins(origins)
 }
 
 // reason says in one line what is wrong with a registration.
 func (e *quarantined) reason() string {
 	first := e.errors[0]
-	text := strings.TrimPrefix(first.Message, fmt.Sprintf("%s%q: ", registrationSubject, e.registration.Name.Value))
-	if file := first.At.File; file != nil && file.Repo == placeOf(e.registration).repo {
+	text := strings.TrimPrefix(first.Message, fmt.Sprintf("%s%q: ", source.RegistrationSubject, e.registration.Name.Value))
+	if file := first.At.File; file != nil && file.Repo == source.PlaceOf(e.registration).Repo {
 		line := ""
 		if first.At.Line > 0 {
 			line = fmt.Sprintf(":%d", first.At.Line)

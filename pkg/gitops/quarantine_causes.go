@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -14,7 +15,7 @@ import (
 type possibleCauses struct {
 	fleet   *model.Fleet
 	all     []*possibleCause
-	byPlace map[place]*possibleCause
+	byPlace map[source.Place]*possibleCause
 	// targets are those of the fleet by the places of their names.
 	targets map[spot][]*model.DeploymentTarget
 	// onClusterType are the targets that are assigned to each cluster type.
@@ -23,7 +24,7 @@ type possibleCauses struct {
 
 // possibleCause is a registration that may cause an error.
 type possibleCause struct {
-	place
+	source.Place
 	registration *model.WorkloadRegistration
 	// entry is nil if the registration is not in quarantine.
 	entry *quarantined
@@ -66,17 +67,17 @@ type branchOf struct{ repo, branch string }
 
 func newPossibleCauses(q *Quarantine, fleet *model.Fleet, assignments []schedule.Assignment) *possibleCauses {
 	cs := &possibleCauses{
-		fleet: fleet, byPlace: map[place]*possibleCause{},
+		fleet: fleet, byPlace: map[source.Place]*possibleCause{},
 		targets:       map[spot][]*model.DeploymentTarget{},
 		onClusterType: map[*model.ClusterType][]*model.DeploymentTarget{},
 	}
-	now := compiledAt(fleet)
+	now := source.CompiledAt(fleet)
 	for _, r := range fleet.Registrations {
-		at := placeOf(r)
+		at := source.PlaceOf(r)
 		if r.Broken || cs.byPlace[at] != nil {
 			continue // a broken object, or the same place registered twice, is the platform's error
 		}
-		c := &possibleCause{place: at, registration: r, entry: q.entries[at], last: q.last.of[at], now: now[at], isNew: q.last.isNew(at)}
+		c := &possibleCause{Place: at, registration: r, entry: q.entries[at], last: q.last.of[at], now: now[at], isNew: q.last.isNew(at)}
 		cs.byPlace[at] = c
 		cs.all = append(cs.all, c)
 	}
@@ -91,7 +92,7 @@ func newPossibleCauses(q *Quarantine, fleet *model.Fleet, assignments []schedule
 
 // causes returns the registrations that cause an error; nil if it is the platform's.
 func (cs *possibleCauses) causes(d diag.Diagnostic) []*possibleCause {
-	if c := cs.naming(d.At); c != nil && d.Rule != ruleDuplicateRegistration {
+	if c := cs.naming(d.At); c != nil && d.Rule != source.RuleDuplicateRegistration {
 		return compiled([]*possibleCause{c})
 	}
 	found := cs.covering(d.At)
@@ -145,7 +146,7 @@ func (cs *possibleCauses) covering(p diag.Place) (found []*possibleCause) {
 		}
 	}
 	for _, c := range cs.all {
-		if c.repo == p.File.Repo && c.branch == p.File.Branch && covers(c.path, p.File.Path) && depth(c.path) > longest {
+		if c.Repo == p.File.Repo && c.Branch == p.File.Branch && covers(c.Path, p.File.Path) && depth(c.Path) > longest {
 			found = append(found, c)
 		}
 	}
@@ -196,7 +197,7 @@ func (cs *possibleCauses) of(target *model.DeploymentTarget) *possibleCause {
 	if target.Registration == nil {
 		return nil
 	}
-	return cs.byPlace[placeOf(target.Registration)]
+	return cs.byPlace[source.PlaceOf(target.Registration)]
 }
 
 // othersHaveTargets reports whether registrations other than found have targets. If not, the platform's templates work

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -34,7 +35,7 @@ type Deployed struct {
 //
 // If the sources of the published output are unknown, it returns nothing, except for targets that are kept for
 // registrations that are left out: these are checked with the sources that are known.
-func PathConflicts(ctx context.Context, l *Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
+func PathConflicts(ctx context.Context, l *source.Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
 	last := lastCommitsOf(at.Made)
 	leavesOut := q.LeavesOut()
 	if len(last.of) == 0 || !leavesOut && (!last.complete || !ownersCanChange(l, fleet, at.Made)) {
@@ -59,7 +60,7 @@ func PathConflicts(ctx context.Context, l *Loader, q *Quarantine, fleet *model.F
 		owner, known := owners.of(c.target.Registration, c.published)
 		sameName := c.published == c.target.Name.Value
 		switch {
-		case known && (owner == placeOf(c.target.Registration) || !sameName):
+		case known && (owner == source.PlaceOf(c.target.Registration) || !sameName):
 		case !sameName && owners.hadWorkload(c.target):
 		case !sameName:
 			diags.Error(RuleKeptFolder, c.target.Name.At,
@@ -80,18 +81,18 @@ func PathConflicts(ctx context.Context, l *Loader, q *Quarantine, fleet *model.F
 
 // ownersCanChange reports whether a target name can have become free since an output was made. If at most one source
 // changed, no target can have changed its owner, unless the output kept folders of unknown owners.
-func ownersCanChange(l *Loader, fleet *model.Fleet, made *Provenance) bool {
+func ownersCanChange(l *source.Loader, fleet *model.Fleet, made *Provenance) bool {
 	now, _ := l.Origins(fleet)
-	commits := map[Origin]string{}
+	commits := map[source.Origin]string{}
 	for _, o := range made.compiledFrom() {
-		commits[o.withoutCommit()] = o.Commit
+		commits[o.WithoutCommit()] = o.Commit
 	}
 	changed := 0
 	for _, o := range (Provenance{Origins: now}).compiledFrom() {
-		if commit, wasRead := commits[o.withoutCommit()]; !wasRead || commit != o.Commit {
+		if commit, wasRead := commits[o.WithoutCommit()]; !wasRead || commit != o.Commit {
 			changed++
 		}
-		delete(commits, o.withoutCommit())
+		delete(commits, o.WithoutCommit())
 	}
 	return changed+len(commits) > 1 || len(made.Held) > 0
 }
@@ -108,7 +109,7 @@ type claim struct {
 
 // claims returns one claim for each target that stays and whose registration differs from its last published commit.
 func (l lastCommits) claims(fleet *model.Fleet, change *Change) (claims []claim) {
-	now := compiledAt(fleet)
+	now := source.CompiledAt(fleet)
 	seen := map[string]bool{}
 	for _, t := range change.Targets {
 		target := fleet.Target(t.Target)
@@ -124,7 +125,7 @@ func (l lastCommits) claims(fleet *model.Fleet, change *Change) (claims []claim)
 // nameClaims returns one claim for each new target of a workload whose name a published workload may have: that of a
 // registration that is left out is known by the names of its targets only.
 func (l lastCommits) nameClaims(fleet *model.Fleet, change *Change) (claims []claim) {
-	now := compiledAt(fleet)
+	now := source.CompiledAt(fleet)
 	seen := map[string]bool{}
 	for _, t := range change.Targets {
 		target := fleet.Target(t.Target)
@@ -143,11 +144,11 @@ func (l lastCommits) nameClaims(fleet *model.Fleet, change *Change) (claims []cl
 
 // differs reports whether a registration is compiled at another commit than the last published one. now has the commits
 // of all registrations.
-func (l lastCommits) differs(r *model.WorkloadRegistration, now map[place]string) bool {
+func (l lastCommits) differs(r *model.WorkloadRegistration, now map[source.Place]string) bool {
 	if r == nil {
 		return false
 	}
-	at := placeOf(r)
+	at := source.PlaceOf(r)
 	last, published := l.of[at]
 	return now[at] != "" && (!published || last != now[at]) // a plain folder has no commit
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -15,7 +16,7 @@ import (
 // deletions accepts the rest: those that remove most published targets come first, and no more than necessary. It
 // returns none if the removals that have other causes, such as a policy that the platform team removed, are already too
 // many.
-func Deletions(ctx context.Context, l *Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
+func Deletions(ctx context.Context, l *source.Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
 	last := lastCommitsOf(at.Made)
 	change, err := CompareTargets(at.Tree, tree)
 	if err != nil || len(last.of) == 0 {
@@ -29,7 +30,7 @@ func Deletions(ctx context.Context, l *Loader, q *Quarantine, fleet *model.Fleet
 	if then == nil {
 		return nil
 	}
-	now := compiledAt(fleet)
+	now := source.CompiledAt(fleet)
 	lost := map[*model.WorkloadRegistration]int{}
 	left := len(gone)
 	for _, t := range gone {
@@ -37,7 +38,7 @@ func Deletions(ctx context.Context, l *Loader, q *Quarantine, fleet *model.Fleet
 		if target == nil || target.Registration == nil {
 			continue
 		}
-		if at := placeOf(target.Registration); now[at] != last.of[at] && (q == nil || q.entries[at] == nil) {
+		if at := source.PlaceOf(target.Registration); now[at] != last.of[at] && (q == nil || q.entries[at] == nil) {
 			lost[target.Registration]++
 			left--
 		}
@@ -63,7 +64,7 @@ func deletionErrors(lost map[*model.WorkloadRegistration]int, gone, published in
 		}
 		gone -= lost[r]
 		diags.Error(RuleDeletions, r.Workload.Repo.At,
-			fmt.Sprintf("%s%q: %d of the %d published targets would be removed", registrationSubject, r.Name.Value, lost[r], published),
+			fmt.Sprintf("%s%q: %d of the %d published targets would be removed", source.RegistrationSubject, r.Name.Value, lost[r], published),
 			diag.Hint("if that is meant, give --allow-deletions"))
 	}
 	return diags

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -13,29 +14,29 @@ import (
 type owners struct {
 	// targets has the registrations that can still be read, by full target name, and an empty place for the control
 	// plane's own targets.
-	targets map[string]place
+	targets map[string]source.Place
 	// workloads has the registrations that can still be read, by the names of their workloads.
-	workloads map[string]place
+	workloads map[string]source.Place
 	// names has the names of the registrations.
-	names map[place]string
+	names map[source.Place]string
 	// lost has the published registrations whose targets can no longer be determined.
-	lost map[place]bool
+	lost map[source.Place]bool
 	// moved has the present places of registrations that moved, by their former places.
-	moved map[place]place
+	moved map[source.Place]source.Place
 }
 
 // of returns the registration that had a published target which another registration claims; known is false if it
 // cannot be determined. A target that no readable registration had belongs to an unreadable one: to the claimer if it is
 // the only one. If several registrations moved to other places, each keeps the targets that no other registration had.
-func (o *owners) of(r *model.WorkloadRegistration, published string) (owner place, known bool) {
+func (o *owners) of(r *model.WorkloadRegistration, published string) (owner source.Place, known bool) {
 	if owner, known = o.targets[published]; known {
 		return owner, true
 	}
-	claimer := placeOf(r)
+	claimer := source.PlaceOf(r)
 	if !o.lost[claimer] {
 		return claimer, false
 	}
-	hasMoved := map[place]bool{}
+	hasMoved := map[source.Place]bool{}
 	for _, present := range o.moved {
 		hasMoved[present] = true
 	}
@@ -50,23 +51,23 @@ func (o *owners) of(r *model.WorkloadRegistration, published string) (owner plac
 // hadWorkload reports whether the registration of a target had the workload of that name before.
 func (o *owners) hadWorkload(target *model.DeploymentTarget) bool {
 	owner, known := o.workloads[target.Workload]
-	return known && owner == placeOf(target.Registration)
+	return known && owner == source.PlaceOf(target.Registration)
 }
 
 // describe says whose a published target is.
-func (o *owners) describe(owner place, known bool) string {
+func (o *owners) describe(owner source.Place, known bool) string {
 	switch {
 	case !known:
 		return "which is not known to belong to its registration"
-	case owner == place{}:
+	case owner == source.Place{}:
 		return "which belongs to the control plane"
 	default:
-		return fmt.Sprintf("which belongs to %s%q", registrationSubject, o.names[owner])
+		return fmt.Sprintf("which belongs to %s%q", source.RegistrationSubject, o.names[owner])
 	}
 }
 
 // present returns the present place of a registration.
-func (o *owners) present(at place) place {
+func (o *owners) present(at source.Place) source.Place {
 	if to, moved := o.moved[at]; moved {
 		return to
 	}
@@ -75,17 +76,17 @@ func (o *owners) present(at place) place {
 
 // publishedOwners returns the owners of the targets at the publication that made describes, by compiling its commits
 // once more; nil if they cannot be determined.
-func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
-	all := &owners{map[string]place{}, map[string]place{}, map[place]string{}, map[place]bool{}, map[place]place{}}
+func publishedOwners(ctx context.Context, l *source.Loader, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
+	all := &owners{map[string]source.Place{}, map[string]source.Place{}, map[source.Place]string{}, map[source.Place]bool{}, map[source.Place]source.Place{}}
 	pins := last.pins()
-	for _, objects := range l.platformAt(ctx, fleet, made.Origins) {
+	for _, objects := range l.PlatformAt(ctx, fleet, made.Origins) {
 		pins.Removed = append(pins.Removed, last.removed(fleet, objects)...)
 		for _, target := range objects.Targets {
-			all.targets[target.Name.Value] = place{}
+			all.targets[target.Name.Value] = source.Place{}
 		}
 		for _, w := range objects.Workloads {
 			for _, spec := range w.DeploymentTargets {
-				all.targets[model.FullName(w.Name.Value, spec.Name.Value)] = place{}
+				all.targets[model.FullName(w.Name.Value, spec.Name.Value)] = source.Place{}
 			}
 		}
 	}
@@ -96,7 +97,7 @@ func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *mo
 	}
 	for _, target := range published.Targets {
 		if target.Registration != nil {
-			owner := all.present(placeOf(target.Registration))
+			owner := all.present(source.PlaceOf(target.Registration))
 			all.targets[target.Name.Value], all.workloads[target.Workload] = owner, owner
 		}
 	}
@@ -106,9 +107,9 @@ func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *mo
 			broken[branchOf{d.At.File.Repo, d.At.File.Branch}] = true
 		}
 	}
-	read := compiledAt(published)
+	read := source.CompiledAt(published)
 	for at, commit := range last.of {
-		if commit == "" || read[at] != commit || broken[branchOf{at.repo, at.branch}] {
+		if commit == "" || read[at] != commit || broken[branchOf{at.Repo, at.Branch}] {
 			all.lost[all.present(at)] = true
 		}
 	}
@@ -119,29 +120,29 @@ func publishedOwners(ctx context.Context, l *Loader, last lastCommits, fleet *mo
 // and whose former place is no longer registered.
 func (o *owners) addRegistrations(last lastCommits, now, removed []*model.WorkloadRegistration) {
 	type key struct{ name, workspace string }
-	places := map[key]place{}
+	places := map[key]source.Place{}
 	for _, r := range now {
-		o.names[placeOf(r)] = r.Name.Value
-		if _, published := last.of[placeOf(r)]; !published {
-			places[key{r.Name.Value, r.Workspace.Value}] = placeOf(r)
+		o.names[source.PlaceOf(r)] = r.Name.Value
+		if _, published := last.of[source.PlaceOf(r)]; !published {
+			places[key{r.Name.Value, r.Workspace.Value}] = source.PlaceOf(r)
 		}
 	}
 	for _, r := range removed {
-		o.names[placeOf(r)] = r.Name.Value
+		o.names[source.PlaceOf(r)] = r.Name.Value
 		if to, moved := places[key{r.Name.Value, r.Workspace.Value}]; moved {
-			o.moved[placeOf(r)] = to
+			o.moved[source.PlaceOf(r)] = to
 		}
 	}
 }
 
 // removed returns the published registrations among objects that are no longer registered.
 func (l lastCommits) removed(fleet *model.Fleet, objects *model.Objects) (removed []*model.WorkloadRegistration) {
-	registered := map[place]bool{}
+	registered := map[source.Place]bool{}
 	for _, r := range fleet.Registrations {
-		registered[placeOf(r)] = true
+		registered[source.PlaceOf(r)] = true
 	}
 	for _, r := range objects.Registrations {
-		if _, published := l.of[placeOf(r)]; published && !registered[placeOf(r)] {
+		if _, published := l.of[source.PlaceOf(r)]; published && !registered[source.PlaceOf(r)] {
 			removed = append(removed, r)
 		}
 	}

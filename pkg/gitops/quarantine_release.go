@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"maps"
 	"slices"
 )
@@ -16,21 +17,21 @@ const maxRivals = 8
 // compiles compiles the fleet and reports whether there was no error. If the result is another Quarantine, it was the
 // argument of the last call.
 func (q *Quarantine) Release(compiles func(*Quarantine) bool) *Quarantine {
-	var uncertain []place
+	var uncertain []source.Place
 	for _, entry := range q.inOrder() {
 		if !entry.certain {
-			uncertain = append(uncertain, placeOf(entry.registration))
+			uncertain = append(uncertain, source.PlaceOf(entry.registration))
 		}
 	}
 	if len(uncertain) > maxRivals {
 		return q
 	}
-	innocent := map[place]bool{}
+	innocent := map[source.Place]bool{}
 	for _, at := range uncertain {
 		innocent[at] = compiles(q.without(at))
 	}
-	released := slices.DeleteFunc(uncertain, func(at place) bool {
-		return !innocent[at] || slices.ContainsFunc(q.entries[at].rivals, func(rival place) bool { return innocent[rival] })
+	released := slices.DeleteFunc(uncertain, func(at source.Place) bool {
+		return !innocent[at] || slices.ContainsFunc(q.entries[at].rivals, func(rival source.Place) bool { return innocent[rival] })
 	})
 	if len(released) == 0 {
 		return q
@@ -42,7 +43,7 @@ func (q *Quarantine) Release(compiles func(*Quarantine) bool) *Quarantine {
 }
 
 // without returns a Quarantine without some registrations.
-func (q *Quarantine) without(released ...place) *Quarantine {
+func (q *Quarantine) without(released ...source.Place) *Quarantine {
 	rest := *q
 	rest.entries = maps.Clone(q.entries)
 	for _, at := range released {

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -48,7 +49,7 @@ func (f *causeFleet) register(name, repo, path, now, last string) {
 		f.fleet.Sources = append(f.fleet.Sources, &model.Source{Repo: acmeRepo(repo), Commit: now, Ref: model.Ref{Branch: "main", Path: path, Role: model.Tenant}})
 	}
 	if last != "" {
-		f.last.Origins = append(f.last.Origins, Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: giturl.CleanPath(path), Commit: last})
+		f.last.Origins = append(f.last.Origins, source.Origin{Role: model.Tenant, Repo: acmeRepo(repo), Branch: "main", Path: giturl.CleanPath(path), Commit: last})
 	}
 	target := &model.DeploymentTarget{Registration: r}
 	target.Name.At = targetOf(repo, path)
@@ -212,7 +213,7 @@ func TestQuarantineAdd(t *testing.T) {
 		},
 		"the same place registered twice": {
 			func(f *causeFleet) { f.register("a", "a", ".", "new", "old") },
-			diag.List{{Severity: diag.Error, Rule: ruleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}},
+			diag.List{{Severity: diag.Error, Rule: source.RuleDuplicateRegistration, At: inFile("control-plane", "a.yaml", 5)}},
 			nil,
 		},
 		"one of two errors": {
@@ -242,8 +243,8 @@ func TestQuarantineSteps(t *testing.T) {
 	const old = "4c1f9e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	f := newCauseFleet()
 	f.register("shop", "shop", ".", "new", old)
-	at := place{acmeRepo("shop"), "main", "."}
-	quarantine := NewQuarantine(nil, &f.last, &Provenance{Origins: []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: "other"}}})
+	at := source.Place{Repo: acmeRepo("shop"), Branch: "main", Path: "."}
+	quarantine := NewQuarantine(nil, &f.last, &Provenance{Origins: []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: "other"}}})
 	commit, leftOut := quarantine.Pins().Commit(at)
 	assert.Empty(t, commit)
 	assert.False(t, leftOut)
@@ -262,7 +263,7 @@ func TestQuarantineSteps(t *testing.T) {
 	_, leftOut = quarantine.Pins().Commit(at)
 	assert.True(t, leftOut)
 	assert.True(t, quarantine.LeavesOut())
-	assert.Equal(t, []Origin{{Role: model.Tenant, Repo: at.repo, Branch: at.branch, Path: at.path, Commit: old}}, quarantine.Origins(&model.Fleet{}))
+	assert.Equal(t, []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: old}}, quarantine.Origins(&model.Fleet{}))
 	assert.Equal(t, 2, quarantine.Diagnostics().Count(diag.Error), "of what is there now, not of what went out")
 	assert.Contains(t, lines(quarantine.Diagnostics()), `4c1f9e2aaaaa, which went out last, cannot be compiled either (wrong), so what is published of it stays as it is`)
 
@@ -353,4 +354,12 @@ func TestNewestOfOursIsTheEnvironments(t *testing.T) {
 	assert.Equal(t, "dev", newestOfOurs(graph, id(1), "dev").Environment)
 	assert.Equal(t, "stage", newestOfOurs(graph, id(1), "stage").Environment)
 	assert.Nil(t, newestOfOurs(graph, id(1), "prod"))
+}
+
+func lines(list diag.List) string {
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(diag.Format(d, diag.Style{}))
+	}
+	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -39,7 +40,7 @@ var reconcilerKinds = map[string][]string{
 // ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
 // their paths. The error is an *Error.
 func ReadReconcilers(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
-	ref := OutputRef(repo)
+	ref := source.OutputRef(repo)
 	ref.Commit = commit
 	source, err := r.ReadOne(ctx, ref, &diag.List{})
 	if err != nil {

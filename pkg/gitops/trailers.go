@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -44,7 +45,7 @@ func (p Provenance) trailers() string {
 	if p.Environment != "" {
 		trailer(&b, environmentTrailer, escapeText(p.Environment))
 	}
-	origins := sortedOrigins(p.Origins)
+	origins := source.SortedOrigins(p.Origins)
 	for _, t := range originTrailers() {
 		for _, o := range origins {
 			if o.Role == t.role {
@@ -63,7 +64,7 @@ func trailer(b *strings.Builder, key, value string) {
 	b.WriteByte('\n')
 }
 
-func originValue(o Origin) string {
+func originValue(o source.Origin) string {
 	value := escapeRepo(o.Repo) + "@" + escape(o.Branch, "") + ":" + escape(o.Path, ":")
 	if o.Commit != "" {
 		value += " " + escape(o.Commit, "")
@@ -168,7 +169,7 @@ func parseParagraph(paragraph []string) (Provenance, bool) {
 			return Provenance{}, false
 		}
 	}
-	p.Origins = sortedOrigins(p.Origins)
+	p.Origins = source.SortedOrigins(p.Origins)
 	return p, seen[versionTrailer] == 1 && seen[environmentTrailer] <= 1
 }
 
@@ -197,21 +198,21 @@ func (p *Provenance) add(key, value string) bool {
 	return err == nil
 }
 
-func parseOrigin(value string) (Origin, bool) {
+func parseOrigin(value string) (source.Origin, bool) {
 	place, commit, hasCommit := strings.Cut(value, " ")
 	repo, rest, hasBranch := strings.Cut(place, "@")
 	branch, path, hasPath := strings.Cut(rest, ":")
 	if !hasBranch || !hasPath || hasCommit && !giturl.CommitForm.MatchString(commit) {
-		return Origin{}, false
+		return source.Origin{}, false
 	}
-	o := Origin{Commit: commit}
+	o := source.Origin{Commit: commit}
 	for _, part := range []struct {
 		to   *string
 		from string
 	}{{&o.Repo, repo}, {&o.Branch, branch}, {&o.Path, path}} {
 		text, err := url.PathUnescape(part.from)
 		if err != nil {
-			return Origin{}, false
+			return source.Origin{}, false
 		}
 		*part.to = text
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -21,12 +22,12 @@ const (
 func someProvenance() Provenance {
 	return Provenance{
 		Version: "v1.2.0", Environment: "dev",
-		Origins: []Origin{
-			{model.Main, "https://github.com/acme/control-plane", "main", ".", commitA},
-			{model.Platform, "https://github.com/acme/control-plane", "dev", ".", commitB},
-			{model.Base, "https://github.com/acme/base", "main", "services", commitC},
-			{model.Tenant, "https://github.com/acme/cart", "main", "deploy/workload.yaml", commitA},
-			{model.Tenant, "https://github.com/acme/shop", "feature/new#1", "deploy (old)", ""},
+		Origins: []source.Origin{
+			{Role: model.Main, Repo: "https://github.com/acme/control-plane", Branch: "main", Path: ".", Commit: commitA},
+			{Role: model.Platform, Repo: "https://github.com/acme/control-plane", Branch: "dev", Path: ".", Commit: commitB},
+			{Role: model.Base, Repo: "https://github.com/acme/base", Branch: "main", Path: "services", Commit: commitC},
+			{Role: model.Tenant, Repo: "https://github.com/acme/cart", Branch: "main", Path: "deploy/workload.yaml", Commit: commitA},
+			{Role: model.Tenant, Repo: "https://github.com/acme/shop", Branch: "feature/new#1", Path: "deploy (old)", Commit: ""},
 		},
 	}
 }
@@ -110,9 +111,9 @@ func TestParseTrailersLeavesOutWhatIsDamaged(t *testing.T) {
 	} {
 		got, ours := ParseTrailers("Render\n\nKalypso-Version: v1\nKalypso-Workload: " + value + "\nKalypso-Base: https://a/c@main:. " + commitB + "\n")
 		assert.True(t, ours, value)
-		want := []Origin{{model.Base, "https://a/c", "main", ".", commitB}}
+		want := []source.Origin{{Role: model.Base, Repo: "https://a/c", Branch: "main", Path: ".", Commit: commitB}}
 		if strings.TrimSpace(value) == "https://a/b@main:. "+commitA {
-			want = append(want, Origin{model.Tenant, "https://a/b", "main", ".", commitA})
+			want = append(want, source.Origin{Role: model.Tenant, Repo: "https://a/b", Branch: "main", Path: ".", Commit: commitA})
 		}
 		assert.Equal(t, want, got.Origins, value)
 	}
@@ -141,7 +142,7 @@ func FuzzTrailers(f *testing.F) {
 	f.Add(" v1", "dev ", "C:\\x@y-", "a@b:c\nKalypso-Base: x", "p q\r\n\nKalypso-Version: v2")
 	f.Add("%", "", "", "@team", "fixes #1 [skip ci] ***NO_CI*** \u202e\u2028\x00\xff")
 	f.Fuzz(func(t *testing.T, version, environment, repo, branch, path string) {
-		want := Provenance{Version: version, Environment: environment, Origins: []Origin{{model.Tenant, repo, branch, path, commitA}}}
+		want := Provenance{Version: version, Environment: environment, Origins: []source.Origin{{Role: model.Tenant, Repo: repo, Branch: branch, Path: path, Commit: commitA}}}
 		text := want.trailers()
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 		if environment == "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -75,10 +76,10 @@ func newLatest(made Provenance, id plumbing.Hash, commit gitobject.CommitObject,
 
 // SourcesUnchanged reports whether an environment would be compiled from just what all of some outputs were made of. What cannot
 // be found out counts as changed.
-func SourcesUnchanged(ctx context.Context, l *Loader, environment *model.Environment, made ...Provenance) bool {
+func SourcesUnchanged(ctx context.Context, l *source.Loader, environment *model.Environment, made ...Provenance) bool {
 	now, known := l.CurrentOrigins(ctx, environment)
 	differs := func(p Provenance) bool {
-		return p.Environment != environment.Name.Value || !slices.Equal(now, sortedOrigins(p.compiledFrom()))
+		return p.Environment != environment.Name.Value || !slices.Equal(now, source.SortedOrigins(p.compiledFrom()))
 	}
-	return known && !slices.ContainsFunc(now, func(o Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
+	return known && !slices.ContainsFunc(now, func(o source.Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // Promoter promotes commits in a control plane as it was read at one time. After remote.ErrMoved, read it anew.
 type Promoter struct {
 	Reader *remote.Reader
-	Loader *gitops.Loader
+	Loader *source.Loader
 	Chain  *Chain
 	Reporting
 	// Ancestry answers for git servers that cannot; nil if there is nothing to ask.

@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -59,7 +60,7 @@ func (p *Promoter) Reverted(ctx context.Context, environment *model.Environment,
 // RolledBack reports whether the last promotion to an environment was a rollback from a commit or a newer one. The branch
 // of the environment reports it, where there are no statuses.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
-	branch, err := gitops.OpenBranch(ctx, p.Reader, gitops.PlatformRef(environment), "")
+	branch, err := gitops.OpenBranch(ctx, p.Reader, source.PlatformRef(environment), "")
 	var known *giterror.Error
 	if errors.As(err, &known) && known.Rule == giterror.RuleInvalidRepository {
 		return false, nil // a plain folder: promoting to it is an error anyway

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/baserepo"
 )
@@ -33,7 +34,7 @@ func (s *step) open(ctx context.Context) error {
 		head = HeadBranch(s.Environment.Name.Value)
 	}
 	var err error
-	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, gitops.PlatformRef(s.Environment), head); err != nil {
+	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, source.PlatformRef(s.Environment), head); err != nil {
 		return err
 	}
 	s.source, s.newest = objects.Source, objects.Source.Committed

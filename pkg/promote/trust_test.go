@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// source are statuses of one commit.
-type source struct {
+// statusSource has the statuses of one commit.
+type statusSource struct {
 	all   []Status
 	login string
 	err   error
@@ -21,11 +21,11 @@ type source struct {
 	asked int
 }
 
-func (s *source) Statuses(context.Context, string) ([]Status, error) { return s.all, nil }
+func (s *statusSource) Statuses(context.Context, string) ([]Status, error) { return s.all, nil }
 
-func (s *source) SetStatus(context.Context, string, Status) error { return nil }
+func (s *statusSource) SetStatus(context.Context, string, Status) error { return nil }
 
-func (s *source) Login(context.Context) (string, error) {
+func (s *statusSource) Login(context.Context) (string, error) {
 	s.asked++
 	return s.login, s.err
 }
@@ -68,7 +68,7 @@ func TestS17WhoseStatusesCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			from := &source{all: append(said(test.context, test.trusted...), said(test.context, test.not...)...), login: test.login}
+			from := &statusSource{all: append(said(test.context, test.trusted...), said(test.context, test.not...)...), login: test.login}
 			got, err := TrustStatuses(from, withLogins(test.logins...)).Statuses(t.Context(), promotedCommit)
 			require.NoError(t, err)
 			for i, s := range got {
@@ -83,7 +83,7 @@ func TestS17WhoseStatusesCount(t *testing.T) {
 func TestS17OwnLoginUnknown(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("GitHub does not say")
-	from := &source{all: slices.Concat(said("dev environment", "ann"), said("ci", "bob"), said("x environment", "bob")), err: unknown}
+	from := &statusSource{all: slices.Concat(said("dev environment", "ann"), said("ci", "bob"), said("x environment", "bob")), err: unknown}
 	got, err := TrustStatuses(from, withLogins("ann")).Statuses(t.Context(), promotedCommit)
 	require.NoError(t, err)
 	assert.Len(t, got, 3)

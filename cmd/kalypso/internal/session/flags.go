@@ -17,9 +17,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -151,7 +151,7 @@ func (f *Flags) Check() error {
 }
 
 // Open returns what reads the fleet. Close the Reader when done.
-func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*remote.Reader, *gitops.Loader, error) {
+func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
 	options, servers, err := f.Options()
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +177,7 @@ func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*remote.Reader, *git
 	if err != nil {
 		return nil, nil, cli.Usage("%w", err)
 	}
-	return reader, gitops.NewLoader(reader, gitops.ControlPlane{
+	return reader, source.NewLoader(reader, source.ControlPlane{
 		Repo: repo, BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
 	}), nil
 }
@@ -254,7 +254,7 @@ func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
 
 // ReadLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
 // that.
-func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *gitops.Loader, environments []*model.Environment, diags diag.List, done func()) {
+func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loader, environments []*model.Environment, diags diag.List, done func()) {
 	done = func() {}
 	if err := cli.FromEnvironment(cmd.Flags(), e.Env); err != nil {
 		return nil, nil, nil, done

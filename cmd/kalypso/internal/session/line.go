@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -28,7 +29,7 @@ type Compiled struct {
 // Compiler takes environments down the line.
 type Compiler struct {
 	Reader *remote.Reader
-	Loader *gitops.Loader
+	Loader *source.Loader
 	// Names are those of all environments.
 	Names []string
 	// Quarantine says how broken registrations are treated.
@@ -44,7 +45,7 @@ type Stages struct {
 	// stage writes files while others are rendered; nil to keep all of them.
 	stage func(files []render.File) bool
 	// pins are the commits of registrations in quarantine; the zero value has none.
-	pins gitops.Pins
+	pins source.Pins
 	// Begin is called with the name of each step; it may be nil.
 	Begin func(doing string)
 }
@@ -154,7 +155,7 @@ type Quarantine struct {
 type held struct {
 	Registrations []gitops.HeldRegistration
 	// Origins are the commits of those that are not compiled, of which something may be published still.
-	Origins []gitops.Origin
+	Origins []source.Origin
 	// Diags are what is wrong with the registrations. They keep nothing from being published.
 	Diags diag.List
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -162,7 +163,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 }
 
 // readControlPlane reads the environments and, the first time, chooses among them.
-func (s *Session) readControlPlane(ctx context.Context, reader *remote.Reader, loader *gitops.Loader, all bool) error {
+func (s *Session) readControlPlane(ctx context.Context, reader *remote.Reader, loader *source.Loader, all bool) error {
 	if !s.Load(ctx, reader, loader) {
 		if ctx.Err() != nil {
 			return s.Stopped(ctx)
@@ -177,7 +178,7 @@ func (s *Session) readControlPlane(ctx context.Context, reader *remote.Reader, l
 }
 
 // Load reads the environments, and reports whether it could. The diagnostics of the session say why not.
-func (s *Session) Load(ctx context.Context, reader *remote.Reader, loader *gitops.Loader) bool {
+func (s *Session) Load(ctx context.Context, reader *remote.Reader, loader *source.Loader) bool {
 	s.Reader, s.Loader = reader, loader
 	s.Begin("reading the control plane")
 	environments, diags := loader.Environments(ctx)

@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -37,7 +37,7 @@ func (s *branchStates) describe(state string) string {
 	switch {
 	case state == promotedState:
 		return "what is promoted"
-	case state == gitops.WorktreeBase:
+	case state == source.WorktreeBase:
 		return "the work tree"
 	case giturl.IsFullCommit(state):
 		return fmt.Sprintf("%s at %.12s", s.branch, state)
@@ -85,13 +85,13 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	if s.to == "" {
 		s.to = s.branch
 		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.branches(), checkedOut) { // work on the branch
-			s.to = gitops.WorktreeBase
+			s.to = source.WorktreeBase
 		}
 	}
 	if s.from == "" {
 		s.from = s.branch
 	}
-	if s.to == gitops.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
+	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
 		return nil, cli.Usage("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
 	}
 	if s.from == s.to {
@@ -170,7 +170,7 @@ func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state stri
 	if state == promotedState || ctx.Err() != nil {
 		return &compilerState{compiler: c.Compiler, environments: c.Known}
 	}
-	loader := c.Loader.At(gitops.BranchOf{Repo: s.repo, Branch: s.branch}, state)
+	loader := c.Loader.At(source.BranchOf{Repo: s.repo, Branch: s.branch}, state)
 	environments := c.Known
 	var broken diag.List
 	if s.base {

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 )
@@ -26,7 +27,7 @@ func (c *deploymentCheck) findOutputs(ctx context.Context) error {
 		if repo.Broken {
 			continue
 		}
-		history, err := c.Reader.History(ctx, gitops.OutputRef(repo), nil)
+		history, err := c.Reader.History(ctx, source.OutputRef(repo), nil)
 		if err != nil {
 			return err
 		}

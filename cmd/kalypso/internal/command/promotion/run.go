@@ -10,10 +10,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -244,7 +244,7 @@ func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of p
 
 // forgeOf is where the branch of an environment is. As a rule that is where the base branch is.
 func (r *promotionRun) forgeOf(ctx context.Context, environment *model.Environment) (session.Forge, error) {
-	place, err := r.Reader.Where(gitops.PlatformRef(environment))
+	place, err := r.Reader.Where(source.PlatformRef(environment))
 	if err != nil {
 		return session.Forge{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -281,7 +282,7 @@ func (s *Publisher) pushedEarlier() bool {
 }
 
 // report is what a publication of a result says, but for the change.
-func (s *Publisher) report(result *session.Result, origins []gitops.Origin) gitops.Report {
+func (s *Publisher) report(result *session.Result, origins []source.Origin) gitops.Report {
 	name := result.Environment.Name.Value
 	report := gitops.Report{Environment: name, Held: result.Held.Registrations, Now: gitops.Provenance{
 		Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...),

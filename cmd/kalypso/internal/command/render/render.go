@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
 
 // ruleOutputFolder is the rule of what keeps an output folder from being written.
@@ -65,7 +66,7 @@ func (o *Options) check() error {
 	case o.dryRun && o.outputDir != "":
 		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
 	}
-	if o.publishes() && (o.Worktree || o.Base == gitops.WorktreeBase) {
+	if o.publishes() && (o.Worktree || o.Base == source.WorktreeBase) {
 		return cli.Usage("a work tree holds what nobody has committed, so it is not published: give --dry-run or --output-dir FOLDER")
 	}
 	if o.publishes() && o.Base != "" {

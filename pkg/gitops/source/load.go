@@ -1,4 +1,4 @@
-package gitops
+package source
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type BranchOf struct {
 
 // Loader reads the environments of one control plane. What two of them share is fetched once.
 type Loader struct {
-	reader       *remote.Reader
+	Reader       *remote.Reader
 	controlPlane ControlPlane
 	// instead is what is read instead of the tip of a branch; see At.
 	instead map[BranchOf]string
@@ -53,7 +53,7 @@ type Loader struct {
 
 // NewLoader returns a Loader that reads through reader.
 func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
-	return &Loader{reader: reader, controlPlane: controlPlane}
+	return &Loader{Reader: reader, controlPlane: controlPlane}
 }
 
 // BaseBranch is the branch that holds the Environments, once they are read.
@@ -62,14 +62,14 @@ func (l *Loader) BaseBranch() string { return l.controlPlane.BaseBranch }
 // Main is the base branch of the control plane, once Environments has read it.
 func (l *Loader) Main() *model.Source { return l.main }
 
-// wire.TenantLimits are the limits for application repositories.
+// TenantLimits are the limits for application repositories.
 func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
 
 // At returns a Loader of the same control plane that reads another state instead of the tip of a branch: another branch, a
 // commit, or WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The
 // Environments must have been read.
 func (l *Loader) At(branch BranchOf, state string) *Loader {
-	at := NewLoader(l.reader, l.controlPlane)
+	at := NewLoader(l.Reader, l.controlPlane)
 	at.instead = map[BranchOf]string{branch: state}
 	if branch == (BranchOf{Branch: l.controlPlane.BaseBranch}) {
 		at.controlPlane.Base = state
@@ -85,8 +85,8 @@ func (l *Loader) Owns(e *model.Environment) bool {
 	if l.main == nil {
 		return false
 	}
-	own, err := l.reader.Where(l.main.Ref)
-	at, failed := l.reader.Where(PlatformRef(e))
+	own, err := l.Reader.Where(l.main.Ref)
+	at, failed := l.Reader.Where(PlatformRef(e))
 	return err == nil && failed == nil && own == at // names may differ, with replacements
 }
 
@@ -120,15 +120,15 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
 		Role: model.Main, Subject: "the control plane",
 	}
-	local := ref.Branch == "" && l.reader.IsLocal(ref.Repo)
+	local := ref.Branch == "" && l.Reader.IsLocal(ref.Repo)
 	if local {
 		ref.Branch = "main"
 	}
 	ref = l.replaced("", ref)
-	sources, diags := l.reader.Read(ctx, []model.Ref{ref})
+	sources, diags := l.Reader.Read(ctx, []model.Ref{ref})
 	if local && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == giterror.RuleBranchNotFound }) {
 		ref.Branch = ""
-		if again, more := l.reader.Read(ctx, []model.Ref{ref}); again[0] != nil {
+		if again, more := l.Reader.Read(ctx, []model.Ref{ref}); again[0] != nil {
 			sources, diags = again, more
 		}
 	}
@@ -150,7 +150,7 @@ func (l *Loader) standsFor(environments []*model.Environment) string {
 	for _, e := range environments {
 		name, err := giturl.NormalURL(e.ControlPlane.Repo.Value)
 		if err == nil {
-			l.reader.StandFor(name, l.controlPlane.Repo)
+			l.Reader.StandFor(name, l.controlPlane.Repo)
 			return name
 		}
 	}
@@ -167,7 +167,7 @@ func (l *Loader) Fleet(ctx context.Context, environment *model.Environment, name
 type Pins struct {
 	// Commit returns the commit for a registration, empty for the tip of its branch, or skips the registration. Nil
 	// pins none.
-	Commit func(at place) (commit string, skip bool)
+	Commit func(at Place) (commit string, skip bool)
 	// Removed are registrations that are read as well although the platform does not have them any more.
 	Removed []*model.WorkloadRegistration
 }
@@ -231,7 +231,7 @@ type fleetLoad struct {
 
 // read reads and parses refs side by side; a source that cannot be read is nil in the result.
 func (l *fleetLoad) read(ctx context.Context, refs []model.Ref, registration func(i int) *model.WorkloadRegistration) []*model.Objects {
-	sources, diags := l.reader.Read(ctx, refs)
+	sources, diags := l.Reader.Read(ctx, refs)
 	l.diags.Add(diags)
 	objects, problems := make([]*model.Objects, len(refs)), make([]diag.List, len(refs))
 	var group errgroup.Group
@@ -294,8 +294,8 @@ func (l *fleetLoad) readPlatform(ctx context.Context) bool {
 func (l *fleetLoad) checkOutputs(repos []*model.GitOpsRepo) {
 	for _, repo := range repos {
 		ref := OutputRef(repo)
-		if _, err := l.reader.Locate(ref); err != nil && !repo.Broken {
-			giterror.AddTo(&l.diags, ref, l.reader.Clean(err))
+		if _, err := l.Reader.Locate(ref); err != nil && !repo.Broken {
+			giterror.AddTo(&l.diags, ref, l.Reader.Clean(err))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gitops
+package source
 
 import (
 	"fmt"
@@ -212,29 +212,6 @@ func TestLoadReadsEachRepositoryOnce(t *testing.T) {
 	assert.Equal(t, map[string]int{"/control-plane.git/info/refs": 1, "/app.git/info/refs": 1}, refs)
 }
 
-// TestOutputBelowAPath reads a GitOps branch on which the folder of the output is not there yet.
-func TestOutputBelowAPath(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "gitops.git")
-	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"README.md": "x", "file": "x"}})
-	require.NoError(t, err)
-	reader, err := remote.NewReader(remote.Options{Replace: []string{"https://github.com/acme/gitops=" + dir}})
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
-	for path, want := range map[string]string{"clusters/all": "", "file": "is no folder"} {
-		outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
-			Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: path},
-		}}}}})
-		change, err := Compare(t.Context(), outputs[0].Tree, oneTarget)
-		if want != "" {
-			require.ErrorContains(t, err, want, path)
-			continue
-		}
-		require.NoError(t, err, path)
-		assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan().String())
-	}
-}
-
 // TestLoadReplacesTheControlPlane reads all branches of a control plane that is given by its URL from
 // where a wildcard says.
 func TestLoadReplacesTheControlPlane(t *testing.T) {
@@ -283,7 +260,10 @@ func TestLoadPlatform(t *testing.T) {
 			"base-repo.yaml": baseFile("main", strings.Repeat("1", 40)), "app.yaml": registrationFile("app", "https://example.com/nowhere", "main", "."),
 		}})
 	require.NoError(t, err)
-	loader := NewLoader(newReader(t, remote.Options{}), ControlPlane{Repo: dir, Options: model.DefaultOptions()})
+	reader, err := remote.NewReader(remote.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
+	loader := NewLoader(reader, ControlPlane{Repo: dir, Options: model.DefaultOptions()})
 	environments, diags := loader.Environments(t.Context())
 	require.Empty(t, diags)
 	require.Len(t, environments, 2)

@@ -1,4 +1,4 @@
-package gitops
+package source
 
 import (
 	"context"
@@ -12,38 +12,38 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// registrationSubject begins what is said of an application repository.
-const registrationSubject = "WorkloadRegistration "
+// RegistrationSubject begins what is said of an application repository.
+const RegistrationSubject = "WorkloadRegistration "
 
-// place identifies what a registration points to.
-type place struct{ repo, branch, path string }
+// Place identifies what a registration points to.
+type Place struct{ Repo, Branch, Path string }
 
-// placeOf returns the place that a registration names.
-func placeOf(r *model.WorkloadRegistration) place {
+// PlaceOf returns the place that a registration names.
+func PlaceOf(r *model.WorkloadRegistration) Place {
 	repo, err := giturl.NormalURL(r.Workload.Repo.Value)
 	if err != nil {
 		repo = r.Workload.Repo.Value // it is refused when it is read
 	}
-	return place{repo, r.Workload.Branch.Value, giturl.CleanPath(r.Workload.Path.Value)}
+	return Place{repo, r.Workload.Branch.Value, giturl.CleanPath(r.Workload.Path.Value)}
 }
 
-// compiledAt returns the commits at which the registrations of a fleet were read.
-func compiledAt(fleet *model.Fleet) map[place]string {
-	commits := map[place]string{}
+// CompiledAt returns the commits at which the registrations of a fleet were read.
+func CompiledAt(fleet *model.Fleet) map[Place]string {
+	commits := map[Place]string{}
 	for _, s := range fleet.Sources {
 		if s.Ref.Role == model.Tenant {
-			commits[place{s.Repo, s.Ref.Branch, giturl.CleanPath(s.Ref.Path)}] = s.Commit
+			commits[Place{s.Repo, s.Ref.Branch, giturl.CleanPath(s.Ref.Path)}] = s.Commit
 		}
 	}
 	return commits
 }
 
-// platformAt reads the objects of the platform's repositories at the commits of origins. Repositories that cannot be read
+// PlatformAt reads the objects of the platform's repositories at the commits of origins. Repositories that cannot be read
 // are skipped.
-func (l *Loader) platformAt(ctx context.Context, fleet *model.Fleet, origins []Origin) (all []*model.Objects) {
+func (l *Loader) PlatformAt(ctx context.Context, fleet *model.Fleet, origins []Origin) (all []*model.Objects) {
 	commits := map[Origin]string{}
 	for _, o := range origins {
-		commits[o.withoutCommit()] = o.Commit
+		commits[o.WithoutCommit()] = o.Commit
 	}
 	var refs []model.Ref
 	for _, s := range fleet.Sources {
@@ -81,7 +81,7 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 	}
 	registrations = append(registrations, l.pins.Removed...)
 	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
-	seen := map[place]*model.WorkloadRegistration{}
+	seen := map[Place]*model.WorkloadRegistration{}
 	ofRepo := map[string]int{}
 	for _, r := range registrations {
 		if ofRepo[r.Workload.Repo.Value]++; l.registeredTooOften(r, ofRepo[r.Workload.Repo.Value]) {
@@ -95,16 +95,16 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 		commit := ""
 		if l.pins.Commit != nil {
 			var skip bool
-			if commit, skip = l.pins.Commit(placeOf(r)); skip {
+			if commit, skip = l.pins.Commit(PlaceOf(r)); skip {
 				l.unread = true
 				continue
 			}
 		}
 		admitted = append(admitted, r)
-		refs = append(refs, l.replaced(placeOf(r).repo, model.Ref{
+		refs = append(refs, l.replaced(PlaceOf(r).Repo, model.Ref{
 			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Commit: commit, Path: r.Workload.Path.Value,
 			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
-			Subject: registrationSubject + fmt.Sprintf("%q", r.Name.Value),
+			Subject: RegistrationSubject + fmt.Sprintf("%q", r.Name.Value),
 		}))
 	}
 	return refs, admitted
@@ -114,14 +114,14 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 // it is not removed before somebody says so.
 func (l *fleetLoad) explainGone() {
 	for i, d := range l.diags {
-		if d.Rule == giterror.RuleAccessDenied && strings.HasPrefix(d.Message, registrationSubject) {
+		if d.Rule == giterror.RuleAccessDenied && strings.HasPrefix(d.Message, RegistrationSubject) {
 			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository is gone for good, remove the WorkloadRegistration, and its deployment targets go", "; ")
 		}
 	}
 }
 
-// ruleDuplicateRegistration is a place that is registered more often than may be.
-const ruleDuplicateRegistration = "duplicate-registration"
+// RuleDuplicateRegistration is a place that is registered more often than may be.
+const RuleDuplicateRegistration = "duplicate-registration"
 
 // mostRegistrations is how often one repository may be registered: each registration is read by itself.
 const mostRegistrations = 1000
@@ -130,7 +130,7 @@ const mostRegistrations = 1000
 // n-th.
 func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) bool {
 	if n == mostRegistrations+1 {
-		l.diags.Error(ruleDuplicateRegistration, r.Workload.Repo.At,
+		l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
 			fmt.Sprintf("%s is registered more than %d times", r.Workload.Repo.Value, mostRegistrations),
 			diag.Hint("register a folder that holds several workloads once"))
 	}
@@ -139,16 +139,16 @@ func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) boo
 
 // registeredTwice reports a place that another registration has already: its workloads would all be
 // there twice.
-func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[place]*model.WorkloadRegistration) bool {
+func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[Place]*model.WorkloadRegistration) bool {
 	if _, err := giturl.NormalURL(r.Workload.Repo.Value); err != nil {
 		return false // reported when it is read
 	}
-	first, twice := seen[placeOf(r)]
+	first, twice := seen[PlaceOf(r)]
 	if !twice {
-		seen[placeOf(r)] = r
+		seen[PlaceOf(r)] = r
 		return false
 	}
-	l.diags.Error(ruleDuplicateRegistration, r.Workload.Repo.At,
+	l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
 		fmt.Sprintf("WorkloadRegistration %q registers the same place as %q", r.Name.Value, first.Name.Value),
 		diag.See(first.Workload.Repo.At, "first registered here"), diag.Hint("remove one of them"))
 	return true

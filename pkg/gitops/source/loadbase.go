@@ -1,4 +1,4 @@
-package gitops
+package source
 
 import (
 	"context"
@@ -153,7 +153,7 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 		return
 	}
 	ref.Commit = ""
-	tip, err := l.reader.Tip(ctx, ref)
+	tip, err := l.Reader.Tip(ctx, ref)
 	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
 		return // that the commit itself can be read is all that is needed
 	}

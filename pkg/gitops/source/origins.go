@@ -1,4 +1,4 @@
-package gitops
+package source
 
 import (
 	"cmp"
@@ -24,9 +24,9 @@ type Dates struct {
 // tenantLead is the maximum time by which an application's commit may be newer than the platform's newest commit.
 const tenantLead = 24 * time.Hour
 
-// newest returns the newest of the dates and of the parent's date, which counts as the platform's. A tenant can choose
+// Newest returns the newest of the dates and of the parent's date, which counts as the platform's. A tenant can choose
 // any date for a commit, so dates later than tenantLead after the platform's are ignored.
-func (d Dates) newest(parent time.Time) time.Time {
+func (d Dates) Newest(parent time.Time) time.Time {
 	platform := newer(d.Platform, parent)
 	all := platform
 	for _, date := range d.Tenants {
@@ -51,7 +51,7 @@ func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, dates Dates) {
 			dates.Platform = newer(dates.Platform, s.Committed)
 		}
 	}
-	return slices.Compact(sortedOrigins(origins)), dates
+	return slices.Compact(SortedOrigins(origins)), dates
 }
 
 // lastDate is beyond all dates that a commit has by right. Anybody can write any date into a commit, and
@@ -80,15 +80,16 @@ type Origin struct {
 	Commit string
 }
 
-func sortedOrigins(origins []Origin) []Origin {
+// SortedOrigins sorts origins by role, repository, branch and path.
+func SortedOrigins(origins []Origin) []Origin {
 	return slices.SortedFunc(slices.Values(origins), func(a, b Origin) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Repo, b.Repo), cmp.Compare(a.Branch, b.Branch),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Commit, b.Commit))
 	})
 }
 
-// withoutCommit returns what was read, whatever its commit.
-func (o Origin) withoutCommit() Origin {
+// WithoutCommit returns what was read, whatever its commit.
+func (o Origin) WithoutCommit() Origin {
 	o.Commit = ""
 	return o
 }
@@ -111,8 +112,8 @@ func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environm
 	for _, part := range run.parts {
 		now = append(now, originOf(part.Source.Ref, part.Source.Repo, part.Source.Commit))
 	}
-	tenants, err := tenantOrigins(ctx, l.reader, refs)
-	return slices.Compact(sortedOrigins(append(now, tenants...))), err == nil
+	tenants, err := tenantOrigins(ctx, l.Reader, refs)
+	return slices.Compact(SortedOrigins(append(now, tenants...))), err == nil
 }
 
 // tenantOrigins asks application repositories where their branches are.
