@@ -21,7 +21,7 @@ const (
 	maxCandidates = 500
 	// shownAlternatives is how many alternatives are explained, each in so many characters.
 	shownAlternatives      = 3
-	shownAlternativeLength = 120
+	shownAlternativeLength = 121
 )
 
 // explainer turns the failures of the library into violations.
@@ -164,7 +164,7 @@ func (e *explainer) alternatives(failure *jsonschema.ValidationError) []finding 
 	reasons := make([]string, min(len(groups), shownAlternatives))
 	for i := range reasons {
 		first := groups[i][0]
-		reasons[i] = oneLine(shorten(strings.Join(append(first.Path[len(failure.InstanceLocation):], first.Message), " "), shownAlternativeLength))
+		reasons[i] = oneLine(diag.ShortenCharacters(strings.Join(append(first.Path[len(failure.InstanceLocation):], first.Message), " "), shownAlternativeLength))
 	}
 	f := failed(failure)
 	f.Message = fmt.Sprintf("matches none of the %s: %s", diag.Plural(len(groups), "alternative"), strings.Join(reasons, "; "))
@@ -202,7 +202,7 @@ func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
 	value, written := e.value(f.Path)
 	shown := show(value)
 	if written != "" {
-		shown = shorten(oneLine(written), shownLength)
+		shown = diag.ShortenCharacters(oneLine(written), shownLength)
 	}
 	switch k := failure.ErrorKind.(type) {
 	case *kind.Type:
@@ -277,5 +277,5 @@ func size(failure jsonschema.ErrorKind) string {
 	case *kind.MaxProperties:
 		return limit("most", k.Want, "key", k.Got)
 	}
-	return shorten(oneLine(failure.LocalizedString(message.NewPrinter(language.English))), 200)
+	return diag.ShortenCharacters(oneLine(failure.LocalizedString(message.NewPrinter(language.English))), 201)
 }

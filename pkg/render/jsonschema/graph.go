@@ -213,7 +213,7 @@ func (p *part) measure(way []*part, problems *problems) bool {
 	}
 	p.measuring, p.chain = false, 1+longest
 	if p.chain > maxChain {
-		problems.add(ruleTooLarge, fmt.Sprintf("schema chains more than %d subschemas for one value, at %s", maxChain, p.place(200)))
+		problems.add(ruleTooLarge, fmt.Sprintf("schema chains more than %d subschemas for one value, at %s", maxChain, p.place(201)))
 		return false
 	}
 	return true
@@ -231,7 +231,9 @@ func cycle(way []*part) string {
 	return strings.Join(steps, " → ")
 }
 
-func (p *part) place(length int) string { return shorten("#"+pointerOf(p.Location), length) }
+func (p *part) place(length int) string {
+	return diag.ShortenCharacters("#"+pointerOf(p.Location), length)
+}
 
 // tooCostly reports whether checking the value may take more than maxSteps.
 func (g *graph) tooCostly(value any) bool {

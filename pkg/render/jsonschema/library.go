@@ -6,6 +6,8 @@ import (
 	"net/url"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
 func newLibrary() *jsonschema.Compiler {
@@ -61,7 +63,7 @@ func (p *problems) explain(err error, doc *node, found *survey) {
 		for _, v := range (&explainer{root: part.value}).violations(failure) {
 			where := ""
 			if len(v.Path) > 0 {
-				where = "at " + shorten(pointerTo(v.Path), 200) + " "
+				where = "at " + diag.ShortenCharacters(pointerTo(v.Path), 201) + " "
 			}
 			at, _ := part.at(v.Path)
 			p.addAt(at.offset, ruleInvalid, "schema "+where+v.Message)
@@ -72,7 +74,7 @@ func (p *problems) explain(err error, doc *node, found *survey) {
 }
 
 func (p *problems) addError(err error) {
-	p.add(ruleInvalid, "schema cannot be compiled: "+shorten(oneLine(err.Error()), 200))
+	p.add(ruleInvalid, "schema cannot be compiled: "+diag.ShortenCharacters(oneLine(err.Error()), 201))
 }
 
 // validate returns what the library finds, nil if the value is valid.

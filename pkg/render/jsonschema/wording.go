@@ -14,7 +14,7 @@ import (
 
 const (
 	// shownLength is how much of a value a message shows: values may be secrets or very long.
-	shownLength = 60
+	shownLength = 61
 	// shownChoices is how many allowed values a message lists.
 	shownChoices = 10
 )
@@ -29,23 +29,8 @@ func typeNames(types []string) string {
 	return named
 }
 
-// shorten cuts text to so many characters and marks the cut.
-func shorten(text string, characters int) string {
-	if len(text) <= characters {
-		return text
-	}
-	n := 0
-	for i := range text {
-		if n == characters {
-			return text[:i] + "…"
-		}
-		n++
-	}
-	return text
-}
-
 // quote quotes the text, shortened, so that it fits into one line.
-func quote(text string) string { return strconv.Quote(shorten(text, shownLength)) }
+func quote(text string) string { return strconv.Quote(diag.ShortenCharacters(text, shownLength)) }
 
 // oneLine replaces line breaks and control characters by blanks.
 func oneLine(text string) string {
@@ -69,7 +54,7 @@ func show(value any) string {
 	case []any:
 		return "a list of " + diag.Plural(len(value), "item")
 	default:
-		return shorten(fmt.Sprint(value), shownLength)
+		return diag.ShortenCharacters(fmt.Sprint(value), shownLength)
 	}
 }
 
@@ -103,9 +88,9 @@ func texts(values []any) []string {
 // decimal writes a fraction exactly, as a decimal number where there is one.
 func decimal(n *big.Rat) string {
 	if digits, exact := n.FloatPrec(); exact {
-		return shorten(n.FloatString(digits), shownLength)
+		return diag.ShortenCharacters(n.FloatString(digits), shownLength)
 	}
-	return shorten(n.RatString(), shownLength)
+	return diag.ShortenCharacters(n.RatString(), shownLength)
 }
 
 // format describes the strings of a format.
