@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"text/template/parse"
-	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -78,12 +77,9 @@ func (e *ExecError) inRendered(text string) *ExecError {
 	copied.Line, copied.Column = 0, 0
 	where := ""
 	if lines := strings.Split(text, "\n"); e.Line > 0 && e.Line <= len(lines) {
-		where = fmt.Sprintf(" in its line %d, %s", e.Line, excerpt(strconv.Quote(strings.TrimSpace(lines[e.Line-1]))))
+		where = fmt.Sprintf(" in its line %d, %s:", e.Line, excerpt(strconv.Quote(strings.TrimSpace(lines[e.Line-1]))))
 	}
-	copied.Message = fmt.Sprintf(`the rendered text contains "{{" and was rendered again:%s: %s`, where, e.Message)
-	if where == "" {
-		copied.Message = fmt.Sprintf(`the rendered text contains "{{" and was rendered again: %s`, e.Message)
-	}
+	copied.Message = fmt.Sprintf(`the rendered text contains "{{" and was rendered again:%s %s`, where, e.Message)
 	return &copied
 }
 
@@ -215,35 +211,17 @@ func noFieldError(expression, field, typ string, data any) *ExecError {
 	}
 }
 
-// fieldsOfType returns the sorted exported fields of the struct type with that name, which is t or
-// the type of one of its fields.
+// fieldsOfType returns the sorted fields of the data if that is a struct of the type with this name.
 func fieldsOfType(t reflect.Type, name string) []string {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || t.Kind() != reflect.Struct {
+	if t == nil || t.Kind() != reflect.Struct || t.String() != name {
 		return nil
 	}
-	if t.String() == name {
-		return exportedFields(t)
-	}
-	for i := range t.NumField() {
-		// Pointers are not followed: a type may lead back to itself.
-		if field := t.Field(i); field.IsExported() && field.Type.Kind() == reflect.Struct {
-			if found := fieldsOfType(field.Type, name); found != nil {
-				return found
-			}
-		}
-	}
-	return nil
-}
-
-func exportedFields(t reflect.Type) []string {
 	names := []string{}
 	for _, field := range reflect.VisibleFields(t) {
-		if field.IsExported() {
-			names = append(names, field.Name)
-		}
+		names = append(names, field.Name)
 	}
 	slices.Sort(names)
 	return names
@@ -269,22 +247,15 @@ func typeName(typ string) string {
 	}
 }
 
-// maxExcerpt is how much of a foreign text a message shows.
+// maxExcerpt is how many bytes of a foreign text a message shows.
 const maxExcerpt = 300
 
 // excerpt makes one short line of a text.
 func excerpt(text string) string {
-	if len(text) > maxExcerpt {
-		end := maxExcerpt
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
-	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, text)
+	}, diag.Shorten(text, maxExcerpt+len("…")))
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -296,14 +297,8 @@ func (p *program) linkTemplates(r *run) *template.Template {
 
 // defined returns the names of the templates that the text defines, sorted.
 func (p *program) defined() []string {
-	var names []string
-	for name := range p.trees {
-		if name != rootName {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	names := slices.Sorted(maps.Keys(p.trees))
+	return slices.DeleteFunc(names, func(name string) bool { return name == rootName })
 }
 
 // walkNodes calls visit for a node and everything below it.

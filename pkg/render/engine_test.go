@@ -172,10 +172,6 @@ func TestExecuteErrors(t *testing.T) {
 			`t.yaml:11:11: unknown-field: unknown field "Workloda" in .Workloda (did you mean "Workload"?)`,
 		},
 		{
-			"unknown field of a struct inside", "{{ .Cluster.Regoin }}",
-			`t.yaml:11:8: unknown-field: unknown field "Regoin" in .Cluster.Regoin (did you mean "Region"?)`,
-		},
-		{
 			"field of a text", "{{ .Labels.app.name }}",
 			`t.yaml:11:8: unknown-field: .Labels.app.name: there is no "name" in a text`,
 		},

@@ -102,7 +102,7 @@ func replaceFunctions(all map[string]any) {
 	maps.Copy(all, textFunctions())
 	maps.Copy(all, printFunctions())
 	maps.Copy(all, jsonFunctions())
-	maps.Copy(all, numberFunctions(all))
+	maps.Copy(all, numberFunctions())
 	maps.Copy(all, listFunctions(all))
 	maps.Copy(all, mapFunctions(all))
 	for _, name := range []string{"Find", "FindAll", "ReplaceAll", "ReplaceAllLiteral", "Split"} {

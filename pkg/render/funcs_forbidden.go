@@ -1,10 +1,6 @@
 package render
 
-import (
-	"slices"
-	"strings"
-	"sync"
-)
+import "sync"
 
 // forbidden says why templates may not call a function that sprig has.
 type forbidden struct {
@@ -44,21 +40,17 @@ var forbiddenFunctions = sync.OnceValue(func() map[string]forbidden {
 
 // helmHint explains the functions that only Helm has; "" for another name.
 func helmHint(name string) string {
-	switch {
-	case name == "fromYaml" || name == "include" || name == "required" || name == "tpl":
-		return "this is a function of Helm; " + map[string]string{
-			"fromYaml": "a config value that is YAML is an object already",
-			"include":  "use {{ template }}",
-			"required": "use {{ if }} and fail",
-			"tpl":      `a result that contains "{{" is rendered again anyway`,
-		}[name]
-	case slices.Contains(helmFunctions(), name):
-		return "this is a function of Helm; text/template and sprig have none like it"
-	default:
+	const none = "text/template and sprig have none like it"
+	hint := map[string]string{
+		"fromYaml":      "a config value that is YAML is an object already",
+		"include":       "use {{ template }}",
+		"required":      "use {{ if }} and fail",
+		"tpl":           `a result that contains "{{" is rendered again anyway`,
+		"fromJsonArray": none, "fromToml": none, "fromYamlArray": none, "lookup": none, "mustToToml": none,
+		"mustToYaml": none, "toToml": none, "toYamlPretty": none,
+	}[name]
+	if hint == "" {
 		return ""
 	}
-}
-
-func helmFunctions() []string {
-	return strings.Fields("fromJsonArray fromToml fromYamlArray lookup mustToToml mustToYaml toToml toYamlPretty")
+	return "this is a function of Helm; " + hint
 }

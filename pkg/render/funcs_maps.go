@@ -44,28 +44,20 @@ func valuesByKey(m map[string]any) []any {
 func mergingCopies(
 	merge func(map[string]any, ...map[string]any) (any, error), copyOf func(any) (any, error),
 ) func(map[string]any, ...map[string]any) (any, error) {
-	copied := func(m map[string]any) (map[string]any, error) {
-		if m == nil {
-			return map[string]any{}, nil
-		}
-		c, err := copyOf(m)
-		if err != nil {
-			return nil, err
-		}
-		return c.(map[string]any), nil // a copy has the type of what was copied
-	}
 	return func(into map[string]any, from ...map[string]any) (any, error) {
-		target, err := copied(into)
-		if err != nil {
-			return nil, err
-		}
-		sources := make([]map[string]any, len(from))
-		for i := range from {
-			if sources[i], err = copied(from[i]); err != nil {
-				return nil, err
+		copies := []map[string]any{}
+		for _, m := range append([]map[string]any{into}, from...) {
+			copied := map[string]any{}
+			if m != nil {
+				c, err := copyOf(m)
+				if err != nil {
+					return nil, err
+				}
+				copied = c.(map[string]any) // a copy has the type of what was copied
 			}
+			copies = append(copies, copied)
 		}
-		return merge(target, sources...)
+		return merge(copies[0], copies[1:]...)
 	}
 }
 

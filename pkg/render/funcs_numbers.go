@@ -10,15 +10,13 @@ import (
 // numberFunctions are sprig's functions on numbers. The in-cluster operator has sprig 2.22, which
 // reads "010" as ten and "5.5" as no integer; sprig 3 reads them as eight and as five. What reads
 // numbers the old way is therefore written here.
-func numberFunctions(known map[string]any) map[string]any {
-	round := known["round"].(func(any, int, ...float64) float64) // a test calls it
+func numberFunctions() map[string]any {
 	return map[string]any{
-		"int":     func(v any) int { return int(integerOf(v)) },
-		"int64":   integerOf,
-		"float64": floatOf,
-		"add":     func(values ...any) int64 { return foldIntegers(0, values, func(a, b int64) int64 { return a + b }) },
-		"add1":    func(v any) int64 { return integerOf(v) + 1 },
-		"sub":     func(a, b any) int64 { return integerOf(a) - integerOf(b) },
+		"int":   func(v any) int { return int(integerOf(v)) },
+		"int64": integerOf,
+		"add":   func(values ...any) int64 { return foldIntegers(0, values, func(a, b int64) int64 { return a + b }) },
+		"add1":  func(v any) int64 { return integerOf(v) + 1 },
+		"sub":   func(a, b any) int64 { return integerOf(a) - integerOf(b) },
 		"mul": func(a any, values ...any) int64 {
 			return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return a * b })
 		},
@@ -28,11 +26,6 @@ func numberFunctions(known map[string]any) map[string]any {
 		"biggest": largest,
 		"min": func(a any, values ...any) int64 {
 			return foldIntegers(integerOf(a), values, func(a, b int64) int64 { return min(a, b) })
-		},
-		"ceil":  func(v any) float64 { return math.Ceil(floatOf(v)) },
-		"floor": func(v any) float64 { return math.Floor(floatOf(v)) },
-		"round": func(v any, places int, roundUpFrom ...float64) float64 {
-			return round(floatOf(v), places, roundUpFrom...)
 		},
 	}
 }
@@ -69,31 +62,6 @@ func truncated(f float64) int64 {
 		return int64(f)
 	}
 	return math.MinInt64
-}
-
-// floatOf reads any value as a float; what is none is 0.
-func floatOf(v any) float64 {
-	value := reflect.Indirect(reflect.ValueOf(v))
-	switch {
-	case !value.IsValid():
-		return 0
-	case value.Kind() == reflect.String:
-		f, err := strconv.ParseFloat(value.String(), 64)
-		if err != nil {
-			return 0
-		}
-		return f
-	case value.CanInt():
-		return float64(value.Int())
-	case value.CanUint():
-		return float64(value.Uint())
-	case value.CanFloat():
-		return value.Float()
-	case value.Kind() == reflect.Bool && value.Bool():
-		return 1
-	default:
-		return 0
-	}
 }
 
 func foldIntegers(start int64, values []any, fold func(a, b int64) int64) int64 {
