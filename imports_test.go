@@ -52,6 +52,7 @@ var layout = []layer{
 		"github.com/santhosh-tekuri/jsonschema/v6",
 		"golang.org/x/text",
 	}},
+	{dir: "pkg/render/yamltext", pure: true, thirdParty: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3", "sigs.k8s.io/yaml"}},
 	{dir: "pkg/render", pure: true, thirdParty: []string{
 		"github.com/Masterminds",
 		"github.com/mitchellh/hashstructure",
@@ -59,7 +60,6 @@ var layout = []layer{
 		"go.yaml.in/yaml/v3",
 		"golang.org/x/sync/errgroup",
 		"k8s.io/apimachinery",
-		"sigs.k8s.io/yaml",
 	}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
 	{dir: "pkg/gitops/giterror"},

@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -43,7 +44,7 @@ func isSimpleEntry(lines, key string, indent int) bool {
 		opened, isOpened := strings.CutPrefix(rest, "'")
 		quoted, isClosed := strings.CutSuffix(opened, "'")
 		return kindOf(rest) == plainHole || kindOf(rest) == quotedHole ||
-			isOpened && isClosed && isPrintable(quoted) && !strings.Contains(quoted, "'")
+			isOpened && isClosed && yamltext.IsPrintable(quoted) && !strings.Contains(quoted, "'")
 	}
 	if first != "|" && first != "|-" {
 		return false
@@ -54,7 +55,7 @@ func isSimpleEntry(lines, key string, indent int) bool {
 	}
 	for line := range strings.SplitSeq(block, "\n") {
 		content, deepEnough := strings.CutPrefix(line, block[:depth])
-		if line != "" && (!deepEnough || !isVisible(content)) {
+		if line != "" && (!deepEnough || !yamltext.IsVisible(content)) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // The config types that need no template. The operator had them built in when the seeds' examples
@@ -36,7 +37,7 @@ var builtinForms = map[string]builtinForm{
 // alphabet, so the namespace comes last.
 func composeConfigMap(c *composition) bool {
 	namespace := c.facts.Namespace
-	return kindOf(namespace) == plainHole && isLetter(namespace[0]) && readsAsText(namespace) &&
+	return kindOf(namespace) == plainHole && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
 		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
 		c.addEntries(form{writer: inConfigMap}) &&
 		c.add(piece{text: "\nkind: ConfigMap\nmetadata:\n  name: " + model.PlatformConfigLabel + "\n  namespace: "}) &&
@@ -66,7 +67,7 @@ func builtinConfigMap(namespace string, values *Values) (string, error) {
 	if len(wrong) > 0 {
 		return "", wrong
 	}
-	out, err := objectYAML(map[string]any{
+	out, err := yamltext.Object(map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
 		"metadata":   map[string]string{"name": model.PlatformConfigLabel, "namespace": namespace},
@@ -142,5 +143,5 @@ func (s *setting) text() (string, error) {
 	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last().value, s.value) {
 		return s.last().origin.Text, nil
 	}
-	return yamlText(s.value)
+	return yamltext.ToYAML(s.value)
 }

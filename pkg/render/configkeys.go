@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -37,7 +38,7 @@ func newConfigKeys(layers []layer) []*configKey {
 		keys[n].byYAML = i
 	}
 	if !goInCircles(keys) {
-		for i, n := range writtenOrder(keys, objectYAML) {
+		for i, n := range writtenOrder(keys, yamltext.Object) {
 			keys[n].byJSON = i
 		}
 	}

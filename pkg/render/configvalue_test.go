@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	yamlv2 "go.yaml.in/yaml/v2"
@@ -130,7 +131,7 @@ func FuzzConfigValue(f *testing.F) {
 		default:
 			require.NoError(t, err)
 			require.Equal(t, reflect.ValueOf(decided).Kind(), reflect.ValueOf(value).Kind())
-			_, writable := yamlText(value)
+			_, writable := yamltext.ToYAML(value)
 			require.NoError(t, writable)
 		}
 	})

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
-	"go.yaml.in/yaml/v3"
-
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // shellInert matches strings that a POSIX shell takes as they are.
@@ -19,49 +17,8 @@ var shellInert = regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`)
 // isWild reports whether a string could change the structure of a file that it is printed in, as it
 // is or after a template has decoded it.
 func isWild(text string) bool {
-	return text != "" && (!isInert(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool { return !isInert(decoded) }))
+	return text != "" && (!yamltext.IsInert(text) || slices.ContainsFunc(model.Decoded(text), func(decoded string) bool { return !yamltext.IsInert(decoded) }))
 }
-
-// readsAsText reports whether every reader reads a plain scalar as a string: go-yaml v2 (Kubernetes), go-yaml
-// v3 (kustomize) and readers of YAML 1.1.
-func readsAsText(text string) bool {
-	switch {
-	case text == "" || endsLikeKey(text):
-		return false
-	case isLetter(text[0]):
-		if len(text) > len("false") || !strings.ContainsRune("yYnNtTfFoO", rune(text[0])) {
-			return true // no word with a special meaning has this first letter or length
-		}
-	case strings.ContainsAny(text, "/@ghjklmpqrsuvwGHJKLMPQRSUVW"):
-		return true // neither numbers nor dates contain any of these
-	}
-	if yaml11.MatchString(text) || (&yaml.Node{Kind: yaml.ScalarNode, Value: text}).ShortTag() != "!!str" {
-		return false
-	}
-	var value any
-	if err := yamlv2.Unmarshal([]byte(text), &value); err != nil {
-		return true
-	}
-	_, isString := value.(string)
-	return isString
-}
-
-// yaml11 matches plain scalars that are not strings according to https://yaml.org/type/ and the readers that
-// follow it. It includes scalars that go-yaml reads as strings: numbers to the base 60 or too large for it,
-// invalid dates and dates without a time zone, and "=". Floats are those of PyYAML and of YAML 1.2: no reader
-// follows YAML 1.1 in reading 1.2.3 as a number.
-var yaml11 = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
-	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::?[0-9]{2})?))?)?`,
-	`[-+]?0b[01_]+`, `[-+]?0o?[0-7_]+`, `[-+]?0x[0-9a-fA-F_]+`, `=`,
-	`[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?`, `[-+]?\.(?:inf|Inf|INF)`, `\.(?:nan|NaN|NAN)`,
-}, "|") + `)$`)
-
-// endsLikeKey reports whether a plain scalar is a key without a value to some reader: between brackets,
-// go-yaml has the colon as part of the scalar, where PyYAML does not.
-func endsLikeKey(text string) bool { return strings.HasSuffix(text, ":") }
-
-func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
 // disguise is a target's manifests with placeholders for the strings that are wild.
 type disguise struct {

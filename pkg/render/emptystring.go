@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // An empty string of a tenant can change what stands beside it: "{{ .image }}:{{ .tag }}" without a tag is a key, and
@@ -79,7 +80,7 @@ func misread(nodes, again []*yaml.Node) int {
 		if i >= len(again) || n.Kind != again[i].Kind {
 			return n.Line
 		}
-		if m := again[i]; n.Kind == yaml.ScalarNode && n.Value != m.Value && !isPlaceholder(m) && !isText(n) {
+		if m := again[i]; n.Kind == yaml.ScalarNode && n.Value != m.Value && !isPlaceholder(m) && !yamltext.IsText(n) {
 			return n.Line
 		}
 		if line := misread(n.Content, again[i].Content); line > 0 {

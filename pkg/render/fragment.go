@@ -1,8 +1,8 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
-	"unicode/utf8"
 )
 
 // form is a way to write a setting as an entry of a map, the same for every map that it is in.
@@ -113,14 +113,10 @@ func (f form) write(s *setting) (text string, steps int, ok bool) {
 		line, problem, err := s.envFileLine()
 		text, ok = line, problem == "" && err == nil
 	case inYAML:
-		text, ok = yamlEntry(s.key.name, s.value)
+		text, ok = yamltext.Entry(s.key.name, s.value)
 		steps = len(text) / bytesPerEntryStep
 	case inStringified:
-		value, err := nestedText(s.value)
-		if err != nil {
-			return "", 0, false
-		}
-		text, ok = yamlEntry(s.key.name, value)
+		text, ok = yamltext.StringifiedEntry(s.key.name, s.value)
 		steps = len(text) / bytesPerEntryStep
 	default:
 		return f.body.render(s)
@@ -132,47 +128,12 @@ func (f form) write(s *setting) (text string, steps int, ok bool) {
 // few times its text.
 const bytesPerEntryStep = 8
 
-// yamlEntry writes an entry of a map as toYaml does.
-func yamlEntry(key string, value any) (text string, ok bool) {
-	if isPlainKey(key) {
-		if text, ok := appendValue([]byte(key+":"), value, mapIndent); ok {
-			return string(text), true
-		}
-	}
-	return alone(key, value, yamlV3.marshal)
-}
-
 func (s *setting) configMapEntry() (text string, ok bool) {
 	value, err := s.text()
-	if err != nil || len(s.key.name) > maxConfigMapKey || !utf8.ValidString(value) {
+	if err != nil || len(s.key.name) > maxConfigMapKey {
 		return "", false
 	}
-	return alone(s.key.name, value, inData)
-}
-
-// inData writes a map as objectYAML writes the data of an object, but without the detour through JSON.
-// How long lines get depends on their depth.
-func inData(v any) (string, error) {
-	text, err := yamlV2.marshal(map[string]any{"data": v})
-	return strings.TrimPrefix(text, "data:\n"), err
-}
-
-// alone writes a map with one entry, if that is written just so in larger maps.
-func alone(key string, value any, marshal func(any) (string, error)) (text string, ok bool) {
-	text, err := marshal(map[string]any{key: value})
-	if err != nil {
-		return "", false
-	}
-	if !strings.Contains(text, "|+") && !strings.Contains(text, ">+") && utf8.ValidString(text) {
-		return strings.TrimSuffix(text, "\n"), true
-	}
-	// The libraries end a document after a text that keeps its line breaks in a way of its own.
-	const before, after = "!", "zzzzzzzz"
-	both, err := marshal(map[string]any{before: "x", key: value, after: "x"})
-	if err != nil || key == before || key == after || !strings.Contains(both, "\n"+text) {
-		return "", false
-	}
-	return strings.TrimSuffix(text, "\n"), true
+	return yamltext.DataEntry(s.key.name, value)
 }
 
 // indentLines is sprig's function indent.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -24,10 +25,10 @@ func entryForms(namespace string) map[string]struct {
 		return func(c *composition) bool { return c.addEntries(f) }
 	}
 	return map[string]way{
-		"toYaml":    {entries(form{writer: inYAML}), func(v *Values) (string, error) { return yamlText(v.Data()) }},
-		"stringify": {entries(form{writer: inStringified}), func(v *Values) (string, error) { return stringifiedYAML(v.Data()) }},
+		"toYaml":    {entries(form{writer: inYAML}), func(v *Values) (string, error) { return yamltext.ToYAML(v.Data()) }},
+		"stringify": {entries(form{writer: inStringified}), func(v *Values) (string, error) { return yamltext.Stringify(v.Data()) }},
 		"indent": {entries(form{writer: inYAML, indent: 3}), func(v *Values) (string, error) {
-			text, err := yamlText(v.Data())
+			text, err := yamltext.ToYAML(v.Data())
 			return indentLines(text, 3), err
 		}},
 		"ConfigMap": {composeConfigMap, func(v *Values) (string, error) { return builtinConfigMap(namespace, v) }},

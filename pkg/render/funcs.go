@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // function is one function that templates may call. All of them are pure: what they give depends on
@@ -98,7 +99,7 @@ func newCatalogue() map[string]*function {
 
 // replaceFunctions adds our own functions to those of sprig, and puts some in the place of sprig's.
 func replaceFunctions(all map[string]any) {
-	maps.Copy(all, map[string]any{"toYaml": yamlText, "stringify": stringifiedYAML, "hash": hashText})
+	maps.Copy(all, map[string]any{"toYaml": yamltext.ToYAML, "stringify": yamltext.Stringify, "hash": hashText})
 	maps.Copy(all, textFunctions())
 	maps.Copy(all, printFunctions())
 	maps.Copy(all, jsonFunctions())

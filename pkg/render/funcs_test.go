@@ -358,3 +358,20 @@ func TestFunctionErrors(t *testing.T) {
 		})
 	}
 }
+
+func TestYAMLTextReportsWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	d := map[string]any{"f": func() {}}
+	_, _, err := mustParse(t, `{{ toYaml .f }}`).Execute(d, Bounds{})
+	require.Error(t, err)
+	assert.Equal(t, "toYaml: cannot marshal type: func()", err.Error())
+}
+
+func TestUnquote(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "a": "a", ` "a" `: "a", `'a'`: "a", `"'a'"`: "a", `'"a"'`: `"a"`, `""a""`: "a", `" a "`: " a ", "\t'a'\n": "a", `a"b`: `a"b`,
+	} {
+		assert.Equal(t, want, unquote(text), "unquote of %q", text)
+	}
+}

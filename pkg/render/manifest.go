@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // compiledTemplate is a model.Template whose texts are parsed, once for all assignments.
@@ -144,7 +145,7 @@ func (m *objectManifest) render(data any, run *execution) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	out, err := objectYAML(object)
+	out, err := yamltext.Object(object)
 	if err != nil {
 		run.fail("invalid-output", m.root.at(), "the object cannot be written as YAML: "+err.Error())
 		return "", false

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"sync"
 )
@@ -87,10 +88,10 @@ func isSteady(pieces []piece) bool {
 		b.WriteString(p.text)
 	}
 	text := b.String()
-	if tenant && !readsAsText(text) {
+	if tenant && !yamltext.ReadsAsText(text) {
 		return false // only the whole file has the information to prove that it is a string
 	}
-	return !holes || isLetter(text[0]) && readsAsText(text) && isVisible(text) && !strings.Contains(text, " ")
+	return !holes || yamltext.IsLetter(text[0]) && yamltext.ReadsAsText(text) && yamltext.IsVisible(text) && !strings.Contains(text, " ")
 }
 
 // layout finds the layout of the object whose strings are in c.strings, which c.key identifies.
@@ -136,7 +137,7 @@ func (m *objectManifest) newLayout(c *composition) layout {
 		next++
 		return b.String()
 	})
-	out, err := objectYAML(object)
+	out, err := yamltext.Object(object)
 	if err != nil {
 		return layout{}
 	}

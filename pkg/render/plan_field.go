@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"text/template/parse"
 )
@@ -106,14 +107,14 @@ func (s *fieldStep) add(c *composition) bool {
 	}
 	c.printsManifests = c.printsManifests || s.manifests
 	if s.quoted {
-		return isPrintable(text) && c.addHole(`"`+text+`"`, s.target)
+		return yamltext.IsPrintable(text) && c.addHole(`"`+text+`"`, s.target)
 	}
 	switch kind := kindOf(text); {
 	case kind == quotedHole && s.manifests:
 		return false // these quotes are of the value
 	case kind != constantPiece:
 		return c.add(piece{kind: kind, text: text, tenant: s.target})
-	case isPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
+	case yamltext.IsPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
 		return c.add(piece{kind: wildHole, text: text, tenant: s.target})
 	default:
 		return (text == "" || !s.manifests) && c.addHole(text, s.target)

@@ -1,6 +1,9 @@
 package render
 
-import "strings"
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
+	"strings"
+)
 
 // Most of what is rendered is the same in thousands of files: the text of the template and what is
 // written of the configuration. So rendered text is kept in pieces, of which only the holes differ
@@ -12,7 +15,7 @@ type pieceKind byte
 const (
 	// constantPiece is text that nothing is known of.
 	constantPiece pieceKind = iota
-	// plainHole is a text that is part of one scalar wherever it stands; see isInert.
+	// plainHole is a text that is part of one scalar wherever it stands; see yamltext.IsInert.
 	plainHole
 	// pathHole is the same, but begins with "./" or "../".
 	pathHole
@@ -112,14 +115,14 @@ func kindOf(text string) pieceKind {
 	switch {
 	case text == "" || len(text) > maxHole:
 		return constantPiece
-	case isInert(text):
+	case yamltext.IsInert(text):
 		switch {
 		case text[0] != '.':
 			return plainHole
 		case strings.Contains(text, "/"):
 			return pathHole
 		}
-	case len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' && isPrintable(text[1:len(text)-1]):
+	case len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' && yamltext.IsPrintable(text[1:len(text)-1]):
 		return quotedHole
 	}
 	return constantPiece

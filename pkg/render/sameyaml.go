@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -60,15 +61,15 @@ func (c *comparison) sameNode(rendered, expected *yaml.Node) bool {
 
 func (c *comparison) sameScalar(rendered, expected *yaml.Node) bool {
 	switch restored := c.restore.Replace(expected.Value); {
-	case explicitTag(rendered) != explicitTag(expected):
+	case yamltext.ExplicitTag(rendered) != yamltext.ExplicitTag(expected):
 		return false
 	case restored != expected.Value:
-		return rendered.Value == restored && isText(rendered) ||
+		return rendered.Value == restored && yamltext.IsText(rendered) ||
 			rendered.Style&yaml.DoubleQuotedStyle != 0 && c.escaped[expected] || c.sameBlock(rendered, expected)
 	case rendered.Value == expected.Value:
 		return true
 	default:
-		return isText(rendered) || !isText(expected) && rendered.ShortTag() == expected.ShortTag()
+		return yamltext.IsText(rendered) || !yamltext.IsText(expected) && rendered.ShortTag() == expected.ShortTag()
 	}
 }
 
@@ -110,22 +111,4 @@ func blockIndent(lines []string, block *yaml.Node) (indent int, ok bool) {
 		}
 	}
 	return indent, indent > 0
-}
-
-// isText reports whether every reader takes a scalar for a string.
-func isText(n *yaml.Node) bool {
-	return !isPlainScalar(n) || explicitTag(n) == "!!str" && !endsLikeKey(n.Value) || readsAsText(n.Value)
-}
-
-// isPlainScalar reports whether a scalar is neither in quotes nor a block.
-func isPlainScalar(n *yaml.Node) bool {
-	const others = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
-	return n.Style&others == 0
-}
-
-func explicitTag(n *yaml.Node) string {
-	if n.Style&yaml.TaggedStyle != 0 {
-		return n.ShortTag()
-	}
-	return ""
 }

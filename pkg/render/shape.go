@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/binary"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"sync"
 )
@@ -151,10 +152,10 @@ type namePattern struct {
 
 // readsAsText reports whether every reader reads the filled pattern as a string.
 func (p namePattern) readsAsText(holes []string) bool {
-	if first := p.parts[0].fill(holes); len(first) > len("false") && isLetter(first[0]) {
-		return !endsLikeKey(p.parts[len(p.parts)-1].fill(holes))
+	if first := p.parts[0].fill(holes); len(first) > len("false") && yamltext.IsLetter(first[0]) {
+		return !yamltext.EndsLikeKey(p.parts[len(p.parts)-1].fill(holes))
 	}
-	return readsAsText(p.fill(holes))
+	return yamltext.ReadsAsText(p.fill(holes))
 }
 
 // textPart is a text, or a hole.
@@ -235,7 +236,7 @@ func (r *rope) holes() []string {
 // isFine reports whether a name is valid for any kind, and a string to YAML; it may say no where more
 // thought would say yes.
 func (p namePattern) isFine(name string) bool {
-	return isQuickName(name) && (p.text || isLetter(name[0]) && len(name) > len("false") || readsAsText(name))
+	return isQuickName(name) && (p.text || yamltext.IsLetter(name[0]) && len(name) > len("false") || yamltext.ReadsAsText(name))
 }
 
 // isQuickName reports whether a text is a DNS subdomain, and isQuickLabel whether it is a DNS label,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -133,13 +134,13 @@ func (f *shapeProof) tenantStrings(n *yaml.Node) {
 	for _, child := range n.Content {
 		f.tenantStrings(child)
 	}
-	if n.Kind != yaml.ScalarNode || !isPlainScalar(n) {
+	if n.Kind != yaml.ScalarNode || !yamltext.IsPlainScalar(n) {
 		return
 	}
 	switch {
 	case slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.tenant && !h.fixed && strings.Contains(n.Value, h.placeholder) }):
 		f.shape.strings = append(f.shape.strings, f.pattern(n))
-	case n.Value != "" && !isText(n):
+	case n.Value != "" && !yamltext.IsText(n):
 		f.failed = f.failed || f.lines[n.Line] || len(f.lines) > 0 && (f.otherBreaks || strings.ContainsAny(n.Value, " \t\n"))
 	}
 }
@@ -151,11 +152,11 @@ func (f *shapeProof) objectStrings(metadata *yaml.Node) {
 		switch {
 		case slices.ContainsFunc(f.runs, func(r proofRun) bool { return n.Value == r.key || n.Value == r.value }):
 			f.failed = true
-		case !isPlainScalar(n):
+		case !yamltext.IsPlainScalar(n):
 		case f.varies(n):
 			f.shape.strings = append(f.shape.strings, f.pattern(n))
 		default:
-			f.failed = f.failed || n.Value != "" && !isText(n)
+			f.failed = f.failed || n.Value != "" && !yamltext.IsText(n)
 		}
 	})
 }
@@ -367,7 +368,7 @@ func (f *shapeProof) pattern(n *yaml.Node) namePattern {
 			placeholders[i] = h.placeholder
 		}
 	}
-	return namePattern{parts: splitAt(n.Value, placeholders), text: !isPlainScalar(n)}
+	return namePattern{parts: splitAt(n.Value, placeholders), text: !yamltext.IsPlainScalar(n)}
 }
 
 // splitAt splits a text at placeholders; those that are empty do not count.

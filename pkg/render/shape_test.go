@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -26,7 +27,7 @@ var holeMarks = map[string]pieceKind{"plain": plainHole, "path": pathHole, "type
 func (k pieceKind) fits(text string) bool {
 	switch k {
 	case wildHole:
-		return isPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
+		return yamltext.IsPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
 	default:
 		return kindOf(text) == k
 	}
@@ -160,11 +161,11 @@ func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 		message := fmt.Sprintf("%q and %q", harmless.String(), drawn.String())
 		require.Equal(t, want.Kind, got.Kind, message)
 		require.Equal(t, want.Style, got.Style, message)
-		require.Equal(t, explicitTag(want), explicitTag(got), message)
+		require.Equal(t, yamltext.ExplicitTag(want), yamltext.ExplicitTag(got), message)
 		require.Equal(t, replace.Replace(want.Value), got.Value, message)
 		for i, kind := range harmless.kinds {
 			if (harmless.tenant[i] || kind == wildHole) && strings.Contains(want.Value, harmless.texts[i]) {
-				require.True(t, isText(got), message)
+				require.True(t, yamltext.IsText(got), message)
 			}
 		}
 		require.Len(t, got.Content, len(want.Content), message)
@@ -229,7 +230,7 @@ func fillings() []string {
 }
 
 // Holes that are never looked at again hold nothing that would have to be: what a tenant writes into them
-// inert matches what isInert accepts.
+// inert matches what IsInert accepts.
 var inert = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*$|^\.{1,2}(?:/(?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*)?$`)
 
 // is not suspect, and what is in quotes is one string.
@@ -247,7 +248,7 @@ func TestHolesAreInert(t *testing.T) {
 	}
 	found := map[pieceKind]int{}
 	for _, text := range texts {
-		require.Equal(t, inert.MatchString(text), isInert(text), "%q", text)
+		require.Equal(t, inert.MatchString(text), yamltext.IsInert(text), "%q", text)
 		kind := kindOf(text)
 		found[kind]++
 		switch kind {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // printings are ways in which a platform's template may print a string of an application.
@@ -201,7 +202,7 @@ var pyYAML = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|F
 // resolveAsPyYAML makes other texts of plain scalars that PyYAML takes for something else than a string, such as
 // keys without a value.
 func resolveAsPyYAML(n *yaml.Node) {
-	if n.Kind == yaml.ScalarNode && isPlainScalar(n) && n.ShortTag() == "!!str" && (explicitTag(n) == "" && pyYAML.MatchString(n.Value) || strings.HasSuffix(n.Value, ":")) {
+	if n.Kind == yaml.ScalarNode && yamltext.IsPlainScalar(n) && n.ShortTag() == "!!str" && (yamltext.ExplicitTag(n) == "" && pyYAML.MatchString(n.Value) || strings.HasSuffix(n.Value, ":")) {
 		n.Value = "no string: " + n.Value
 	}
 	for _, child := range n.Content {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // A string of a tenant must also be a string in the output: without quotes, 0123 is a number, and 2024 followed
@@ -160,7 +161,7 @@ func (f *renderedFile) hasOthers(nodes []*yaml.Node) bool {
 // isOther reports whether a node is a plain scalar that some reader does not read as a string. If a library
 // wrote the file, other types are intended, so only scalars with the tags !!str and !!merge count.
 func (f *renderedFile) isOther(n *yaml.Node) bool {
-	if n.Kind != yaml.ScalarNode || n.Value == "" || isText(n) {
+	if n.Kind != yaml.ScalarNode || n.Value == "" || yamltext.IsText(n) {
 		return false
 	}
 	tag := n.ShortTag()
@@ -204,7 +205,7 @@ func (p *typeProof) isExplained(i int, n, m *yaml.Node) bool {
 		p.blame(n, i)
 		return true
 	}
-	return m.Value != "" && !isText(m)
+	return m.Value != "" && !yamltext.IsText(m)
 }
 
 // blame records the string that a scalar depends on, unless one is recorded.
@@ -228,7 +229,7 @@ func (p *typeProof) proveAlone(i int) {
 	p.compare(two, func(n, m *yaml.Node) bool { second[n] = m; return true })
 	p.compare(one, func(n, m *yaml.Node) bool {
 		other := second[n]
-		isMade := other != nil && isText(m) && isText(other) && m.Value != other.Value &&
+		isMade := other != nil && yamltext.IsText(m) && yamltext.IsText(other) && m.Value != other.Value &&
 			!strings.Contains(m.Value, mirrored(s.text)) && !strings.Contains(other.Value, rotated(s.text))
 		if isMade || mirrored(n.Value) == m.Value || slices.Contains(model.Decoded(s.text), n.Value) {
 			p.blame(n, i)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // noStrings are plain scalars that some reader does not take for strings.
@@ -23,14 +24,14 @@ func TestReadsAsText(t *testing.T) {
 	t.Parallel()
 	tooLarge := []string{"99999999999999999999999", "-99999999999999999999999", "0o7777777777777777777777777", "0xffffffffffffffffffff", strings.Repeat("9", 400)}
 	for _, text := range append(noStrings(), tooLarge...) {
-		assert.False(t, readsAsText(text), text)
+		assert.False(t, yamltext.ReadsAsText(text), text)
 	}
 	for _, text := range []string{
 		"a", "main", "note", "trueish", "t", "f", "yess", "1.2.3", "1.0-rc", "v1", "0x", "0xg", "1e", "2024-01", "2024-01-01-web", "12-web", "./1", "../1:30", ".", "..",
 		"1:99", "_1", "10m", "64Mi", "a=b", "1,000", "2024-01-01 a", "nan", "inf", "0b2", "é", "1 2",
 		"1.2.3-rc1", "10.0.0.1", "10.0.0.1:80", "1.2.3e+400", "1e400a", "1.0e+", "e400", "-.", "0o8", "a:b", "::1", "a:b:c",
 	} {
-		assert.True(t, readsAsText(text), text)
+		assert.True(t, yamltext.ReadsAsText(text), text)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // objectID is what Kubernetes knows an object by.
@@ -198,7 +199,7 @@ func readObject(root *yaml.Node) (*namedObject, []flaw) {
 func textFlaws(metadata *yaml.Node) []flaw {
 	var flaws []flaw
 	for _, key := range []string{"name", "namespace"} {
-		if n := lookup(metadata, key); scalar(n) != "" && !isText(n) {
+		if n := lookup(metadata, key); scalar(n) != "" && !yamltext.IsText(n) {
 			flaws = append(flaws, flaw{"invalid-output-name", fmt.Sprintf("metadata.%s %s is not a string to YAML: put it in quotes", key, n.Value), n.Line, true})
 		}
 	}
@@ -226,7 +227,7 @@ func stringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 func stringFlaws(metadata *yaml.Node) []flaw {
 	var flaws []flaw
 	stringsOf(metadata, func(what string, n *yaml.Node) {
-		if n.Value != "" && !isText(n) {
+		if n.Value != "" && !yamltext.IsText(n) {
 			flaws = append(flaws, flaw{ruleOutputString, what + " is not a string to YAML: put it in quotes", n.Line, true})
 		}
 	})

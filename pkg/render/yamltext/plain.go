@@ -1,4 +1,4 @@
-package render
+package yamltext
 
 import (
 	"maps"
@@ -111,7 +111,7 @@ func appendScalar(b []byte, v any) ([]byte, bool) {
 // nothing else.
 func isWord(key string) bool {
 	for i := range len(key) {
-		if !isLetter(key[i]) {
+		if !IsLetter(key[i]) {
 			return false
 		}
 	}
@@ -132,11 +132,12 @@ func yamlWords() []string {
 // isPlainText reports whether the libraries write a text as it is, without quotes; it may say no where
 // they do.
 func isPlainText(text string) bool {
-	if kindOf(text) != plainHole {
+	const longest = 300
+	if len(text) > longest || !IsInert(text) {
 		return false
 	}
 	switch first := text[0]; {
-	case isLetter(first):
+	case IsLetter(first):
 		return len(text) > len("false") || !slices.Contains(yamlWords(), strings.ToLower(text))
 	case '0' <= first && first <= '9':
 		// Numbers and dates have none of these: 64Mi, 10m.

@@ -1,4 +1,4 @@
-package render
+package yamltext
 
 import (
 	"testing"
@@ -34,19 +34,11 @@ func TestYAMLText(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := yamlText(test.value)
+			got, err := ToYAML(test.value)
 			require.NoError(t, err)
 			assert.Equal(t, test.want, got)
 		})
 	}
-}
-
-func TestYAMLTextReportsWhatItCannotWrite(t *testing.T) {
-	t.Parallel()
-	d := map[string]any{"f": func() {}}
-	_, _, err := mustParse(t, `{{ toYaml .f }}`).Execute(d, Bounds{})
-	require.Error(t, err)
-	assert.Equal(t, "toYaml: cannot marshal type: func()", err.Error())
 }
 
 func TestStringifiedYAML(t *testing.T) {
@@ -76,52 +68,9 @@ func TestStringifiedYAML(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := stringifiedYAML(test.value)
+			got, err := Stringify(test.value)
 			require.NoError(t, err)
 			assert.Equal(t, test.want, got)
 		})
-	}
-}
-
-// What templates see as a whole has more fields than the operator's: its text and its hash are others.
-// Fleets have them in the names of objects, so they must not change again.
-func TestTheDataAsAWhole(t *testing.T) {
-	t.Parallel()
-	d := data{
-		DeploymentTargetName: "cart-web", Namespace: "dev-edge-cart-web", Environment: "dev", Workspace: "shop", Workload: "cart", ClusterType: "edge",
-		Labels: map[string]string{"tier": "web"}, ClusterTypeLabels: map[string]string{"site": "store"}, ConfigData: map[string]any{"LIST": []any{1}},
-	}
-	d = d.withManifests(map[string]string{"repo": "https://h/r", "branch": "main", "path": "web"})
-	text, _, err := mustParse(t, "{{ hash . }}\n{{ toYaml . }}").Execute(d, Bounds{})
-	require.NoError(t, err)
-	assert.Equal(t, `6661520984589618184
-deploymenttargetname: cart-web
-namespace: dev-edge-cart-web
-environment: dev
-workspace: shop
-workload: cart
-clustertype: edge
-labels:
-    tier: web
-clustertypelabels:
-    site: store
-manifests:
-    branch: main
-    path: web
-    repo: https://h/r
-configdata:
-    LIST:
-        - 1
-repo: https://h/r
-branch: main
-path: web`, text)
-}
-
-func TestUnquote(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "", "a": "a", ` "a" `: "a", `'a'`: "a", `"'a'"`: "a", `'"a"'`: `"a"`, `""a""`: "a", `" a "`: " a ", "\t'a'\n": "a", `a"b`: `a"b`,
-	} {
-		assert.Equal(t, want, unquote(text), "unquote of %q", text)
 	}
 }

@@ -1,4 +1,4 @@
-package render
+package yamltext
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// objectYAML marshals an object as sigs.k8s.io/yaml does: it marshals to JSON and converts that to YAML. In
+// Object marshals an object as sigs.k8s.io/yaml does: it marshals to JSON and converts that to YAML. In
 // between it escapes characters that JSON does not escape but YAML rejects or reads as line breaks, so that
 // every string is read back unchanged. The error is that of marshaling.
-func objectYAML(object any) ([]byte, error) {
+func Object(object any) ([]byte, error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling into JSON: %w", err)

@@ -1,4 +1,4 @@
-package render
+package yamltext
 
 import (
 	"strings"
@@ -59,7 +59,10 @@ func FuzzPlainYAML(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		value, _ := parseConfigValue(text)
+		var value any
+		if yaml.Unmarshal([]byte(text), &value) != nil {
+			return
+		}
 		if written, ok := appendPlainYAML(nil, value); ok {
 			require.Equal(t, libraryYAML(t, value), string(written))
 		}

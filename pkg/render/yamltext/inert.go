@@ -1,4 +1,4 @@
-package render
+package yamltext
 
 import "strings"
 
@@ -28,10 +28,10 @@ var characters = func() (table [256]byte) {
 	return table
 }()
 
-// isInert reports whether a string is one plain scalar wherever a template prints it, quoted or not: it
+// IsInert reports whether a string is one plain scalar wherever a template prints it, quoted or not: it
 // has no character with a meaning in YAML, and does not begin like a document marker. A path may begin
 // with "./" or "../", or be "." or "..".
-func isInert(text string) bool {
+func IsInert(text string) bool {
 	if text == "" {
 		return false
 	}
@@ -60,8 +60,8 @@ func isInertTail(text string) bool {
 	return true
 }
 
-// isVisible reports whether a text is ASCII without control characters.
-func isVisible(text string) bool {
+// IsVisible reports whether a text is ASCII without control characters.
+func IsVisible(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
 			return false
@@ -70,8 +70,8 @@ func isVisible(text string) bool {
 	return true
 }
 
-// isPrintable reports whether a text is such that double quotes around it make it one scalar.
-func isPrintable(text string) bool {
+// IsPrintable reports whether a text is such that double quotes around it make it one scalar.
+func IsPrintable(text string) bool {
 	for i := range len(text) {
 		if characters[text[i]]&printable == 0 {
 			return false

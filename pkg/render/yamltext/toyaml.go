@@ -1,13 +1,13 @@
-package render
+package yamltext
 
 import (
 	"reflect"
 	"strings"
 )
 
-// yamlText is the template function toYaml: YAML four spaces deep, as go-yaml v3 writes it, without
+// ToYAML is the template function toYaml: YAML four spaces deep, as go-yaml v3 writes it, without
 // the last newline.
-func yamlText(v any) (string, error) {
+func ToYAML(v any) (string, error) {
 	if text, ok := appendPlainYAML(nil, v); ok {
 		return string(text), nil
 	}
@@ -15,9 +15,9 @@ func yamlText(v any) (string, error) {
 	return strings.TrimSuffix(text, "\n"), err
 }
 
-// stringifiedYAML is the template function stringify: like toYaml, but every map or list below the
+// Stringify is the template function stringify: like toYaml, but every map or list below the
 // top becomes the YAML text of it, because a ConfigMap holds nothing but texts.
-func stringifiedYAML(v any) (string, error) {
+func Stringify(v any) (string, error) {
 	switch value := v.(type) {
 	case map[string]any:
 		return stringifiedMap(value)
@@ -32,9 +32,9 @@ func stringifiedYAML(v any) (string, error) {
 			}
 			texts[i] = text
 		}
-		return yamlText(texts)
+		return ToYAML(texts)
 	default:
-		return yamlText(v)
+		return ToYAML(v)
 	}
 }
 
@@ -47,7 +47,7 @@ func stringifiedMap[K comparable](m map[K]any) (string, error) {
 		}
 		texts[key] = text
 	}
-	return yamlText(texts)
+	return ToYAML(texts)
 }
 
 // nestedText returns the YAML text of a map or list, and any other value unchanged. The text of a list ends
@@ -55,9 +55,9 @@ func stringifiedMap[K comparable](m map[K]any) (string, error) {
 func nestedText(v any) (any, error) {
 	switch reflect.ValueOf(v).Kind() {
 	case reflect.Map:
-		return yamlText(v)
+		return ToYAML(v)
 	case reflect.Slice, reflect.Array:
-		text, err := yamlText(v)
+		text, err := ToYAML(v)
 		return text + "\n", err
 	default:
 		return v, nil
