@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +14,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -25,15 +29,14 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"kalypso": main, "clusters": clusters})
 }
 
-// TestScript runs the sessions in testdata/script against the real binary, real repositories and
-// real git servers.
+// TestScript runs the sessions in testdata/script against real repositories and real git servers: "exec kalypso" is the real
+// binary, "run kalypso" runs it in this process, in the folder of the session. That is why it is not parallel.
 func TestScript(t *testing.T) {
-	t.Parallel()
 	fleets, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(oneByOne{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -48,6 +51,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("TESTDATA", fleets)
 			env.Setenv("FLEET", filepath.Join(fleets, "fleets", "harvest", "in"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Values[scriptVariables{}] = env.Vars
 			githubtest.Setup(env)
 			return nil
 		},
@@ -59,21 +63,75 @@ func TestScript(t *testing.T) {
 			"gitrepo":   gitRepo,
 			"gitserver": gitServer,
 			"regexsub":  regexSub,
+			"run":       runHere,
 		},
 	})
 }
 
-// exits CODE PROGRAM ARGUMENTS… runs a program that must end with the code.
+// oneByOne runs scripts one after the other.
+type oneByOne struct{ *testing.T }
+
+func (oneByOne) Parallel() {}
+
+// Run runs a script.
+func (t oneByOne) Run(name string, script func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { script(oneByOne{t}) })
+}
+
+// Verbose reports whether to log scripts that pass.
+func (oneByOne) Verbose() bool { return testing.Verbose() }
+
+// scriptVariables is where a script has the variables that it began with.
+type scriptVariables struct{}
+
+// runHere kalypso ARGUMENTS… runs kalypso in this process, where waiting takes no time.
+func runHere(ts *testscript.TestScript, neg bool, args []string) {
+	if code := codeHere(ts, args[1:]); neg != (code != cli.ExitDone) {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// codeHere is the exit code of such a run.
+func codeHere(ts *testscript.TestScript, args []string) int {
+	before, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(before)) }()
+	host := cli.System()
+	host.Stdout, host.Stderr, host.Stdin, host.Env = ts.Stdout(), ts.Stderr(), strings.NewReader(""), ts.Getenv
+	host.StdoutTerminal, host.StderrTerminal, host.StdinTerminal = false, false, false
+	host.Environ = func() []string {
+		began, _ := ts.Value(scriptVariables{}).([]string)
+		var now []string
+		for _, variable := range began {
+			name, _, _ := strings.Cut(variable, "=")
+			now = append(now, name+"="+ts.Getenv(name))
+		}
+		return now
+	}
+	var waited atomic.Int64
+	host.Now = func() time.Time { return time.Now().Add(time.Duration(waited.Load())) }
+	host.Sleep = func(ctx context.Context, d time.Duration) error {
+		waited.Add(int64(d))
+		return ctx.Err()
+	}
+	return run(context.Background(), args, host)
+}
+
+// exits CODE PROGRAM ARGUMENTS… runs a program that must end with the code: kalypso in this process.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
 	got := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
+	if args[1] == "kalypso" {
+		got = codeHere(ts, args[2:])
 	} else {
-		ts.Check(err)
+		var exit *exec.ExitError
+		if err = ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+			got = exit.ExitCode()
+		} else {
+			ts.Check(err)
+		}
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)

@@ -3,7 +3,6 @@
 package gitopstest
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
 	"errors"
@@ -227,35 +226,6 @@ func move(from *memory.Storage, to *filesystem.Storage) error {
 		}
 	}
 	return nil
-}
-
-// Read returns the files of a commit.
-func Read(dir, commit string) (Files, error) {
-	archive := command(dir, "archive", "--format=tar", commit)
-	var problems bytes.Buffer
-	archive.Stderr = &problems
-	out, err := archive.Output()
-	if err != nil {
-		return nil, fmt.Errorf("git archive %s: %w: %s", commit, err, problems.String())
-	}
-	files := Files{}
-	for r := tar.NewReader(bytes.NewReader(out)); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if header.Typeflag != tar.TypeReg {
-			continue
-		}
-		content, err := io.ReadAll(r)
-		if err != nil {
-			return nil, err
-		}
-		files[header.Name] = string(content)
-	}
 }
 
 // Clone clones a repository into dir, with a work tree.
