@@ -17,6 +17,11 @@ const maxParsed = 1 << 20
 // diffFiles returns what happens to the keys of a file, in order of key. Without known, all that can be
 // said is that the file changes: it does not parse, or what differs is no value.
 func diffFiles(name, old, now string) (changes []ValueChange, known bool) {
+	if document, ok := differingEntries(old, now); ok && path.Ext(name) == ".yaml" && len(document) <= maxParsed {
+		before, after, ok := parseEntries(document)
+		changes = diffKeys(before, after)
+		return changes, ok && len(changes) > 0
+	}
 	parse := parseYAMLKeys
 	switch extension := path.Ext(name); {
 	case len(old)+len(now) > maxParsed, extension != ".yaml" && extension != ".sh":

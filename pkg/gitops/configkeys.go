@@ -4,47 +4,63 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
-
-// differingEntries leaves out of two ConfigMaps what they have in common, so that less has to be parsed: a fleet has
-// thousands of them, and a change can change them all. It returns anything else as it is: what is not written as kalypso
-// writes it, or differs in anything but its data.
-func differingEntries(old, now string) (string, string) {
-	oldEntries, oldRest, okOld := cutData(old)
-	newEntries, newRest, okNew := cutData(now)
-	if !okOld || !okNew || oldRest != newRest {
-		return old, now
-	}
-	return withoutEntries(oldEntries, newEntries), withoutEntries(newEntries, oldEntries)
-}
 
 const (
 	dataHead = "apiVersion: v1\ndata:\n"
 	dataTail = "kind: ConfigMap\n"
 )
 
-// withoutEntries returns a ConfigMap of the entries that are not among others.
-func withoutEntries(entries, others []string) string {
+// differingEntries returns one YAML document with the entries that two ConfigMaps do not have in common, those of each
+// below a key, so that little has to be parsed: a fleet has thousands of them, and a change can change them all. It
+// fails for anything else: what is not written as kalypso writes it, or differs in anything but its data.
+func differingEntries(old, now string) (document string, ok bool) {
+	oldEntries, oldRest, okOld := cutData(old)
+	newEntries, newRest, okNew := cutData(now)
+	if !okOld || !okNew || oldRest != newRest {
+		return "", false
+	}
+	var b strings.Builder
+	b.WriteString("old:\n")
+	writeEntries(&b, oldEntries, newEntries)
+	b.WriteString("new:\n")
+	writeEntries(&b, newEntries, oldEntries)
+	return b.String(), true
+}
+
+// writeEntries writes the entries that are not among others.
+func writeEntries(b *strings.Builder, entries, others []string) {
 	known := make(map[string]bool, len(others))
 	for _, entry := range others {
 		known[entry] = true
 	}
-	text := dataHead
 	for _, entry := range entries {
 		if !known[entry] {
-			text += entry
+			b.WriteString(entry)
 		}
 	}
-	return text + dataTail
+}
+
+// parseEntries returns the values in a document of differingEntries.
+func parseEntries(document string) (old, now yamlKeys, ok bool) {
+	var both struct{ Old, New yaml.Node }
+	if yaml.Unmarshal([]byte(document), &both) != nil {
+		return nil, nil, false
+	}
+	old, now = yamlKeys{}, yamlKeys{}
+	return old, now, old.addData(&both.Old) && now.addData(&both.New)
 }
 
 // cutData returns the entries of a ConfigMap's data, and the rest of it. It fails if the entries are not plainly apart.
 func cutData(text string) (entries []string, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, dataHead)
-	if !ok || strings.ContainsAny(text, "\r\u0085\u2028\u2029") || strings.Contains(text, "\n---") { // other line ends of YAML
+	if !ok || slices.ContainsFunc([]string{"\r", "\u0085", "\u2028", "\u2029", "\n---"}, func(end string) bool {
+		return strings.Contains(text, end) // faster than ContainsAny
+	}) { // other line ends of YAML, or another document
 		return nil, "", false
 	}
 	read := 0
@@ -133,20 +149,19 @@ func (k yamlKeys) addDocument(root *yaml.Node, kind string, n int) bool {
 func (k yamlKeys) addConfigMap(root *yaml.Node, prefix string) bool {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		name, value := root.Content[i].Value, root.Content[i+1]
-		ok := false
-		switch {
-		case name != "data":
-			ok = k.add(value, prefix, name)
-		case value.Kind == yaml.MappingNode:
-			ok = k.add(value, "", "")
-		default:
-			ok = value.ShortTag() == "!!null"
-		}
-		if !ok {
+		if name == "data" && !k.addData(value) || name != "data" && !k.add(value, prefix, name) {
 			return false
 		}
 	}
 	return true
+}
+
+// addData adds the data of a ConfigMap, which may be null.
+func (k yamlKeys) addData(data *yaml.Node) bool {
+	if data.Kind != yaml.MappingNode {
+		return data.ShortTag() == "!!null"
+	}
+	return k.add(data, "", "")
 }
 
 // add adds what is at and below a node. It fails if a key is there twice.

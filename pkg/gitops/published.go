@@ -171,9 +171,10 @@ func (w wantedFiles) noConfigLike(name string) bool {
 
 // targetFolder returns the target's folder that a file is in, at whatever depth.
 func targetFolder(name string) string {
-	parts := strings.SplitN(name, "/", 3)
-	if len(parts) < 3 {
+	clusterType, rest, _ := strings.Cut(name, "/")
+	target, _, found := strings.Cut(rest, "/")
+	if !found {
 		return "" // a README.md
 	}
-	return parts[0] + "/" + parts[1]
+	return name[:len(clusterType)+1+len(target)]
 }

@@ -122,8 +122,7 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	if d.alike == nil {
 		return changes
 	}
-	old, now = differingEntries(string(d.alike(f.Path, f.Old)), now)
-	renamed, known := diffFiles(f.Path, old, now)
+	renamed, known := diffFiles(f.Path, string(d.alike(f.Path, f.Old)), now)
 	if !known {
 		return changes
 	}
@@ -134,10 +133,14 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 
 // parsed is diffFiles within the budget, unless it is known what comes out.
 func (d *valueDiffer) parsed(path, old, now string) (changes []ValueChange, known bool) {
-	old, now = differingEntries(old, now)
+	text, ok := differingEntries(old, now)
+	if !ok {
+		text = old + "\x01" + now
+	}
+	size := len(text)
 	folder := targetFolder(path)
 	clusterType, target, _ := strings.Cut(folder, "/")
-	text := path[len(folder):] + "\x01" + old + "\x01" + now
+	text = path[len(folder):] + "\x01" + text
 	if !saysHowToRead(target) && !saysHowToRead(clusterType) {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, target, "\x00t"), clusterType, "\x00c")
 	}
@@ -145,7 +148,7 @@ func (d *valueDiffer) parsed(path, old, now string) (changes []ValueChange, know
 	if changes, known = d.known[sum]; known {
 		return changes, true
 	}
-	if d.budget -= len(old) + len(now); d.budget < 0 {
+	if d.budget -= size; d.budget < 0 {
 		return nil, false
 	}
 	changes, known = diffFiles(path, old, now)
