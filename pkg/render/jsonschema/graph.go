@@ -49,21 +49,12 @@ type part struct {
 	measuring bool
 }
 
-// newGraph walks through what the library made of a schema, the first of the roots. It must be the last to touch the
+// newGraph walks through what the library made of a schema. It must be the last to touch the
 // compiled schemas, which are shared by all checks from then on.
-func newGraph(roots []*jsonschema.Schema) *graph {
+func newGraph(root *jsonschema.Schema) *graph {
 	g := &graph{byLocation: map[string]*part{}}
-	g.root = g.all(roots...)[0]
+	g.root = g.all(root)[0]
 	slices.SortFunc(g.parts, func(a, b *part) int { return cmp.Compare(a.Location, b.Location) })
-	for _, p := range g.parts {
-		if ref := p.DynamicRef; ref != nil && ref.Anchor != "" && ref.Anchor == ref.Ref.DynamicAnchor {
-			for _, other := range g.parts {
-				if other.DynamicAnchor == ref.Anchor {
-					p.same = append(p.same, other)
-				}
-			}
-		}
-	}
 	return g
 }
 
@@ -96,10 +87,7 @@ func (g *graph) connect(p *part) {
 		p.same = g.all(p.Ref)
 		return
 	}
-	p.same = g.all(slices.Concat([]*jsonschema.Schema{p.Ref, p.RecursiveRef, p.Not, p.If, p.Then, p.Else}, p.AllOf, p.AnyOf, p.OneOf)...)
-	if p.DynamicRef != nil {
-		p.same = append(p.same, g.all(p.DynamicRef.Ref)...)
-	}
+	p.same = g.all(slices.Concat([]*jsonschema.Schema{p.Ref, p.Not, p.If, p.Then, p.Else}, p.AllOf, p.AnyOf, p.OneOf)...)
 	for _, name := range inOrder(p.Dependencies) {
 		p.same = append(p.same, g.all(subschema(p.Dependencies[name]))...)
 	}
@@ -180,10 +168,9 @@ func (g *graph) check(problems *problems, found *survey) bool {
 			}
 			return false
 		}
-		// The library takes the subschema by which it came to a resource for its root.
-		if target := p.RecursiveRef; target != nil && target.RecursiveAnchor && target != g.root.Schema {
-			problems.add(ruleInvalid, "a $recursiveRef leads to a $recursiveAnchor that is not at the top of the schema",
-				diag.Hint("use $dynamicRef of draft 2020-12, or refer to the subschema with $recursiveAnchor itself"))
+		// Where these lead depends on how the library came to them, and so would what a check costs.
+		if p.DynamicRef != nil || p.RecursiveRef != nil {
+			problems.add(ruleInvalid, "$dynamicRef and $recursiveRef are not supported, at "+p.place(201), diag.Hint("refer by $ref"))
 			return false
 		}
 		if !p.measure(nil, problems) {
@@ -238,18 +225,15 @@ func (p *part) place(length int) string {
 // tooCostly reports whether checking the value may take more than maxSteps.
 func (g *graph) tooCostly(value any) bool {
 	var c counter
-	return !c.add(g.root, value, 0)
+	return !c.add(g.root, value)
 }
 
 // counter counts the steps of a check.
 type counter struct{ steps int }
 
-// add adds those of a part that looks at a value, below so many others. It returns false once there are too many.
-func (c *counter) add(p *part, value any, depth int) bool {
+// add adds those of a part that looks at a value. It returns false once there are too many.
+func (c *counter) add(p *part, value any) bool {
 	c.steps += p.weight
-	if p.DynamicRef != nil || p.RecursiveRef != nil {
-		c.steps += depth / 64 // the library looks through all of them for the target
-	}
 	bytes := 0
 	switch value := value.(type) {
 	case string:
@@ -257,7 +241,7 @@ func (c *counter) add(p *part, value any, depth int) bool {
 	case []any:
 		c.steps += len(value) / 4
 		for i, item := range value {
-			if i < len(p.items) && !c.add(p.items[i], item, depth+1) || !c.addAll(p.each, item, depth) {
+			if i < len(p.items) && !c.add(p.items[i], item) || !c.addAll(p.each, item) {
 				return false
 			}
 		}
@@ -265,19 +249,18 @@ func (c *counter) add(p *part, value any, depth int) bool {
 		c.steps += len(value) / 4
 		for name, member := range value {
 			bytes += len(name)
-			next := p.members[name]
-			if next != nil && !c.add(next, member, depth+1) || !c.addAll(p.each, member, depth) {
+			if next := p.members[name]; next != nil && !c.add(next, member) || !c.addAll(p.each, member) {
 				return false
 			}
 		}
 	}
 	c.steps += bytes * p.perByte / 1000
-	return c.steps <= maxSteps && c.addAll(p.same, value, depth)
+	return c.steps <= maxSteps && c.addAll(p.same, value)
 }
 
-func (c *counter) addAll(parts []*part, value any, depth int) bool {
+func (c *counter) addAll(parts []*part, value any) bool {
 	for _, p := range parts {
-		if !c.add(p, value, depth+1) {
+		if !c.add(p, value) {
 			return false
 		}
 	}

@@ -33,7 +33,7 @@ func TestSchemaPlanBoundsTheWork(t *testing.T) {
 			root, faults := convertAll(random.object(4))
 			require.Empty(t, faults)
 			var bound counter
-			if !bound.add(schema.graph.root, root, 0) {
+			if !bound.add(schema.graph.root, root) {
 				continue
 			}
 			*evaluations = 0
@@ -71,10 +71,6 @@ func (g schemaGenerator) document() map[string]any {
 	drafts := drafts[:]
 	doc["$schema"] = drafts[g.IntN(len(drafts))]
 	doc["definitions"] = definitions
-	if g.IntN(2) == 0 {
-		doc["$dynamicAnchor"] = "n"
-		doc["$recursiveAnchor"] = true
-	}
 	return doc
 }
 
@@ -125,14 +121,10 @@ func (g schemaGenerator) keyword(depth int) (string, any) {
 }
 
 func (g schemaGenerator) leaf() (string, any) {
-	switch g.IntN(8) {
+	switch g.IntN(6) {
 	case 0, 1, 2, 3:
 		return "$ref", fmt.Sprintf("#/definitions/d%d", g.IntN(4))
 	case 4:
-		return "$dynamicRef", "#n"
-	case 5:
-		return "$recursiveRef", "#"
-	case 6:
 		return "required", []string{"a"}
 	default:
 		return "minimum", g.IntN(3)

@@ -4,7 +4,6 @@ package jsonschema
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -50,21 +49,19 @@ func compile(p *problems) *Schema {
 		p.addError(err)
 		return nil
 	}
-	var parts []*jsonschema.Schema
-	roots := append([][]string{nil}, found.dynamicAnchors...)
-	for _, path := range slices.Concat(roots, found.definitions) { // definitions are checked even if nothing refers to them
-		part, err := compilePart(library, pointerTo(path))
-		if err != nil || !isDraft(doc.text("$schema")) {
-			p.explain(err, doc, found)
-			return nil
-		}
-		parts = append(parts, part)
+	root, err := compilePart(library, "")
+	for i := 0; i < len(found.definitions) && err == nil; i++ { // those that nothing refers to are checked, too
+		_, err = compilePart(library, pointerTo(found.definitions[i]))
 	}
-	g := newGraph(parts[:len(roots)])
+	if err != nil {
+		p.explain(err, doc, found)
+		return nil
+	}
+	g := newGraph(root)
 	if !g.check(p, found) {
 		return nil
 	}
-	return &Schema{root: parts[0], graph: g, keys: keysOf(g.root)}
+	return &Schema{root: root, graph: g, keys: keysOf(g.root)}
 }
 
 // Keys returns the top-level keys that the schema looks at, sorted: of values that are alike in these, all are valid or none.

@@ -145,8 +145,6 @@ func TestSchemaReferencesInside(t *testing.T) {
 		"id of draft-04":        `{"$schema":"http://json-schema.org/draft-04/schema#","definitions":{"a":{"id":"part.json","minimum":5}},"properties":{"A":{"$ref":"part.json#"}}}`,
 		"id anchor of draft-04": `{"$schema":"http://json-schema.org/draft-04/schema#","definitions":{"a":{"id":"#low","minimum":5}},"properties":{"A":{"$ref":"#low"}}}`,
 		"$anchor":               `{` + draft2019 + `"$defs":{"a":{"$anchor":"low","minimum":5}},"properties":{"A":{"$ref":"#low"}}}`,
-		"$dynamicRef":           `{` + draft2020 + `"$defs":{"a":{"$dynamicAnchor":"low","minimum":5}},"properties":{"A":{"$dynamicRef":"#low"}}}`,
-		"$recursiveRef":         `{` + draft2019 + `"$recursiveAnchor":true,"minimum":5,"properties":{"A":{"$recursiveRef":"#"}}}`,
 		"recursion":             `{"properties":{"A":{"$ref":"#"}},"minimum":5}`,
 	}
 	for name, text := range tests {
@@ -159,21 +157,6 @@ func TestSchemaReferencesInside(t *testing.T) {
 			assert.Equal(t, "must be at least 5, but is 4", found[0].Message)
 		})
 	}
-}
-
-// A $dynamicRef leads to the outermost subschema with its anchor, here the strict one.
-func TestSchemaDynamicRefOverride(t *testing.T) {
-	t.Parallel()
-	schema := compileForTest(t, `{
-		"$schema": "https://json-schema.org/draft/2020-12/schema",
-		"$id": "https://example.com/strict", "$dynamicAnchor": "node",
-		"$ref": "tree", "unevaluatedProperties": false,
-		"$defs": {"tree": {"$id": "tree", "$dynamicAnchor": "node", "properties": {
-			"name": true, "children": {"items": {"$dynamicRef": "#node"}}}}}}`)
-	values := map[string]any{"children": []any{map[string]any{"name": "x"}, map[string]any{"nme": "x"}}}
-	assert.Equal(t,
-		[]string{`children.1.nme: is not allowed [/unevaluatedProperties]`},
-		told(schema.Check(values)))
 }
 
 func TestSchemaDrafts(t *testing.T) {

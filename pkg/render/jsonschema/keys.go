@@ -34,8 +34,7 @@ func keysOf(root *part) keys {
 // looksAtAll reports whether the part has keywords that concern members whatever they are called.
 func (p *part) looksAtAll() bool {
 	return p.Bool != nil || p.Enum != nil || p.Const != nil || p.MinProperties != nil || p.MaxProperties != nil ||
-		len(p.PatternProperties) > 0 || p.UnevaluatedProperties != nil || p.DynamicRef != nil || p.RecursiveRef != nil ||
-		len(p.Extensions) > 0
+		len(p.PatternProperties) > 0 || p.UnevaluatedProperties != nil || len(p.Extensions) > 0
 }
 
 func (p *part) addNames(names map[string]bool) {

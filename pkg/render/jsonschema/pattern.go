@@ -61,12 +61,12 @@ func patternCost(expression string) (int, error) {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	var broken *syntax.Error
 	if errors.As(err, &broken) {
+		err = fmt.Errorf("%s at %s", broken.Code, quote(broken.Expr))
 		switch broken.Code {
 		case syntax.ErrInvalidRepeatSize, syntax.ErrNestingDepth, syntax.ErrLarge:
-			return 0, fmt.Errorf("%w: %s at %s", errTooLarge, broken.Code, quote(broken.Expr))
-		default:
-			return 0, fmt.Errorf("%s at %s", broken.Code, quote(broken.Expr))
+			err = fmt.Errorf("%w: %w", errTooLarge, err)
 		}
+		return 0, err
 	}
 	cost := instructions(tree)
 	if cost > maxPatternCost {

@@ -26,12 +26,8 @@ var drafts = [...]string{
 }
 
 func isDraft(name string) bool {
-	bare := func(draft string) string {
-		_, rest, _ := strings.Cut(draft, "://")
-		return strings.TrimSuffix(rest, "#")
-	}
-	isHTTP := strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
-	return name == "" || isHTTP && slices.ContainsFunc(drafts[:], func(d string) bool { return bare(d) == bare(name) })
+	bare := strings.NewReplacer("http://", "", "https://", "", "#", "")
+	return slices.ContainsFunc(drafts[:], func(draft string) bool { return bare.Replace(draft) == bare.Replace(name) })
 }
 
 // survey is what a walk over the text finds. It says where the problem is if the library refuses the schema; the library
@@ -45,9 +41,9 @@ type survey struct {
 	// names are the ids and anchors, repeats those that come again.
 	names   map[string]bool
 	repeats []named
-	// definitions are the paths of those of the schema as a whole, dynamicAnchors of what a $dynamicRef may lead to.
-	definitions, dynamicAnchors [][]string
-	idKeyword                   string
+	// definitions are the paths of those of the schema as a whole.
+	definitions [][]string
+	idKeyword   string
 	// refAlone says that whatever is beside a $ref counts for nothing: so it is before 2019-09.
 	refAlone bool
 }
@@ -89,7 +85,7 @@ func (s *survey) schema(n *node, path []string) {
 			s.schemas(key, member, below)
 		default:
 			if text, isString := member.value.(string); isString {
-				s.keyword(n, path, named{key, text, member.offset})
+				s.keyword(n, named{key, text, member.offset})
 			}
 			s.schema(member, below)
 		}
@@ -113,14 +109,11 @@ func (s *survey) schemas(keyword string, n *node, path []string) {
 	}
 }
 
-func (s *survey) keyword(n *node, path []string, found named) {
+func (s *survey) keyword(n *node, found named) {
 	switch found.keyword {
 	case "$schema", "pattern", "$ref", "$dynamicRef", "$recursiveRef":
 		s.strings = append(s.strings, found)
-	case "$dynamicAnchor":
-		s.dynamicAnchors = append(s.dynamicAnchors, slices.Clone(path))
-		s.name(found)
-	case "$anchor":
+	case "$anchor", "$dynamicAnchor":
 		s.name(found)
 	case s.idKeyword:
 		s.resources = append(s.resources, n)
