@@ -115,9 +115,9 @@ func bombBounds() Bounds {
 // text/template looks for a variable among all that there are.
 func TestS8ManyVariables(t *testing.T) {
 	t.Parallel()
-	_, problems := ParseTemplate("t", blockAt(strings.Repeat("{{ $x := 1 }}", 1000)))
+	_, problems := ParseTemplate(blockAt(strings.Repeat("{{ $x := 1 }}", 1000)))
 	require.Empty(t, problems)
-	_, problems = ParseTemplate("t", blockAt(strings.Repeat("{{ $x := 1 }}", 1001)))
+	_, problems = ParseTemplate(blockAt(strings.Repeat("{{ $x := 1 }}", 1001)))
 	require.Len(t, problems, 1)
 	require.Equal(t, "the template has more than 1000 variables (:=)", problems[0].Message)
 }
@@ -206,4 +206,22 @@ func TestSizesOfLists(t *testing.T) {
 	assert.InDelta(t, 4.5*nodeWeight, listSize(7, 0, -2), 0)
 	assert.Zero(t, listSize(0, 7, 0))
 	assert.True(t, math.IsInf(listSize(0, huge, huge/2), 1))
+}
+
+// What looks at a long text pays for its length.
+func TestS8LookingAtLongTextsIsCounted(t *testing.T) {
+	t.Parallel()
+	const long = `{{ $x := repeat 100000 "a" }}{{ $y := repeat 100000 "a" }}{{ $m := dict $x 1 }}`
+	for _, call := range []string{
+		"eq $x $y", "eq 1 1", "ne $x $y", "lt $x $y", "le $x $y", "gt $x $y", "ge $x $y", `eq $x "b" $y`, "index $m $x",
+		"hasKey $m $x", "get $m $x", `dig $x "" $m`, "int $x", "float64 $x", "add 1 $x", "atoi $x", "typeIsLike $x 1",
+	} {
+		_, _, err := mustParse(t, long+"{{ range 10 }}{{ $z := "+call+" }}{{ end }}").Execute(nil, Bounds{Steps: 10_000})
+		if call == "eq 1 1" {
+			require.NoError(t, err, call)
+			continue
+		}
+		require.Error(t, err, call)
+		assert.Equal(t, ruleTooLong, asExecError(err).Rule, call)
+	}
 }

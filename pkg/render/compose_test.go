@@ -178,7 +178,7 @@ func TestComposeIsExecute(t *testing.T) {
 	composed, tried := 0, 0
 	cases := composeCases()
 	for i, text := range composeTexts() {
-		template, problems := ParseTemplate("test", blockAt(text))
+		template, problems := ParseTemplate(blockAt(text))
 		if len(problems) > 0 || template.program == nil {
 			continue
 		}
@@ -206,7 +206,7 @@ func FuzzCompose(f *testing.F) {
 				return
 			}
 		}
-		template, problems := ParseTemplate("fuzz", blockAt(text))
+		template, problems := ParseTemplate(blockAt(text))
 		if len(problems) > 0 || template.program == nil {
 			return
 		}
@@ -241,7 +241,7 @@ func TestBoundsOfPieces(t *testing.T) {
 		{"deep calls", fmt.Sprintf(calls, maxCallDepth-2), nil, false},
 		{"too deep calls", fmt.Sprintf(calls, maxCallDepth-1), nil, true},
 	} {
-		template, problems := ParseTemplate("test", blockAt(test.text))
+		template, problems := ParseTemplate(blockAt(test.text))
 		require.Empty(t, problems)
 		bounds := Bounds{Steps: 20_000, Bytes: 20_000}
 		c := composeCase{"shop", "main", []map[string]string{test.config}}

@@ -13,9 +13,7 @@ import (
 // Template is a text that was parsed once and is executed any number of times, from any number of
 // goroutines at once.
 type Template struct {
-	name  string
-	block model.Block
-	// program is nil for a text without actions, which is its own result.
+	block   model.Block
 	program *program
 	// plan renders the text in pieces; nil if that cannot be done.
 	plan *plan
@@ -46,14 +44,11 @@ const (
 	ruleCycle             = "template-cycle"
 )
 
-// ParseTemplate parses the text of a template. The name is used in messages only. A syntax error has
-// the rule "template-syntax"; functions that a template may not call have "forbidden-function" or
-// "unknown-function", and all of them are reported. The template is nil if there are errors.
-func ParseTemplate(name string, block model.Block) (*Template, diag.List) {
-	t := &Template{name: name, block: block}
-	if !strings.Contains(block.Value, actionStart) {
-		return t, nil
-	}
+// ParseTemplate parses the text of a template. A syntax error has the rule "template-syntax"; functions
+// that a template may not call have "forbidden-function" or "unknown-function", and all of them are
+// reported. The template is nil if there are errors.
+func ParseTemplate(block model.Block) (*Template, diag.List) {
+	t := &Template{block: block}
 	parsed, problems := compileProgram(block.Value)
 	if len(problems) > 0 {
 		var list diag.List
@@ -71,9 +66,6 @@ func ParseTemplate(name string, block model.Block) (*Template, diag.List) {
 	return t, nil
 }
 
-// Name returns the name that was given to ParseTemplate.
-func (t *Template) Name() string { return t.name }
-
 // Execute renders the template with data: a struct or map of plain values (maps, lists, structs,
 // strings, numbers and bools), which it only reads. A result that contains "{{" is rendered again
 // with the same data.
@@ -81,12 +73,6 @@ func (t *Template) Name() string { return t.name }
 // The errors in missing do not stop the rendering: they name what was printed as "<no value>", each
 // with the rule "no-value". err is nil or an *ExecError; then the text is empty.
 func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*ExecError, err error) {
-	if t.program == nil {
-		if len(t.block.Value) > bounds.orDefault().Bytes {
-			return "", nil, outputTooLarge(bounds.orDefault())
-		}
-		return t.block.Value, nil, nil
-	}
 	machine, _ := t.idle.Get().(*machine)
 	if machine == nil {
 		machine = newMachine(t.program)

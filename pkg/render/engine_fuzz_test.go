@@ -23,7 +23,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	bounds := Bounds{Steps: 5_000, Bytes: 20_000}
 	f.Fuzz(func(t *testing.T, text string) {
-		template, problems := ParseTemplate("fuzz", blockAt(text))
+		template, problems := ParseTemplate(blockAt(text))
 		if template == nil {
 			if len(problems) == 0 {
 				t.Fatal("neither a template nor a problem")

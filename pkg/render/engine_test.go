@@ -50,7 +50,7 @@ func blockAt(text string) model.Block {
 
 func mustParse(t testing.TB, text string) *Template {
 	t.Helper()
-	template, problems := ParseTemplate("test", blockAt(text))
+	template, problems := ParseTemplate(blockAt(text))
 	require.Empty(t, problems)
 	return template
 }
@@ -153,7 +153,7 @@ func TestParseTemplateErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			template, problems := ParseTemplate("test", blockAt(test.text))
+			template, problems := ParseTemplate(blockAt(test.text))
 			assert.Nil(t, template)
 			got := make([]string, 0, len(problems))
 			for _, problem := range problems {
@@ -331,7 +331,7 @@ func TestPlaceOfOtherStyles(t *testing.T) {
 	t.Parallel()
 	block := blockAt("{{ .Nope }}")
 	block.Indent = -1
-	template, problems := ParseTemplate("test", block)
+	template, problems := ParseTemplate(block)
 	require.Empty(t, problems)
 	_, _, err := template.Execute(newEngineData(), Bounds{})
 	assert.Equal(t, "t.yaml:10:7", template.Diagnose(diag.Error, err).At.String(),

@@ -56,14 +56,14 @@ func TestS1EveryFunctionOfSprigIsAllowedOrForbidden(t *testing.T) {
 func TestS1ForbiddenFunctionsSayWhy(t *testing.T) {
 	t.Parallel()
 	for name := range forbiddenFunctions() {
-		_, problems := ParseTemplate("test", blockAt("{{ "+name+" }}"))
+		_, problems := ParseTemplate(blockAt("{{ " + name + " }}"))
 		require.Len(t, problems, 1, name)
 		assert.Equal(t, "forbidden-function", problems[0].Rule)
 		assert.Contains(t, problems[0].Message, `function "`+name+`" is not allowed: it`)
 		assert.NotEmpty(t, problems[0].Hint)
 	}
 	for _, name := range []string{"tpl", "include", "required", "lookup", "toToml", "fromYaml"} {
-		_, problems := ParseTemplate("test", blockAt("{{ "+name+" }}"))
+		_, problems := ParseTemplate(blockAt("{{ " + name + " }}"))
 		require.Len(t, problems, 1, name)
 		assert.Equal(t, "unknown-function", problems[0].Rule)
 		assert.Contains(t, problems[0].Hint, "Helm", name)

@@ -29,10 +29,10 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 	compiled := &compiledTemplate{Template: template, unusable: template.Broken}
 	for _, written := range template.Manifests {
 		if written.Object != nil {
-			compiled.manifests = append(compiled.manifests, newObjectManifest(compileValue(template.Name.Value, written.Object, &diags)))
+			compiled.manifests = append(compiled.manifests, newObjectManifest(compileValue(written.Object, &diags)))
 			continue
 		}
-		compiled.manifests = append(compiled.manifests, textManifest{compileText(template.Name.Value, written.Text, &diags)})
+		compiled.manifests = append(compiled.manifests, textManifest{compileText(written.Text, &diags)})
 	}
 	compiled.unusable = compiled.unusable || diags.HasErrors()
 	return compiled, diags
@@ -98,11 +98,11 @@ type text struct {
 	template *Template
 }
 
-func compileText(name string, block model.Block, diags *diag.List) text {
+func compileText(block model.Block, diags *diag.List) text {
 	if !strings.Contains(block.Value, "{{") {
 		return text{block: block}
 	}
-	template, problems := ParseTemplate(name, block)
+	template, problems := ParseTemplate(block)
 	diags.Add(problems)
 	return text{block, template}
 }

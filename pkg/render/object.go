@@ -18,22 +18,22 @@ type value interface {
 	at() diag.Place
 }
 
-func compileValue(name string, written any, diags *diag.List) value {
+func compileValue(written any, diags *diag.List) value {
 	switch written := written.(type) {
 	case map[string]any:
 		object := objectValue{}
 		for _, key := range slices.Sorted(maps.Keys(written)) {
-			object = append(object, field{key, compileValue(name, written[key], diags)})
+			object = append(object, field{key, compileValue(written[key], diags)})
 		}
 		return object
 	case []any:
 		list := make(sequenceValue, len(written))
 		for i, item := range written {
-			list[i] = compileValue(name, item, diags)
+			list[i] = compileValue(item, diags)
 		}
 		return list
 	case model.Block:
-		return textValue{compileText(name, written, diags)}
+		return textValue{compileText(written, diags)}
 	default:
 		return constant{written}
 	}
