@@ -33,9 +33,10 @@ func NewChain(environments []*model.Environment) (*Chain, diag.List) {
 		next[name] = checkedNext(byName[name], names, &diags)
 	}
 	chain, cycles := newChain(next)
-	for _, c := range cycles {
-		from, to := c.last()
-		diags.Error("promotion-cycle", entryOf(byName[from], to), "the environments go in a circle: "+c.String(),
+	for _, cycle := range cycles {
+		from, to := byName[cycle[len(cycle)-2]], cycle[len(cycle)-1] // the step that closes it
+		i := slices.IndexFunc(from.Promotion.Next, func(t model.Text) bool { return t.Value == to })
+		diags.Error("promotion-cycle", from.Promotion.Next[i].At, "the environments go in a circle: "+strings.Join(cycle, " → "),
 			diag.Hint("remove one of these steps"))
 	}
 	if diags.HasErrors() {
@@ -72,12 +73,6 @@ func checkedNext(e *model.Environment, names []string, diags *diag.List) []strin
 	return next
 }
 
-// entryOf is where an environment names one that comes after it.
-func entryOf(e *model.Environment, to string) diag.Place {
-	i := slices.IndexFunc(e.Promotion.Next, func(t model.Text) bool { return t.Value == to })
-	return e.Promotion.Next[i].At
-}
-
 // Next returns the environments that come after one, in the order in which they are written.
 func (c *Chain) Next(name string) []string { return slices.Clone(c.next[name]) }
 
@@ -98,14 +93,14 @@ func (c *Chain) With(name string, next []string) (*Chain, error) {
 	}
 	replaced := maps.Clone(c.next)
 	replaced[name] = nil
-	for _, n := range next {
-		if !slices.Contains(replaced[name], n) {
+	for i, n := range next {
+		if slices.Index(next, n) == i {
 			replaced[name] = append(replaced[name], n)
 		}
 	}
 	chain, cycles := newChain(replaced)
 	if len(cycles) > 0 {
-		return nil, fmt.Errorf("with %s after %q the environments would go in a circle: %s", strings.Join(quoted(next), ", "), name, cycles[0])
+		return nil, fmt.Errorf(`with "%s" after %q the environments would go in a circle: %s`, strings.Join(next, `", "`), name, strings.Join(cycles[0], " → "))
 	}
 	return chain, nil
 }
@@ -118,35 +113,19 @@ func (c *Chain) unknown(name string) error {
 	return errors.New(message)
 }
 
-func quoted(names []string) []string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = fmt.Sprintf("%q", name)
-	}
-	return list
-}
-
 // maxCycles limits how many cycles are reported: environments that all come after each other have too many to read.
 const maxCycles = 20
 
-// cycle is a path from an environment back to itself, which is at both ends.
-type cycle []string
-
-func (c cycle) String() string { return strings.Join(c, " → ") }
-
-// last is the step that closes the cycle.
-func (c cycle) last() (from, to string) { return c[len(c)-2], c[len(c)-1] }
-
-// newChain makes a chain of the next environments of all. It must not be used if there are cycles.
-func newChain(next map[string][]string) (*Chain, []cycle) {
-	c := &Chain{next: next, previous: map[string][]string{}}
+// newChain makes a chain of the next environments of all. It must not be used if there are cycles: paths from an
+// environment back to itself, which is at both ends.
+func newChain(next map[string][]string) (c *Chain, cycles [][]string) {
+	c = &Chain{next: next, previous: map[string][]string{}}
 	names := slices.Sorted(maps.Keys(next))
 	for _, from := range names {
 		for _, to := range next[from] {
 			c.previous[to] = append(c.previous[to], from)
 		}
 	}
-	var cycles []cycle
 	var path []string // of the depth-first search
 	done := map[string]bool{}
 	var visit func(name string)

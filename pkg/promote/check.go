@@ -123,7 +123,7 @@ func (c *checkRun) run(ctx context.Context) error {
 		return nil
 	case c.ByHand && !deployed:
 		c.result.State = CheckByHand
-		return c.set(ctx, c.text.waitsForPerson())
+		return c.set(ctx, c.text.status(StatusPending, descriptionByHand))
 	case c.ByHand:
 		if back, err := c.reverted(ctx); back || err != nil {
 			return err
@@ -132,7 +132,7 @@ func (c *checkRun) run(ctx context.Context) error {
 		return c.promoteNext(ctx)
 	}
 	if !deployed { // else its gate stays open until there is a reason to close it
-		if err := c.set(ctx, c.text.deploying()); err != nil {
+		if err := c.set(ctx, c.text.status(StatusPending, descriptionDeploying)); err != nil {
 			return err
 		}
 	}

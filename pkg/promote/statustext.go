@@ -19,6 +19,8 @@ const (
 	descriptionOvertaken = "Superseded by"
 	// descriptionRolledBack is said of a commit that was taken back.
 	descriptionRolledBack = "Rolled back to"
+	// descriptionByHand is said of a deployment that nobody but a person can judge.
+	descriptionByHand = descriptionDeploying + ": a person decides whether it is deployed"
 )
 
 // statusContext is what the statuses of an environment are called.
@@ -36,36 +38,23 @@ func (t statusText) status(state StatusState, description string) Status {
 
 func (t statusText) promoted() Status { return t.status(StatusPending, descriptionPromoted) }
 
-// proposed is a promotion that waits for a pull request.
-func (t statusText) proposed(number int) Status {
-	if number == 0 {
-		return t.status(StatusPending, descriptionProposed)
+// inPullRequest is a promotion that depends on a pull request; the number is zero if there is none.
+func (t statusText) inPullRequest(state StatusState, description string, number int) Status {
+	if number > 0 {
+		description = fmt.Sprintf("%s in #%d", description, number)
 	}
-	return t.status(StatusPending, fmt.Sprintf("%s in #%d", descriptionProposed, number))
-}
-
-// declined is a promotion whose pull request a person has closed.
-func (t statusText) declined(number int) Status {
-	return t.status(StatusError, fmt.Sprintf("%s in #%d", descriptionDeclined, number))
-}
-
-func (t statusText) deploying() Status { return t.status(StatusPending, descriptionDeploying) }
-
-// waitsForPerson is a deployment that nobody but a person can judge.
-func (t statusText) waitsForPerson() Status {
-	return t.status(StatusPending, "Deploying: a person decides whether it is deployed")
+	return t.status(state, description)
 }
 
 // deployed is a success. goesOn reports whether the chain does.
 func (t statusText) deployed(counts string, goesOn bool) Status {
 	switch {
-	case t.Seed && goesOn:
-		return t.status(StatusPending, descriptionDeployed)
-	case t.Seed:
-		return t.status(StatusSuccess, descriptionDeployed)
-	default:
+	case !t.Seed:
 		return t.status(StatusSuccess, descriptionDeployed+": "+counts)
+	case goesOn:
+		return t.status(StatusPending, descriptionDeployed)
 	}
+	return t.status(StatusSuccess, descriptionDeployed)
 }
 
 // failed is a failure, with its reason.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,29 @@ type step struct {
 	facts    facts
 	// reverted is the newer commit that a rollback reverts; empty for none.
 	reverted string
+}
+
+// Promote promotes a commit. What keeps it from being promoted is in the diagnostics of the outcome. The error wraps
+// remote.ErrMoved if somebody was faster.
+func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
+	step := &step{Promoter: p, Request: r, out: Outcome{Environment: r.Environment.Name.Value, Action: ActionRefused, DryRun: r.DryRun}}
+	err := step.run(ctx)
+	return step.out, err
+}
+
+func (s *step) run(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.proposals, s.gates, s.decide, s.write, s.report} {
+		if err := part(ctx); err != nil || s.out.Diags.HasErrors() {
+			if s.out.Diags.HasErrors() {
+				s.out.Action = ActionRefused
+			}
+			return err
+		}
+		if s.out.Action == ActionNotPromotable || s.out.Action == ActionWaiting {
+			return nil
+		}
+	}
+	return nil
 }
 
 // resolve finds the commit.
@@ -132,16 +156,13 @@ func (s *step) gates(ctx context.Context) error {
 	own, _ := find(s.statuses, s.Environment.Name.Value)
 	back := s.Rollback && own.hadIt() // then it came through these gates, whatever became of it elsewhere since
 	for _, name := range s.Chain.Previous(s.Environment.Name.Value) {
-		g := gate{environment: name, open: back, unknown: s.Statuses == nil}
+		g := gate{environment: name, unknown: s.Statuses == nil}
 		g.status, _ = find(s.statuses, name)
 		g.untrusted, _ = findUntrusted(s.statuses, name)
 		if g.unknown {
 			g.status.Description = s.NoStatuses
 		}
-		for _, deployed := range s.Deployed {
-			g.open = g.open || deployed == name
-		}
-		g.open = g.open || isDeployed(g.status)
+		g.open = back || slices.Contains(s.Deployed, name) || isDeployed(g.status)
 		s.facts.gates = append(s.facts.gates, g)
 	}
 	return nil
@@ -157,11 +178,7 @@ func (s *step) proposals(ctx context.Context) error {
 	if err != nil || !ok || proposed.Rollback {
 		return err
 	}
-	history, err := s.History(ctx)
-	if err != nil {
-		return err
-	}
-	if relation, err := history.Relation(ctx, proposed.Commit, s.out.Commit); err != nil || relation != gitobject.Older {
+	if relation, err := s.Relation(ctx, proposed.Commit, s.out.Commit); err != nil || relation != gitobject.Older {
 		return err
 	}
 	open, err := s.Forge.Open(ctx, s.out.Branch)
@@ -188,10 +205,8 @@ func (s *step) settles(refusals diag.List) bool {
 		s.out.Notes = append(s.out.Notes, fmt.Sprintf("pull request #%d proposes %.12s, which is newer", s.facts.proposedIn, s.facts.proposed))
 		return true
 	}
-	for _, d := range refusals {
-		if d.Severity == diag.Error && d.Rule != RuleGateClosed {
-			return false
-		}
+	if slices.ContainsFunc(refusals, func(d diag.Diagnostic) bool { return d.Severity == diag.Error && d.Rule != RuleGateClosed }) {
+		return false
 	}
 	s.out.Action = ActionWaiting
 	for _, d := range refusals {

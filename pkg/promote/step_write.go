@@ -172,9 +172,9 @@ func (s *step) report(ctx context.Context) error {
 			return err
 		}
 	case ActionProposed:
-		status = text.proposed(s.requestNumber())
+		status = text.inPullRequest(StatusPending, descriptionProposed, s.requestNumber())
 	case ActionDeclined:
-		status = text.declined(s.requestNumber())
+		status = text.inPullRequest(StatusError, descriptionDeclined, s.requestNumber())
 	}
 	if found && s.out.Action != ActionPromoted && known.Description == status.Description {
 		return s.reportRollback(ctx, text)
