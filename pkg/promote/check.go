@@ -96,10 +96,9 @@ func (c *Check) Run(ctx context.Context) (CheckResult, error) {
 type checkRun struct {
 	*Check
 	text statusText
-	// statuses are those of Promoted when they were read last, current is that of the environment, if it is known.
+	// statuses are those of Promoted when they were read last, current is that of the environment; zero if it has none.
 	statuses []Status
 	current  Status
-	known    bool
 	result   CheckResult
 }
 
@@ -114,11 +113,11 @@ func (c *checkRun) run(ctx context.Context) error {
 	if _, _, err := c.missing(ctx); err != nil { // before anybody waits for the fleet
 		return err
 	}
-	deployed := c.known && isDeployed(c.current)
+	deployed := isDeployed(c.current)
 	switch {
 	case c.rolledBack():
 		return nil
-	case c.ByHand && c.known && c.current.State == StatusFailure: // a person has said so
+	case c.ByHand && c.current.State == StatusFailure: // a person has said so
 		c.result.State = CheckByHand
 		return nil
 	case c.ByHand && !deployed:
@@ -185,7 +184,7 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 	}
 	var err error
 	c.statuses, err = c.Statuses.Statuses(ctx, c.Promoted)
-	c.current, c.known = find(c.statuses, c.Environment)
+	c.current, _ = find(c.statuses, c.Environment)
 	return err
 }
 
@@ -221,14 +220,14 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 		return nil
 	}
 	now := c.current
-	same := c.known && now.State == status.State && now.Description == status.Description
+	same := now.State == status.State && now.Description == status.Description
 	if same && (isDeployed(status) || now.TargetURL == status.TargetURL) {
 		return nil
 	}
 	if err := c.Statuses.SetStatus(ctx, c.Promoted, status); err != nil {
 		return err
 	}
-	c.current, c.known, c.result.Status = status, true, &status
+	c.current, c.result.Status = status, &status
 	return nil
 }
 

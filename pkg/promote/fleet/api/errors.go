@@ -35,6 +35,15 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%d %s", e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
 }
 
+// StatusOf returns the answer behind an error; the zero one if there is none, as for no error.
+func StatusOf(err *promote.FleetError) StatusError {
+	var status *StatusError
+	if err == nil || !errors.As(err, &status) {
+		return StatusError{}
+	}
+	return *status
+}
+
 // Temporary reports whether the same request may have a better answer later.
 func (e *StatusError) Temporary() bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests ||

@@ -217,9 +217,5 @@ func (r revisions) of(source int) string {
 	if source >= len(all) {
 		return ""
 	}
-	id, err := statustext.CommitID(all[source])
-	if err != nil {
-		return ""
-	}
-	return id
+	return statustext.Commit(all[source])
 }

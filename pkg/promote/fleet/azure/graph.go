@@ -2,7 +2,6 @@ package azure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,7 +83,7 @@ func (a *graph) all(ctx context.Context, query string) ([]row, error) {
 			return rows, nil
 		}
 		size := a.rows.Load()
-		if codeOf(err).Code != "ResponsePayloadTooLarge" || size == 1 {
+		if api.StatusOf(err).Code != "ResponsePayloadTooLarge" || size == 1 {
 			return nil, err
 		}
 		a.rows.Store(max(1, size/4))
@@ -128,11 +127,11 @@ func (a *graph) page(ctx context.Context, query, next string) (answer page, head
 	body := request{query, a.subscriptions, requestOptions{ResultFormat: "objectArray", SkipToken: next, Top: a.rows.Load()}}
 	const what = "an answer of Resource Graph"
 	header, err = a.client.Get(ctx, a.address, body, what, &answer)
-	if err != nil && codeOf(err).Status == http.StatusUnauthorized { // the SDK has forgotten the token, and gets another
+	if err != nil && api.StatusOf(err).Status == http.StatusUnauthorized { // the SDK has forgotten the token, and gets another
 		header, err = a.client.Get(ctx, a.address, body, what, &answer)
 	}
 	switch {
-	case err != nil && codeOf(err).Code == "NoValidSubscriptionsInRequest":
+	case err != nil && api.StatusOf(err).Code == "NoValidSubscriptionsInRequest":
 		err.Hint = hintRole
 	case err != nil:
 	case strings.EqualFold(header.Get("X-Ms-Tenant-Subscription-Limit-Hit"), "true"):
@@ -144,15 +143,6 @@ func (a *graph) page(ctx context.Context, query, next string) (answer page, head
 		err = a.unusable("it is not complete")
 	}
 	return answer, header, err
-}
-
-// codeOf returns the answer behind an error; the zero one if there is none.
-func codeOf(err error) api.StatusError {
-	var status *api.StatusError
-	if !errors.As(err, &status) {
-		return api.StatusError{}
-	}
-	return *status
 }
 
 // untilQuota is how long it takes until there is a quota of requests again, zero if there is some left. See

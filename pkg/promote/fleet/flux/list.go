@@ -56,7 +56,7 @@ func list(ctx context.Context, c cluster, kind kind) (objects, *promote.FleetErr
 	}
 	for _, version := range versions {
 		items, err := listVersion(ctx, c, kind, version)
-		if httpStatus(err) != http.StatusNotFound {
+		if api.StatusOf(err).Status != http.StatusNotFound {
 			return items, err
 		}
 	}
@@ -73,7 +73,7 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 		var page listPage
 		_, err := c.client.Get(ctx, address.String(), nil, "a list of "+kind.plural, &page)
 		if err != nil {
-			err.Temporary = err.Temporary || httpStatus(err) == http.StatusGone // the token of the next page is too old
+			err.Temporary = err.Temporary || api.StatusOf(err).Status == http.StatusGone // the token of the next page is too old
 			return nil, err
 		}
 		if page.Kind != kind.kind+"List" {
@@ -88,15 +88,6 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 		query.Set("continue", page.Metadata.Continue)
 	}
 	return nil, &promote.FleetError{Message: fmt.Sprintf("does not come to the end of its %s", kind.plural)}
-}
-
-// httpStatus returns the HTTP status behind an error; 0 for none.
-func httpStatus(err *promote.FleetError) int {
-	var status *api.StatusError
-	if err == nil || !errors.As(err, &status) {
-		return 0
-	}
-	return status.Status
 }
 
 // hints say what to do about answers of an API server.
