@@ -65,15 +65,6 @@ type gate struct {
 // guard returns what speaks against a promotion, all of it.
 func guard(f facts, o Overrides) diag.List {
 	var diags diag.List
-	guardBase(f, o, &diags)
-	guardOrder(f, o, &diags)
-	for _, g := range f.gates {
-		guardGate(f, g, o, &diags)
-	}
-	return diags
-}
-
-func guardBase(f facts, o Overrides, diags *diag.List) {
 	switch {
 	case f.onBase:
 	case o.Unmerged:
@@ -82,6 +73,11 @@ func guardBase(f facts, o Overrides, diags *diag.List) {
 		diags.Error(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on the branch %q of the control plane", f.commit, f.base),
 			diag.Hint("merge it first; kalypso promote --unmerged promotes it all the same"))
 	}
+	guardOrder(f, o, &diags)
+	for _, g := range f.gates {
+		guardGate(f, g, o, &diags)
+	}
+	return diags
 }
 
 // guardOrder keeps a job that comes late from taking back what a newer one has promoted.

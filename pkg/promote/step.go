@@ -84,18 +84,12 @@ func (s *step) resolve(ctx context.Context) error {
 		return known
 	}
 	s.out.Commit, s.facts.onBase = strings.ToLower(s.Commit), false
-	if s.Unmerged {
-		return s.exists(ctx)
+	if !s.Unmerged {
+		return nil
 	}
-	return nil
-}
-
-// exists makes sure that the repository has a commit that is not on the base branch.
-func (s *step) exists(ctx context.Context) error {
-	main := s.Loader.Main()
-	ref := main.Ref
+	ref := s.Loader.Main().Ref
 	ref.Commit, ref.Branch = s.out.Commit, ""
-	_, err := s.Reader.CommitChanges(ctx, ref)
+	_, err = s.Reader.CommitChanges(ctx, ref) // the repository must have it
 	return err
 }
 
@@ -118,26 +112,20 @@ func (s *step) compare(ctx context.Context) error {
 		return err
 	}
 	if !s.facts.currentOnBase {
-		return s.rewritten(ctx, history)
+		// It may just be newer than the branch that was read: taken for one that the branch has lost, it would be rolled back.
+		if err := history.Refresh(ctx); err != nil {
+			return err
+		}
+		if has, err := history.Has(ctx, s.out.From); err != nil || !has {
+			return err
+		}
+		return fmt.Errorf("branch %q: %w", history.Branch(), remote.ErrMoved)
 	}
 	if !s.facts.onBase {
 		return nil
 	}
 	s.facts.relation, err = history.Relation(ctx, s.out.From, s.out.Commit)
 	s.out.Newer = s.facts.relation == gitobject.Older
-	return err
-}
-
-// rewritten makes sure that a commit which the base branch did not have when it was read is not just newer: taken for one
-// that the branch has lost, it would be rolled back.
-func (s *step) rewritten(ctx context.Context, history *remote.History) error {
-	if err := history.Refresh(ctx); err != nil {
-		return err
-	}
-	has, err := history.Has(ctx, s.out.From)
-	if has {
-		return fmt.Errorf("branch %q: %w", history.Branch(), remote.ErrMoved)
-	}
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -51,19 +52,11 @@ func onlyNeeded(diags diag.List, objects *model.Objects) diag.List {
 	if objects.Incomplete {
 		return diags // a BaseRepo may be in what could not be read
 	}
-	broken := map[diag.File]bool{}
-	for _, base := range objects.BaseRepos {
-		if base.Broken {
-			broken[*base.At.File] = true
-		}
-	}
-	var needed diag.List
-	for _, d := range diags {
-		if d.At.File != nil && broken[*d.At.File] {
-			needed = append(needed, d)
-		}
-	}
-	return needed
+	return slices.DeleteFunc(slices.Clone(diags), func(d diag.Diagnostic) bool {
+		return d.At.File == nil || !slices.ContainsFunc(objects.BaseRepos, func(base *model.BaseRepo) bool {
+			return base.Broken && *base.At.File == *d.At.File
+		})
+	})
 }
 
 // findBase finds the BaseRepo to be changed; none is fine.
@@ -119,7 +112,11 @@ func (s *step) decide(context.Context) error {
 	if err != nil {
 		return err
 	}
-	file, err := baserepo.SetCommit(old, s.base, s.out.Commit)
+	return s.change(baserepo.SetCommit(old, s.base, s.out.Commit))
+}
+
+// change has the file of the BaseRepo changed.
+func (s *step) change(file []byte, err error) error {
 	if err != nil {
 		return s.cannotEdit(err)
 	}
@@ -144,7 +141,6 @@ func (s *step) cannotEdit(err error) error {
 // newBase makes the BaseRepo of an environment that nothing was ever promoted to.
 func (s *step) newBase() error {
 	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baserepo.BaseRepoFile)
-	spec := s.newSpec()
 	if model.Ignores(s.source, baserepo.BaseRepoFile) {
 		return s.cannotEdit(&baserepo.EditError{
 			Message: fmt.Sprintf("BaseRepo %q belongs in this file, which .sourceignore keeps from being read", model.MainBase),
@@ -152,25 +148,11 @@ func (s *step) newBase() error {
 		})
 	}
 	old, err := fs.ReadFile(s.branch.FS, s.out.File)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		s.files = map[string][]byte{s.out.File: baserepo.New(spec)}
-		return nil
-	case err != nil:
-		return s.cannotRead(err)
-	}
-	file, err := baserepo.Append(old, spec)
-	if err != nil {
-		return s.cannotEdit(err)
-	}
-	s.files = map[string][]byte{s.out.File: file}
-	return nil
-}
-
-// cannotRead reports what is in the way of a new file.
-func (s *step) cannotRead(err error) error {
 	var known *giterror.Error
-	if errors.As(err, &known) {
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return s.change(baserepo.Append(old, s.newSpec()))
+	case errors.As(err, &known):
 		return err
 	}
 	return s.cannotEdit(&baserepo.EditError{

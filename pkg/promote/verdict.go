@@ -78,7 +78,17 @@ type judge struct {
 
 // see returns the verdict after a look at a time.
 func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
-	j.note(snapshot, now)
+	if snapshot.QueryErrors == "" && snapshot.Deployed >= snapshot.Need && snapshot.Missing == 0 && (len(snapshot.NoReports) == 0 || j.rules.AllowNone) {
+		j.good++
+	} else {
+		j.good = 0
+	}
+	switch failed := snapshot.Failed > 0 && snapshot.Total()-snapshot.Failed < snapshot.Need; {
+	case !failed:
+		j.failing = time.Time{}
+	case j.failing.IsZero():
+		j.failing = now
+	}
 	switch {
 	case j.good >= looksToSucceed, j.good > 0 && j.rules.Once:
 		return Succeeded
@@ -94,21 +104,6 @@ func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
 		return Waiting
 	default:
 		return TimedOut
-	}
-}
-
-// note counts how long things have been going well, or not.
-func (j *judge) note(snapshot Snapshot, now time.Time) {
-	if snapshot.QueryErrors == "" && snapshot.Deployed >= snapshot.Need && snapshot.Missing == 0 && (len(snapshot.NoReports) == 0 || j.rules.AllowNone) {
-		j.good++
-	} else {
-		j.good = 0
-	}
-	switch failed := snapshot.Failed > 0 && snapshot.Total()-snapshot.Failed < snapshot.Need; {
-	case !failed:
-		j.failing = time.Time{}
-	case j.failing.IsZero():
-		j.failing = now
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
@@ -87,8 +86,6 @@ type Client struct {
 	Secrets *credentials.Scrubber
 	// Hints say what to do about a status, Untrusted, or 200: a redirection, or a document that is not the expected one.
 	Hints map[int]string
-	// KeepUnreachable leaves it to the caller to ask again a server that cannot be reached.
-	KeepUnreachable bool
 }
 
 // Get reads a JSON document into a value; what names it for the error if it is something else. With a body, which
@@ -101,8 +98,7 @@ func (c *Client) Get(ctx context.Context, address string, body any, what string,
 		}
 		failure := c.explain(err, what)
 		delay := max(failure.Wait, firstDelay<<(try-1))
-		again := !timedOut(err) && (!c.KeepUnreachable || !errors.As(err, new(*url.Error)))
-		if !failure.Temporary || !again || try == maxTries || delay > maxDelay {
+		if !failure.Temporary || timedOut(err) || try == maxTries || delay > maxDelay {
 			return nil, failure
 		}
 		if err := c.Sleep(ctx, delay); err != nil {

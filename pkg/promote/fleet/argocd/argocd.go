@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 )
@@ -114,7 +115,7 @@ func readServer(text string) (*url.URL, error) {
 		return nil, errors.New("its URL is not valid, or has a user or password in it: the token is read from " + envToken)
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
 		return nil, fmt.Errorf("%q is not the URL of an Argo CD: write https://argocd.example.com", shown)
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !(giturl.Address{Host: strings.ToLower(u.Hostname())}).Loopback():
 		return nil, fmt.Errorf("%q is not encrypted: the token is sent over https only", shown)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("%q is the URL of a page: write the one that Argo CD is served at", shown)
@@ -143,21 +144,13 @@ func readQuery(u *url.URL) (string, error) {
 	return query.Encode(), nil
 }
 
-// loopback reports whether a host is this machine, so that nobody overhears plain http.
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
-}
+// notInNames are the characters of a host that names of environment variables cannot have.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 // tokenFor returns the token for a server. ARGOCD_SERVER, if the argocd program knows which server the token is
 // for, keeps it from all others.
 func tokenFor(server *url.URL, env func(string) string) (string, error) {
-	own := envToken + "_" + strings.ToUpper(strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
-			return r
-		}
-		return '_'
-	}, server.Host))
+	own := envToken + "_" + strings.ToUpper(notInNames.ReplaceAllString(server.Host, "_"))
 	token := strings.TrimSpace(env(own))
 	if token == "" {
 		token = strings.TrimSpace(env(envToken))

@@ -146,6 +146,5 @@ func (f *fleet) cluster(config *api.Config, name string, secrets *credentials.Sc
 	}
 	return cluster{name: name, base: base, client: &fleetapi.Client{
 		Options: f.options, Send: fleetapi.NewSender(transport, maxAnswer).Do, Secrets: secrets, Hints: hints(),
-		KeepUnreachable: true, // a cluster that is away has cost its time already, and whoever looks will look again
 	}}, nil
 }
