@@ -34,20 +34,22 @@ func clusterOf(id string) (cluster clusterNames, configuration string, err error
 // named gives each cluster its shortest name that no other cluster has, in the spelling that came first, and sorts by
 // it.
 func named(seen []clusterStatus) []promote.ReconcilerStatus {
-	spelling, clusters := map[string]string{}, map[string]map[string]bool{} // by name in lower case
+	first, used := map[string]clusterNames{}, map[string]int{} // by id, and how many clusters have a name, in lower case
 	for _, one := range seen {
+		id := strings.ToLower(one.cluster[len(one.cluster)-1])
+		if _, known := first[id]; known {
+			continue
+		}
+		first[id] = one.cluster
 		for _, name := range one.cluster {
-			lower := strings.ToLower(name)
-			if clusters[lower] == nil {
-				spelling[lower], clusters[lower] = name, map[string]bool{}
-			}
-			clusters[lower][strings.ToLower(one.cluster[len(one.cluster)-1])] = true
+			used[strings.ToLower(name)]++
 		}
 	}
 	statuses := make([]promote.ReconcilerStatus, 0, len(seen))
 	for _, one := range seen {
-		at := slices.IndexFunc(one.cluster[:], func(name string) bool { return len(clusters[strings.ToLower(name)]) == 1 })
-		one.Cluster = spelling[strings.ToLower(one.cluster[at])]
+		names := first[strings.ToLower(one.cluster[len(one.cluster)-1])]
+		at := slices.IndexFunc(names[:], func(name string) bool { return used[strings.ToLower(name)] == 1 })
+		one.Cluster = names[at]
 		statuses = append(statuses, one.ReconcilerStatus)
 	}
 	slices.SortFunc(statuses, promote.ReconcilerStatus.Compare)

@@ -3,6 +3,7 @@ package azure
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
@@ -74,14 +75,12 @@ func (r *row) read(wanted promote.Deployment) (seen clusterStatus, ours bool, er
 // matter, as it does not where such repositories are: a cluster too many is waited for in vain, and that is seen; one
 // too few is not.
 func sameRepo(raw, wanted string) bool {
-	if scheme, rest, found := strings.Cut(raw, "://"); found {
-		authority, file, _ := strings.Cut(rest, "/")
-		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-			authority = authority[at+1:] // which may have a password in it, that NormalURL refuses
-		}
-		raw = scheme + "://" + authority + "/" + file
+	raw = strings.TrimSpace(raw)
+	if u, err := url.Parse(raw); err == nil && u.User != nil {
+		u.User = nil // it may have a password in it, that NormalURL refuses
+		raw = u.String()
 	}
-	name, err := giturl.NormalURL(strings.TrimSpace(raw))
+	name, err := giturl.NormalURL(raw)
 	return err == nil && strings.EqualFold(name, wanted)
 }
 

@@ -35,17 +35,11 @@ func (f *fleet) clusters() ([]cluster, error) {
 	}
 	clusters := make([]cluster, len(names))
 	for i, name := range names {
-		at := config.Contexts[name]
-		if at == nil {
+		if config.Contexts[name] == nil {
 			return nil, unknownContext(config, name)
 		}
-		secrets := &credentials.Scrubber{}
-		if user := config.AuthInfos[at.AuthInfo]; user != nil {
-			secrets.Add(user.Token)
-			secrets.Add(user.Password)
-		}
-		if clusters[i], err = f.cluster(config, name, secrets); err != nil {
-			message := secrets.Line(fmt.Sprintf("context %q: %s", name, err))
+		if clusters[i], err = f.cluster(config, name); err != nil {
+			message := new(credentials.Scrubber).Line(fmt.Sprintf("context %q: %s", name, err))
 			return nil, &promote.FleetError{Message: "the kubeconfig cannot be used: " + message}
 		}
 	}
@@ -115,7 +109,7 @@ func (f *fleet) inCluster(address string) *api.Config {
 
 // cluster makes the client of a context. It has the credentials, keys and proxy of the context from client-go, and
 // requests are sent without it: the clients there read answers of any length, wait by their own clock, and log.
-func (f *fleet) cluster(config *api.Config, name string, secrets *credentials.Scrubber) (cluster, error) {
+func (f *fleet) cluster(config *api.Config, name string) (cluster, error) {
 	switch at := config.Contexts[name]; { // client-go would ask without credentials, or localhost
 	case config.Clusters[at.Cluster] == nil:
 		return cluster{}, fmt.Errorf("there is no cluster %q", at.Cluster)
@@ -126,7 +120,9 @@ func (f *fleet) cluster(config *api.Config, name string, secrets *credentials.Sc
 	if err != nil {
 		return cluster{}, err
 	}
+	secrets := new(credentials.Scrubber)
 	secrets.Add(strings.TrimSpace(access.BearerToken)) // it may have come from a file
+	secrets.Add(access.Password)
 	// Files are read once a look. client-go would watch them, and would log what becomes of them.
 	if err := rest.LoadTLSFiles(access); err != nil {
 		return cluster{}, err
