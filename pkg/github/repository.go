@@ -29,7 +29,6 @@ var (
 	_ gitops.PullRequests  = (*Repository)(nil)
 	_ gitops.Issues        = (*Repository)(nil)
 	_ promote.StatusSource = (*Repository)(nil)
-	_ promote.Workflows    = (*Repository)(nil)
 )
 
 // String returns "owner/name".

@@ -41,7 +41,7 @@ type Cluster struct {
 // ClusterState is how a cluster stands to the commit that is wanted, or a newer one of the branch.
 type ClusterState string
 
-// The standings, the best first.
+// The states of a cluster, the best first.
 const (
 	// Deployed: it has the commit, and is healthy.
 	Deployed ClusterState = "deployed"
@@ -147,7 +147,7 @@ func summarize(warnings map[string][]string) []Warning {
 	return summary
 }
 
-// silent names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
+// withoutReports names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
 // all others are fine says nothing of them.
 func withoutReports(all []fleetReport) []string {
 	var names []string
@@ -177,7 +177,7 @@ func (s fleetReport) cluster(status ReconcilerStatus) Cluster {
 	return c
 }
 
-// standing says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
+// state says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
 // has, tells nothing of this one.
 func (s fleetReport) state(status ReconcilerStatus) ClusterState {
 	switch {

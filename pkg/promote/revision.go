@@ -80,7 +80,12 @@ func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environmen
 func (p *Promoter) current(ctx context.Context, environment *model.Environment) (string, error) {
 	objects, diags := p.Loader.Platform(ctx, environment)
 	if objects == nil {
-		return "", &Unread{diags}
+		for _, d := range diags {
+			if d.Severity == diag.Error {
+				return "", errors.New(d.Message)
+			}
+		}
+		return "", errors.New("it cannot be read")
 	}
 	i := slices.IndexFunc(objects.BaseRepos, func(base *model.BaseRepo) bool { return base.Name.Value == model.MainBase })
 	if i < 0 {
@@ -104,16 +109,4 @@ func (p *Promoter) Relation(ctx context.Context, a, b string) (gitobject.Relatio
 		return gitobject.Unknown, err
 	}
 	return history.Relation(ctx, a, b)
-}
-
-// Unread is a branch that could not be read, with the reasons.
-type Unread struct{ diag.List }
-
-func (e *Unread) Error() string {
-	for _, d := range e.List {
-		if d.Severity == diag.Error {
-			return d.Message
-		}
-	}
-	return "it cannot be read"
 }

@@ -60,12 +60,6 @@ const (
 // MaxDescription is how many characters GitHub takes.
 const MaxDescription = 140
 
-// Workflows can be started in the control plane.
-type Workflows interface {
-	// Dispatch starts the workflow in a file of .github/workflows as it is on a branch.
-	Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error
-}
-
 // The descriptions of statuses. The first four are those of the seeds' workflows; what follows them says more.
 const (
 	descriptionPromoted  = "Promoted"

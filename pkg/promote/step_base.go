@@ -32,7 +32,7 @@ func (s *step) open(ctx context.Context) error {
 	s.out.Diags = onlyNeeded(s.out.Diags, objects)
 	head := ""
 	if s.PullRequest {
-		head = HeadBranch(s.Environment.Name.Value)
+		head = headBranch(s.Environment.Name.Value)
 	}
 	var err error
 	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, source.PlatformRef(s.Environment), head); err != nil {

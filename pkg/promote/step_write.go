@@ -10,8 +10,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// HeadBranch is the branch that a promotion is proposed from: promotion/stage.
-func HeadBranch(environment string) string { return "promotion/" + environment }
+// headBranch is the branch that a promotion is proposed from: promotion/stage.
+func headBranch(environment string) string { return "promotion/" + environment }
 
 // write pushes the commit, or proposes it.
 func (s *step) write(ctx context.Context) error {
