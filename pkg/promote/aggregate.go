@@ -106,7 +106,7 @@ func aggregate(all []fleetReport, rules Rules) Snapshot {
 	warnings := map[string][]string{}
 	for _, s := range all {
 		for _, status := range slices.SortedFunc(slices.Values(s.statuses), ReconcilerStatus.Compare) {
-			if !rules.counts(status) {
+			if rules.Counts != nil && status.ClusterType != "" && !rules.Counts(status.ClusterType) {
 				continue
 			}
 			if w := status.Warning; w.Message != "" {

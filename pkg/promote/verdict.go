@@ -38,11 +38,6 @@ func (r Rules) need(total int) int {
 	}
 }
 
-// counts reports whether what a reconciler says counts.
-func (r Rules) counts(s ReconcilerStatus) bool {
-	return r.Counts == nil || s.ClusterType == "" || r.Counts(s.ClusterType)
-}
-
 // Verdict is the result of waiting for a fleet.
 type Verdict string
 

@@ -34,8 +34,6 @@ type Watch struct {
 	newer map[newerKey]bool
 	// last has the last status of each reconciler.
 	last map[reconcilerKey]ReconcilerStatus
-	// names are those of Fleets, each another.
-	names []string
 }
 
 // newerKey is a commit that was compared with the wanted one of a branch.
@@ -47,7 +45,7 @@ type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 // Run asks until there is a verdict, and returns it with the last snapshot. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
-	w.newer, w.last, w.names = map[newerKey]bool{}, map[reconcilerKey]ReconcilerStatus{}, namesOf(w.Fleets)
+	w.newer, w.last = map[newerKey]bool{}, map[reconcilerKey]ReconcilerStatus{}
 	started := w.Now()
 	judge := judge{rules: w.Rules, started: started}
 	for {
@@ -126,10 +124,11 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	reports := make([]fleetReport, 0, len(w.Fleets)*len(w.Deployments))
+	names := namesOf(w.Fleets)
 	var group sync.WaitGroup
 	for i, fleet := range w.Fleets {
 		for _, deployment := range w.Deployments {
-			reports = append(reports, fleetReport{fleet: w.names[i], deployment: deployment})
+			reports = append(reports, fleetReport{fleet: names[i], deployment: deployment})
 			r := &reports[len(reports)-1]
 			group.Go(func() {
 				r.statuses, r.err = fleet.Look(ctx, deployment)

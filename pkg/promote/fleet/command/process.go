@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -56,16 +58,12 @@ func Split(text string) ([]string, error) {
 func run(ctx context.Context, p process) error {
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env = append([]string{}, p.Environ...) // of nil it would inherit ours
-	cmd.WaitDelay = defaultExitTimeout
-	if p.exitTimeout > 0 {
-		cmd.WaitDelay = p.exitTimeout
-	}
+	cmd.WaitDelay = cmp.Or(p.exitTimeout, defaultExitTimeout)
 	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
 	endAll := together(cmd)
-	err := cmd.Start()
-	started := err == nil
+	err := cmd.Run()
+	started := cmd.Process != nil
 	if started {
-		err = cmd.Wait()
 		endAll()
 	}
 	var exit *exec.ExitError
@@ -111,16 +109,10 @@ func deploymentFacts(d promote.Deployment) []string {
 func withoutOwnSecrets(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return ownSecret(strings.ToUpper(name)) // Windows does not tell the cases apart
+		return ownSecret.MatchString(name)
 	})
 }
 
-func ownSecret(name string) bool {
-	switch name {
-	case "GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN",
-		"ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN":
-		return true
-	}
-	return strings.HasPrefix(name, "KALYPSO_") && strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "ARGOCD_AUTH_TOKEN") ||
-		strings.HasPrefix(name, "KALYPSO_GITHUB_APP_")
-}
+// ownSecret matches the names of variables that hold secrets of kalypso. Windows does not tell the cases apart.
+var ownSecret = regexp.MustCompile(`(?i)^(?:(?:GITHUB|GH)_(?:ENTERPRISE_)?TOKEN|ACTIONS_RUNTIME_TOKEN|ACTIONS_ID_TOKEN_REQUEST_TOKEN` +
+	`|KALYPSO_(?:.*_)?TOKEN|KALYPSO_GITHUB_APP_.*|ARGOCD_AUTH_TOKEN.*)$`)
