@@ -66,7 +66,7 @@ func isWhole(s *gh.RepoStatus, commit string) bool {
 func statusFromGitHub(s *gh.RepoStatus) promote.Status {
 	return promote.Status{
 		Context: s.GetContext(), State: promote.StatusState(s.GetState()), Description: s.GetDescription(),
-		TargetURL: s.GetTargetURL(), Created: s.GetCreatedAt().Time, Creator: s.GetCreator().GetLogin(),
+		TargetURL: s.GetTargetURL(), Creator: s.GetCreator().GetLogin(),
 	}
 }
 

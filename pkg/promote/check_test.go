@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -534,5 +533,4 @@ func TestDescriptionsFit(t *testing.T) {
 	assert.NotContains(t, long.Description, "\x1b")
 	assert.NotContains(t, long.Description, "\x00")
 	assert.Equal(t, "Superseded by aaaaaaa", w.superseded(promotedCommit).Description)
-	assert.Equal(t, time.Time{}, w.promoted().Created)
 }

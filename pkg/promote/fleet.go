@@ -46,12 +46,11 @@ func (d Deployment) Below(folder string) []gitops.Reconciler {
 	if !below {
 		return nil
 	}
-	from, _ := slices.BinarySearchFunc(d.Reconcilers, prefix, func(r gitops.Reconciler, prefix string) int { return cmp.Compare(r.Path, prefix) })
-	to := from
-	for to < len(d.Reconcilers) && strings.HasPrefix(d.Reconcilers[to].Path, prefix) {
-		to++
+	first := func(path string) int {
+		i, _ := slices.BinarySearchFunc(d.Reconcilers, path, func(r gitops.Reconciler, path string) int { return cmp.Compare(r.Path, path) })
+		return i
 	}
-	return d.Reconcilers[from:to]
+	return d.Reconcilers[first(prefix):first(prefix+"\xff")]
 }
 
 // ReconcilerStatus is what one reconciler on one cluster says of itself.

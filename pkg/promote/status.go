@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -27,9 +26,7 @@ type Status struct {
 	Description string
 	// TargetURL is a page with more, such as the run; it may be empty.
 	TargetURL string
-	// Created is the time when it was set, and Creator the login of the author; empty if the account was deleted. They
-	// are ignored when a status is written.
-	Created time.Time
+	// Creator is the login of the author; empty if the account was deleted. It is ignored when a status is written.
 	Creator string
 	// Untrusted says that the status does not count; see TrustStatuses.
 	Untrusted bool
