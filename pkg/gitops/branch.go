@@ -145,7 +145,7 @@ type Committed struct {
 // Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
 // What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
 // error wraps remote.ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
-// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Ready returned.
+// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Declined returned.
 func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	made, err := edit.contents(b)
 	if err != nil {
@@ -162,9 +162,10 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 		if already != nil {
 			return *already, nil
 		}
-		if edit.Ready != nil {
-			if err := edit.Ready(ctx, made.Tree.String()); err != nil {
-				return Committed{}, err
+		if edit.Declined != nil {
+			declined, err := edit.Declined(ctx, made.Tree.String())
+			if err != nil || declined {
+				return Committed{Branch: b.Head, Tree: made.Tree.String()}, err
 			}
 		}
 	}

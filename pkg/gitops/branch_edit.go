@@ -29,9 +29,9 @@ type Edit struct {
 	Author func(context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *gitobject.SigningKey
-	// Ready is called with the id of the tree before a commit is pushed to the branch of a pull request; with an error
-	// nothing is pushed. nil agrees.
-	Ready func(ctx context.Context, tree string) error
+	// Declined reports whether a person has closed the pull request for a tree, so that there is nothing to push. It is
+	// asked before a commit is pushed to the branch of a pull request; nil says no.
+	Declined func(ctx context.Context, tree string) (bool, error)
 	// Force overwrites what others have committed to the branch of a pull request.
 	Force bool
 	// Forge reports whether a pull request with foreign commits was merged; nil without a forge.

@@ -3,7 +3,6 @@ package promote
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -24,12 +23,8 @@ func (s *step) write(ctx context.Context) error {
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{
 		Files: s.files, Message: gitops.PromotionMessage(s.promotion()), Newest: s.newest,
-		Author: s.Author, Key: s.Key, Force: s.Force, Ready: s.ready, Forge: s.Forge,
+		Author: s.Author, Key: s.Key, Force: s.Force, Declined: s.declined, Forge: s.Forge,
 	})
-	var declined *declinedError
-	if errors.As(err, &declined) {
-		committed, err = gitops.Committed{Branch: s.branch.Head, Tree: declined.tree}, nil
-	}
 	if err != nil {
 		return err
 	}
@@ -120,25 +115,17 @@ func (s *step) submission(committed gitops.Committed) gitops.Submission {
 	}
 }
 
-// declinedError is a pull request for a tree that a person has closed, so that there is nothing to push.
-type declinedError struct{ tree string }
-
-func (e *declinedError) Error() string { return "a person has closed the pull request" }
-
-// ready makes the pull request ready for its branch to be pushed.
-func (s *step) ready(ctx context.Context, tree string) error {
+// declined reports whether a person has closed the pull request for a tree. If none has, that is made ready for its
+// branch to be pushed.
+func (s *step) declined(ctx context.Context, tree string) (bool, error) {
 	if s.Forge == nil {
-		return nil
+		return false, nil
 	}
-	declined, err := gitops.Prepare(ctx, s.Forge, s.submission(gitops.Committed{Branch: s.branch.Head, Tree: tree}))
-	switch {
-	case err != nil:
-		return fmt.Errorf("prepare the pull request: %w", err)
-	case declined != nil:
-		return &declinedError{tree}
-	default:
-		return nil
+	closed, err := gitops.Prepare(ctx, s.Forge, s.submission(gitops.Committed{Branch: s.branch.Head, Tree: tree}))
+	if err != nil {
+		return false, fmt.Errorf("prepare the pull request: %w", err)
 	}
+	return closed != nil, nil
 }
 
 // body is the text of the pull request.

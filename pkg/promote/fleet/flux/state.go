@@ -68,7 +68,11 @@ func (k *object) state(source *object) promote.ReconcilerStatus {
 	if current && settled {
 		return promote.ReconcilerStatus{Commit: tried, State: promote.Compliant}
 	}
-	s := pending(said(progress(k, ready)))
+	details := ready
+	if c := conditionOf(k.Status.Conditions, "Reconciling"); c.Status == "True" && c.Message != "" {
+		details = c
+	}
+	s := pending(said(details))
 	s.Again = current && !known
 	return s
 }
@@ -105,14 +109,6 @@ func (c condition) noAttempt() bool {
 // it failed, for Flux sets it with success; each condition has its own, but had none in early versions.
 func (k *object) observed(c condition) bool {
 	return cmp.Or(c.ObservedGeneration, k.Status.ObservedGeneration) == k.Metadata.Generation
-}
-
-// progress returns the condition with the most details.
-func progress(k *object, ready condition) condition {
-	if c := conditionOf(k.Status.Conditions, "Reconciling"); c.Status == "True" && c.Message != "" {
-		return c
-	}
-	return ready
 }
 
 // trouble says why no new commits come from a repository; empty if they do. Which commit it could not fetch a
