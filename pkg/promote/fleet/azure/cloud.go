@@ -47,7 +47,7 @@ func cloudFor(env func(string) string) (config cloud.Configuration, private bool
 	known, authority := cloud.AzurePublic, env(envAuthority)
 	private = authority != ""
 	for _, c := range knownClouds() {
-		if private && hostOf(authority) == hostOf(c.ActiveDirectoryAuthorityHost) {
+		if private && strings.EqualFold(strings.TrimSuffix(authority, "/"), strings.TrimSuffix(c.ActiveDirectoryAuthorityHost, "/")) {
 			known, private = c, false
 		}
 	}
@@ -75,12 +75,4 @@ func cloudFor(env func(string) string) (config cloud.Configuration, private bool
 		config.ActiveDirectoryAuthorityHost = known.ActiveDirectoryAuthorityHost
 	}
 	return config, private, nil
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Host)
 }
