@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,33 +21,38 @@ type Assignment struct {
 // target, each once.
 func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 	var diags diag.List
-	reasons := map[pair][]*model.SchedulingPolicy{}
+	byClusterType := make([][]selectedTargets, len(fleet.ClusterTypes))
 	for _, p := range compilePolicies(fleet, &diags) {
 		targets, clusterTypes := p.selectTargets(fleet), p.selectClusterTypes(fleet.ClusterTypes)
 		if !fleet.Incomplete {
 			p.warnNoMatch(fleet, len(targets), len(clusterTypes), &diags)
 		}
 		for _, c := range clusterTypes {
-			for _, t := range targets {
-				reasons[pair{c, t}] = append(reasons[pair{c, t}], p.SchedulingPolicy)
-			}
+			byClusterType[c] = append(byClusterType[c], selectedTargets{p.SchedulingPolicy, targets})
 		}
 	}
-	return assignments(fleet, reasons), diags
+	var all []Assignment
+	reasons := make([][]*model.SchedulingPolicy, len(fleet.Targets))
+	for c, clusterType := range fleet.ClusterTypes {
+		for _, s := range byClusterType[c] {
+			for _, t := range s.targets {
+				reasons[t] = append(reasons[t], s.policy)
+			}
+		}
+		for t, policies := range reasons {
+			if len(policies) > 0 {
+				all = append(all, Assignment{fleet.Targets[t], clusterType, policies})
+			}
+		}
+		clear(reasons)
+	}
+	return all, diags
 }
 
-// pair is an assignment by the positions of its parts.
-type pair struct{ clusterType, target int }
-
-func assignments(fleet *model.Fleet, reasons map[pair][]*model.SchedulingPolicy) []Assignment {
-	pairs := slices.SortedFunc(maps.Keys(reasons), func(a, b pair) int {
-		return cmp.Or(cmp.Compare(a.clusterType, b.clusterType), cmp.Compare(a.target, b.target))
-	})
-	all := make([]Assignment, len(pairs))
-	for i, p := range pairs {
-		all[i] = Assignment{fleet.Targets[p.target], fleet.ClusterTypes[p.clusterType], reasons[p]}
-	}
-	return all
+// selectedTargets are the targets that a policy selects, by position.
+type selectedTargets struct {
+	policy  *model.SchedulingPolicy
+	targets []int
 }
 
 // policy is a SchedulingPolicy with its selectors compiled.
