@@ -152,8 +152,7 @@ func mergeCommits(ctx context.Context, repo remote.Repository, base, ours, their
 		}
 		trees[i] = commit.Tree
 	}
-	merged, err := gitobject.MergeTrees(repo.TreesAt(ours), trees[0], trees[1], trees[2])
-	return merged.ID, merged.Clean, err
+	return gitobject.MergeTrees(repo.TreesAt(ours), trees[0], trees[1], trees[2])
 }
 
 // givesAlready reports whether merging the branch as it stands into onto gives a tree.

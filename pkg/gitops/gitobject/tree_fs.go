@@ -71,10 +71,9 @@ type TreeFS struct {
 }
 
 var (
-	_ fs.ReadDirFS  = (*TreeFS)(nil)
-	_ fs.ReadFileFS = (*TreeFS)(nil)
-	_ fs.StatFS     = (*TreeFS)(nil)
-	_ fs.SubFS      = (*TreeFS)(nil)
+	_ fs.ReadDirFS = (*TreeFS)(nil)
+	_ fs.StatFS    = (*TreeFS)(nil)
+	_ fs.SubFS     = (*TreeFS)(nil)
 )
 
 // NewTreeFS returns the tree of a commit as a file system. ctx bounds the fetching of files.
@@ -149,14 +148,17 @@ func (t *TreeFS) Find(op, name string) (TreeEntry, error) {
 	return at, nil
 }
 
-// content returns the bytes of a regular file, which must not be modified.
-func (t *TreeFS) content(op, name string) ([]byte, TreeEntry, error) {
-	entry, err := t.Find(op, name)
+// Open implements fs.FS.
+func (t *TreeFS) Open(name string) (fs.File, error) {
+	entry, err := t.Find("open", name)
 	if err != nil {
-		return nil, entry, err
+		return nil, err
 	}
 	var data []byte
 	switch mode := entry.fileMode(); {
+	case mode.IsDir():
+		list, err := t.ReadDir(name)
+		return &openDir{info: t.info(entry), name: name, entries: list}, err
 	case mode.IsRegular():
 		data, err = t.objects.Blob(t.ctx, entry.ID)
 	case mode&fs.ModeSymlink != 0:
@@ -165,35 +167,9 @@ func (t *TreeFS) content(op, name string) ([]byte, TreeEntry, error) {
 		err = ErrIrregular
 	}
 	if err != nil {
-		return nil, entry, &fs.PathError{Op: op, Path: name, Err: err}
-	}
-	return data, entry, nil
-}
-
-// Open implements fs.FS.
-func (t *TreeFS) Open(name string) (fs.File, error) {
-	entry, err := t.Find("open", name)
-	if err != nil {
-		return nil, err
-	}
-	if entry.isTree() {
-		list, err := t.ReadDir(name)
-		if err != nil {
-			return nil, err
-		}
-		return &openDir{info: t.info(entry), name: name, entries: list}, nil
-	}
-	data, entry, err := t.content("open", name)
-	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
 	return &openFile{Reader: bytes.NewReader(data), info: t.info(entry)}, nil
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (t *TreeFS) ReadFile(name string) ([]byte, error) {
-	data, _, err := t.content("read", name)
-	return bytes.Clone(data), err
 }
 
 // ReadDir implements fs.ReadDirFS.

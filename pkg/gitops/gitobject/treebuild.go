@@ -117,7 +117,7 @@ func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbi
 	if len(edits) == 0 {
 		return old, nil
 	}
-	entries, err := w.entries(old)
+	entries, err := entriesOf(w.from, old)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("read the tree of %s: %w", path.Dir(edits[0].Path[:skip]+"x"), err)
 	}
@@ -253,12 +253,12 @@ func newTreeWriter(from TreeSource) *treeWriter {
 // emptyTree is the id of the tree without entries, which servers know and need not send.
 var emptyTree = HashOf(plumbing.TreeObject, nil)
 
-// entries returns the entries of a tree in order of name; there are none in a tree of zero.
-func (w *treeWriter) entries(id plumbing.Hash) ([]TreeEntry, error) {
+// entriesOf returns the entries of a tree in order of name; there are none in a tree of zero.
+func entriesOf(from TreeSource, id plumbing.Hash) ([]TreeEntry, error) {
 	if id.IsZero() || id == emptyTree {
 		return nil, nil
 	}
-	data, err := w.from.Tree(id)
+	data, err := from.Tree(id)
 	if err != nil {
 		return nil, err
 	}

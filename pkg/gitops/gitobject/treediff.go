@@ -38,7 +38,7 @@ type changedEntry struct {
 
 // TreeDiff compares two trees, and reads only those folders that differ.
 type TreeDiff struct {
-	trees      *treeWriter
+	trees      TreeSource
 	files      []changedEntry
 	most, seen int
 	// More says that there are more than most.
@@ -47,7 +47,7 @@ type TreeDiff struct {
 
 // DiffTrees returns which files differ between two trees, of which it notes at most as many as given.
 func DiffTrees(of Store, before, after plumbing.Hash, most int) (*TreeDiff, error) {
-	d := &TreeDiff{trees: newTreeWriter(of), most: most}
+	d := &TreeDiff{trees: of, most: most}
 	return d, d.compare(before, after, ".", 0)
 }
 
@@ -66,7 +66,7 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	}
 	var lists [3][]TreeEntry // of the three only two sides are used
 	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
-		entries, err := d.trees.entries(id)
+		entries, err := entriesOf(d.trees, id)
 		if err != nil {
 			return fmt.Errorf("read the tree of %q: %w", folder, err)
 		}

@@ -6,18 +6,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// MergedTree is what merging gives.
-type MergedTree struct {
-	BuiltTree
-	// Clean reports whether git would merge without a conflict, and to this tree. If it does not, there
-	// is no tree.
-	Clean bool
-}
-
 // MergeTrees merges two trees by whole files, as git does where neither contents nor renames are to be
-// merged. Where git would have to look at those, or might, the result is not clean. A base of zero is
-// an empty one.
-func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, error) {
+// merged, and returns the id of the result. It is not clean where git would have to look at those, or might:
+// then there is no id. A base of zero is an empty one.
+func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (id plumbing.Hash, clean bool, err error) {
 	m := treeMerge{treeWriter: newTreeWriter(from)}
 	root := func(id plumbing.Hash) TreeEntry {
 		if id == emptyTree {
@@ -26,17 +18,10 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (MergedTree, 
 		return TreeEntry{Mode: treeMode, ID: id}
 	}
 	merged, err := m.merge(mergeSides{root(base), root(ours), root(theirs)}, 0)
-	if err != nil {
-		return MergedTree{}, err
+	if err != nil || m.conflict || m.gone && m.oneSided {
+		return plumbing.ZeroHash, false, err
 	}
-	if m.conflict || m.gone && m.oneSided {
-		return MergedTree{}, nil
-	}
-	built := m.built(merged.ID)
-	if merged.ID == ours || merged.ID == theirs {
-		built.Objects = nil
-	}
-	return MergedTree{built, true}, nil
+	return m.built(merged.ID).ID, true, nil
 }
 
 // treeMerge is the state of one merge.
@@ -140,7 +125,7 @@ func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 // list returns the entries of a tree. A few small trees that hold each other again and again stand for
 // any number of folders, so what is looked at is counted.
 func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
-	entries, err := m.entries(id)
+	entries, err := entriesOf(m.from, id)
 	if err != nil {
 		return nil, err
 	}

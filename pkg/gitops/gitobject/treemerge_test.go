@@ -61,15 +61,10 @@ func TestMergeTrees(t *testing.T) {
 		}
 		ours, theirs := root(tc.ours), root(tc.theirs)
 		for _, sides := range [][2]plumbing.Hash{{ours, theirs}, {theirs, ours}} {
-			got, err := MergeTrees(trees, root(tc.base), sides[0], sides[1])
+			got, clean, err := MergeTrees(trees, root(tc.base), sides[0], sides[1])
 			require.NoError(t, err, name)
-			require.Equal(t, tc.want != nil, got.Clean, name)
-			if got.Clean {
-				trees.add(got.Objects)
-				assert.Equal(t, root(tc.want), got.ID, name)
-			} else {
-				assert.Zero(t, got, name)
-			}
+			require.Equal(t, tc.want != nil, clean, name)
+			assert.Equal(t, root(tc.want), got, name)
 		}
 	}
 }
@@ -78,15 +73,15 @@ func TestMergeTreesToNothing(t *testing.T) {
 	t.Parallel()
 	trees := memoryTrees{}
 	base := trees.make(t, "100644 x", "100644 y")
-	got, err := MergeTrees(trees, base, trees.make(t, "100644 x"), trees.make(t, "100644 y"))
+	got, clean, err := MergeTrees(trees, base, trees.make(t, "100644 x"), trees.make(t, "100644 y"))
 	require.NoError(t, err)
-	assert.True(t, got.Clean)
-	assert.Equal(t, emptyTree, got.ID)
+	assert.True(t, clean)
+	assert.Equal(t, emptyTree, got)
 	for _, empty := range []plumbing.Hash{plumbing.ZeroHash, emptyTree} {
-		got, err = MergeTrees(trees, base, empty, base)
+		got, clean, err = MergeTrees(trees, base, empty, base)
 		require.NoError(t, err)
-		assert.True(t, got.Clean)
-		assert.Equal(t, emptyTree, got.ID)
+		assert.True(t, clean)
+		assert.Equal(t, emptyTree, got)
 	}
 }
 
@@ -94,7 +89,7 @@ func TestMergeTreesErrors(t *testing.T) {
 	t.Parallel()
 	trees := memoryTrees{}
 	base := trees.make(t, "100644 x")
-	_, err := MergeTrees(trees, base, blobID("1"), blobID("2"))
+	_, _, err := MergeTrees(trees, base, blobID("1"), blobID("2"))
 	require.ErrorContains(t, err, "no tree")
 }
 
@@ -118,13 +113,13 @@ func TestS8MergeTreesBombs(t *testing.T) {
 		}
 		return id
 	}
-	_, err := MergeTrees(trees, plumbing.ZeroHash, bomb("x"), bomb("y"))
+	_, _, err := MergeTrees(trees, plumbing.ZeroHash, bomb("x"), bomb("y"))
 	require.ErrorContains(t, err, "more than 1000000 files and folders")
 
 	deep := func(file string) plumbing.Hash {
 		return trees.make(t, "100644 "+strings.Repeat("d/", MaxDepth+2)+file)
 	}
-	_, err = MergeTrees(trees, plumbing.ZeroHash, deep("x"), deep("y"))
+	_, _, err = MergeTrees(trees, plumbing.ZeroHash, deep("x"), deep("y"))
 	require.ErrorContains(t, err, "nested more than 64 deep")
 }
 
@@ -185,16 +180,16 @@ func TestMergeTreesIsGits(t *testing.T) {
 	clean, gitClean := 0, 0
 	for i := range cases {
 		base, ours, theirs := fmt.Sprintf("%d/base", i), fmt.Sprintf("%d/ours", i), fmt.Sprintf("%d/theirs", i)
-		got, err := MergeTrees(source, trees[base], trees[ours], trees[theirs])
+		got, isClean, err := MergeTrees(source, trees[base], trees[ours], trees[theirs])
 		require.NoError(t, err)
 		out, failed := gitopstest.Git(dir, "merge-tree", "--write-tree", "--no-messages", ours, theirs)
 		if failed == nil {
 			gitClean++
 		}
-		if got.Clean {
+		if isClean {
 			clean++
 			require.NoError(t, failed, "%d: %s", i, out)
-			require.Equal(t, strings.TrimSpace(out), got.ID.String(), i)
+			require.Equal(t, strings.TrimSpace(out), got.String(), i)
 		}
 	}
 	t.Logf("%d of %d are clean, %d for git", clean, cases, gitClean)
