@@ -17,12 +17,26 @@ type kind struct {
 	decode func(*parser) func(*Objects)
 }
 
-// kindOf makes a kind of the function that turns a decoded document into an object, and the list that the object belongs to.
-func kindOf[B any, O kindred](toObject func(*parser, *B) O, list func(*Objects) *[]O) kind {
+// bodyOf is a pointer to what the documents of a kind are decoded into.
+type bodyOf[B any] interface {
+	*B
+	meta() objectMeta
+}
+
+// kindOf makes a kind of the function that turns a decoded document into an object, what checks its name, and the list
+// that the object belongs to.
+func kindOf[B any, P bodyOf[B], O kindred](
+	toObject func(*parser, Object, P) O, checkName func(what string, name Text, diags *diag.List), list func(*Objects) *[]O,
+) kind {
 	return kind{reflect.TypeFor[B](), func(p *parser) func(*Objects) {
-		var body B
-		p.fill(&body)
-		object := toObject(p, &body)
+		var body P = new(B)
+		p.fill(body)
+		meta := body.meta()
+		checkName(p.kind+" name", meta.Name, p.diags)
+		object := toObject(p, Object{
+			Kind: p.kind, Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations,
+			Source: p.source, At: p.Place(p.Root),
+		}, body)
 		object.object().Broken = p.diags.HasErrors()
 		return func(o *Objects) { *list(o) = append(*list(o), object) }
 	}}
@@ -30,22 +44,22 @@ func kindOf[B any, O kindred](toObject func(*parser, *B) O, list func(*Objects) 
 
 // kinds are the kinds of our group.
 var kinds = map[string]kind{
-	"Environment":          kindOf((*parser).environment, func(o *Objects) *[]*Environment { return &o.Environments }),
-	"BaseRepo":             kindOf((*parser).baseRepo, func(o *Objects) *[]*BaseRepo { return &o.BaseRepos }),
-	"GitOpsRepo":           kindOf((*parser).gitOpsRepo, func(o *Objects) *[]*GitOpsRepo { return &o.GitOpsRepos }),
-	"WorkloadRegistration": kindOf((*parser).workloadRegistration, func(o *Objects) *[]*WorkloadRegistration { return &o.Registrations }),
-	"Workload":             kindOf((*parser).workload, func(o *Objects) *[]*Workload { return &o.Workloads }),
-	"DeploymentTarget":     kindOf((*parser).deploymentTarget, func(o *Objects) *[]*DeploymentTarget { return &o.Targets }),
-	"ClusterType":          kindOf((*parser).clusterType, func(o *Objects) *[]*ClusterType { return &o.ClusterTypes }),
-	"Template":             kindOf((*parser).template, func(o *Objects) *[]*Template { return &o.Templates }),
-	"SchedulingPolicy":     kindOf((*parser).schedulingPolicy, func(o *Objects) *[]*SchedulingPolicy { return &o.Policies }),
-	"ConfigSchema":         kindOf((*parser).configSchema, func(o *Objects) *[]*ConfigSchema { return &o.ConfigSchemas }),
+	"Environment":          kindOf((*parser).environment, checkDNSLabel, func(o *Objects) *[]*Environment { return &o.Environments }),
+	"BaseRepo":             kindOf((*parser).baseRepo, checkName, func(o *Objects) *[]*BaseRepo { return &o.BaseRepos }),
+	"GitOpsRepo":           kindOf((*parser).gitOpsRepo, checkName, func(o *Objects) *[]*GitOpsRepo { return &o.GitOpsRepos }),
+	"WorkloadRegistration": kindOf((*parser).workloadRegistration, checkName, func(o *Objects) *[]*WorkloadRegistration { return &o.Registrations }),
+	"Workload":             kindOf((*parser).workload, checkedLater, func(o *Objects) *[]*Workload { return &o.Workloads }),
+	"DeploymentTarget":     kindOf((*parser).deploymentTarget, checkDNSLabel, func(o *Objects) *[]*DeploymentTarget { return &o.Targets }),
+	"ClusterType":          kindOf((*parser).clusterType, checkDNSLabel, func(o *Objects) *[]*ClusterType { return &o.ClusterTypes }),
+	"Template":             kindOf((*parser).template, checkName, func(o *Objects) *[]*Template { return &o.Templates }),
+	"SchedulingPolicy":     kindOf((*parser).schedulingPolicy, checkName, func(o *Objects) *[]*SchedulingPolicy { return &o.Policies }),
+	"ConfigSchema":         kindOf((*parser).configSchema, checkName, func(o *Objects) *[]*ConfigSchema { return &o.ConfigSchemas }),
 }
 
 // configMapKind is the one kind that is not of our group, and configMaps how it is decoded.
 const configMapKind = "ConfigMap"
 
-var configMaps = kindOf((*parser).configMap, func(o *Objects) *[]*ConfigMap { return &o.ConfigMaps })
+var configMaps = kindOf((*parser).configMap, checkName, func(o *Objects) *[]*ConfigMap { return &o.ConfigMaps })
 
 // fill decodes the document into body.
 func (p *parser) fill(body any) {
@@ -53,46 +67,37 @@ func (p *parser) fill(body any) {
 	d.decode(p.Root, reflect.ValueOf(body).Elem(), nil)
 }
 
-func (p *parser) object(meta objectMeta) Object {
-	return Object{
-		Kind: p.kind, Name: meta.Name, Labels: meta.Labels, Annotations: meta.Annotations,
-		Source: p.source, At: p.Place(p.Root),
-	}
-}
-
-func (p *parser) environment(body *withSpec[environmentSpec]) *Environment {
-	object, spec := p.object(body.Metadata), body.Spec
-	checkDNSLabel("Environment name", object.Name, p.diags)
+func (p *parser) environment(object Object, body *withSpec[environmentSpec]) *Environment {
 	return &Environment{
-		Object: object, ControlPlane: spec.ControlPlane.normal(),
-		Promotion: p.promotion(spec.Promotion, object.Annotations),
+		Object: object, ControlPlane: body.Spec.ControlPlane.normal(),
+		Promotion: p.promotion(body.Spec.Promotion, object.Annotations),
 	}
 }
 
-func (p *parser) baseRepo(body *withSpec[baseRepoSpec]) *BaseRepo {
-	b := &BaseRepo{p.object(body.Metadata), body.Spec}
-	checkName("BaseRepo name", b.Name, p.diags)
+func (p *parser) baseRepo(object Object, body *withSpec[baseRepoSpec]) *BaseRepo {
+	b := &BaseRepo{object, body.Spec}
 	b.Location = b.Location.normal()
 	b.Commit.Value = strings.TrimSpace(b.Commit.Value)
 	return b
 }
 
-func (p *parser) gitOpsRepo(body *withSpec[Location]) *GitOpsRepo {
-	g := &GitOpsRepo{p.object(body.Metadata), body.Spec.normal()}
-	checkName("GitOpsRepo name", g.Name, p.diags)
+func (p *parser) gitOpsRepo(object Object, body *withSpec[Location]) *GitOpsRepo {
+	g := &GitOpsRepo{object, body.Spec.normal()}
 	checkOutputFolder(g.Path, p.diags)
 	return g
 }
 
-func (p *parser) workloadRegistration(body *withSpec[workloadRegistrationSpec]) *WorkloadRegistration {
-	r := &WorkloadRegistration{p.object(body.Metadata), body.Spec}
-	checkName("WorkloadRegistration name", r.Name, p.diags)
+func (p *parser) workloadRegistration(object Object, body *withSpec[workloadRegistrationSpec]) *WorkloadRegistration {
+	r := &WorkloadRegistration{object, body.Spec}
 	r.Workload = r.Workload.normal()
 	return r
 }
 
-func (p *parser) workload(body *withSpec[workloadSpec]) *Workload {
-	w := &Workload{p.object(body.Metadata), body.Spec, p.registration}
+// checkedLater leaves the name of a workload to checkTenant, which looks for secrets in it first.
+func checkedLater(string, Text, *diag.List) {}
+
+func (p *parser) workload(object Object, body *withSpec[workloadSpec]) *Workload {
+	w := &Workload{object, body.Spec, p.registration}
 	if p.source.Ref.Role == Tenant {
 		checkTenant(w, p.limits, p.diags)
 	} else {
@@ -103,9 +108,8 @@ func (p *parser) workload(body *withSpec[workloadSpec]) *Workload {
 	return w
 }
 
-func (p *parser) deploymentTarget(body *withSpec[deploymentTargetSpec]) *DeploymentTarget {
-	object, spec := p.object(body.Metadata), body.Spec
-	checkDNSLabel("DeploymentTarget name", object.Name, p.diags)
+func (p *parser) deploymentTarget(object Object, body *withSpec[deploymentTargetSpec]) *DeploymentTarget {
+	spec := body.Spec
 	checkLabels(diag.Warning, object.Labels, p.diags)
 	return &DeploymentTarget{
 		Object: object, Workload: object.Labels[WorkloadLabel].Value, Workspace: object.Labels[WorkspaceLabel].Value,
@@ -113,17 +117,14 @@ func (p *parser) deploymentTarget(body *withSpec[deploymentTargetSpec]) *Deploym
 	}
 }
 
-func (p *parser) clusterType(body *withSpec[clusterTypeSpec]) *ClusterType {
-	c := &ClusterType{p.object(body.Metadata), body.Spec}
-	checkDNSLabel("ClusterType name", c.Name, p.diags)
-	checkLabels(diag.Warning, c.Labels, p.diags)
-	return c
+func (p *parser) clusterType(object Object, body *withSpec[clusterTypeSpec]) *ClusterType {
+	checkLabels(diag.Warning, object.Labels, p.diags)
+	return &ClusterType{object, body.Spec}
 }
 
-func (p *parser) template(body *withSpec[templateSpec]) *Template {
+func (p *parser) template(object Object, body *withSpec[templateSpec]) *Template {
 	spec := body.Spec
-	t := &Template{Object: p.object(body.Metadata), Type: spec.Type, Manifests: spec.Manifests, ContentType: ContentYAML}
-	checkName("Template name", t.Name, p.diags)
+	t := &Template{Object: object, Type: spec.Type, Manifests: spec.Manifests, ContentType: ContentYAML}
 	p.oneOf(spec.Type, "spec.type", templateTypes)
 	if spec.ContentType.Value != "" {
 		p.oneOf(spec.ContentType, "spec.contentType", contentTypes)
@@ -140,24 +141,19 @@ func (p *parser) oneOf(text Text, path string, allowed []string) {
 		diag.Hint(diag.DidYouMean(text.Value, allowed)))
 }
 
-func (p *parser) schedulingPolicy(body *optionalSpec[schedulingPolicySpec]) *SchedulingPolicy {
-	s := &SchedulingPolicy{
-		Object: p.object(body.Metadata), Workspace: body.Spec.Targets.Workspace,
+func (p *parser) schedulingPolicy(object Object, body *optionalSpec[schedulingPolicySpec]) *SchedulingPolicy {
+	return &SchedulingPolicy{
+		Object: object, Workspace: body.Spec.Targets.Workspace,
 		Targets: body.Spec.Targets.Labels, ClusterTypes: body.Spec.ClusterTypes.Labels,
 	}
-	checkName("SchedulingPolicy name", s.Name, p.diags)
-	return s
 }
 
-func (p *parser) configSchema(body *withSpec[configSchemaSpec]) *ConfigSchema {
-	c := &ConfigSchema{p.object(body.Metadata), body.Spec}
-	checkName("ConfigSchema name", c.Name, p.diags)
-	return c
+func (p *parser) configSchema(object Object, body *withSpec[configSchemaSpec]) *ConfigSchema {
+	return &ConfigSchema{object, body.Spec}
 }
 
-func (p *parser) configMap(body *configMapBody) *ConfigMap {
-	c := &ConfigMap{Object: p.object(body.Metadata), Data: body.Data}
-	checkName("ConfigMap name", c.Name, p.diags)
+func (p *parser) configMap(object Object, body *configMapBody) *ConfigMap {
+	c := &ConfigMap{Object: object, Data: body.Data}
 	checkSize(c, p.diags)
 	checkLabels(diag.Warning, c.Labels, p.diags)
 	return c

@@ -1,28 +1,28 @@
 package model
 
-// typeMeta and what goes with it is what every kalypso object may hold besides metadata and spec.
+// typeMeta is what every object may hold besides its spec.
 type typeMeta struct {
-	Unused ignored `field:"apiVersion|kind|status"`
+	Metadata objectMeta `field:"metadata,required"`
+	Unused   ignored    `field:"apiVersion|kind|status"`
 }
+
+func (t *typeMeta) meta() objectMeta { return t.Metadata }
 
 // withSpec is an object that means nothing without a spec.
 type withSpec[S any] struct {
 	typeMeta
-	Metadata objectMeta `field:"metadata,required"`
-	Spec     S          `field:"spec,required"`
+	Spec S `field:"spec,required"`
 }
 
 type optionalSpec[S any] struct {
 	typeMeta
-	Metadata objectMeta `field:"metadata,required"`
-	Spec     S          `field:"spec"`
+	Spec S `field:"spec"`
 }
 
 type configMapBody struct {
 	typeMeta
-	Metadata objectMeta      `field:"metadata,required"`
-	Data     map[string]Text `field:"data" doc:"The values by key. A text that YAML reads as a map or a list is one, and is merged with others."`
-	Unused   ignored         `field:"binaryData|immutable"`
+	Data   map[string]Text `field:"data" doc:"The values by key. A text that YAML reads as a map or a list is one, and is merged with others."`
+	Unused ignored         `field:"binaryData|immutable"`
 }
 
 // objectMeta is Kubernetes' ObjectMeta; what the model does not use is accepted as it comes.
