@@ -6,6 +6,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -39,18 +40,6 @@ type PolicyCause struct {
 	At   diag.Place `json:"at"`
 	// Misses are the conditions that do not hold on the other side, for WhyPolicies; none if it is not there.
 	Misses []schedule.Miss `json:"misses,omitempty"`
-}
-
-// cause returns why a target came or went; nil if it did neither.
-func cause(t gitops.TargetChange, before, after *side) *Cause {
-	switch t.Action {
-	case gitops.Added:
-		return causeOf(t, after, before)
-	case gitops.Removed:
-		return causeOf(t, before, after)
-	default:
-		return nil
-	}
 }
 
 // causeOf finds out why a target is on one side and not on the other.
@@ -89,14 +78,20 @@ type folder struct{ clusterType, target string }
 type side struct {
 	State
 	// reasons are the policies of each assignment.
-	reasons   map[folder][]*model.SchedulingPolicy
-	explainer *schedule.Explainer
+	reasons      map[folder][]*model.SchedulingPolicy
+	explainer    *schedule.Explainer
+	configurator *render.Configurator
 }
 
 func newSide(s State) *side {
-	reasons := make(map[folder][]*model.SchedulingPolicy, len(s.Assignments))
-	for _, a := range s.Assignments {
+	configurator, _ := render.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
+	return &side{s, reasonsOf(s.Assignments), schedule.NewExplainer(s.Fleet), configurator}
+}
+
+func reasonsOf(assignments []schedule.Assignment) map[folder][]*model.SchedulingPolicy {
+	reasons := make(map[folder][]*model.SchedulingPolicy, len(assignments))
+	for _, a := range assignments {
 		reasons[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] = a.Reasons
 	}
-	return &side{s, reasons, schedule.NewExplainer(s.Fleet)}
+	return reasons
 }

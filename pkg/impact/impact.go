@@ -59,8 +59,15 @@ func Compare(ctx context.Context, before, after State) (*Impact, error) {
 		if t.Action == gitops.Unchanged {
 			continue
 		}
-		impact.Targets = append(impact.Targets, Target{t, pairs.otherName(t), cause(t, was, is)})
+		target := Target{TargetChange: t, Was: pairs.otherName(t)}
+		switch t.Action {
+		case gitops.Added:
+			target.Cause = causeOf(t, is, was)
+		case gitops.Removed:
+			target.Cause = causeOf(t, was, is)
+		}
+		impact.Targets = append(impact.Targets, target)
 	}
-	impact.addValues(before, after, pairs, alike)
+	impact.addValues(was, is, pairs, alike)
 	return impact, ctx.Err()
 }

@@ -31,8 +31,7 @@ func newPairs(before, after State) *pairs {
 	if p.before == p.after {
 		return p
 	}
-	there, here := foldersOf(before.Assignments), foldersOf(after.Assignments)
-	alone, theirs := alone(before.Assignments, here), alone(after.Assignments, there)
+	alone, theirs := alone(before.Assignments, reasonsOf(after.Assignments)), alone(after.Assignments, reasonsOf(before.Assignments))
 	for of, target := range alone {
 		counterpart := theirs[of]
 		if target == nil || counterpart == nil {
@@ -59,23 +58,15 @@ func Counterparts(before, after State) []Counterpart {
 	return all
 }
 
-func foldersOf(assignments []schedule.Assignment) map[folder]bool {
-	folders := make(map[folder]bool, len(assignments))
-	for _, a := range assignments {
-		folders[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] = true
-	}
-	return folders
-}
-
 // workloadOn is a workload on a cluster type.
 type workloadOn struct{ clusterType, workload string }
 
 // alone returns the targets that the other side has not and that are the only ones of their workload on a cluster type;
 // nil where there are several.
-func alone(assignments []schedule.Assignment, others map[folder]bool) map[workloadOn]*model.DeploymentTarget {
+func alone(assignments []schedule.Assignment, others map[folder][]*model.SchedulingPolicy) map[workloadOn]*model.DeploymentTarget {
 	found := map[workloadOn]*model.DeploymentTarget{}
 	for _, a := range assignments {
-		if a.Target.Workload == "" || others[folder{a.ClusterType.Name.Value, a.Target.Name.Value}] {
+		if _, both := others[folder{a.ClusterType.Name.Value, a.Target.Name.Value}]; both || a.Target.Workload == "" {
 			continue
 		}
 		of := workloadOn{a.ClusterType.Name.Value, a.Target.Workload}

@@ -25,13 +25,9 @@ type Value struct {
 }
 
 // addValues finds the values that change, and what has set them.
-func (i *Impact) addValues(before, after State, p *pairs, alike gitops.Alike) {
+func (i *Impact) addValues(was, is *side, p *pairs, alike gitops.Alike) {
 	changes, dropped := i.Change.Values(mostValues, alike)
 	i.Dropped = dropped
-	if len(changes) == 0 {
-		return
-	}
-	old, now := newSources(before), newSources(after)
 	for _, c := range changes {
 		values := Values{Targets: c.Targets}
 		for _, change := range c.Changes {
@@ -39,8 +35,8 @@ func (i *Impact) addValues(before, after State, p *pairs, alike gitops.Alike) {
 			if !change.WholeFile {
 				for _, index := range c.Targets {
 					t := i.Change.Targets[index]
-					value.After = append(value.After, now.of(t.ClusterType, t.Target, change.Key)...)
-					value.Before = append(value.Before, old.of(t.ClusterType, cmp.Or(p.otherName(t), t.Target), change.Key)...)
+					value.After = append(value.After, is.sources(t.ClusterType, t.Target, change.Key)...)
+					value.Before = append(value.Before, was.sources(t.ClusterType, cmp.Or(p.otherName(t), t.Target), change.Key)...)
 				}
 				value.Before, value.After = once(value.Before), once(value.After)
 				value.Before, value.After = newFirst(value.Before, value.After), newFirst(value.After, value.Before)
@@ -59,36 +55,21 @@ func once(origins []render.Origin) []render.Origin {
 
 // newFirst puts those first that are not among the others: what changed.
 func newFirst(origins, others []render.Origin) []render.Origin {
-	known := func(o render.Origin) bool {
-		return slices.ContainsFunc(others, func(other render.Origin) bool {
+	var fresh, known []render.Origin
+	for _, o := range origins {
+		if slices.ContainsFunc(others, func(other render.Origin) bool {
 			return other.Config.Name.Value == o.Config.Name.Value && other.Text == o.Text
-		})
-	}
-	return slices.SortedStableFunc(slices.Values(origins), func(a, b render.Origin) int {
-		switch {
-		case known(a) == known(b):
-			return 0
-		case known(a):
-			return 1
-		default:
-			return -1
+		}) {
+			known = append(known, o)
+		} else {
+			fresh = append(fresh, o)
 		}
-	})
+	}
+	return append(fresh, known...)
 }
 
-// sources tells what has set the values of a state.
-type sources struct {
-	State
-	configurator *render.Configurator
-}
-
-func newSources(s State) *sources {
-	configurator, _ := render.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
-	return &sources{s, configurator}
-}
-
-// of returns what a value consists of: the entry that replaced what was below it, and those that were merged into it.
-func (s *sources) of(clusterType, target, key string) []render.Origin {
+// sources returns what a value consists of: the entry that replaced what was below it, and those that were merged into it.
+func (s *side) sources(clusterType, target, key string) []render.Origin {
 	t, c := s.Fleet.Target(target), s.Fleet.ClusterType(clusterType)
 	if t == nil || c == nil {
 		return nil
