@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -60,30 +61,15 @@ func (c NewCommit) Object() (NewObject, error) {
 	return NewRawObject(plumbing.CommitObject, append(head.Bytes(), message...)), nil
 }
 
-// line writes who and when as commits have it. Git leaves the same characters out of names.
+// line writes who and when as commits have it.
 func (i Identity) line(when time.Time) (string, error) {
 	if when.Unix() < 0 {
 		return "", fmt.Errorf("the date %s is before 1970", when.UTC().Format(time.DateOnly))
 	}
-	name, email := cleanIdentity(i.Name), cleanIdentity(i.Email)
-	if name == "" {
-		return "", fmt.Errorf("nothing is left of the name %q that a commit may hold", i.Name)
-	}
-	if email == "" {
-		return "", fmt.Errorf("nothing is left of the email address %q that a commit may hold", i.Email)
-	}
-	return fmt.Sprintf("%s <%s> %d +0000", name, email, when.Unix()), nil
-}
-
-// cleanIdentity removes what ends a name in a commit, and at both ends what git takes for crud.
-func cleanIdentity(text string) string {
-	text = strings.TrimFunc(strings.ToValidUTF8(text, "\ufffd"), func(r rune) bool {
-		return r <= ' ' || strings.ContainsRune(`,:;<>"\'`, r)
-	})
-	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("<>\n\x00", r) {
-			return -1
+	for _, part := range []string{i.Name, i.Email} {
+		if strings.TrimSpace(part) == "" || !utf8.ValidString(part) || strings.ContainsAny(part, "<>\n\x00") {
+			return "", fmt.Errorf("%q cannot be a name or an email address in a commit", part)
 		}
-		return r
-	}, text)
+	}
+	return fmt.Sprintf("%s <%s> %d +0000", i.Name, i.Email, when.Unix()), nil
 }
