@@ -39,8 +39,8 @@ type BuiltTree struct {
 
 // BuildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root
 // itself, and a root of zero is an empty one. Only trees on the way to an edit are read and written: all
-// else is taken over by its id, with whatever mode it has. Removals come first, so that a file can take
-// the place of a folder that became empty. A file never takes the place of anything else.
+// else is taken over by its id, with whatever mode it has. A file never takes the place of anything else, nor
+// a folder that of a file.
 func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (BuiltTree, error) {
 	edits, err := rootedEdits(folder, edits)
 	if err != nil {
@@ -164,44 +164,29 @@ func firstGroup(edits []TreeEdit, skip int) editGroup {
 	return editGroup{name: name, path: edits[0].Path[:end], edits: edits[:n]}
 }
 
-// own is the edit of the entry itself, if there is one, and below are those of what is in it.
-func (g editGroup) split() (own *TreeEdit, below []TreeEdit) {
-	if len(g.edits[0].Path) == len(g.path) {
-		return &g.edits[0], g.edits[1:]
-	}
-	return nil, g.edits
-}
-
 // editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
 func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, error) {
-	own, below := group.split()
-	if own != nil && own.Removes() {
-		if !entry.regular() {
-			return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
-		}
-		entry = TreeEntry{}
+	first := group.edits[0]
+	switch itself := len(first.Path) == len(group.path); {
+	case !itself && entry.present() && !entry.isTree():
+		return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, first.Path, entry.describe())
+	case !itself:
+		id, err := w.edit(entry.ID, group.edits, len(group.path)+1)
+		return TreeEntry{treeMode, group.name, id}, err
+	case len(group.edits) > 1:
+		return entry, fmt.Errorf("%s cannot be both a file and a folder", group.path)
+	case first.Removes() && !entry.regular():
+		return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
+	case first.Removes():
+		return TreeEntry{}, nil
+	case entry.present() && !entry.regular():
+		return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
 	}
-	if len(below) > 0 {
-		if entry.present() && !entry.isTree() {
-			return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, below[0].Path, entry.describe())
-		}
-		id, err := w.edit(entry.ID, below, len(group.path)+1)
-		if err != nil {
-			return entry, err
-		}
-		entry = TreeEntry{treeMode, group.name, id}
+	mode := fileMode
+	if first.KeepMode && entry.present() {
+		mode = entry.Mode
 	}
-	if own != nil && !own.Removes() {
-		if entry.present() && !entry.regular() {
-			return entry, fmt.Errorf("%s cannot be written: it is %s", group.path, entry.describe())
-		}
-		mode := fileMode
-		if own.KeepMode && entry.present() {
-			mode = entry.Mode
-		}
-		entry = TreeEntry{mode, group.name, own.Blob}
-	}
-	return entry, nil
+	return TreeEntry{mode, group.name, first.Blob}, nil
 }
 
 // The modes that we write.

@@ -131,19 +131,6 @@ func TestBuildTreeEmptied(t *testing.T) {
 	assert.Empty(t, built.Objects[0].Content.Append(nil))
 }
 
-// What goes makes room for what comes.
-func TestBuildTreeFolderAndFileTakeTurns(t *testing.T) {
-	t.Parallel()
-	trees := memoryTrees{}
-	root := trees.make(t, "100644 a", "100644 b/x", "100644 b/y")
-	built, err := BuildTree(trees, root, ".", []TreeEdit{
-		removed("a"), written("a/b", "new"), written("b", "new"), removed("b/x"), removed("b/y"),
-	})
-	require.NoError(t, err)
-	trees.add(built.Objects)
-	assert.Equal(t, map[string]plumbing.Hash{"100644 a/b": blobID("new"), "100644 b": blobID("new")}, trees.list(t, built.ID, ""))
-}
-
 func TestBuildTreeRefuses(t *testing.T) {
 	t.Parallel()
 	trees := memoryTrees{}
@@ -182,9 +169,9 @@ func TestBuildTreeRefuses(t *testing.T) {
 	_, err := BuildTree(trees, root, ".", []TreeEdit{written("a", ""), written("a", "")})
 	require.EqualError(t, err, "a is edited twice")
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("a", ""), written("a/b", "")})
-	require.EqualError(t, err, "a cannot be written: it is a folder")
+	require.EqualError(t, err, "a cannot be both a file and a folder")
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("folder", ""), removed("folder/x"), written("folder/y", "")})
-	require.EqualError(t, err, "folder cannot be written: it is a folder")
+	require.EqualError(t, err, "folder cannot be both a file and a folder")
 	_, err = BuildTree(trees, blobID("?"), "a/b", []TreeEdit{written("x", "")})
 	require.ErrorContains(t, err, "read the tree of .: no tree")
 	broken := NewRawObject(plumbing.TreeObject, []byte("100644 a"))
@@ -277,7 +264,7 @@ func randomState(r *rand.Rand, files int) treeState {
 
 // randomEdits changes the state below a folder and returns how.
 func (s treeState) randomEdits(r *rand.Rand, folder string) []TreeEdit {
-	edits := map[string]TreeEdit{}
+	edits, before := map[string]TreeEdit{}, maps.Clone(s)
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		inside, found := strings.CutPrefix(path.Join("/", name), path.Join("/", folder)+"/")
 		if folder == "." {
@@ -290,7 +277,7 @@ func (s treeState) randomEdits(r *rand.Rand, folder string) []TreeEdit {
 	}
 	for range r.IntN(6) {
 		inside := randomPath(r)
-		if name := path.Join(folder, inside); s.fits(name) {
+		if name := path.Join(folder, inside); s.fits(name) && before.fits(name) {
 			content := fmt.Sprint(r.IntN(1000))
 			edits[inside] = written(inside, content)
 			s[name] = "100644 " + content
