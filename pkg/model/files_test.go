@@ -17,7 +17,7 @@ import (
 // found lists the files that are read of a repository with empty files at these paths.
 func found(t *testing.T, source *Source) []string {
 	t.Helper()
-	paths, diags := files(source, PlatformLimits(), false)
+	paths, diags := files(source, DefaultOptions().Platform, false)
 	require.Empty(t, shown(diags))
 	return paths
 }
@@ -151,14 +151,14 @@ func TestKustomization(t *testing.T) {
 			repo := tree{"app/" + name: "resources: []\n", "app/x.yaml": ""}
 			source := sourceOf(Tenant, repo.fs())
 			source.Ref.Path = path
-			_, diags := files(source, TenantLimits(), false)
+			_, diags := files(source, DefaultOptions().Tenant, false)
 			want := []string{}
 			if isOne {
 				want = append(want, "repo:app/"+name+refused)
 			}
 			assert.Equal(t, want, shown(diags), "%s below %s", name, path)
 
-			paths, diags := files(source, TenantLimits(), true)
+			paths, diags := files(source, DefaultOptions().Tenant, true)
 			assert.Empty(t, diags, "--ignore-kustomization")
 			isRead := !isOne && (isYAML(name) || path == "app/"+name)
 			assert.Equal(t, isRead, slices.Contains(paths, "app/"+name), "%s below %s", name, path)
@@ -205,7 +205,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 		".sourceignore":          {Data: []byte("ignored/\nvendor/module/\n")},
 	}}
 	for _, role := range []Role{Tenant, Platform, Base} {
-		paths, diags := files(sourceOf(role, repo), TenantLimits(), false)
+		paths, diags := files(sourceOf(role, repo), DefaultOptions().Tenant, false)
 		assert.Equal(t, []string{"a.yaml"}, paths)
 		assert.Equal(t, []string{
 			"repo:folder: error: symbolic links are not followed [symlink]",
@@ -214,7 +214,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 			"repo:out.yml: error: symbolic links are not followed [symlink]",
 		}, shown(diags))
 	}
-	_, diags := files(sourceOf(Main, repo), PlatformLimits(), false)
+	_, diags := files(sourceOf(Main, repo), DefaultOptions().Platform, false)
 	assert.Equal(t, []string{"repo:.environments/dev.yaml: error: symbolic links are not followed [symlink]"}, shown(diags))
 
 	for _, path := range []string{"folder", "link.yaml", "LICENSE.md", "module"} {
@@ -342,7 +342,7 @@ func TestS8PatternsWithManyStars(t *testing.T) {
 		fmt.Fprintf(&patterns, "*%sb%d\n", strings.Repeat("[a-z]*", 40), i)
 	}
 	repo[ignoreFile] = &fstest.MapFile{Data: []byte(patterns.String())}
-	read, diags := files(sourceOf(Tenant, repo), TenantLimits(), false)
+	read, diags := files(sourceOf(Tenant, repo), DefaultOptions().Tenant, false)
 	assert.Empty(t, read)
 	assert.Equal(t, []string{"repo: error: the patterns of the .sourceignore files of repo have too many stars for its files [too-many-patterns]"}, shown(diags))
 }
@@ -353,7 +353,7 @@ func TestS8EndlessFolders(t *testing.T) {
 		4:      `repo: error: repo holds more than 1000000 files and folders below "." [too-many-files]`,
 		10_000: `repo: error: repo has a path that is longer than 4096 bytes [unreadable]`,
 	} {
-		read, diags := files(sourceOf(Tenant, endlessFolders{depth}), TenantLimits(), false)
+		read, diags := files(sourceOf(Tenant, endlessFolders{depth}), DefaultOptions().Tenant, false)
 		assert.Empty(t, read)
 		assert.Equal(t, []string{want}, shown(diags))
 	}

@@ -17,26 +17,6 @@ type Limits struct {
 
 const mib = 1 << 20
 
-// TenantLimits are the limits for application repositories, unless set otherwise.
-func TenantLimits() Limits {
-	return Limits{
-		Limits:    yamldoc.Limits{Documents: 1000, Nesting: 64, Nodes: 200_000},
-		FileBytes: mib, SourceBytes: 16 * mib, Files: 1000, Targets: 1000, Schemas: 1000,
-		ValueBytes: 4 << 10, OutputBytes: 256 * mib,
-	}
-}
-
-// PlatformLimits are the limits for the platform team's own repositories: generous, but enough to
-// stop a file that is there by accident. A generated file with ten thousand objects is well below them,
-// and an object that Kubernetes could hold (1.5 MiB) as well. Reading as much as they allow in one file
-// takes two seconds and 200 MB.
-func PlatformLimits() Limits {
-	return Limits{
-		Limits:    yamldoc.Limits{Documents: 50_000, Nesting: 200, Nodes: 400_000, Aliases: true},
-		FileBytes: 4 * mib, SourceBytes: 512 * mib, Files: 100_000, Targets: 100_000, Schemas: 10_000,
-	}
-}
-
 // Options says how sources are parsed.
 type Options struct {
 	Platform, Tenant Limits
@@ -45,8 +25,22 @@ type Options struct {
 }
 
 // DefaultOptions are the options of a run without flags.
+//
+// The limits for the platform team's own repositories are generous, but enough to stop a file that is there by
+// accident. A generated file with ten thousand objects is well below them, and an object that Kubernetes could hold
+// (1.5 MiB) as well. Reading as much as they allow in one file takes two seconds and 200 MB.
 func DefaultOptions() Options {
-	return Options{Platform: PlatformLimits(), Tenant: TenantLimits()}
+	return Options{
+		Platform: Limits{
+			Limits:    yamldoc.Limits{Documents: 50_000, Nesting: 200, Nodes: 400_000, Aliases: true},
+			FileBytes: 4 * mib, SourceBytes: 512 * mib, Files: 100_000, Targets: 100_000, Schemas: 10_000,
+		},
+		Tenant: Limits{
+			Limits:    yamldoc.Limits{Documents: 1000, Nesting: 64, Nodes: 200_000},
+			FileBytes: mib, SourceBytes: 16 * mib, Files: 1000, Targets: 1000, Schemas: 1000,
+			ValueBytes: 4 << 10, OutputBytes: 256 * mib,
+		},
+	}
 }
 
 func (o Options) limits(role Role) Limits {

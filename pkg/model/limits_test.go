@@ -24,13 +24,13 @@ func TestS8DefaultLimits(t *testing.T) {
 		Limits:    yamldoc.Limits{Documents: 1000, Nesting: 64, Nodes: 200_000},
 		FileBytes: 1 << 20, SourceBytes: 16 << 20, Files: 1000, Targets: 1000, Schemas: 1000,
 		ValueBytes: 4 << 10, OutputBytes: 256 << 20,
-	}, TenantLimits())
+	}, DefaultOptions().Tenant)
 	assert.Equal(t, Limits{
 		Limits:    yamldoc.Limits{Documents: 50_000, Nesting: 200, Nodes: 400_000, Aliases: true},
 		FileBytes: 4 << 20, SourceBytes: 512 << 20, Files: 100_000, Targets: 100_000, Schemas: 10_000,
-	}, PlatformLimits())
+	}, DefaultOptions().Platform)
 	options := DefaultOptions()
-	for role, want := range map[Role]Limits{Tenant: TenantLimits(), Main: PlatformLimits(), Base: PlatformLimits(), Platform: PlatformLimits()} {
+	for role, want := range map[Role]Limits{Tenant: DefaultOptions().Tenant, Main: DefaultOptions().Platform, Base: DefaultOptions().Platform, Platform: DefaultOptions().Platform} {
 		assert.Equal(t, want, options.limits(role))
 	}
 }
@@ -38,13 +38,13 @@ func TestS8DefaultLimits(t *testing.T) {
 // Each limit holds for what is one beyond it, and not for what is exactly at it.
 func TestS8Limits(t *testing.T) {
 	t.Parallel()
-	platform := PlatformLimits()
+	platform := DefaultOptions().Platform
 	platform.SourceBytes = 40 << 20 // half a gigabyte would take too long
 	for _, limits := range []struct {
 		name string
 		role Role
 		Limits
-	}{{"tenant", Tenant, TenantLimits()}, {"platform", Platform, platform}} {
+	}{{"tenant", Tenant, DefaultOptions().Tenant}, {"platform", Platform, platform}} {
 		for _, c := range []struct {
 			name string
 			// repo is a repository of a size.
@@ -234,7 +234,7 @@ func TestS8Patterns(t *testing.T) {
 	room := mostPatterns - len(fluxExclusions)
 	read := func(ignore tree) []string {
 		ignore["app/x.yaml"], ignore["z.yaml"] = "", ""
-		paths, diags := files(sourceOf(Tenant, ignore.fs()), TenantLimits(), false)
+		paths, diags := files(sourceOf(Tenant, ignore.fs()), DefaultOptions().Tenant, false)
 		assert.Equal(t, diags.HasErrors(), paths == nil)
 		return shown(diags)
 	}
@@ -452,7 +452,7 @@ func TestS8GeneratedFilesAreRead(t *testing.T) {
 	t.Parallel()
 	const object = "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterType\nmetadata:\n  name: c%05d\n  labels:\n    region: north\n    size: large\nspec:\n  reconciler: argocd\n  namespaceService: default\n"
 	var file strings.Builder
-	for i := 0; file.Len() < int(PlatformLimits().FileBytes)-500; i++ {
+	for i := 0; file.Len() < int(DefaultOptions().Platform.FileBytes)-500; i++ {
 		fmt.Fprintf(&file, object+"---\n", i)
 	}
 	objects, diags := parse(Platform, tree{"f.yaml": file.String()})

@@ -27,31 +27,20 @@ type secretForm struct {
 // the publication of the whole environment. Only fixed formats are listed. Source: the patterns with push protection in
 // https://docs.github.com/en/code-security/secret-scanning/introduction/supported-secret-scanning-patterns and, for
 // the formats, the documentation of the issuers.
-var secretForms = []secretForm{
-	newSecretForm("ghp_", `[0-9A-Za-z]{36}`, "GitHub token"),
-	newSecretForm("gho_", `[0-9A-Za-z]{36}`, "GitHub token"),
-	newSecretForm("ghu_", `[0-9A-Za-z]{36}`, "GitHub token"),
-	newSecretForm("ghs_", `[0-9A-Za-z]{36}`, "GitHub token"),
-	newSecretForm("ghr_", `[0-9A-Za-z]{36}`, "GitHub token"),
-	newSecretForm("github_pat_", `[0-9A-Za-z]{22}_[0-9A-Za-z]{59}`, "GitHub token"),
-	newSecretForm("glpat-", `[0-9A-Za-z_-]{20}`, "GitLab token"),
-	newSecretForm("AKIA", awsKey(), "AWS access key"),
-	newSecretForm("ASIA", awsKey(), "AWS access key"),
-	newSecretForm("xoxb-", slackToken, "Slack token"),
-	newSecretForm("xoxa-", slackToken, "Slack token"),
-	newSecretForm("xoxp-", slackToken, "Slack token"),
-	newSecretForm("xoxr-", slackToken, "Slack token"),
-	newSecretForm("xoxs-", slackToken, "Slack token"),
-	newSecretForm("hooks.slack.com/", `(?:services|workflows|triggers)/[A-Z][0-9A-Z]{7,}/[0-9A-Za-z/]{24,}`, "Slack webhook"),
-	newSecretForm("sk_live_", `[0-9A-Za-z]{24}`, "Stripe key"),
-	newSecretForm("AIza", `[0-9A-Za-z_-]{35}`, "Google API key"),
-	newSecretForm("npm_", `[0-9A-Za-z]{36}`, "npm token"),
-	newSecretForm("pypi-AgEI", `[0-9A-Za-z_-]{50}`, "PyPI token"),
-	newSecretForm("AccountKey=", `[0-9A-Za-z+/]{86}==`, "Azure storage key"),
-	newSecretForm("-----BEGIN ", `(?:[A-Z]+ )*PRIVATE KEY-----`, "private key"),
-}
-
-const slackToken = `[0-9A-Za-z]{1,20}-[0-9A-Za-z-]{20}`
+var secretForms = slices.Concat(
+	newSecretForms("GitHub token", `[0-9A-Za-z]{36}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+	newSecretForms("GitHub token", `[0-9A-Za-z]{22}_[0-9A-Za-z]{59}`, "github_pat_"),
+	newSecretForms("GitLab token", `[0-9A-Za-z_-]{20}`, "glpat-"),
+	newSecretForms("AWS access key", awsKey(), "AKIA", "ASIA"),
+	newSecretForms("Slack token", `[0-9A-Za-z]{1,20}-[0-9A-Za-z-]{20}`, "xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-"),
+	newSecretForms("Slack webhook", `(?:services|workflows|triggers)/[A-Z][0-9A-Z]{7,}/[0-9A-Za-z/]{24,}`, "hooks.slack.com/"),
+	newSecretForms("Stripe key", `[0-9A-Za-z]{24}`, "sk_live_"),
+	newSecretForms("Google API key", `[0-9A-Za-z_-]{35}`, "AIza"),
+	newSecretForms("npm token", `[0-9A-Za-z]{36}`, "npm_"),
+	newSecretForms("PyPI token", `[0-9A-Za-z_-]{50}`, "pypi-AgEI"),
+	newSecretForms("Azure storage key", `[0-9A-Za-z+/]{86}==`, "AccountKey="),
+	newSecretForms("private key", `(?:[A-Z]+ )*PRIVATE KEY-----`, "-----BEGIN "),
+)
 
 // awsKey is the form of the 16 characters of an access key. One of them is a digit, as words are that long, too.
 func awsKey() string {
@@ -63,8 +52,13 @@ func awsKey() string {
 	return `(?:` + strings.Join(forms, "|") + `)(?:[^0-9A-Za-z]|$)`
 }
 
-func newSecretForm(prefix, rest, what string) secretForm {
-	return secretForm{prefix, regexp.MustCompile(`(?:^|[^0-9A-Za-z])` + regexp.QuoteMeta(prefix) + rest), what}
+// newSecretForms returns the formats of credentials that differ in their prefixes.
+func newSecretForms(what, rest string, prefixes ...string) []secretForm {
+	forms := make([]secretForm, len(prefixes))
+	for i, prefix := range prefixes {
+		forms[i] = secretForm{prefix, regexp.MustCompile(`(?:^|[^0-9A-Za-z])` + regexp.QuoteMeta(prefix) + rest), what}
+	}
+	return forms
 }
 
 // secretIn returns the format of the credential that a text contains; nil if it contains none.
