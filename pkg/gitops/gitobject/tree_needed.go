@@ -9,15 +9,13 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // maxPathBytes is the maximum total length of the needed paths in bytes. 100,000 files need less than 10 MB.
 const maxPathBytes = 32 << 20
 
-const (
-	ignoreFile      = ".sourceignore"
-	environmentsDir = ".environments"
-)
+const ignoreFile = ".sourceignore"
 
 // IsManifest reports whether a file is read for objects.
 func IsManifest(name string) bool {
@@ -87,7 +85,7 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 	for _, entry := range list {
 		name := entry.Name()
 		switch {
-		case entry.IsDir() && (name[0] != '.' || name == environmentsDir):
+		case entry.IsDir() && (name[0] != '.' || name == model.EnvironmentsFolder):
 			below, err := fs.Sub(fsys, name)
 			if err == nil {
 				err = w.walk(below, path.Join(dir, name), depth+1)
