@@ -166,13 +166,14 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 		}
 	}
 	clusterTypes, after := map[string]bool{}, map[string]bool{}
+	last := "" // the files of a target come one after the other
 	for _, file := range tree.Files {
 		clusterType, _, _ := strings.Cut(file.Path, "/")
 		if strings.HasSuffix(file.Path, "/"+render.ReadmeFile) {
 			clusterTypes[clusterType] = true
 		}
-		if file.Assignment != nil {
-			after[path.Dir(file.Path)] = true
+		if folder := targetFolder(file.Path); file.Assignment != nil && folder != last {
+			after[folder], last = true, folder
 		}
 	}
 	for folder := range before {
