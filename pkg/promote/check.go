@@ -237,8 +237,7 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	if c.result.Verdict = verdict; err == nil {
 		c.result.Snapshot = &snapshot
 	}
-	var failed *FleetError
-	if errors.As(err, &failed) && ctx.Err() == nil { // it will not answer the next time either
+	if failed, ok := errors.AsType[*FleetError](err); ok && ctx.Err() == nil { // it will not answer the next time either
 		c.result.State, c.result.Reason = CheckFailed, failed.Message
 		status := c.text.failed("the fleet cannot be asked")
 		return &status, err

@@ -61,8 +61,7 @@ func (p *Promoter) Reverted(ctx context.Context, environment *model.Environment,
 // of the environment reports it, where there are no statuses.
 func (p *Promoter) RolledBack(ctx context.Context, environment *model.Environment, commit string) (bool, error) {
 	branch, err := gitops.OpenBranch(ctx, p.Reader, source.PlatformRef(environment), "")
-	var known *giterror.Error
-	if errors.As(err, &known) && known.Rule == giterror.RuleInvalidRepository {
+	if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleInvalidRepository {
 		return false, nil // a plain folder: promoting to it is an error anyway
 	}
 	if err != nil {

@@ -73,8 +73,8 @@ func (s *step) resolve(ctx context.Context) error {
 	if s.out.Commit, err = history.Resolve(ctx, s.Commit); err == nil {
 		return nil
 	}
-	var known *giterror.Error
-	if !errors.As(err, &known) || known.Rule != giterror.RuleCommitNotFound {
+	known, ok := errors.AsType[*giterror.Error](err)
+	if !ok || known.Rule != giterror.RuleCommitNotFound {
 		return err
 	}
 	if !giturl.IsFullCommit(s.Commit) {

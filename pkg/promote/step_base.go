@@ -126,8 +126,8 @@ func (s *step) change(file []byte, err error) error {
 
 // cannotEdit reports a file that a person must change.
 func (s *step) cannotEdit(err error) error {
-	var edit *baserepo.EditError
-	if !errors.As(err, &edit) {
+	edit, ok := errors.AsType[*baserepo.EditError](err)
+	if !ok {
 		return err
 	}
 	at := edit.At

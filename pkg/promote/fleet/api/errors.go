@@ -144,6 +144,6 @@ func (c *Client) explain(err error, what string) *promote.FleetError {
 }
 
 func timedOut(err error) bool {
-	var network net.Error
-	return errors.As(err, &network) && network.Timeout()
+	network, ok := errors.AsType[net.Error](err)
+	return ok && network.Timeout()
 }

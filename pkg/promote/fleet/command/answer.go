@@ -49,8 +49,7 @@ func readAnswer(printed []byte) ([]promote.ReconcilerStatus, error) {
 		Clusters []*reported `json:"clusters"`
 	}
 	strict, err := strictjson.UnmarshalStrict(printed, &answer)
-	var typed *json.UnmarshalTypeError
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return nil, fmt.Errorf("%s: a JSON %s does not belong there", cmp.Or(typed.Field, "what it prints"), typed.Value)
 	}
 	if err = errors.Join(append(strict, err)...); err != nil {

@@ -54,8 +54,7 @@ func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	if printed.full {
 		return nil, &promote.FleetError{Message: fmt.Sprintf("%s was stopped: it prints more than %d MiB", program, c.limit>>20)}
 	}
-	var failure *promote.FleetError
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*promote.FleetError](err); ok {
 		if complaint := complaints.lastLine(); complaint != "" {
 			failure.Message += ": " + complaint
 		}
