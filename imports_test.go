@@ -84,6 +84,11 @@ var layout = []layer{
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/source", thirdParty: []string{"golang.org/x/sync/errgroup"}},
+	{dir: "pkg/gitops/change", pure: true, thirdParty: []string{
+		"github.com/go-git/go-git/v5/plumbing",
+		"go.yaml.in/yaml/v3",
+		"golang.org/x/sync/errgroup",
+	}},
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-git/v5/plumbing",
 		"github.com/rogpeppe/go-internal/diff",

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
@@ -133,7 +134,7 @@ func (c child) destination(ctx context.Context, reader *remote.Reader) (*gitops.
 }
 
 // change is what is to be published: the output, or as much of it as is needed, and what is new in it.
-func (c child) change(ctx context.Context, output gitops.Output) (*render.Tree, *gitops.Change, error) {
+func (c child) change(ctx context.Context, output gitops.Output) (*render.Tree, *change.Change, error) {
 	if c.way == childChange {
 		return c.known()
 	}
@@ -141,35 +142,35 @@ func (c child) change(ctx context.Context, output gitops.Output) (*render.Tree, 
 	if err != nil {
 		return nil, nil, err
 	}
-	change, err := gitops.Compare(ctx, output.Tree, tree)
+	change, err := change.Compare(ctx, output.Tree, tree)
 	return tree, change, err
 }
 
 // known reads what changes from the files that the scripts of git use.
-func (c child) known() (*render.Tree, *gitops.Change, error) {
+func (c child) known() (*render.Tree, *change.Change, error) {
 	names, err := os.ReadFile(filepath.Join(c.scene, namesFile))
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, change := &render.Tree{}, &gitops.Change{}
+	tree, diff := &render.Tree{}, &change.Change{}
 	for i, name := range strings.Fields(string(names)) {
 		content, err := os.ReadFile(filepath.Join(c.scene, strconv.Itoa(i+1)))
 		if err != nil {
 			return nil, nil, err
 		}
 		text := render.NewText(string(content))
-		change.Files = append(change.Files, gitops.FileChange{
-			Path: name, Action: gitops.Changed, Old: []byte(before(string(content))), New: text,
+		diff.Files = append(diff.Files, change.FileChange{
+			Path: name, Action: change.Changed, Old: []byte(before(string(content))), New: text,
 		})
 		folder := path.Dir(name)
 		tree.Files = append(tree.Files,
 			render.File{Path: path.Join(path.Dir(folder), render.ReadmeFile), Content: render.NewText(render.Readme)},
 			render.File{Path: path.Join(folder, render.NamespaceFile)}, render.File{Path: name, Content: text})
 	}
-	slices.SortFunc(change.Files, func(a, b gitops.FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(diff.Files, func(a, b change.FileChange) int { return cmp.Compare(a.Path, b.Path) })
 	slices.SortFunc(tree.Files, byPath)
 	tree.Files = slices.CompactFunc(tree.Files, func(a, b render.File) bool { return a.Path == b.Path })
-	return tree, change, nil
+	return tree, diff, nil
 }
 
 func byPath(a, b render.File) int { return cmp.Compare(a.Path, b.Path) }

@@ -82,7 +82,7 @@ func TestR9AcceptedCommitsOfAnotherEnvironment(t *testing.T) {
 	p.git("branch", "prod", "dev")
 	p.commit("prod", gitopstest.Files{"x": "2"}, "Publish prod\n\nKalypso-Version: v1\nKalypso-Environment: prod\n")
 	p.squash("prod", "dev")
-	publication := p.publication(tree(twoTargets("a: 1\n")...))
+	publication := p.publication(gitopstest.Tree(twoTargets("a: 1\n")...))
 	publication.Head = "prod"
 	_, err := publication.Publish(t.Context())
 	require.ErrorContains(t, err, "kalypso did not make for this environment")

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
@@ -65,7 +66,7 @@ func (b *body) knownMoves() map[sourceMove][]string {
 // unknownCauses says what was compiled if it is not known from what the published tree was.
 func (b *body) unknownCauses(room int) string {
 	head := causesHead + "The published commit does not say what it was compiled from: a squash merge may have dropped that. Now it is:\n\n"
-	if first := b.summary.actionCounts == (actionCounts{Added: b.summary.total()}); first {
+	if first := b.summary.actionCounts == (actionCounts{change.Added: b.summary.total()}); first {
 		head = causesHead + "Nothing was published before. It is compiled from:\n\n"
 	}
 	origins := source.SortedOrigins(b.Now.Origins)

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -39,13 +40,13 @@ const (
 )
 
 // diff returns the unified diff of the first file of a group, cut if it is long.
-func (b *body) diff(group FileGroup) string {
+func (b *body) diff(group change.FileGroup) string {
 	f := b.Change.Files[group.File]
 	before, after := "a/"+markdown.Inert(f.Path), "b/"+markdown.Inert(f.Path)
-	if f.Action == Added {
+	if f.Action == change.Added {
 		before = "/dev/null"
 	}
-	if f.Action == Removed {
+	if f.Action == change.Removed {
 		after = "/dev/null"
 	}
 	text := "--- " + before + "\n+++ " + after + "\n@@ too large to show @@\n"

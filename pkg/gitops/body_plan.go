@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
@@ -78,7 +79,7 @@ func someNames(names []string) string {
 func (b *body) removedTargets() []string {
 	var names []string
 	for _, t := range b.Change.Targets {
-		if t.Action == Removed {
+		if t.Action == change.Removed {
 			names = append(names, t.ClusterType+"/"+t.Target)
 		}
 	}
@@ -88,7 +89,7 @@ func (b *body) removedTargets() []string {
 func (b *body) removedClusterTypes() []string {
 	var names []string
 	for _, t := range b.summary.clusterTypes {
-		if t.action == Removed {
+		if t.action == change.Removed {
 			names = append(names, t.name)
 		}
 	}

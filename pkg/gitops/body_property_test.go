@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -62,12 +63,12 @@ func TestBodyOfAnyReport(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
 	property := func(environment, version, why string, names []string, old, now []byte, limit uint16) bool {
-		r := Report{Environment: environment, Change: &Change{ClusterTypes: 3}, Now: Provenance{Version: version}}
+		r := Report{Environment: environment, Change: &change.Change{ClusterTypes: 3}, Now: Provenance{Version: version}}
 		for i, name := range names {
-			action := Action(i%3 + 1)
+			action := change.Action(i%3 + 1)
 			name = strings.NewReplacer("/", "", "\n", "").Replace(name)
-			r.Change.Targets = append(r.Change.Targets, TargetChange{ClusterType: name, Target: name, Action: action})
-			r.Change.Files = append(r.Change.Files, FileChange{name + "/" + name + "/platform-config.yaml", action, old, render.NewText(string(now))})
+			r.Change.Targets = append(r.Change.Targets, change.TargetChange{ClusterType: name, Target: name, Action: action})
+			r.Change.Files = append(r.Change.Files, change.FileChange{Path: name + "/" + name + "/platform-config.yaml", Action: action, Old: old, New: render.NewText(string(now))})
 			r.Held = append(r.Held, HeldRegistration{Name: name, Why: why})
 			r.Now.Origins = append(r.Now.Origins, source.Origin{Repo: name, Branch: why, Path: environment, Commit: name})
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -33,17 +34,17 @@ func (b *body) clusterTypeTable(room int) string {
 	}
 }
 
-func (t clusterTypeChange) row(targetCell func(Action) string) string {
+func (t clusterTypeChange) row(targetCell func(change.Action) string) string {
 	what := ""
-	if t.action != Unchanged {
+	if t.action != change.Unchanged {
 		what = " _(" + t.action.String() + ")_"
 	}
 	return fmt.Sprintf("| %s%s | %s | %s | %s | %s |\n", nameCell(t.name), what,
-		targetCell(Removed), targetCell(Changed), targetCell(Added), t.count(Unchanged))
+		targetCell(change.Removed), targetCell(change.Changed), targetCell(change.Added), t.count(change.Unchanged))
 }
 
 // count leaves a cell empty where there is nothing.
-func (c actionCounts) count(action Action) string {
+func (c actionCounts) count(action change.Action) string {
 	if c[action] == 0 {
 		return ""
 	}
@@ -51,7 +52,7 @@ func (c actionCounts) count(action Action) string {
 }
 
 // names are the targets with an action, or their count if they are many.
-func (t clusterTypeChange) names(action Action) string {
+func (t clusterTypeChange) names(action change.Action) string {
 	if n := t.actionCounts[action]; n > maxInCell {
 		return "**" + diag.Plural(n, "target") + "**"
 	}
@@ -59,7 +60,7 @@ func (t clusterTypeChange) names(action Action) string {
 }
 
 // join shows the targets with an action, with blanks between.
-func (t clusterTypeChange) join(action Action, show func(name string) string) string {
+func (t clusterTypeChange) join(action change.Action, show func(name string) string) string {
 	if t.actionCounts[action] == 0 {
 		return ""
 	}
@@ -76,12 +77,12 @@ func (t clusterTypeChange) join(action Action, show func(name string) string) st
 func (b *body) targetLists(room int) string {
 	type list struct {
 		clusterTypeChange
-		action Action
+		action change.Action
 	}
 	var lists []list
 	left := 0
 	for _, t := range b.summary.clusterTypes {
-		for _, action := range []Action{Removed, Changed, Added} {
+		for _, action := range []change.Action{change.Removed, change.Changed, change.Added} {
 			if n := t.actionCounts[action]; n > maxInCell {
 				lists = append(lists, list{t, action})
 				left += n

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -25,7 +27,7 @@ const githubLimit = 65_000
 func manyTargets(clusterTypes, targets int) []string {
 	var all []string
 	for c := range clusterTypes {
-		all = append(all, fmt.Sprintf("site-%03d/", c)+readme)
+		all = append(all, fmt.Sprintf("site-%03d/", c)+gitopstest.Readme)
 		for i := range targets {
 			all = append(all, targetFiles(fmt.Sprintf("site-%03d/app-%03d", c, i), "")...)
 		}
@@ -34,8 +36,8 @@ func manyTargets(clusterTypes, targets int) []string {
 }
 
 // largeChange changes the configuration of all targets of a large fleet, every tenth in a way of its own.
-func largeChange(clusterTypes, targets int) *Change {
-	change := &Change{ClusterTypes: clusterTypes}
+func largeChange(clusterTypes, targets int) *change.Change {
+	diff := &change.Change{ClusterTypes: clusterTypes}
 	for c := range clusterTypes {
 		for i := range targets {
 			old := fmt.Sprintf("LOG_LEVEL: debug\n  OLD: \"1\"\n  REGION: eastus\n  SITE: site-%d-%d\n", c, i)
@@ -44,14 +46,14 @@ func largeChange(clusterTypes, targets int) *Change {
 				now = fmt.Sprintf("LOG_LEVEL: info\n  REGION: westus\n  SITE: new-%d-%d\n", c, i)
 			}
 			clusterType, target := fmt.Sprintf("site-%03d", c), fmt.Sprintf("app-%04d", i)
-			change.Targets = append(change.Targets, TargetChange{clusterType, target, Changed, []string{render.ConfigFileYAML}})
+			diff.Targets = append(diff.Targets, change.TargetChange{ClusterType: clusterType, Target: target, Action: change.Changed, Files: []string{render.ConfigFileYAML}})
 			const head, tail = "apiVersion: v1\ndata:\n  ", "kind: ConfigMap\nmetadata:\n  name: platform-config\n"
-			change.Files = append(change.Files, FileChange{
-				clusterType + "/" + target + "/" + render.ConfigFileYAML, Changed, []byte(head + old + tail), render.NewText(head + now + tail),
+			diff.Files = append(diff.Files, change.FileChange{
+				Path: clusterType + "/" + target + "/" + render.ConfigFileYAML, Action: change.Changed, Old: []byte(head + old + tail), New: render.NewText(head + now + tail),
 			})
 		}
 	}
-	return change
+	return diff
 }
 
 func before() *Provenance {
@@ -64,9 +66,9 @@ func before() *Provenance {
 // reports are publications as they happen.
 func reports(t *testing.T) map[string]Report {
 	t.Helper()
-	edge, west := []string{"edge/" + readme}, []string{"west/" + readme}
+	edge, west := []string{"edge/" + gitopstest.Readme}, []string{"west/" + gitopstest.Readme}
 	all := map[string]Report{}
-	add := func(name string, change *Change, edit func(*Report)) {
+	add := func(name string, change *change.Change, edit func(*Report)) {
 		r := reportOf(change)
 		r.Before = before()
 		if edit != nil {
@@ -118,12 +120,12 @@ func reports(t *testing.T) map[string]Report {
 
 const hostile = "a|b`c``d\n\n# e <!-- kalypso -->\x1b[31m\u202e</details><img src=x> @acme/team fixes #1 [x](https://evil.example) ![y](z) \\| ~~~\n```\n| - |"
 
-func hostileChange(t *testing.T) *Change {
+func hostileChange(t *testing.T) *change.Change {
 	folder := "edge|`x`<!-- @team/" + strings.ReplaceAll(strings.ReplaceAll(hostile, "/", ""), "=", "")
 	yaml := "/platform-config.yaml=data:\n  \"k|`<!--\": %q\n  same: x\n"
 	return changeOf(t,
-		joined([]string{"edge|`x`<!-- @team/" + readme}, targetFiles(folder, ""), []string{fmt.Sprintf(folder+yaml, "x")}, trackingFile("<!-- @x")),
-		joined([]string{"edge|`x`<!-- @team/" + readme}, targetFiles(folder, ""), []string{fmt.Sprintf(folder+yaml, hostile)}, trackingFile("</details> #1 @x")))
+		joined([]string{"edge|`x`<!-- @team/" + gitopstest.Readme}, targetFiles(folder, ""), []string{fmt.Sprintf(folder+yaml, "x")}, trackingFile("<!-- @x")),
+		joined([]string{"edge|`x`<!-- @team/" + gitopstest.Readme}, targetFiles(folder, ""), []string{fmt.Sprintf(folder+yaml, hostile)}, trackingFile("</details> #1 @x")))
 }
 
 func TestGoldenBodies(t *testing.T) {

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
 // keyTable shows which keys change on which targets, with old and new values.
 func (b *body) keyTable(room int) string {
-	if b.summary.actionCounts[Changed] == 0 {
+	if b.summary.actionCounts[change.Changed] == 0 {
 		return ""
 	}
 	const title, head = "### Values\n\n", "| Where | Key | Before | Now |\n| --- | --- | --- | --- |\n"
@@ -19,7 +20,7 @@ func (b *body) keyTable(room int) string {
 	groups, dropped := b.Change.Values(max(room/leastRow, 1), nil)
 	type row struct {
 		where string
-		ValueChange
+		change.ValueChange
 	}
 	var all []row
 	for _, group := range groups {
@@ -42,14 +43,14 @@ func (b *body) keyTable(room int) string {
 	return text + b.groupLists(groups, len(rows), room-len(text))
 }
 
-func valueRow(where string, c ValueChange) string {
+func valueRow(where string, c change.ValueChange) string {
 	before, now := valueCell(c.Old), valueCell(c.New)
 	switch {
 	case c.WholeFile:
 		before, now = "", "_file "+c.Action.String()+"_"
-	case c.Action == Removed:
+	case c.Action == change.Removed:
 		now = "**removed**"
-	case c.Action == Added:
+	case c.Action == change.Added:
 		before = "_none_"
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", where, nameCell(c.Key), before, now)
@@ -76,7 +77,7 @@ func (b *body) where(targets []int) string {
 		return strings.Join(names, " ")
 	}
 	all := ""
-	if n == b.summary.actionCounts[Changed] {
+	if n == b.summary.actionCounts[change.Changed] {
 		all = "all "
 	}
 	clusterTypes := map[string]bool{}
@@ -88,10 +89,10 @@ func (b *body) where(targets []int) string {
 
 // groupLists folds away the targets of groups that the first rows of the table only count, but for groups of all
 // changed targets.
-func (b *body) groupLists(groups []ValueChanges, rows, room int) string {
-	var listed []ValueChanges
+func (b *body) groupLists(groups []change.ValueChanges, rows, room int) string {
+	var listed []change.ValueChanges
 	for _, group := range groups {
-		if n := len(group.Targets); rows > 0 && n > maxWhere && n < b.summary.actionCounts[Changed] {
+		if n := len(group.Targets); rows > 0 && n > maxWhere && n < b.summary.actionCounts[change.Changed] {
 			listed = append(listed, group)
 		}
 		rows -= len(group.Changes)
@@ -101,7 +102,7 @@ func (b *body) groupLists(groups []ValueChanges, rows, room int) string {
 	return strings.Join(lists, "")
 }
 
-func (b *body) groupList(group ValueChanges) string {
+func (b *body) groupList(group change.ValueChanges) string {
 	keys := markdown.HTMLCode(diag.Shorten(group.Changes[0].Key, maxName))
 	if n := len(group.Changes) - 1; n > 0 {
 		keys += " " + more(n)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
@@ -125,15 +126,15 @@ func (d *Destination) checkPath(root fs.FS) error {
 	if folder == "." || root == nil {
 		return nil
 	}
-	above, err := findPublished(root)
+	above, err := change.ReadLayout(root)
 	if err != nil {
 		return err
 	}
-	below, err := findPublished(below(root, folder))
-	if err != nil || len(above.targets) == 0 || len(below.clusterTypes) > 0 {
+	below, err := change.ReadLayout(below(root, folder))
+	if err != nil || len(above.Targets) == 0 || len(below.ClusterTypes) > 0 {
 		return err
 	}
 	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
-		diag.Plural(len(above.targets), "published target"), d.Branch, folder).
+		diag.Plural(len(above.Targets), "published target"), d.Branch, folder).
 		WithHint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -66,7 +67,7 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 		return ids, nil
 	}
 	for _, entry := range entries {
-		ours, err := (&published{FS: tree}).isReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
+		ours, err := (&change.Layout{FS: tree}).IsReadme(path.Join(folder, entry.Name(), render.ReadmeFile))
 		if err != nil {
 			return nil, err
 		}

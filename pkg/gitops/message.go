@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
@@ -15,7 +16,7 @@ import (
 type Report struct {
 	Environment string
 	// Change is what is published. It must not be nil.
-	Change *Change
+	Change *change.Change
 	// Now says what was compiled, Before what the published commit says that it was compiled from; nil
 	// if that is not known.
 	Now    Provenance

@@ -7,19 +7,21 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
 // changeOf compares two sets of files, "path=content".
-func changeOf(t *testing.T, old, now []string) *Change {
+func changeOf(t *testing.T, old, now []string) *change.Change {
 	t.Helper()
-	change, err := Compare(t.Context(), publishedFiles(old...), tree(now...))
+	change, err := change.Compare(t.Context(), gitopstest.Published(old...), gitopstest.Tree(now...))
 	require.NoError(t, err)
 	return change
 }
 
 // reportOf is a report whose sources are someProvenance.
-func reportOf(change *Change) Report {
+func reportOf(change *change.Change) Report {
 	return Report{Environment: "dev", Change: change, Now: someProvenance()}
 }
 
@@ -39,8 +41,8 @@ func joined(groups ...[]string) []string {
 	return all
 }
 
-func oneChange(t *testing.T) *Change {
-	edge := []string{"edge/" + readme}
+func oneChange(t *testing.T) *change.Change {
+	edge := []string{"edge/" + gitopstest.Readme}
 	return changeOf(t,
 		joined(edge, targetFiles("edge/cart", ""), targetFiles("edge/shop", "  REGION: eastus\n")),
 		joined(edge, targetFiles("edge/cart", ""), targetFiles("edge/shop", "  REGION: westus\n")))
@@ -50,7 +52,7 @@ func trackingFile(commit string) []string { return []string{render.TrackingFile 
 
 func TestTitleAndSubject(t *testing.T) {
 	t.Parallel()
-	edge, west := []string{"edge/" + readme}, []string{"west/" + readme}
+	edge, west := []string{"edge/" + gitopstest.Readme}, []string{"west/" + gitopstest.Readme}
 	a, b := targetFiles("edge/a", ""), targetFiles("edge/b", "")
 	for name, test := range map[string]struct {
 		old, now       []string

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -90,7 +91,7 @@ func (f *Folder) Discard() error {
 // Write makes the folder hold the tree. What is not ours in it stays, so a checkout of the GitOps repository is a fine
 // place. Either all of the change is made or none: files are staged beside the folder and moved in when all of them are
 // written.
-func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*Change, error) {
+func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, error) {
 	info, err := os.Lstat(f.dir)
 	if f.staged != "" || errors.Is(err, fs.ErrNotExist) {
 		return f.writeNew(ctx, tree)
@@ -111,16 +112,16 @@ func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*Change, error) 
 }
 
 // writeNew stages what is not staged yet and moves the whole folder in.
-func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*Change, error) {
-	change, err := Compare(ctx, nil, tree)
+func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Change, error) {
+	diff, err := change.Compare(ctx, nil, tree)
 	if err == nil {
 		err = f.begin()
 	}
 	if err == nil {
-		var rest []FileChange
+		var rest []change.FileChange
 		for i, file := range tree.Files { // in the same order as those of the change
 			if !file.Staged {
-				rest = append(rest, change.Files[i])
+				rest = append(rest, diff.Files[i])
 			}
 		}
 		err = writeChanged(ctx, f.staged, rest)
@@ -132,7 +133,7 @@ func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*Change, erro
 		return nil, errors.Join(err, f.Discard())
 	}
 	f.staged, f.made = "", nil
-	return change, nil
+	return diff, nil
 }
 
 // CheckFolder finds out whether Folder.Write may write the tree to dir, as far as that can be known
@@ -221,7 +222,7 @@ func movable(from, to string) bool {
 }
 
 // writeChanged writes what is new or changes to a folder, on all cores.
-func writeChanged(ctx context.Context, dir string, all []FileChange) error {
+func writeChanged(ctx context.Context, dir string, all []change.FileChange) error {
 	const batch = 512
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
@@ -232,7 +233,7 @@ func writeChanged(ctx context.Context, dir string, all []FileChange) error {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if file.Action == Removed {
+				if file.Action == change.Removed {
 					continue
 				}
 				if err := w.write(file.Path, file.New); err != nil {
@@ -268,7 +269,7 @@ func (w *fileWriter) write(name string, text render.Text) error {
 }
 
 // updateFolder changes what is ours in a folder that exists.
-func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, error) {
+func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -278,7 +279,7 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*Change, 
 	if err := checkNotForeign(old, tree); err != nil {
 		return nil, err
 	}
-	change, err := Compare(ctx, old, tree)
+	change, err := change.Compare(ctx, old, tree)
 	if err != nil || change.Empty() {
 		return change, err
 	}
@@ -327,7 +328,7 @@ func checkTargetFolder(old fs.FS, folder string) error {
 		return nil //nolint:nilerr // it is new, or mustBe has reported what it is
 	}
 	entries, err := fs.ReadDir(old, folder)
-	if err != nil || isTarget(entries) {
+	if err != nil || change.IsTarget(entries) {
 		return err
 	}
 	for _, entry := range entries {
@@ -364,7 +365,7 @@ func checkClusterFolder(old fs.FS, folder string) error {
 	if err != nil {
 		return err
 	}
-	if ours, err := (&published{FS: old}).isReadme(path.Join(folder, render.ReadmeFile)); ours || err != nil {
+	if ours, err := (&change.Layout{FS: old}).IsReadme(path.Join(folder, render.ReadmeFile)); ours || err != nil {
 		return err
 	}
 	if readme, err := fs.ReadFile(old, path.Join(folder, render.ReadmeFile)); err == nil && strings.TrimSpace(string(readme)) == render.Readme {
@@ -380,7 +381,7 @@ func checkClusterFolder(old fs.FS, folder string) error {
 
 // swap moves the staged files in and the files that they replace, or that go, out; if anything
 // fails, everything is moved back.
-func swap(dir, staged string, change *Change) (err error) {
+func swap(dir, staged string, diff *change.Change) (err error) {
 	out, err := os.MkdirTemp(staged, ".replaced-*")
 	if err != nil {
 		return err
@@ -389,7 +390,7 @@ func swap(dir, staged string, change *Change) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, moveBack(done))
-			removeEmptyFolders(dir, change, Added)
+			removeEmptyFolders(dir, diff, change.Added)
 		}
 	}()
 	do := func(from, to string) error {
@@ -402,20 +403,20 @@ func swap(dir, staged string, change *Change) (err error) {
 		done = append(done, move{from, to})
 		return nil
 	}
-	for _, file := range change.Files {
+	for _, file := range diff.Files {
 		name := filepath.FromSlash(file.Path)
-		if file.Action != Added {
+		if file.Action != change.Added {
 			if err := do(filepath.Join(dir, name), filepath.Join(out, name)); err != nil {
 				return err
 			}
 		}
-		if file.Action != Removed {
+		if file.Action != change.Removed {
 			if err := do(filepath.Join(staged, name), filepath.Join(dir, name)); err != nil {
 				return err
 			}
 		}
 	}
-	removeEmptyFolders(dir, change, Removed)
+	removeEmptyFolders(dir, diff, change.Removed)
 	return nil
 }
 
@@ -430,7 +431,7 @@ func moveBack(done []move) error {
 }
 
 // removeEmptyFolders removes the folders of files with an action that have nothing in them.
-func removeEmptyFolders(dir string, change *Change, action Action) {
+func removeEmptyFolders(dir string, change *change.Change, action change.Action) {
 	for _, file := range slices.Backward(change.Files) {
 		if file.Action != action {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -37,7 +38,7 @@ func assertNothingBeside(t *testing.T, dir string) {
 	assert.Len(t, entries, 1)
 }
 
-var oneTarget = tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
+var oneTarget = gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
 
 func TestWriteFolder(t *testing.T) {
 	t.Parallel()
@@ -49,7 +50,7 @@ func TestWriteFolder(t *testing.T) {
 	assert.Equal(t, want, folderFiles(t, dir))
 
 	writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x"})
-	change, err = OpenFolder(dir).Write(t.Context(), tree("core/"+readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
+	change, err = OpenFolder(dir).Write(t.Context(), gitopstest.Tree("core/"+gitopstest.Readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
 	require.NoError(t, err)
 	assert.Equal(t, "2 targets on 2 cluster types: +1 ~0 -1 =0", change.Plan().String())
 	assert.Equal(t, gitopstest.Files{
@@ -118,7 +119,7 @@ func TestWriteFolderIsAFile(t *testing.T) {
 func TestWriteFolderTakesBackTheFoldersAround(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
-	_, err := OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), tree("edge/"+readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
+	_, err := OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
 	require.Error(t, err, "a file cannot be a folder too")
 	assert.NoDirExists(t, filepath.Join(parent, "a"))
 
@@ -150,11 +151,11 @@ func TestWriteFolderCancelled(t *testing.T) {
 // TestSwapMovesBack lets every single move fail in turn: the folder must be as it was.
 func TestSwapMovesBack(t *testing.T) {
 	t.Parallel()
-	change := &Change{Files: []FileChange{
-		{Path: "core/b/reconciler.yaml", Action: Added},
-		{Path: "edge/a/namespace.yaml", Action: Changed},
-		{Path: "edge/a/reconciler.yaml", Action: Removed},
-		{Path: "edge/c/reconciler.yaml", Action: Added},
+	change := &change.Change{Files: []change.FileChange{
+		{Path: "core/b/reconciler.yaml", Action: change.Added},
+		{Path: "edge/a/namespace.yaml", Action: change.Changed},
+		{Path: "edge/a/reconciler.yaml", Action: change.Removed},
+		{Path: "edge/c/reconciler.yaml", Action: change.Added},
 	}}
 	staged := gitopstest.Files{"core/b/reconciler.yaml": "new", "edge/a/namespace.yaml": "new", "edge/c/reconciler.yaml": "new"}
 	before := gitopstest.Files{"edge/a/namespace.yaml": "old", "edge/a/reconciler.yaml": "old", "docs/x.md": "x"}
@@ -180,7 +181,7 @@ func TestFolderStage(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "a", "out")
-	staged := tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
+	staged := gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r")
 	folder := OpenFolder(dir)
 	require.True(t, folder.Stage(staged.Files[1:]))
 	assert.NoDirExists(t, dir)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -33,7 +34,7 @@ type EnvironmentPreview struct {
 
 // TargetCause says why a deployment target comes or goes.
 type TargetCause struct {
-	TargetChange
+	change.TargetChange
 	// Why is a line of text, and At where it is written.
 	Why string
 	At  diag.Place
@@ -112,7 +113,7 @@ func (p Preview) row(i int) string {
 	}
 	counts := summarize(p.Environments[i].Change).actionCounts
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", nameCell(p.Environments[i].Environment),
-		counts.count(Removed), counts.count(Changed), counts.count(Added), counts.count(Unchanged))
+		counts.count(change.Removed), counts.count(change.Changed), counts.count(change.Added), counts.count(change.Unchanged))
 }
 
 // problems lists errors and warnings.
@@ -162,7 +163,7 @@ func (e EnvironmentPreview) Details(room int) string {
 // movements is a table of the targets that come and go, those that go first.
 func (e EnvironmentPreview) movements(b *body, room int) string {
 	const title, head = "### Targets that come and go\n\n", "| | Target | Why | Written at |\n| --- | --- | --- | --- |\n"
-	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != Removed && c.Action != Added })
+	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != change.Removed && c.Action != change.Added })
 	slices.SortStableFunc(causes, func(a, b TargetCause) int { return cmp.Compare(b.Action, a.Action) })
 	rows := fitting(room, len(causes), func(i int) string { return causes[i].row() })
 	b.omit(len(causes)-len(rows), "%s that come or go", "target")
@@ -175,7 +176,7 @@ func (e EnvironmentPreview) movements(b *body, room int) string {
 // row is one of the table of movements.
 func (c TargetCause) row() string {
 	what, where := "added", ""
-	if c.Action == Removed {
+	if c.Action == change.Removed {
 		what = "**removed**"
 	}
 	if !c.At.IsZero() {

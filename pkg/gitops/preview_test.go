@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -18,10 +19,10 @@ func TestPreviewFitsAnyLimit(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
 	var p Preview
-	for _, r := range []Report{reportOf(largeChange(100, 100)), reportOf(largeChange(3, 3)), reportOf(&Change{})} {
+	for _, r := range []Report{reportOf(largeChange(100, 100)), reportOf(largeChange(3, 3)), reportOf(&change.Change{})} {
 		e := EnvironmentPreview{Report: r}
 		for _, target := range r.Change.Targets {
-			if target.Action == Added || target.Action == Removed {
+			if target.Action == change.Added || target.Action == change.Removed {
 				e.Causes = append(e.Causes, TargetCause{TargetChange: target, Why: "new deployment target"})
 			}
 		}
@@ -59,11 +60,11 @@ func TestPreviewIsInert(t *testing.T) {
 	t.Parallel()
 	const evil = "</details><img src=x onerror=alert(1)> @acme/everybody ``` | [x](javascript:y) #1 <!-- kalypso:preview:v1 -->"
 	p := Preview{Command: evil, Environments: []EnvironmentPreview{{
-		Report: Report{Environment: evil, Notes: []string{evil}, Change: &Change{
-			ClusterTypes: 1, Targets: []TargetChange{{ClusterType: evil, Target: evil, Action: Removed}},
-			Files: []FileChange{{evil + "/" + evil + "/namespace.yaml", Removed, []byte("a: " + evil + "\n"), render.Text{}}},
+		Report: Report{Environment: evil, Notes: []string{evil}, Change: &change.Change{
+			ClusterTypes: 1, Targets: []change.TargetChange{{ClusterType: evil, Target: evil, Action: change.Removed}},
+			Files: []change.FileChange{{Path: evil + "/" + evil + "/namespace.yaml", Action: change.Removed, Old: []byte("a: " + evil + "\n"), New: render.Text{}}},
 		}},
-		Causes: []TargetCause{{TargetChange: TargetChange{ClusterType: evil, Target: evil, Action: Removed}, Why: evil, At: diag.Place{File: &diag.File{Repo: evil}}}},
+		Causes: []TargetCause{{TargetChange: change.TargetChange{ClusterType: evil, Target: evil, Action: change.Removed}, Why: evil, At: diag.Place{File: &diag.File{Repo: evil}}}},
 	}}}
 	p.Problems.Error("rule", diag.Place{}, evil)
 	assertPreview(t, p, MaxComment)
@@ -76,12 +77,12 @@ func TestPreviewOfAnything(t *testing.T) {
 	property := func(environments []string, why, old, now string, limit uint16) bool {
 		p := Preview{Command: why}
 		for i, name := range environments {
-			action := Action(i%3 + 1)
-			target := TargetChange{ClusterType: "edge", Target: fmt.Sprint("t", i), Action: action}
+			action := change.Action(i%3 + 1)
+			target := change.TargetChange{ClusterType: "edge", Target: fmt.Sprint("t", i), Action: action}
 			p.Environments = append(p.Environments, EnvironmentPreview{
-				Report: Report{Environment: name, Change: &Change{
-					ClusterTypes: 1, Targets: []TargetChange{target},
-					Files: []FileChange{{fmt.Sprintf("edge/t%d/platform-config.yaml", i), action, []byte(old), render.NewText(now)}},
+				Report: Report{Environment: name, Change: &change.Change{
+					ClusterTypes: 1, Targets: []change.TargetChange{target},
+					Files: []change.FileChange{{Path: fmt.Sprintf("edge/t%d/platform-config.yaml", i), Action: action, Old: []byte(old), New: render.NewText(now)}},
 				}},
 				Causes: []TargetCause{{TargetChange: target, Why: why}},
 			})

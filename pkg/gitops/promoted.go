@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
@@ -47,10 +48,10 @@ func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo,
 	if !giturl.IsFullCommit(out.Commit) {
 		return Promoted{}, giterror.New(RuleInvalidTracking, "%s at %.12s holds %q, which is not the id of a commit", render.TrackingFile, commit, giterror.OneLine(out.Commit))
 	}
-	published, err := findPublished(tree)
+	published, err := change.ReadLayout(tree)
 	if err != nil {
 		return Promoted{}, r.Clean(err)
 	}
-	out.ClusterTypes = published.clusterTypes
+	out.ClusterTypes = published.ClusterTypes
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
@@ -23,7 +24,7 @@ type Publication struct {
 	// difference.
 	Output Output
 	Tree   *render.Tree
-	Change *Change
+	Change *change.Change
 	// Report is what the commit and the pull request say.
 	Report Report
 	// Dates are the dates of all source commits. The newest one, or that of the parent if it is newer, becomes the date
@@ -163,8 +164,8 @@ func (p *Publication) check(fresh *render.Tree) error {
 	if err := p.checkPlaces(fresh); err != nil {
 		return err
 	}
-	if text := p.Change.massDeletion(p.At); text != "" && !p.AllowDeletions {
-		return giterror.New(RuleDeletions, "%s", text).WithHint("if that is meant, give --allow-deletions")
+	if text := p.Change.MassDeletion(p.At); text != "" && !p.AllowDeletions {
+		return giterror.New(change.RuleDeletions, "%s", text).WithHint("if that is meant, give --allow-deletions")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
@@ -39,12 +40,12 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 
 // blobsOf returns the contents that a change brings, and what they and what is removed do to the tree.
 // The objects refer to the change, which must not be modified as long as they are used.
-func blobsOf(ctx context.Context, c *Change) ([]gitobject.NewObject, []gitobject.TreeEdit, error) {
+func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gitobject.TreeEdit, error) {
 	edits := make([]gitobject.TreeEdit, len(c.Files))
 	text := func(i int) render.Text { return c.Files[i].New }
-	err := eachText(ctx, len(c.Files), text, func(i int, content []byte) error {
+	err := change.EachText(ctx, len(c.Files), text, func(i int, content []byte) error {
 		edits[i].Path = c.Files[i].Path
-		if c.Files[i].Action != Removed {
+		if c.Files[i].Action != change.Removed {
 			edits[i].Blob = gitobject.HashOf(plumbing.BlobObject, content)
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -16,10 +17,10 @@ import (
 func TestChangeBlobs(t *testing.T) {
 	t.Parallel()
 	id := func(text string) plumbing.Hash { return gitobject.HashOf(plumbing.BlobObject, []byte(text)) }
-	change := &Change{Files: []FileChange{
-		{Path: "a", Action: Added, New: render.NewText("new a")},
-		{Path: "b", Action: Changed, Old: []byte("b"), New: render.NewText("")},
-		{Path: "c", Action: Removed, Old: []byte("c")},
+	change := &change.Change{Files: []change.FileChange{
+		{Path: "a", Action: change.Added, New: render.NewText("new a")},
+		{Path: "b", Action: change.Changed, Old: []byte("b"), New: render.NewText("")},
+		{Path: "c", Action: change.Removed, Old: []byte("c")},
 	}}
 	objects, edits, err := blobsOf(t.Context(), change)
 	require.NoError(t, err)
@@ -32,12 +33,12 @@ func TestChangeBlobs(t *testing.T) {
 
 // BenchmarkObjectIDs names the files of a first commit.
 func BenchmarkObjectIDs(b *testing.B) {
-	change := &Change{}
+	diff := &change.Change{}
 	for i := range 300_000 {
-		change.Files = append(change.Files, FileChange{Path: fmt.Sprintf("%d/x", i), Action: Added, New: render.NewText(strings.Repeat(fmt.Sprintf("kind: Kustomization # %d\n", i), 20))})
+		diff.Files = append(diff.Files, change.FileChange{Path: fmt.Sprintf("%d/x", i), Action: change.Added, New: render.NewText(strings.Repeat(fmt.Sprintf("kind: Kustomization # %d\n", i), 20))})
 	}
 	for b.Loop() {
-		_, _, err := blobsOf(b.Context(), change)
+		_, _, err := blobsOf(b.Context(), diff)
 		require.NoError(b, err)
 	}
 }

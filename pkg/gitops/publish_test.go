@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
@@ -89,7 +90,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	if !output.New {
 		require.Empty(p.t, output.Diags)
 	}
-	change, err := Compare(ctx, output.Tree, tree)
+	change, err := change.Compare(ctx, output.Tree, tree)
 	require.NoError(p.t, err)
 	return &Publication{
 		Destination: destination, Output: output, Tree: tree, Change: change, Dates: source.Dates{Platform: time.Unix(1_700_000_500, 0)}, PublishOptions: p.options, Forge: p.forge,
@@ -99,7 +100,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 
 func (p *press) try(files ...string) (Published, error) {
 	p.t.Helper()
-	publication := p.publication(tree(files...))
+	publication := p.publication(gitopstest.Tree(files...))
 	if p.meanwhile != nil {
 		p.meanwhile()
 	}
@@ -120,7 +121,7 @@ func target(folder, content string) []string {
 }
 
 func twoTargets(content string) []string {
-	return append(append([]string{"edge/" + readme}, target("edge/a", content)...), target("edge/b", "b: 1\n")...)
+	return append(append([]string{"edge/" + gitopstest.Readme}, target("edge/a", content)...), target("edge/b", "b: 1\n")...)
 }
 
 // byAllWays runs a test for each way to reach a repository.
@@ -178,7 +179,7 @@ func TestPublish(t *testing.T) {
 		merged := p.publish(twoTargets("a: 2\n")...)
 		assert.Empty(t, merged.Commit, "up to date")
 
-		less := p.publish(append([]string{"edge/" + readme}, target("edge/b", "b: 1\n")...)...)
+		less := p.publish(append([]string{"edge/" + gitopstest.Readme}, target("edge/b", "b: 1\n")...)...)
 		assert.True(t, less.Pushed)
 		assert.Equal(t, []string{"docs/notes.md", "edge/README.md", "edge/b/namespace.yaml", "edge/b/reconciler.yaml"}, p.files("deployment/dev"))
 	})
@@ -256,7 +257,7 @@ func TestPublishOverAnotherEnvironment(t *testing.T) {
 	p.git("branch", "prod", "dev")
 	message := "Promote 1234567 to prod\n\nKalypso-Version: v1\nKalypso-Environment: prod\n"
 	prod := p.commit("prod", gitopstest.Files{"y": "1"}, message)
-	publication := p.publication(tree(twoTargets("a: 1\n")...))
+	publication := p.publication(gitopstest.Tree(twoTargets("a: 1\n")...))
 	publication.Head = "prod"
 	_, err := publication.Publish(t.Context())
 	require.ErrorContains(t, err, `kalypso did not make for this environment: `+prod[:12]+` "Promote 1234567 to prod"`)
@@ -368,11 +369,11 @@ func TestPublishManyDeletions(t *testing.T) {
 	p := newPress(t, gitopstest.Files{"x": "1"})
 	p.options.Direct = true
 	p.publish(twoTargets("a: 1\n")...)
-	_, err := p.try("edge/" + readme)
+	_, err := p.try("edge/" + gitopstest.Readme)
 	require.ErrorContains(t, err, "2 of the 2 targets published in")
 	require.ErrorContains(t, err, "would be removed: edge/a, edge/b")
 	p.options.AllowDeletions = true
-	assert.True(t, p.publish("edge/"+readme).Pushed)
+	assert.True(t, p.publish("edge/"+gitopstest.Readme).Pushed)
 }
 
 func TestPublishToPlainFolder(t *testing.T) {

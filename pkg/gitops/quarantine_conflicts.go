@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -41,7 +42,7 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Quarantine, fleet *
 	if len(last.of) == 0 || !leavesOut && (!last.complete || !ownersCanChange(l, fleet, at.Made)) {
 		return nil
 	}
-	change, err := CompareTargets(at.Tree, tree)
+	change, err := change.CompareTargets(at.Tree, tree)
 	if err != nil {
 		return nil // the comparison with the published output reports the error
 	}
@@ -108,12 +109,12 @@ type claim struct {
 }
 
 // claims returns one claim for each target that stays and whose registration differs from its last published commit.
-func (l lastCommits) claims(fleet *model.Fleet, change *Change) (claims []claim) {
+func (l lastCommits) claims(fleet *model.Fleet, diff *change.Change) (claims []claim) {
 	now := source.CompiledAt(fleet)
 	seen := map[string]bool{}
-	for _, t := range change.Targets {
+	for _, t := range diff.Targets {
 		target := fleet.Target(t.Target)
-		if t.Action == Added || t.Action == Removed || target == nil || seen[t.Target] || !l.differs(target.Registration, now) {
+		if t.Action == change.Added || t.Action == change.Removed || target == nil || seen[t.Target] || !l.differs(target.Registration, now) {
 			continue
 		}
 		seen[t.Target] = true
@@ -124,17 +125,17 @@ func (l lastCommits) claims(fleet *model.Fleet, change *Change) (claims []claim)
 
 // nameClaims returns one claim for each new target of a workload whose name a published workload may have: that of a
 // registration that is left out is known by the names of its targets only.
-func (l lastCommits) nameClaims(fleet *model.Fleet, change *Change) (claims []claim) {
+func (l lastCommits) nameClaims(fleet *model.Fleet, diff *change.Change) (claims []claim) {
 	now := source.CompiledAt(fleet)
 	seen := map[string]bool{}
-	for _, t := range change.Targets {
+	for _, t := range diff.Targets {
 		target := fleet.Target(t.Target)
-		if t.Action != Added || target == nil || seen[t.Target] || !l.differs(target.Registration, now) {
+		if t.Action != change.Added || target == nil || seen[t.Target] || !l.differs(target.Registration, now) {
 			continue
 		}
 		seen[t.Target] = true
-		for _, other := range change.Targets {
-			if other.Action != Added && fleet.Target(other.Target) == nil && strings.HasPrefix(other.Target, target.Workload+"-") {
+		for _, other := range diff.Targets {
+			if other.Action != change.Added && fleet.Target(other.Target) == nil && strings.HasPrefix(other.Target, target.Workload+"-") {
 				claims = append(claims, claim{target, other.Target, other.ClusterType + "/" + other.Target})
 			}
 		}

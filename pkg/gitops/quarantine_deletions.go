@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -18,12 +19,12 @@ import (
 // many.
 func Deletions(ctx context.Context, l *source.Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
 	last := lastCommitsOf(at.Made)
-	change, err := CompareTargets(at.Tree, tree)
+	diff, err := change.CompareTargets(at.Tree, tree)
 	if err != nil || len(last.of) == 0 {
 		return nil
 	}
-	gone, published := change.lost(), change.published()
-	if !tooManyDeletions(len(gone), published) {
+	gone, published := diff.Lost(), diff.PublishedTargets()
+	if !change.TooManyDeletions(len(gone), published) {
 		return nil
 	}
 	then, _ := l.FleetAt(ctx, fleet.Environment, fleet.Environments, last.pins())
@@ -43,7 +44,7 @@ func Deletions(ctx context.Context, l *source.Loader, q *Quarantine, fleet *mode
 			left--
 		}
 	}
-	if tooManyDeletions(left, published) {
+	if change.TooManyDeletions(left, published) {
 		return nil
 	}
 	return deletionErrors(lost, len(gone), published)
@@ -59,11 +60,11 @@ func deletionErrors(lost map[*model.WorkloadRegistration]int, gone, published in
 		return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a.Name.Value, b.Name.Value), a.At.Compare(b.At))
 	})
 	for _, r := range order {
-		if !tooManyDeletions(gone, published) {
+		if !change.TooManyDeletions(gone, published) {
 			break
 		}
 		gone -= lost[r]
-		diags.Error(RuleDeletions, r.Workload.Repo.At,
+		diags.Error(change.RuleDeletions, r.Workload.Repo.At,
 			fmt.Sprintf("%s%q: %d of the %d published targets would be removed", source.RegistrationSubject, r.Name.Value, lost[r], published),
 			diag.Hint("if that is meant, give --allow-deletions"))
 	}

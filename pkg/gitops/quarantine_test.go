@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -329,15 +331,15 @@ func TestComparePartial(t *testing.T) {
 	for _, folder := range []string{"edge/a", "edge/b", "gone/c"} {
 		files = append(files, target(folder, "a: 1\n")...)
 	}
-	files = append(files, "edge/"+readme, "gone/"+readme, "edge/a/platform-config.yaml=a: 1\n")
-	wanted := tree(append(target("edge/a", "a: 1\n"), "edge/"+readme)...)
+	files = append(files, "edge/"+gitopstest.Readme, "gone/"+gitopstest.Readme, "edge/a/platform-config.yaml=a: 1\n")
+	wanted := gitopstest.Tree(append(target("edge/a", "a: 1\n"), "edge/"+gitopstest.Readme)...)
 	wanted.Partial = true
-	change, err := Compare(t.Context(), publishedFiles(files...), wanted)
+	diff, err := change.Compare(t.Context(), gitopstest.Published(files...), wanted)
 	require.NoError(t, err)
-	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", change.Plan().String())
-	require.Len(t, change.Files, 1)
-	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, change.Files[0].Path)
-	assert.Equal(t, Removed, change.Files[0].Action)
+	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", diff.Plan().String())
+	require.Len(t, diff.Files, 1)
+	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, diff.Files[0].Path)
+	assert.Equal(t, change.Removed, diff.Files[0].Action)
 }
 
 // TestNewestOfOursIsTheEnvironments passes over what was published of other environments.

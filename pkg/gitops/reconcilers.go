@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
@@ -55,11 +56,11 @@ func ReadReconcilers(ctx context.Context, r *remote.Reader, repo *model.GitOpsRe
 }
 
 func readReconcilers(ctx context.Context, tree fs.FS) ([]Reconciler, error) {
-	published, err := findPublished(tree)
+	published, err := change.ReadLayout(tree)
 	if err != nil {
 		return nil, err
 	}
-	files := slices.DeleteFunc(published.files, func(name string) bool { return !gitobject.IsManifest(name) })
+	files := slices.DeleteFunc(published.Files, func(name string) bool { return !gitobject.IsManifest(name) })
 	if err := gitobject.Prefetch(ctx, tree, files); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -23,7 +24,7 @@ const RuleSelfCheck = "self-check"
 func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 	flaws := checkLayout(tree)
 	found := make([]error, len(fresh.Files))
-	err := eachFile(ctx, fresh, func(i int, content []byte) error {
+	err := change.EachFile(ctx, fresh, func(i int, content []byte) error {
 		if err := checkContent(&fresh.Files[i], content); err != nil {
 			found[i] = fmt.Errorf("%s: %w", fresh.Files[i].Path, err)
 		}
@@ -44,11 +45,11 @@ func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 }
 
 // freshFiles returns the files of a tree that a change writes.
-func freshFiles(tree *render.Tree, change *Change) *render.Tree {
+func freshFiles(tree *render.Tree, diff *change.Change) *render.Tree {
 	fresh := &render.Tree{}
-	for _, f := range change.Files {
+	for _, f := range diff.Files {
 		at, found := slices.BinarySearchFunc(tree.Files, f.Path, func(file render.File, path string) int { return cmp.Compare(file.Path, path) })
-		if found && f.Action != Removed {
+		if found && f.Action != change.Removed {
 			fresh.Files = append(fresh.Files, tree.Files[at])
 		}
 	}
@@ -67,7 +68,7 @@ const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 // checkLayout finds folders that are not whole.
 func checkLayout(tree *render.Tree) []error {
 	var flaws []error
-	has := wantedFiles{tree}
+	has := change.WantedFiles{Tree: tree}
 	folder := ""
 	for i, file := range tree.Files {
 		if i > 0 && tree.Files[i-1].Path >= file.Path {
@@ -78,7 +79,7 @@ func checkLayout(tree *render.Tree) []error {
 		}
 		folder = path.Dir(file.Path)
 		for _, name := range []string{folder + "/" + render.ReconcilerFile, folder + "/" + render.NamespaceFile, path.Dir(folder) + "/" + render.ReadmeFile} {
-			if !has.file(name) {
+			if !has.File(name) {
 				flaws = append(flaws, fmt.Errorf("%s is missing beside %s", name, file.Path))
 			}
 		}

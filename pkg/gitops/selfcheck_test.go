@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -12,7 +14,7 @@ import (
 func TestR29SelfCheck(t *testing.T) {
 	t.Parallel()
 	whole := func() *render.Tree {
-		return tree(".github/tracking/Promoted_Commit_Id=0123", "edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/platform-config.sh=x", "edge/a/reconciler.yaml=r")
+		return gitopstest.Tree(".github/tracking/Promoted_Commit_Id=0123", "edge/"+gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/platform-config.sh=x", "edge/a/reconciler.yaml=r")
 	}
 	require.NoError(t, selfCheck(t.Context(), whole(), &render.Tree{}))
 	for want, breakIt := range map[string]func(tree *render.Tree){
@@ -27,10 +29,10 @@ func TestR29SelfCheck(t *testing.T) {
 	} {
 		broken := whole()
 		breakIt(broken)
-		change := &Change{}
+		diff := &change.Change{}
 		for _, f := range broken.Files {
-			change.Files = append(change.Files, FileChange{Path: f.Path, Action: Added, New: f.Content})
+			diff.Files = append(diff.Files, change.FileChange{Path: f.Path, Action: change.Added, New: f.Content})
 		}
-		require.ErrorContains(t, selfCheck(t.Context(), broken, freshFiles(broken, change)), want)
+		require.ErrorContains(t, selfCheck(t.Context(), broken, freshFiles(broken, diff)), want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -20,24 +21,24 @@ type summary struct {
 }
 
 // actionCounts is how many targets have an action, by action.
-type actionCounts [Removed + 1]int
+type actionCounts [change.Removed + 1]int
 
-func (c actionCounts) total() int { return c[Unchanged] + c.moved() }
+func (c actionCounts) total() int { return c[change.Unchanged] + c.moved() }
 
 // moved counts the targets that are not as before.
-func (c actionCounts) moved() int { return c[Added] + c[Changed] + c[Removed] }
+func (c actionCounts) moved() int { return c[change.Added] + c[change.Changed] + c[change.Removed] }
 
 // clusterTypeChange is what happens to a cluster type.
 type clusterTypeChange struct {
 	actionCounts
 	name string
 	// action is Added or Removed if that is what happens to the cluster type itself.
-	action Action
+	action change.Action
 	// targets are all that are on it, before or after, in order of name.
-	targets []TargetChange
+	targets []change.TargetChange
 }
 
-func summarize(c *Change) *summary {
+func summarize(c *change.Change) *summary {
 	b := &summary{all: c.ClusterTypes}
 	actions := clusterTypeActions(c)
 	for rest := c.Targets; len(rest) > 0; {
@@ -49,7 +50,7 @@ func summarize(c *Change) *summary {
 			b.actionCounts[rest[n].Action]++
 		}
 		t.targets, rest = rest[:n], rest[n:]
-		if t.moved() > 0 || t.action != Unchanged {
+		if t.moved() > 0 || t.action != change.Unchanged {
 			b.clusterTypes = append(b.clusterTypes, t)
 		}
 	}
@@ -61,11 +62,11 @@ func summarize(c *Change) *summary {
 }
 
 // clusterTypeActions finds the cluster types that come or go: their README.md does.
-func clusterTypeActions(c *Change) map[string]Action {
-	actions := map[string]Action{}
+func clusterTypeActions(c *change.Change) map[string]change.Action {
+	actions := map[string]change.Action{}
 	for _, f := range c.Files {
 		name, file, _ := strings.Cut(f.Path, "/")
-		if file == render.ReadmeFile && (f.Action == Added || f.Action == Removed) {
+		if file == render.ReadmeFile && (f.Action == change.Added || f.Action == change.Removed) {
 			actions[name] = f.Action
 		}
 	}
@@ -90,7 +91,7 @@ func (s *summary) words() string {
 // countWords names the noun once: "2 targets added, 1 removed".
 func countWords(c actionCounts, noun string) string {
 	var parts []string
-	for _, action := range []Action{Added, Changed, Removed} {
+	for _, action := range []change.Action{change.Added, change.Changed, change.Removed} {
 		switch {
 		case c[action] == 0:
 		case len(parts) == 0:

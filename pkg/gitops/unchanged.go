@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
@@ -20,7 +21,7 @@ type Latest struct {
 	// Tree is the id of its tree.
 	Tree string
 	// Plan is what the commit says that it changed; zero if that is not known.
-	Plan Plan
+	Plan change.Plan
 	// Proposed says that it is on the deployment branch, ready to be merged. Otherwise it is what is
 	// published.
 	Proposed bool
@@ -70,7 +71,7 @@ func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []
 func newLatest(made Provenance, id plumbing.Hash, commit gitobject.CommitObject, proposed bool) *Latest {
 	_, body, _ := strings.Cut(commit.Message, "\n\n")
 	line, _, _ := strings.Cut(body, "\n")
-	plan, _ := ParsePlan(line)
+	plan, _ := change.ParsePlan(line)
 	return &Latest{made, id.String(), commit.Tree.String(), plan, proposed}
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -43,7 +43,7 @@ type PolicyCause struct {
 }
 
 // causeOf finds out why a target is on one side and not on the other.
-func causeOf(t gitops.TargetChange, here, there *side) *Cause {
+func causeOf(t change.TargetChange, here, there *side) *Cause {
 	cause := &Cause{Why: WhyPolicies, Policies: []PolicyCause{}}
 	for _, p := range here.reasons[folder{t.ClusterType, t.Target}] {
 		cause.Policies = append(cause.Policies, PolicyCause{Name: p.Name.Value, At: p.Name.At})

@@ -3,7 +3,7 @@ package impact
 import (
 	"context"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -21,7 +21,7 @@ type State struct {
 // Impact is the difference between two states.
 type Impact struct {
 	// Change is the difference of the output, but for the tracking file.
-	Change *gitops.Change
+	Change *change.Change
 	// Targets are the deployment targets on cluster types that come, go or change, in the order of Change.Targets.
 	Targets []Target
 	// Values are what changes on targets that stay: what goes away first, then what reaches furthest.
@@ -32,7 +32,7 @@ type Impact struct {
 
 // Target is what happens to a deployment target on a cluster type.
 type Target struct {
-	gitops.TargetChange
+	change.TargetChange
 	// Was is the name of its counterpart in the other environment; empty if they have the same name.
 	Was string `json:"was,omitempty"`
 	// Cause is why it came or went; nil if it stays.
@@ -49,21 +49,21 @@ const mostValues = 10_000
 func Compare(ctx context.Context, before, after State) (*Impact, error) {
 	pairs := newPairs(before, after)
 	alike := pairs.alike()
-	change, err := gitops.CompareTrees(ctx, pairs.renamed(before), after.Tree, alike)
+	diff, err := change.CompareTrees(ctx, pairs.renamed(before), after.Tree, alike)
 	if err != nil {
 		return nil, err
 	}
-	impact := &Impact{Change: change}
+	impact := &Impact{Change: diff}
 	was, is := newSide(before), newSide(after)
-	for _, t := range change.Targets {
-		if t.Action == gitops.Unchanged {
+	for _, t := range diff.Targets {
+		if t.Action == change.Unchanged {
 			continue
 		}
 		target := Target{TargetChange: t, Was: pairs.otherName(t)}
 		switch t.Action {
-		case gitops.Added:
+		case change.Added:
 			target.Cause = causeOf(t, is, was)
-		case gitops.Removed:
+		case change.Removed:
 			target.Cause = causeOf(t, was, is)
 		}
 		impact.Targets = append(impact.Targets, target)

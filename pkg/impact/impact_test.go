@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -281,10 +281,10 @@ func TestTargetsAreThoseOfTheAssignments(t *testing.T) {
 		for _, target := range found.Targets {
 			name := target.ClusterType + "/" + target.TargetChange.Target
 			switch target.Action {
-			case gitops.Added:
+			case change.Added:
 				assert.True(t, has[name] && !had[name], name)
 				assert.NotEmpty(t, target.Cause.Policies, name)
-			case gitops.Removed:
+			case change.Removed:
 				assert.True(t, had[name] && !has[name], name)
 				assert.NotEmpty(t, target.Cause.Policies, name)
 			default:

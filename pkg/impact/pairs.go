@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -80,7 +80,7 @@ func alone(assignments []schedule.Assignment, others map[folder][]*model.Schedul
 }
 
 // otherName is what the counterpart of a target is called in the first environment; empty if it has the same name.
-func (p *pairs) otherName(t gitops.TargetChange) string {
+func (p *pairs) otherName(t change.TargetChange) string {
 	return p.was[folder{t.ClusterType, t.Target}]
 }
 
@@ -103,7 +103,7 @@ func (p *pairs) renamed(before State) *render.Tree {
 }
 
 // alike returns what gives a file of the first environment the names of the second; nil if they have the same.
-func (p *pairs) alike() gitops.Alike {
+func (p *pairs) alike() change.Alike {
 	if p.before == p.after {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -18,14 +18,14 @@ type Values struct {
 
 // Value is what happens to a value.
 type Value struct {
-	gitops.ValueChange
+	change.ValueChange
 	// Before and After are what set the value on the targets, each once: what the other does not have goes first, else in
 	// order of place. They are empty for what is no platform configuration, and where there is none.
 	Before, After []render.Origin
 }
 
 // addValues finds the values that change, and what has set them.
-func (i *Impact) addValues(was, is *side, p *pairs, alike gitops.Alike) {
+func (i *Impact) addValues(was, is *side, p *pairs, alike change.Alike) {
 	changes, dropped := i.Change.Values(mostValues, alike)
 	i.Dropped = dropped
 	for _, c := range changes {

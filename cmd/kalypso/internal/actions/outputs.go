@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
 
 // Output is a value that later steps of the workflow can use.
@@ -19,7 +19,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed, total := false, gitops.Plan{}
+	changed, total := false, change.Plan{}
 	var numbers, urls, operations, commits, branches []string
 	for _, r := range all {
 		changed = changed || r.Changed

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
 
 func publishedDev() Result {
 	return Result{
 		Environment: "dev", GitOpsRepo: "fleet", Changed: true, Branch: "deployment/dev", Commit: pushedCommit,
-		Plan:        results.Plan{Summary: "14 targets on 5 cluster types: +2 ~1 -1 =11", Plan: gitops.Plan{Targets: 14, ClusterTypes: 5, Added: 2, Changed: 1, Removed: 1, Unchanged: 11}},
+		Plan:        results.Plan{Summary: "14 targets on 5 cluster types: +2 ~1 -1 =11", Plan: change.Plan{Targets: 14, ClusterTypes: 5, Added: 2, Changed: 1, Removed: 1, Unchanged: 11}},
 		PullRequest: &PullRequest{Number: 7, URL: "https://github.com/acme/fleet/pull/7", Operation: "created"},
 		Details:     "## What changes\n\n- `a`\n",
 	}
@@ -25,7 +25,7 @@ func publishedDev() Result {
 
 func upToDateStage() Result {
 	return Result{
-		Environment: "stage", GitOpsRepo: "fleet", Plan: results.Plan{Summary: "3 targets on 2 cluster types: +0 ~0 -0 =3", Plan: gitops.Plan{Targets: 3, ClusterTypes: 2, Unchanged: 3}},
+		Environment: "stage", GitOpsRepo: "fleet", Plan: results.Plan{Summary: "3 targets on 2 cluster types: +0 ~0 -0 =3", Plan: change.Plan{Targets: 3, ClusterTypes: 2, Unchanged: 3}},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
 
 // The formats of -o.
@@ -108,17 +109,17 @@ func NewPullRequest(p gitops.PullRequest, action gitops.SubmissionAction) *PullR
 // Plan counts deployment targets. Its summary is empty if they were not counted.
 type Plan struct {
 	Summary string `json:"summary"`
-	gitops.Plan
+	change.Plan
 }
 
 // NewPlan returns a plan with its summary.
-func NewPlan(p gitops.Plan) Plan { return Plan{p.String(), p} }
+func NewPlan(p change.Plan) Plan { return Plan{p.String(), p} }
 
 // ChangedTargets are the targets of a change to which something happens; none is an empty list.
-func ChangedTargets(change *gitops.Change) []gitops.TargetChange {
-	targets := []gitops.TargetChange{}
-	for _, t := range change.Targets {
-		if t.Action != gitops.Unchanged {
+func ChangedTargets(diff *change.Change) []change.TargetChange {
+	targets := []change.TargetChange{}
+	for _, t := range diff.Targets {
+		if t.Action != change.Unchanged {
 			targets = append(targets, t)
 		}
 	}

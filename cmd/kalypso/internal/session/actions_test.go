@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -21,8 +22,8 @@ func namedEnvironment(name string) *model.Environment {
 
 func TestActionsReportOfSession(t *testing.T) {
 	t.Parallel()
-	changed := &gitops.Change{Files: []gitops.FileChange{{Path: "a/b/namespace.yaml", Action: gitops.Added}}}
-	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Plan: gitops.Plan{Targets: 1, ClusterTypes: 1, Added: 1}}
+	changed := &change.Change{Files: []change.FileChange{{Path: "a/b/namespace.yaml", Action: change.Added}}}
+	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Plan: change.Plan{Targets: 1, ClusterTypes: 1, Added: 1}}
 	s := &Session{Results: []*Result{
 		{
 			Compiled: &Compiled{Environment: namedEnvironment("dev"), Fleet: &model.Fleet{Sources: []*model.Source{
@@ -33,7 +34,7 @@ func TestActionsReportOfSession(t *testing.T) {
 					Branch: "deployment/dev", Commit: strings.Repeat("2", 40), PullRequest: &results.PullRequest{Number: 7, URL: "https://h/7", Action: gitops.SubmissionCreated, State: gitops.PullRequestOpen},
 					Closed: []results.PullRequest{{Number: 5, URL: "https://h/5"}},
 				}},
-				{GitOpsRepo: "mirror", Change: &gitops.Change{}, Published: &Published{Closed: []results.PullRequest{{Number: 6, URL: "https://h/6"}}}},
+				{GitOpsRepo: "mirror", Change: &change.Change{}, Published: &Published{Closed: []results.PullRequest{{Number: 6, URL: "https://h/6"}}}},
 			},
 		},
 		{Compiled: &Compiled{Environment: namedEnvironment("stage")}, Changes: []*Change{{Change: changed}}},

@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
 
 // Environment is what came of an environment, in JSON.
@@ -42,12 +43,12 @@ type Change struct {
 	GitOpsRepo string                `json:"gitOpsRepo,omitempty"`
 	Commit     string                `json:"commit,omitempty"`
 	Plan       results.Plan          `json:"plan"`
-	Targets    []gitops.TargetChange `json:"targets"`
-	Files      []gitops.FileChange   `json:"files"`
+	Targets    []change.TargetChange `json:"targets"`
+	Files      []change.FileChange   `json:"files"`
 	// Published is what became of it; missing if it was not to be published.
 	Published *Published `json:"published,omitempty"`
 
-	Change *gitops.Change `json:"-"`
+	Change *change.Change `json:"-"`
 	// Waiting says that an output of an earlier run waits to be merged.
 	Waiting bool `json:"-"`
 	// Report is what its pull request says, or would say.
@@ -87,9 +88,9 @@ func NewPublishedResult(destination *gitops.Destination, published gitops.Publis
 }
 
 // NewChangeResult returns the difference to one GitOps branch or folder.
-func NewChangeResult(change *gitops.Change, output gitops.Output) *Change {
+func NewChangeResult(diff *change.Change, output gitops.Output) *Change {
 	r := &Change{
-		Change: change, Commit: output.Commit, Targets: results.ChangedTargets(change), Files: append([]gitops.FileChange{}, change.Files...), Plan: results.NewPlan(change.Plan()),
+		Change: diff, Commit: output.Commit, Targets: results.ChangedTargets(diff), Files: append([]change.FileChange{}, diff.Files...), Plan: results.NewPlan(diff.Plan()),
 	}
 	if output.Repo != nil {
 		r.GitOpsRepo = output.Repo.Name.Value

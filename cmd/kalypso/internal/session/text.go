@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
 
 // PrintText writes the results for people: for each environment the plan, what happens to each
@@ -114,7 +115,7 @@ func (p Printer) change(c *Change, withDiff bool) {
 		}
 	}
 	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
-		c.Change.CountFiles(gitops.Added), c.Change.CountFiles(gitops.Changed), c.Change.CountFiles(gitops.Removed))
+		c.Change.CountFiles(change.Added), c.Change.CountFiles(change.Changed), c.Change.CountFiles(change.Removed))
 }
 
 // targets lists what happens to each target, what goes first.
@@ -122,7 +123,7 @@ func (p Printer) targets(c *Change) {
 	if len(c.Targets) > 0 {
 		fmt.Fprintln(p)
 	}
-	for _, action := range []gitops.Action{gitops.Removed, gitops.Changed, gitops.Added} {
+	for _, action := range []change.Action{change.Removed, change.Changed, change.Added} {
 		for _, t := range c.Targets {
 			if t.Action != action {
 				continue
@@ -137,11 +138,11 @@ func (p Printer) targets(c *Change) {
 }
 
 // Paint colours a text as what happens to its object.
-func (p Printer) Paint(action gitops.Action, text string) string {
+func (p Printer) Paint(action change.Action, text string) string {
 	switch action {
-	case gitops.Added:
+	case change.Added:
 		return p.Added(text)
-	case gitops.Removed:
+	case change.Removed:
 		return p.Removed(text)
 	default:
 		return p.Changed(text)
@@ -149,12 +150,12 @@ func (p Printer) Paint(action gitops.Action, text string) string {
 }
 
 // File writes a unified diff.
-func (p Printer) File(f gitops.FileChange) {
+func (p Printer) File(f change.FileChange) {
 	before, after := "a/"+f.Path, "b/"+f.Path
-	if f.Action == gitops.Added {
+	if f.Action == change.Added {
 		before = "/dev/null"
 	}
-	if f.Action == gitops.Removed {
+	if f.Action == change.Removed {
 		after = "/dev/null"
 	}
 	text := string(diff.Diff(before, f.Old, after, f.New.Bytes()))

@@ -3,7 +3,7 @@ package diff
 import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
@@ -21,7 +21,7 @@ type Result struct {
 	Values  []valuesImpact  `json:"values"`
 	// LeftOut is how many changes of values are not listed.
 	LeftOut int                 `json:"leftOut,omitempty"`
-	Files   []gitops.FileChange `json:"files"`
+	Files   []change.FileChange `json:"files"`
 	// Outputs say what has changed of where the result goes.
 	Outputs []string `json:"outputs,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
@@ -44,7 +44,7 @@ type valueImpact struct {
 	Key string `json:"key,omitempty"`
 	// File is one of which it is not known what changes in it.
 	File   string        `json:"file,omitempty"`
-	Action gitops.Action `json:"action"`
+	Action change.Action `json:"action"`
 	// Before and After are the part that differs, if the values are long.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
@@ -67,18 +67,18 @@ func (c *comparison) Structured(diags diag.List) any {
 }
 
 func newDifferenceResult(d difference) Result {
-	change := d.impact.Change
+	diff := d.impact.Change
 	r := Result{
-		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: results.NewPlan(change.Plan()), Notes: d.notes, Outputs: d.outputs,
-		Targets: append([]impact.Target{}, d.impact.Targets...), Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: append([]gitops.FileChange{}, change.Files...),
+		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: results.NewPlan(diff.Plan()), Notes: d.notes, Outputs: d.outputs,
+		Targets: append([]impact.Target{}, d.impact.Targets...), Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: append([]change.FileChange{}, diff.Files...),
 	}
 	for _, v := range d.impact.Values {
-		r.Values = append(r.Values, newValuesImpact(v, change))
+		r.Values = append(r.Values, newValuesImpact(v, diff))
 	}
 	return r
 }
 
-func newValuesImpact(v impact.Values, change *gitops.Change) valuesImpact {
+func newValuesImpact(v impact.Values, change *change.Change) valuesImpact {
 	r := valuesImpact{}
 	for _, i := range v.Targets {
 		r.Targets = append(r.Targets, assignedResult{change.Targets[i].ClusterType, change.Targets[i].Target})

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 )
 
@@ -35,22 +35,22 @@ func (p diffPrinter) difference(d difference, files bool) {
 		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
 	}
 	for _, output := range d.outputs {
-		fmt.Fprintln(p, "  "+p.Changed(diag.Safe(gitops.Changed.Sign()+" "+output)))
+		fmt.Fprintln(p, "  "+p.Changed(diag.Safe(change.Changed.Sign()+" "+output)))
 	}
-	change := d.impact.Change
-	if change.Empty() && len(d.outputs) > 0 {
+	diff := d.impact.Change
+	if diff.Empty() && len(d.outputs) > 0 {
 		return
 	}
-	if change.Empty() {
+	if diff.Empty() {
 		fmt.Fprintln(p, "  no difference")
 		return
 	}
-	fmt.Fprintln(p, "  "+change.Plan().String())
-	p.movements(d, gitops.Removed)
-	p.movements(d, gitops.Added)
+	fmt.Fprintln(p, "  "+diff.Plan().String())
+	p.movements(d, change.Removed)
+	p.movements(d, change.Added)
 	p.values(d)
 	if files {
-		for _, f := range change.Files {
+		for _, f := range diff.Files {
 			session.Printer{Printer: p.Printer}.File(f)
 		}
 	}
@@ -65,7 +65,7 @@ func (d difference) title() string {
 }
 
 // movements lists the targets that go, or those that come.
-func (p diffPrinter) movements(d difference, action gitops.Action) {
+func (p diffPrinter) movements(d difference, action change.Action) {
 	var rows [][]string
 	n := 0
 	for _, t := range d.impact.Targets {
@@ -86,9 +86,9 @@ func (p diffPrinter) movements(d difference, action gitops.Action) {
 }
 
 // moved says that targets came or went.
-func (d difference) moved(action gitops.Action, n int) string {
+func (d difference) moved(action change.Action, n int) string {
 	switch {
-	case d.with != "" && action == gitops.Removed:
+	case d.with != "" && action == change.Removed:
 		return diag.Plural(n, "target") + " in " + d.environment + " only"
 	case d.with != "":
 		return diag.Plural(n, "target") + " in " + d.with + " only"
@@ -139,7 +139,7 @@ func (d difference) otherSide(t impact.Target) string {
 	switch {
 	case d.with != "":
 		return "in " + d.without(t) + ", "
-	case t.Action == gitops.Added:
+	case t.Action == change.Added:
 		return "before, "
 	default:
 		return ""
@@ -148,7 +148,7 @@ func (d difference) otherSide(t impact.Target) string {
 
 // without is which of two environments does not have a target.
 func (d difference) without(t impact.Target) string {
-	if t.Action == gitops.Added {
+	if t.Action == change.Added {
 		return d.environment
 	}
 	return d.with
@@ -159,7 +159,7 @@ func (d difference) oneSided(t impact.Target, what string) string {
 	switch {
 	case d.with != "":
 		return d.without(t) + " has no such " + what
-	case t.Action == gitops.Added:
+	case t.Action == change.Added:
 		return "new " + what
 	default:
 		return "the " + what + " is gone"
@@ -171,8 +171,8 @@ func (p diffPrinter) values(d difference) {
 	if len(d.impact.Values) == 0 {
 		return
 	}
-	n := d.impact.Change.Count(gitops.Changed)
-	fmt.Fprintf(p, "\n%s\n", p.Changed(fmt.Sprintf("%s %s changed", gitops.Changed.Sign(), diag.Plural(n, "target"))))
+	n := d.impact.Change.Count(change.Changed)
+	fmt.Fprintf(p, "\n%s\n", p.Changed(fmt.Sprintf("%s %s changed", change.Changed.Sign(), diag.Plural(n, "target"))))
 	for _, v := range d.impact.Values {
 		fmt.Fprintf(p, "  %s\n", diag.Safe(d.where(v)))
 		for _, value := range v.Changes {
@@ -213,9 +213,9 @@ func valueLine(v impact.Value) string {
 	}
 	before, after := shownValue(v.Old), shownValue(v.New)
 	switch v.Action {
-	case gitops.Added:
+	case change.Added:
 		before = "none"
-	case gitops.Removed:
+	case change.Removed:
 		after = "none"
 	}
 	return fmt.Sprintf("%s: %s -> %s", cmp.Or(v.Key, "(document)"), before, after)
@@ -232,7 +232,7 @@ func shownValue(text string) string {
 // valuePlace is where a value is written, or was if it is gone.
 func valuePlace(v impact.Value) string {
 	origins := v.After
-	if v.Action == gitops.Removed {
+	if v.Action == change.Removed {
 		origins = v.Before
 	}
 	if len(origins) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -77,7 +78,7 @@ func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *
 // newStanding is the result for a destination at which nothing is new.
 func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *gitops.PullRequest) *session.Change {
 	r := &session.Change{
-		GitOpsRepo: destination.Repo.Name.Value, Targets: []gitops.TargetChange{}, Files: []gitops.FileChange{}, Change: &gitops.Change{},
+		GitOpsRepo: destination.Repo.Name.Value, Targets: []change.TargetChange{}, Files: []change.FileChange{}, Change: &change.Change{},
 		Published: &session.Published{Repo: destination.At},
 	}
 	if !latest.Proposed {
@@ -85,7 +86,7 @@ func newStanding(destination *gitops.Destination, latest *gitops.Latest, request
 		return r
 	}
 	r.Waiting = true
-	if latest.Plan != (gitops.Plan{}) {
+	if latest.Plan != (change.Plan{}) {
 		r.Plan = results.NewPlan(latest.Plan)
 	}
 	r.Published.Branch, r.Published.Commit = destination.Head, latest.Commit

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
@@ -190,7 +191,7 @@ func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *ses
 		result.Diags.Add(output.Diags)
 		return nil
 	}
-	change, err := gitops.Compare(ctx, output.Tree, result.Tree)
+	change, err := change.Compare(ctx, output.Tree, result.Tree)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
@@ -182,7 +183,7 @@ func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
 				s.Listed = true
 			}
 		}
-		change, err := gitops.Compare(ctx, output.Tree, result.Tree)
+		change, err := change.Compare(ctx, output.Tree, result.Tree)
 		if err != nil {
 			s.Diags.Error(giterror.RuleRemoteFailed, output.Repo.Path.At, s.Reader.Scrub(err.Error()))
 			continue

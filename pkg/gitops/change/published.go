@@ -1,4 +1,4 @@
-package gitops
+package change
 
 import (
 	"errors"
@@ -14,24 +14,24 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// published is what a GitOps repository or an output folder holds, with what of it is ours: decided
+// Layout is what a GitOps repository or an output folder holds, with what of it is ours: decided
 // by the shape of the tree alone, so that what the operator wrote is ours too, and anything that a
 // person added is not.
-type published struct {
+type Layout struct {
 	fs.FS
-	// clusterTypes are the top folders whose README.md is exactly ours.
-	clusterTypes []string
-	// targets are the folders of deployment targets in them, by path.
-	targets map[string]bool
-	// files are all files in the folders of targets.
-	files []string
+	// ClusterTypes are the top folders whose README.md is exactly ours.
+	ClusterTypes []string
+	// Targets are the folders of deployment targets in them, by path.
+	Targets map[string]bool
+	// Files are all files in the folders of targets.
+	Files []string
 }
 
-func (p *published) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
+func (p *Layout) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
 
-// findPublished finds out what is ours. Folders that begin with a dot are never looked at.
-func findPublished(old fs.FS) (*published, error) {
-	p := &published{FS: old, targets: map[string]bool{}}
+// ReadLayout finds out what is ours. Folders that begin with a dot are never looked at.
+func ReadLayout(old fs.FS) (*Layout, error) {
+	p := &Layout{FS: old, Targets: map[string]bool{}}
 	if old == nil {
 		return p, nil
 	}
@@ -53,12 +53,12 @@ func findPublished(old fs.FS) (*published, error) {
 	return p, nil
 }
 
-func (p *published) clusterType(name string) error {
-	ours, err := p.isReadme(path.Join(name, render.ReadmeFile))
+func (p *Layout) clusterType(name string) error {
+	ours, err := p.IsReadme(path.Join(name, render.ReadmeFile))
 	if err != nil || !ours {
 		return err
 	}
-	p.clusterTypes = append(p.clusterTypes, name)
+	p.ClusterTypes = append(p.ClusterTypes, name)
 	entries, err := fs.ReadDir(p.FS, name)
 	if err != nil {
 		return err
@@ -76,7 +76,8 @@ func (p *published) clusterType(name string) error {
 // readmeID is the object id of our README.md, by which it is told without being read.
 var readmeID = plumbing.ComputeHash(plumbing.BlobObject, []byte(render.Readme)).String()
 
-func (p *published) isReadme(name string) (bool, error) {
+// IsReadme reports whether a file is the README.md of a cluster type, exactly as rendered.
+func (p *Layout) IsReadme(name string) (bool, error) {
 	info, err := fs.Stat(p.FS, name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
 		return false, nil
@@ -94,8 +95,8 @@ func (p *published) isReadme(name string) (bool, error) {
 	return string(content) == render.Readme, err
 }
 
-// isTarget reports whether a folder with these entries is that of a deployment target.
-func isTarget(entries []fs.DirEntry) bool {
+// IsTarget reports whether a folder with these entries is that of a deployment target.
+func IsTarget(entries []fs.DirEntry) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
 	}
@@ -103,18 +104,18 @@ func isTarget(entries []fs.DirEntry) bool {
 }
 
 // target notes a folder that holds reconciler.yaml and namespace.yaml.
-func (p *published) target(folder string) error {
+func (p *Layout) target(folder string) error {
 	entries, err := fs.ReadDir(p.FS, folder)
 	if err != nil {
 		return err
 	}
-	if !isTarget(entries) {
+	if !IsTarget(entries) {
 		return nil
 	}
-	p.targets[folder] = true
+	p.Targets[folder] = true
 	return fs.WalkDir(p.FS, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
-			p.files = append(p.files, name)
+			p.Files = append(p.Files, name)
 		}
 		return err
 	})
@@ -123,17 +124,17 @@ func (p *published) target(folder string) error {
 // unwanted returns the files of ours that the tree does not have: gone because their target, its
 // cluster type or its configuration is; stale if they are leftovers that mean nothing. A target that a
 // partial tree does not have is not gone, and so the folder that it is in is still ours.
-func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
-	wanted := wantedFiles{tree}
-	for _, name := range p.clusterTypes {
+func (p *Layout) unwanted(tree *render.Tree) (gone, stale []string) {
+	wanted := WantedFiles{tree}
+	for _, name := range p.ClusterTypes {
 		if !wanted.folder(name) && !tree.Partial {
 			gone = append(gone, path.Join(name, render.ReadmeFile))
 		}
 	}
-	for _, name := range p.files {
+	for _, name := range p.Files {
 		folder := targetFolder(name)
 		switch {
-		case wanted.file(name):
+		case wanted.File(name):
 		case !wanted.folder(folder) && tree.Partial:
 		case !wanted.folder(folder) || wanted.noConfigLike(name):
 			gone = append(gone, name)
@@ -144,29 +145,30 @@ func (p *published) unwanted(tree *render.Tree) (gone, stale []string) {
 	return gone, stale
 }
 
-// wantedFiles looks files up in a tree, which is in order of path.
-type wantedFiles struct{ tree *render.Tree }
+// WantedFiles looks files up in a tree, which is in order of path.
+type WantedFiles struct{ Tree *render.Tree }
 
 // from returns the first path that is not before name; empty if there is none.
-func (w wantedFiles) from(name string) string {
-	at, _ := slices.BinarySearchFunc(w.tree.Files, name, func(f render.File, name string) int { return strings.Compare(f.Path, name) })
-	if at == len(w.tree.Files) {
+func (w WantedFiles) from(name string) string {
+	at, _ := slices.BinarySearchFunc(w.Tree.Files, name, func(f render.File, name string) int { return strings.Compare(f.Path, name) })
+	if at == len(w.Tree.Files) {
 		return ""
 	}
-	return w.tree.Files[at].Path
+	return w.Tree.Files[at].Path
 }
 
-func (w wantedFiles) file(name string) bool { return w.from(name) == name }
+// File reports whether the tree has a file of that path.
+func (w WantedFiles) File(name string) bool { return w.from(name) == name }
 
 // folder reports whether there is a file in a folder.
-func (w wantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
+func (w WantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
 
 // noConfigLike reports whether a file is the configuration of a target that has none any more. Next to a
 // configuration of the other type it is just a leftover.
-func (w wantedFiles) noConfigLike(name string) bool {
+func (w WantedFiles) noConfigLike(name string) bool {
 	folder := path.Dir(name)
 	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
-	return (name == yaml || name == sh) && !w.file(yaml) && !w.file(sh)
+	return (name == yaml || name == sh) && !w.File(yaml) && !w.File(sh)
 }
 
 // targetFolder returns the target's folder that a file is in, at whatever depth.

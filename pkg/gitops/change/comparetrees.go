@@ -1,4 +1,4 @@
-package gitops
+package change
 
 import (
 	"bytes"
@@ -40,9 +40,9 @@ func CompareTrees(ctx context.Context, before, after *render.Tree, alike Alike) 
 	if err != nil {
 		return nil, err
 	}
-	wanted := wantedFiles{after}
+	wanted := WantedFiles{after}
 	for _, f := range before.Files {
-		if !wanted.file(f.Path) {
+		if !wanted.File(f.Path) {
 			files = append(files, FileChange{Path: f.Path, Action: Removed, Old: f.Content.Bytes()})
 		}
 	}

@@ -1,4 +1,4 @@
-package gitops
+package change
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 // compareFiles returns the files of a tree that are not published as they are. The files of a repository are compared by
 // their object ids, without their old contents.
-func (p *published) compareFiles(ctx context.Context, tree *render.Tree) ([]FileChange, error) {
+func (p *Layout) compareFiles(ctx context.Context, tree *render.Tree) ([]FileChange, error) {
 	if p.FS == nil { // the contents may be staged already
 		added := make([]FileChange, len(tree.Files))
 		for i, f := range tree.Files {
@@ -35,7 +35,7 @@ func (p *published) compareFiles(ctx context.Context, tree *render.Tree) ([]File
 }
 
 // compareFile compares one file. It leaves out the old content if that is not here yet.
-func (p *published) compareFile(name string, content []byte) (Action, []byte, error) {
+func (p *Layout) compareFile(name string, content []byte) (Action, []byte, error) {
 	info, err := fs.Stat(p.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Added, nil, nil
@@ -57,7 +57,7 @@ func (p *published) compareFile(name string, content []byte) (Action, []byte, er
 }
 
 // readOld reads the old contents of what changes or goes, with one request if they come from a repository.
-func (p *published) readOld(ctx context.Context, files []FileChange) error {
+func (p *Layout) readOld(ctx context.Context, files []FileChange) error {
 	var names []string
 	for _, f := range files {
 		if f.Action != Added && f.Old == nil {
@@ -84,7 +84,7 @@ func (p *published) readOld(ctx context.Context, files []FileChange) error {
 // compare must not keep the content.
 func compareEach(ctx context.Context, tree *render.Tree, compare func(name string, content []byte) (Action, []byte, error)) ([]FileChange, error) {
 	found := make([]*FileChange, len(tree.Files))
-	err := eachFile(ctx, tree, func(i int, content []byte) error {
+	err := EachFile(ctx, tree, func(i int, content []byte) error {
 		f := tree.Files[i]
 		action, old, err := compare(f.Path, content)
 		if action != Unchanged {
@@ -101,14 +101,14 @@ func compareEach(ctx context.Context, tree *render.Tree, compare func(name strin
 	return changed, err
 }
 
-// eachFile calls do for every file with its content, which do must not keep, on all cores.
-func eachFile(ctx context.Context, tree *render.Tree, do func(i int, content []byte) error) error {
+// EachFile calls do for every file with its content, which do must not keep, on all cores.
+func EachFile(ctx context.Context, tree *render.Tree, do func(i int, content []byte) error) error {
 	text := func(i int) render.Text { return tree.Files[i].Content }
-	return eachText(ctx, len(tree.Files), text, do)
+	return EachText(ctx, len(tree.Files), text, do)
 }
 
-// eachText calls do for n texts with their contents, which do must not keep, on all cores.
-func eachText(ctx context.Context, n int, text func(i int) render.Text, do func(i int, content []byte) error) error {
+// EachText calls do for n texts with their contents, which do must not keep, on all cores.
+func EachText(ctx context.Context, n int, text func(i int) render.Text, do func(i int, content []byte) error) error {
 	const batch = 512
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))

@@ -1,52 +1,20 @@
-package gitops
+package change
 
 import (
 	"io/fs"
-	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
-	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
-
-// tree makes a rendered tree of paths and contents, "path=content".
-func tree(files ...string) *render.Tree {
-	t := &render.Tree{}
-	for _, file := range files {
-		path, content, _ := strings.Cut(file, "=")
-		f := render.File{Path: path, Content: render.NewText(content)}
-		if strings.Count(path, "/") == 2 && !strings.HasPrefix(path, ".") {
-			f.Assignment = &schedule.Assignment{}
-		}
-		t.Files = append(t.Files, f)
-	}
-	slices.SortFunc(t.Files, func(a, b render.File) int { return strings.Compare(a.Path, b.Path) })
-	return t
-}
-
-// published makes what is out there from the same notation.
-func publishedFiles(files ...string) fstest.MapFS {
-	old := fstest.MapFS{}
-	for _, file := range files {
-		path, content, _ := strings.Cut(file, "=")
-		old[path] = &fstest.MapFile{Data: []byte(content)}
-	}
-	return old
-}
-
-const readme = "README.md=" + render.Readme
 
 func TestCompare(t *testing.T) {
 	t.Parallel()
-	target := []string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"}
+	target := []string{"edge/" + gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"}
 	tests := map[string]struct {
 		old, new []string
 		plan     string
@@ -59,7 +27,7 @@ func TestCompare(t *testing.T) {
 		"no difference": {target, target, "1 target on 1 cluster type: +0 ~0 -0 =1", ""},
 		"a changed file": {
 			target,
-			[]string{"edge/" + readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=other"},
+			[]string{"edge/" + gitopstest.Readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=other"},
 			"1 target on 1 cluster type: +0 ~1 -0 =0", "~edge/a/reconciler.yaml",
 		},
 		"a target goes": {
@@ -67,7 +35,7 @@ func TestCompare(t *testing.T) {
 			"2 targets on 1 cluster type: +0 ~0 -1 =1", "-edge/b/namespace.yaml -edge/b/notes/x.md -edge/b/reconciler.yaml",
 		},
 		"a cluster type goes, but not what people put there": {
-			append(target, "gone/"+readme, "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r", "gone/notes.md=x", "gone/docs/x.md=x"), target,
+			append(target, "gone/"+gitopstest.Readme, "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r", "gone/notes.md=x", "gone/docs/x.md=x"), target,
 			"2 targets on 2 cluster types: +0 ~0 -1 =1", "-gone/README.md -gone/b/namespace.yaml -gone/b/reconciler.yaml",
 		},
 		"folders of people stay": {
@@ -86,7 +54,7 @@ func TestCompare(t *testing.T) {
 		},
 		"leftovers go with a real change": {
 			append(target, "edge/a/config.yaml=old"),
-			[]string{"edge/" + readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=r"},
+			[]string{"edge/" + gitopstest.Readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=r"},
 			"1 target on 1 cluster type: +0 ~1 -0 =0", "-edge/a/config.yaml ~edge/a/namespace.yaml",
 		},
 		"the last configuration value goes": {
@@ -115,9 +83,9 @@ func TestCompare(t *testing.T) {
 			t.Parallel()
 			var old fs.FS
 			if test.old != nil {
-				old = publishedFiles(test.old...)
+				old = gitopstest.Published(test.old...)
 			}
-			change, err := Compare(t.Context(), old, tree(test.new...))
+			change, err := Compare(t.Context(), old, gitopstest.Tree(test.new...))
 			require.NoError(t, err)
 			var files []string
 			for _, f := range change.Files {
@@ -127,31 +95,4 @@ func TestCompare(t *testing.T) {
 			assert.Equal(t, test.files, strings.Join(files, " "))
 		})
 	}
-}
-
-// TestCompareFetchesOnlyWhatChanged reads a GitOps branch from a server: the contents of what stays
-// as it is are never asked for.
-func TestCompareFetchesOnlyWhatChanged(t *testing.T) {
-	t.Parallel()
-	server := gitopstest.NewServer(t)
-	url, _ := server.Add("gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{
-		"edge/README.md": render.Readme, "edge/a/namespace.yaml": "n", "edge/a/reconciler.yaml": "r",
-	}})
-	reader, err := remote.NewReader(remote.Options{Replace: []string{"https://github.com/acme/gitops=" + url}})
-	require.NoError(t, err)
-	outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
-		Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: "."},
-	}}}}})
-	require.Len(t, outputs, 1)
-	require.NotNil(t, outputs[0].Tree, outputs[0].Diags)
-	before := len(server.Requests())
-	change, err := Compare(t.Context(), outputs[0].Tree, tree("edge/"+readme, "edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r"))
-	require.NoError(t, err)
-	assert.True(t, change.Empty())
-	assert.Len(t, server.Requests(), before, "what is the same is known by its id")
-	change, err = Compare(t.Context(), outputs[0].Tree, tree("edge/"+readme, "edge/a/namespace.yaml=other", "edge/a/reconciler.yaml=other"))
-	require.NoError(t, err)
-	assert.Equal(t, "n", string(change.Files[0].Old))
-	assert.Len(t, server.Requests(), before+1, "what changes is fetched at once")
-	assert.NotEmpty(t, outputs[0].Commit)
 }

@@ -1,4 +1,4 @@
-package gitops
+package change
 
 import (
 	"cmp"
@@ -122,7 +122,7 @@ func (c *Change) targetsWith(action Action) map[string]int {
 //
 // The contents of what changes are read with one request if old comes from a repository.
 func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error) {
-	before, err := findPublished(old)
+	before, err := ReadLayout(old)
 	if err != nil {
 		return nil, err
 	}
@@ -141,19 +141,19 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 		return nil, err
 	}
 	slices.SortFunc(change.Files, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
-	change.addTargets(before.targets, tree)
+	change.addTargets(before.Targets, tree)
 	return change, nil
 }
 
 // CompareTargets returns which targets of the published tree old are added and removed in tree. It reads no files, so
 // all other targets count as unchanged. The error is that of listing old.
 func CompareTargets(old fs.FS, tree *render.Tree) (*Change, error) {
-	before, err := findPublished(old)
+	before, err := ReadLayout(old)
 	if err != nil {
 		return nil, err
 	}
 	change := &Change{}
-	change.addTargets(before.targets, tree)
+	change.addTargets(before.Targets, tree)
 	return change, nil
 }
 

@@ -1,4 +1,4 @@
-package gitops
+package change
 
 import (
 	"fmt"
@@ -17,13 +17,13 @@ const (
 	shownDeletions = 20
 )
 
-// massDeletion says what is wrong with a change in which at least five targets go and they are more than half of
+// MassDeletion says what is wrong with a change in which at least five targets go and they are more than half of
 // those that are published, or in which all go and there are at least two; it is empty for any other. A mistake in one
 // selector does that, and clusters act on it at once. What only moves to a cluster type that has taken another's place
 // does not count.
-func (c *Change) massDeletion(repo string) string {
-	gone, published := c.lost(), c.published()
-	if !tooManyDeletions(len(gone), published) {
+func (c *Change) MassDeletion(repo string) string {
+	gone, published := c.Lost(), c.PublishedTargets()
+	if !TooManyDeletions(len(gone), published) {
 		return ""
 	}
 	names := make([]string, 0, shownDeletions)
@@ -37,18 +37,18 @@ func (c *Change) massDeletion(repo string) string {
 	return fmt.Sprintf("%d of the %d targets published in %s would be removed: %s", len(gone), published, repo, list)
 }
 
-// published returns the number of targets before the change.
-func (c *Change) published() int { return len(c.Targets) - c.Count(Added) }
+// PublishedTargets returns the number of targets before the change.
+func (c *Change) PublishedTargets() int { return len(c.Targets) - c.Count(Added) }
 
-// tooManyDeletions reports whether a change that removes gone of the published targets may be a mistake.
-func tooManyDeletions(gone, published int) bool {
+// TooManyDeletions reports whether a change that removes gone of the published targets may be a mistake.
+func TooManyDeletions(gone, published int) bool {
 	many := gone >= fewDeletions && 2*gone > published
 	all := gone >= 2 && gone == published
 	return many || all
 }
 
-// lost returns the targets that go, but for those that move with their cluster type's whole content.
-func (c *Change) lost() []TargetChange {
+// Lost returns the targets that go, but for those that move with their cluster type's whole content.
+func (c *Change) Lost() []TargetChange {
 	before, after := map[string][]string{}, map[string][]string{}
 	for _, t := range c.Targets { // in order of cluster type and target
 		if t.Action != Added {
