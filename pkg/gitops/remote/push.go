@@ -160,19 +160,7 @@ type pushable interface {
 	explainPush(err error, order PushOrder) error
 }
 
-// Push does what an order says, and notes the branches that it has moved. The error wraps ErrMoved if a branch is not where it was, and is an
-// Error otherwise. However a push ends, what became of it is found out by reading the branches: what
-// servers say differs, and an answer may be lost.
-func (c *connections) Push(ctx context.Context, to Repository, order PushOrder) error {
-	if err := pushTo(ctx, c.net, to, order); err != nil {
-		return err
-	}
-	for _, u := range order.Updates {
-		c.moved(to, u)
-	}
-	return nil
-}
-
+// pushTo does what an order says, in as many tries as that takes.
 func pushTo(ctx context.Context, n *wire.Network, to pushable, order PushOrder) error {
 	for try := 1; ; try++ {
 		err := pushOnce(ctx, n, to, order)

@@ -149,3 +149,16 @@ func (c *connections) moved(repo pushable, u RefUpdate) {
 		}
 	}
 }
+
+// Push does what an order says, and notes the branches that it has moved. The error wraps ErrMoved if a branch is not where it was, and is an
+// Error otherwise. However a push ends, what became of it is found out by reading the branches: what
+// servers say differs, and an answer may be lost.
+func (c *connections) Push(ctx context.Context, to Repository, order PushOrder) error {
+	if err := pushTo(ctx, c.net, to, order); err != nil {
+		return err
+	}
+	for _, u := range order.Updates {
+		c.moved(to, u)
+	}
+	return nil
+}
