@@ -154,18 +154,6 @@ func (f *fileObjects) document(doc *yamldoc.Document, s *sourceParser) {
 	f.add = append(f.add, add)
 }
 
-// parser decodes one document.
-type parser struct {
-	*yamldoc.Document
-	source       *Source
-	registration *WorkloadRegistration
-	// limits are those of the source, for texts that hold YAML themselves.
-	limits Limits
-	// diags holds what was found in this document.
-	diags *diag.List
-	kind  string
-}
-
 // header finds apiVersion and kind of a document without decoding the rest.
 func header(doc *yamldoc.Document) (apiVersion, kind *yaml.Node) {
 	for i := 0; i+1 < len(doc.Root.Content); i += 2 {
