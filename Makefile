@@ -25,7 +25,7 @@ demo: build ## compile the sample fleet and show the result
 
 .PHONY: test
 test: ## run all tests
-	$(GO) test -parallel 6 ./... # many tests wait for servers and other processes
+	@GO='$(GO)' hack/test.sh ./...
 
 .PHONY: golden
 golden: ## rewrite golden files and generated docs, then show what changed
