@@ -51,7 +51,7 @@ func TestPromotionDocQuickstart(t *testing.T) {
 	commands := docCommands(quickstart)
 	require.NotEmpty(t, commands)
 	for _, command := range commands {
-		_, after, runs := strings.Cut(rest, "\nexec "+command+"\n")
+		_, after, runs := strings.Cut(rest, "\nrun "+command+"\n")
 		require.True(t, runs, "the script does not run %q, or not in this order", command)
 		rest = "\n" + after
 	}

@@ -233,9 +233,12 @@ func (h *hub) assertOnePullRequest(which ...any) githubtest.Pull {
 	pull := ours[0]
 	assert.Equal(h.t, "dev", pull.Base, which...)
 	assert.Equal(h.t, h.repo.Branches()[pull.Head], pull.HeadCommit, which...)
-	assert.Equal(h.t, h.git("rev-parse", "dev"), h.git("rev-parse", pull.HeadCommit+"^"), which...)
-	assert.Contains(h.t, h.git("log", "-1", "--format=%B", pull.HeadCommit), "\nKalypso-", which...)
-	files := h.git("ls-tree", "-r", "--name-only", pull.HeadCommit)
+	head, err := gitopstest.Look(h.repo.Dir(), pull.HeadCommit)
+	require.NoError(h.t, err, which...)
+	assert.Equal(h.t, []string{h.repo.Branches()["dev"]}, head.Parents, which...)
+	assert.Contains(h.t, head.Text, "\nKalypso-", which...)
+	files, err := gitopstest.Read(h.repo.Dir(), pull.HeadCommit)
+	require.NoError(h.t, err, which...)
 	for _, app := range appsOfAcme {
 		assert.Contains(h.t, files, "edge/"+app+"-web/reconciler.yaml", which...)
 	}
@@ -256,7 +259,9 @@ func (h *hub) assertPolite(which ...any) {
 // assertNoSecret looks for tokens in all that was printed, committed or sent to GitHub.
 func (h *hub) assertNoSecret(which ...any) {
 	h.t.Helper()
-	h.assertSecret(h.git("log", "--all", "-p", "--format=fuller"), which...)
+	all, err := gitopstest.Everything(h.repo.Dir())
+	require.NoError(h.t, err, which...)
+	h.assertSecret(all, which...)
 	h.assertSilent(which...)
 }
 

@@ -210,14 +210,18 @@ func (c *chain) version(commit string) string {
 
 // promotedIn is the commit that an environment has.
 func (c *chain) promotedIn(environment string) string {
-	text := c.git("control-plane", "show", environment+":base-repo.yaml")
+	text := c.files("control-plane", environment)["base-repo.yaml"]
 	_, commit, _ := strings.Cut(text, "commit: ")
 	return strings.Trim(commit, "}\n ")
 }
 
 // promotions are how many commits a branch of the control plane has got since the fleet was made.
 func (c *chain) promotions(environment string) int {
-	return strings.Count(c.git("control-plane", "log", "--format=%B", environment), "\nKalypso-Promoted: ")
+	n := 0
+	for _, commit := range c.firstParents("control-plane", environment) {
+		n += strings.Count(commit.Text, "\nKalypso-Promoted: ")
+	}
+	return n
 }
 
 // assertChecked makes sure that the chain stands as it does after a run that nothing has disturbed.

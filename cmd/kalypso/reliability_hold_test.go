@@ -32,31 +32,25 @@ func holdArgs(root string, args ...string) []string {
 // publishedAcme is what is on a GitOps branch: path → content.
 func publishedAcme(t *testing.T, root, branch string) map[string]string {
 	t.Helper()
-	dir := filepath.Join(root, "gitops.git")
-	names, err := gitopstest.Git(dir, "ls-tree", "-r", "--name-only", branch)
+	files, err := gitopstest.Read(filepath.Join(root, "gitops.git"), branch)
 	require.NoError(t, err)
-	files := map[string]string{}
-	for name := range strings.FieldsSeq(names) {
-		files[name], err = gitopstest.Git(dir, "show", branch+":"+name)
-		require.NoError(t, err)
-	}
 	return files
 }
 
 // lastMessage is the message of the last commit on a GitOps branch.
 func lastMessage(t *testing.T, root string) string {
 	t.Helper()
-	message, err := gitopstest.Git(filepath.Join(root, "gitops.git"), "log", "-1", "--format=%B", "dev")
+	tip, err := gitopstest.Look(filepath.Join(root, "gitops.git"), "dev")
 	require.NoError(t, err)
-	return message
+	return tip.Message()
 }
 
 // tipOf is the tip of a branch.
 func tipOf(t *testing.T, root, repo, branch string) string {
 	t.Helper()
-	id, err := gitopstest.Git(filepath.Join(root, repo+".git"), "rev-parse", branch)
+	tip, err := gitopstest.Look(filepath.Join(root, repo+".git"), branch)
 	require.NoError(t, err)
-	return strings.TrimSpace(id)
+	return tip.ID
 }
 
 // breakApp commits files to an application, on top of what it is.

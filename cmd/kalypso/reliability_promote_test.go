@@ -146,11 +146,12 @@ func (p *press) rehearse() promotedEnd {
 // the BaseRepo.
 func (p *press) assertPromotes(branch, before, from, to, which string) {
 	p.t.Helper()
-	assert.Equal(p.t, before, p.git("control-plane", "rev-parse", branch+"^"), which)
-	assert.Equal(p.t, stageBase, p.git("control-plane", "diff", "--name-only", before, branch), which)
-	was, is := p.files("control-plane", before)[stageBase], p.files("control-plane", branch)[stageBase]
-	assert.Equal(p.t, strings.Replace(was, from, to, 1), is, which)
-	message := p.git("control-plane", "log", "-1", "--format=%an %ae %cn %ce %B", branch)
+	tip := p.look("control-plane", branch)
+	assert.Equal(p.t, []string{before}, tip.Parents, which)
+	was, is := p.files("control-plane", before), p.files("control-plane", branch)
+	assert.Equal(p.t, []string{stageBase}, differing(was, is), which)
+	assert.Equal(p.t, strings.Replace(was[stageBase], from, to, 1), is[stageBase], which)
+	message := tip.Text
 	assert.Contains(p.t, message, "Kalypso-Promoted: "+to, which)
 	p.assertUnsaid(which, message)
 }

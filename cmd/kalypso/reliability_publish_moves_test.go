@@ -22,6 +22,7 @@ func (p *press) another() *press {
 	other.books, other.command, other.flags, other.variables = p.books, p.command, p.flags, p.variables
 	other.home, other.versions, other.patience, other.moves = p.home, p.versions, p.patience, p.moves
 	other.repo = other.api.Repo("acme/" + p.home)
+	other.commits.Store(p.commits.Load())
 	other.move(func() {})
 	if p.clock != nil {
 		other.clock = newClock()

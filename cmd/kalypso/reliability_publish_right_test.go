@@ -135,8 +135,8 @@ func (p *press) assertRight(which string) {
 	assert.Equal(p.t, want, got, which)
 }
 
-// sound are the references of repositories that git has found to be sound. make test looks at one repository of those
-// that have the same, make ci-full at all of them.
+// sound are the tests of which git has found a repository to be sound. make test looks at one of each test, make ci-full at
+// all of them.
 var sound sync.Map
 
 // assertNothingLost makes sure that all repositories are sound, that what others have is where they left it, and
@@ -144,7 +144,7 @@ var sound sync.Map
 func (p *press) assertNothingLost(which string) {
 	p.t.Helper()
 	now := fmt.Sprint(refsOf(p.dir(p.home)))
-	if _, known := sound.LoadOrStore(now, true); now != p.sound && (!known || wantsWholeMatrix()) {
+	if _, known := sound.LoadOrStore(p.t.Name(), true); now != p.sound && (!known || wantsWholeMatrix()) {
 		p.git(p.home, "fsck", "--strict", "--no-dangling")
 	}
 	p.sound = now

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,6 +69,8 @@ type press struct {
 	moves func(ref string) bool
 	// sound are the references of home when it was last checked.
 	sound string
+	// commits is how many commits the test has added.
+	commits atomic.Int64
 }
 
 // step is a request on its way to the server.
@@ -448,8 +451,7 @@ func (p *press) commit(repo, branch string, files gitopstest.Files) {
 // replace adds a commit with just these files.
 func (p *press) replace(repo, branch string, files gitopstest.Files) {
 	p.move(func() {
-		count := int64(len(strings.Fields(p.git(repo, "rev-list", "--all"))))
-		_, err := gitopstest.Add(p.dir(repo), gitopstest.Commit{Branch: branch, Files: files, Time: 1_700_001_000 + count})
+		_, err := gitopstest.Add(p.dir(repo), gitopstest.Commit{Branch: branch, Files: files, Time: 1_700_001_000 + p.commits.Add(1)})
 		if err != nil {
 			p.t.Error(err)
 		}
@@ -473,6 +475,24 @@ func (p *press) point(repo, branch, id string) {
 			p.t.Error(err)
 		}
 	})
+}
+
+// look returns a commit.
+func (p *press) look(repo, revision string) gitopstest.Found {
+	found, err := gitopstest.Look(p.dir(repo), revision)
+	if err != nil {
+		p.t.Error(err)
+	}
+	return found
+}
+
+// firstParents are a commit, its first parent, and so on.
+func (p *press) firstParents(repo, revision string) []gitopstest.Found {
+	found, err := gitopstest.FirstParents(p.dir(repo), revision)
+	if err != nil {
+		p.t.Error(err)
+	}
+	return found
 }
 
 // files are those of a commit.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -73,7 +74,10 @@ func (g gitDir) between(of, commit string) []string {
 	if ids, ok := spans.Load(span); ok {
 		return ids.([]string) //nolint:forcetypeassert // nothing else is stored
 	}
-	ids := strings.Fields(g.git("rev-list", "--reverse", span))
+	ids, straight := g.line(of, commit)
+	if !straight {
+		ids = strings.Fields(g.git("rev-list", "--reverse", span))
+	}
 	if commitPattern.MatchString(of) && commitPattern.MatchString(commit) {
 		spans.Store(span, ids)
 	}
@@ -82,6 +86,22 @@ func (g gitDir) between(of, commit string) []string {
 
 // spans are the commits between two, by their ids: the same in every repository.
 var spans sync.Map // of string → []string
+
+// line are the commits from one, without it, to another, if there is no merge between them.
+func (g gitDir) line(from, to string) (ids []string, straight bool) {
+	history, err := gitopstest.FirstParents(g.dir, to)
+	for _, c := range history {
+		switch {
+		case err != nil || c.ID != from && len(c.Parents) > 1:
+			return nil, false
+		case c.ID == from:
+			slices.Reverse(ids)
+			return ids, true
+		}
+		ids = append(ids, c.ID)
+	}
+	return nil, false
+}
 
 func (g gitDir) mergeBase(a, b string) string {
 	base, err := g.try("merge-base", a, b)
@@ -102,22 +122,7 @@ func (g gitDir) has(commit string) bool {
 	if !commitPattern.MatchString(commit) {
 		return false
 	}
-	if known, ok := commits.Load(commit); ok && g.stores(commit) {
-		return known == true
-	}
-	_, err := g.try("cat-file", "-e", commit+"^{commit}")
-	if err == nil {
-		commits.Store(commit, true)
-	}
-	return err == nil
-}
-
-// commits are the ids that git has said to be of commits: the same in every repository that stores them.
-var commits sync.Map
-
-// stores reports whether there is a file for an object, so that no process is needed to know.
-func (g gitDir) stores(id string) bool {
-	_, err := os.Stat(filepath.Join(g.dir, "objects", id[:2], id[2:]))
+	_, err := gitopstest.Look(g.dir, commit)
 	return err == nil
 }
 
@@ -134,6 +139,10 @@ func (g gitDir) conflicts(base, head string) bool {
 
 // mergeTree is the tree that a merge of two commits has, or errConflict.
 func (g gitDir) mergeTree(ours, theirs string) (string, error) {
+	if _, straight := g.line(ours, theirs); straight {
+		tip, err := gitopstest.Look(g.dir, theirs)
+		return must(tip.Tree, err), nil
+	}
 	tree, err := g.try("merge-tree", "--write-tree", "--no-messages", "--allow-unrelated-histories", ours, theirs)
 	if failed(err) {
 		return "", errConflict
@@ -142,11 +151,7 @@ func (g gitDir) mergeTree(ours, theirs string) (string, error) {
 }
 
 func (g gitDir) set(branch, commit string) {
-	if commit == "" {
-		g.git("update-ref", "-d", "refs/heads/"+branch)
-		return
-	}
-	g.git("update-ref", "refs/heads/"+branch, commit)
+	check(gitopstest.Move(g.dir, branch, g.tips()[branch], commit))
 }
 
 func (g gitDir) merge(how merge) (string, error) {
@@ -154,7 +159,7 @@ func (g gitDir) merge(how merge) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.try("update-ref", "refs/heads/"+how.branch, commit, how.base); err != nil {
+	if err := gitopstest.Move(g.dir, how.branch, how.base, commit); err != nil {
 		return "", fmt.Errorf("%w: %w", errMoved, err)
 	}
 	return commit, nil
@@ -214,9 +219,5 @@ func (g gitDir) commit(tree string, parents []string, author string, how merge) 
 		fmt.Fprintf(&text, "parent %s\n", parent)
 	}
 	fmt.Fprintf(&text, "author %s\ncommitter GitHub <noreply@github.com> %d +0000\n\n%s\n", author, how.unix, how.title)
-	file := must(os.CreateTemp("", "commit"))
-	defer os.Remove(file.Name()) //nolint:errcheck // a temporary file
-	must(file.WriteString(text.String()))
-	check(file.Close())
-	return g.git("hash-object", "-t", "commit", "-w", file.Name())
+	return must(gitopstest.StoreCommit(g.dir, text.String()))
 }

@@ -45,6 +45,12 @@ type Found struct {
 	Text string
 }
 
+// Message returns what the commit says.
+func (c Found) Message() string {
+	_, message, _ := strings.Cut(c.Text, "\n\n")
+	return message
+}
+
 func findCommit(objects storer.EncodedObjectStorer, id plumbing.Hash) (Found, error) {
 	text, err := content(objects, plumbing.CommitObject, id)
 	c := Found{ID: id.String(), Text: text}
@@ -114,6 +120,19 @@ func Read(dir, revision string) (Files, error) {
 
 // readTree adds the files of a tree whose paths begin with a folder.
 func readTree(objects storer.EncodedObjectStorer, id plumbing.Hash, folder string, files Files) error {
+	return eachEntry(objects, id, func(mode, name string, below plumbing.Hash) (err error) {
+		switch name = path.Join(folder, name); mode {
+		case "40000":
+			err = readTree(objects, below, name, files)
+		case "100644", "100755":
+			files[name], err = content(objects, plumbing.BlobObject, below)
+		}
+		return err
+	})
+}
+
+// eachEntry calls do for all that is in a tree.
+func eachEntry(objects storer.EncodedObjectStorer, id plumbing.Hash, do func(mode, name string, below plumbing.Hash) error) error {
 	tree, err := content(objects, plumbing.TreeObject, id)
 	for err == nil && tree != "" {
 		mode, rest, _ := strings.Cut(tree, " ")
@@ -124,12 +143,7 @@ func readTree(objects storer.EncodedObjectStorer, id plumbing.Hash, folder strin
 		var below plumbing.Hash
 		copy(below[:], after)
 		tree = after[len(id):]
-		switch name = path.Join(folder, name); mode {
-		case "40000":
-			err = readTree(objects, below, name, files)
-		case "100644", "100755":
-			files[name], err = content(objects, plumbing.BlobObject, below)
-		}
+		err = do(mode, name, below)
 	}
 	return err
 }

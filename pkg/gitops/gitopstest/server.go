@@ -10,7 +10,6 @@ import (
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 var execPath = sync.OnceValues(func() (string, error) { return Git("", "--exec-path") })
 
 // Handler serves the bare repositories below root with git http-backend, for fetching and pushing. What git answers to
-// those who read is kept, for the whole process: see kept.
+// those who read is kept, for the whole process: see kept. Small pushes that succeed need no git: see receive.
 func Handler(root string) (http.Handler, error) {
 	programs, err := execPath()
 	if err != nil {
@@ -35,23 +34,34 @@ func Handler(root string) (http.Handler, error) {
 		Stderr:     io.Discard,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reads := path.Base(r.URL.Path) != "git-receive-pack"
-		if r.ContentLength < 0 || reads {
-			// Package cgi refuses chunked bodies, which git sends for large pushes.
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadRequest)
-				return
-			}
-			r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-			if reads {
-				kept(w, r, root, string(body), backend)
-				return
-			}
+		if r.ContentLength > fewBytes {
+			backend.ServeHTTP(w, r)
+			return
 		}
-		backend.ServeHTTP(w, r)
+		// Package cgi refuses chunked bodies, which git sends for large pushes.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+		repo, pushes := strings.CutSuffix(r.URL.Path, "/git-receive-pack")
+		if !pushes {
+			kept(w, r, root, string(body), backend)
+			return
+		}
+		answer, err := receive(filepath.Join(root, filepath.FromSlash(repo)), body)
+		if err != nil {
+			backend.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-git-receive-pack-result")
+		_, _ = w.Write(answer)
 	}), nil
 }
+
+// fewBytes is the largest push that is taken without git.
+const fewBytes = 1 << 20
 
 // answers are what git has said to those who read, by all that it depends on: the request, and the references and the
 // configuration of the repository. Which objects there are does not count, as their names say what is in them; but an
