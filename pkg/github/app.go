@@ -5,12 +5,17 @@ import (
 	"crypto/rsa"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	gh "github.com/google/go-github/v53/github"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
@@ -200,3 +205,322 @@ func (s *appSource) renew(value string) {
 }
 
 func (s *appSource) appID() string { return s.app.ID }
+
+// installation is an App as an owner has installed it. go-github has a field for each permission that there was in
+// 2023; a map by name has those of today.
+type installation struct {
+	ID          int64             `json:"id"`
+	URL         string            `json:"html_url"`
+	Suspended   *time.Time        `json:"suspended_at"`
+	Permissions map[string]string `json:"permissions"`
+}
+
+// installed returns the App as an owner has it installed. Otherwise the Error is of the kind NotFound.
+func (a *App) installed(ctx context.Context, owner string) (*installation, error) {
+	// The path is documented for users; organizations are users here.
+	request, err := a.client.api.NewRequest(http.MethodGet, "users/"+url.PathEscape(owner)+"/installation", nil)
+	if err != nil {
+		return nil, err
+	}
+	var found installation
+	if _, err := a.client.api.Do(ctx, request, &found); err != nil {
+		explained := a.explain(owner, "find the installation of the GitHub App", err)
+		if explained.Kind == NotFound && strings.Contains(explained.Message, "Integration not found") {
+			explained.Kind, explained.Hint = Denied, a.hint() // it is the App that is not found
+		}
+		return nil, explained
+	}
+	return &found, nil
+}
+
+// installedOn reports whether the App is installed for a repository.
+func (a *App) installedOn(ctx context.Context, owner, name string) (bool, error) {
+	_, _, err := a.client.api.Apps.FindRepositoryInstallation(ctx, owner, name)
+	if status(err) == http.StatusNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, a.explain(owner+"/"+name, "find the installation of the GitHub App", err)
+	}
+	return true, nil
+}
+
+// grants reports whether the owner has granted a permission, to "read" or to "write".
+func (i *installation) grants(name, access string) bool {
+	granted := i.Permissions[name]
+	return granted == access || granted == "write" || granted == "admin"
+}
+
+// mintRequest is what a token is for.
+type mintRequest struct {
+	owner        string
+	repositories []string
+	permissions  map[string]string
+}
+
+// permit says why the installation cannot have a token with some permissions.
+func (i *installation) permit(app string, r mintRequest) error {
+	denied := &Error{Kind: Denied, Repository: r.owner, Act: actMint}
+	if i.Suspended != nil {
+		denied.Message = "the GitHub App " + app + " is suspended"
+		denied.Hint = fmt.Sprintf("an owner of %s ends that at %s", r.owner, i.page())
+		return denied
+	}
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(r.permissions)) {
+		if !i.grants(name, r.permissions[name]) {
+			missing = append(missing, strings.ReplaceAll(name, "_", " ")+": "+r.permissions[name])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	denied.Permission = strings.Join(missing, " and ")
+	denied.Message = fmt.Sprintf("the GitHub App %s does not have the permission %q there", app, denied.Permission)
+	denied.Hint = fmt.Sprintf("add it under “Permissions & events” in the settings of the App; then an owner of %s accepts it at %s", r.owner, i.page())
+	return denied
+}
+
+// page is where the installation is looked after.
+func (i *installation) page() string {
+	at, err := url.Parse(i.URL)
+	if err != nil || at.User != nil || at.Scheme != "https" && at.Scheme != "http" {
+		return "the page of its installation"
+	}
+	return at.String()
+}
+
+const actMint = "ask for a token of the GitHub App"
+
+// mint makes a token. The Error is of the kind NotFound if the App is not installed for all of the repositories.
+func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, error) {
+	if err := i.permit(a.ID, r); err != nil {
+		return Token{}, err
+	}
+	request, err := a.client.api.NewRequest(http.MethodPost, fmt.Sprintf("app/installations/%d/access_tokens", i.ID), map[string]any{
+		"repositories": r.repositories, "permissions": r.permissions,
+	})
+	if err != nil {
+		return Token{}, err
+	}
+	var minted gh.InstallationToken
+	if _, err := a.client.api.Do(mayRepeat(ctx), request, &minted); err != nil {
+		explained := a.explain(r.owner, actMint, err)
+		if explained.Status == http.StatusUnprocessableEntity { // the permissions are granted: it is the repositories
+			explained.Kind = NotFound
+			explained.Hint = "give the GitHub App access to them at " + i.page()
+		}
+		return Token{}, explained
+	}
+	token := minted.GetToken()
+	// It must fit into a header, and into the line that masks it in the log of a workflow.
+	if token == "" || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) || minted.GetExpiresAt().IsZero() {
+		return Token{}, a.explain(r.owner, actMint, incomplete())
+	}
+	a.client.wire.secrets.Add(token)
+	a.Minted(token)
+	return Token{Value: token, Minted: a.client.wire.Now(), Expires: minted.GetExpiresAt().Time}, nil
+}
+
+// explain adds what is particular about Apps. about is an owner or a repository.
+func (a *App) explain(about, act string, err error) *Error {
+	e := a.client.wire.classify(operation{act: act}, err)
+	if e.Act == "" {
+		e.Repository, e.Act = about, act
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		e.Hint = a.hint()
+	case http.StatusForbidden, http.StatusUnprocessableEntity:
+		e.Kind = Denied
+		e.Hint = "the installation must have access to the repositories, and its owner must have granted the permissions that are asked for"
+	}
+	return e
+}
+
+// hint is for an App that GitHub does not recognise.
+func (a *App) hint() string {
+	return fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine right", a.ID)
+}
+
+const (
+	// renewBefore is how long before its end a token is replaced: longer than any one request.
+	renewBefore = 5 * time.Minute
+	// maxNames is how many repositories GitHub takes for one token.
+	maxNames = 500
+	// maxProbes is how many repositories are asked about at once.
+	maxProbes = 8
+)
+
+// owner is an owner of repositories, and the App as it has it installed.
+type owner struct {
+	app  *App
+	name string
+
+	// mu is held while the installation is asked for.
+	mu           sync.Mutex
+	asked        bool
+	installation *installation // nil if the owner does not have the App
+}
+
+// installed asks for the installation once.
+func (o *owner) installed(ctx context.Context) (*installation, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked {
+		return o.installation, nil
+	}
+	found, err := o.app.installed(ctx, o.name)
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	o.asked, o.installation = true, found
+	return found, nil
+}
+
+// scope are the repositories of an owner that need the same permissions.
+type scope struct {
+	owner *owner
+	needs Needs
+
+	// mu is held while a token is made: others wait for it, as it may be for them too.
+	mu sync.Mutex
+	// expected are the names that a token will be asked for, in order, in lower case.
+	expected []string
+	// shared are the tokens by name; nil for what the App is not installed on.
+	shared map[string]*sharedToken
+	// alone says that what has no token yet gets one of its own.
+	alone bool
+}
+
+// sharedToken is a token and what it is for. Its value is empty if it is to be replaced.
+type sharedToken struct {
+	repositories []string
+	token        Token
+}
+
+// token returns a token that is good for five minutes at least, for name and others; none if the App is not installed
+// on it.
+func (s *scope) token(ctx context.Context, name string) (Token, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	installation, err := s.owner.installed(ctx)
+	if installation == nil {
+		return Token{}, err
+	}
+	if _, known := s.shared[name]; !known {
+		if err := s.share(ctx, name); err != nil {
+			return Token{}, err
+		}
+	}
+	shared := s.shared[name]
+	if shared == nil {
+		return Token{}, nil
+	}
+	if s.owner.app.client.wire.Now().Add(renewBefore).Before(shared.token.Expires) {
+		return shared.token, nil
+	}
+	token, err := s.mint(ctx, shared.repositories)
+	if err == nil {
+		shared.token = token
+	}
+	return token, err
+}
+
+// renew drops a token that GitHub refuses, so that the next one is new.
+func (s *scope) renew(value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, shared := range s.shared {
+		if shared != nil && shared.token.Value == value {
+			shared.token = Token{}
+		}
+	}
+}
+
+// isMissing reports whether the App is not installed there.
+func isMissing(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == NotFound
+}
+
+// mint makes a token with the permissions that are needed, and of the others with those that are granted.
+func (s *scope) mint(ctx context.Context, repositories []string) (Token, error) {
+	permissions := maps.Clone(s.needs.Required)
+	for name, access := range s.needs.Optional {
+		if s.owner.installation.grants(name, access) {
+			permissions[name] = access
+		}
+	}
+	if len(repositories) == 0 || len(permissions) == 0 { // GitHub takes none for all
+		return Token{}, errors.New("a token of a GitHub App is for some repositories and permissions: none are named")
+	}
+	return s.owner.app.mint(ctx, s.owner.installation, mintRequest{s.owner.name, repositories, permissions})
+}
+
+// share makes a token for name: with all that are expected, else with those of them that the App is installed on,
+// else by itself.
+func (s *scope) share(ctx context.Context, name string) error {
+	group := s.waiting(name)
+	token, err := s.mint(ctx, group)
+	if isMissing(err) && len(group) > 1 {
+		if group, err = s.installedOn(ctx, group); err != nil {
+			return err
+		}
+		if !slices.Contains(group, name) {
+			return nil
+		}
+		if token, err = s.mint(ctx, group); isMissing(err) { // one of them was renamed
+			s.alone, group = true, []string{name}
+			token, err = s.mint(ctx, group)
+		}
+	}
+	if isMissing(err) {
+		s.shared[name] = nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	shared := &sharedToken{group, token}
+	for _, one := range group {
+		s.shared[one] = shared
+	}
+	return nil
+}
+
+// waiting are name and those that are expected and have no token yet, as many as fit.
+func (s *scope) waiting(name string) []string {
+	group := []string{name}
+	for _, one := range s.expected {
+		if _, known := s.shared[one]; !known && one != name && !s.alone && len(group) < maxNames {
+			group = append(group, one)
+		}
+	}
+	return group
+}
+
+// installedOn returns those of a group that the App is installed on, and notes the others.
+func (s *scope) installedOn(ctx context.Context, group []string) ([]string, error) {
+	is := make([]bool, len(group))
+	probes, ctx := errgroup.WithContext(ctx)
+	probes.SetLimit(maxProbes)
+	for i, name := range group {
+		probes.Go(func() (err error) {
+			is[i], err = s.owner.app.installedOn(ctx, s.owner.name, name)
+			return err
+		})
+	}
+	if err := probes.Wait(); err != nil {
+		return nil, err
+	}
+	var left []string
+	for i, name := range group {
+		if is[i] {
+			left = append(left, name)
+		} else {
+			s.shared[name] = nil
+		}
+	}
+	return left, nil
+}

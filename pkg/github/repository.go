@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -128,4 +133,136 @@ func ptr[T any](value T) *T { return &value }
 // retryDelays are the waits between looks at something that GitHub is still computing.
 func retryDelays() []time.Duration {
 	return []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+}
+
+// Dispatch starts the workflow in a file of .github/workflows as it is on a branch. If it is unknown whether it was
+// started it is started again, and thus perhaps twice: nothing on GitHub distinguishes a run from one that somebody else
+// started with the same inputs, what is started must be fit to run twice anyhow, and one that was lost would never be
+// made up for.
+func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inputs map[string]string) error {
+	op := operation{act: fmt.Sprintf("start the workflow %q on %q", workflow, branch), need: "actions: write"}
+	file := strings.TrimPrefix(workflow, workflows)
+	if !isWorkflow(file) {
+		return r.explain(op, &Error{
+			Kind: Invalid, Message: "that is not the name of a workflow file",
+			Hint: "name a .yml or .yaml file in " + workflows + ", without the folder",
+		})
+	}
+	given := make(map[string]any, len(inputs))
+	for name, value := range inputs {
+		given[name] = value
+	}
+	_, err := r.client.api.Actions.CreateWorkflowDispatchEventByFileName(mayRepeat(ctx), r.owner, r.name, url.PathEscape(file), // go-github does not escape it
+		gh.CreateWorkflowDispatchEventRequest{Ref: branch, Inputs: given})
+	if err == nil {
+		return nil
+	}
+	e := r.client.wire.classify(op, err)
+	if hint := hintDispatch(e, file, branch, inputs); hint != "" {
+		e.Hint = hint
+	}
+	return r.explain(op, e)
+}
+
+// workflows is the folder that GitHub looks for workflows in.
+const workflows = ".github/workflows/"
+
+// isWorkflow reports whether a name is that of a file that GitHub takes for a workflow. It becomes part of a URL.
+func isWorkflow(file string) bool {
+	return !strings.ContainsAny(file, `/\`) && (strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml"))
+}
+
+// hintDispatch says what to do about a workflow that GitHub does not start. It is empty if that is as for any request.
+func hintDispatch(e *Error, file, branch string, inputs map[string]string) string {
+	file = workflows + file
+	said := strings.ToLower(e.Message)
+	switch {
+	case e.Status == http.StatusNotFound:
+		return fmt.Sprintf("either there is no %s on the default branch, or the token must not start it: %s",
+			file, strings.TrimPrefix(e.Hint, hidden))
+	case e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusForbidden:
+		return ""
+	case strings.Contains(said, "disabled workflow"):
+		return fmt.Sprintf("enable %s on the page “Actions” of the repository", file)
+	case e.Status != http.StatusUnprocessableEntity:
+		return ""
+	case strings.Contains(said, "no ref found"):
+		return fmt.Sprintf("there is no branch %q", branch)
+	case strings.Contains(said, "trigger"):
+		return fmt.Sprintf("write “workflow_dispatch” into “on” of %s on %s", file, branch)
+	case strings.Contains(said, "input"):
+		return fmt.Sprintf("the inputs of workflow_dispatch in %s on %s must be: %s", file, branch,
+			strings.Join(slices.Sorted(maps.Keys(inputs)), ", "))
+	}
+	return ""
+}
+
+// IsAncestor reports whether a commit is in the history of another, or is the same. Commits that the repository does not
+// have, and two without a common history, are errors: the answer is never guessed.
+func (r *Repository) IsAncestor(ctx context.Context, ancestor, descendant string) (bool, error) {
+	op := operation{act: fmt.Sprintf("compare %s with %s", short(ancestor), short(descendant)), need: "contents: read"}
+	for _, commit := range []string{ancestor, descendant} {
+		if err := checkCommit(commit); err != nil {
+			return false, r.explain(op, err)
+		}
+	}
+	// Only what is said of the whole is of interest: one commit to a page is the least that can be asked for.
+	compared, _, err := r.client.api.Repositories.CompareCommits(ctx, r.owner, r.name, ancestor, descendant, &gh.ListOptions{PerPage: 1})
+	if err != nil {
+		return false, r.explain(op, r.explainAncestry(op, err))
+	}
+	switch compared.GetStatus() {
+	case "ahead", "identical":
+		return true, nil
+	case "behind", "diverged":
+		return false, nil
+	}
+	return false, r.explain(op, incomplete())
+}
+
+// explainAncestry makes an Error of what GitHub says of histories. Of a commit that is not there it says no more than
+// "Not Found".
+func (r *Repository) explainAncestry(op operation, err error) error {
+	switch {
+	case says(err, "no common ancestor"):
+		return &Error{
+			Kind: Invalid, Status: status(err), Message: "the two commits have no history in common",
+			Hint: "they are of different repositories, or a force-push has replaced the whole history",
+		}
+	case says(err, unknownCommit):
+		return noCommit(err)
+	}
+	e := r.client.wire.classify(op, err)
+	if e.Status == http.StatusNotFound {
+		e.Message = "GitHub does not find both commits (404)"
+		e.Hint = "either one of them was not pushed there, or the token must not see it: " + strings.TrimPrefix(e.Hint, hidden)
+	}
+	return e
+}
+
+// checkCommit refuses what is not the full id of a commit: to GitHub it may be a branch, or a part of a path.
+func checkCommit(id string) error {
+	if giturl.CommitForm.MatchString(id) {
+		return nil
+	}
+	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not the full id of a commit", id)}
+}
+
+// short returns the part of a commit's id that is enough for people.
+func short(commit string) string { return commit[:min(12, len(commit))] }
+
+// unknownCommit is what GitHub says, in lower case, of a commit that the repository does not have.
+const unknownCommit = "no commit found"
+
+// noCommit is the error for it.
+func noCommit(err error) error {
+	return &Error{
+		Kind: NotFound, Status: status(err), Message: "the repository has no such commit",
+		Hint: "it was not pushed there, or a force-push has removed it",
+	}
+}
+
+// incomplete is the error for an answer without what it must have.
+func incomplete() error {
+	return &Error{Kind: Unavailable, Message: "GitHub's answer is incomplete", Hint: hintLater(Unavailable)}
 }

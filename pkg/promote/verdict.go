@@ -1,7 +1,9 @@
 package promote
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -149,4 +151,201 @@ func firstOf(snapshot Snapshot) string {
 		return "; " + failed.Name
 	}
 	return fmt.Sprintf("; %s: %s", failed.Name, diag.Safe(failed.Message))
+}
+
+// Snapshot is what the fleet showed at one time, cluster by cluster.
+type Snapshot struct {
+	// Clusters are all that count, in order of fleet and name.
+	Clusters []Cluster
+	// Counts are those of Clusters.
+	Counts
+	// Need is how many must be deployed.
+	Need int
+	// NoReports are the fleets and GitOps repositories of which no reconciler was seen, as texts for people.
+	NoReports []string
+	// QueryErrors says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
+	QueryErrors string
+	// Warnings are about reconcilers with incomplete reports, one for each hint.
+	Warnings []Warning
+}
+
+// Cluster is one cluster as it stands. If several reconcilers of it were seen it is as the worst of them.
+type Cluster struct {
+	// Name is unique within its fleet; Fleet is as --fleet names it.
+	Name, Fleet string
+	// ClusterType is empty if it is not known.
+	ClusterType string
+	// Commit is what it last reported; empty for none.
+	Commit string
+	State  ClusterState
+	// Message is why it is not deployed, a line of untrusted text; it may be empty.
+	Message string
+}
+
+// ClusterState is how a cluster stands to the commit that is wanted, or a newer one of the branch.
+type ClusterState string
+
+// The states of a cluster, the best first.
+const (
+	// Deployed: it has the commit, and is healthy.
+	Deployed ClusterState = "deployed"
+	// Progressing: it has the commit, and is not healthy yet.
+	Progressing ClusterState = "progressing"
+	// Behind: it has another commit, or none yet.
+	Behind ClusterState = "behind"
+	// Broken: it has the commit, and says that it failed.
+	Broken ClusterState = "failed"
+)
+
+// Counts are how many clusters stand how.
+type Counts struct {
+	// Deployed, Progressing, Behind and Failed add up to all that were seen.
+	Deployed, Progressing, Behind, Failed int
+	// Missing are those that were expected and not seen.
+	Missing int
+}
+
+func (c *Counts) count(s ClusterState) {
+	switch s {
+	case Deployed:
+		c.Deployed++
+	case Progressing:
+		c.Progressing++
+	case Broken:
+		c.Failed++
+	default:
+		c.Behind++
+	}
+}
+
+// Seen is how many clusters there are.
+func (c Counts) Seen() int { return c.Deployed + c.Progressing + c.Behind + c.Failed }
+
+// Total is how many there are, or should be.
+func (c Counts) Total() int { return c.Seen() + c.Missing }
+
+// String counts the clusters in a few words: "27 of 30 clusters".
+func (c Counts) String() string {
+	return fmt.Sprintf("%d of %s", c.Deployed, diag.Plural(c.Total(), "cluster"))
+}
+
+// fleetReport is the answer of one fleet about one deployment.
+type fleetReport struct {
+	fleet      string
+	deployment Deployment
+	statuses   []ReconcilerStatus
+	// newer are the commits among those reported that the branch got after the wanted one.
+	newer map[string]bool
+	// err is why the fleet could not be asked.
+	err error
+}
+
+// name names a deployment for people.
+func (d Deployment) name() string { return d.Branch + " of " + d.Repo }
+
+// aggregate makes a snapshot of the answers of all fleets.
+func aggregate(all []fleetReport, rules Rules) Snapshot {
+	type key struct{ fleet, name string }
+	clusters := map[key]Cluster{}
+	warnings := map[string][]string{}
+	for _, s := range all {
+		for _, status := range slices.SortedFunc(slices.Values(s.statuses), ReconcilerStatus.Compare) {
+			if rules.Counts != nil && status.ClusterType != "" && !rules.Counts(status.ClusterType) {
+				continue
+			}
+			if w := status.Warning; w.Message != "" {
+				warnings[w.Hint] = append(warnings[w.Hint], status.Cluster+": "+w.Message)
+			}
+			c := s.cluster(status)
+			if known, found := clusters[key{c.Fleet, c.Name}]; found {
+				c = worse(known, c)
+			}
+			clusters[key{c.Fleet, c.Name}] = c
+		}
+	}
+	snapshot := Snapshot{Clusters: slices.SortedFunc(maps.Values(clusters), func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
+	})}
+	for _, c := range snapshot.Clusters {
+		snapshot.count(c.State)
+	}
+	snapshot.NoReports = withoutReports(all)
+	snapshot.Warnings = summarize(warnings)
+	snapshot.Missing = max(0, rules.Expect-len(clusters))
+	snapshot.Need = rules.need(snapshot.Total())
+	return snapshot
+}
+
+// summarize returns one warning for each hint, because thousands of clusters may have the same problem.
+func summarize(warnings map[string][]string) []Warning {
+	var summary []Warning
+	for _, hint := range slices.Sorted(maps.Keys(warnings)) {
+		messages := warnings[hint]
+		slices.Sort(messages)
+		w := Warning{Message: messages[0], Hint: hint}
+		if more := len(messages) - 1; more > 0 {
+			w.Message += fmt.Sprintf(" (and %d more)", more)
+		}
+		summary = append(summary, w)
+	}
+	return summary
+}
+
+// withoutReports names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
+// all others are fine says nothing of them.
+func withoutReports(all []fleetReport) []string {
+	var names []string
+	heard := map[string]bool{}
+	note := func(name string, statuses int) {
+		if _, known := heard[name]; !known {
+			names = append(names, name)
+		}
+		heard[name] = heard[name] || statuses > 0
+	}
+	for _, s := range all {
+		note(s.fleet, len(s.statuses))
+		note(s.deployment.name(), len(s.statuses))
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
+}
+
+// cluster is what a status says of its cluster.
+func (s fleetReport) cluster(status ReconcilerStatus) Cluster {
+	c := Cluster{
+		Name: status.Cluster, Fleet: s.fleet, ClusterType: status.ClusterType, Commit: status.Commit,
+		State: s.state(status),
+	}
+	if c.State != Deployed { // else it has nothing to explain
+		c.Message = status.Message
+	}
+	return c
+}
+
+// state says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
+// has, tells nothing of this one.
+func (s fleetReport) state(status ReconcilerStatus) ClusterState {
+	switch {
+	case status.Commit == "" || status.Commit != s.deployment.Commit && !s.newer[status.Commit]:
+		return Behind
+	case status.State == Compliant:
+		return Deployed
+	case status.State == Failed:
+		return Broken
+	default:
+		return Progressing
+	}
+}
+
+// worse returns a cluster as the worse of two reconcilers on it shows it.
+func worse(a, b Cluster) Cluster {
+	order := []ClusterState{Deployed, Progressing, Behind, Broken}
+	kind := a.ClusterType
+	if b.ClusterType != kind {
+		kind = "" // it has several
+	}
+	if slices.Index(order, b.State) > slices.Index(order, a.State) {
+		a = b
+	}
+	a.ClusterType = kind
+	return a
 }

@@ -3,11 +3,13 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -195,4 +197,138 @@ func (k *Keyring) Ask(ctx context.Context, a giturl.Address) *Credential {
 	}
 	k.Secret.Add(password)
 	return &Credential{User: user, Password: password, Origin: "git credential"}
+}
+
+// AppOrigin is the origin of a credential that a TokenSource minted.
+const AppOrigin = "the GitHub App"
+
+// TokenSource mints tokens for repositories over https, as a GitHub App does. Repositories are in normal form. It is
+// used by several goroutines at once.
+type TokenSource interface {
+	// Expect says, before the first Token for one of them, which repositories a run needs in a role, so that they can
+	// share a token.
+	Expect(role model.Role, repos []string)
+	// Token returns a token that is good for at least a few minutes. It is empty, without an error, if there is none
+	// for the repository: then other credentials are tried. The error is an *Error, without secrets.
+	Token(ctx context.Context, role model.Role, repo string) (string, error)
+	// Advice says what a person can do so that there is a token for the repository; empty for nothing.
+	Advice(role model.Role, repo string) string
+}
+
+// Expect tells the TokenSource of the repositories that no other credential goes before.
+func (k *Keyring) Expect(reached map[model.Role][]giturl.Address) {
+	if k.tokens == nil {
+		return
+	}
+	for role, addresses := range reached {
+		var repos []string
+		for _, a := range addresses {
+			if k.ofRole(role, a) == nil {
+				repos = append(repos, a.String())
+			}
+		}
+		if len(repos) > 0 {
+			k.tokens.Expect(role, repos)
+		}
+	}
+}
+
+// minted returns the credential of the TokenSource, or nil.
+func (k *Keyring) minted(ctx context.Context, role model.Role, a giturl.Address) (*Credential, error) {
+	if k.tokens == nil || a.Scheme == "ssh" {
+		return nil, nil
+	}
+	token, err := k.mint(ctx, role, a)
+	if token == "" || err != nil {
+		return nil, err
+	}
+	renew := func(ctx context.Context) (string, error) { return k.mint(ctx, role, a) }
+	return &Credential{User: TokenUser, Password: token, Origin: AppOrigin, Renew: renew}, nil
+}
+
+func (k *Keyring) mint(ctx context.Context, role model.Role, a giturl.Address) (string, error) {
+	token, err := k.tokens.Token(ctx, role, a.String())
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", giterror.Interrupted(ctx)
+		}
+		var known *giterror.Error
+		if !errors.As(err, &known) {
+			known = giterror.New(giterror.RuleRemoteFailed, "%s: %s", a, giterror.OneLine(err.Error()))
+		}
+		return "", known
+	}
+	k.Secret.Add(token)
+	return token, nil
+}
+
+// Advice says which credential could open the repository.
+func (k *Keyring) Advice(role model.Role, a giturl.Address) string {
+	variable := RoleVariable(role)
+	k.mu.Lock()
+	bound := k.bound[variable]
+	k.mu.Unlock()
+	if k.env(variable) != "" && !slices.Contains(k.tokenHosts(), a.Authority()) {
+		return variable + " is not sent to " + a.Authority() + ": add the host to " + EnvTokenHosts +
+			", or use netrc or a git credential helper"
+	}
+	if k.env(variable) != "" && bound != a.Authority() {
+		if bound == "" {
+			bound = "and the repositories of this role are on several"
+		}
+		return variable + " is not sent to " + a.Authority() + ": a token goes to one host only, " + bound +
+			"; use netrc or a git credential helper"
+	}
+	if k.tokens != nil && a.Scheme != "ssh" {
+		if advice := k.tokens.Advice(role, a.String()); advice != "" {
+			return advice + ", or set " + variable
+		}
+	}
+	if a.Authority() != k.gitHubHost() {
+		return "set " + variable + ", or use netrc or a git credential helper"
+	}
+	if k.inWorkflow() {
+		return "set " + variable + ", or use a GitHub App: the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo()
+	}
+	return "set " + variable + " or " + EnvGitHub + ", or log in with a git credential helper"
+}
+
+// AdviceToWrite says what a credential that was refused lacks for writing. What is written to is a GitOps repository,
+// or else the control plane.
+func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address) string {
+	permission, inJob := "publishing", "pull-requests"
+	if role != model.Output {
+		permission, inJob = "promoting", "statuses"
+	}
+	permission += " needs the permission contents: write on it; "
+	switch {
+	case c == nil:
+		return permission + k.Advice(role, a)
+	case c.Origin == EnvGitHub && k.inWorkflow() && !k.isWorkflowRepo(a):
+		return permission + "the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo() +
+			": set " + RoleVariable(role) + ", or use a GitHub App"
+	case c.Origin == EnvGitHub && k.inWorkflow():
+		return permission + `write "permissions: {contents: write, ` + inJob + `: write}" into the job of the workflow`
+	case c.Origin == AppOrigin:
+		return permission + "the GitHub App has it: a ruleset, or that the repository is archived, may be in the way"
+	default:
+		return permission + k.Advice(role, a)
+	}
+}
+
+// inWorkflow reports whether GITHUB_TOKEN is that of a workflow of GitHub Actions.
+func (k *Keyring) inWorkflow() bool {
+	return k.env("GITHUB_ACTIONS") == "true" && k.env(EnvGitHub) != ""
+}
+
+// workflowRepo is the only repository that the token of a workflow can write to.
+func (k *Keyring) workflowRepo() string {
+	if repo := k.env("GITHUB_REPOSITORY"); repo != "" {
+		return giterror.OneLine(repo)
+	}
+	return "the repository of the workflow"
+}
+
+func (k *Keyring) isWorkflowRepo(a giturl.Address) bool {
+	return strings.EqualFold(strings.Trim(a.NormalPath(), "/"), k.env("GITHUB_REPOSITORY"))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
@@ -177,4 +179,109 @@ func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 		}
 	}
 	return named(seen), nil
+}
+
+// The environment variables that say which Azure is meant.
+const (
+	// envCloud is what Azure's own tools and Ansible read, envCloudToo what Terraform does.
+	envCloud    = "AZURE_ENVIRONMENT"
+	envCloudToo = "ARM_ENVIRONMENT"
+	// envAuthority is where to sign in. The SDK reads it too.
+	envAuthority = "AZURE_AUTHORITY_HOST"
+	// envEndpoint is the Resource Manager of a cloud that is none of those that we know.
+	envEndpoint = "AZURE_RESOURCE_MANAGER_ENDPOINT"
+)
+
+// knownClouds are the clouds that there are, by the names that they go by, in lower case. The first row of names is
+// what Terraform calls them, the second what the Azure CLI does, the third what the SDKs did.
+func knownClouds() map[string]cloud.Configuration {
+	return map[string]cloud.Configuration{
+		"public":                 cloud.AzurePublic,
+		"azurecloud":             cloud.AzurePublic,
+		"azurepubliccloud":       cloud.AzurePublic,
+		"usgovernment":           cloud.AzureGovernment,
+		"azureusgovernment":      cloud.AzureGovernment,
+		"azureusgovernmentcloud": cloud.AzureGovernment,
+		"china":                  cloud.AzureChina,
+		"azurechinacloud":        cloud.AzureChina,
+	}
+}
+
+// cloudFor returns the cloud that the environment names: AZURE_ENVIRONMENT, or else ARM_ENVIRONMENT, is public,
+// usgovernment or china, or one of their other names, in any case. Without either, the cloud is the one of
+// AZURE_AUTHORITY_HOST, which workload identity sets, and else the public one. An empty authority leaves it to the SDK to
+// read that variable. AZURE_RESOURCE_MANAGER_ENDPOINT is the https URL of a Resource Manager elsewhere, which then is
+// also what tokens are asked for, so that it is never sent one that Azure would take.
+//
+// private says that the authority is none of Microsoft's, so that those must not be asked about it.
+func cloudFor(env func(string) string) (config cloud.Configuration, private bool, err error) {
+	known, authority := cloud.AzurePublic, env(envAuthority)
+	private = authority != ""
+	for _, c := range knownClouds() {
+		if private && strings.EqualFold(strings.TrimSuffix(authority, "/"), strings.TrimSuffix(c.ActiveDirectoryAuthorityHost, "/")) {
+			known, private = c, false
+		}
+	}
+	variable := envCloud
+	if env(variable) == "" {
+		variable = envCloudToo
+	}
+	if name := env(variable); name != "" {
+		var found bool
+		if known, found = knownClouds()[strings.ToLower(name)]; !found {
+			hint := diag.DidYouMean(name, []string{"public", "usgovernment", "china"})
+			return config, false, fmt.Errorf("%s: there is no Azure cloud %q (%s)", variable, name, hint)
+		}
+	}
+	manager := known.Services[cloud.ResourceManager]
+	if endpoint := env(envEndpoint); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Scheme != "https" || u.Host == "" || strings.TrimSuffix(endpoint, "/") != "https://"+u.Host {
+			return config, false, fmt.Errorf("%s must be a URL such as https://management.example.com", envEndpoint)
+		}
+		manager = cloud.ServiceConfiguration{Endpoint: "https://" + u.Host, Audience: "https://" + u.Host}
+	}
+	config.Services = map[cloud.ServiceName]cloud.ServiceConfiguration{cloud.ResourceManager: manager}
+	if authority == "" {
+		config.ActiveDirectoryAuthorityHost = known.ActiveDirectoryAuthorityHost
+	}
+	return config, private, nil
+}
+
+// credential makes tokens, and keeps them out of messages.
+type credential struct {
+	azcore.TokenCredential
+	secrets *credentials.Scrubber
+}
+
+// stsError is an error of the authority. What follows it are ids for the support.
+var stsError = regexp.MustCompile(`(AADSTS[0-9]+: [^"\\\r\n]*?)\.?(?: Trace ID:|["\\\r\n]|$)`)
+
+// GetToken implements azcore.TokenCredential. Its error is a *promote.FleetError: the SDK explains in many lines, with an
+// answer and links in them.
+func (c *credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	token, err := c.TokenCredential.GetToken(ctx, o)
+	if err == nil {
+		c.secrets.Add(token.Token)
+		return token, nil
+	}
+	fault := &promote.FleetError{Hint: hintSignIn, Err: ctx.Err()}
+	var failed *azidentity.AuthenticationFailedError
+	reason, _, _ := strings.Cut(err.Error(), ". To troubleshoot")
+	switch said := stsError.FindStringSubmatch(reason); {
+	case said != nil:
+		reason = said[1]
+	case !errors.As(err, &failed): // no credential of the chain can be used
+		reason = "nobody is signed in"
+	case failed.RawResponse != nil:
+		status := &api.StatusError{Status: failed.RawResponse.StatusCode}
+		reason, fault.Temporary = "it answers "+status.Error(), status.Temporary()
+	default: // there was no answer
+		fault.Temporary = true
+	}
+	if fault.Temporary {
+		fault.Hint = ""
+	}
+	fault.Message = "cannot sign in to Azure: " + c.secrets.Line(reason)
+	return azcore.AccessToken{}, fault
 }
