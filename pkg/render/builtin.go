@@ -17,34 +17,6 @@ const (
 	envFileType   = "envFile"
 )
 
-// builtinForm is the configuration in one of the built-in forms.
-type builtinForm struct {
-	file string
-	yaml bool
-	// render is the reference; compose does the same in pieces, if it can.
-	render  func(namespace string, values *Values) (string, error)
-	compose func(*composition) bool
-}
-
-var builtinForms = map[string]builtinForm{
-	configMapType: {ConfigFileYAML, true, builtinConfigMap, composeConfigMap},
-	envFileType: {ConfigFileSh, false, func(_ string, values *Values) (string, error) { return builtinEnvFile(values) }, func(c *composition) bool {
-		return c.addEntries(form{writer: inEnvFile})
-	}},
-}
-
-// composeConfigMap writes what builtinConfigMap does. The keys of the object are in the order of the
-// alphabet, so the namespace comes last.
-func composeConfigMap(c *composition) bool {
-	namespace := c.facts.Namespace
-	return kindOf(namespace) == plainHole && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
-		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
-		c.addEntries(form{writer: inConfigMap}) &&
-		c.add(piece{text: "\nkind: ConfigMap\nmetadata:\n  name: " + model.PlatformConfigLabel + "\n  namespace: "}) &&
-		c.add(piece{kind: plainHole, text: namespace}) &&
-		c.add(piece{text: "\n"})
-}
-
 // builtinConfigMap returns the standard ConfigMap, or nothing if there are no values.
 func builtinConfigMap(namespace string, values *Values) (string, error) {
 	if len(values.settings) == 0 {
@@ -87,7 +59,7 @@ var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\
 
 // builtinEnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
 // gets back exactly the values. The error is a keyErrors for what a shell cannot hold.
-func builtinEnvFile(values *Values) (string, error) {
+func builtinEnvFile(_ string, values *Values) (string, error) {
 	var b strings.Builder
 	var wrong keyErrors
 	for _, s := range values.settings {

@@ -109,7 +109,7 @@ func valuesOf(data map[string]any) *Values {
 	for _, entry := range entries {
 		values.settings = append(values.settings, entry.alone)
 	}
-	slices.SortFunc(values.settings, func(a, b *setting) int { return a.key.byName - b.key.byName })
+	slices.SortFunc(values.settings, func(a, b *setting) int { return a.key.number - b.key.number })
 	return values
 }
 
@@ -121,7 +121,7 @@ func TestEnvFileInAShell(t *testing.T) {
 		t.Skip("there is no shell here")
 	}
 	texts := hardTexts()
-	content, err := builtinEnvFile(shellTexts(texts))
+	content, err := builtinEnvFile("", shellTexts(texts))
 	require.NoError(t, err)
 	for i, text := range texts {
 		name := "V" + strings.Repeat("I", i)
@@ -179,7 +179,7 @@ func FuzzEnvFile(f *testing.F) {
 		values := valuesOf(data)
 		want := map[string]string{"ZZ": second}
 		want[key] = data[key].(string)
-		content, err := builtinEnvFile(values)
+		content, err := builtinEnvFile("", values)
 		wrong := !shellName.MatchString(key) || strings.Contains(first+second, "\x00")
 		if key == "ZZ" {
 			wrong = strings.Contains(second, "\x00")
@@ -211,9 +211,6 @@ metadata:
 	content, err := builtinConfigMap("ns", values)
 	require.NoError(t, err)
 	assert.Equal(t, want, content)
-	c := composition{values: values, facts: &data{Namespace: "ns"}, yaml: true}
-	require.True(t, composeConfigMap(&c))
-	assert.Equal(t, want, c.String())
 	var read struct{ Data map[string]any }
 	require.NoError(t, yaml.Unmarshal([]byte(content), &read))
 	assert.Equal(t, values.Data(), read.Data)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // configured returns a Configurator of configs, which are its layers.
@@ -46,7 +47,7 @@ type composeCase struct {
 	configs         []map[string]string
 }
 
-func (c composeCase) facts() (data, *targetData) {
+func (c composeCase) facts() (data, *model.DeploymentTarget) {
 	target := &model.DeploymentTarget{
 		Registration: &model.WorkloadRegistration{},
 		Manifests:    map[string]model.Text{"x": {Value: c.manifest}, "path": {Value: "./p"}, "repo": {Value: c.manifest}},
@@ -57,23 +58,25 @@ func (c composeCase) facts() (data, *targetData) {
 		DeploymentTargetName: "web", Namespace: "dev-edge-" + c.label, Environment: "dev", Workspace: "retail", Workload: "cart", ClusterType: "edge",
 		Labels: of.labels, ClusterTypeLabels: map[string]string{"region": c.label, "size": "large"},
 	}
-	return d.withManifests(of.manifests), of
+	return d.withManifests(of.manifests), target
 }
 
 // requireComposed renders a file in both ways, twice so that what is kept is used, and checks whatever
 // the fast one says of it. It reports whether that said anything.
 func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, template *Template, bounds Bounds) bool {
 	t.Helper()
-	facts, of := c.facts()
+	facts, target := c.facts()
+	configurator := configured(c.configs...)
 	values := layered(c.configs...)
-	var kept memo
+	clusterType := &model.ClusterType{}
+	compiled := &compiledTemplate{manifests: []*manifest{{texts: []*text{{template: template}}}}}
+	fast := newComposer(&model.Fleet{Contents: model.Contents{Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{clusterType}}},
+		[]*compiledTemplate{compiled}, configurator.Keys(), bounds)
+	fast.shapes = shapes
 	for range 2 {
-		fast := newComposer(shapes, bounds)
-		fast.ofTarget, fast.ofClusterType = &of.memo, &kept
-		s := &subject{facts: facts, values: values}
+		s := &subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, facts: facts, values: values}
 		file := renderedFile{File: File{yaml: true}}
-		manifest := textManifest{text{template: template}}
-		if !fast.compose(s, &file, manifest.compose) {
+		if !fast.render(s, compiled, &file) {
 			return false
 		}
 		facts.ConfigData = values.Data()

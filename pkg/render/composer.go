@@ -1,31 +1,138 @@
 package render
 
-// composer renders files in pieces and finds their shapes. Only one goroutine may use it at a time;
-// all share the shapes.
+import (
+	"slices"
+	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
+)
+
+// composer renders files in pieces and finds their shapes. It is safe for concurrent use.
 type composer struct {
-	composition
-	shapes *fileShapes
-	buffer []byte
+	bounds       Bounds
+	shapes       *fileShapes
+	templates    map[*compiledTemplate][]plannedManifest
+	targets      map[*model.DeploymentTarget]*memo
+	clusterTypes map[*model.ClusterType]*memo
+	orders       *keyOrders
+	// idle holds compositions that nothing is rendered in.
+	idle sync.Pool
 }
 
-func newComposer(shapes *fileShapes, bounds Bounds) *composer {
-	return &composer{composition: composition{bounds: bounds}, shapes: shapes}
-}
+// plannedManifest renders an entry of a template in pieces, if it can.
+type plannedManifest interface{ compose(c *composition) bool }
 
-// compose fills in a file that can be rendered in pieces.
-func (c *composer) compose(s *subject, file *renderedFile, render func(*composition) bool) bool {
-	if c == nil {
-		return false
+func newComposer(fleet *model.Fleet, templates []*compiledTemplate, keys []string, bounds Bounds) *composer {
+	made := &composer{
+		bounds: bounds, shapes: newFileShapes(), orders: newKeyOrders(keys),
+		templates:    make(map[*compiledTemplate][]plannedManifest, len(templates)),
+		targets:      make(map[*model.DeploymentTarget]*memo, len(fleet.Targets)),
+		clusterTypes: make(map[*model.ClusterType]*memo, len(fleet.ClusterTypes)),
 	}
+	for _, t := range templates {
+		if t.unusable {
+			continue
+		}
+		for _, m := range t.manifests {
+			made.templates[t] = append(made.templates[t], newPlannedManifest(m))
+		}
+	}
+	for _, target := range fleet.Targets {
+		made.targets[target] = &memo{}
+	}
+	for _, clusterType := range fleet.ClusterTypes {
+		made.clusterTypes[clusterType] = &memo{}
+	}
+	made.idle.New = func() any { return &composition{composer: made} }
+	return made
+}
+
+// newPlannedManifest returns nil if a text has no plan.
+func newPlannedManifest(m *manifest) plannedManifest {
+	planned := &plannedObject{manifest: m}
+	for _, t := range m.texts {
+		if t.template == nil {
+			if !m.isObject() {
+				return constantStep(t.block.Value)
+			}
+			continue
+		}
+		p := newPlan(t.template)
+		if p == nil {
+			return nil
+		}
+		if !m.isObject() {
+			return p
+		}
+		planned.plans = append(planned.plans, p)
+	}
+	return planned
+}
+
+func (s constantStep) compose(c *composition) bool { return s.add(c) }
+
+// render fills in the file that a template makes, or the configuration in the built-in form of the cluster type if
+// template is nil. It fails if the file has to be rendered in the usual way.
+func (r *composer) render(s *subject, template *compiledTemplate, file *renderedFile) bool {
+	c := r.idle.Get().(*composition)
+	defer r.idle.Put(c)
 	c.reset()
-	c.facts, c.values = &s.facts, s.values
-	c.yaml, c.blocks, c.readsManifests, c.printsManifests = file.yaml, 0, false, false
-	c.steps, c.removed = 0, 0
-	if !render(&c.composition) {
-		return false
+	c.subject, c.yaml = s, file.yaml
+	c.blocks, c.steps, c.removed, c.readsManifests, c.printsManifests = 0, 0, 0, false, false
+	switch {
+	case template != nil:
+		if !composeAll(c, r.templates[template]) {
+			return false
+		}
+	case s.templates.builtin == configMapType:
+		if !composeConfigMap(c) {
+			return false
+		}
+	default:
+		if !c.addEntries(form{writer: inEnvFile}) {
+			return false
+		}
 	}
-	placed := c.shapes.place(&c.rope, file.yaml, &c.buffer)
+	placed := r.shapes.place(&c.rope, file.yaml, &c.scratch.key)
 	file.Content, file.verified, file.objects = placed.text, placed.verified || !file.yaml, placed.objects
 	file.untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
 	return true
+}
+
+// composeAll adds the documents of all manifests.
+func composeAll(c *composition, manifests []plannedManifest) bool {
+	for _, m := range manifests {
+		first, size, last := len(c.pieces), c.size, c.last
+		c.last = 0
+		if m == nil || !m.compose(c) {
+			return false
+		}
+		switch {
+		case c.size == size:
+			c.last = last
+			continue
+		case size == 0:
+			continue
+		}
+		separator := "---\n"
+		if last != '\n' {
+			separator = "\n---\n"
+		}
+		c.pieces = slices.Insert(c.pieces, first, piece{text: separator})
+		c.size += len(separator)
+	}
+	return true
+}
+
+// composeConfigMap writes what builtinConfigMap does. The keys of the object are in the order of the
+// alphabet, so the namespace comes last.
+func composeConfigMap(c *composition) bool {
+	namespace := c.facts.Namespace
+	return kindOf(namespace) == plainHole && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
+		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
+		c.addEntries(form{writer: inConfigMap}) &&
+		c.add(piece{text: "\nkind: ConfigMap\nmetadata:\n  name: " + model.PlatformConfigLabel + "\n  namespace: "}) &&
+		c.add(piece{kind: plainHole, text: namespace}) &&
+		c.add(piece{text: "\n"})
 }

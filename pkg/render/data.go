@@ -31,7 +31,6 @@ type targetData struct {
 	strings []tenantString
 	// empty are its empty values.
 	empty []tenantString
-	memo  memo
 }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {

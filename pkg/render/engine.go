@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +14,6 @@ import (
 type Template struct {
 	block   model.Block
 	program *program
-	// plan renders the text in pieces; nil if that cannot be done.
-	plan *plan
 	// probed is the same text made to report what prints "<no value>".
 	probed func() *program
 	// idle holds machines that have nothing to do.
@@ -58,7 +55,6 @@ func ParseTemplate(block model.Block) (*Template, diag.List) {
 		return nil, list
 	}
 	t.program = parsed
-	t.plan = newPlan(parsed)
 	t.probed = sync.OnceValue(func() *program {
 		probed, _ := compileProbes(block.Value) // it was parsed a moment ago
 		return probed
@@ -93,77 +89,28 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Exe
 // "<no value>" came from a value or is written in the template itself.
 func (t *Template) findMissing(data any, bounds Bounds) []*ExecError {
 	machine := newMachine(t.probed())
-	machine.run.probing = true
+	machine.probing = true
 	// It rendered a moment ago, and a probe costs no steps.
 	_, _ = machine.render(data, bounds)
-	slices.SortFunc(machine.run.missing, func(a, b *ExecError) int {
+	slices.SortFunc(machine.missing, func(a, b *ExecError) int {
 		return a.compare(b)
 	})
-	return slices.CompactFunc(machine.run.missing, func(a, b *ExecError) bool { return *a == *b })
+	return slices.CompactFunc(machine.missing, func(a, b *ExecError) bool { return *a == *b })
 }
 
-// machine executes one program. Only one goroutine may use it at a time.
-type machine struct {
-	run *run
-	// execute renders the first level, the text of the template itself.
-	execute func(data any) error
-}
-
-func newMachine(p *program) *machine {
-	r := &run{}
-	return &machine{run: r, execute: p.link(r)}
-}
-
-// render executes the program, and what comes out again as long as it contains a template.
-func (m *machine) render(data any, bounds Bounds) (string, error) {
-	m.run.reset(bounds)
-	text, err := m.run.collect(m.execute, data)
-	for level := 1; err == nil && strings.Contains(text, actionStart); level++ {
-		if level > maxRerenderings {
-			return "", cycleError(text)
-		}
-		text, err = m.run.rerender(text, data)
+// Actions returns how many actions there are in the text that a template renders, for each time that
+// it is rendered again.
+func (t *Template) Actions(data any, bounds Bounds) []int {
+	if t.program == nil {
+		return nil
 	}
-	return text, err
-}
-
-// rerender renders text that came out of a rendering.
-func (r *run) rerender(text string, data any) (string, error) {
-	compile := compileProgram
-	if r.probing {
-		compile = compileProbes
+	machine := newMachine(t.program)
+	machine.reset(bounds)
+	var counts []int
+	text, err := machine.collect(machine.execute, data)
+	for err == nil && strings.Contains(text, actionStart) && len(counts) < maxRerenderings {
+		counts = append(counts, strings.Count(text, actionStart))
+		text, err = machine.rerender(text, data)
 	}
-	program, problems := compile(text)
-	if len(problems) > 0 {
-		return "", problems[0].inRendered(text)
-	}
-	first := len(r.missing)
-	result, err := r.collect(program.link(r), data)
-	for i := first; i < len(r.missing); i++ {
-		r.missing[i] = r.missing[i].inRendered(text)
-	}
-	if err != nil {
-		return "", asExecError(err).inRendered(text)
-	}
-	return result, nil
-}
-
-func cycleError(text string) *ExecError {
-	_, piece, _ := strings.Cut(text, actionStart)
-	piece = actionStart + piece
-	if end := strings.Index(piece, "}}"); end >= 0 {
-		piece = piece[:end+2]
-	}
-	return &ExecError{
-		Rule:    ruleCycle,
-		Message: fmt.Sprintf("the result still contains %s after it was rendered again %d times", excerpt(piece), maxRerenderings),
-		Hint:    "a value that holds a template must not lead back to itself",
-	}
-}
-
-func outputTooLarge(bounds Bounds) *ExecError {
-	return &ExecError{
-		Rule:    ruleTooLarge,
-		Message: fmt.Sprintf("the result is larger than %d bytes", bounds.Bytes),
-	}
+	return counts
 }

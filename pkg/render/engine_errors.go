@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -13,25 +12,6 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
-
-// ExecError is what is wrong with a template, or with what it was rendered with.
-type ExecError struct {
-	// Rule, Message and Hint are those of a diag.Diagnostic.
-	Rule, Message, Hint string
-	// Line and Column count from 1 in the text of the template; 0 if not known.
-	Line, Column int
-}
-
-// Error returns the message.
-func (e *ExecError) Error() string { return e.Message }
-
-func (e *ExecError) compare(other *ExecError) int {
-	return cmp.Or(
-		cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column),
-		cmp.Compare(e.Rule, other.Rule), cmp.Compare(e.Message, other.Message),
-		cmp.Compare(e.Hint, other.Hint),
-	)
-}
 
 // Diagnose reports an error of Execute at its place in the file of the template.
 func (t *Template) Diagnose(severity diag.Severity, err error) diag.Diagnostic {
@@ -59,28 +39,6 @@ func (t *Template) place(line, column int) diag.Place {
 		at.Column = t.block.Indent + column
 	}
 	return at
-}
-
-// asExecError returns err as an *ExecError, whatever it is.
-func asExecError(err error) *ExecError {
-	var problem *ExecError
-	if errors.As(err, &problem) {
-		return problem
-	}
-	return &ExecError{Rule: ruleFailed, Message: excerpt(err.Error())}
-}
-
-// inRendered says that the problem is in a text that was itself rendered. The template's own lines
-// say nothing about that text, so the message shows the line.
-func (e *ExecError) inRendered(text string) *ExecError {
-	copied := *e
-	copied.Line, copied.Column = 0, 0
-	where := ""
-	if lines := strings.Split(text, "\n"); e.Line > 0 && e.Line <= len(lines) {
-		where = fmt.Sprintf(" in its line %d, %s:", e.Line, excerpt(strconv.Quote(strings.TrimSpace(lines[e.Line-1]))))
-	}
-	copied.Message = fmt.Sprintf(`the rendered text contains "{{" and was rendered again:%s %s`, where, e.Message)
-	return &copied
 }
 
 // execMessage is how text/template tells an error, at go/src/text/template/exec.go (errorf):
@@ -245,17 +203,4 @@ func typeName(typ string) string {
 	default:
 		return "a " + typ
 	}
-}
-
-// maxExcerpt is how many bytes of a foreign text a message shows.
-const maxExcerpt = 300
-
-// excerpt makes one short line of a text.
-func excerpt(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, diag.Shorten(text, maxExcerpt+len("…")))
 }

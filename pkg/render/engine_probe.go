@@ -55,14 +55,14 @@ func (p *program) addProbe(action *parse.ActionNode, text string) {
 		IsInt: true, Int64: int64(number), Text: fmt.Sprint(number),
 	}
 	action.Pipe.Cmds = append(action.Pipe.Cmds, hiddenCall(action.Pipe, probeFunction, index, base))
-	p.functions[probeFunction] = &function{hidden: func(r *run) any {
-		return func(index int, base, value any) any {
-			if value == nil {
-				r.missing = append(r.missing, p.probes[index].problem(base))
-			}
-			return value
-		}
-	}}
+}
+
+// probe records a printed value that is not there; index is that of the probe.
+func (m *machine) probe(index int, base, value any) any {
+	if value == nil {
+		m.missing = append(m.missing, m.program.probes[index].problem(base))
+	}
+	return value
 }
 
 // lookedUp returns the value in which a pipeline looks something up, and the path that it follows.

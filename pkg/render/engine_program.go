@@ -242,10 +242,10 @@ func (p *program) countTexts(pipe *parse.PipeNode) {
 // readFunction is the hidden function that pays for a text that is only looked at.
 const readFunction = "kalypsoRead"
 
-var textRead = &function{hidden: func(r *run) any {
+var textRead = &function{hidden: func(m *meter) any {
 	return func(v reflect.Value) (reflect.Value, error) {
 		if text := concrete(v); text.Kind() == reflect.String {
-			return v, r.handle(float64(text.Len()))
+			return v, m.handle(float64(text.Len()))
 		}
 		return v, nil
 	}
@@ -270,11 +270,11 @@ func hiddenCall(at parse.Node, name string, arguments ...parse.Node) *parse.Comm
 }
 
 // link makes the program executable: its functions count what they do in the run.
-func (p *program) link(r *run) func(data any) error {
-	root := p.linkTemplates(r).Lookup(rootName)
+func (p *program) link(m *machine) func(data any) error {
+	root := p.linkTemplates(m).Lookup(rootName)
 	return func(data any) error {
-		r.program = p
-		if err := root.Execute(r, data); err != nil {
+		m.program = p
+		if err := root.Execute(m, data); err != nil {
 			return p.readError(err, data)
 		}
 		return nil
@@ -282,11 +282,12 @@ func (p *program) link(r *run) func(data any) error {
 }
 
 // linkTemplates makes all templates of the program executable.
-func (p *program) linkTemplates(r *run) *template.Template {
-	bound := make(template.FuncMap, len(p.functions))
+func (p *program) linkTemplates(m *machine) *template.Template {
+	bound := make(template.FuncMap, len(p.functions)+1)
 	for name, f := range p.functions {
-		bound[name] = f.bind(r)
+		bound[name] = f.bind(&m.meter)
 	}
+	bound[probeFunction] = m.probe
 	all := template.New(rootName).Funcs(bound)
 	for name, tree := range p.trees {
 		// It cannot fail: the name is new and the tree was parsed.

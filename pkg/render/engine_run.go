@@ -3,19 +3,20 @@ package render
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
-// run is the state of one execution. text/template knows it as the writer of the output, the
-// functions of the template as what they report their work to.
-type run struct {
+// machine executes one program, and what comes out of it as long as that contains a template. text/template knows it as
+// the writer of the output. Only one goroutine may use it at a time.
+type machine struct {
 	meter
+	// execute renders the first level, the text of the template itself.
+	execute func(data any) error
 	// program is what is executed now; a rendered text that is rendered again has its own.
 	program *program
 	output  []byte
 	// into takes the output in pieces instead, if it is not nil.
-	into *rope
-	// tenant says that the printed text may contain strings of an application.
-	tenant bool
+	into Sink
 	// depth is how many templates have been entered and not left.
 	depth int
 	// probing asks the probes to record what has no value.
@@ -23,91 +24,152 @@ type run struct {
 	missing []*ExecError
 }
 
-// reset prepares the run for an execution. What was compiled before stays.
-func (r *run) reset(bounds Bounds) {
-	r.meter.reset(bounds)
-	r.missing = nil
+func newMachine(p *program) *machine {
+	m := &machine{}
+	m.execute = p.link(m)
+	return m
+}
+
+// reset prepares the machine for an execution. What was compiled before stays.
+func (m *machine) reset(bounds Bounds) {
+	m.meter.reset(bounds)
+	m.missing = nil
+}
+
+// render executes the program, and what comes out again as long as it contains a template.
+func (m *machine) render(data any, bounds Bounds) (string, error) {
+	m.reset(bounds)
+	text, err := m.collect(m.execute, data)
+	for level := 1; err == nil && strings.Contains(text, actionStart); level++ {
+		if level > maxRerenderings {
+			return "", cycleError(text)
+		}
+		text, err = m.rerender(text, data)
+	}
+	return text, err
+}
+
+// rerender renders text that came out of a rendering.
+func (m *machine) rerender(text string, data any) (string, error) {
+	compile := compileProgram
+	if m.probing {
+		compile = compileProbes
+	}
+	program, problems := compile(text)
+	if len(problems) > 0 {
+		return "", problems[0].inRendered(text)
+	}
+	first := len(m.missing)
+	result, err := m.collect(program.link(m), data)
+	for i := first; i < len(m.missing); i++ {
+		m.missing[i] = m.missing[i].inRendered(text)
+	}
+	if err != nil {
+		return "", asExecError(err).inRendered(text)
+	}
+	return result, nil
 }
 
 // maxIdleOutput is the largest output buffer that is kept for the next execution.
 const maxIdleOutput = 64 << 10
 
 // collect returns what execute writes.
-func (r *run) collect(execute func(data any) error, data any) (text string, err error) {
+func (m *machine) collect(execute func(data any) error, data any) (text string, err error) {
 	defer func() {
 		// text/template gives its own bugs, and those of methods of the data, back as panics.
 		if problem := recover(); problem != nil {
 			text, err = "", &ExecError{Rule: ruleFailed, Message: excerpt(fmt.Sprint(problem))}
 		}
 	}()
-	if cap(r.output) > maxIdleOutput {
-		r.output = nil
+	if cap(m.output) > maxIdleOutput {
+		m.output = nil
 	}
-	r.output, r.depth = r.output[:0], 0
+	m.output, m.depth = m.output[:0], 0
 	if err := execute(data); err != nil {
 		return "", err
 	}
-	return string(r.output), nil
+	return string(m.output), nil
 }
 
 // Write takes a piece of output. A mark is an empty piece.
-func (r *run) Write(p []byte) (int, error) {
+func (m *machine) Write(p []byte) (int, error) {
 	if len(p) == 0 {
-		mark, ok := r.program.marks.find(p)
+		mark, ok := m.program.marks.find(p)
 		if !ok {
 			return 0, nil
 		}
-		return 0, r.pass(mark)
+		return 0, m.pass(mark)
 	}
-	if r.into != nil {
-		return len(p), r.addPiece(p)
+	if m.into != nil {
+		return len(p), m.addPiece(p)
 	}
-	if len(p) > r.bounds.Bytes-len(r.output) {
-		return 0, outputTooLarge(r.bounds)
+	if len(p) > m.bounds.Bytes-len(m.output) {
+		return 0, outputTooLarge(m.bounds)
 	}
-	r.output = append(r.output, p...)
+	m.output = append(m.output, p...)
 	return len(p), nil
 }
 
-// errUnsure ends an execution in pieces.
-var errUnsure = errors.New("not to be rendered in pieces")
+// Sink takes a piece of output: a text of the template if fixed, else what an action prints. It reports whether to go on.
+type Sink func(text string, fixed bool) bool
 
-func (r *run) addPiece(p []byte) error {
-	text, ok := r.program.texts[&p[0]]
-	if ok && len(text) == len(p) {
-		ok = r.into.add(piece{text: text})
-	} else {
-		ok = r.into.addHole(string(p), r.tenant)
+// errStopped ends an execution whose output is not wanted.
+var errStopped = errors.New("the output is not wanted")
+
+func (m *machine) addPiece(p []byte) error {
+	text, fixed := m.program.texts[&p[0]]
+	if fixed = fixed && len(text) == len(p); !fixed {
+		text = string(p)
 	}
-	if !ok || r.into.size > r.bounds.Bytes {
-		return errUnsure
+	if !m.into(text, fixed) {
+		return errStopped
 	}
 	return nil
 }
 
 // pass counts a mark.
-func (r *run) pass(m mark) error {
-	if m.kind == leaveMark {
-		r.depth--
+func (m *machine) pass(passed mark) error {
+	if passed.kind == leaveMark {
+		m.depth--
 		return nil
 	}
-	if m.kind == enterMark {
-		r.depth++
-		if r.depth > maxCallDepth {
+	if passed.kind == enterMark {
+		m.depth++
+		if m.depth > maxCallDepth {
 			return &ExecError{
 				Rule:    ruleTooLong,
-				Message: fmt.Sprintf("%s calls itself more than %d deep", m, maxCallDepth),
+				Message: fmt.Sprintf("%s calls itself more than %d deep", passed, maxCallDepth),
 				Hint:    "a template that calls itself needs a condition that ends it",
 			}
 		}
 	}
-	if r.spend(m.steps) != nil {
+	if m.spend(passed.steps) != nil {
 		return &ExecError{
 			Rule:    ruleTooLong,
-			Message: fmt.Sprintf("the template takes more than %d steps, the last of them in %s", r.bounds.Steps, m),
+			Message: fmt.Sprintf("the template takes more than %d steps, the last of them in %s", m.bounds.Steps, passed),
 			Hint:    "loop over less",
-			Line:    m.line,
+			Line:    passed.line,
 		}
 	}
 	return nil
+}
+
+func cycleError(text string) *ExecError {
+	_, piece, _ := strings.Cut(text, actionStart)
+	piece = actionStart + piece
+	if end := strings.Index(piece, "}}"); end >= 0 {
+		piece = piece[:end+2]
+	}
+	return &ExecError{
+		Rule:    ruleCycle,
+		Message: fmt.Sprintf("the result still contains %s after it was rendered again %d times", excerpt(piece), maxRerenderings),
+		Hint:    "a value that holds a template must not lead back to itself",
+	}
+}
+
+func outputTooLarge(bounds Bounds) *ExecError {
+	return &ExecError{
+		Rule:    ruleTooLarge,
+		Message: fmt.Sprintf("the result is larger than %d bytes", bounds.Bytes),
+	}
 }

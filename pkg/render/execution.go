@@ -11,8 +11,8 @@ import (
 // execution renders the files of one assignment and gathers what goes wrong.
 type execution struct {
 	bounds Bounds
-	// composer renders in pieces what can be; nil renders everything in the usual way.
-	composer *composer
+	// shortcut renders what it can; nil renders everything here.
+	shortcut shortcut
 	problems []fileProblem
 	// path is the file that is being rendered.
 	path string
@@ -23,6 +23,13 @@ type execution struct {
 	// actions are those that were found in rendered text, if countsActions is set.
 	actions       []int
 	countsActions bool
+}
+
+// shortcut renders files faster than an execution does, byte for byte the same.
+type shortcut interface {
+	// render fills in the content of the file that a template makes, or of the configuration in the built-in form of
+	// the cluster type if template is nil, and what is known of the content. It fails if it is not sure of that.
+	render(s *subject, template *compiledTemplate, file *renderedFile) bool
 }
 
 // renderedFile is a file with what is needed to check it.
@@ -67,7 +74,7 @@ func (x *execution) file(s *subject, template *compiledTemplate, path string) re
 		template: template.Name.At,
 		written:  template.isWritten(),
 	}
-	if x.composer.compose(s, &file, template.compose) {
+	if x.shortcut != nil && x.shortcut.render(s, template, &file) {
 		return file
 	}
 	s.facts.ConfigData = s.values.Data()
@@ -94,12 +101,16 @@ func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
 	}
 	file := renderedFile{template: s.ClusterType.Name.At}
 	file.Assignment = s.Assignment
-	form := builtinForms[s.templates.builtin]
-	file.Path, file.yaml, file.written = folder+form.file, form.yaml, true
-	if x.composer.compose(s, &file, form.compose) {
+	form := builtinConfigMap
+	file.Path, file.yaml, file.written = folder+ConfigFileYAML, true, true
+	if s.templates.builtin == envFileType {
+		form = builtinEnvFile
+		file.Path, file.yaml = folder+ConfigFileSh, false
+	}
+	if x.shortcut != nil && x.shortcut.render(s, nil, &file) {
 		return file, true
 	}
-	content, err := form.render(s.facts.Namespace, s.values)
+	content, err := form(s.facts.Namespace, s.values)
 	file.Content = NewText(content)
 	x.configError(err, file.Path, s)
 	return file, content != ""
@@ -123,7 +134,7 @@ func (x *execution) configError(err error, path string, s *subject) {
 // execute runs one template. Missing values do not stop it; other errors do.
 func (x *execution) execute(t *Template, facts any) (string, bool) {
 	if x.countsActions {
-		x.actions = append(x.actions, t.actions(facts, x.bounds)...)
+		x.actions = append(x.actions, t.Actions(facts, x.bounds)...)
 	}
 	text, missing, err := t.Execute(facts, x.bounds)
 	for _, m := range missing {

@@ -1,8 +1,12 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
+	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
+	"github.com/mitchellh/hashstructure"
 )
 
 // form is a way to write a setting as an entry of a map, the same for every map that it is in.
@@ -46,6 +50,45 @@ type fragment struct {
 	// is where its key begins.
 	entry  bool
 	indent int
+}
+
+// written is what is kept with a setting: the forms in which it was written so far, and what it has in the hash of the
+// configuration.
+type written struct {
+	mu        sync.Mutex
+	fragments []*fragment
+	sum       func() (uint64, error)
+}
+
+func writtenOf(s *setting) *written {
+	return s.memo(func() any {
+		return &written{sum: sync.OnceValues(func() (uint64, error) {
+			return hashstructure.Hash(map[string]any{s.key.name: s.value}, nil)
+		})}
+	}).(*written)
+}
+
+// fragmentOf returns a setting written in a form; it is written once.
+func fragmentOf(s *setting, f form) *fragment {
+	s = s.representative()
+	kept := writtenOf(s)
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	for _, known := range kept.fragments {
+		if known.form == f {
+			return known
+		}
+	}
+	made := newFragment(s, f)
+	kept.fragments = append(kept.fragments, made)
+	return made
+}
+
+// hashOf returns what a setting has in the hash of a map that holds it: hashstructure lays those of all entries over
+// each other by exclusive or.
+func hashOf(s *setting) (sum uint64, ok bool) {
+	sum, err := writtenOf(s.representative()).sum()
+	return sum, err == nil
 }
 
 func newFragment(s *setting, f form) *fragment {
@@ -95,11 +138,11 @@ func (f *fragment) resolve() bool {
 	if trimsBefore || trimsAfter {
 		return false
 	}
-	program, problems := compileProgram(f.text)
-	if len(problems) > 0 || len(program.trees) != 1 {
+	template, problems := ParseTemplate(model.Block{Text: model.Text{Value: f.text}})
+	if len(problems) > 0 || template.Defines() {
 		return false
 	}
-	f.nested = newPlan(program)
+	f.nested = newPlan(template)
 	return f.nested != nil
 }
 

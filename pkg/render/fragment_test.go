@@ -32,18 +32,21 @@ func entryForms(namespace string) map[string]struct {
 			return indentLines(text, 3), err
 		}},
 		"ConfigMap": {composeConfigMap, func(v *Values) (string, error) { return builtinConfigMap(namespace, v) }},
-		"env file":  {entries(form{writer: inEnvFile}), builtinEnvFile},
+		"env file":  {entries(form{writer: inEnvFile}), func(v *Values) (string, error) { return builtinEnvFile(namespace, v) }},
 	}
 }
 
-// requireEntries checks that entries written one by one make the text that is written at once. It
-// returns in how many forms they were.
-func requireEntries(t *testing.T, values *Values) (composed int) {
+// requireEntries checks that entries written one by one make the text that is written at once, of those of some configs
+// that are chosen. It returns in how many forms they were.
+func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (composed int) {
 	t.Helper()
+	configurator := configured(configs...)
+	values := configurator.combine(chosen)
+	composer := &composer{orders: newKeyOrders(configurator.Keys())}
 	const namespace = "dev-edge-web"
 	for name, way := range entryForms(namespace) {
 		for _, yaml := range []bool{true, false} {
-			c := composition{values: values, facts: &data{Namespace: namespace}, yaml: yaml}
+			c := composition{composer: composer, subject: &subject{values: values, facts: data{Namespace: namespace}}, yaml: yaml}
 			if !way.compose(&c) {
 				continue
 			}
@@ -119,8 +122,7 @@ func TestEntriesAreTheMap(t *testing.T) {
 				configs[i][keys[random.IntN(len(keys))]] = texts[random.IntN(len(texts))]
 			}
 		}
-		c := configured(configs...)
-		composed += requireEntries(t, c.combine([]int{0})) + requireEntries(t, c.combine([]int{0, 2}))
+		composed += requireEntries(t, configs, 0) + requireEntries(t, configs, 0, 2)
 	}
 	assert.Greater(t, composed, 500, "most is not written one by one")
 }
@@ -129,11 +131,14 @@ func TestEntriesAreTheMap(t *testing.T) {
 func TestHardEntries(t *testing.T) {
 	t.Parallel()
 	for i, text := range hardValues() {
-		requireEntries(t, layered(map[string]string{"KEY": text, "a": "b", "z": "x\n"}))
-		requireEntries(t, layered(map[string]string{hardKeys()[i%len(hardKeys())]: text}))
+		requireEntries(t, []map[string]string{map[string]string{"KEY": text, "a": "b", "z": "x\n"}}, 0)
+		requireEntries(t, []map[string]string{map[string]string{hardKeys()[i%len(hardKeys())]: text}}, 0)
+	}
+	for _, text := range []string{"a\u0085b", "a\uffffb", "<&>\u2028\n\ufeff"} {
+		assert.Positive(t, requireEntries(t, []map[string]string{{"A": text}}, 0), "%q", text)
 	}
 	for _, key := range hardKeys() {
-		requireEntries(t, layered(map[string]string{key: "value", "B": "{" + "c: d}"}))
+		requireEntries(t, []map[string]string{map[string]string{key: "value", "B": "{" + "c: d}"}}, 0)
 	}
 }
 
@@ -155,8 +160,7 @@ func TestKeyOrderIsThatOfAnySelection(t *testing.T) {
 				selection[key.String()] = fmt.Sprintf("v%d", i)
 			}
 		}
-		c := configured(config, selection)
-		if len(selection) > 0 && requireEntries(t, c.combine([]int{1})) > 6 {
+		if len(selection) > 0 && requireEntries(t, []map[string]string{config, selection}, 1) > 6 {
 			known++
 		}
 	}
@@ -173,9 +177,9 @@ func FuzzEntries(f *testing.F) {
 		if s := key + text + otherKey + otherText + over; strings.ToValidUTF8(s, "") != s {
 			return // nothing like it can be read
 		}
-		c := configured(map[string]string{key: text, "KEY": "v"}, map[string]string{otherKey: otherText}, map[string]string{key: over})
+		configs := []map[string]string{{key: text, "KEY": "v"}, {otherKey: otherText}, {key: over}}
 		for _, chosen := range [][]int{{0}, {1}, {0, 1}, {0, 1, 2}} {
-			requireEntries(t, c.combine(chosen))
+			requireEntries(t, configs, chosen...)
 		}
 	})
 }

@@ -23,7 +23,7 @@ type function struct {
 	value reflect.Value
 	typ   reflect.Type
 	// hidden makes the implementation of a function that no template can name. It costs nothing by itself.
-	hidden func(*run) any
+	hidden func(*meter) any
 }
 
 // guard says what a function costs and how much it can make. A zero guard pays for the size of all
@@ -155,13 +155,13 @@ func withError(t reflect.Type) reflect.Type {
 	return reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic())
 }
 
-// bind returns the function for one run: it pays there for what it does.
-func (f *function) bind(r *run) any {
+// bind returns the function for one execution: it pays there for what it does.
+func (f *function) bind(m *meter) any {
 	if f.hidden != nil {
-		return f.hidden(r)
+		return f.hidden(m)
 	}
 	return reflect.MakeFunc(f.typ, func(in []reflect.Value) []reflect.Value {
-		result, err := r.call(f, in)
+		result, err := m.call(f, in)
 		if err != nil {
 			return []reflect.Value{reflect.Zero(f.typ.Out(0)), reflect.ValueOf(&err).Elem()}
 		}
@@ -170,8 +170,8 @@ func (f *function) bind(r *run) any {
 }
 
 // call calls a function within the bounds of the run.
-func (r *run) call(f *function, in []reflect.Value) (reflect.Value, error) {
-	if err := r.payArguments(f, in); err != nil {
+func (m *meter) call(f *function, in []reflect.Value) (reflect.Value, error) {
+	if err := m.payArguments(f, in); err != nil {
 		return reflect.Value{}, err
 	}
 	call := f.value.Call
@@ -185,11 +185,11 @@ func (r *run) call(f *function, in []reflect.Value) (reflect.Value, error) {
 	if f.looks {
 		return out[0], nil
 	}
-	return out[0], r.payResult(f, out[0])
+	return out[0], m.payResult(f, out[0])
 }
 
-func (r *run) payArguments(f *function, in []reflect.Value) error {
-	given, err := r.arguments(f, in)
+func (m *meter) payArguments(f *function, in []reflect.Value) error {
+	given, err := m.arguments(f, in)
 	if err != nil {
 		return err
 	}
@@ -201,14 +201,14 @@ func (r *run) payArguments(f *function, in []reflect.Value) error {
 	if f.works != nil {
 		bytes += f.works(given)
 	}
-	if err := r.handle(bytesPerStep + bytes); err != nil || f.makes == nil {
+	if err := m.handle(bytesPerStep + bytes); err != nil || f.makes == nil {
 		return err
 	}
-	return r.admit(f.name, f.makes(given))
+	return m.admit(f.name, f.makes(given))
 }
 
 // arguments measures what a function is called with, as far as it looks at it.
-func (r *run) arguments(f *function, in []reflect.Value) (arguments, error) {
+func (m *meter) arguments(f *function, in []reflect.Value) (arguments, error) {
 	if last := len(in) - 1; f.typ.IsVariadic() {
 		more := in[last]
 		in = slices.Clone(in[:last])
@@ -216,7 +216,7 @@ func (r *run) arguments(f *function, in []reflect.Value) (arguments, error) {
 			in = append(in, more.Index(i))
 		}
 	}
-	affordable := float64(r.bounds.Steps-r.steps) * bytesPerStep
+	affordable := float64(m.bounds.Steps-m.steps) * bytesPerStep
 	given := make(arguments, len(in))
 	for i, v := range in {
 		v = concrete(v)
@@ -251,9 +251,9 @@ func isAddress(v reflect.Value) bool {
 // bytesPerBuiltNode is what it costs to go through the result of a function that builds.
 const bytesPerBuiltNode = 2
 
-func (r *run) payResult(f *function, result reflect.Value) error {
-	made := measure(result, float64(r.bounds.Bytes+nodeWeight))
-	if err := r.admit(f.name, made.bytes-nodeWeight); err != nil {
+func (m *meter) payResult(f *function, result reflect.Value) error {
+	made := measure(result, float64(m.bounds.Bytes+nodeWeight))
+	if err := m.admit(f.name, made.bytes-nodeWeight); err != nil {
 		return err
 	}
 	if made.depth > maxValueDepth {
@@ -263,9 +263,9 @@ func (r *run) payResult(f *function, result reflect.Value) error {
 		}
 	}
 	if f.builds {
-		return r.handle(bytesPerBuiltNode * made.nodes)
+		return m.handle(bytesPerBuiltNode * made.nodes)
 	}
-	return r.handle(made.bytes)
+	return m.handle(made.bytes)
 }
 
 // arguments are what a function was called with, the variadic ones one by one.

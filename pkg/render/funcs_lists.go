@@ -12,10 +12,10 @@ const rangeFunction = "kalypsoRange"
 
 // rangeCheck pays for the sorting that a range over a map begins with, and refuses a map whose order
 // text/template takes from the addresses of Go's types: that of keys of several types.
-var rangeCheck = &function{hidden: func(r *run) any {
+var rangeCheck = &function{hidden: func(m *meter) any {
 	return func(v any) (any, error) {
-		m, ok := v.(map[any]any)
-		if ok && mixedKeys(m) {
+		mixed, ok := v.(map[any]any)
+		if ok && mixedKeys(mixed) {
 			return nil, &ExecError{
 				Rule:    ruleFailed,
 				Message: "range over a map with keys of several types (numbers, bools, texts), which have no order",
@@ -23,7 +23,7 @@ var rangeCheck = &function{hidden: func(r *run) any {
 			}
 		}
 		if value := reflect.ValueOf(v); value.Kind() == reflect.Map {
-			return v, r.handle(float64(nodeWeight * value.Len()))
+			return v, m.handle(float64(nodeWeight * value.Len()))
 		}
 		return v, nil
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,27 +13,16 @@ import (
 // compiledTemplate is a model.Template whose texts are parsed, once for all assignments.
 type compiledTemplate struct {
 	*model.Template
-	manifests []manifest
+	manifests []*manifest
 	// unusable says that the template has errors, which are reported.
 	unusable bool
 }
 
-// manifest renders one entry of a template. The result is empty if there is nothing to write.
-type manifest interface {
-	render(data any, run *execution) (string, bool)
-	// compose renders in pieces, if it can.
-	compose(c *composition) bool
-}
-
-func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
+func compileTemplate(written *model.Template) (*compiledTemplate, diag.List) {
 	var diags diag.List
-	compiled := &compiledTemplate{Template: template, unusable: template.Broken}
-	for _, written := range template.Manifests {
-		if written.Object != nil {
-			compiled.manifests = append(compiled.manifests, newObjectManifest(compileValue(written.Object, &diags)))
-			continue
-		}
-		compiled.manifests = append(compiled.manifests, textManifest{compileText(written.Text, &diags)})
+	compiled := &compiledTemplate{Template: written, unusable: written.Broken}
+	for _, entry := range written.Manifests {
+		compiled.manifests = append(compiled.manifests, newManifest(entry, &diags))
 	}
 	compiled.unusable = compiled.unusable || diags.HasErrors()
 	return compiled, diags
@@ -40,7 +30,7 @@ func compileTemplate(template *model.Template) (*compiledTemplate, diag.List) {
 
 // isWritten reports whether all manifests are in object form, which a library writes as YAML.
 func (t *compiledTemplate) isWritten() bool {
-	return !slices.ContainsFunc(t.Template.Manifests, func(m model.Manifest) bool { return m.Object == nil })
+	return !slices.ContainsFunc(t.manifests, func(m *manifest) bool { return !m.isObject() })
 }
 
 // render returns the documents of all manifests as one file. Empty results are left out.
@@ -67,88 +57,109 @@ func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
 	return b.String(), ok
 }
 
-// compose is render in pieces. It fails if it cannot be sure of them.
-func (t *compiledTemplate) compose(c *composition) bool {
-	for _, m := range t.manifests {
-		first, size, last := len(c.pieces), c.size, c.last
-		c.last = 0
-		if !m.compose(c) {
-			return false
-		}
-		switch {
-		case c.size == size:
-			c.last = last
-			continue
-		case size == 0:
-			continue
-		}
-		separator := "---\n"
-		if last != '\n' {
-			separator = "\n---\n"
-		}
-		c.pieces = slices.Insert(c.pieces, first, piece{text: separator})
-		c.size += len(separator)
+// manifest is an entry of a template: a text, or an object in which every string, but no key, is a text.
+type manifest struct {
+	// texts are its texts, in order.
+	texts []*text
+	// object has *text for the strings; it is nil if the manifest is a text.
+	object any
+}
+
+func newManifest(entry model.Manifest, diags *diag.List) *manifest {
+	m := &manifest{}
+	compile := func(block model.Block) any {
+		compiled := compileText(block, diags)
+		m.texts = append(m.texts, compiled)
+		return compiled
 	}
-	return true
-}
-
-// text is a string of a template: parsed if there is something to evaluate, else as it is.
-type text struct {
-	block    model.Block
-	template *Template
-}
-
-func compileText(block model.Block, diags *diag.List) text {
-	if !strings.Contains(block.Value, "{{") {
-		return text{block: block}
+	if entry.Object == nil {
+		compile(entry.Text)
+		return m
 	}
-	template, problems := ParseTemplate(block)
-	diags.Add(problems)
-	return text{block, template}
-}
-
-func (t text) render(data any, run *execution) (string, bool) {
-	if t.template == nil {
-		return t.block.Value, true
-	}
-	return run.execute(t.template, data)
-}
-
-type textManifest struct{ text }
-
-func (m textManifest) compose(c *composition) bool {
-	if m.template == nil {
-		return c.add(piece{text: m.block.Value})
-	}
-	return m.template.plan != nil && m.template.plan.compose(c)
-}
-
-// objectManifest is a manifest in the object form: every string in it, but no key, is a template.
-type objectManifest struct {
-	root value
-	// templates are those of its strings, in order.
-	templates []*Template
-	layouts   layouts
-}
-
-func newObjectManifest(root value) *objectManifest {
-	m := &objectManifest{root: root}
-	root.fill(func(t *Template) string {
-		m.templates = append(m.templates, t)
-		return ""
-	})
+	m.object = replaced(entry.Object, compile)
 	return m
 }
 
-func (m *objectManifest) render(data any, run *execution) (string, bool) {
-	object, ok := m.root.render(data, run)
+func (m *manifest) isObject() bool { return m.object != nil }
+
+// filled returns the object with strings in the place of its texts.
+func (m *manifest) filled(with func(*text) string) any {
+	return replaced(m.object, func(t *text) any { return with(t) })
+}
+
+// replaced returns a copy of an object with every T in it replaced.
+func replaced[T any](object any, by func(T) any) any {
+	switch object := object.(type) {
+	case map[string]any:
+		copied := make(map[string]any, len(object))
+		for _, key := range slices.Sorted(maps.Keys(object)) {
+			copied[key] = replaced(object[key], by)
+		}
+		return copied
+	case []any:
+		copied := make([]any, len(object))
+		for i, item := range object {
+			copied[i] = replaced(item, by)
+		}
+		return copied
+	case T:
+		return by(object)
+	default:
+		return object
+	}
+}
+
+// render returns what the manifest comes to; empty if there is nothing to write.
+func (m *manifest) render(data any, run *execution) (string, bool) {
+	if !m.isObject() {
+		return m.texts[0].render(data, run)
+	}
+	ok := true
+	object := m.filled(func(t *text) string {
+		rendered, good := t.render(data, run)
+		ok = ok && good
+		return rendered
+	})
 	if !ok {
 		return "", false
 	}
 	out, err := yamltext.Object(object)
 	if err != nil {
-		run.fail("invalid-output", m.root.at(), "the object cannot be written as YAML: "+err.Error())
+		run.fail("invalid-output", m.at(), "the object cannot be written as YAML: "+err.Error())
 		return "", false
 	}
 	return string(out), true
+}
+
+// at is a place in the object, to point to.
+func (m *manifest) at() diag.Place {
+	for _, t := range m.texts {
+		if !t.block.At.IsZero() {
+			return t.block.At
+		}
+	}
+	return diag.Place{}
+}
+
+// text is a string of a template.
+type text struct {
+	block model.Block
+	// template is nil if there is nothing to evaluate.
+	template *Template
+}
+
+func compileText(block model.Block, diags *diag.List) *text {
+	if !strings.Contains(block.Value, actionStart) {
+		return &text{block: block}
+	}
+	template, problems := ParseTemplate(block)
+	diags.Add(problems)
+	return &text{block, template}
+}
+
+func (t *text) render(data any, run *execution) (string, bool) {
+	if t.template == nil {
+		return t.block.Value, true
+	}
+	return run.execute(t.template, data)
 }

@@ -2,9 +2,10 @@ package render
 
 import (
 	"fmt"
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // layouts are what object manifests look like in YAML, by the shapes of their strings: the library is
@@ -21,33 +22,48 @@ type layout struct {
 	ok    bool
 }
 
+// plannedObject renders a manifest that is an object, each of whose strings has a plan.
+type plannedObject struct {
+	*manifest
+	plans   []*plan
+	layouts layouts
+}
+
+// objectScratch is for the strings of an object: where each begins, where the holes are, and their shapes.
+type objectScratch struct {
+	strings       rope
+	starts, holes []int
+	key           []byte
+}
+
 // compose renders the object in pieces. It fails if a string has anything in a hole on which the way
 // that it is written could depend.
-func (m *objectManifest) compose(c *composition) bool {
-	c.strings.reset()
-	c.starts, c.key = c.starts[:0], c.key[:0]
-	for _, t := range m.templates {
-		first := len(c.strings.pieces)
-		if !c.composeString(t) || !isSteady(c.strings.pieces[first:]) {
+func (m *plannedObject) compose(c *composition) bool {
+	x := &c.scratch
+	x.strings.reset()
+	x.starts, x.key = x.starts[:0], x.key[:0]
+	for _, p := range m.plans {
+		first := len(x.strings.pieces)
+		if !c.composeString(p) || !isSteady(x.strings.pieces[first:]) {
 			return false
 		}
-		c.starts = append(c.starts, first)
-		c.key = shapeKey(c.key, &rope{pieces: c.strings.pieces[first:]}, nil, true)
+		x.starts = append(x.starts, first)
+		x.key = shapeKey(x.key, &rope{pieces: x.strings.pieces[first:]}, nil, true)
 	}
-	known := m.layout(c)
+	known := m.layout(x)
 	if !known.ok {
 		return false
 	}
-	c.holes = c.holes[:0]
-	for i := range c.strings.pieces {
-		if c.strings.pieces[i].kind != constantPiece {
-			c.holes = append(c.holes, i)
+	x.holes = x.holes[:0]
+	for i := range x.strings.pieces {
+		if x.strings.pieces[i].kind != constantPiece {
+			x.holes = append(x.holes, i)
 		}
 	}
 	for _, part := range known.parts {
 		next := piece{text: part.text}
 		if part.hole >= 0 {
-			next = c.strings.pieces[c.holes[part.hole]]
+			next = x.strings.pieces[x.holes[part.hole]]
 		}
 		if !c.add(next) {
 			return false
@@ -56,15 +72,12 @@ func (m *objectManifest) compose(c *composition) bool {
 	return true
 }
 
-// composeString adds what a template renders to c.strings.
-func (c *composition) composeString(t *Template) bool {
-	if t.plan == nil {
-		return false
-	}
-	c.rope, c.strings = c.strings, c.rope
+// composeString adds what a plan renders to the strings of an object.
+func (c *composition) composeString(p *plan) bool {
+	c.rope, c.scratch.strings = c.scratch.strings, c.rope
 	c.last = 0
-	ok := t.plan.compose(c)
-	c.rope, c.strings = c.strings, c.rope
+	ok := p.compose(c)
+	c.rope, c.scratch.strings = c.scratch.strings, c.rope
 	return ok
 }
 
@@ -94,22 +107,22 @@ func isSteady(pieces []piece) bool {
 	return !holes || yamltext.IsLetter(text[0]) && yamltext.ReadsAsText(text) && yamltext.IsVisible(text) && !strings.Contains(text, " ")
 }
 
-// layout finds the layout of the object whose strings are in c.strings, which c.key identifies.
-func (m *objectManifest) layout(c *composition) layout {
+// layout finds the layout of the object with some strings, which x.key identifies.
+func (m *plannedObject) layout(x *objectScratch) layout {
 	m.layouts.mu.RLock()
-	known, found := m.layouts.known[string(c.key)]
+	known, found := m.layouts.known[string(x.key)]
 	m.layouts.mu.RUnlock()
 	if found {
 		return known
 	}
-	known = m.newLayout(c)
+	known = m.newLayout(x)
 	m.layouts.mu.Lock()
 	defer m.layouts.mu.Unlock()
 	if m.layouts.known == nil {
 		m.layouts.known = map[string]layout{}
 	}
 	if len(m.layouts.known) < maxLayouts {
-		m.layouts.known[string(c.key)] = known
+		m.layouts.known[string(x.key)] = known
 	}
 	return known
 }
@@ -118,16 +131,19 @@ func (m *objectManifest) layout(c *composition) layout {
 const maxLayouts = 10_000
 
 // newLayout writes the object with placeholders and takes it apart again.
-func (m *objectManifest) newLayout(c *composition) layout {
+func (m *plannedObject) newLayout(x *objectScratch) layout {
 	var placeholders []string
 	next := 0
-	object := m.root.fill(func(*Template) string {
-		last := len(c.strings.pieces)
-		if next+1 < len(c.starts) {
-			last = c.starts[next+1]
+	object := m.filled(func(t *text) string {
+		if t.template == nil {
+			return t.block.Value
+		}
+		last := len(x.strings.pieces)
+		if next+1 < len(x.starts) {
+			last = x.starts[next+1]
 		}
 		var b strings.Builder
-		for _, p := range c.strings.pieces[c.starts[next]:last] {
+		for _, p := range x.strings.pieces[x.starts[next]:last] {
 			if p.kind != constantPiece {
 				p.text = fmt.Sprintf("kalypso0string%dz", len(placeholders))
 				placeholders = append(placeholders, p.text)

@@ -1,22 +1,15 @@
 package render
 
-import (
-	"sync"
-	"text/template/parse"
-)
+import "text/template/parse"
 
 // plan renders the text of a template piece by piece. It renders nothing that it is not sure of, and
 // then gives the same as Template.Execute, which is the reference; a text for which there is no plan,
 // or of which something goes wrong, is left to that.
 type plan struct {
-	program *program
-	steps   []step
-	// parts are what text/template executes: nodes with the declarations before them.
-	parts []*parse.Tree
+	template *Template
+	steps    []step
 	// readsManifests says that a part reads the manifests, so that it is not known what becomes of them.
 	readsManifests bool
-	// idle holds machines that have nothing to do.
-	idle sync.Pool
 }
 
 // step adds to the composition. It fails if the text has to be rendered in the usual way.
@@ -26,19 +19,12 @@ type step interface {
 
 // composition is a file of an assignment in the making.
 type composition struct {
+	*composer
+	*subject
 	rope
-	bounds Bounds
-	facts  *data
-	values *Values
 	// yaml says that the file must be YAML.
-	yaml bool
-	// ofTarget and ofClusterType keep what depends on these alone.
-	ofTarget, ofClusterType *memo
-	// strings, starts, holes and key are scratch space of object manifests: the strings of an object,
-	// where each begins, where the holes are, and the shapes.
-	strings       rope
-	starts, holes []int
-	key           []byte
+	yaml    bool
+	scratch objectScratch
 	// blocks counts how often the whole configuration was written.
 	blocks int
 	// steps is what was done, as Bounds counts it, and removed how many bytes of actions were there before
@@ -49,14 +35,13 @@ type composition struct {
 	printsManifests, readsManifests bool
 }
 
-// newPlan makes the plan of a program, or nil.
-func newPlan(p *program) *plan {
-	made := &plan{program: p}
+// newPlan makes the plan of a template, or nil.
+func newPlan(t *Template) *plan {
+	made := &plan{template: t}
 	var declarations []parse.Node
 	var declared reads
 	executed := 0 // declarations that a part executes
-	nodes := p.trees[rootName].Root.Nodes
-	for _, node := range nodes[1 : len(nodes)-1] { // without the marks
+	for _, node := range t.Nodes() {
 		text, isText := node.(*parse.TextNode)
 		if isText {
 			made.steps = append(made.steps, constantStep(text.Text))
@@ -74,14 +59,14 @@ func newPlan(p *program) *plan {
 		next := made.directStep(node, len(declarations) > 0)
 		if next == nil {
 			reads = reads.and(declared)
-			next = made.newPart(append(declarations[:len(declarations):len(declarations)], node), reads)
+			next = made.newPartStep(append(declarations[:len(declarations):len(declarations)], node), reads)
 			made.readsManifests = made.readsManifests || reads.manifests
 			executed = len(declarations)
 		}
 		made.steps = append(made.steps, next)
 	}
 	if executed < len(declarations) { // nothing uses them, but they may fail
-		made.steps = append(made.steps, made.newPart(declarations, declared))
+		made.steps = append(made.steps, made.newPartStep(declarations, declared))
 		made.readsManifests = made.readsManifests || declared.manifests
 	}
 	return made

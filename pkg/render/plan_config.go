@@ -85,32 +85,19 @@ func (c *composition) addEntries(f form) bool {
 		return false // "{}", or keys that are there twice
 	}
 	c.blocks++
-	if order := f.order(); order != nil {
-		if order(settings[0].key) == unknownOrder {
-			return false
-		}
+	if order, known := c.orders.of(f.writer); !known {
+		return false
+	} else if order != nil {
 		settings = slices.Clone(settings)
-		slices.SortFunc(settings, func(a, b *setting) int { return order(a.key) - order(b.key) })
+		slices.SortFunc(settings, func(a, b *setting) int { return order[a.key.number] - order[b.key.number] })
 	}
 	for i, s := range settings {
-		fragment := s.fragment(f)
+		fragment := fragmentOf(s, f)
 		if !fragment.usable || !c.addFragment(fragment, i == 0 && fragment.leading && f.writer != inRange) {
 			return false
 		}
 	}
 	return true
-}
-
-// order is the one in which the form's writer writes keys; nil for that of bytes.
-func (f form) order() func(*configKey) int {
-	switch f.writer {
-	case inYAML, inStringified:
-		return func(k *configKey) int { return k.byYAML }
-	case inConfigMap:
-		return func(k *configKey) int { return k.byJSON }
-	default:
-		return nil
-	}
 }
 
 func (c *composition) addFragment(f *fragment, trimmed bool) bool {
@@ -145,7 +132,7 @@ type hashStep struct{}
 func (hashStep) add(c *composition) bool {
 	var sum uint64
 	for _, s := range c.values.settings {
-		part, ok := s.hash()
+		part, ok := hashOf(s)
 		if !ok {
 			return false
 		}

@@ -1,9 +1,10 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // fieldStep prints a string of the data: .Workload, .Labels.app or index .Labels "app", as it is or
@@ -97,9 +98,9 @@ func isCall(c *parse.CommandNode, name string, arguments int) bool {
 func (s *fieldStep) add(c *composition) bool {
 	var text string
 	if s.field != nil {
-		text = s.field(c.facts)
+		text = s.field(&c.facts)
 	} else {
-		value, ok := s.values(c.facts)[s.key]
+		value, ok := s.values(&c.facts)[s.key]
 		if !ok && !s.indexed {
 			return false // "<no value>", or "" in quotes
 		}

@@ -1,24 +1,19 @@
 package render
 
 import (
-	"fmt"
 	"slices"
 	"sync"
-	"text/template"
 	"text/template/parse"
 )
 
-// partStep has text/template execute a part of the program.
+// partStep has text/template execute a part of the template.
 type partStep struct {
-	plan   *plan
-	number int
-	reads  reads
+	part  *Part
+	reads reads
 }
 
-func (p *plan) newPart(nodes []parse.Node, reads reads) step {
-	tree := &parse.Tree{Name: rootName, ParseName: rootName, Root: &parse.ListNode{NodeType: parse.NodeList, Nodes: nodes}}
-	p.parts = append(p.parts, tree)
-	return &partStep{p, len(p.parts) - 1, reads}
+func (p *plan) newPartStep(nodes []parse.Node, reads reads) step {
+	return &partStep{p.template.Part(nodes), reads}
 }
 
 func (s *partStep) add(c *composition) bool {
@@ -43,11 +38,14 @@ func (s *partStep) execute(c *composition) bool {
 	if s.reads.config {
 		c.facts.ConfigData = c.values.Data()
 	}
-	machine := s.plan.machine()
-	defer s.plan.idle.Put(machine)
-	machine.run.tenant = s.reads.target
-	ok := machine.execute(s.number, c.facts, &c.rope, c.bounds)
-	c.steps += machine.run.steps
+	limit := c.bounds.orDefault().Bytes
+	steps, ok := s.part.Execute(&c.facts, c.bounds, func(text string, fixed bool) bool {
+		if fixed {
+			return c.rope.add(piece{text: text}) && c.size <= limit
+		}
+		return c.addHole(text, s.reads.target) && c.size <= limit
+	})
+	c.steps += steps
 	return ok
 }
 
@@ -79,46 +77,14 @@ func (m *memo) keep(s *partStep, part keptPart) {
 	m.parts[s] = part
 }
 
-// memoOf returns what is kept of the target or the cluster type; nil if a part reads of both.
+// memoOf returns what is kept of the target or the cluster type; nil if a part reads of both, or it is not of the fleet.
 func (c *composition) memoOf(r reads) *memo {
 	switch {
 	case r.config || r.target && r.clusterType:
 		return nil
 	case r.target:
-		return c.ofTarget
+		return c.targets[c.Target]
 	default:
-		return c.ofClusterType
+		return c.clusterTypes[c.ClusterType]
 	}
-}
-
-// planMachine executes the parts of a plan. Only one goroutine may use it at a time.
-type planMachine struct {
-	run   *run
-	parts []*template.Template
-}
-
-// machine returns an idle machine, or a new one.
-func (p *plan) machine() *planMachine {
-	if m, ok := p.idle.Get().(*planMachine); ok {
-		return m
-	}
-	m := &planMachine{run: &run{program: p.program}}
-	all := p.program.linkTemplates(m.run)
-	for i, tree := range p.parts {
-		part, _ := all.AddParseTree(fmt.Sprintf("(part %d)", i), tree) // the name is new
-		m.parts = append(m.parts, part)
-	}
-	return m
-}
-
-// execute adds what a part makes of data.
-func (m *planMachine) execute(part int, data any, into *rope, bounds Bounds) (ok bool) {
-	defer func() {
-		if recover() != nil { // the usual way tells what is wrong
-			ok = false
-		}
-	}()
-	m.run.reset(bounds)
-	m.run.depth, m.run.into = 1, into // the text itself
-	return m.parts[part].Execute(m.run, data) == nil
 }

@@ -1,15 +1,17 @@
 package render
 
-import "text/template/parse"
+import (
+	"strings"
+	"text/template/parse"
+)
 
 // rangeStep is a range over the configuration whose body looks at nothing but the entry.
 type rangeStep struct{ body *rangeBody }
 
 func (s rangeStep) add(c *composition) bool { return c.addEntries(form{writer: inRange, body: s.body}) }
 
-// rangeBody is the body of a range over the configuration: a plan of one part, which ranges over the
-// map that it is given.
-type rangeBody struct{ plan *plan }
+// rangeBody is the body of a range over the configuration: a part that ranges over the map that it is given.
+type rangeBody struct{ part *Part }
 
 // newRangeStep returns nil if the range is over anything else, or its body looks further.
 func (p *plan) newRangeStep(node *parse.RangeNode) step {
@@ -24,9 +26,7 @@ func (p *plan) newRangeStep(node *parse.RangeNode) step {
 	pipe, loop := *node.Pipe, *node
 	pipe.Cmds = []*parse.CommandNode{dot, node.Pipe.Cmds[1]}
 	loop.Pipe = &pipe
-	body := &plan{program: p.program}
-	body.newPart([]parse.Node{&loop}, reads{})
-	return rangeStep{&rangeBody{body}}
+	return rangeStep{&rangeBody{p.template.Part([]parse.Node{&loop})}}
 }
 
 // isSelfContained reports whether what a loop does with an entry depends on that alone.
@@ -53,13 +53,10 @@ func isSelfContained(loop *parse.RangeNode) bool {
 
 // render returns what the body makes of a setting, and the steps that it takes.
 func (b *rangeBody) render(s *setting) (text string, steps int, ok bool) {
-	machine := b.plan.machine()
-	defer b.plan.idle.Put(machine)
-	machine.run.reset(Bounds{})
-	machine.run.into = nil
-	text, err := machine.run.collect(func(data any) error {
-		machine.run.depth = 1 // the text itself
-		return machine.parts[0].Execute(machine.run, data)
-	}, map[string]any{s.key.name: s.value})
-	return text, machine.run.steps, err == nil
+	var output strings.Builder
+	steps, ok = b.part.Execute(map[string]any{s.key.name: s.value}, Bounds{}, func(text string, _ bool) bool {
+		output.WriteString(text)
+		return output.Len() <= DefaultBytes
+	})
+	return output.String(), steps, ok
 }

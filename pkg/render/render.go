@@ -3,7 +3,6 @@ package render
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -125,10 +124,8 @@ func (r *renderer) batch(positions []int, assignments []schedule.Assignment, out
 	if r.options.Stop != nil && r.options.Stop() {
 		return
 	}
-	composer := r.composers.Get().(*composer)
-	defer r.composers.Put(composer)
 	for _, i := range positions {
-		outputs[i] = r.assignment(&assignments[i], composer, places.of(i))
+		outputs[i] = r.assignment(&assignments[i], places.of(i))
 	}
 }
 
@@ -162,8 +159,9 @@ type renderer struct {
 	schemas      *schemaChecks
 	clusterTypes map[*model.ClusterType]*clusterTemplates
 	targets      map[*model.DeploymentTarget]*targetData
-	composers    sync.Pool
-	usage        usage
+	// shortcut is nil if every file is rendered in the usual way.
+	shortcut shortcut
+	usage    usage
 }
 
 func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*renderer, diag.List) {
@@ -178,9 +176,11 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	for i := range assignments {
 		used[assignments[i].ClusterType] = true
 	}
-	shapes := newFileShapes()
-	r.composers.New = func() any { return newComposer(shapes, options.Bounds) }
-	r.clusterTypes = resolveTemplates(fleet, used, &diags)
+	var templates []*compiledTemplate
+	r.clusterTypes, templates = resolveTemplates(fleet, used, &diags)
+	if !options.whole {
+		r.shortcut = newComposer(fleet, templates, configurator.Keys(), options.Bounds)
+	}
 	for _, target := range fleet.Targets {
 		r.targets[target] = newTargetData(target)
 	}
@@ -217,7 +217,7 @@ func (o *output) hasTenantValue(path string, f flaw) bool {
 }
 
 // assignment renders the files of one assignment into space.
-func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space []File) output {
+func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	var out output
 	templates := r.clusterTypes[a.ClusterType]
 	values := r.configurator.Configure(a.ClusterType, a.Target)
@@ -226,12 +226,8 @@ func (r *renderer) assignment(a *schedule.Assignment, composer *composer, space 
 		return out // reported already, or in the end
 	}
 	target := r.targets[a.Target]
-	composer.ofTarget, composer.ofClusterType = &target.memo, &templates.memo
 	subject := &subject{a, templates, newData(a, target, templates.labels), values}
-	run := &execution{bounds: r.options.Bounds, composer: composer}
-	if r.options.whole {
-		run.composer = nil
-	}
+	run := &execution{bounds: r.options.Bounds, shortcut: r.shortcut}
 	files := run.files(subject)
 	out.problems = run.problems
 	if !run.failed {

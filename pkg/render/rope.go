@@ -1,8 +1,9 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // Most of what is rendered is the same in thousands of files: the text of the template and what is

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mitchellh/hashstructure"
-
 	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
 )
 
@@ -30,23 +28,17 @@ type setting struct {
 	mu sync.Mutex
 	// later are the settings that come of laying one more entry over this one.
 	later map[*configEntry]*setting
-	// sum is what the setting has in the hash of the configuration.
-	sum              uint64
-	hashed, hashable bool
 	// odd says that JSON cannot express the value, once that is examined.
 	examined, odd bool
-	// fragments are the forms in which it was written so far.
-	fragments []*fragment
+	// kept is what memo returns.
+	kept any
 }
 
 // configKey is one of the keys that the configs of a fleet set.
 type configKey struct {
 	name string
-	// byName is its position among all of them in the order of bytes.
-	byName int
-	// byYAML and byJSON are its positions when go-yaml v3 and sigs.k8s.io/yaml write them, or
-	// unknownOrder.
-	byYAML, byJSON int
+	// number is its position among all of them in the order of bytes.
+	number int
 }
 
 // newSetting is a setting that one entry makes alone.
@@ -146,35 +138,12 @@ func (s *setting) expressible() bool {
 	return !s.odd
 }
 
-// fragment returns the setting written in a form; it is written once.
-func (s *setting) fragment(f form) *fragment {
-	if s.like != nil {
-		return s.like.fragment(f)
-	}
+// memo returns what another package keeps with the setting, which fresh makes the first time.
+func (s *setting) memo(fresh func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range s.fragments {
-		if known.form == f {
-			return known
-		}
+	if s.kept == nil {
+		s.kept = fresh()
 	}
-	written := newFragment(s, f)
-	s.fragments = append(s.fragments, written)
-	return written
-}
-
-// hash returns what the setting has in the hash of a map that holds it: hashstructure lays those of
-// all entries over each other by exclusive or.
-func (s *setting) hash() (sum uint64, ok bool) {
-	if s.like != nil {
-		return s.like.hash()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.hashed {
-		s.hashed = true
-		sum, err := hashstructure.Hash(map[string]any{s.key.name: s.value}, nil)
-		s.sum, s.hashable = sum, err == nil
-	}
-	return s.sum, s.hashable
+	return s.kept
 }

@@ -2,9 +2,10 @@ package render
 
 import (
 	"encoding/binary"
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"strings"
 	"sync"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // A fileShape is what files have in common that differ in their holes and configuration alone. That such

@@ -59,7 +59,7 @@ type sketched struct {
 // draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
 func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
-	c := &composition{values: values, yaml: true}
+	c := &composition{subject: &subject{values: values}, yaml: true}
 	rest, runs := sketch, 0
 	for {
 		mark := sketchMark.FindStringSubmatchIndex(rest)
@@ -98,7 +98,7 @@ func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
 				settings = settings[:1]
 			}
 			for i, s := range settings {
-				f := s.fragment(form{writer: inYAML, indent: indent})
+				f := fragmentOf(s, form{writer: inYAML, indent: indent})
 				if name == "lines" {
 					f = &fragment{key: f.key, text: f.lines() + "\n", usable: f.usable, entry: f.entry, indent: f.indent}
 				}

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -129,21 +128,4 @@ func find(files []renderedFile, path string) (renderedFile, bool) {
 		return renderedFile{}, false
 	}
 	return files[i], true
-}
-
-// actions returns how many actions there are in the text that a template renders, for each time that
-// it is rendered again.
-func (t *Template) actions(data any, bounds Bounds) []int {
-	if t.program == nil {
-		return nil
-	}
-	machine := newMachine(t.program)
-	machine.run.reset(bounds)
-	var counts []int
-	text, err := machine.run.collect(machine.execute, data)
-	for err == nil && strings.Contains(text, actionStart) && len(counts) < maxRerenderings {
-		counts = append(counts, strings.Count(text, actionStart))
-		text, err = machine.run.rerender(text, data)
-	}
-	return counts
 }

@@ -2,6 +2,8 @@ package render
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -15,7 +17,6 @@ type clusterTemplates struct {
 	// builtin is configMapType or envFileType if config is nil.
 	builtin string
 	labels  map[string]string
-	memo    memo
 	missing bool
 }
 
@@ -32,8 +33,8 @@ type resolver struct {
 }
 
 // resolveTemplates finds the templates of every cluster type. What is wrong is an error if an
-// assignment needs it (used), else a warning.
-func resolveTemplates(fleet *model.Fleet, used map[*model.ClusterType]bool, diags *diag.List) map[*model.ClusterType]*clusterTemplates {
+// assignment needs it (used), else a warning. It also returns all templates of the fleet.
+func resolveTemplates(fleet *model.Fleet, used map[*model.ClusterType]bool, diags *diag.List) (map[*model.ClusterType]*clusterTemplates, []*compiledTemplate) {
 	r := &resolver{fleet, map[*model.Template]*compiledTemplate{}, diags}
 	needed := map[*model.Template]bool{}
 	resolved := make(map[*model.ClusterType]*clusterTemplates, len(fleet.ClusterTypes))
@@ -46,7 +47,7 @@ func resolveTemplates(fleet *model.Fleet, used map[*model.ClusterType]bool, diag
 	for _, templates := range resolved {
 		templates.link(r.compiled)
 	}
-	return resolved
+	return resolved, slices.Collect(maps.Values(r.compiled))
 }
 
 func (r *resolver) compile(template *model.Template, needed bool) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -277,7 +278,7 @@ func (c *Configurator) combine(chosen []int) *Values {
 	for _, position := range chosen {
 		c.applied[position].Store(true)
 		for _, entry := range c.layers[position].entries {
-			number := entry.key.byName
+			number := entry.key.number
 			switch before := slots[number]; {
 			case before == nil:
 				slots[number] = entry.alone
@@ -336,4 +337,24 @@ func listed(names []string) string {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return strings.Join(names, ", ")
+}
+
+// newConfigKeys numbers all keys that the layers set, and gives every entry its key.
+func newConfigKeys(layers []layer) []*configKey {
+	byName := map[string]*configKey{}
+	for _, layer := range layers {
+		for _, entry := range layer.entries {
+			if byName[entry.name] == nil {
+				byName[entry.name] = &configKey{name: entry.name}
+			}
+			entry.key = byName[entry.name]
+			entry.alone = newSetting(entry)
+		}
+	}
+	keys := make([]*configKey, 0, len(byName))
+	for number, name := range slices.Sorted(maps.Keys(byName)) {
+		byName[name].number = number
+		keys = append(keys, byName[name])
+	}
+	return keys
 }

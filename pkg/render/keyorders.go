@@ -1,0 +1,101 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
+	"go.yaml.in/yaml/v3"
+)
+
+// keyOrders are the orders in which libraries write the keys of the configuration: positions by the numbers of keys.
+type keyOrders struct {
+	// byYAML is the order of go-yaml v3, byJSON that of sigs.k8s.io/yaml; nil if it is not known.
+	byYAML, byJSON []int
+}
+
+func newKeyOrders(keys []string) *keyOrders {
+	orders := &keyOrders{}
+	if slices.ContainsFunc(keys, hasOddNumber) {
+		return orders
+	}
+	orders.byYAML = writtenOrder(keys, yaml.Marshal)
+	if !goInCircles(keys) {
+		orders.byJSON = writtenOrder(keys, yamltext.Object)
+	}
+	return orders
+}
+
+// of returns the order in which a writer writes keys, nil for that of bytes.
+func (o *keyOrders) of(writer formWriter) (order []int, known bool) {
+	switch writer {
+	case inYAML, inStringified:
+		return o.byYAML, o.byYAML != nil
+	case inConfigMap:
+		return o.byJSON, o.byJSON != nil
+	default:
+		return nil, true
+	}
+}
+
+// hasOddNumber reports whether there is a number in the key that the libraries cannot count: they order
+// numbers by what they amount to in 64 bits, or seem to.
+func hasOddNumber(key string) bool {
+	const longest = 18
+	digits := 0
+	for _, c := range key {
+		if digits++; !unicode.IsDigit(c) {
+			digits = 0
+		}
+		if digits > longest || digits > 0 && c > '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// goInCircles reports whether the order in which sigs.k8s.io/yaml writes two keys may depend on which
+// others there are. It writes "a2" before "a10", "a10" before "a22", and "a22" before "a2b", but "a2b"
+// before "a10": where a letter follows a digit, and a digit stands in its place in another key.
+func goInCircles(keys []string) bool {
+	// The beginnings of keys after which there is a letter, and all after which there is a digit.
+	letters, digits := map[string]bool{}, []string{}
+	for _, key := range keys {
+		inNumber := false
+		for i, c := range key {
+			switch {
+			case inNumber && unicode.IsLetter(c):
+				letters[key[:i]] = true
+			case inNumber && unicode.IsDigit(c):
+				digits = append(digits, key[:i])
+			}
+			inNumber = unicode.IsDigit(c)
+		}
+	}
+	return slices.ContainsFunc(digits, func(beginning string) bool { return letters[beginning] })
+}
+
+// writtenOrder asks a YAML library for the order in which it writes keys: it is neither that of bytes
+// nor described anywhere ("a2" comes before "a10"). It returns nil if it is not to be had.
+func writtenOrder(keys []string, marshal func(any) ([]byte, error)) []int {
+	values := make(map[string]string, len(keys))
+	for i, key := range keys {
+		values[key] = fmt.Sprint(i)
+	}
+	order := make([]int, len(keys))
+	text, _ := marshal(values) // a map of strings can always be written
+	var read yaml.Node
+	if yaml.Unmarshal(text, &read) != nil || len(read.Content) != 1 || len(read.Content[0].Content) != 2*len(keys) {
+		return nil // it cannot write all of them
+	}
+	for position := range keys {
+		n, err := strconv.Atoi(read.Content[0].Content[2*position+1].Value)
+		if err != nil {
+			return nil
+		}
+		order[n] = position
+	}
+	return order
+}
