@@ -128,7 +128,7 @@ func docExamples(t *testing.T, name string) (inputs, outputs map[string]string) 
 // TestModelDocFunctions keeps the list of functions in docs/reference/model.md equal to the frozen one. It may rewrite a
 // file that others read, so it is not parallel.
 func TestModelDocFunctions(t *testing.T) {
-	test, err := os.ReadFile("../../pkg/render/funcs_test.go")
+	test, err := os.ReadFile("../../pkg/render/template/functions_test.go")
 	require.NoError(t, err)
 	frozen := regexp.MustCompile("const allowedFunctions = `\n((?s:.*?))`").FindSubmatch(test)
 	require.NotNil(t, frozen)

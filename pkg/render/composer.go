@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // composer renders files in pieces and finds their shapes. It is safe for concurrent use.
 type composer struct {
-	bounds       Bounds
+	bounds       template.Bounds
 	shapes       *fileShapes
 	templates    map[*compiledTemplate][]plannedManifest
 	targets      map[*model.DeploymentTarget]*memo
@@ -23,9 +24,9 @@ type composer struct {
 // plannedManifest renders an entry of a template in pieces, if it can.
 type plannedManifest interface{ compose(c *composition) bool }
 
-func newComposer(fleet *model.Fleet, templates []*compiledTemplate, keys []string, bounds Bounds) *composer {
+func newComposer(fleet *model.Fleet, templates []*compiledTemplate, keys []string, bounds template.Bounds) *composer {
 	made := &composer{
-		bounds: bounds, shapes: newFileShapes(), orders: newKeyOrders(keys),
+		bounds: bounds.OrDefault(), shapes: newFileShapes(), orders: newKeyOrders(keys),
 		templates:    make(map[*compiledTemplate][]plannedManifest, len(templates)),
 		targets:      make(map[*model.DeploymentTarget]*memo, len(fleet.Targets)),
 		clusterTypes: make(map[*model.ClusterType]*memo, len(fleet.ClusterTypes)),

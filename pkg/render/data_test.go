@@ -3,6 +3,8 @@ package render
 import (
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -16,7 +18,8 @@ func TestTheDataAsAWhole(t *testing.T) {
 		Labels: map[string]string{"tier": "web"}, ClusterTypeLabels: map[string]string{"site": "store"}, ConfigData: map[string]any{"LIST": []any{1}},
 	}
 	d = d.withManifests(map[string]string{"repo": "https://h/r", "branch": "main", "path": "web"})
-	text, _, err := mustParse(t, "{{ hash . }}\n{{ toYaml . }}").Execute(d, Bounds{})
+	parsed, _ := template.Parse(model.Block{Text: model.Text{Value: "{{ hash . }}\n{{ toYaml . }}"}})
+	text, _, err := parsed.Execute(d, template.Bounds{})
 	require.NoError(t, err)
 	assert.Equal(t, `6661520984589618184
 deploymenttargetname: cart-web

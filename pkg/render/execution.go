@@ -5,12 +5,13 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // execution renders the files of one assignment and gathers what goes wrong.
 type execution struct {
-	bounds Bounds
+	bounds template.Bounds
 	// shortcut renders what it can; nil renders everything here.
 	shortcut shortcut
 	problems []fileProblem
@@ -132,7 +133,7 @@ func (x *execution) configError(err error, path string, s *subject) {
 }
 
 // execute runs one template. Missing values do not stop it; other errors do.
-func (x *execution) execute(t *Template, facts any) (string, bool) {
+func (x *execution) execute(t *template.Template, facts any) (string, bool) {
 	if x.countsActions {
 		x.actions = append(x.actions, t.Actions(facts, x.bounds)...)
 	}

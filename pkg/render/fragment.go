@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/mitchellh/hashstructure"
 )
@@ -110,7 +111,7 @@ func newFragment(s *setting, f form) *fragment {
 		fragment.leading = !strings.HasSuffix(text, "\n")
 	}
 	if f.writer != inConfigMap {
-		fragment.usable = !strings.Contains(text, noValue) && fragment.resolve()
+		fragment.usable = !strings.Contains(text, template.NoValue) && fragment.resolve()
 	}
 	if !fragment.leading || strings.HasPrefix(fragment.text, "\n") {
 		fragment.indent, fragment.entry = blockEntry(fragment.lines(), fragment.key)
@@ -129,16 +130,16 @@ func (f *fragment) lines() string {
 // resolve prepares the actions in the text, if there are any. It fails if these could have to do with
 // what stands around the text.
 func (f *fragment) resolve() bool {
-	if !strings.Contains(f.text, actionStart) {
+	if !strings.Contains(f.text, template.ActionStart) {
 		return true
 	}
-	first, last := strings.Index(f.text, actionStart), strings.LastIndex(f.text, "}}")
+	first, last := strings.Index(f.text, template.ActionStart), strings.LastIndex(f.text, "}}")
 	trimsBefore := strings.HasPrefix(f.text[first:], "{{-") && strings.TrimSpace(f.text[:first]) == ""
 	trimsAfter := last > 0 && f.text[last-1] == '-' && strings.TrimSpace(f.text[last+2:]) == ""
 	if trimsBefore || trimsAfter {
 		return false
 	}
-	template, problems := ParseTemplate(model.Block{Text: model.Text{Value: f.text}})
+	template, problems := template.Parse(model.Block{Text: model.Text{Value: f.text}})
 	if len(problems) > 0 || template.Defines() {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 	t.Helper()
 	configurator := configured(configs...)
 	values := configurator.combine(chosen)
-	composer := &composer{orders: newKeyOrders(configurator.Keys())}
+	composer := &composer{bounds: template.Bounds{}.OrDefault(), orders: newKeyOrders(configurator.Keys())}
 	const namespace = "dev-edge-web"
 	for name, way := range entryForms(namespace) {
 		for _, yaml := range []bool{true, false} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -145,14 +146,14 @@ func (m *manifest) at() diag.Place {
 type text struct {
 	block model.Block
 	// template is nil if there is nothing to evaluate.
-	template *Template
+	template *template.Template
 }
 
 func compileText(block model.Block, diags *diag.List) *text {
-	if !strings.Contains(block.Value, actionStart) {
+	if !strings.Contains(block.Value, template.ActionStart) {
 		return &text{block: block}
 	}
-	template, problems := ParseTemplate(block)
+	template, problems := template.Parse(block)
 	diags.Add(problems)
 	return &text{block, template}
 }

@@ -1,12 +1,15 @@
 package render
 
-import "text/template/parse"
+import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"text/template/parse"
+)
 
 // plan renders the text of a template piece by piece. It renders nothing that it is not sure of, and
 // then gives the same as Template.Execute, which is the reference; a text for which there is no plan,
 // or of which something goes wrong, is left to that.
 type plan struct {
-	template *Template
+	template *template.Template
 	steps    []step
 	// readsManifests says that a part reads the manifests, so that it is not known what becomes of them.
 	readsManifests bool
@@ -36,7 +39,7 @@ type composition struct {
 }
 
 // newPlan makes the plan of a template, or nil.
-func newPlan(t *Template) *plan {
+func newPlan(t *template.Template) *plan {
 	made := &plan{template: t}
 	var declarations []parse.Node
 	var declared reads
@@ -99,8 +102,7 @@ func (p *plan) compose(c *composition) bool {
 			return false
 		}
 	}
-	bounds := c.bounds.orDefault()
-	return c.size+c.removed-start <= bounds.Bytes && c.steps-steps <= bounds.Steps
+	return c.size+c.removed-start <= c.bounds.Bytes && c.steps-steps <= c.bounds.Steps
 }
 
 // constantStep is text of the template.

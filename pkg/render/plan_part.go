@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"slices"
 	"sync"
 	"text/template/parse"
@@ -8,7 +9,7 @@ import (
 
 // partStep has text/template execute a part of the template.
 type partStep struct {
-	part  *Part
+	part  *template.Part
 	reads reads
 }
 
@@ -38,12 +39,11 @@ func (s *partStep) execute(c *composition) bool {
 	if s.reads.config {
 		c.facts.ConfigData = c.values.Data()
 	}
-	limit := c.bounds.orDefault().Bytes
 	steps, ok := s.part.Execute(&c.facts, c.bounds, func(text string, fixed bool) bool {
 		if fixed {
-			return c.rope.add(piece{text: text}) && c.size <= limit
+			return c.rope.add(piece{text: text}) && c.size <= c.bounds.Bytes
 		}
-		return c.addHole(text, s.reads.target) && c.size <= limit
+		return c.addHole(text, s.reads.target) && c.size <= c.bounds.Bytes
 	})
 	c.steps += steps
 	return ok

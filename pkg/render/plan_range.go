@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"strings"
 	"text/template/parse"
 )
@@ -11,7 +12,7 @@ type rangeStep struct{ body *rangeBody }
 func (s rangeStep) add(c *composition) bool { return c.addEntries(form{writer: inRange, body: s.body}) }
 
 // rangeBody is the body of a range over the configuration: a part that ranges over the map that it is given.
-type rangeBody struct{ part *Part }
+type rangeBody struct{ part *template.Part }
 
 // newRangeStep returns nil if the range is over anything else, or its body looks further.
 func (p *plan) newRangeStep(node *parse.RangeNode) step {
@@ -33,7 +34,7 @@ func (p *plan) newRangeStep(node *parse.RangeNode) step {
 func isSelfContained(loop *parse.RangeNode) bool {
 	known := map[string]bool{}
 	good := true
-	walkNodes(loop, func(node parse.Node) {
+	template.WalkNodes(loop, func(node parse.Node) {
 		switch node := node.(type) {
 		case *parse.PipeNode:
 			for _, variable := range node.Decl {
@@ -43,7 +44,7 @@ func isSelfContained(loop *parse.RangeNode) bool {
 			good = false
 		}
 	})
-	walkNodes(loop.List, func(node parse.Node) {
+	template.WalkNodes(loop.List, func(node parse.Node) {
 		if variable, ok := node.(*parse.VariableNode); ok && !known[variable.Ident[0]] {
 			good = false
 		}
@@ -54,9 +55,9 @@ func isSelfContained(loop *parse.RangeNode) bool {
 // render returns what the body makes of a setting, and the steps that it takes.
 func (b *rangeBody) render(s *setting) (text string, steps int, ok bool) {
 	var output strings.Builder
-	steps, ok = b.part.Execute(map[string]any{s.key.name: s.value}, Bounds{}, func(text string, _ bool) bool {
+	steps, ok = b.part.Execute(map[string]any{s.key.name: s.value}, template.Bounds{}, func(text string, _ bool) bool {
 		output.WriteString(text)
-		return output.Len() <= DefaultBytes
+		return output.Len() <= template.DefaultBytes
 	})
 	return output.String(), steps, ok
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -21,7 +22,7 @@ type Options struct {
 	// Stop reports whether to give up; nil means never. The tree is not complete then.
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
-	Bounds Bounds
+	Bounds template.Bounds
 	// Stage writes the files of an assignment without problems somewhere, and reports whether it did: then the tree has
 	// them without their contents. Several goroutines call it at once. If it is nil, the tree has all contents.
 	Stage func(files []File) bool

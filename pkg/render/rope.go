@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -96,7 +97,7 @@ func (r *rope) addHole(text string, tenant bool) bool {
 // isQuiet reports whether nothing has to be done about a text: it is no template, and no value is
 // missing.
 func isQuiet(text string) bool {
-	return !strings.Contains(text, actionStart) && !strings.Contains(text, noValue)
+	return !strings.Contains(text, template.ActionStart) && !strings.Contains(text, template.NoValue)
 }
 
 func (r *rope) String() string {

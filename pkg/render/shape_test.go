@@ -59,7 +59,7 @@ type sketched struct {
 // draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
 func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
-	c := &composition{subject: &subject{values: values}, yaml: true}
+	c := &composition{composer: &composer{}, subject: &subject{values: values}, yaml: true}
 	rest, runs := sketch, 0
 	for {
 		mark := sketchMark.FindStringSubmatchIndex(rest)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
@@ -16,7 +17,7 @@ import (
 // rendering is an assignment with all that its files are rendered from.
 type rendering struct {
 	*subject
-	bounds Bounds
+	bounds template.Bounds
 	// files are what came out.
 	files []renderedFile
 }

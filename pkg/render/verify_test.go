@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -202,4 +203,16 @@ func TestProblemsAreToldOnce(t *testing.T) {
 		`cp:a.yaml:3:18: error: key "a" is there twice (in cloud/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
 		`cp:a.yaml:3:18: warning: key "a" is there twice (in edge/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
 	}, problems(diags))
+}
+
+// The YAML library compares each directive with all that came before.
+func TestS8DirectivesInOutput(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]bool{
+		"%TAG ! x\n--- a": true, "a\n...\n%TAG ! x\n--- a": true, "a\r%TAG": true, "\u2028%TAG": true,
+		"a: '%TAG'": false, "a: |\n  %TAG ! x\n": false, "# %TAG\n": false,
+	} {
+		_, flaws := verify(text)
+		require.Equal(t, bad, len(flaws) > 0 && flaws[0].message == "%TAG directives are not allowed", "%q: %v", text, flaws)
+	}
 }

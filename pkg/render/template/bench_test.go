@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"testing"
@@ -60,7 +60,7 @@ func BenchmarkExecute(b *testing.B) {
 	}
 }
 
-func BenchmarkParseTemplate(b *testing.B) {
+func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		mustParse(b, fluxTemplate)

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ var rangeCheck = &function{hidden: func(m *meter) any {
 	return func(v any) (any, error) {
 		mixed, ok := v.(map[any]any)
 		if ok && mixedKeys(mixed) {
-			return nil, &ExecError{
+			return nil, &Error{
 				Rule:    ruleFailed,
 				Message: "range over a map with keys of several types (numbers, bools, texts), which have no order",
 				Hint:    "quote the keys of the map",

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type Bounds struct {
 	Bytes int
 }
 
-func (b Bounds) orDefault() Bounds {
+func (b Bounds) OrDefault() Bounds {
 	if b.Steps <= 0 {
 		b.Steps = DefaultSteps
 	}
@@ -58,13 +58,13 @@ type meter struct {
 	steps  int
 }
 
-func (m *meter) reset(bounds Bounds) { m.bounds, m.steps = bounds.orDefault(), 0 }
+func (m *meter) reset(bounds Bounds) { m.bounds, m.steps = bounds.OrDefault(), 0 }
 
 // spend counts steps, and fails when there are no more.
 func (m *meter) spend(steps int) error {
 	if steps > m.bounds.Steps-m.steps {
 		m.steps = m.bounds.Steps
-		return &ExecError{
+		return &Error{
 			Rule:    ruleTooLong,
 			Message: fmt.Sprintf("the template takes more than %d steps", m.bounds.Steps),
 			Hint:    "loop over less, or make the template simpler",
@@ -84,7 +84,7 @@ func (m *meter) admit(function string, bytes float64) error {
 	if bytes <= float64(m.bounds.Bytes) {
 		return nil
 	}
-	return &ExecError{
+	return &Error{
 		Rule:    ruleTooLarge,
 		Message: fmt.Sprintf("%s makes a value of more than %d bytes", function, m.bounds.Bytes),
 	}

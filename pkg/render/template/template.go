@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"slices"
@@ -20,31 +20,19 @@ type Template struct {
 	idle sync.Pool
 }
 
-// actionStart begins an action. Rendered text that contains it is rendered again.
-const actionStart = "{{"
+// ActionStart begins an action. Rendered text that contains it is rendered again.
+const ActionStart = "{{"
 
-// noValue is what text/template prints for a value that is not there.
-const noValue = "<no value>"
+// NoValue is what text/template prints for a value that is not there.
+const NoValue = "<no value>"
 
 // maxRerenderings is how often rendered text may turn out to be a template again.
 const maxRerenderings = 5
 
-// Rules of the templates.
-const (
-	ruleSyntax            = "template-syntax"
-	ruleForbiddenFunction = "forbidden-function"
-	ruleUnknownFunction   = "unknown-function"
-	ruleUnknownTemplate   = "unknown-template"
-	ruleUnknownField      = "unknown-field"
-	ruleNoValue           = "no-value"
-	ruleFailed            = "template-failed"
-	ruleCycle             = "template-cycle"
-)
-
-// ParseTemplate parses the text of a template. A syntax error has the rule "template-syntax"; functions
-// that a template may not call have "forbidden-function" or "unknown-function", and all of them are
-// reported. The template is nil if there are errors.
-func ParseTemplate(block model.Block) (*Template, diag.List) {
+// Parse parses the text of a template. A syntax error has the rule "template-syntax"; functions that a
+// template may not call have "forbidden-function" or "unknown-function", and all of them are reported. The
+// template is nil if there are errors.
+func Parse(block model.Block) (*Template, diag.List) {
 	t := &Template{block: block}
 	parsed, problems := compileProgram(block.Value)
 	if len(problems) > 0 {
@@ -67,8 +55,8 @@ func ParseTemplate(block model.Block) (*Template, diag.List) {
 // with the same data.
 //
 // The errors in missing do not stop the rendering: they name what was printed as "<no value>", each
-// with the rule "no-value". err is nil or an *ExecError; then the text is empty.
-func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*ExecError, err error) {
+// with the rule "no-value". err is nil or an *Error; then the text is empty.
+func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Error, err error) {
 	machine, _ := t.idle.Get().(*machine)
 	if machine == nil {
 		machine = newMachine(t.program)
@@ -79,7 +67,7 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Exe
 	if err != nil {
 		return "", nil, err
 	}
-	if strings.Contains(text, noValue) {
+	if strings.Contains(text, NoValue) {
 		missing = t.findMissing(data, bounds)
 	}
 	return text, missing, nil
@@ -87,29 +75,26 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Exe
 
 // findMissing renders once more and watches what each action prints. It finds nothing if
 // "<no value>" came from a value or is written in the template itself.
-func (t *Template) findMissing(data any, bounds Bounds) []*ExecError {
+func (t *Template) findMissing(data any, bounds Bounds) []*Error {
 	machine := newMachine(t.probed())
 	machine.probing = true
 	// It rendered a moment ago, and a probe costs no steps.
 	_, _ = machine.render(data, bounds)
-	slices.SortFunc(machine.missing, func(a, b *ExecError) int {
+	slices.SortFunc(machine.missing, func(a, b *Error) int {
 		return a.compare(b)
 	})
-	return slices.CompactFunc(machine.missing, func(a, b *ExecError) bool { return *a == *b })
+	return slices.CompactFunc(machine.missing, func(a, b *Error) bool { return *a == *b })
 }
 
 // Actions returns how many actions there are in the text that a template renders, for each time that
 // it is rendered again.
 func (t *Template) Actions(data any, bounds Bounds) []int {
-	if t.program == nil {
-		return nil
-	}
 	machine := newMachine(t.program)
 	machine.reset(bounds)
 	var counts []int
 	text, err := machine.collect(machine.execute, data)
-	for err == nil && strings.Contains(text, actionStart) && len(counts) < maxRerenderings {
-		counts = append(counts, strings.Count(text, actionStart))
+	for err == nil && strings.Contains(text, ActionStart) && len(counts) < maxRerenderings {
+		counts = append(counts, strings.Count(text, ActionStart))
 		text, err = machine.rerender(text, data)
 	}
 	return counts

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"bytes"
@@ -69,7 +69,7 @@ func compareFunction(t *testing.T, name string, operator template.FuncMap, pools
 	compared := 0
 	combine(pools, map[string]any{}, func(data map[string]any) {
 		var b bytes.Buffer
-		if theirs.Execute(&b, data) != nil || strings.Contains(b.String(), actionStart) {
+		if theirs.Execute(&b, data) != nil || strings.Contains(b.String(), ActionStart) {
 			return
 		}
 		compared++

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"maps"
@@ -56,14 +56,14 @@ func TestS1EveryFunctionOfSprigIsAllowedOrForbidden(t *testing.T) {
 func TestS1ForbiddenFunctionsSayWhy(t *testing.T) {
 	t.Parallel()
 	for name := range forbiddenFunctions() {
-		_, problems := ParseTemplate(blockAt("{{ " + name + " }}"))
+		_, problems := Parse(blockAt("{{ " + name + " }}"))
 		require.Len(t, problems, 1, name)
 		assert.Equal(t, "forbidden-function", problems[0].Rule)
 		assert.Contains(t, problems[0].Message, `function "`+name+`" is not allowed: it`)
 		assert.NotEmpty(t, problems[0].Hint)
 	}
 	for _, name := range []string{"tpl", "include", "required", "lookup", "toToml", "fromYaml"} {
-		_, problems := ParseTemplate(blockAt("{{ " + name + " }}"))
+		_, problems := Parse(blockAt("{{ " + name + " }}"))
 		require.Len(t, problems, 1, name)
 		assert.Equal(t, "unknown-function", problems[0].Rule)
 		assert.Contains(t, problems[0].Hint, "Helm", name)
@@ -347,7 +347,7 @@ func TestFunctionErrors(t *testing.T) {
 		`{{ urlParse "http://[" }}`:                                    `urlParse: unable to parse url: parse "http://[": missing ']' in host`,
 		`{{ semver "x" }}`:                                             "semver: Invalid Semantic Version",
 		`{{ printf "%s%p" "a" "b" }}`:                                  `the verb "%p" of printf is not allowed: it prints an address, which differs from run to run`,
-		`{{ printf "%d" . }}`:                                          "printf: argument 1 is a *render.engineData, which has no text",
+		`{{ printf "%d" . }}`:                                          "printf: argument 1 is a *template.engineData, which has no text",
 		`{{ toJson (dict "a" .ConfigData.loose "b" .ConfigData.mixed) | fail }}`: `{"a":{"x":1,"y":[true]},"b":{"2":"two","x":1}}`,
 	} {
 		t.Run(text, func(t *testing.T) {

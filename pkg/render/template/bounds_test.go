@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -93,7 +93,7 @@ func TestS8BombsFailFastAndSmall(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			require.Error(t, err)
 			assert.Empty(t, result)
-			assert.NotEmpty(t, asExecError(err).Rule)
+			assert.NotEmpty(t, asError(err).Rule)
 			// No limit on the time, which says as much about the machine: one that hangs ends the tests.
 			assert.Less(t, after.Sys, before.Sys+256<<20)
 			if testing.Verbose() {
@@ -115,23 +115,11 @@ func bombBounds() Bounds {
 // text/template looks for a variable among all that there are.
 func TestS8ManyVariables(t *testing.T) {
 	t.Parallel()
-	_, problems := ParseTemplate(blockAt(strings.Repeat("{{ $x := 1 }}", 1000)))
+	_, problems := Parse(blockAt(strings.Repeat("{{ $x := 1 }}", 1000)))
 	require.Empty(t, problems)
-	_, problems = ParseTemplate(blockAt(strings.Repeat("{{ $x := 1 }}", 1001)))
+	_, problems = Parse(blockAt(strings.Repeat("{{ $x := 1 }}", 1001)))
 	require.Len(t, problems, 1)
 	require.Equal(t, "the template has more than 1000 variables (:=)", problems[0].Message)
-}
-
-// The YAML library compares each directive with all that came before.
-func TestS8DirectivesInOutput(t *testing.T) {
-	t.Parallel()
-	for text, bad := range map[string]bool{
-		"%TAG ! x\n--- a": true, "a\n...\n%TAG ! x\n--- a": true, "a\r%TAG": true, "\u2028%TAG": true,
-		"a: '%TAG'": false, "a: |\n  %TAG ! x\n": false, "# %TAG\n": false,
-	} {
-		_, flaws := verify(text)
-		require.Equal(t, bad, len(flaws) > 0 && flaws[0].message == "%TAG directives are not allowed", "%q: %v", text, flaws)
-	}
 }
 
 func TestBoundsAreCountedNotTimed(t *testing.T) {
@@ -222,6 +210,6 @@ func TestS8LookingAtLongTextsIsCounted(t *testing.T) {
 			continue
 		}
 		require.Error(t, err, call)
-		assert.Equal(t, ruleTooLong, asExecError(err).Rule, call)
+		assert.Equal(t, ruleTooLong, asError(err).Rule, call)
 	}
 }

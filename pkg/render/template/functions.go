@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -119,7 +119,7 @@ func functionNames() []string {
 }
 
 // lookUpFunction returns the function of a name, nil for one that text/template brings.
-func lookUpFunction(name string) (*function, *ExecError) {
+func lookUpFunction(name string) (*function, *Error) {
 	if f, ok := catalogue()[name]; ok {
 		return f, nil
 	}
@@ -127,7 +127,7 @@ func lookUpFunction(name string) (*function, *ExecError) {
 		return nil, nil
 	}
 	if why, ok := forbiddenFunctions()[name]; ok {
-		return nil, &ExecError{
+		return nil, &Error{
 			Rule:    ruleForbiddenFunction,
 			Message: fmt.Sprintf("function %q is not allowed: %s", name, why.reason),
 			Hint:    why.hint,
@@ -137,7 +137,7 @@ func lookUpFunction(name string) (*function, *ExecError) {
 	if hint == "" {
 		hint = diag.DidYouMean(name, functionNames())
 	}
-	return nil, &ExecError{
+	return nil, &Error{
 		Rule:    ruleUnknownFunction,
 		Message: fmt.Sprintf("function %q is not known", name),
 		Hint:    hint,
@@ -257,7 +257,7 @@ func (m *meter) payResult(f *function, result reflect.Value) error {
 		return err
 	}
 	if made.depth > maxValueDepth {
-		return &ExecError{
+		return &Error{
 			Rule:    ruleTooLarge,
 			Message: fmt.Sprintf("%s makes a value that is nested more than %d deep", f.name, maxValueDepth),
 		}
@@ -300,4 +300,12 @@ func (a argument) length() int {
 	default:
 		return 0
 	}
+}
+
+// concrete returns what interfaces and pointers lead to.
+func concrete(value reflect.Value) reflect.Value {
+	for value.Kind() == reflect.Interface || value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	return value
 }

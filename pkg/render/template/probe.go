@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -26,13 +26,13 @@ type probe struct {
 const probeFunction = "kalypsoProbe"
 
 // compileProbes is compileProgram with probes.
-func compileProbes(text string) (*program, []*ExecError) {
+func compileProbes(text string) (*program, []*Error) {
 	p, problems := parseProgram(text)
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	for _, tree := range p.trees {
-		walkNodes(tree.Root, func(node parse.Node) {
+		WalkNodes(tree.Root, func(node parse.Node) {
 			action, ok := node.(*parse.ActionNode)
 			if ok && len(action.Pipe.Decl) == 0 {
 				p.addProbe(action, text)
@@ -101,12 +101,12 @@ func variable(n *parse.VariableNode) parse.Node {
 }
 
 // problem says what is missing, with the nearest key that is there.
-func (p probe) problem(base any) *ExecError {
+func (p probe) problem(base any) *Error {
 	hint := diag.DidYouMean(firstMissing(reflect.ValueOf(base), p.path))
 	if hint == "" {
 		hint = missingHint
 	}
-	return &ExecError{
+	return &Error{
 		Rule:    ruleNoValue,
 		Message: fmt.Sprintf("%s has no value", excerpt(p.expression)),
 		Hint:    hint,
@@ -136,13 +136,6 @@ func firstMissing(value reflect.Value, path []string) (name string, candidates [
 		}
 	}
 	return "", nil
-}
-
-func concrete(value reflect.Value) reflect.Value {
-	for value.Kind() == reflect.Interface || value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
-	return value
 }
 
 func mapValue(m reflect.Value, key string) reflect.Value {

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ var directive = regexp.MustCompile(`(?s)%([-+# 0-9.*\[\]]*)(.?)`)
 func formatted(format string, values ...any) (string, error) {
 	for _, match := range directive.FindAllStringSubmatch(format, -1) {
 		if match[2] == "p" {
-			return "", &ExecError{
+			return "", &Error{
 				Rule:    ruleForbiddenFunction,
 				Message: `the verb "%p" of printf is not allowed: it prints an address, which differs from run to run`,
 			}

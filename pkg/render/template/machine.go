@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ type machine struct {
 	depth int
 	// probing asks the probes to record what has no value.
 	probing bool
-	missing []*ExecError
+	missing []*Error
 }
 
 func newMachine(p *program) *machine {
@@ -40,7 +40,7 @@ func (m *machine) reset(bounds Bounds) {
 func (m *machine) render(data any, bounds Bounds) (string, error) {
 	m.reset(bounds)
 	text, err := m.collect(m.execute, data)
-	for level := 1; err == nil && strings.Contains(text, actionStart); level++ {
+	for level := 1; err == nil && strings.Contains(text, ActionStart); level++ {
 		if level > maxRerenderings {
 			return "", cycleError(text)
 		}
@@ -65,7 +65,7 @@ func (m *machine) rerender(text string, data any) (string, error) {
 		m.missing[i] = m.missing[i].inRendered(text)
 	}
 	if err != nil {
-		return "", asExecError(err).inRendered(text)
+		return "", asError(err).inRendered(text)
 	}
 	return result, nil
 }
@@ -78,7 +78,7 @@ func (m *machine) collect(execute func(data any) error, data any) (text string, 
 	defer func() {
 		// text/template gives its own bugs, and those of methods of the data, back as panics.
 		if problem := recover(); problem != nil {
-			text, err = "", &ExecError{Rule: ruleFailed, Message: excerpt(fmt.Sprint(problem))}
+			text, err = "", &Error{Rule: ruleFailed, Message: excerpt(fmt.Sprint(problem))}
 		}
 	}()
 	if cap(m.output) > maxIdleOutput {
@@ -136,7 +136,7 @@ func (m *machine) pass(passed mark) error {
 	if passed.kind == enterMark {
 		m.depth++
 		if m.depth > maxCallDepth {
-			return &ExecError{
+			return &Error{
 				Rule:    ruleTooLong,
 				Message: fmt.Sprintf("%s calls itself more than %d deep", passed, maxCallDepth),
 				Hint:    "a template that calls itself needs a condition that ends it",
@@ -144,7 +144,7 @@ func (m *machine) pass(passed mark) error {
 		}
 	}
 	if m.spend(passed.steps) != nil {
-		return &ExecError{
+		return &Error{
 			Rule:    ruleTooLong,
 			Message: fmt.Sprintf("the template takes more than %d steps, the last of them in %s", m.bounds.Steps, passed),
 			Hint:    "loop over less",
@@ -154,21 +154,21 @@ func (m *machine) pass(passed mark) error {
 	return nil
 }
 
-func cycleError(text string) *ExecError {
-	_, piece, _ := strings.Cut(text, actionStart)
-	piece = actionStart + piece
+func cycleError(text string) *Error {
+	_, piece, _ := strings.Cut(text, ActionStart)
+	piece = ActionStart + piece
 	if end := strings.Index(piece, "}}"); end >= 0 {
 		piece = piece[:end+2]
 	}
-	return &ExecError{
+	return &Error{
 		Rule:    ruleCycle,
 		Message: fmt.Sprintf("the result still contains %s after it was rendered again %d times", excerpt(piece), maxRerenderings),
 		Hint:    "a value that holds a template must not lead back to itself",
 	}
 }
 
-func outputTooLarge(bounds Bounds) *ExecError {
-	return &ExecError{
+func outputTooLarge(bounds Bounds) *Error {
+	return &Error{
 		Rule:    ruleTooLarge,
 		Message: fmt.Sprintf("the result is larger than %d bytes", bounds.Bytes),
 	}

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // Diagnose reports an error of Execute at its place in the file of the template.
 func (t *Template) Diagnose(severity diag.Severity, err error) diag.Diagnostic {
-	problem := asExecError(err)
+	problem := asError(err)
 	return diag.Diagnostic{
 		Severity: severity,
 		Rule:     problem.Rule,
@@ -46,11 +46,11 @@ func (t *Template) place(line, column int) diag.Place {
 var execMessage = regexp.MustCompile(
 	`(?s)^template: ` + regexp.QuoteMeta(rootName) + `:(\d+):(\d+): executing ".*?" at <(.*?)>: (.*)$`)
 
-// readError makes an ExecError of an error of text/template, whose errors are prose.
-func (p *program) readError(err error, data any) *ExecError {
+// readError makes an Error of an error of text/template, whose errors are prose.
+func (p *program) readError(err error, data any) *Error {
 	match := execMessage.FindStringSubmatch(err.Error())
 	if match == nil {
-		return asExecError(err)
+		return asError(err)
 	}
 	line, _ := strconv.Atoi(match[1])
 	column, _ := strconv.Atoi(match[2])
@@ -59,7 +59,7 @@ func (p *program) readError(err error, data any) *ExecError {
 		expression = given
 	}
 	problem := p.readProse(expression, match[4], data)
-	var ours *ExecError
+	var ours *Error
 	if errors.As(err, &ours) {
 		copied := *ours
 		problem = &copied
@@ -72,7 +72,7 @@ func (p *program) readError(err error, data any) *ExecError {
 // value that does not fit only where the command is, or its last argument.
 func (p *program) pipedInto(location string) (expression string, ok bool) {
 	for _, tree := range p.trees {
-		walkNodes(tree.Root, func(node parse.Node) {
+		WalkNodes(tree.Root, func(node parse.Node) {
 			pipe, isPipe := node.(*parse.PipeNode)
 			if !isPipe {
 				return
@@ -102,9 +102,9 @@ var (
 )
 
 // readProse puts a message about an expression into our words, or shows it as it is.
-func (p *program) readProse(expression, message string, data any) *ExecError {
-	failed := func(format string, arguments ...any) *ExecError {
-		return &ExecError{Rule: ruleFailed, Message: excerpt(fmt.Sprintf(format, arguments...))}
+func (p *program) readProse(expression, message string, data any) *Error {
+	failed := func(format string, arguments ...any) *Error {
+		return &Error{Rule: ruleFailed, Message: excerpt(fmt.Sprintf(format, arguments...))}
 	}
 	if m := noField.FindStringSubmatch(message); m != nil {
 		return noFieldError(expression, m[1], m[2], data)
@@ -134,7 +134,7 @@ func (p *program) readProse(expression, message string, data any) *ExecError {
 		if hint == "" {
 			hint = "a template is defined by {{ define }} in the same text"
 		}
-		return &ExecError{
+		return &Error{
 			Rule:    ruleUnknownTemplate,
 			Message: excerpt(fmt.Sprintf("template %q is not defined in this text", m[1])),
 			Hint:    hint,
@@ -146,23 +146,23 @@ func (p *program) readProse(expression, message string, data any) *ExecError {
 // missingHint is what to do about a value that is not there.
 const missingHint = `give it a value, or a default in the template: {{ … | default "…" }}`
 
-func nothingGivenError(expression, wanted string) *ExecError {
-	return &ExecError{
+func nothingGivenError(expression, wanted string) *Error {
+	return &Error{
 		Rule:    ruleNoValue,
 		Message: excerpt(fmt.Sprintf("%s has no value, where %s is needed", expression, typeName(wanted))),
 		Hint:    missingHint,
 	}
 }
 
-func noFieldError(expression, field, typ string, data any) *ExecError {
+func noFieldError(expression, field, typ string, data any) *Error {
 	fields := fieldsOfType(reflect.TypeOf(data), strings.TrimPrefix(typ, "*"))
 	if fields == nil {
-		return &ExecError{
+		return &Error{
 			Rule:    ruleUnknownField,
 			Message: excerpt(fmt.Sprintf("%s: there is no %q in %s", expression, field, typeName(typ))),
 		}
 	}
-	return &ExecError{
+	return &Error{
 		Rule:    ruleUnknownField,
 		Message: excerpt(fmt.Sprintf("unknown field %q in %s", field, expression)),
 		Hint:    diag.DidYouMean(field, fields),

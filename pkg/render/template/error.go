@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"cmp"
@@ -10,8 +10,20 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// ExecError is what is wrong with a template, or with what it was rendered with.
-type ExecError struct {
+// Rules of the templates.
+const (
+	ruleSyntax            = "template-syntax"
+	ruleForbiddenFunction = "forbidden-function"
+	ruleUnknownFunction   = "unknown-function"
+	ruleUnknownTemplate   = "unknown-template"
+	ruleUnknownField      = "unknown-field"
+	ruleNoValue           = "no-value"
+	ruleFailed            = "template-failed"
+	ruleCycle             = "template-cycle"
+)
+
+// Error is what is wrong with a template, or with what it was rendered with.
+type Error struct {
 	// Rule, Message and Hint are those of a diag.Diagnostic.
 	Rule, Message, Hint string
 	// Line and Column count from 1 in the text of the template; 0 if not known.
@@ -19,9 +31,9 @@ type ExecError struct {
 }
 
 // Error returns the message.
-func (e *ExecError) Error() string { return e.Message }
+func (e *Error) Error() string { return e.Message }
 
-func (e *ExecError) compare(other *ExecError) int {
+func (e *Error) compare(other *Error) int {
 	return cmp.Or(
 		cmp.Compare(e.Line, other.Line), cmp.Compare(e.Column, other.Column),
 		cmp.Compare(e.Rule, other.Rule), cmp.Compare(e.Message, other.Message),
@@ -29,18 +41,18 @@ func (e *ExecError) compare(other *ExecError) int {
 	)
 }
 
-// asExecError returns err as an *ExecError, whatever it is.
-func asExecError(err error) *ExecError {
-	var problem *ExecError
+// asError returns err as an *Error, whatever it is.
+func asError(err error) *Error {
+	var problem *Error
 	if errors.As(err, &problem) {
 		return problem
 	}
-	return &ExecError{Rule: ruleFailed, Message: excerpt(err.Error())}
+	return &Error{Rule: ruleFailed, Message: excerpt(err.Error())}
 }
 
 // inRendered says that the problem is in a text that was itself rendered. The template's own lines
 // say nothing about that text, so the message shows the line.
-func (e *ExecError) inRendered(text string) *ExecError {
+func (e *Error) inRendered(text string) *Error {
 	copied := *e
 	copied.Line, copied.Column = 0, 0
 	where := ""

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ type program struct {
 }
 
 // compileProgram parses a text, checks its functions and puts a mark at the head of every loop.
-func compileProgram(text string) (*program, []*ExecError) {
+func compileProgram(text string) (*program, []*Error) {
 	p, problems := parseProgram(text)
 	if len(problems) > 0 {
 		return nil, problems
@@ -42,9 +42,9 @@ func compileProgram(text string) (*program, []*ExecError) {
 }
 
 // parseProgram parses a text and checks its functions.
-func parseProgram(text string) (*program, []*ExecError) {
+func parseProgram(text string) (*program, []*Error) {
 	if strings.Count(text, ":=") > maxVariables {
-		return nil, []*ExecError{{
+		return nil, []*Error{{
 			Rule:    ruleTooLarge,
 			Message: fmt.Sprintf("the template has more than %d variables (:=)", maxVariables),
 			Hint:    "a variable can be set anew with =",
@@ -55,13 +55,13 @@ func parseProgram(text string) (*program, []*ExecError) {
 	// Functions are checked below: all of them at once, each with its place.
 	tree.Mode = parse.SkipFuncCheck
 	if _, err := tree.Parse(text, "", "", p.trees); err != nil {
-		return nil, []*ExecError{syntaxError(err)}
+		return nil, []*Error{syntaxError(err)}
 	}
-	var problems []*ExecError
+	var problems []*Error
 	for _, tree := range p.trees {
 		problems = append(problems, p.checkFunctions(tree, text)...)
 	}
-	slices.SortFunc(problems, func(a, b *ExecError) int { return a.compare(b) })
+	slices.SortFunc(problems, func(a, b *Error) int { return a.compare(b) })
 	return p, problems
 }
 
@@ -70,13 +70,13 @@ const maxVariables = 1000
 
 // checkFunctions collects the functions that a tree calls and refuses those that it may not. On the
 // way it puts right where errors will point to.
-func (p *program) checkFunctions(tree *parse.Tree, text string) []*ExecError {
-	var problems []*ExecError
-	refuse := func(node parse.Node, problem *ExecError) {
+func (p *program) checkFunctions(tree *parse.Tree, text string) []*Error {
+	var problems []*Error
+	refuse := func(node parse.Node, problem *Error) {
 		problem.Line, problem.Column = position(text, node.Position())
 		problems = append(problems, problem)
 	}
-	walkNodes(tree.Root, func(node parse.Node) {
+	WalkNodes(tree.Root, func(node parse.Node) {
 		switch node := node.(type) {
 		case *parse.FieldNode:
 			node.Pos = chainStart(text, node.Pos, "."+node.Ident[0])
@@ -116,10 +116,10 @@ func position(text string, offset parse.Pos) (line, column int) {
 // syntaxMessage is "template: (text):LINE: MESSAGE".
 var syntaxMessage = regexp.MustCompile(`(?s)^template: ` + regexp.QuoteMeta(rootName) + `:(\d+): (?:template: )?(.*)$`)
 
-func syntaxError(err error) *ExecError {
+func syntaxError(err error) *Error {
 	match := syntaxMessage.FindStringSubmatch(err.Error())
 	if match == nil {
-		return &ExecError{Rule: ruleSyntax, Message: excerpt(err.Error())}
+		return &Error{Rule: ruleSyntax, Message: excerpt(err.Error())}
 	}
 	line, _ := strconv.Atoi(match[1])
 	message := match[2]
@@ -128,7 +128,7 @@ func syntaxError(err error) *ExecError {
 		message = before
 		line, _ = strconv.Atoi(start)
 	}
-	return &ExecError{Rule: ruleSyntax, Message: excerpt(message), Hint: syntaxHint(message), Line: line}
+	return &Error{Rule: ruleSyntax, Message: excerpt(message), Hint: syntaxHint(message), Line: line}
 }
 
 // syntaxHint helps with the mistakes that people make most.
@@ -189,7 +189,7 @@ func (m marks) add(node parse.Node, mark mark) *parse.TextNode {
 func (p *program) instrument() {
 	p.marks, p.texts = make(marks), make(map[*byte]string)
 	for name, tree := range p.trees {
-		walkNodes(tree.Root, func(node parse.Node) {
+		WalkNodes(tree.Root, func(node parse.Node) {
 			switch node := node.(type) {
 			case *parse.TextNode:
 				if len(node.Text) > 0 {
@@ -255,7 +255,7 @@ var textRead = &function{hidden: func(m *meter) any {
 func bodySteps(body *parse.ListNode) int {
 	const nodesPerStep = 4
 	nodes := 0
-	walkNodes(body, func(parse.Node) { nodes++ })
+	WalkNodes(body, func(parse.Node) { nodes++ })
 	return 1 + nodes/nodesPerStep
 }
 
@@ -302,18 +302,18 @@ func (p *program) defined() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == rootName })
 }
 
-// walkNodes calls visit for a node and everything below it.
-func walkNodes(node parse.Node, visit func(parse.Node)) {
+// WalkNodes calls visit for a node and everything below it.
+func WalkNodes(node parse.Node, visit func(parse.Node)) {
 	each := func(nodes []parse.Node) {
 		for _, n := range nodes {
-			walkNodes(n, visit)
+			WalkNodes(n, visit)
 		}
 	}
 	branch := func(b *parse.BranchNode) {
-		walkNodes(b.Pipe, visit)
-		walkNodes(b.List, visit)
+		WalkNodes(b.Pipe, visit)
+		WalkNodes(b.List, visit)
 		if b.ElseList != nil {
-			walkNodes(b.ElseList, visit)
+			WalkNodes(b.ElseList, visit)
 		}
 	}
 	visit(node)
@@ -321,13 +321,13 @@ func walkNodes(node parse.Node, visit func(parse.Node)) {
 	case *parse.ListNode:
 		each(node.Nodes)
 	case *parse.ActionNode:
-		walkNodes(node.Pipe, visit)
+		WalkNodes(node.Pipe, visit)
 	case *parse.PipeNode:
 		for _, command := range node.Cmds {
 			each(command.Args)
 		}
 	case *parse.ChainNode:
-		walkNodes(node.Node, visit)
+		WalkNodes(node.Node, visit)
 	case *parse.IfNode:
 		branch(&node.BranchNode)
 	case *parse.RangeNode:
@@ -336,7 +336,7 @@ func walkNodes(node parse.Node, visit func(parse.Node)) {
 		branch(&node.BranchNode)
 	case *parse.TemplateNode:
 		if node.Pipe != nil {
-			walkNodes(node.Pipe, visit)
+			WalkNodes(node.Pipe, visit)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"maps"
@@ -62,7 +62,7 @@ func mergingCopies(
 }
 
 // discardedMerge refuses `{{ $_ := merge $a $b }}`, which elsewhere is written for what it does to $a.
-func discardedMerge(pipe *parse.PipeNode) *ExecError {
+func discardedMerge(pipe *parse.PipeNode) *Error {
 	if len(pipe.Decl) != 1 || pipe.Decl[0].Ident[0] != "$_" {
 		return nil
 	}
@@ -71,7 +71,7 @@ func discardedMerge(pipe *parse.PipeNode) *ExecError {
 	if !ok || !slices.Contains([]string{"merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}, function.Ident) {
 		return nil
 	}
-	return &ExecError{
+	return &Error{
 		Rule:    ruleForbiddenFunction,
 		Message: "the result of " + function.Ident + " is not used, and it does not write into its arguments here",
 		Hint:    "assign the result: {{ $merged := " + function.Ident + " … }}",

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func blockAt(text string) model.Block {
 
 func mustParse(t testing.TB, text string) *Template {
 	t.Helper()
-	template, problems := ParseTemplate(blockAt(text))
+	template, problems := Parse(blockAt(text))
 	require.Empty(t, problems)
 	return template
 }
@@ -153,7 +153,7 @@ func TestParseTemplateErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			template, problems := ParseTemplate(blockAt(test.text))
+			template, problems := Parse(blockAt(test.text))
 			assert.Nil(t, template)
 			got := make([]string, 0, len(problems))
 			for _, problem := range problems {
@@ -331,7 +331,7 @@ func TestPlaceOfOtherStyles(t *testing.T) {
 	t.Parallel()
 	block := blockAt("{{ .Nope }}")
 	block.Indent = -1
-	template, problems := ParseTemplate(block)
+	template, problems := Parse(block)
 	require.Empty(t, problems)
 	_, _, err := template.Execute(newEngineData(), Bounds{})
 	assert.Equal(t, "t.yaml:10:7", template.Diagnose(diag.Error, err).At.String(),
@@ -399,7 +399,7 @@ func TestS2TenantTextThatIsATemplateStaysBounded(t *testing.T) {
 			d.Manifests["path"] = payload
 			_, _, err := mustParse(t, "path: {{ .Manifests.path }}").Execute(d, Bounds{})
 			require.Error(t, err)
-			assert.NotEmpty(t, asExecError(err).Rule)
+			assert.NotEmpty(t, asError(err).Rule)
 			assert.NotContains(t, err.Error(), "\n")
 			assert.Less(t, len(err.Error()), 3*maxExcerpt)
 		})

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func FuzzTemplate(f *testing.F) {
 	}
 	bounds := Bounds{Steps: 5_000, Bytes: 20_000}
 	f.Fuzz(func(t *testing.T, text string) {
-		template, problems := ParseTemplate(blockAt(text))
+		template, problems := Parse(blockAt(text))
 		if template == nil {
 			if len(problems) == 0 {
 				t.Fatal("neither a template nor a problem")
@@ -39,7 +39,7 @@ func FuzzTemplate(f *testing.F) {
 		if len(result) > bounds.Bytes {
 			t.Fatalf("%d bytes of output", len(result))
 		}
-		var problem *ExecError
+		var problem *Error
 		if err != nil && (!errors.As(err, &problem) || problem.Rule == "" || problem.Message == "") {
 			t.Fatalf("an error without rule or message: %#v", err)
 		}

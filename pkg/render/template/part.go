@@ -1,22 +1,19 @@
-package render
+package template
 
 import (
 	"sync"
 	"text/template/parse"
 )
 
-// Nodes returns the text and the actions of the template itself, in order; nil if it is only text. The pipeline of a
+// Nodes returns the text and the actions of the template itself, in order. The pipeline of a
 // range ends with a call that checks what is looped over.
 func (t *Template) Nodes() []parse.Node {
-	if t.program == nil {
-		return nil
-	}
 	nodes := t.program.trees[rootName].Root.Nodes
 	return nodes[1 : len(nodes)-1] // without the marks
 }
 
 // Defines reports whether the text defines templates.
-func (t *Template) Defines() bool { return t.program != nil && len(t.program.trees) > 1 }
+func (t *Template) Defines() bool { return len(t.program.trees) > 1 }
 
 // Part is some nodes of a template that are executed by themselves, any number of times and from any number of
 // goroutines at once.

@@ -1,4 +1,4 @@
-package render
+package template
 
 import (
 	"strings"
@@ -38,7 +38,7 @@ func unquote(text string) string {
 
 // failWith stops the rendering with a message of the template's author.
 func failWith(message string) (string, error) {
-	return "", &ExecError{Rule: ruleFailed, Message: excerpt(message)}
+	return "", &Error{Rule: ruleFailed, Message: excerpt(message)}
 }
 
 func indentedSize(a arguments) float64 {
