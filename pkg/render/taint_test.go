@@ -266,7 +266,7 @@ func TestS3(t *testing.T) {
 			t.Parallel()
 			o := newOracle(t, template)
 			for i, x := range hostileTexts() {
-				if !raceDetector || i%8 == 0 { // it has no more to find there
+				if i%3 == len(template)%3 && !raceDetector || i%8 == 0 || thorough() { // the race detector has no more to find
 					o.requireUntainted(t, x)
 				}
 			}

@@ -105,8 +105,11 @@ func TestS3Strings(t *testing.T) {
 	for _, text := range noStrings() {
 		pairs = append(pairs, [2]string{text, ""})
 	}
-	for _, place := range stringPlaces() {
-		for _, action := range stringActions() {
+	for i, place := range stringPlaces() {
+		for j, action := range stringActions() {
+			if (i+j)%3 != 0 && !thorough() {
+				continue // each action in some places
+			}
 			template := strings.ReplaceAll(place, "%", action)
 			t.Run(template, func(t *testing.T) {
 				t.Parallel()
