@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -144,11 +145,11 @@ type side struct {
 	// reasons are the policies of each assignment.
 	reasons      map[folder][]*model.SchedulingPolicy
 	explainer    *schedule.Explainer
-	configurator *render.Configurator
+	configurator *config.Configurator
 }
 
 func newSide(s State) *side {
-	configurator, _ := render.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
+	configurator, _ := config.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
 	return &side{s, reasonsOf(s.Assignments), schedule.NewExplainer(s.Fleet), configurator}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
 // Values are what changes on the same targets.
@@ -21,7 +21,7 @@ type Value struct {
 	change.ValueChange
 	// Before and After are what set the value on the targets, each once: what the other does not have goes first, else in
 	// order of place. They are empty for what is no platform configuration, and where there is none.
-	Before, After []render.Origin
+	Before, After []config.Origin
 }
 
 // addValues finds the values that change, and what has set them.
@@ -48,16 +48,16 @@ func (i *Impact) addValues(was, is *side, p *pairs, alike change.Alike) {
 }
 
 // once leaves each place once, in order.
-func once(origins []render.Origin) []render.Origin {
-	slices.SortFunc(origins, func(a, b render.Origin) int { return a.At.Compare(b.At) })
-	return slices.CompactFunc(origins, func(a, b render.Origin) bool { return a.At == b.At })
+func once(origins []config.Origin) []config.Origin {
+	slices.SortFunc(origins, func(a, b config.Origin) int { return a.At.Compare(b.At) })
+	return slices.CompactFunc(origins, func(a, b config.Origin) bool { return a.At == b.At })
 }
 
 // newFirst puts those first that are not among the others: what changed.
-func newFirst(origins, others []render.Origin) []render.Origin {
-	var fresh, known []render.Origin
+func newFirst(origins, others []config.Origin) []config.Origin {
+	var fresh, known []config.Origin
 	for _, o := range origins {
-		if slices.ContainsFunc(others, func(other render.Origin) bool {
+		if slices.ContainsFunc(others, func(other config.Origin) bool {
 			return other.Config.Name.Value == o.Config.Name.Value && other.Text == o.Text
 		}) {
 			known = append(known, o)
@@ -69,7 +69,7 @@ func newFirst(origins, others []render.Origin) []render.Origin {
 }
 
 // sources returns what a value consists of: the entry that replaced what was below it, and those that were merged into it.
-func (s *side) sources(clusterType, target, key string) []render.Origin {
+func (s *side) sources(clusterType, target, key string) []config.Origin {
 	t, c := s.Fleet.Target(target), s.Fleet.ClusterType(clusterType)
 	if t == nil || c == nil {
 		return nil
@@ -80,7 +80,7 @@ func (s *side) sources(clusterType, target, key string) []render.Origin {
 		key, _, _ = strings.Cut(key, ".")
 		stack = values.Stack(key)
 	}
-	var origins []render.Origin
+	var origins []config.Origin
 	for _, laid := range slices.Backward(stack) {
 		origins = append(origins, laid.Origin)
 		if !laid.Merged {

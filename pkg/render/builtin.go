@@ -2,11 +2,11 @@ package render
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -18,19 +18,19 @@ const (
 )
 
 // builtinConfigMap returns the standard ConfigMap, or nothing if there are no values.
-func builtinConfigMap(namespace string, values *Values) (string, error) {
-	if len(values.settings) == 0 {
+func builtinConfigMap(namespace string, values *config.Values) (string, error) {
+	if len(values.Settings) == 0 {
 		return "", nil
 	}
-	data := make(map[string]string, len(values.settings))
+	data := make(map[string]string, len(values.Settings))
 	var wrong keyErrors
-	for _, s := range values.settings {
-		key := s.key.name
+	for _, s := range values.Settings {
+		key := s.Key.Name
 		if len(key) > maxConfigMapKey {
 			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), maxConfigMapKey)})
 			continue
 		}
-		text, err := s.text()
+		text, err := s.Text()
 		if err != nil {
 			return "", err
 		}
@@ -59,16 +59,16 @@ var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\
 
 // builtinEnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
 // gets back exactly the values. The error is a keyErrors for what a shell cannot hold.
-func builtinEnvFile(_ string, values *Values) (string, error) {
+func builtinEnvFile(_ string, values *config.Values) (string, error) {
 	var b strings.Builder
 	var wrong keyErrors
-	for _, s := range values.settings {
-		line, problem, err := s.envFileLine()
+	for _, s := range values.Settings {
+		line, problem, err := envFileLine(s)
 		if err != nil {
 			return "", err
 		}
 		if problem != "" {
-			wrong = append(wrong, keyError{s.key.name, problem})
+			wrong = append(wrong, keyError{s.Key.Name, problem})
 		}
 		b.WriteString(line)
 	}
@@ -79,18 +79,18 @@ func builtinEnvFile(_ string, values *Values) (string, error) {
 }
 
 // envFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
-func (s *setting) envFileLine() (line, problem string, err error) {
-	if !shellName.MatchString(s.key.name) {
-		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.key.name), nil
+func envFileLine(s *config.Setting) (line, problem string, err error) {
+	if !shellName.MatchString(s.Key.Name) {
+		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.Key.Name), nil
 	}
-	text, err := s.text()
+	text, err := s.Text()
 	if err != nil {
 		return "", "", err
 	}
 	if strings.Contains(text, "\x00") {
-		return "", fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", s.key.name), nil
+		return "", fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", s.Key.Name), nil
 	}
-	return fmt.Sprintf("export %s=\"%s\"\n", s.key.name, shellEscapes.Replace(text)), "", nil
+	return fmt.Sprintf("export %s=\"%s\"\n", s.Key.Name, shellEscapes.Replace(text)), "", nil
 }
 
 // keyErrors are config keys that a built-in form cannot have, or cannot have with their values.
@@ -104,16 +104,4 @@ func (e keyErrors) Error() string {
 		messages = append(messages, wrong.message)
 	}
 	return strings.Join(messages, "; ")
-}
-
-// text returns the value as a string. An object that the last config sets by itself is the text that
-// was written, as the operator had it; one that others have a part in is written anew.
-func (s *setting) text() (string, error) {
-	if text, ok := s.value.(string); ok {
-		return text, nil
-	}
-	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last().value, s.value) {
-		return s.last().origin.Text, nil
-	}
-	return yamltext.ToYAML(s.value)
 }

@@ -3,10 +3,10 @@ package render
 import (
 	"encoding/json"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -21,8 +21,8 @@ func builtIn(configType string, configs ...string) fleetTexts {
 func TestBuiltInConfigMap(t *testing.T) {
 	t.Parallel()
 	configs := []string{
-		config("a", "", "\n  TEXT: text\n  NUMBER: '5'\n  QUOTED: \"'5'\"\n  LINES: |\n    one\n    two\n  MAP: '{b: 1, a: [x]}'\n  MERGED: '{b: 1, a: [x]}'\n  REPLACED: '[x]'"),
-		config("b", "", "{MERGED: 'a: [z]', REPLACED: '{b: 1, a: 2}'}"),
+		platformConfig("a", "", "\n  TEXT: text\n  NUMBER: '5'\n  QUOTED: \"'5'\"\n  LINES: |\n    one\n    two\n  MAP: '{b: 1, a: [x]}'\n  MERGED: '{b: 1, a: [x]}'\n  REPLACED: '[x]'"),
+		platformConfig("b", "", "{MERGED: 'a: [z]', REPLACED: '{b: 1, a: 2}'}"),
 	}
 	const want = `apiVersion: v1
 data:
@@ -52,15 +52,15 @@ metadata:
 func TestBuiltInConfigIsLeftOutIfThereAreNoValues(t *testing.T) {
 	t.Parallel()
 	for _, configType := range []string{"configMap", "envFile"} {
-		files := builtIn(configType, config("a", "cluster-type: cloud", "{K: v}"), config("b", "", "{}")).files(t)
+		files := builtIn(configType, platformConfig("a", "cluster-type: cloud", "{K: v}"), platformConfig("b", "", "{}")).files(t)
 		assert.Len(t, files, 3, "%v", files)
 	}
 }
 
 func TestBuiltInEnvFile(t *testing.T) {
 	t.Parallel()
-	files := builtIn("envFile", config("a", "", "\n  b: plain\n  _A: \"'5'\"\n  Z9: '\"$HOME\" `id` \\'\n  LIST: '[x, w]'\n  MERGED: 'a: 1'\n  EMPTY: ''"),
-		config("b", "", "{MERGED: 'b: 2'}")).files(t)
+	files := builtIn("envFile", platformConfig("a", "", "\n  b: plain\n  _A: \"'5'\"\n  Z9: '\"$HOME\" `id` \\'\n  LIST: '[x, w]'\n  MERGED: 'a: 1'\n  EMPTY: ''"),
+		platformConfig("b", "", "{MERGED: 'b: 2'}")).files(t)
 	assert.Equal(t, `export EMPTY=""
 export LIST="[x, w]"
 export MERGED="a: 1
@@ -73,7 +73,7 @@ export b="plain"
 
 func TestBuiltInEnvFileKeys(t *testing.T) {
 	t.Parallel()
-	_, diags := builtIn("envFile", config("a", "", `{A-B: v, 9A: v, GOOD: v, "A B": v, NUL: "a\0b"}`)).render(t)
+	_, diags := builtIn("envFile", platformConfig("a", "", `{A-B: v, 9A: v, GOOD: v, "A B": v, NUL: "a\0b"}`)).render(t)
 	assert.Equal(t, []string{
 		`cp:a.yaml:4:13: error: config key "A-B" is no name that a shell variable may have (in edge/cart/platform-config.sh) [config-key]`,
 		`cp:a.yaml:4:20: error: config key "9A" is no name that a shell variable may have (in edge/cart/platform-config.sh) [config-key]`,
@@ -90,27 +90,20 @@ func hardTexts() []string {
 	}
 }
 
-func shellTexts(texts []string) *Values {
-	data := map[string]any{}
+func shellTexts(texts []string) *config.Values {
+	data := map[string]string{}
 	for i, text := range texts {
 		data["V"+strings.Repeat("I", i)] = text
 	}
-	return valuesOf(data)
+	return layered(data)
 }
 
-// valuesOf returns the values that one config makes alone.
-func valuesOf(data map[string]any) *Values {
-	var entries []*configEntry
-	for key, value := range data {
-		entries = append(entries, &configEntry{name: key, value: value})
+// meant returns a value as text: what was written, but for the quotes around a string.
+func meant(values *config.Values, key, written string) string {
+	if text, isText := values.Data()[key].(string); isText {
+		return text
 	}
-	newConfigKeys([]layer{{entries: entries}})
-	values := &Values{}
-	for _, entry := range entries {
-		values.settings = append(values.settings, entry.alone)
-	}
-	slices.SortFunc(values.settings, func(a, b *setting) int { return a.key.number - b.key.number })
-	return values
+	return written
 }
 
 // A real shell reads back exactly the values.
@@ -121,13 +114,14 @@ func TestEnvFileInAShell(t *testing.T) {
 		t.Skip("there is no shell here")
 	}
 	texts := hardTexts()
-	content, err := builtinEnvFile("", shellTexts(texts))
+	values := shellTexts(texts)
+	content, err := builtinEnvFile("", values)
 	require.NoError(t, err)
 	for i, text := range texts {
 		name := "V" + strings.Repeat("I", i)
 		out, err := exec.Command(shell, "-c", content+`printf '%s.' "$`+name+`"`).Output()
 		require.NoError(t, err)
-		assert.Equal(t, text+".", string(out))
+		assert.Equal(t, meant(values, name, text)+".", string(out))
 	}
 }
 
@@ -175,10 +169,12 @@ func FuzzEnvFile(f *testing.F) {
 	}
 	f.Add("a b", "x", "w")
 	f.Fuzz(func(t *testing.T, key, first, second string) {
-		data := map[string]any{key: first, "ZZ": second}
-		values := valuesOf(data)
-		want := map[string]string{"ZZ": second}
-		want[key] = data[key].(string)
+		data := map[string]string{key: first}
+		data["ZZ"] = second
+		values, want := layered(data), map[string]string{}
+		for key, text := range data {
+			want[key] = meant(values, key, text)
+		}
 		content, err := builtinEnvFile("", values)
 		wrong := !shellName.MatchString(key) || strings.Contains(first+second, "\x00")
 		if key == "ZZ" {
@@ -229,7 +225,8 @@ func FuzzBuiltInConfigMap(f *testing.F) {
 		require.NoError(t, err)
 		var valid []string
 		require.NoError(t, json.Unmarshal(readable, &valid)) // without invalid UTF-8, as all that is read
-		content, err := builtinConfigMap("ns", valuesOf(map[string]any{valid[0]: valid[1]}))
+		values := layered(map[string]string{valid[0]: valid[1]})
+		content, err := builtinConfigMap("ns", values)
 		if len(valid[0]) > maxConfigMapKey {
 			require.ErrorContains(t, err, "Kubernetes allows 253")
 			return
@@ -237,6 +234,6 @@ func FuzzBuiltInConfigMap(f *testing.F) {
 		require.NoError(t, err)
 		var read struct{ Data map[string]string }
 		require.NoError(t, yaml.Unmarshal([]byte(content), &read))
-		require.Equal(t, map[string]string{valid[0]: valid[1]}, read.Data)
+		require.Equal(t, map[string]string{valid[0]: meant(values, valid[0], valid[1])}, read.Data)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -59,7 +60,7 @@ type collider struct {
 // audience is a set of targets that differ in nothing but what their applications say.
 type audience struct {
 	clusterType *model.ClusterType
-	values      *Values
+	values      *config.Values
 	workspace   string
 }
 
@@ -135,7 +136,7 @@ func (c *collider) commonObjects(o occurrence) map[statement]bool {
 	return c.common[group]
 }
 
-func (c *collider) forNobody(o occurrence, values *Values) []namedObject {
+func (c *collider) forNobody(o occurrence, values *config.Values) []namedObject {
 	a := o.assignment()
 	nobody := *a.Target
 	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"

@@ -4,42 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
-
-// configured returns a Configurator of configs, which are its layers.
-func configured(configs ...map[string]string) *Configurator {
-	var diags diag.List
-	var all []layer
-	for _, data := range configs {
-		written := &model.ConfigMap{Data: map[string]model.Text{}}
-		for key, text := range data {
-			written.Data[key] = model.Text{Value: text}
-		}
-		all = append(all, layer{config: written, entries: entries(written, &diags)})
-	}
-	c := &Configurator{layers: all, keys: newConfigKeys(all), applied: make([]atomic.Bool, len(all))}
-	c.slots.New = func() any { return make([]*setting, len(c.keys)) }
-	return c
-}
-
-// layered returns the values that configs make, laid over each other as those of a fleet are.
-func layered(configs ...map[string]string) *Values {
-	positions := make([]int, len(configs))
-	for i := range positions {
-		positions[i] = i
-	}
-	return configured(configs...).combine(positions)
-}
 
 // composeCase is what a template is rendered with.
 type composeCase struct {
@@ -67,7 +40,7 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *t
 	t.Helper()
 	facts, target := c.facts()
 	configurator := configured(c.configs...)
-	values := layered(c.configs...)
+	values := configurator.all()
 	clusterType := &model.ClusterType{}
 	compiled := &compiledTemplate{manifests: []*manifest{{texts: []*text{{template: parsed}}}}}
 	fast := newComposer(&model.Fleet{Contents: model.Contents{Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{clusterType}}},

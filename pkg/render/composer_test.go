@@ -77,7 +77,7 @@ func TestHostileStringsInPieces(t *testing.T) {
 				flowTemplate("flux", "reconciler", use.contentType, use.flux), textTemplate("default", "namespace", namespaceText),
 				flowTemplate("mine", "config", use.contentType, use.mine),
 				object("ClusterType", "edge", "region: west", "spec: {reconciler: flux, namespaceService: default, configType: mine}"),
-				everywhere(), registration("shop", "retail"), config("a", "", nestedConfig), config("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
+				everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig), platformConfig("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
 			).app("shop", hostileWorkload(i)).tryRead()
 			require.False(t, diags.HasErrors(), reported(diags))
 			requireSameAsWhole(t, fleet, Options{})
@@ -109,7 +109,7 @@ func TestObjectManifestsInPieces(t *testing.T) {
 		require.NoError(t, err)
 		fleet, diags := platform(
 			object("Template", "flux", "", "spec: "+string(written)), textTemplate("default", "namespace", namespaceText), clusterType("edge", "region: west"),
-			everywhere(), registration("shop", "retail"), config("a", "", nestedConfig), config("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
+			everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig), platformConfig("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
 		).app("shop", hostileWorkload(i)).tryRead()
 		require.False(t, diags.HasErrors(), reported(diags))
 		requireSameAsWhole(t, fleet, Options{})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -52,7 +53,7 @@ type subject struct {
 	*schedule.Assignment
 	templates *clusterTemplates
 	facts     data
-	values    *Values
+	values    *config.Values
 }
 
 // files renders all files of an assignment.
@@ -97,7 +98,7 @@ func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
 		x.doubtful = file.Content.isEmpty() && !file.untainted
 		return file, !file.Content.isEmpty()
 	}
-	if len(s.values.settings) == 0 {
+	if len(s.values.Settings) == 0 {
 		return renderedFile{}, false
 	}
 	file := renderedFile{template: s.ClusterType.Name.At}
@@ -128,7 +129,7 @@ func (x *execution) configError(err error, path string, s *subject) {
 		x.fail("invalid-output", s.ClusterType.ConfigType.At, err.Error())
 	}
 	for _, one := range wrong {
-		x.fail("config-key", s.values.place([]string{one.key}), one.message)
+		x.fail("config-key", s.values.Place([]string{one.key}), one.message)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -14,7 +15,7 @@ import (
 func verdictsOn(t *testing.T, clusterType string, texts fleetTexts) []string {
 	t.Helper()
 	fleet := texts.read(t)
-	c, _ := NewConfigurator(fleet)
+	c, _ := config.NewConfigurator(fleet)
 	var lines []string
 	for _, on := range fleet.ClusterTypes {
 		if on.Name.Value != clusterType {
@@ -36,30 +37,30 @@ func verdictsOn(t *testing.T, clusterType string, texts fleetTexts) []string {
 func TestExplainConfigs(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ config, want string }{
-		"all":            {config("c", "", "{K: v, J: w}"), "c sets J,K for :"},
-		"cluster type":   {config("c", "site: store", "{K: v}"), "c sets K for site=store:"},
-		"target":         {config("c", "tier: web", "{K: v}"), "c sets K for tier=web:"},
-		"either of both": {config("c", "both: target", "{K: v}"), "c sets K for both=target:"},
-		"value":          {config("c", "site: azure", "{K: v}"), "c sets K for site=azure: wants site=azure, but the cluster type has site=store;"},
+		"all":            {platformConfig("c", "", "{K: v, J: w}"), "c sets J,K for :"},
+		"cluster type":   {platformConfig("c", "site: store", "{K: v}"), "c sets K for site=store:"},
+		"target":         {platformConfig("c", "tier: web", "{K: v}"), "c sets K for tier=web:"},
+		"either of both": {platformConfig("c", "both: target", "{K: v}"), "c sets K for both=target:"},
+		"value":          {platformConfig("c", "site: azure", "{K: v}"), "c sets K for site=azure: wants site=azure, but the cluster type has site=store;"},
 		"value of target": {
-			config("c", "tier: db", "{K: v}"), "c sets K for tier=db: wants tier=db, but the deployment target has tier=web;",
+			platformConfig("c", "tier: db", "{K: v}"), "c sets K for tier=db: wants tier=db, but the deployment target has tier=web;",
 		},
 		"values of both": {
-			config("c", "both: other", "{K: v}"),
+			platformConfig("c", "both: other", "{K: v}"),
 			"c sets K for both=other: wants both=other, but the cluster type has both=cluster, and the deployment target has both=target;",
 		},
 		"no label": {
-			config("c", "size: large", "{K: v}"),
+			platformConfig("c", "size: large", "{K: v}"),
 			`c sets K for size=large: wants size=large, but neither the cluster type nor the deployment target has the label "size";`,
 		},
-		"name of cluster type": {config("c", "cluster-type: cloud", "{K: v}"), "c sets K for cluster-type=cloud: wants cluster-type=cloud, but the cluster type is edge;"},
+		"name of cluster type": {platformConfig("c", "cluster-type: cloud", "{K: v}"), "c sets K for cluster-type=cloud: wants cluster-type=cloud, but the cluster type is edge;"},
 		"name of target": {
-			config("c", "deployment-target: ledger-api", "{K: v}"),
+			platformConfig("c", "deployment-target: ledger-api", "{K: v}"),
 			"c sets K for deployment-target=ledger-api: wants deployment-target=ledger-api, but the deployment target is cart-web;",
 		},
-		"workload": {config("c", "workload: ledger", "{K: v}"), "c sets K for workload=ledger: wants workload=ledger, but the workload is cart;"},
+		"workload": {platformConfig("c", "workload: ledger", "{K: v}"), "c sets K for workload=ledger: wants workload=ledger, but the workload is cart;"},
 		"several": {
-			config("c", "site: azure, tier: db, region: west", "{K: v}"),
+			platformConfig("c", "site: azure, tier: db, region: west", "{K: v}"),
 			"c sets K for region=west,site=azure,tier=db: wants site=azure, but the cluster type has site=store; wants tier=db, but the deployment target has tier=web;",
 		},
 		"not meant": {configMap("c", "", "{K: v}"), `c sets  for : is no platform configuration, as it lacks the label platform-config: "true";`},
@@ -95,10 +96,10 @@ func TestExplainAgreesWithConfigure(t *testing.T) {
 			for _, label := range chosen {
 				all = append(all, label)
 			}
-			documents = append(documents, config(fmt.Sprintf("c%d", i), strings.Join(all, ", "), data[random.IntN(len(data))]))
+			documents = append(documents, platformConfig(fmt.Sprintf("c%d", i), strings.Join(all, ", "), data[random.IntN(len(data))]))
 		}
 		fleet := store(documents...).read(t)
-		c, _ := NewConfigurator(fleet)
+		c, _ := config.NewConfigurator(fleet)
 		for _, clusterType := range fleet.ClusterTypes {
 			for _, target := range fleet.Targets {
 				values := c.Configure(clusterType, target)
@@ -129,7 +130,7 @@ func TestExplainAgreesWithConfigure(t *testing.T) {
 func TestStack(t *testing.T) {
 	t.Parallel()
 	values, _ := configure(t, store(
-		config("a", "", "{K: '{x: 1}', T: one}"), config("b", "", "{K: '{y: [2]}', T: two}"), config("c", "", "{K: text}"), config("d", "", "{K: '{z: 3}'}"),
+		platformConfig("a", "", "{K: '{x: 1}', T: one}"), platformConfig("b", "", "{K: '{y: [2]}', T: two}"), platformConfig("c", "", "{K: text}"), platformConfig("d", "", "{K: '{z: 3}'}"),
 	))
 	v := values["edge/cart-web"]
 	assert.Equal(t, []string{"K", "T"}, v.Keys())

@@ -33,7 +33,7 @@ func target(name, labels string) string {
 func everywhere() string { return object("SchedulingPolicy", "everywhere", "", "spec: {}") }
 
 // config is a platform config; data is in flow or block style.
-func config(name, labels, data string) string {
+func platformConfig(name, labels, data string) string {
 	return configMap(name, `platform-config: "true", `+labels, data)
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/mitchellh/hashstructure"
@@ -61,17 +62,17 @@ type written struct {
 	sum       func() (uint64, error)
 }
 
-func writtenOf(s *setting) *written {
-	return s.memo(func() any {
+func writtenOf(s *config.Setting) *written {
+	return s.Memo(func() any {
 		return &written{sum: sync.OnceValues(func() (uint64, error) {
-			return hashstructure.Hash(map[string]any{s.key.name: s.value}, nil)
+			return hashstructure.Hash(map[string]any{s.Key.Name: s.Value}, nil)
 		})}
 	}).(*written)
 }
 
 // fragmentOf returns a setting written in a form; it is written once.
-func fragmentOf(s *setting, f form) *fragment {
-	s = s.representative()
+func fragmentOf(s *config.Setting, f form) *fragment {
+	s = s.Representative()
 	kept := writtenOf(s)
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
@@ -87,13 +88,13 @@ func fragmentOf(s *setting, f form) *fragment {
 
 // hashOf returns what a setting has in the hash of a map that holds it: hashstructure lays those of all entries over
 // each other by exclusive or.
-func hashOf(s *setting) (sum uint64, ok bool) {
-	sum, err := writtenOf(s.representative()).sum()
+func hashOf(s *config.Setting) (sum uint64, ok bool) {
+	sum, err := writtenOf(s.Representative()).sum()
 	return sum, err == nil
 }
 
-func newFragment(s *setting, f form) *fragment {
-	fragment := &fragment{form: f, key: s.key.name, leading: true}
+func newFragment(s *config.Setting, f form) *fragment {
+	fragment := &fragment{form: f, key: s.Key.Name, leading: true}
 	text, steps, ok := f.write(s)
 	if !ok {
 		return fragment
@@ -149,18 +150,18 @@ func (f *fragment) resolve() bool {
 
 // write returns the setting as text, without the line break at its end, and the steps that it takes; ok
 // is false if it cannot be written by itself.
-func (f form) write(s *setting) (text string, steps int, ok bool) {
+func (f form) write(s *config.Setting) (text string, steps int, ok bool) {
 	switch f.writer {
 	case inConfigMap:
-		text, ok = s.configMapEntry()
+		text, ok = configMapEntry(s)
 	case inEnvFile:
-		line, problem, err := s.envFileLine()
+		line, problem, err := envFileLine(s)
 		text, ok = line, problem == "" && err == nil
 	case inYAML:
-		text, ok = yamltext.Entry(s.key.name, s.value)
+		text, ok = yamltext.Entry(s.Key.Name, s.Value)
 		steps = len(text) / bytesPerEntryStep
 	case inStringified:
-		text, ok = yamltext.StringifiedEntry(s.key.name, s.value)
+		text, ok = yamltext.StringifiedEntry(s.Key.Name, s.Value)
 		steps = len(text) / bytesPerEntryStep
 	default:
 		return f.body.render(s)
@@ -172,12 +173,12 @@ func (f form) write(s *setting) (text string, steps int, ok bool) {
 // few times its text.
 const bytesPerEntryStep = 8
 
-func (s *setting) configMapEntry() (text string, ok bool) {
-	value, err := s.text()
-	if err != nil || len(s.key.name) > maxConfigMapKey {
+func configMapEntry(s *config.Setting) (text string, ok bool) {
+	value, err := s.Text()
+	if err != nil || len(s.Key.Name) > maxConfigMapKey {
 		return "", false
 	}
-	return yamltext.DataEntry(s.key.name, value)
+	return yamltext.DataEntry(s.Key.Name, value)
 }
 
 // indentLines is sprig's function indent.

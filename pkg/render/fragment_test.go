@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
@@ -16,24 +17,24 @@ import (
 // entryForms are the forms in which entries are written one by one, each with what writes all at once.
 func entryForms(namespace string) map[string]struct {
 	compose func(*composition) bool
-	whole   func(*Values) (string, error)
+	whole   func(*config.Values) (string, error)
 } {
 	type way = struct {
 		compose func(*composition) bool
-		whole   func(*Values) (string, error)
+		whole   func(*config.Values) (string, error)
 	}
 	entries := func(f form) func(*composition) bool {
 		return func(c *composition) bool { return c.addEntries(f) }
 	}
 	return map[string]way{
-		"toYaml":    {entries(form{writer: inYAML}), func(v *Values) (string, error) { return yamltext.ToYAML(v.Data()) }},
-		"stringify": {entries(form{writer: inStringified}), func(v *Values) (string, error) { return yamltext.Stringify(v.Data()) }},
-		"indent": {entries(form{writer: inYAML, indent: 3}), func(v *Values) (string, error) {
+		"toYaml":    {entries(form{writer: inYAML}), func(v *config.Values) (string, error) { return yamltext.ToYAML(v.Data()) }},
+		"stringify": {entries(form{writer: inStringified}), func(v *config.Values) (string, error) { return yamltext.Stringify(v.Data()) }},
+		"indent": {entries(form{writer: inYAML, indent: 3}), func(v *config.Values) (string, error) {
 			text, err := yamltext.ToYAML(v.Data())
 			return indentLines(text, 3), err
 		}},
-		"ConfigMap": {composeConfigMap, func(v *Values) (string, error) { return builtinConfigMap(namespace, v) }},
-		"env file":  {entries(form{writer: inEnvFile}), func(v *Values) (string, error) { return builtinEnvFile(namespace, v) }},
+		"ConfigMap": {composeConfigMap, func(v *config.Values) (string, error) { return builtinConfigMap(namespace, v) }},
+		"env file":  {entries(form{writer: inEnvFile}), func(v *config.Values) (string, error) { return builtinEnvFile(namespace, v) }},
 	}
 }
 

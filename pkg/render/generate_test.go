@@ -99,7 +99,7 @@ func (g *generator) config(i int) string {
 		"NESTED: \"{{ .Environment }}-{{ .ClusterType }}\"", "LINES: \"one\\ntwo\\n\"",
 	}
 	g.Shuffle(len(data), func(i, j int) { data[i], data[j] = data[j], data[i] })
-	return config(fmt.Sprintf("config-%d", i), labels, "{"+strings.Join(data[:1+g.IntN(4)], ", ")+"}")
+	return platformConfig(fmt.Sprintf("config-%d", i), labels, "{"+strings.Join(data[:1+g.IntN(4)], ", ")+"}")
 }
 
 func (g *generator) policy(i int) string {

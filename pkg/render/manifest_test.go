@@ -98,7 +98,7 @@ z:
 c: 1
 ---
 {}
-`, withReconciler(template, config("a", "", "{LIST: '[a]'}")).files(t)["edge/cart/reconciler.yaml"])
+`, withReconciler(template, platformConfig("a", "", "{LIST: '[a]'}")).files(t)["edge/cart/reconciler.yaml"])
 }
 
 // sigs.k8s.io/yaml loses digits when it reads; we do not.
@@ -115,7 +115,7 @@ func TestObjectManifestsKeepStrings(t *testing.T) {
 	for _, value := range []string{"5", "true", "a: b", "- a", "", "x\ny", "'", "#", "{a}", "&a"} {
 		quoted, err := json.Marshal(map[string]string{"K": "'" + value + "'"})
 		require.NoError(t, err)
-		content := withReconciler(template, config("a", "", string(quoted))).files(t)["edge/cart/reconciler.yaml"]
+		content := withReconciler(template, platformConfig("a", "", string(quoted))).files(t)["edge/cart/reconciler.yaml"]
 		var got map[string]any
 		require.NoError(t, yaml.Unmarshal([]byte(content), &got))
 		assert.Equal(t, map[string]any{"a": strings.Trim(value, "'")}, got, value)
@@ -126,7 +126,7 @@ func TestObjectManifestsKeepStrings(t *testing.T) {
 func TestObjectManifestsEscape(t *testing.T) {
 	t.Parallel()
 	template := object("Template", "flux", "", `spec: {type: reconciler, manifests: [{"k\x7f": "a\Nb", v: "{{ .ConfigData.K }}", w: ["{{ .Workload }}\uFFFE"]}]}`)
-	content := withReconciler(template, config("a", "", `{K: "\x7f\x80\N\x9f\uFFFE\uFFFF"}`)).files(t)["edge/cart/reconciler.yaml"]
+	content := withReconciler(template, platformConfig("a", "", `{K: "\x7f\x80\N\x9f\uFFFE\uFFFF"}`)).files(t)["edge/cart/reconciler.yaml"]
 	assert.Equal(t, `"k\x7F": "a\Nb"
 v: "\x7F\x80\N\x9F\uFFFE\uFFFF"
 w:
@@ -149,7 +149,7 @@ func TestConfigFile(t *testing.T) {
 	configured := func(contentType, text string) map[string]string {
 		return platform(
 			object("ClusterType", "edge", "", "spec: {reconciler: flux, namespaceService: default, configType: mine}"),
-			standardTemplates(), flowTemplate("mine", "config", contentType, text), target("cart", ""), everywhere(), config("a", "", "{K: v}"),
+			standardTemplates(), flowTemplate("mine", "config", contentType, text), target("cart", ""), everywhere(), platformConfig("a", "", "{K: v}"),
 		).files(t)
 	}
 	tests := []struct {
@@ -202,7 +202,7 @@ seeds: {{ .Repo }} {{ .Branch }} {{ .Path }}
 config: {{ .ConfigData | toJson }}
 `),
 		textTemplate("default", "namespace", namespaceText), clusterType("edge", "site: store"), everywhere(),
-		config("a", "", `{K: v, M: "{a: [1]}"}`), registration("shop", "retail"),
+		platformConfig("a", "", `{K: v, M: "{a: [1]}"}`), registration("shop", "retail"),
 	).app("shop", workload("cart", "tier: web, team: blue", "name: web, labels: {tier: own, own: x}, manifests: {repo: r, branch: b, path: p, extra: e}"))
 	assert.Equal(t, `name: cart-web
 namespace: dev-edge-cart-web

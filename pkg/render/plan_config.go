@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"slices"
 	"strconv"
 	"text/template/parse"
@@ -80,7 +81,7 @@ func (s *configStep) add(c *composition) bool {
 
 // addEntries writes all settings in a form.
 func (c *composition) addEntries(f form) bool {
-	settings := c.values.settings
+	settings := c.values.Settings
 	if len(settings) == 0 || c.blocks > 0 {
 		return false // "{}", or keys that are there twice
 	}
@@ -89,7 +90,7 @@ func (c *composition) addEntries(f form) bool {
 		return false
 	} else if order != nil {
 		settings = slices.Clone(settings)
-		slices.SortFunc(settings, func(a, b *setting) int { return order[a.key.number] - order[b.key.number] })
+		slices.SortFunc(settings, func(a, b *config.Setting) int { return order[a.Key.Number] - order[b.Key.Number] })
 	}
 	for i, s := range settings {
 		fragment := fragmentOf(s, f)
@@ -131,7 +132,7 @@ type hashStep struct{}
 
 func (hashStep) add(c *composition) bool {
 	var sum uint64
-	for _, s := range c.values.settings {
+	for _, s := range c.values.Settings {
 		part, ok := hashOf(s)
 		if !ok {
 			return false

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"strings"
 	"text/template/parse"
@@ -53,9 +54,9 @@ func isSelfContained(loop *parse.RangeNode) bool {
 }
 
 // render returns what the body makes of a setting, and the steps that it takes.
-func (b *rangeBody) render(s *setting) (text string, steps int, ok bool) {
+func (b *rangeBody) render(s *config.Setting) (text string, steps int, ok bool) {
 	var output strings.Builder
-	steps, ok = b.part.Execute(map[string]any{s.key.name: s.value}, template.Bounds{}, func(text string, _ bool) bool {
+	steps, ok = b.part.Execute(map[string]any{s.Key.Name: s.Value}, template.Bounds{}, func(text string, _ bool) bool {
 		output.WriteString(text)
 		return output.Len() <= template.DefaultBytes
 	})

@@ -209,7 +209,7 @@ func (g *generator) hostile(victim string) string {
 	case 4:
 		return workload("mine", "deployment-target: "+victim+"-target-0, cluster-type: type-0, platform-config: \"true\"", target)
 	case 5:
-		return config("config-0", "", "{REGION: mine, REPLICAS: none}")
+		return platformConfig("config-0", "", "{REGION: mine, REPLICAS: none}")
 	case 6:
 		return object(g.pick("Template", "ClusterType", "SchedulingPolicy", "BaseRepo", "ConfigSchema"), g.pick("flux", "type-0", "policy-0", "main", "basic"), "", "spec: {}")
 	case 7:
@@ -262,7 +262,7 @@ func TestUnusedObjectsChangeNothing(t *testing.T) {
 		for i := range 10 {
 			name := fmt.Sprintf("%s-unused-%d", g.pick("a", "config", "policy", "z"), i)
 			more.platform = append(more.platform, g.pick(
-				config(name, "nowhere: "+g.pick("west", "large"), "{REGION: x, DATABASE: '{host: z}'}"),
+				platformConfig(name, "nowhere: "+g.pick("west", "large"), "{REGION: x, DATABASE: '{host: z}'}"),
 				configMap(name, "region: west", "{REGION: x}"),
 				configMap("azure-app-config-"+name, "", "{region.nowhere.REGION: x}"),
 				object("SchedulingPolicy", name, "", "spec: {deploymentTargetSelector: {workspace: nobody}}"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -52,8 +53,8 @@ func Render(fleet *model.Fleet, assignments []schedule.Assignment, options Optio
 					r.stage(g.positions, outputs, &work)
 					r.forget(g.clusterType)
 					if done.Add(1)%expiry == 0 {
-						r.configurator.expire()
-						r.schemas.expire()
+						r.configurator.Expire()
+						r.schemas.Expire()
 					}
 				}
 				return nil
@@ -116,8 +117,8 @@ func byClusterType(assignments []schedule.Assignment) []*group {
 
 // forget frees what was found out of a cluster type when its assignments are rendered.
 func (r *renderer) forget(clusterType *model.ClusterType) {
-	r.configurator.choice.forget(clusterType)
-	r.schemas.choice.forget(clusterType)
+	r.configurator.Forget(clusterType)
+	r.schemas.Forget(clusterType)
 }
 
 // batch renders some of the assignments into their places.
@@ -156,8 +157,8 @@ func (r *renderer) stage(positions []int, outputs []output, work *errgroup.Group
 // renderer holds what all assignments share.
 type renderer struct {
 	options      Options
-	configurator *Configurator
-	schemas      *schemaChecks
+	configurator *config.Configurator
+	schemas      *config.Schemas
 	clusterTypes map[*model.ClusterType]*clusterTemplates
 	targets      map[*model.DeploymentTarget]*targetData
 	// shortcut is nil if every file is rendered in the usual way.
@@ -166,8 +167,8 @@ type renderer struct {
 }
 
 func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*renderer, diag.List) {
-	configurator, diags := NewConfigurator(fleet)
-	schemas, schemaDiags := newSchemaChecks(fleet)
+	configurator, diags := config.NewConfigurator(fleet)
+	schemas, schemaDiags := config.NewSchemas(fleet)
 	diags.Add(schemaDiags)
 	r := &renderer{
 		options: options, configurator: configurator, schemas: schemas,
@@ -222,7 +223,12 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	var out output
 	templates := r.clusterTypes[a.ClusterType]
 	values := r.configurator.Configure(a.ClusterType, a.Target)
-	out.violations = r.schemas.check(a, values)
+	for _, v := range r.schemas.Check(a, values) {
+		out.violations = append(out.violations, fileProblem{
+			path: a.ClusterType.Name.Value + "/" + a.Target.Name.Value, at: v.At, related: v.Schema,
+			flaw: flaw{rule: "schema-violation", message: v.Message},
+		})
+	}
 	if a.Target.Broken || a.ClusterType.Broken || templates.unusable() || r.usage.exceeded(a.Target) {
 		return out // reported already, or in the end
 	}

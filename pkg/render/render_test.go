@@ -125,7 +125,7 @@ func TestRenderDoesNotDependOnTheOrderOfAssignments(t *testing.T) {
 func TestUnrelatedObjectsChangeNothing(t *testing.T) {
 	t.Parallel()
 	unrelated := []string{
-		textTemplate("unrelated", "reconciler", "x: {{ nope }}\n"), configMap("unrelated", "", "{REGION: x}"), config("unrelated", "colour: red", "{REGION: x}"),
+		textTemplate("unrelated", "reconciler", "x: {{ nope }}\n"), configMap("unrelated", "", "{REGION: x}"), platformConfig("unrelated", "colour: red", "{REGION: x}"),
 		object("SchedulingPolicy", "a-unrelated", "", "spec: {deploymentTargetSelector: {workspace: nobody}}"),
 		object("ConfigSchema", "unrelated", "colour: red", `spec: {schema: '{"not": {}}'}`),
 		registration("unrelated", "nobody"), object("GitOpsRepo", "unrelated", "", "spec: {repo: https://example.com/g, branch: dev}"),
@@ -199,7 +199,7 @@ func FuzzNonInterference(f *testing.F) {
 		"", strings.Join(texts.apps["tenant-0"], "\n---\n"), texts.apps["tenant-1"][0],
 		workload("app-1", "", "name: 0-target-0, manifests: {repo: r}"), workload("x", "workspace: finance", "name: a, manifests: {repo: r}"),
 		workload("x", "deployment-target: app-1-0-target-0", "name: a, labels: {workload: app-1-0}, manifests: {path: '\"}'}"),
-		object("ClusterType", "type-0", "", "spec: {reconciler: flux, namespaceService: default}"), config("config-0", "", "{REGION: mine}"),
+		object("ClusterType", "type-0", "", "spec: {reconciler: flux, namespaceService: default}"), platformConfig("config-0", "", "{REGION: mine}"),
 		object("Template", "flux", "", "spec: {type: reconciler, manifests: ['x']}"),
 		object("DeploymentTarget", "app-1-0-target-0", "", "spec: {manifests: {repo: r}}"),
 	} {
@@ -225,7 +225,7 @@ func TestBrokenObjectsAreLeftOut(t *testing.T) {
 		object("DeploymentTarget", "broken", "", "spec: {environment: dev, manifests: {path: 5}}"),
 		object("ClusterType", "broken", "", "spec: {reconciler: flux, namespaceService: default, configtype: x}"),
 		object("Template", "broken", "", "spec: {type: reconciler, manifests: ['{{'], contentype: sh}"),
-		configMap("broken", `platform-config: "true"`, "{K: 5}"), config("fine", "", "{K: v}"),
+		configMap("broken", `platform-config: "true"`, "{K: 5}"), platformConfig("fine", "", "{K: v}"),
 	).tryRead()
 	assert.Equal(t, 4, diags.Count(diag.Error))
 	tree, diags := renderFleet(fleet, Options{})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -57,7 +58,7 @@ type sketched struct {
 }
 
 // draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
-func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
+func draw(sketch string, values *config.Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
 	c := &composition{composer: &composer{}, subject: &subject{values: values}, yaml: true}
 	rest, runs := sketch, 0
@@ -90,10 +91,10 @@ func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
 				return nil, false
 			}
 		default:
-			if runs++; runs > len(values.settings) {
+			if runs++; runs > len(values.Settings) {
 				return nil, false
 			}
-			settings := values.settings[runs-1:]
+			settings := values.Settings[runs-1:]
 			if entryMark.MatchString(rest) { // no entry is written twice
 				settings = settings[:1]
 			}
@@ -111,7 +112,7 @@ func draw(sketch string, values *Values, texts ...string) (*sketched, bool) {
 }
 
 // requireProof checks what the shape of a sketch says of other texts in the holes.
-func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *Values, texts ...string) (verified bool) {
+func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *config.Values, texts ...string) (verified bool) {
 	t.Helper()
 	harmless, ok := draw(sketch, values)
 	if !ok {

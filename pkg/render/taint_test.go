@@ -86,7 +86,7 @@ func newPress(t testing.TB, template, contentType string) press {
 	t.Helper()
 	objects, diags := parseRepo("cp", model.Platform, []string{
 		flowTemplate("flux", "reconciler", contentType, template), textTemplate("default", "namespace", namespaceText),
-		clusterType("edge", ""), everywhere(), registration("shop", "retail"), config("a", "", nestedConfig),
+		clusterType("edge", ""), everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig),
 	}, nil)
 	require.False(t, diags.HasErrors(), reported(diags))
 	return press{platform: objects}
@@ -218,7 +218,7 @@ func readAll(next func() (any, error)) (documents []any, err error) {
 		case err != nil:
 			return nil, err
 		default:
-			documents = append(documents, normal(document))
+			documents = append(documents, withTextKeys(document))
 		}
 	}
 }
@@ -527,4 +527,26 @@ func FuzzTaintInKeys(f *testing.F) {
 			}
 		}
 	})
+}
+
+// withTextKeys gives maps whose keys are all strings the type map[string]any.
+func withTextKeys(value any) any {
+	switch value := value.(type) {
+	case []any:
+		for i, item := range value {
+			value[i] = withTextKeys(item)
+		}
+	case map[any]any:
+		named := make(map[string]any, len(value))
+		for key, item := range value {
+			value[key] = withTextKeys(item)
+			if name, ok := key.(string); ok {
+				named[name] = value[key]
+			}
+		}
+		if len(named) == len(value) {
+			return named
+		}
+	}
+	return value
 }

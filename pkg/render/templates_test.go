@@ -106,7 +106,7 @@ func TestBuiltInNamesCanBeTaken(t *testing.T) {
 	t.Parallel()
 	documents := []string{
 		object("ClusterType", "edge", "", "spec: {reconciler: flux, namespaceService: default, configType: configMap}"),
-		standardTemplates(), target("cart", ""), everywhere(), config("a", "", "{K: v}"),
+		standardTemplates(), target("cart", ""), everywhere(), platformConfig("a", "", "{K: v}"),
 	}
 	assert.Contains(t, platform(documents...).files(t)["edge/cart/platform-config.yaml"], "kind: ConfigMap")
 	documents = append(documents, textTemplate("configMap", "config", "mine: {{ .ConfigData.K }}\n"))

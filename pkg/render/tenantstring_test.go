@@ -80,7 +80,7 @@ func areLabels(x, z string) bool {
 func newStringPress(t *testing.T, template string) press {
 	t.Helper()
 	p := newPress(t, template, "yaml")
-	objects, diags := parseRepo("cp", model.Platform, []string{config("a", "", `{X: "{{ .Manifests.x }}", Z: "{{ .Manifests.z }}"}`)}, nil)
+	objects, diags := parseRepo("cp", model.Platform, []string{platformConfig("a", "", `{X: "{{ .Manifests.x }}", Z: "{{ .Manifests.z }}"}`)}, nil)
 	require.False(t, diags.HasErrors())
 	p.platform.ConfigMaps = objects.ConfigMaps
 	return p

@@ -2,16 +2,13 @@ package render
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // store is a fleet of two cluster types and two targets, for configs to apply to.
@@ -23,11 +20,11 @@ func store(documents ...string) fleetTexts {
 }
 
 // configure returns the values of every pair of a fleet by "cluster type/target".
-func configure(t testing.TB, texts fleetTexts) (map[string]*Values, []string) {
+func configure(t testing.TB, texts fleetTexts) (map[string]*config.Values, []string) {
 	t.Helper()
 	fleet := texts.read(t)
-	c, diags := NewConfigurator(fleet)
-	all := map[string]*Values{}
+	c, diags := config.NewConfigurator(fleet)
+	all := map[string]*config.Values{}
 	for _, clusterType := range fleet.ClusterTypes {
 		for _, target := range fleet.Targets {
 			all[clusterType.Name.Value+"/"+target.Name.Value] = c.Configure(clusterType, target)
@@ -37,7 +34,7 @@ func configure(t testing.TB, texts fleetTexts) (map[string]*Values, []string) {
 }
 
 // having returns the pairs that have a value for the key, in order.
-func having(all map[string]*Values, key string) string {
+func having(all map[string]*config.Values, key string) string {
 	var pairs []string
 	for _, pair := range []string{"cloud/cart-web", "cloud/ledger-api", "edge/cart-web", "edge/ledger-api"} {
 		if _, ok := all[pair].Data()[key]; ok {
@@ -81,7 +78,7 @@ func TestConfigApplies(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.labels, func(t *testing.T) {
 			t.Parallel()
-			values, _ := configure(t, store(config("c", test.labels, "{K: v}")))
+			values, _ := configure(t, store(platformConfig("c", test.labels, "{K: v}")))
 			assert.Equal(t, test.want, having(values, "K"))
 		})
 	}
@@ -105,7 +102,7 @@ func TestConfigOrder(t *testing.T) {
 		{"b", "a"}, {"c-9", "c-10"}, {"a", "Z"}, {"a.b", "a-b"}, {"ab", "a"}, {"é", "z"},
 	}
 	for _, test := range tests {
-		values, _ := configure(t, store(config(test.winner, "", "{K: winner}"), config(test.loser, "cluster-type: edge, workload: cart", "{K: loser}")))
+		values, _ := configure(t, store(platformConfig(test.winner, "", "{K: winner}"), platformConfig(test.loser, "cluster-type: edge, workload: cart", "{K: loser}")))
 		assert.Equal(t, "winner", values["edge/cart-web"].Data()["K"], "%s over %s", test.winner, test.loser)
 	}
 }
@@ -114,14 +111,14 @@ func TestConfigData(t *testing.T) {
 	t.Parallel()
 	values, _ := configure(t, store(
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {platform-config: \"true\"}}\nbinaryData: {BINARY: aGk=}\ndata:\n  NOTHING: null\n  EMPTY: ''\n  QUOTED: \"'5'\"\n  LIST: |\n    - a\n",
-		config("b", "", "{LIST: '[b]', QUOTED: '6'}"), config("none", "", "{}"),
+		platformConfig("b", "", "{LIST: '[b]', QUOTED: '6'}"), platformConfig("none", "", "{}"),
 	))
 	assert.Equal(t, map[string]any{"NOTHING": "", "EMPTY": "", "QUOTED": "6", "LIST": []any{"a", "b"}}, values["edge/cart-web"].Data())
 }
 
 func TestConfigDuplicateKeyInValue(t *testing.T) {
 	t.Parallel()
-	_, problems := configure(t, store(config("a", "", "{K: '{a: 1, a: 2}'}")))
+	_, problems := configure(t, store(platformConfig("a", "", "{K: '{a: 1, a: 2}'}")))
 	assert.Equal(t, []string{`cp:a.yaml:4:11: warning: the value of "K" has a key twice: the last one counts [duplicate-key]`}, problems)
 }
 
@@ -142,7 +139,7 @@ func TestAzureAppConfig(t *testing.T) {
 		{"an empty value", []string{configMap("azure-app-config", "", "{region..K: v}")}, map[string]string{
 			"cloud/cart-web": "v", "cloud/ledger-api": "v", "edge/ledger-api": "v",
 		}},
-		{"after all others", []string{configMap("azure-app-config", "", "{site.store.K: v}"), config("z", "site: store", "{K: z}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
+		{"after all others", []string{configMap("azure-app-config", "", "{site.store.K: v}"), platformConfig("z", "site: store", "{K: z}")}, map[string]string{"edge/cart-web": "v", "edge/ledger-api": "v"}},
 		{"the longest key last", []string{
 			configMap("azure-app-config-a", "", "{workload.cart.site.store.K: long}"), configMap("azure-app-config-b", "", "{site.store.K: short}"),
 		}, map[string]string{"edge/cart-web": "long", "edge/ledger-api": "short"}},
@@ -208,7 +205,7 @@ func TestAzureKeysThatNameALabelTwice(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	values, _ := configure(t, store(
-		config("b", "", "\n  K: second\n  ONLY: x"), config("a", "", "{K: first}"),
+		platformConfig("b", "", "\n  K: second\n  ONLY: x"), platformConfig("a", "", "{K: first}"),
 		configMap("azure-app-config", "", "{K: third, site.store.K: last}"),
 	))
 	origins := func(pair, key string) []string {
@@ -232,15 +229,13 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// However many configs set one key, what they come to on the way is kept for the first of them alone:
-// the memory must not grow with the square of their number.
 func TestS8ManyConfigsOfOneKey(t *testing.T) {
 	t.Parallel()
 	const many = 500
 	var documents []string
 	var want []any
 	for i := range many {
-		documents = append(documents, config(fmt.Sprintf("c%04d", i), "", fmt.Sprintf("{K: '[a%d, {name: x, k%d: v}]', S: s%d}", i, i, i)))
+		documents = append(documents, platformConfig(fmt.Sprintf("c%04d", i), "", fmt.Sprintf("{K: '[a%d, {name: x, k%d: v}]', S: s%d}", i, i, i)))
 		want = append(want, fmt.Sprintf("a%d", i))
 	}
 	values, _ := configure(t, store(documents...))
@@ -255,17 +250,12 @@ func TestS8ManyConfigsOfOneKey(t *testing.T) {
 	for i, origin := range v.Origins("S") {
 		require.Equal(t, fmt.Sprintf("s%d", i), origin.Text)
 	}
-	kept := 0
-	for s := v.setting("K"); s != nil; s = s.before {
-		kept++
-	}
-	assert.LessOrEqual(t, kept, maxDepth+2)
 }
 
 // Assignments to which the same configs apply share the work.
 func TestValuesAreShared(t *testing.T) {
 	t.Parallel()
-	values, _ := configure(t, store(config("a", "", "{K: v}"), config("b", "cluster-type: edge", "{K: w}"), config("c", "colour: red", "{K: x}")))
+	values, _ := configure(t, store(platformConfig("a", "", "{K: v}"), platformConfig("b", "cluster-type: edge", "{K: w}"), platformConfig("c", "colour: red", "{K: x}")))
 	assert.Same(t, values["edge/cart-web"], values["edge/ledger-api"])
 	assert.Same(t, values["cloud/cart-web"], values["cloud/ledger-api"])
 	assert.NotSame(t, values["edge/cart-web"], values["cloud/cart-web"])
@@ -275,22 +265,22 @@ func TestNoticeUnused(t *testing.T) {
 	t.Parallel()
 	unused := func(documents ...string) string {
 		fleet := store(documents...).read(t)
-		c, _ := NewConfigurator(fleet)
+		c, _ := config.NewConfigurator(fleet)
 		for _, target := range fleet.Targets {
 			c.Configure(fleet.ClusterTypes[0], target) // cloud
 		}
 		return reported(c.NoticeUnused())
 	}
 	assert.Empty(t, unused())
-	assert.Empty(t, unused(config("a", "", "{}"), configMap("no-config", "", "{}")))
+	assert.Empty(t, unused(platformConfig("a", "", "{}"), configMap("no-config", "", "{}")))
 	assert.Equal(t, "notice: 2 of 3 platform configs apply to no assignment: a, c [config-unused]\n",
-		unused(config("c", "cluster-type: edge", "{}"), config("b", "cluster-type: cloud", "{}"), config("a", "site: store", "{}")))
+		unused(platformConfig("c", "cluster-type: edge", "{}"), platformConfig("b", "cluster-type: cloud", "{}"), platformConfig("a", "site: store", "{}")))
 	assert.Empty(t, unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a, cluster-type.cloud.A: a}")))
 	assert.Equal(t, "notice: 1 of 1 platform configs apply to no assignment: azure-app-config [config-unused]\n",
 		unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a}")))
 	var many []string
 	for i := range 7 {
-		many = append(many, config(fmt.Sprintf("c%d", i), "cluster-type: edge", "{}"))
+		many = append(many, platformConfig(fmt.Sprintf("c%d", i), "cluster-type: edge", "{}"))
 	}
 	assert.Equal(t, "notice: 7 of 7 platform configs apply to no assignment: c0, c1, c2, c3, c4 and 2 more [config-unused]\n", unused(many...))
 }
@@ -301,91 +291,23 @@ func TestUnknownLabelValues(t *testing.T) {
 		document string
 		want     []string
 	}{
-		{config("c", "site: store, tier: web, cluster-type: edge, workload: cart, deployment-target: cart-web, workspace: shop", "{}"), []string{}},
-		{config("c", `colour: ""`, "{}"), []string{}},
-		{config("c", "kustomize.toolkit.fluxcd.io/name: x", "{}"), []string{}},
+		{platformConfig("c", "site: store, tier: web, cluster-type: edge, workload: cart, deployment-target: cart-web, workspace: shop", "{}"), []string{}},
+		{platformConfig("c", `colour: ""`, "{}"), []string{}},
+		{platformConfig("c", "kustomize.toolkit.fluxcd.io/name: x", "{}"), []string{}},
 		{configMap("c", "site: stoer", "{}"), []string{}},
-		{config("c", "site: stoer", "{}"), []string{`cp:a.yaml:3:63: warning: ConfigMap "c" asks for site=stoer, which nothing in the environment has [unknown-label-value]`}},
-		{config("c", "cluster-type: cart-web", "{}"), []string{`cp:a.yaml:3:71: warning: ConfigMap "c" asks for cluster-type=cart-web, which nothing in the environment has [unknown-label-value]`}},
+		{platformConfig("c", "site: stoer", "{}"), []string{`cp:a.yaml:3:63: warning: ConfigMap "c" asks for site=stoer, which nothing in the environment has [unknown-label-value]`}},
+		{platformConfig("c", "cluster-type: cart-web", "{}"), []string{`cp:a.yaml:3:71: warning: ConfigMap "c" asks for cluster-type=cart-web, which nothing in the environment has [unknown-label-value]`}},
 		{configMap("azure-app-config", "site: stoer", "{deployment-target.web.K: v}"), []string{`cp:a.yaml:4:33: warning: ConfigMap "azure-app-config" asks for deployment-target=web, which nothing in the environment has [unknown-label-value]`}},
 	}
 	for _, test := range tests {
 		_, problems := configure(t, store(test.document))
 		assert.Equal(t, test.want, problems)
 	}
-	fleet := store(config("c", "site: stoer", "{}")).read(t)
-	_, diags := NewConfigurator(fleet)
+	fleet := store(platformConfig("c", "site: stoer", "{}")).read(t)
+	_, diags := config.NewConfigurator(fleet)
 	require.Len(t, diags, 1)
 	assert.Equal(t, `did you mean "store"?`, diags[0].Hint)
 	fleet.Incomplete = true // what could not be read may have it
-	_, diags = NewConfigurator(fleet)
+	_, diags = config.NewConfigurator(fleet)
 	assert.Empty(t, diags)
-}
-
-// appliesNaively is fact 12 word by word.
-func appliesNaively(conditions []condition, clusterType *model.ClusterType, target *model.DeploymentTarget) bool {
-	for _, c := range conditions {
-		holds := clusterType.Labels[c.key].Value == c.value || target.Labels[c.key].Value == c.value
-		switch c.key {
-		case "cluster-type":
-			holds = clusterType.Name.Value == c.value
-		case "deployment-target":
-			holds = target.Name.Value == c.value
-		case "workload":
-			holds = target.Workload == c.value
-		}
-		if !holds {
-			return false
-		}
-	}
-	return true
-}
-
-// The index finds what the definition says, for any labels.
-func TestChoiceAgreesWithTheDefinition(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(6, 6))
-	keys := []string{"cluster-type", "deployment-target", "workload", "workspace", "a", "b", "c"}
-	values := []string{"", "x", "y", "z"}
-	randomTexts := func() map[string]model.Text {
-		texts := map[string]model.Text{}
-		for _, key := range keys {
-			if random.IntN(2) == 0 {
-				texts[key] = model.Text{Value: values[random.IntN(len(values))]}
-			}
-		}
-		return texts
-	}
-	name := func() model.Text { return model.Text{Value: values[1+random.IntN(3)]} }
-	applied := 0
-	for range 400 {
-		var all [][]condition
-		for range 30 {
-			var labels []condition
-			for range random.IntN(4) {
-				labels = append(labels, condition{key: keys[random.IntN(len(keys))], value: values[random.IntN(len(values))]})
-			}
-			all = append(all, labels)
-		}
-		var clusterTypes []*model.ClusterType
-		for range 3 {
-			clusterTypes = append(clusterTypes, &model.ClusterType{Object: model.Object{Name: name(), Labels: randomTexts()}})
-		}
-		index := newChoice(all)
-		for range 5 {
-			target := &model.DeploymentTarget{Object: model.Object{Name: name(), Labels: randomTexts()}, Workload: name().Value}
-			for _, clusterType := range clusterTypes {
-				var want []int
-				for i, conditions := range all {
-					if appliesNaively(conditions, clusterType, target) {
-						want = append(want, i)
-					}
-				}
-				got := index.of(clusterType, target)
-				require.True(t, len(want) == 0 && len(got) == 0 || reflect.DeepEqual(want, got), "%v, not %v", got, want)
-				applied += len(got)
-			}
-		}
-	}
-	assert.Greater(t, applied, 10_000)
 }

@@ -7,12 +7,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
 // contents are what is on the cluster types of an environment.
 type contents struct {
 	clusterTypes [][]assigned
-	configurator *render.Configurator
+	configurator *config.Configurator
 	table        table
 	positions    map[entryKey]int
 	// made are values by their stacks: the same entries always make the same.
@@ -68,7 +69,7 @@ const maxManifests = 64 << 20
 // newContents puts together what is on the cluster types of an environment; manifests says whether to show them.
 func newContents(e Environment, manifests bool) *contents {
 	c := &contents{clusterTypes: make([][]assigned, len(e.Fleet.ClusterTypes)), positions: map[entryKey]int{}, made: map[string]value{}}
-	c.configurator, _ = render.NewConfigurator(e.Fleet) // what is wrong is in the diagnostics
+	c.configurator, _ = config.NewConfigurator(e.Fleet) // what is wrong is in the diagnostics
 	files := map[string][]render.File{}
 	if e.Tree != nil && manifests {
 		for _, f := range e.Tree.Files {
@@ -88,7 +89,7 @@ func newContents(e Environment, manifests bool) *contents {
 // of puts together what is on a cluster type.
 func (c *contents) of(on []assigned) clusterTypeContent {
 	content := clusterTypeContent{Configs: [][]value{}, Targets: make(map[string]targetContent, len(on))}
-	known := map[*render.Values]int{}
+	known := map[*config.Values]int{}
 	for _, a := range on {
 		values := c.configurator.Configure(a.clusterType, a.target)
 		at, found := known[values]
@@ -106,7 +107,7 @@ func (c *contents) of(on []assigned) clusterTypeContent {
 	return content
 }
 
-func (c *contents) valuesOf(values *render.Values) []value {
+func (c *contents) valuesOf(values *config.Values) []value {
 	all := []value{}
 	for _, key := range values.Keys() {
 		origins := values.Origins(key)
@@ -126,7 +127,7 @@ func (c *contents) valuesOf(values *render.Values) []value {
 }
 
 // from completes a value with what its entries make together.
-func (v value) from(values *render.Values, key string) value {
+func (v value) from(values *config.Values, key string) value {
 	stack := values.Stack(key)
 	for i, laid := range stack {
 		if laid.Merged {
@@ -146,7 +147,7 @@ type entryKey struct {
 }
 
 // position is that of an entry in the table.
-func (c *contents) position(key string, o render.Origin) int {
+func (c *contents) position(key string, o config.Origin) int {
 	k := entryKey{key, o.At}
 	at, found := c.positions[k]
 	if !found {

@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -108,7 +109,7 @@ func TestPageHasTheFleet(t *testing.T) {
 		Entries []struct{ K, N, At, V string }
 	}
 	unpack(t, page, "table-0", &table)
-	configurator, _ := render.NewConfigurator(dev.Fleet)
+	configurator, _ := config.NewConfigurator(dev.Fleet)
 	said := map[string]string{}
 	for c, on := range index.Environments[0].On {
 		var content struct {

@@ -5,7 +5,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
 // Result is what differs in an environment, or between two.
@@ -95,7 +95,7 @@ func newValuesImpact(v impact.Values, change *change.Change) valuesImpact {
 	return r
 }
 
-func newSetResults(origins []render.Origin) []setResult {
+func newSetResults(origins []config.Origin) []setResult {
 	var set []setResult
 	for _, o := range origins {
 		set = append(set, setResult{o.Config.Name.Value, o.At})

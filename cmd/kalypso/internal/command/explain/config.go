@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
 func newExplainConfig(e *cli.Host) *cobra.Command {
@@ -44,7 +44,7 @@ target is not on: then the answer is what it would get there.`,
 
 // configKeys are those that the platform configuration of a fleet sets.
 func configKeys(fleet *model.Fleet) []string {
-	configurator, _ := render.NewConfigurator(fleet)
+	configurator, _ := config.NewConfigurator(fleet)
 	return configurator.Keys()
 }
 
@@ -109,7 +109,7 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, erro
 	if err != nil {
 		return nil, err
 	}
-	configurator, _ := render.NewConfigurator(q.fleet)
+	configurator, _ := config.NewConfigurator(q.fleet)
 	if key != "" && !slices.Contains(configurator.Keys(), key) {
 		return nil, &errNotThere{"configuration key", key, configurator.Keys()}
 	}
@@ -147,7 +147,7 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 	return nil, cli.Usage("%s is on several cluster types in %s: say which one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
 }
 
-func (a *ConfigAnswer) addValues(values *render.Values, verdicts []render.ConfigVerdict) {
+func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.ConfigVerdict) {
 	labels := map[diag.Place][]string{}
 	for _, v := range verdicts {
 		labels[v.At] = v.Labels
@@ -177,7 +177,7 @@ func (a *ConfigAnswer) addValues(values *render.Values, verdicts []render.Config
 	}
 }
 
-func (a *ConfigAnswer) addOthers(verdicts []render.ConfigVerdict) {
+func (a *ConfigAnswer) addOthers(verdicts []config.ConfigVerdict) {
 	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // Azure's may apply in part
 	for _, v := range verdicts {
 		all[v.Config] = true

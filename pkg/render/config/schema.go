@@ -1,4 +1,4 @@
-package render
+package config
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// schemaChecks checks the configuration of assignments against the ConfigSchemas that apply and the
+// Schemas checks the configuration of assignments against the ConfigSchemas that apply and the
 // schemas of the deployment target. The same values are checked once against the same schema.
-type schemaChecks struct {
+type Schemas struct {
 	platform []placedSchema
 	choice   *choice
 	targets  map[*model.DeploymentTarget][]placedSchema
@@ -27,7 +27,7 @@ type schemaChecks struct {
 
 // passedValues is a tree of settings, a level for each key that a schema looks at.
 type passedValues struct {
-	next   map[*setting]*passedValues
+	next   map[*Setting]*passedValues
 	known  bool
 	passes bool
 }
@@ -44,9 +44,9 @@ type checkKey struct {
 	values *Values
 }
 
-func newSchemaChecks(fleet *model.Fleet) (*schemaChecks, diag.List) {
+func NewSchemas(fleet *model.Fleet) (*Schemas, diag.List) {
 	var diags diag.List
-	c := &schemaChecks{
+	c := &Schemas{
 		targets: map[*model.DeploymentTarget][]placedSchema{},
 		passed:  map[*jsonschema.Schema]*passedValues{}, checked: map[checkKey][]jsonschema.Violation{},
 	}
@@ -81,33 +81,44 @@ func newSchemaChecks(fleet *model.Fleet) (*schemaChecks, diag.List) {
 	return c, diags
 }
 
-// check returns the violations of one assignment.
-func (c *schemaChecks) check(a *schedule.Assignment, values *Values) []fileProblem {
-	var problems []fileProblem
+// Violation is what a configuration does against a schema.
+type Violation struct {
+	// At is where the value was set, or the schema if nothing sets it.
+	At      diag.Place
+	Message string
+	Schema  *diag.Related
+}
+
+// Check returns the violations of one assignment.
+func (c *Schemas) Check(a *schedule.Assignment, values *Values) []Violation {
+	var problems []Violation
 	for _, position := range c.choice.of(a.ClusterType, a.Target) {
-		problems = append(problems, c.against(c.platform[position], a, values)...)
+		problems = append(problems, c.against(c.platform[position], values)...)
 	}
 	for _, schema := range c.targets[a.Target] {
-		problems = append(problems, c.against(schema, a, values)...)
+		problems = append(problems, c.against(schema, values)...)
 	}
 	return problems
 }
 
-// expire forgets what was checked, and with it the settings.
-func (c *schemaChecks) expire() {
+// Forget frees what was found out of a cluster type.
+func (c *Schemas) Forget(clusterType *model.ClusterType) { c.choice.forget(clusterType) }
+
+// Expire forgets what was checked, and with it the settings.
+func (c *Schemas) Expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.passed)
 	clear(c.checked)
 }
 
-func (c *schemaChecks) against(schema placedSchema, a *schedule.Assignment, values *Values) []fileProblem {
+func (c *Schemas) against(schema placedSchema, values *Values) []Violation {
 	if schema.Schema == nil {
 		return nil // reported already
 	}
-	var problems []fileProblem
+	var problems []Violation
 	for _, v := range c.violations(schema.Schema, values) {
-		at, seen := values.place(v.Path), &diag.Related{At: schema.at, Message: schema.name + keywordSuffix(v.Keyword)}
+		at, seen := values.Place(v.Path), &diag.Related{At: schema.at, Message: schema.name + keywordSuffix(v.Keyword)}
 		message := "config"
 		if len(v.Path) > 0 {
 			message = "config value " + strings.Join(v.Path, ".")
@@ -115,12 +126,7 @@ func (c *schemaChecks) against(schema placedSchema, a *schedule.Assignment, valu
 		if at.IsZero() {
 			at = schema.at
 		}
-		problems = append(problems, fileProblem{
-			path:    a.ClusterType.Name.Value + "/" + a.Target.Name.Value,
-			flaw:    flaw{rule: "schema-violation", message: fmt.Sprintf("%s: %s", message, v.Message)},
-			at:      at,
-			related: seen,
-		})
+		problems = append(problems, Violation{at, fmt.Sprintf("%s: %s", message, v.Message), seen})
 	}
 	return problems
 }
@@ -132,7 +138,7 @@ func keywordSuffix(keyword string) string {
 	return " says so at " + keyword
 }
 
-func (c *schemaChecks) violations(schema *jsonschema.Schema, values *Values) []jsonschema.Violation {
+func (c *Schemas) violations(schema *jsonschema.Schema, values *Values) []jsonschema.Violation {
 	if c.passes(schema, values) {
 		return nil
 	}
@@ -155,21 +161,21 @@ func (c *schemaChecks) violations(schema *jsonschema.Schema, values *Values) []j
 
 // passes reports whether the values are known to pass, because the schema looks at some keys alone, which are alike in many
 // configurations. What fails is checked as a whole, to say why.
-func (c *schemaChecks) passes(schema *jsonschema.Schema, values *Values) bool {
+func (c *Schemas) passes(schema *jsonschema.Schema, values *Values) bool {
 	keys, closed, local := schema.Keys()
 	if !local || !values.expressible() {
 		return false
 	}
-	chosen := make([]*setting, 0, len(keys))
+	chosen := make([]*Setting, 0, len(keys))
 	present := 0
 	for _, key := range keys {
 		s := values.setting(key)
 		if s != nil {
-			s, present = s.representative(), present+1
+			s, present = s.Representative(), present+1
 		}
 		chosen = append(chosen, s)
 	}
-	if closed && present < len(values.settings) {
+	if closed && present < len(values.Settings) {
 		return false
 	}
 	c.mu.Lock()
@@ -189,7 +195,7 @@ func (c *schemaChecks) passes(schema *jsonschema.Schema, values *Values) bool {
 	data := make(map[string]any, len(chosen))
 	for _, s := range chosen {
 		if s != nil {
-			data[s.key.name] = s.value
+			data[s.Key.Name] = s.Value
 		}
 	}
 	passes = len(schema.Check(data)) == 0
@@ -199,11 +205,11 @@ func (c *schemaChecks) passes(schema *jsonschema.Schema, values *Values) bool {
 	return passes
 }
 
-func (p *passedValues) of(s *setting) *passedValues {
+func (p *passedValues) of(s *Setting) *passedValues {
 	next := p.next[s]
 	if next == nil {
 		if p.next == nil {
-			p.next = map[*setting]*passedValues{}
+			p.next = map[*Setting]*passedValues{}
 		}
 		next = &passedValues{}
 		p.next[s] = next
@@ -211,8 +217,8 @@ func (p *passedValues) of(s *setting) *passedValues {
 	return next
 }
 
-// place returns where the value was set that a path leads to; zero if it is not set.
-func (v *Values) place(path []string) diag.Place {
+// Place returns where the value was set that a path leads to; zero if it is not set.
+func (v *Values) Place(path []string) diag.Place {
 	if len(path) == 0 {
 		return diag.Place{}
 	}

@@ -1,4 +1,4 @@
-package render
+package config
 
 import (
 	"slices"
@@ -97,7 +97,7 @@ func (c *choice) on(clusterType *model.ClusterType) *typeChoice {
 	return settled
 }
 
-// forget frees what was found out of a cluster type.
+// Forget frees what was found out of a cluster type.
 func (c *choice) forget(clusterType *model.ClusterType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

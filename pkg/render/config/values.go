@@ -1,4 +1,4 @@
-package render
+package config
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ const azurePrefix = "azure-app-config"
 // Values is the consolidated platform configuration of an assignment. Assignments to which the same
 // configs apply may share one Values, so it is read-only. It is safe for concurrent use.
 type Values struct {
-	// settings are in order of key.
-	settings []*setting
+	// Settings are in order of key.
+	Settings []*Setting
 
 	once sync.Once
 	data map[string]any
@@ -31,9 +31,9 @@ type Values struct {
 // Data returns the values by key: strings, and maps and lists for values that are objects.
 func (v *Values) Data() map[string]any {
 	v.once.Do(func() {
-		v.data = make(map[string]any, len(v.settings))
-		for _, s := range v.settings {
-			v.data[s.key.name] = s.value
+		v.data = make(map[string]any, len(v.Settings))
+		for _, s := range v.Settings {
+			v.data[s.Key.Name] = s.Value
 		}
 	})
 	return v.data
@@ -48,18 +48,18 @@ func (v *Values) Origins(key string) []Origin {
 	return nil
 }
 
-// setting returns the setting of a key, nil if there is none.
-func (v *Values) setting(key string) *setting {
-	i, found := slices.BinarySearchFunc(v.settings, key, func(s *setting, key string) int { return strings.Compare(s.key.name, key) })
+// Setting returns the setting of a key, nil if there is none.
+func (v *Values) setting(key string) *Setting {
+	i, found := slices.BinarySearchFunc(v.Settings, key, func(s *Setting, key string) int { return strings.Compare(s.Key.Name, key) })
 	if !found {
 		return nil
 	}
-	return v.settings[i]
+	return v.Settings[i]
 }
 
 // expressible reports whether JSON can express all values.
 func (v *Values) expressible() bool {
-	return !slices.ContainsFunc(v.settings, func(s *setting) bool { return !s.expressible() })
+	return !slices.ContainsFunc(v.Settings, func(s *Setting) bool { return !s.expressible() })
 }
 
 // Origin is a config value as it was written.
@@ -84,9 +84,9 @@ type configEntry struct {
 	value  any
 	origin Origin
 
-	// key and alone, the setting that the entry makes alone, are set by newConfigKeys.
-	key   *configKey
-	alone *setting
+	// Key and alone, the setting that the entry makes alone, are set by newConfigKeys.
+	key   *Key
+	alone *Setting
 }
 
 // layers returns the platform configuration of a fleet in the order in which it is laid over each
@@ -187,7 +187,7 @@ type Configurator struct {
 	configs []*model.ConfigMap
 	layers  []layer
 	choice  *choice
-	keys    []*configKey
+	keys    []*Key
 	// applied tells for each layer whether anything uses it.
 	applied []atomic.Bool
 	// slots holds idle lists with a place for each of the keys, all nil.
@@ -216,7 +216,7 @@ func NewConfigurator(fleet *model.Fleet) (*Configurator, diag.List) {
 	c.choice = newChoice(all)
 	c.keys = newConfigKeys(c.layers)
 	c.applied = make([]atomic.Bool, len(c.layers))
-	c.slots.New = func() any { return make([]*setting, len(c.keys)) }
+	c.slots.New = func() any { return make([]*Setting, len(c.keys)) }
 	if !fleet.Incomplete {
 		warnUnknownLabels(c.layers, fleet, &diags)
 	}
@@ -246,9 +246,12 @@ func (c *Configurator) Configure(clusterType *model.ClusterType, target *model.D
 	return values
 }
 
-// expire forgets what was not used since the last but one call. What is asked for again is made again.
+// Forget frees what was found out of a cluster type.
+func (c *Configurator) Forget(clusterType *model.ClusterType) { c.choice.forget(clusterType) }
+
+// Expire forgets what was not used since the last but one call. What is asked for again is made again.
 // It is called from time to time: the settings of a cluster type are not needed when that is done.
-func (c *Configurator) expire() {
+func (c *Configurator) Expire() {
 	c.mu.Lock()
 	clear(c.shared)
 	c.mu.Unlock()
@@ -271,14 +274,14 @@ func positionsKey(positions []int) string {
 
 // combine lays the chosen layers over each other.
 func (c *Configurator) combine(chosen []int) *Values {
-	slots, _ := c.slots.Get().([]*setting)
+	slots, _ := c.slots.Get().([]*Setting)
 	period := c.period.Load()
 	var used []int
 	var deep map[int][]*configEntry // what is laid over settings that are deep enough
 	for _, position := range chosen {
 		c.applied[position].Store(true)
 		for _, entry := range c.layers[position].entries {
-			number := entry.key.number
+			number := entry.key.Number
 			switch before := slots[number]; {
 			case before == nil:
 				slots[number] = entry.alone
@@ -298,9 +301,9 @@ func (c *Configurator) combine(chosen []int) *Values {
 		slots[number] = slots[number].withAll(entries)
 	}
 	slices.Sort(used)
-	values := &Values{settings: make([]*setting, len(used))}
+	values := &Values{Settings: make([]*Setting, len(used))}
 	for i, number := range used {
-		values.settings[i], slots[number] = slots[number], nil
+		values.Settings[i], slots[number] = slots[number], nil
 	}
 	c.slots.Put(slots) //nolint:staticcheck // a slice header is less than what it saves
 	return values
@@ -340,20 +343,20 @@ func listed(names []string) string {
 }
 
 // newConfigKeys numbers all keys that the layers set, and gives every entry its key.
-func newConfigKeys(layers []layer) []*configKey {
-	byName := map[string]*configKey{}
+func newConfigKeys(layers []layer) []*Key {
+	byName := map[string]*Key{}
 	for _, layer := range layers {
 		for _, entry := range layer.entries {
 			if byName[entry.name] == nil {
-				byName[entry.name] = &configKey{name: entry.name}
+				byName[entry.name] = &Key{Name: entry.name}
 			}
 			entry.key = byName[entry.name]
 			entry.alone = newSetting(entry)
 		}
 	}
-	keys := make([]*configKey, 0, len(byName))
+	keys := make([]*Key, 0, len(byName))
 	for number, name := range slices.Sorted(maps.Keys(byName)) {
-		byName[name].number = number
+		byName[name].Number = number
 		keys = append(keys, byName[name])
 	}
 	return keys

@@ -1,4 +1,4 @@
-package render
+package config
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type ConfigMiss struct {
 func (c *Configurator) Keys() []string {
 	keys := make([]string, len(c.keys))
 	for i, key := range c.keys {
-		keys[i] = key.name
+		keys[i] = key.Name
 	}
 	return keys
 }
@@ -139,9 +139,9 @@ func unread(config *model.ConfigMap) ConfigVerdict {
 
 // Keys are those that have a value, in order.
 func (v *Values) Keys() []string {
-	keys := make([]string, len(v.settings))
-	for i, s := range v.settings {
-		keys[i] = s.key.name
+	keys := make([]string, len(v.Settings))
+	for i, s := range v.Settings {
+		keys[i] = s.Key.Name
 	}
 	return keys
 }
@@ -152,12 +152,12 @@ func (v *Values) Text(key string) string {
 	if s == nil {
 		return ""
 	}
-	if text, isText := s.value.(string); isText {
+	if text, isText := s.Value.(string); isText {
 		return text
 	}
-	written, err := yaml.Marshal(s.value)
+	written, err := yaml.Marshal(s.Value)
 	if err != nil {
-		return fmt.Sprint(s.value)
+		return fmt.Sprint(s.Value)
 	}
 	return string(written)
 }

@@ -1,4 +1,4 @@
-package render
+package config
 
 import (
 	"fmt"
@@ -134,7 +134,7 @@ func (m *merger) mergeNamed(list []any, item any) (found bool) {
 	return found
 }
 
-// name notes the position of an item that has a name, once somebody has asked for names.
+// Name notes the position of an item that has a name, once somebody has asked for names.
 func (m *merger) name(item any, position int) {
 	if name, named := itemName(item); named && m.named != nil {
 		m.named[nameKey(name)] = append(m.named[nameKey(name)], position)

@@ -1,33 +1,35 @@
-package render
+package config
 
 import (
+	"reflect"
 	"sync"
 	"sync/atomic"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// setting is a key of the configuration with a value: what one config says, or what several say that
+// Setting is a key of the configuration with a value: what one config says, or what several say that
 // are laid over each other. Assignments share settings, as most keys have few different values in a
 // fleet, however many combinations of configs there are.
-type setting struct {
-	key   *configKey
-	value any
+type Setting struct {
+	Key   *Key
+	Value any
 	// before is the setting below, nil if this one is alone. entries were laid over it, the last of which
 	// decided; there is one unless the setting is deep.
-	before  *setting
+	before  *Setting
 	entries []*configEntry
 	// depth is how many settings are below.
 	depth int
 	// like is the setting that the last entry makes alone, if the value is simply that; else nil.
-	like *setting
+	like *Setting
 
 	// used is the period in which the setting was last asked for; see Configurator.expire.
 	used atomic.Int32
 
 	mu sync.Mutex
 	// later are the settings that come of laying one more entry over this one.
-	later map[*configEntry]*setting
+	later map[*configEntry]*Setting
 	// odd says that JSON cannot express the value, once that is examined.
 	examined, odd bool
 	// kept is what memo returns.
@@ -35,15 +37,15 @@ type setting struct {
 }
 
 // configKey is one of the keys that the configs of a fleet set.
-type configKey struct {
-	name string
-	// number is its position among all of them in the order of bytes.
-	number int
+type Key struct {
+	Name string
+	// Number is its position among all of them in the order of bytes.
+	Number int
 }
 
 // newSetting is a setting that one entry makes alone.
-func newSetting(entry *configEntry) *setting {
-	return &setting{key: entry.key, value: entry.value, entries: []*configEntry{entry}}
+func newSetting(entry *configEntry) *Setting {
+	return &Setting{Key: entry.key, Value: entry.value, entries: []*configEntry{entry}}
 }
 
 // maxDepth is how many entries are laid over each other one by one, so that what they come to on the way
@@ -51,7 +53,7 @@ func newSetting(entry *configEntry) *setting {
 const maxDepth = 32
 
 // with returns the setting with one more entry laid over it.
-func (s *setting) with(entry *configEntry) *setting {
+func (s *Setting) with(entry *configEntry) *Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if merged, ok := s.later[entry]; ok {
@@ -59,16 +61,16 @@ func (s *setting) with(entry *configEntry) *setting {
 	}
 	merged := s.withAll([]*configEntry{entry})
 	if s.later == nil {
-		s.later = map[*configEntry]*setting{}
+		s.later = map[*configEntry]*Setting{}
 	}
 	s.later[entry] = merged
 	return merged
 }
 
 // withAll returns the setting with entries laid over it, which is not shared.
-func (s *setting) withAll(entries []*configEntry) *setting {
-	merger := merger{value: s.value}
-	merged := &setting{key: s.key, before: s, entries: entries, depth: s.depth + 1}
+func (s *Setting) withAll(entries []*configEntry) *Setting {
+	merger := merger{value: s.Value}
+	merged := &Setting{Key: s.Key, before: s, entries: entries, depth: s.depth + 1}
 	for _, entry := range entries {
 		merged.like = nil
 		if !merges(merger.value, entry.value) {
@@ -76,15 +78,15 @@ func (s *setting) withAll(entries []*configEntry) *setting {
 		}
 		merger.add(entry.value)
 	}
-	merged.value = merger.value
+	merged.Value = merger.value
 	return merged
 }
 
 // last is the entry that was laid on top.
-func (s *setting) last() *configEntry { return s.entries[len(s.entries)-1] }
+func (s *Setting) last() *configEntry { return s.entries[len(s.entries)-1] }
 
 // allEntries are those that were laid over each other, the last that decided at the end.
-func (s *setting) allEntries() []*configEntry {
+func (s *Setting) allEntries() []*configEntry {
 	if s == nil {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (s *setting) allEntries() []*configEntry {
 }
 
 // origins tells where the setting comes from, the last that decided at the end.
-func (s *setting) origins() []Origin {
+func (s *Setting) origins() []Origin {
 	var origins []Origin
 	for _, entry := range s.allEntries() {
 		origins = append(origins, entry.origin)
@@ -101,7 +103,7 @@ func (s *setting) origins() []Origin {
 }
 
 // expire forgets the settings over this one that were not used since a period.
-func (s *setting) expire(since int32) {
+func (s *Setting) expire(since int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for entry, later := range s.later {
@@ -113,8 +115,8 @@ func (s *setting) expire(since int32) {
 	}
 }
 
-// representative returns the same setting for all that have simply the value of one entry.
-func (s *setting) representative() *setting {
+// Representative returns the same setting for all that have simply the value of one entry.
+func (s *Setting) Representative() *Setting {
 	if s.like != nil {
 		return s.like
 	}
@@ -122,28 +124,40 @@ func (s *setting) representative() *setting {
 }
 
 // expressible reports whether JSON, and with it a schema, can express the value.
-func (s *setting) expressible() bool {
+func (s *Setting) expressible() bool {
 	if s.like != nil {
 		return s.like.expressible()
 	}
-	if _, isText := s.value.(string); isText {
+	if _, isText := s.Value.(string); isText {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.examined {
 		s.examined = true
-		s.odd = !jsonschema.Expressible(s.value)
+		s.odd = !jsonschema.Expressible(s.Value)
 	}
 	return !s.odd
 }
 
-// memo returns what another package keeps with the setting, which fresh makes the first time.
-func (s *setting) memo(fresh func() any) any {
+// Memo returns what another package keeps with the setting, which fresh makes the first time.
+func (s *Setting) Memo(fresh func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept == nil {
 		s.kept = fresh()
 	}
 	return s.kept
+}
+
+// Text returns the value as a string. An object that the last config sets by itself is the text that
+// was written, as the operator had it; one that others have a part in is written anew.
+func (s *Setting) Text() (string, error) {
+	if text, ok := s.Value.(string); ok {
+		return text, nil
+	}
+	if s.before == nil || s.like != nil || reflect.DeepEqual(s.last().value, s.Value) {
+		return s.last().origin.Text, nil
+	}
+	return yamltext.ToYAML(s.Value)
 }
