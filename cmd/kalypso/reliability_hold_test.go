@@ -14,7 +14,6 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
@@ -319,7 +318,7 @@ func TestR23DryRun(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	var report struct {
 		Environments []struct {
-			Held    []session.HeldResult
+			Held    []gitops.HeldRegistration
 			Changes []struct{ Plan results.Plan }
 		}
 		Diagnostics []struct{ Severity, Rule string }

@@ -105,15 +105,14 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
+// Only returns the diagnostics with a severity.
+func (l List) Only(severity Severity) List {
+	return slices.DeleteFunc(slices.Clone(l), func(d Diagnostic) bool { return d.Severity != severity })
+}
+
 // Count returns how many diagnostics have the severity.
 func (l List) Count(severity Severity) int {
-	n := 0
-	for _, d := range l {
-		if d.Severity == severity {
-			n++
-		}
-	}
-	return n
+	return len(l.Only(severity))
 }
 
 // Sorted returns the diagnostics in the order in which they are shown, each once: by place, then

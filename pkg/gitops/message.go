@@ -34,11 +34,11 @@ type Report struct {
 
 // HeldRegistration is a workload registration that --keep-last-good holds back.
 type HeldRegistration struct {
-	Name string
+	Name string `json:"name"`
 	// Commit is what was compiled instead; empty if its published folders stay as they are.
-	Commit string
+	Commit string `json:"commit,omitempty"`
 	// Why says what is wrong with it, in one line.
-	Why string
+	Why string `json:"why"`
 }
 
 // maxSubject is how long the subject of a commit should be, so that git and GitHub show it whole.

@@ -78,30 +78,34 @@ const (
 
 // Outcome is what became of a request.
 type Outcome struct {
-	Environment string
-	Action      Action
+	Environment string `json:"environment"`
+	Action      Action `json:"action"`
 	// Commit is the promoted one, and From what the environment had before; empty if there was none.
-	Commit, From string
+	Commit string `json:"commit,omitempty"`
+	From   string `json:"from,omitempty"`
 	// DryRun says that nothing was done.
-	DryRun bool
+	DryRun bool `json:"dryRun,omitempty"`
 	// Newer says that the environment has something newer than the commit.
-	Newer bool
+	Newer bool `json:"-"`
 	Written
 	// Request is the pull request; nil if there is none.
-	Request *gitops.SubmissionResult
+	Request *gitops.SubmissionResult `json:"-"`
 	// Status is what was said on the commit; nil if nothing was.
-	Status *Status
-	Diags  diag.List
+	Status *Status   `json:"-"`
+	Diags  diag.List `json:"-"`
 	// Notes are for people.
-	Notes []string
+	Notes []string `json:"-"`
 }
 
 // Written says where a promoted commit is written.
 type Written struct {
 	// Repo, Branch and File are where it belongs.
-	Repo, Branch, File string
+	Repo   string `json:"repo,omitempty"`
+	Branch string `json:"branch,omitempty"`
+	File   string `json:"file,omitempty"`
 	// Pushed is the commit that writes it, and PushedTo the branch that got it; empty if nothing was pushed.
-	Pushed, PushedTo string
+	Pushed   string `json:"pushed,omitempty"`
+	PushedTo string `json:"-"`
 }
 
 // History returns the history of the base branch.

@@ -24,16 +24,16 @@ type Statuses interface {
 // Status says on a commit how far it has come.
 type Status struct {
 	// Context tells what it is about: "stage environment".
-	Context string
-	State   StatusState
+	Context string      `json:"context"`
+	State   StatusState `json:"state"`
 	// Description is a line of at most MaxDescription characters.
-	Description string
+	Description string `json:"description"`
 	// TargetURL is a page with more, such as the run; it may be empty.
-	TargetURL string
+	TargetURL string `json:"targetUrl,omitempty"`
 	// Creator is the login of the author; empty if the account was deleted. It is ignored when a status is written.
-	Creator string
+	Creator string `json:"-"`
 	// Untrusted says that the status does not count; see TrustStatuses.
-	Untrusted bool
+	Untrusted bool `json:"-"`
 }
 
 // Reporting says how the progress of a commit is reported on it.
@@ -195,17 +195,17 @@ type Fleet interface {
 // Deployment is what clusters are asked about: a commit of a GitOps branch.
 type Deployment struct {
 	// Repo is the URL of the GitOps repository in normal form; compare it with giturl.NormalURL of what a cluster says.
-	Repo   string
-	Branch string
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
 	// Path is the folder of the output, slash-separated; "." is the root. Cluster types are the folders in it.
-	Path string
+	Path string `json:"path"`
 	// Commit is the full id, in lower case.
-	Commit string
+	Commit string `json:"commit"`
 	// Environment is its name.
-	Environment string
+	Environment string `json:"-"`
 	// Reconcilers are the reconcilers in the published tree at Commit, ordered by path. A Fleet that can read single
 	// objects reports each of them, besides those that pull the branch; other fleets ignore them.
-	Reconcilers []gitops.Reconciler
+	Reconcilers []gitops.Reconciler `json:"-"`
 }
 
 // Below returns the reconcilers in a folder of the repository and its subfolders.

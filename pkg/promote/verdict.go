@@ -172,14 +172,15 @@ type Snapshot struct {
 // Cluster is one cluster as it stands. If several reconcilers of it were seen it is as the worst of them.
 type Cluster struct {
 	// Name is unique within its fleet; Fleet is as --fleet names it.
-	Name, Fleet string
+	Name  string `json:"name"`
+	Fleet string `json:"fleet"`
 	// ClusterType is empty if it is not known.
-	ClusterType string
+	ClusterType string `json:"clusterType,omitempty"`
 	// Commit is what it last reported; empty for none.
-	Commit string
-	State  ClusterState
+	Commit string       `json:"commit,omitempty"`
+	State  ClusterState `json:"state"`
 	// Message is why it is not deployed, a line of untrusted text; it may be empty.
-	Message string
+	Message string `json:"message,omitempty"`
 }
 
 // ClusterState is how a cluster stands to the commit that is wanted, or a newer one of the branch.
@@ -200,9 +201,12 @@ const (
 // Counts are how many clusters stand how.
 type Counts struct {
 	// Deployed, Progressing, Behind and Failed add up to all that were seen.
-	Deployed, Progressing, Behind, Failed int
+	Deployed    int `json:"deployed"`
+	Progressing int `json:"progressing"`
+	Behind      int `json:"behind"`
+	Failed      int `json:"failed"`
 	// Missing are those that were expected and not seen.
-	Missing int
+	Missing int `json:"missing"`
 }
 
 func (c *Counts) count(s ClusterState) {

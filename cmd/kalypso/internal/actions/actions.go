@@ -106,11 +106,6 @@ type PullRequest struct {
 	Operation string `json:"operation"`
 }
 
-// NewPullRequest returns what was done to a pull request.
-func NewPullRequest(number int, url, operation string) *PullRequest {
-	return &PullRequest{number, url, operation}
-}
-
 // Say tells the workflow: annotations, the outputs and the summary of the step. All are tried.
 func (w *Workflow) Say(r Report) error {
 	r.Diags = r.Diags.Sorted()

@@ -15,46 +15,30 @@ type Result struct {
 	// QueryErrors says why a fleet could not be asked; then neither counts nor clusters are complete.
 	QueryErrors string `json:"unasked,omitempty"`
 	// Clusters are all, by fleet and name.
-	Clusters []clusterResult `json:"clusters"`
+	Clusters []promote.Cluster `json:"clusters"`
 }
 
 // countsResult counts clusters.
 type countsResult struct {
 	Summary string `json:"summary"`
 	// Clusters are all: those that were seen, and those that are missing.
-	Clusters    int `json:"clusters"`
-	Needed      int `json:"needed"`
-	Deployed    int `json:"deployed"`
-	Progressing int `json:"progressing"`
-	Behind      int `json:"behind"`
-	Failed      int `json:"failed"`
-	Missing     int `json:"missing"`
-}
-
-// clusterResult is one cluster.
-type clusterResult struct {
-	Name        string               `json:"name"`
-	Fleet       string               `json:"fleet"`
-	ClusterType string               `json:"clusterType,omitempty"`
-	Commit      string               `json:"commit,omitempty"`
-	State       promote.ClusterState `json:"state"`
-	Message     string               `json:"message,omitempty"`
+	Clusters int `json:"clusters"`
+	Needed   int `json:"needed"`
+	promote.Counts
 }
 
 // NewResult returns how a fleet stands, in JSON.
 func NewResult(look promote.Snapshot) Result {
 	r := Result{
-		Counts: countsResult{
-			Summary: countsLine(look), Clusters: look.Total(), Needed: look.Need,
-			Deployed: look.Deployed, Progressing: look.Progressing, Behind: look.Behind, Failed: look.Failed, Missing: look.Missing,
-		},
-		QueryErrors: Harmless(look.QueryErrors), Clusters: make([]clusterResult, 0, len(look.Clusters)),
+		Counts:      countsResult{countsLine(look), look.Total(), look.Need, look.Counts},
+		QueryErrors: Harmless(look.QueryErrors), Clusters: append([]promote.Cluster{}, look.Clusters...),
 	}
-	for _, c := range slices.SortedStableFunc(slices.Values(look.Clusters), byName) {
-		r.Clusters = append(r.Clusters, clusterResult{
-			Name: Harmless(c.Name), Fleet: Harmless(c.Fleet), ClusterType: Harmless(c.ClusterType), Commit: Harmless(c.Commit),
-			State: c.State, Message: Harmless(c.Message),
-		})
+	slices.SortStableFunc(r.Clusters, byName)
+	for i := range r.Clusters {
+		c := &r.Clusters[i]
+		for _, text := range []*string{&c.Name, &c.Fleet, &c.ClusterType, &c.Commit, &c.Message} {
+			*text = Harmless(*text)
+		}
 	}
 	return r
 }

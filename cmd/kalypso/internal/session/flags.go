@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,18 +85,12 @@ func (f *Flags) AddTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
 }
 
-// TenantLimits are the limits for the files of application repositories and for their servers.
-type tenantLimits struct {
-	model.Limits
-	wire.TenantLimits
-}
-
-// limits are the limits that --tenant-limit can change.
-func limits(l *tenantLimits) map[string]func(int) {
+// limits are the limits that --tenant-limit can change: for the files of application repositories and for their servers.
+func limits(l *model.Limits, servers *wire.TenantLimits) map[string]func(int) {
 	return map[string]func(int){
-		"file-bytes":         func(n int) { l.FileBytes, l.File = int64(n), int64(n) },
-		"repository-bytes":   func(n int) { l.Total = min(int64(n), 1<<40) },
-		"seconds":            func(n int) { l.Time = time.Duration(min(int64(n), 1<<30)) * time.Second },
+		"file-bytes":         func(n int) { l.FileBytes, servers.File = int64(n), int64(n) },
+		"repository-bytes":   func(n int) { servers.Total = min(int64(n), 1<<40) },
+		"seconds":            func(n int) { servers.Time = time.Duration(min(int64(n), 1<<30)) * time.Second },
 		"registration-bytes": func(n int) { l.SourceBytes = int64(n) },
 		"files":              func(n int) { l.Files = n },
 		"documents":          func(n int) { l.Documents = n },
@@ -108,12 +103,7 @@ func limits(l *tenantLimits) map[string]func(int) {
 }
 
 func limitNames() []string {
-	var names []string
-	for name := range limits(&tenantLimits{}) {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(limits(&model.Limits{}, &wire.TenantLimits{})))
 }
 
 // Options returns the options for parsing sources and the limits for servers of application repositories. The error is
@@ -121,8 +111,7 @@ func limitNames() []string {
 func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err error) {
 	options = model.DefaultOptions()
 	options.IgnoreKustomization = f.IgnoreKustomization
-	tenant := tenantLimits{Limits: options.Tenant}
-	settable := limits(&tenant)
+	settable := limits(&options.Tenant, &servers)
 	for _, limit := range f.TenantLimits {
 		name, value, _ := strings.Cut(limit, "=")
 		set, known := settable[name]
@@ -135,8 +124,7 @@ func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err
 		}
 		set(n)
 	}
-	options.Tenant = tenant.Limits
-	return options, tenant.TenantLimits, nil
+	return options, servers, nil
 }
 
 // Check finds wrong values of flags that cobra cannot know.
@@ -150,8 +138,8 @@ func (f *Flags) Check() error {
 	return results.CheckFormat(f.Format)
 }
 
-// Open returns what reads the fleet. Close the Reader when done.
-func (f *Flags) Open(e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
+// open returns what reads the fleet. Close the Reader when done.
+func (f *Flags) open(e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
 	options, servers, err := f.Options()
 	if err != nil {
 		return nil, nil, err
@@ -212,12 +200,12 @@ func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool)
 	if len(f.Environments) > 0 {
 		var chosen []*model.Environment
 		for _, name := range strings.Split(strings.Join(f.Environments, ","), ",") {
-			i := slices.Index(names, name)
-			if i < 0 {
-				return nil, cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+			environment := Named(environments, name)
+			if environment == nil {
+				return nil, NoEnvironment(name, names)
 			}
-			if !slices.Contains(chosen, environments[i]) {
-				chosen = append(chosen, environments[i])
+			if !slices.Contains(chosen, environment) {
+				chosen = append(chosen, environment)
 			}
 		}
 		return chosen, nil
@@ -245,6 +233,21 @@ func EnvironmentNames(environments []*model.Environment) []string {
 	return names
 }
 
+// Named returns the environment with a name; nil if there is none.
+func Named(environments []*model.Environment, name string) *model.Environment {
+	for _, environment := range environments {
+		if environment.Name.Value == name {
+			return environment
+		}
+	}
+	return nil
+}
+
+// NoEnvironment is the error of wrong usage that names an environment which is not among names.
+func NoEnvironment(name string, names []string) error {
+	return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+}
+
 // CompleteEnvironments reads the names of the environments if that needs no network.
 func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
 	_, environments, _, done := f.ReadLocal(cmd, e)
@@ -255,25 +258,23 @@ func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
 // ReadLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
 // that.
 func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loader, environments []*model.Environment, diags diag.List, done func()) {
-	done = func() {}
 	if err := cli.FromEnvironment(cmd.Flags(), e.Env); err != nil {
-		return nil, nil, nil, done
+		return nil, nil, nil, func() {}
 	}
-	reader, loader, err := f.Open(e, nil)
+	reader, loader, err := f.open(e, nil)
 	if err != nil {
-		return nil, nil, nil, done
+		return nil, nil, nil, func() {}
 	}
 	done = func() { _ = reader.Close() } // nothing was written through it
-	repo, err := f.FindControlPlane(e)
-	if err != nil || !reader.IsLocal(repo) {
+	if repo, err := f.FindControlPlane(e); err != nil || !reader.IsLocal(repo) {
 		return nil, nil, nil, done
 	}
 	environments, diags = loader.Environments(cmd.Context())
 	return loader, environments, diags, done
 }
 
-// Limited returns a context that ends when the time of --timeout is up.
-func (f *Flags) Limited(ctx context.Context) (context.Context, context.CancelFunc) {
+// limited returns a context that ends when the time of --timeout is up.
+func (f *Flags) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if f.timeout == 0 {
 		return context.WithCancel(ctx)
 	}

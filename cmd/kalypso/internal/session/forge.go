@@ -3,8 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"runtime"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
@@ -17,31 +21,34 @@ import (
 type Forge struct {
 	Repo *github.Repository
 	Note string
-	// origin says where the credential is from; see gitops.Reader.Credential.
+	// origin says where the credential is from; see remote.Reader.Credential.
 	origin string
 	// err is why it could not be asked; it is not asked again.
 	err error
 }
 
-// Forge returns the GitHub repository of a destination.
-func (s *Session) Forge(ctx context.Context, destination *gitops.Destination) (repo *github.Repository, note string, err error) {
-	known, err := s.knownForge(ctx, destination)
-	return known.Repo, known.Note, err
-}
-
-func (s *Session) knownForge(ctx context.Context, destination *gitops.Destination) (known Forge, err error) {
-	key := forgeKey(destination)
-	known, found := s.forges[key]
+// Forge returns the GitHub repository of a destination, which is connected to once.
+func (s *Session) Forge(ctx context.Context, destination *gitops.Destination) (Forge, error) {
+	known, found := s.forges[forgeKey(destination)]
 	if !found {
-		if known, err = s.newForge(ctx, destination); err != nil {
+		var err error
+		if known, err = s.ConnectForge(ctx, model.Output, destination.At); err != nil {
 			return Forge{}, err
 		}
-		if s.forges == nil {
-			s.forges = map[string]Forge{}
+		if known.Repo == nil && known.Note != "" {
+			known.Note = fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+				destination.At, destination.Branch, destination.Head)
 		}
-		s.forges[key] = known
+		s.remember(destination, known)
 	}
 	return known, known.err
+}
+
+func (s *Session) remember(destination *gitops.Destination, forge Forge) {
+	if s.forges == nil {
+		s.forges = map[string]Forge{}
+	}
+	s.forges[forgeKey(destination)] = forge
 }
 
 func forgeKey(destination *gitops.Destination) string {
@@ -50,23 +57,13 @@ func forgeKey(destination *gitops.Destination) string {
 
 // OpenPulls lists what is open into the branch of a destination. GitHub has been asked patiently if that is an
 // error, so whatever needs it later gets the same answer.
-func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, repo *github.Repository) ([]gitops.PullRequest, error) {
-	open, err := repo.Open(ctx, destination.Branch)
+func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, forge Forge) ([]gitops.PullRequest, error) {
+	open, err := forge.Repo.Open(ctx, destination.Branch)
 	if err != nil {
-		known := s.forges[forgeKey(destination)]
-		known.err = err
-		s.forges[forgeKey(destination)] = known
+		forge.err = err
+		s.remember(destination, forge)
 	}
 	return open, err
-}
-
-func (s *Session) newForge(ctx context.Context, destination *gitops.Destination) (Forge, error) {
-	known, err := s.ConnectForge(ctx, model.Output, destination.At)
-	if err == nil && known.Repo == nil && known.Note != "" {
-		known.Note = fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
-			destination.At, destination.Branch, destination.Head)
-	}
-	return known, err
 }
 
 // ConnectForge returns the GitHub repository that is at a place, in normal form. The note says why there is none
@@ -89,7 +86,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 	}
 	client, err := github.New(github.Options{
 		API: at.API, Token: source, UserAgent: "kalypso/" + s.Build.Version,
-		ActionsToken: s.isWorkflowToken(origin), Sleep: s.Sleep, Now: s.Now, Limits: s.Timeouts, Notice: s.notice,
+		ActionsToken: s.isWorkflowToken(origin), Sleep: s.Sleep, Now: s.Now, Limits: s.Timeouts, Notice: s.Progress.Phase,
 	})
 	if err != nil {
 		return Forge{}, cli.Usage("%w", err)
@@ -102,20 +99,8 @@ func (s *Session) isWorkflowToken(origin string) bool {
 	return origin == "GITHUB_TOKEN" && s.Env("GITHUB_ACTIONS") == "true"
 }
 
-// notice tells people why nothing happens for a while.
-func (s *Session) notice(line string) { s.Progress.Phase(line) }
-
-// UsualAuthor is the author of commits for a destination if the command line names none: whoever GitHub knows the
-// credential as. It depends on nothing else, so that the same output is the same commit.
-func (s *Session) UsualAuthor(ctx context.Context, destination *gitops.Destination) (gitobject.Identity, error) {
-	known, err := s.knownForge(ctx, destination)
-	if err != nil {
-		return gitobject.Identity{}, err
-	}
-	return s.AuthorOf(ctx, known)
-}
-
-// AuthorOf is whoever GitHub knows the credential of a forge as.
+// AuthorOf is the author of commits if the command line names none: whoever GitHub knows the credential of a forge as. It
+// depends on nothing else, so that the same output is the same commit.
 func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity, error) {
 	switch {
 	case known.origin == credentials.AppOrigin:
@@ -130,4 +115,68 @@ func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity
 // KalypsoItself is who commits what nobody is named for.
 func KalypsoItself() gitobject.Identity {
 	return gitobject.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
+}
+
+// The environment variables that name a GitHub App.
+const (
+	envAppID  = "KALYPSO_GITHUB_APP_ID"
+	envAppKey = "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"
+)
+
+// maxKeyFile bounds a private key in bytes.
+const maxKeyFile = 64 << 10
+
+// appTokens returns the tokens of the GitHub App that the environment names; nil if it names none. A run has one: what
+// it minted stays good when the fleet is read again.
+func (f *Flags) appTokens(e *cli.Host, progress *term.Progress) (*github.App, error) {
+	id, file := e.Env(envAppID), e.Env(envAppKey)
+	switch {
+	case f.tokens != nil || id == "" && file == "":
+		return f.tokens, nil
+	case file == "":
+		return nil, cli.Usage("%s is set without %s: name the file with the private key of the GitHub App", envAppID, envAppKey)
+	case id == "":
+		return nil, cli.Usage("%s is set without %s: give the id of the GitHub App, from its settings", envAppKey, envAppID)
+	}
+	key, err := readAppKey(e.Stderr, file)
+	if err != nil {
+		return nil, cli.Usage("%s %s: %w", envAppKey, file, err)
+	}
+	f.tokens, err = github.NewApp(
+		github.Options{UserAgent: "kalypso/" + e.Build.Version, Sleep: e.Sleep, Now: e.Now, Notice: progress.Phase},
+		github.AppConfig{ID: id, Server: gitHubServer(e), Needs: f.needs, Minted: e.Workflow.Mask}, key)
+	if err != nil {
+		return nil, cli.Usage("%s %s: %w", envAppID, envAppKey, err)
+	}
+	return f.tokens, nil
+}
+
+// needs are the permissions that a run needs on the repositories of a role.
+func (f *Flags) needs(role model.Role) github.Needs {
+	if f.Permissions != nil {
+		if more := f.Permissions(role); more != nil {
+			return *more
+		}
+	}
+	return github.Needs{Required: map[string]string{"contents": "read"}}
+}
+
+// gitHubServer is the GitHub that the environment names.
+func gitHubServer(e *cli.Host) github.Server {
+	return github.Server{URL: e.Env("GITHUB_SERVER_URL"), API: e.Env("GITHUB_API_URL")}
+}
+
+// readAppKey reads a private key. That others can read it is only a warning: in a container, where Kubernetes and
+// Docker mount secrets that way, there are no others.
+func readAppKey(stderr io.Writer, name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cli.WithoutPath(err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		fmt.Fprintf(stderr, "kalypso: others on this machine can read the private key in %s: chmod 600 it\n", name)
+	}
+	key, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
+	return key, cli.WithoutPath(err)
 }

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"slices"
+	"iter"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -36,10 +37,16 @@ type Compiler struct {
 	Quarantine Quarantine
 }
 
-// Stages say how far an environment goes, and beside what.
+// Stages say where on the line an environment begins, how far it goes, and beside what.
 type Stages struct {
+	// Compiled begins with the tree that an earlier call has made; nil begins with the sources.
+	Compiled *Compiled
 	// FleetOnly ends with the fleet.
 	FleetOnly bool
+	// Outputs are what the tree is compared with, each with where it is published, and Publish is called with each
+	// difference; nil ends with the tree.
+	Outputs iter.Seq2[*gitops.Destination, gitops.Output]
+	Publish func(*gitops.Destination, gitops.Output, *change.Change, error)
 	// folder is where the output is written, if anywhere: what is in it counts as published.
 	folder fs.FS
 	// stage writes files while others are rendered; nil to keep all of them.
@@ -50,42 +57,53 @@ type Stages struct {
 	Begin func(doing string)
 }
 
-// Line takes one environment from stage to stage: its sources are read, the fleet is made of them, its targets are
-// assigned, the assignments rendered. A stage runs although an earlier one found errors, so that one run reports the errors of all.
-// What becomes of the tree, compare and publish, is for deliver to say.
-func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o Stages) *Compiled {
-	begin := func(doing string) {
-		if o.Begin != nil {
-			o.Begin(doing + " " + environment.Name.Value)
-		}
+func (o *Stages) begin(doing string, environment *model.Environment) {
+	if o.Begin != nil {
+		o.Begin(doing + " " + environment.Name.Value)
 	}
-	out := &Compiled{Environment: environment}
-	begin("reading")
-	out.Fleet, out.Diags = c.Loader.FleetAt(ctx, environment, c.Names, o.pins)
-	if o.FleetOnly || out.Fleet == nil || ctx.Err() != nil {
+}
+
+// Line takes one environment from stage to stage: its sources are read, the fleet is made of them, its targets are
+// assigned, the assignments rendered, the tree compared with what is published, and the difference published. A stage up
+// to the tree runs although an earlier one found errors, so that one run reports the errors of all.
+func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o Stages) *Compiled {
+	out := o.Compiled
+	if out == nil {
+		out = &Compiled{Environment: environment}
+		o.begin("reading", environment)
+		out.Fleet, out.Diags = c.Loader.FleetAt(ctx, environment, c.Names, o.pins) // remote.Reader.Read and model.NewFleet
+		if o.FleetOnly || out.Fleet == nil || ctx.Err() != nil {
+			return out
+		}
+		o.begin("rendering", environment)
+		assignments, assigned := schedule.Assign(out.Fleet)
+		out.Assignments = assignments
+		out.Diags.Add(assigned)
+		published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
+		if out.Diags.HasErrors() {
+			o.stage = nil // nothing will be written
+		}
+		tree, rendered := render.Render(out.Fleet, assignments, render.Options{
+			Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
+			Stop:      func() bool { return ctx.Err() != nil },
+			Stage:     o.stage,
+			// The output of one registration for many cluster types must fit into memory.
+			OutputBytes: c.Loader.TenantLimits().OutputBytes,
+		})
+		if ctx.Err() != nil {
+			return out // what half of an environment looks like says nothing about it
+		}
+		out.Tree = tree
+		out.Diags.Add(rendered)
+		out.Diags.Add(published.unknown())
+	}
+	if o.Publish == nil {
 		return out
 	}
-	begin("rendering")
-	assignments, assigned := schedule.Assign(out.Fleet)
-	out.Assignments = assignments
-	published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
-	if out.Diags.HasErrors() || assigned.HasErrors() {
-		o.stage = nil // nothing will be written
+	for destination, output := range o.Outputs {
+		diff, err := change.Compare(ctx, output.Tree, out.Tree)
+		o.Publish(destination, output, diff, err)
 	}
-	tree, rendered := render.Render(out.Fleet, assignments, render.Options{
-		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
-		Stop:      func() bool { return ctx.Err() != nil },
-		Stage:     o.stage,
-		// The output of one registration for many cluster types must fit into memory.
-		OutputBytes: c.Loader.TenantLimits().OutputBytes,
-	})
-	out.Diags.Add(assigned)
-	if ctx.Err() != nil {
-		return out // what half of an environment looks like says nothing about it
-	}
-	out.Tree = tree
-	out.Diags.Add(rendered)
-	out.Diags.Add(published.unknown())
 	return out
 }
 
@@ -102,19 +120,18 @@ type published struct {
 
 // holds reports whether a file is published with this content, everywhere.
 func (p *published) holds(ctx context.Context, path string, content []byte) bool {
-	if p.folder != nil {
-		if old, err := fs.ReadFile(p.folder, path); err == nil && bytes.Equal(old, content) {
-			return true
-		}
+	same := func(tree fs.FS) bool {
+		old, err := fs.ReadFile(tree, path)
+		return err == nil && bytes.Equal(old, content)
+	}
+	if p.folder != nil && same(p.folder) {
+		return true
 	}
 	if !p.asked {
 		p.outputs, p.asked = gitops.ReadOutputs(ctx, p.reader, p.fleet), true
 	}
 	for _, output := range p.outputs {
-		if output.Tree == nil {
-			return false
-		}
-		if old, err := fs.ReadFile(output.Tree, path); err != nil || !bytes.Equal(old, content) {
+		if output.Tree == nil || !same(output.Tree) {
 			return false
 		}
 	}
@@ -131,31 +148,4 @@ func (p *published) unknown() diag.List {
 		}
 	}
 	return diags
-}
-
-// OnlyErrors leaves out what is no error.
-func OnlyErrors(diags diag.List) diag.List {
-	return slices.DeleteFunc(slices.Clone(diags), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-}
-
-// Quarantine says how a run treats registrations that are broken or that conflict with published targets of others. The
-// zero value reports their errors.
-type Quarantine struct {
-	// KeepLastGood holds such registrations back.
-	KeepLastGood bool
-	// Comparing compares the result with what is published before it counts as sound.
-	Comparing bool
-	// AllowDeletions allows one registration to remove most of the published targets.
-	AllowDeletions bool
-	// Tolerant turns the errors of such registrations into warnings, so that only the platform's errors fail the run.
-	Tolerant bool
-}
-
-// held is what --keep-last-good has held back in an environment; the zero value is nothing.
-type held struct {
-	Registrations []gitops.HeldRegistration
-	// Origins are the commits of those that are not compiled, of which something may be published still.
-	Origins []source.Origin
-	// Diags are what is wrong with the registrations. They keep nothing from being published.
-	Diags diag.List
 }

@@ -6,14 +6,36 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
 
 // maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
 // because one broken registration can hide another.
 const maxQuarantines = 10
+
+// Quarantine says how a run treats registrations that are broken or that conflict with published targets of others. The
+// zero value reports their errors.
+type Quarantine struct {
+	// KeepLastGood holds such registrations back.
+	KeepLastGood bool
+	// Comparing compares the result with what is published before it counts as sound.
+	Comparing bool
+	// AllowDeletions allows one registration to remove most of the published targets.
+	AllowDeletions bool
+	// Tolerant turns the errors of such registrations into warnings, so that only the platform's errors fail the run.
+	Tolerant bool
+}
+
+// held is what --keep-last-good has held back in an environment; the zero value is nothing.
+type held struct {
+	Registrations []gitops.HeldRegistration
+	// Origins are the commits of those that are not compiled, of which something may be published still.
+	Origins []source.Origin
+	// Diags are what is wrong with the registrations. They keep nothing from being published.
+	Diags diag.List
+}
 
 // quarantineBroken compiles an environment that has errors once more, with the registrations that cause them in
 // quarantine, until no error is left. If one is left that is the fault of none of them, the environment fails,
@@ -36,7 +58,7 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 		}
 	}
 	if out != first {
-		first.Diags.Add(slices.DeleteFunc(out.Diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error }))
+		first.Diags.Add(out.Diags.Only(diag.Error))
 	}
 	return first
 }
@@ -106,7 +128,7 @@ func (s *Session) compareOwners(ctx context.Context, quarantine *gitops.Quaranti
 		}
 		var err error
 		if deployed.Made, err = destination.LastPublished(ctx, out.Environment.Name.Value); err != nil {
-			(&Result{Compiled: out}).Report(destination, err)
+			out.Report(destination, err)
 			return
 		}
 		out.Diags.Add(gitops.PathConflicts(ctx, s.Loader, quarantine, out.Fleet, out.Tree, deployed))
@@ -138,7 +160,7 @@ func (s *Session) lastPublished(ctx context.Context, of *Compiled) ([]*gitops.Pr
 		}
 		provenance, err := destination.LastPublished(ctx, of.Environment.Name.Value)
 		if err != nil {
-			(&Result{Compiled: of}).Report(destination, err)
+			of.Report(destination, err)
 			return nil, false
 		}
 		published = append(published, provenance)
@@ -151,59 +173,14 @@ func (s *Session) holds() bool {
 	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Held.Registrations) > 0 })
 }
 
-// told returns everything to report about the run: its diagnostics, and what is wrong with what is held
-// back. without says what errors kept from happening; what is held back keeps nothing else from it.
-func (s *Session) told(without string) (diag.List, string) {
-	if s.holds() && !s.Failed() {
-		without = s.heldSummary()
-	}
-	diags := s.all()
-	for _, r := range s.Results {
-		diags.Add(r.Held.Diags)
-	}
-	return diags.Sorted(), without
-}
-
 // heldSummary says what became of everything that is not held back.
 func (s *Session) heldSummary() string {
 	switch {
 	case slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Folder != "" }):
 		return "everything else was written"
-	case slices.ContainsFunc(s.Results, func(r *Result) bool {
-		return slices.ContainsFunc(r.Changes, func(c *Change) bool { return c.Published != nil })
-	}):
+	case slices.ContainsFunc(s.changes(), func(c *Change) bool { return c.Published != nil }):
 		return "everything else was published"
 	default:
 		return "everything else would be published"
 	}
-}
-
-// verdict is the error that a run ends with that has done what it could.
-func (s *Session) verdict() error {
-	err := verdict(s.all())
-	code, asks := cli.ExitOf(err)
-	partly := slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Partly })
-	switch {
-	case partly && asks && code != cli.ExitTimeUp:
-		return cli.ExitWith(cli.ExitRemote)
-	case err != nil || !s.holds() || s.Quarantine.Tolerant:
-		return err
-	}
-	return cli.ExitWith(cli.ExitModel)
-}
-
-// HeldResult is a registration that is held back, in JSON.
-type HeldResult struct {
-	Name string `json:"name"`
-	// Commit is what was compiled instead; empty if what is published stays as it is.
-	Commit string `json:"commit,omitempty"`
-	Why    string `json:"why"`
-}
-
-func heldResults(registrations []gitops.HeldRegistration) []HeldResult {
-	var results []HeldResult
-	for _, r := range registrations {
-		results = append(results, HeldResult{r.Name, r.Commit, r.Why})
-	}
-	return results
 }

@@ -1,11 +1,10 @@
 // Package session is one run of a command over a fleet: it opens the control plane, takes environments down the line from
-// their sources to the tree, and says what came of it, for people, as JSON and to a workflow.
+// their sources to what is published, and says what came of it, for people, as JSON and to a workflow.
 package session
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
@@ -13,43 +12,26 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
-
-// RuleLostRaces is a run that others overtook again and again.
-const RuleLostRaces = "lost-races"
-
-// RuleGitHubFailed is something that GitHub does not do.
-const RuleGitHubFailed = "github-failed"
-
-// RuleFleetUnasked is a fleet that could not be asked.
-const RuleFleetUnasked = "fleet-unreachable"
-
-// RuleSaveBody is a text of a pull request that cannot be saved.
-const RuleSaveBody = "save-body"
 
 // Session is one run of a command over a fleet: what was read, what came of it, what to report.
 type Session struct {
 	*cli.Host
 	Flags *Flags
 	*Compiler
-	Environments []*model.Environment
-	Results      []*Result
+	// Known are all environments of the control plane, as it was read last, and Environments those that were chosen.
+	Known, Environments []*model.Environment
+	Results             []*Result
 	// Diags are those of no environment; an environment's own are in its result.
 	Diags diag.List
 	opened
 	// Listed says that the result is worth showing although there are errors.
 	Listed bool
 	activity
-	// Known are all environments of the control plane, as it was read last.
-	Known []*model.Environment
-	// View is what the command shows of the run; nil for what became of the environments.
-	View view
+	// View is what the command shows of the run.
+	View View
 }
 
 // opened are the remotes that a run has connected to.
@@ -73,31 +55,15 @@ func (a *activity) Begin(doing string) {
 	a.Progress.Phase(doing)
 }
 
-// view is what a command shows of its run.
-type view interface {
+// View is what a command shows of its run.
+type View struct {
 	// Structured is the result for -o json.
-	Structured(diags diag.List) any
+	Structured func(diags diag.List) any
 	// Text writes the result for people.
-	Text() error
-	// Actions completes what is said in GitHub Actions.
-	Actions(r actions.Report) actions.Report
+	Text func() error
+	// Actions completes what is said in GitHub Actions; nil adds nothing.
+	Actions func(r *actions.Report)
 }
-
-// environmentsView shows what became of the environments.
-type environmentsView struct{ *Session }
-
-func (v environmentsView) Structured(diags diag.List) any {
-	return results.NewReport(Environments(v.Results), diags)
-}
-
-func (v environmentsView) Text() error {
-	if v.Failed() && !v.Listed {
-		return nil
-	}
-	return v.PrintText()
-}
-
-func (v environmentsView) Actions(r actions.Report) actions.Report { return r }
 
 // Result is what came of one environment.
 type Result struct {
@@ -111,64 +77,73 @@ type Result struct {
 	Partly bool
 }
 
-// Run checks the flags, opens the control plane as Start does, and runs do until the time of --timeout is up.
-func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
+// Connect checks the flags and runs do, with a session that has read nothing yet, until the time of --timeout is up. The
+// session shows what became of environments unless do gives it another view.
+func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context, *Session) error) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	ctx, cancel := f.Limited(ctx)
+	ctx, cancel := f.limited(ctx)
 	defer cancel()
-	s, err := Start(ctx, f, e, all)
+	e, progress := e.WithProgress(f.Color)
+	reader, loader, err := f.open(e, progress)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	s := &Session{Host: e, Flags: f, activity: activity{Progress: progress}, Compiler: &Compiler{Reader: reader, Loader: loader}}
+	defer func() { _ = s.Reader.Close() }() // nothing was written through it
+	s.View = View{
+		Structured: func(diags diag.List) any { return results.NewReport(Environments(s.Results), diags) },
+		Text:       s.PrintText,
+	}
 	return do(ctx, s)
 }
 
-// Start opens the control plane and chooses the environments; all is what to do without --env.
-func Start(ctx context.Context, f *Flags, e *cli.Host, all bool) (*Session, error) {
-	e, progress := e.WithProgress(f.Color)
-	reader, loader, err := f.Open(e, progress)
-	if err != nil {
-		return nil, err
-	}
-	s := &Session{Host: e, Flags: f, activity: activity{Progress: progress}, Compiler: &Compiler{}}
-	if err := s.readControlPlane(ctx, reader, loader, all); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// Reach returns a session that has read nothing yet.
-func Reach(f *Flags, e *cli.Host) (*Session, error) {
-	e, progress := e.WithProgress(f.Color)
-	reader, loader, err := f.Open(e, progress)
-	if err != nil {
-		return nil, err
-	}
-	return &Session{Host: e, Flags: f, activity: activity{Progress: progress}, Compiler: &Compiler{Reader: reader, Loader: loader}}, nil
+// Run is Connect with the control plane read and the environments chosen; all is what to do without --env.
+func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
+	return Connect(ctx, f, e, func(ctx context.Context, s *Session) error {
+		if err := s.readControlPlane(ctx, all); err != nil {
+			return err
+		}
+		return do(ctx, s)
+	})
 }
 
 // Reopen reads the control plane anew. What was compiled and published stays.
 func (s *Session) Reopen(ctx context.Context) error {
-	reader, loader, err := s.Flags.Open(s.Host, s.Progress)
+	if err := s.connectAgain(); err != nil {
+		return err
+	}
+	return s.readControlPlane(ctx, true)
+}
+
+// Reload is Reopen that reports whether the control plane could be read instead of ending the run; the diagnostics of the
+// session say why not.
+func (s *Session) Reload(ctx context.Context) (bool, error) {
+	if err := s.connectAgain(); err != nil {
+		return false, err
+	}
+	return s.load(ctx), nil
+}
+
+func (s *Session) connectAgain() error {
+	reader, loader, err := s.Flags.open(s.Host, s.Progress)
 	if err != nil {
 		return err
 	}
 	reader.Continue(s.Reader)
-	s.Close()
-	return s.readControlPlane(ctx, reader, loader, true)
+	_ = s.Reader.Close() // nothing was written through it
+	s.Reader, s.Loader = reader, loader
+	return nil
 }
 
 // readControlPlane reads the environments and, the first time, chooses among them.
-func (s *Session) readControlPlane(ctx context.Context, reader *remote.Reader, loader *source.Loader, all bool) error {
-	if !s.Load(ctx, reader, loader) {
+func (s *Session) readControlPlane(ctx context.Context, all bool) error {
+	if !s.load(ctx) {
 		if ctx.Err() != nil {
 			return s.Stopped(ctx)
 		}
-		return s.Finish(s.leftUnread())
+		return s.Finish("nothing was " + cmp.Or(s.Flags.Purpose, "compiled"))
 	}
 	chosen, err := s.Flags.Choose(s.Host, s.Known, all)
 	if err == nil && s.Environments == nil {
@@ -177,23 +152,16 @@ func (s *Session) readControlPlane(ctx context.Context, reader *remote.Reader, l
 	return err
 }
 
-// Load reads the environments, and reports whether it could. The diagnostics of the session say why not.
-func (s *Session) Load(ctx context.Context, reader *remote.Reader, loader *source.Loader) bool {
-	s.Reader, s.Loader = reader, loader
+// load reads the environments, and reports whether it could. The diagnostics of the session say why not.
+func (s *Session) load(ctx context.Context) bool {
 	s.Begin("reading the control plane")
-	environments, diags := loader.Environments(ctx)
+	environments, diags := s.Loader.Environments(ctx)
 	s.Diags = diags
 	if ctx.Err() != nil || diags.HasErrors() {
 		return false
 	}
-	s.Known = environments
-	s.Names = EnvironmentNames(environments)
+	s.Known, s.Names = environments, EnvironmentNames(environments)
 	return true
-}
-
-// Close releases what was opened for reading.
-func (s *Session) Close() {
-	_ = s.Reader.Close() // nothing was written through it
 }
 
 // Compile compiles an environment, unless the run has been stopped. output is where the output is
@@ -225,18 +193,21 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 			}
 		}
 	}
-	again := slices.IndexFunc(s.Results, func(r *Result) bool { return r.Environment.Name.Value == environment.Name.Value })
-	if again >= 0 {
-		s.Results[again] = &Result{Compiled: compiled}
+	if result := s.Result(environment); result != nil {
+		*result = Result{Compiled: compiled}
 		return
 	}
 	s.Results = append(s.Results, &Result{Compiled: compiled})
 }
 
-// Result returns what came of an environment that was compiled.
+// Result returns what came of an environment; nil if it was not compiled.
 func (s *Session) Result(environment *model.Environment) *Result {
-	i := slices.IndexFunc(s.Results, func(r *Result) bool { return r.Environment.Name.Value == environment.Name.Value })
-	return s.Results[i]
+	for _, r := range s.Results {
+		if r.Environment.Name.Value == environment.Name.Value {
+			return r
+		}
+	}
+	return nil
 }
 
 // all returns the diagnostics of the run so far.
@@ -251,93 +222,33 @@ func (s *Session) all() diag.List {
 // Failed reports whether there are errors.
 func (s *Session) Failed() bool { return s.all().HasErrors() }
 
+// changes are the differences of all environments.
+func (s *Session) changes() []*Change {
+	var all []*Change
+	for _, r := range s.Results {
+		all = append(all, r.Changes...)
+	}
+	return all
+}
+
 // Changed reports whether anything differs from what is published.
 func (s *Session) Changed() bool {
-	return slices.ContainsFunc(s.Results, func(r *Result) bool {
-		return slices.ContainsFunc(r.Changes, func(c *Change) bool { return !c.Change.Empty() })
-	})
+	return slices.ContainsFunc(s.changes(), func(c *Change) bool { return !c.Change.Empty() })
 }
 
-// Finish prints the result and the diagnostics, and returns the error that the run ends with.
-// without says what errors kept from happening.
-func (s *Session) Finish(without string) error {
-	diags, without := s.told(without)
-	s.Progress.Done()
-	view := s.View
-	if view == nil {
-		view = environmentsView{s}
-	}
-	if s.Workflow != nil {
-		if err := s.Workflow.Say(view.Actions(s.actionsReport("kalypso", summarize(diags, without), diags))); err != nil {
-			fmt.Fprintf(s.Stderr, "kalypso: %v\n", err) // what came of the run itself is more important
+// Unfinished reports whether there is an environment that was compiled and then neither compared nor
+// written.
+func (s *Session) Unfinished() bool {
+	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Changes) == 0 })
+}
+
+// Pushed is what was pushed in this run.
+func (s *Session) Pushed() []*Published {
+	var pushed []*Published
+	for _, change := range s.changes() {
+		if change.Published != nil && change.Published.Pushed {
+			pushed = append(pushed, change.Published)
 		}
 	}
-	if s.Flags.Format != results.Text {
-		if err := results.Print(s.Stdout, s.Flags.Format, view.Structured(diags)); err != nil {
-			return cli.Failure("write the result: %w", err)
-		}
-		return s.verdict()
-	}
-	style := s.ErrPalette(s.Flags.Color).Diagnostics
-	for _, d := range diags {
-		fmt.Fprint(s.Stderr, diag.Format(d, style))
-	}
-	s.printNotes()
-	if err := view.Text(); err != nil {
-		return cli.Failure("write the result: %w", err)
-	}
-	if summary := summarize(diags, without); summary != "" {
-		fmt.Fprintln(s.Stderr, summary)
-	}
-	return s.verdict()
-}
-
-// summarize counts the diagnostics in a line; it is empty if there are none.
-func summarize(diags diag.List, without string) string {
-	summary := diags.Summary()
-	if diags.HasErrors() && without != "" {
-		summary += ": " + without
-	}
-	return summary
-}
-
-// verdict is the exit code. That time is up explains the rest; remote failures are not the model's fault, and hide what else is wrong.
-func verdict(diags diag.List) error {
-	if !diags.HasErrors() {
-		return nil
-	}
-	if slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Rule == RuleTimeUp }) {
-		return cli.ExitWith(cli.ExitTimeUp)
-	}
-	code := cli.ExitModel
-	for _, d := range diags {
-		switch {
-		case d.Severity != diag.Error:
-		case giterror.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
-			return cli.ExitWith(cli.ExitRemote)
-		case d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
-			code = cli.ExitUsage // the command line names what cannot be read
-		}
-	}
-	return cli.ExitWith(code)
-}
-
-// Report adds the reason why an environment could not be published somewhere.
-func (r *Result) Report(destination *gitops.Destination, err error) {
-	rule, hint := CauseOf(err)
-	r.Diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
-}
-
-// CauseOf returns the rule of what a remote did not do, and what can be done about it.
-func CauseOf(err error) (rule, hint string) {
-	var known *giterror.Error
-	var refused *github.Error
-	switch {
-	case errors.As(err, &known):
-		return known.Rule, known.Hint
-	case errors.As(err, &refused):
-		return RuleGitHubFailed, refused.Hint
-	default:
-		return giterror.RuleRemoteFailed, ""
-	}
+	return pushed
 }

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 )
@@ -18,7 +20,7 @@ type Environment struct {
 	// Notes say what the changes do not, for example that the GitOps branch could not be read.
 	Notes []string `json:"notes,omitempty"`
 	// Held are the registrations that --keep-last-good holds back.
-	Held []HeldResult `json:"held,omitempty"`
+	Held []gitops.HeldRegistration `json:"held,omitempty"`
 }
 
 // SourceResult is a source that was read.
@@ -102,15 +104,15 @@ func NewChangeResult(diff *change.Change, output gitops.Output) *Change {
 func Environments(of []*Result) []Environment {
 	var all []Environment
 	for _, result := range of {
-		all = append(all, newEnvironmentResult(result))
+		all = append(all, result.shape())
 	}
 	return all
 }
 
-func newEnvironmentResult(result *Result) Environment {
+func (result *Result) shape() Environment {
 	e := Environment{
 		Name: result.Environment.Name.Value, Folder: result.Folder, Changes: result.Changes, Notes: result.Notes,
-		Held:    heldResults(result.Held.Registrations),
+		Held:    result.Held.Registrations,
 		Sources: []SourceResult{}, Assignments: []assignmentResult{},
 	}
 	if result.Fleet == nil {
@@ -131,4 +133,46 @@ func newEnvironmentResult(result *Result) Environment {
 		e.Assignments = append(e.Assignments, assigned)
 	}
 	return e
+}
+
+// MaxDetails is how many bytes the summary of a step has for the details of one result.
+const MaxDetails = 200_000
+
+// actionsReport is what the session has to say in GitHub Actions. title heads the summary, and verdict
+// says how it went.
+func (s *Session) actionsReport(title, verdict string, diags diag.List) actions.Report {
+	r := actions.Report{Title: title, Verdict: verdict, Diags: diags, Commits: actions.Commits{}}
+	for _, result := range s.Results {
+		if result.Fleet != nil {
+			r.Commits.Add(result.Fleet.Sources)
+		}
+		if len(result.Changes) == 0 {
+			r.Results = append(r.Results, actions.Result{Environment: result.Environment.Name.Value, Uncompared: true})
+		}
+		for _, diff := range result.Changes {
+			r.Results = append(r.Results, diff.actionsResult(result.Environment.Name.Value))
+		}
+	}
+	return r
+}
+
+func (c *Change) actionsResult(environment string) actions.Result {
+	r := actions.Result{
+		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: c.Waiting || !c.Change.Empty(), Plan: c.Plan,
+	}
+	if c.Report != nil && !c.Change.Empty() {
+		r.Details = gitops.PullRequestBody(*c.Report, MaxDetails)
+	}
+	if c.Published == nil {
+		return r
+	}
+	r.Branch, r.Commit = c.Published.Branch, c.Published.Commit
+	switch request := c.Published.PullRequest; {
+	case request != nil:
+		r.PullRequest = &actions.PullRequest{Number: request.Number, URL: request.URL, Operation: string(request.Action)}
+	case len(c.Published.Closed) > 0:
+		closed := c.Published.Closed[0]
+		r.PullRequest = &actions.PullRequest{Number: closed.Number, URL: closed.URL, Operation: "closed"}
+	}
+	return r
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -14,10 +15,14 @@ import (
 )
 
 // PrintText writes the results for people: for each environment the plan, what happens to each
-// deployment target, and for a dry run the differences of the files.
+// deployment target, and for a dry run the differences of the files. If there are errors it writes nothing unless the
+// results are worth showing all the same.
 func (s *Session) PrintText() error {
+	if s.Failed() && !s.Listed {
+		return nil
+	}
 	out := bufio.NewWriter(s.Stdout)
-	p := Printer{term.Printer{Writer: out, Palette: s.OutPalette(s.Flags.Color)}}
+	p := NewPrinter(out, s.OutPalette(s.Flags.Color))
 	for i, result := range s.Results {
 		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
 			continue // the diagnostics say why
@@ -33,15 +38,6 @@ func (s *Session) PrintText() error {
 	return out.Flush()
 }
 
-// printNotes tells people what is neither a result nor a diagnostic.
-func (s *Session) printNotes() {
-	for _, result := range s.Results {
-		for _, note := range result.Notes {
-			fmt.Fprintf(s.Stderr, "%s: %s\n", result.Environment.Name.Value, diag.Safe(note))
-		}
-	}
-}
-
 // result writes one environment; named says that there are others to tell it from.
 func (p Printer) result(r *Result, named bool) {
 	name := ""
@@ -51,17 +47,17 @@ func (p Printer) result(r *Result, named bool) {
 	if len(r.Changes) == 0 {
 		fmt.Fprintln(p, name+r.size())
 	}
-	for i, change := range r.Changes {
+	for i, one := range r.Changes {
 		if i > 0 {
 			fmt.Fprintln(p)
 		}
 		if len(r.Changes) > 1 {
-			fmt.Fprintf(p, "%sGitOpsRepo %s: ", name, change.GitOpsRepo)
+			fmt.Fprintf(p, "%sGitOpsRepo %s: ", name, one.GitOpsRepo)
 		} else {
 			fmt.Fprint(p, name)
 		}
-		p.change(change, r.Folder == "" && change.Published == nil)
-		p.published(change.Published)
+		p.change(one, r.Folder == "" && one.Published == nil)
+		p.published(one.Published)
 	}
 }
 
@@ -96,6 +92,11 @@ func (r *Result) size() string {
 
 // Printer writes what became of environments.
 type Printer struct{ term.Printer }
+
+// NewPrinter returns a printer to w.
+func NewPrinter(w io.Writer, colours term.Palette) Printer {
+	return Printer{term.Printer{Writer: w, Palette: colours}}
+}
 
 func (p Printer) change(c *Change, withDiff bool) {
 	if c.Plan.Summary != "" {

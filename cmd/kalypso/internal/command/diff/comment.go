@@ -48,9 +48,6 @@ first workflow saves: the comment is what he says.`,
 }
 
 func runComment(ctx context.Context, e *cli.Host, opts *commentFlags, file string) error {
-	if err := opts.Check(); err != nil {
-		return err
-	}
 	text, err := readPreview(file)
 	switch {
 	case err != nil:
@@ -60,21 +57,16 @@ func runComment(ctx context.Context, e *cli.Host, opts *commentFlags, file strin
 	case utf8.RuneCount(text) > gitops.MaxComment:
 		return cli.Usage("%s is too long for a comment, which has %d characters at most", file, gitops.MaxComment)
 	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
-	s, err := session.Reach(&opts.Flags, e)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	s.Begin("commenting on the pull request")
-	if err := keepComment(ctx, s, "", opts.request, string(text)); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return s.Stopped(ctx)
-	}
-	return s.Finish(fmt.Sprintf("%s was not put on the pull request", file))
+	return session.Connect(ctx, &opts.Flags, e, func(ctx context.Context, s *session.Session) error {
+		s.Begin("commenting on the pull request")
+		if err := keepComment(ctx, s, "", opts.request, string(text)); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return s.Stopped(ctx)
+		}
+		return s.Finish(fmt.Sprintf("%s was not put on the pull request", file))
+	})
 }
 
 // readPreview reads a file as far as a comment can be long.

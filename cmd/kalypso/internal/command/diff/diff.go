@@ -92,55 +92,40 @@ func (f *diffFlags) check() error {
 	if f.withEnvironment != "" && f.previews() {
 		return cli.Usage("--with-env compares two environments, which is no preview of a pull request")
 	}
-	return f.Flags.Check()
+	return nil
 }
 
 func runDiff(ctx context.Context, e *cli.Host, opts *diffFlags) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
 	if opts.comment {
 		opts.Permissions = commentPermissions
 	}
 	named := cli.Split(opts.Environments)
 	opts.Environments = nil // one may be there in the other state only
-	s, err := session.Reach(&opts.Flags, e)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	run := &comparison{Session: s, flags: opts, named: named}
-	s.View = run
-	if err := run.compare(ctx); err != nil && ctx.Err() == nil {
-		if err := run.fail(err); err != nil {
+	return session.Connect(ctx, &opts.Flags, e, func(ctx context.Context, s *session.Session) error {
+		run := &comparison{Session: s, flags: opts, named: named}
+		s.View = session.View{Structured: run.structured, Text: run.text, Actions: run.summarize}
+		if err := run.compare(ctx); err != nil && ctx.Err() == nil {
+			if err := s.Fail(diag.Place{}, err); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return s.Stopped(ctx)
+		}
+		if err := run.preview(ctx); err != nil {
 			return err
 		}
-	}
-	if ctx.Err() != nil {
-		return s.Stopped(ctx)
-	}
-	if err := run.preview(ctx); err != nil {
-		return err
-	}
-	if err := run.Finish(run.leftUncompared()); err != nil {
-		return err
-	}
-	if opts.exitCode && run.differs() {
-		return cli.ExitWith(cli.ExitChanges)
-	}
-	return nil
-}
-
-// fail notes why nothing can be compared. It returns what is wrong usage.
-func (c *comparison) fail(err error) error {
-	if _, asks := cli.ExitOf(err); asks {
-		return err
-	}
-	rule, hint := session.CauseOf(err)
-	c.Diags.Error(rule, diag.Place{}, c.Reader.Scrub(err.Error()), diag.Hint(hint))
-	return nil
+		if err := s.Finish(run.leftUncompared()); err != nil {
+			return err
+		}
+		if opts.exitCode && slices.ContainsFunc(run.found, Result.differs) {
+			return cli.ExitWith(cli.ExitChanges)
+		}
+		return nil
+	})
 }
 
 // leftUncompared says what errors kept from being compared.
@@ -159,7 +144,7 @@ func (c *comparison) leftUncompared() string {
 type comparison struct {
 	*session.Session
 	flags *diffFlags
-	found []difference
+	found []Result
 	// named are the environments that --env names.
 	named []string
 	// failedOnes are the environments that cannot be compared.
@@ -168,27 +153,12 @@ type comparison struct {
 	command string
 }
 
-// difference is what was found out about an environment, or about two.
-type difference struct {
-	// environment is the first, with the second if there are two.
-	environment, with string
-	// before and after say which states are compared.
-	before, after string
-	impact        *impact.Impact
-	// blind says that the state before does not compile.
-	blind bool
-	// outputs say what has changed of where the result goes.
-	outputs []string
-	// notes are for people.
-	notes []string
-}
-
 func (c *comparison) compare(ctx context.Context) error {
 	c.Begin("reading the control plane")
 	known, diags := c.Loader.Environments(ctx)
 	c.Known, c.Names = known, session.EnvironmentNames(known)
 	if c.Loader.Main() == nil || c.flags.withEnvironment != "" && diags.HasErrors() {
-		c.Diags.Add(session.OnlyErrors(diags))
+		c.Diags.Add(diags.Only(diag.Error))
 		return nil
 	}
 	if c.flags.withEnvironment != "" {
@@ -199,7 +169,7 @@ func (c *comparison) compare(ctx context.Context) error {
 		return err
 	}
 	if !states.base { // else each of the states is asked
-		c.Diags.Add(session.OnlyErrors(diags))
+		c.Diags.Add(diags.Only(diag.Error))
 	}
 	return c.compareStates(ctx, states)
 }
@@ -208,23 +178,23 @@ func (c *comparison) compare(ctx context.Context) error {
 func (c *comparison) compareEnvironments(ctx context.Context) error {
 	var both []*model.Environment
 	for _, name := range []string{c.named[0], c.flags.withEnvironment} {
-		i := slices.IndexFunc(c.Known, func(e *model.Environment) bool { return e.Name.Value == name })
-		if i < 0 {
-			return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, session.EnvironmentNames(c.Known)))
+		environment := session.Named(c.Known, name)
+		if environment == nil {
+			return session.NoEnvironment(name, c.Names)
 		}
-		both = append(both, c.Known[i])
+		both = append(both, environment)
 	}
 	first, second := c.compileState(ctx, c.Compiler, both[0], both[0]), c.compileState(ctx, c.Compiler, both[1], both[1])
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c.Diags.Add(session.OnlyErrors(first.Diags))
-	c.Diags.Add(session.OnlyErrors(second.Diags))
+	c.Diags.Add(first.Diags.Only(diag.Error))
+	c.Diags.Add(second.Diags.Only(diag.Error))
 	if c.Diags.HasErrors() {
 		return nil
 	}
 	one, other := both[0].Name.Value, both[1].Name.Value
-	return c.add(ctx, difference{environment: one, with: other, before: one, after: other}, first, second)
+	return c.add(ctx, Result{Name: one, With: other, Before: one, After: other}, first, second)
 }
 
 // compareStates compares the environments at two states of a branch.
@@ -239,12 +209,12 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 	names = slices.Compact(names)
 	for _, name := range c.named {
 		if !slices.Contains(names, name) {
-			return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+			return session.NoEnvironment(name, names)
 		}
 	}
 	reached := false
 	for _, name := range names {
-		old, now := before.environment(name), after.environment(name)
+		old, now := session.Named(before.environments, name), session.Named(after.environments, name)
 		if !c.concerns(states, name, old, now) || now == nil && len(after.broken) > 0 {
 			continue
 		}
@@ -257,7 +227,7 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 		}
 		reached = true
 		was.Diags.Add(before.broken)
-		d := difference{environment: name, before: states.describe(states.from), after: states.describe(states.to)}
+		d := Result{Name: name, Before: states.describe(states.from), After: states.describe(states.to)}
 		if err := c.addStates(ctx, d, was, is); err != nil {
 			return err
 		}
@@ -269,17 +239,17 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 }
 
 // addStates compares an environment at two states, if both can be told.
-func (c *comparison) addStates(ctx context.Context, d difference, was, is *session.Compiled) error {
+func (c *comparison) addStates(ctx context.Context, d Result, was, is *session.Compiled) error {
 	c.Diags.Add(news(is.Diags, was.Diags))
 	if was.Fleet == nil { // what is not known cannot be compared
-		c.Diags.Add(session.OnlyErrors(was.Diags))
+		c.Diags.Add(was.Diags.Only(diag.Error))
 	}
 	if is.Diags.HasErrors() || was.Fleet == nil {
-		c.failedOnes = append(c.failedOnes, d.environment)
+		c.failedOnes = append(c.failedOnes, d.Name)
 		return nil
 	}
 	if was.Diags.HasErrors() {
-		d.notes = append(d.notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.before, firstError(was.Diags)))
+		d.Notes = append(d.Notes, fmt.Sprintf("%s cannot be compiled, so everything is listed as added: %s", d.Before, firstError(was.Diags)))
 		was, d.blind = emptyState(was.Environment), true
 	}
 	d.addOutputs(was.Fleet, is.Fleet)
@@ -287,7 +257,7 @@ func (c *comparison) addStates(ctx context.Context, d difference, was, is *sessi
 }
 
 // addOutputs notes that the result goes somewhere else.
-func (d *difference) addOutputs(was, is *model.Fleet) {
+func (d *Result) addOutputs(was, is *model.Fleet) {
 	where := func(fleet *model.Fleet) map[string]string {
 		at := map[string]string{}
 		for _, r := range fleet.GitOpsRepos {
@@ -302,14 +272,14 @@ func (d *difference) addOutputs(was, is *model.Fleet) {
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		switch to, stays := now[name]; {
 		case !stays:
-			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is gone: %s", name, old[name]))
+			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s is gone: %s", name, old[name]))
 		case to != old[name]:
-			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s was %s, and is %s", name, old[name], to))
+			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s was %s, and is %s", name, old[name], to))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if _, there := old[name]; !there {
-			d.outputs = append(d.outputs, fmt.Sprintf("GitOpsRepo %s is new: %s", name, now[name]))
+			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s is new: %s", name, now[name]))
 		}
 	}
 }
@@ -324,19 +294,16 @@ func (c *comparison) concerns(states *branchStates, name string, sides ...*model
 	})
 }
 
-func (c *comparison) add(ctx context.Context, d difference, before, after *session.Compiled) error {
-	c.Begin("comparing " + d.environment)
+func (c *comparison) add(ctx context.Context, d Result, before, after *session.Compiled) error {
+	c.Begin("comparing " + d.Name)
 	found, err := impact.Compare(ctx, stateOf(before), stateOf(after))
-	d.impact = found
+	if err != nil {
+		return err
+	}
+	d.setImpact(found)
 	c.found = append(c.found, d)
-	return err
+	return nil
 }
-
-func (c *comparison) differs() bool {
-	return slices.ContainsFunc(c.found, difference.differs)
-}
-
-func (d difference) differs() bool { return !d.impact.Change.Empty() || len(d.outputs) > 0 }
 
 // news leaves out notices, and the warnings that the state before has, too.
 func news(now, before diag.List) diag.List {
@@ -358,7 +325,6 @@ func news(now, before diag.List) diag.List {
 
 // firstError is the error that is listed first, in a line.
 func firstError(diags diag.List) string {
-	sorted := diags.Sorted()
-	d := sorted[slices.IndexFunc(sorted, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
+	d := diags.Only(diag.Error).Sorted()[0]
 	return strings.TrimPrefix(d.At.String()+": "+d.Message, ": ")
 }

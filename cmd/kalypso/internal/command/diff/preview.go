@@ -14,7 +14,6 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
@@ -82,17 +81,16 @@ func (c *comparison) preview(ctx context.Context) error {
 }
 
 func (c *comparison) newPreview() gitops.Preview {
-	p := gitops.Preview{Problems: c.Diags, Command: c.command}
+	p := gitops.Preview{Problems: c.Diags, Command: c.command, Failed: c.failedOnes}
 	for _, d := range c.found {
 		p.Environments = append(p.Environments, newEnvironmentPreview(d))
 	}
-	p.Failed = c.failedOnes
 	return p
 }
 
-func newEnvironmentPreview(d difference) gitops.EnvironmentPreview {
-	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.environment, Change: d.impact.Change, Notes: slices.Concat(d.outputs, d.notes)}}
-	for _, t := range d.impact.Targets {
+func newEnvironmentPreview(d Result) gitops.EnvironmentPreview {
+	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.Name, Change: d.impact.Change, Notes: slices.Concat(d.Outputs, d.Notes)}}
+	for _, t := range d.Targets {
 		if t.Cause == nil {
 			continue
 		}
@@ -109,14 +107,12 @@ func newEnvironmentPreview(d difference) gitops.EnvironmentPreview {
 // summaryRoom is what an environment may have of the summary of a step, in bytes.
 const summaryRoom = 100_000
 
-func (c *comparison) Actions(r actions.Report) actions.Report {
+func (c *comparison) summarize(r *actions.Report) {
 	for _, d := range c.found {
-		change := d.impact.Change
 		r.Results = append(r.Results, actions.Result{
-			Environment: d.environment, Changed: d.differs(), Plan: results.NewPlan(change.Plan()), Details: newEnvironmentPreview(d).Details(summaryRoom),
+			Environment: d.Name, Changed: d.differs(), Plan: d.Plan, Details: newEnvironmentPreview(d).Details(summaryRoom),
 		})
 	}
-	return r
 }
 
 // commentPermissions are those on the repositories of a role for a run that comments.
@@ -146,9 +142,7 @@ func keepComment(ctx context.Context, s *session.Session, in, given, text string
 	}
 	kept, err := known.Repo.KeepComment(ctx, number, gitops.IsPreview, text)
 	if err != nil {
-		rule, hint := session.CauseOf(err)
-		s.Diags.Error(rule, diag.Place{}, s.Reader.Scrub(err.Error()), diag.Hint(hint))
-		return nil
+		return s.Fail(diag.Place{}, err)
 	}
 	line := fmt.Sprintf("comment on #%d %s", number, kept.Action)
 	if kept.URL != "" {

@@ -25,6 +25,10 @@ type Result struct {
 	// Outputs say what has changed of where the result goes.
 	Outputs []string `json:"outputs,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+
+	impact *impact.Impact
+	// blind says that the state before does not compile.
+	blind bool
 }
 
 // valuesImpact is what changes on the same targets.
@@ -58,30 +62,24 @@ type setResult struct {
 	At        diag.Place `json:"at"`
 }
 
-func (c *comparison) Structured(diags diag.List) any {
-	var differences []Result
-	for _, d := range c.found {
-		differences = append(differences, newDifferenceResult(d))
+func (c *comparison) structured(diags diag.List) any { return results.NewReport(c.found, diags) }
+
+func (d Result) differs() bool { return !d.impact.Change.Empty() || len(d.Outputs) > 0 }
+
+// setImpact fills in what is different.
+func (d *Result) setImpact(found *impact.Impact) {
+	d.impact, d.Plan, d.LeftOut = found, results.NewPlan(found.Change.Plan()), found.Dropped
+	d.Targets, d.Values = append([]impact.Target{}, found.Targets...), []valuesImpact{}
+	d.Files = append([]change.FileChange{}, found.Change.Files...)
+	for _, v := range found.Values {
+		d.Values = append(d.Values, newValuesImpact(v, found.Change))
 	}
-	return results.NewReport(differences, diags)
 }
 
-func newDifferenceResult(d difference) Result {
-	diff := d.impact.Change
-	r := Result{
-		Name: d.environment, With: d.with, Before: d.before, After: d.after, Plan: results.NewPlan(diff.Plan()), Notes: d.notes, Outputs: d.outputs,
-		Targets: append([]impact.Target{}, d.impact.Targets...), Values: []valuesImpact{}, LeftOut: d.impact.Dropped, Files: append([]change.FileChange{}, diff.Files...),
-	}
-	for _, v := range d.impact.Values {
-		r.Values = append(r.Values, newValuesImpact(v, diff))
-	}
-	return r
-}
-
-func newValuesImpact(v impact.Values, change *change.Change) valuesImpact {
+func newValuesImpact(v impact.Values, diff *change.Change) valuesImpact {
 	r := valuesImpact{}
 	for _, i := range v.Targets {
-		r.Targets = append(r.Targets, assignedResult{change.Targets[i].ClusterType, change.Targets[i].Target})
+		r.Targets = append(r.Targets, assignedResult{diff.Targets[i].ClusterType, diff.Targets[i].Target})
 	}
 	for _, value := range v.Changes {
 		result := valueImpact{Action: value.Action, Before: value.Old, After: value.New, SetBefore: newSetResults(value.Before), SetAfter: newSetResults(value.After)}

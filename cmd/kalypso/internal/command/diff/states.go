@@ -155,15 +155,6 @@ type compilerState struct {
 	broken diag.List
 }
 
-// environment returns the one with the name, or nil.
-func (s *compilerState) environment(name string) *model.Environment {
-	i := slices.IndexFunc(s.environments, func(e *model.Environment) bool { return e.Name.Value == name })
-	if i < 0 {
-		return nil
-	}
-	return s.environments[i]
-}
-
 // compilerAt returns what compiles a state of a branch; nil if the branch cannot be read, and then the diagnostics of the
 // run say why.
 func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state string) *compilerState {
@@ -176,11 +167,11 @@ func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state stri
 	if s.base {
 		read, diags := loader.Environments(ctx)
 		if loader.Main() == nil {
-			c.Diags.Add(session.OnlyErrors(diags))
+			c.Diags.Add(diags.Only(diag.Error))
 			return nil
 		}
 		if environments = read; diags.HasErrors() {
-			broken = session.OnlyErrors(diags)
+			broken = diags.Only(diag.Error)
 		}
 	}
 	return &compilerState{&session.Compiler{Reader: c.Reader, Loader: loader, Names: session.EnvironmentNames(environments)}, environments, broken}

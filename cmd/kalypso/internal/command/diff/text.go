@@ -8,15 +8,14 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 )
 
-func (c *comparison) Text() error {
+func (c *comparison) text() error {
 	out := bufio.NewWriter(c.Stdout)
-	p := diffPrinter{term.Printer{Writer: out, Palette: c.OutPalette(c.flags.Color)}}
+	p := diffPrinter{session.NewPrinter(out, c.OutPalette(c.flags.Color))}
 	for i, d := range c.found {
 		if i > 0 {
 			fmt.Fprintln(p)
@@ -27,18 +26,18 @@ func (c *comparison) Text() error {
 }
 
 // diffPrinter writes differences for people.
-type diffPrinter struct{ term.Printer }
+type diffPrinter struct{ session.Printer }
 
-func (p diffPrinter) difference(d difference, files bool) {
+func (p diffPrinter) difference(d Result, files bool) {
 	fmt.Fprintln(p, p.Heading(diag.Safe(d.title())))
-	for _, note := range d.notes {
+	for _, note := range d.Notes {
 		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
 	}
-	for _, output := range d.outputs {
+	for _, output := range d.Outputs {
 		fmt.Fprintln(p, "  "+p.Changed(diag.Safe(change.Changed.Sign()+" "+output)))
 	}
 	diff := d.impact.Change
-	if diff.Empty() && len(d.outputs) > 0 {
+	if diff.Empty() && len(d.Outputs) > 0 {
 		return
 	}
 	if diff.Empty() {
@@ -51,24 +50,24 @@ func (p diffPrinter) difference(d difference, files bool) {
 	p.values(d)
 	if files {
 		for _, f := range diff.Files {
-			session.Printer{Printer: p.Printer}.File(f)
+			p.File(f)
 		}
 	}
 }
 
 // title says what is compared with what.
-func (d difference) title() string {
-	if d.with != "" {
-		return fmt.Sprintf("%s and %s: what %s has that %s has not is +", d.environment, d.with, d.with, d.environment)
+func (d Result) title() string {
+	if d.With != "" {
+		return fmt.Sprintf("%s and %s: what %s has that %s has not is +", d.Name, d.With, d.With, d.Name)
 	}
-	return fmt.Sprintf("%s: from %s to %s", d.environment, d.before, d.after)
+	return fmt.Sprintf("%s: from %s to %s", d.Name, d.Before, d.After)
 }
 
 // movements lists the targets that go, or those that come.
-func (p diffPrinter) movements(d difference, action change.Action) {
+func (p diffPrinter) movements(d Result, action change.Action) {
 	var rows [][]string
 	n := 0
-	for _, t := range d.impact.Targets {
+	for _, t := range d.Targets {
 		if t.Action == action {
 			cells := []string{t.ClusterType, t.TargetChange.Target}
 			for _, r := range d.why(t) {
@@ -81,17 +80,17 @@ func (p diffPrinter) movements(d difference, action change.Action) {
 	if n == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\n%s\n", session.Printer{Printer: p.Printer}.Paint(action, fmt.Sprintf("%s %s", action.Sign(), d.moved(action, n))))
+	fmt.Fprintf(p, "\n%s\n", p.Paint(action, fmt.Sprintf("%s %s", action.Sign(), d.moved(action, n))))
 	p.Rows(rows, "CLUSTER TYPE", "TARGET", "WHY", "WRITTEN AT")
 }
 
 // moved says that targets came or went.
-func (d difference) moved(action change.Action, n int) string {
+func (d Result) moved(action change.Action, n int) string {
 	switch {
-	case d.with != "" && action == change.Removed:
-		return diag.Plural(n, "target") + " in " + d.environment + " only"
-	case d.with != "":
-		return diag.Plural(n, "target") + " in " + d.with + " only"
+	case d.With != "" && action == change.Removed:
+		return diag.Plural(n, "target") + " in " + d.Name + " only"
+	case d.With != "":
+		return diag.Plural(n, "target") + " in " + d.With + " only"
 	default:
 		return diag.Plural(n, "target") + " " + action.String()
 	}
@@ -106,7 +105,7 @@ type reason struct {
 }
 
 // why says why a target came or went.
-func (d difference) why(t impact.Target) []reason {
+func (d Result) why(t impact.Target) []reason {
 	if d.blind {
 		return []reason{{text: "not known before", at: t.Cause.At}}
 	}
@@ -135,9 +134,9 @@ func (r reason) place() string {
 }
 
 // otherSide says where a condition does not hold, if that is not how things are in the end.
-func (d difference) otherSide(t impact.Target) string {
+func (d Result) otherSide(t impact.Target) string {
 	switch {
-	case d.with != "":
+	case d.With != "":
 		return "in " + d.without(t) + ", "
 	case t.Action == change.Added:
 		return "before, "
@@ -147,17 +146,17 @@ func (d difference) otherSide(t impact.Target) string {
 }
 
 // without is which of two environments does not have a target.
-func (d difference) without(t impact.Target) string {
+func (d Result) without(t impact.Target) string {
 	if t.Action == change.Added {
-		return d.environment
+		return d.Name
 	}
-	return d.with
+	return d.With
 }
 
 // oneSided says that something is there before or after only.
-func (d difference) oneSided(t impact.Target, what string) string {
+func (d Result) oneSided(t impact.Target, what string) string {
 	switch {
-	case d.with != "":
+	case d.With != "":
 		return d.without(t) + " has no such " + what
 	case t.Action == change.Added:
 		return "new " + what
@@ -167,7 +166,7 @@ func (d difference) oneSided(t impact.Target, what string) string {
 }
 
 // values lists what changes on targets that stay.
-func (p diffPrinter) values(d difference) {
+func (p diffPrinter) values(d Result) {
 	if len(d.impact.Values) == 0 {
 		return
 	}
@@ -183,8 +182,8 @@ func (p diffPrinter) values(d difference) {
 			fmt.Fprintln(p, line)
 		}
 	}
-	if d.impact.Dropped > 0 {
-		fmt.Fprintf(p, "  and %d more\n", d.impact.Dropped)
+	if d.LeftOut > 0 {
+		fmt.Fprintf(p, "  and %d more\n", d.LeftOut)
 	}
 }
 
@@ -192,7 +191,7 @@ func (p diffPrinter) values(d difference) {
 const mostNamed = 2
 
 // where says on which targets values change.
-func (d difference) where(v impact.Values) string {
+func (d Result) where(v impact.Values) string {
 	targets := d.impact.Change.Targets
 	var names []string
 	clusterTypes := map[string]bool{}

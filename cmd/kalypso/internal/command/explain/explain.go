@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
@@ -114,23 +113,20 @@ type explanation struct {
 // explain asks the environments.
 func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inquiry) (Answer, error)) error {
 	return session.Run(ctx, &f.Flags, e, true, func(ctx context.Context, s *session.Session) error {
-		return (&explanation{Session: s}).run(ctx, ask)
+		r := &explanation{Session: s}
+		s.View = session.View{Text: r.text, Structured: func(diags diag.List) any { return results.NewReport(r.answers, diags) }}
+		missing, err := r.ask(ctx, ask)
+		switch {
+		case ctx.Err() != nil:
+			return s.Stopped(ctx)
+		case err != nil:
+			return err
+		case len(r.answers) == 0 && len(missing) > 0:
+			return r.notThere(missing)
+		default:
+			return s.Finish("")
+		}
 	})
-}
-
-func (r *explanation) run(ctx context.Context, ask func(*inquiry) (Answer, error)) error {
-	r.View = r
-	missing, err := r.ask(ctx, ask)
-	switch {
-	case ctx.Err() != nil:
-		return r.Stopped(ctx)
-	case err != nil:
-		return err
-	case len(r.answers) == 0 && len(missing) > 0:
-		return r.notThere(missing)
-	default:
-		return r.Finish("")
-	}
 }
 
 // ask asks one environment after the other. It returns why those do not know that do not.
@@ -158,10 +154,7 @@ func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error
 
 // addErrors notes what may make an answer wrong. Whatever else is to be said of a fleet, validate says.
 func (r *explanation) addErrors(environment string, diags diag.List) {
-	for _, d := range diags {
-		if d.Severity != diag.Error {
-			continue
-		}
+	for _, d := range diags.Only(diag.Error) {
 		if len(r.Environments) > 1 && d.At.IsZero() {
 			d.Message = environment + ": " + d.Message
 		}
@@ -204,9 +197,7 @@ func nearestOf(name string, others []string) string {
 	return "did you mean " + strings.Join(longer, " or ") + "?"
 }
 
-func (r *explanation) Structured(diags diag.List) any { return results.NewReport(r.answers, diags) }
-
-func (r *explanation) Text() error {
+func (r *explanation) text() error {
 	p := term.Printer{Writer: r.Stdout, Palette: r.OutPalette(r.Flags.Color)}
 	for i, answer := range r.answers {
 		if i > 0 {
@@ -216,8 +207,6 @@ func (r *explanation) Text() error {
 	}
 	return nil
 }
-
-func (*explanation) Actions(r actions.Report) actions.Report { return r }
 
 // completionTime is how long a person at a shell is kept waiting for names. Application repositories may be far away.
 const completionTime = 3 * time.Second

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
@@ -89,7 +89,7 @@ func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error
 	if errors.Is(err, remote.ErrMoved) {
 		said := c.Diags
 		err = c.readAnew(ctx)
-		c.Diags = slices.Concat(said, session.OnlyErrors(c.Diags))
+		c.Diags = slices.Concat(said, c.Diags.Only(diag.Error))
 	}
 	if err != nil {
 		return promote.Revision{}, err

@@ -92,15 +92,9 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 		}
 	}
 	for _, err := range unjoined(err) {
-		if errors.Is(err, errSaid) {
-			continue
+		if !errors.Is(err, errSaid) {
+			_ = c.Fail(at, err) // end returns what is wrong usage
 		}
-		rule, hint := session.CauseOf(err)
-		var unasked *promote.FleetError
-		if errors.As(err, &unasked) {
-			rule, hint = session.RuleFleetUnasked, unasked.Hint
-		}
-		c.Diags.Error(rule, at, c.Reader.Scrub(err.Error()), diag.Hint(hint))
 	}
 	if report.State == promote.CheckWaiting && report.Reason != "" {
 		c.Diags.Error(session.RuleFleetUnasked, at, diag.Safe(report.Reason))

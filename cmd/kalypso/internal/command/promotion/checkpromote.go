@@ -125,31 +125,25 @@ func (o *checkPromoteOptions) check() error {
 			return cli.Usage("--post-deploy %s: %w", o.postDeploy, err)
 		}
 	}
-	if err := o.promoteFlags.check(); err != nil {
-		return err
-	}
-	return o.Flags.Check()
+	return o.promoteFlags.check()
 }
 
 func runCheckPromote(ctx context.Context, e *cli.Host, opts *checkPromoteOptions) error {
 	if err := cmp.Or(opts.check(), opts.checkIdle(e.Env)); err != nil {
 		return err
 	}
-	run, err := startPromotion(ctx, e, &opts.Flags, &opts.promoteFlags)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	if len(run.Environments) != 1 {
-		return cli.Usage("--env: one environment is checked at a time: %s", strings.Join(session.EnvironmentNames(run.Environments), ", "))
-	}
-	check := &deploymentCheck{promotionRun: run, flags: opts, environment: run.Environments[0]}
-	if next, given := opts.nextEnvironments(e.Env); given {
-		if err := run.setNext(check.environment.Name.Value, next); err != nil {
-			return err
+	return runPromotion(ctx, e, &opts.Flags, &opts.promoteFlags, func(ctx context.Context, run *promotionRun) error {
+		if len(run.Environments) != 1 {
+			return cli.Usage("--env: one environment is checked at a time: %s", strings.Join(session.EnvironmentNames(run.Environments), ", "))
 		}
-	}
-	return check.run(ctx)
+		check := &deploymentCheck{promotionRun: run, flags: opts, environment: run.Environments[0]}
+		if next, given := opts.nextEnvironments(e.Env); given {
+			if err := run.setNext(check.environment.Name.Value, next); err != nil {
+				return err
+			}
+		}
+		return check.run(ctx)
+	})
 }
 
 // fleetOptions are what asking fleets needs of the machine.

@@ -62,31 +62,23 @@ func (o *promoteOptions) check() error {
 	if err := checkCommit(o.given, o.commit); err != nil {
 		return err
 	}
-	if err := o.promoteFlags.check(); err != nil {
-		return err
-	}
-	return o.Flags.Check()
+	return o.promoteFlags.check()
 }
 
 func runPromote(ctx context.Context, e *cli.Host, opts *promoteOptions) error {
 	if err := cmp.Or(opts.check(), opts.checkIdle(e.Env)); err != nil {
 		return err
 	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
-	run, err := startPromotion(ctx, e, &opts.Flags, &opts.promoteFlags)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	commit := run.defaultCommit(opts.commit)
-	for _, environment := range run.Environments {
-		run.promote(ctx, environment.Name.Value, promotionOf{commit: commit, dryRun: opts.dryRun})
-		if ctx.Err() != nil {
-			return run.stopped(ctx)
+	return runPromotion(ctx, e, &opts.Flags, &opts.promoteFlags, func(ctx context.Context, run *promotionRun) error {
+		commit := run.defaultCommit(opts.commit)
+		for _, environment := range run.Environments {
+			run.promote(ctx, environment.Name.Value, promotionOf{commit: commit, dryRun: opts.dryRun})
+			if ctx.Err() != nil {
+				return run.stopped(ctx)
+			}
 		}
-	}
-	return run.end(ctx)
+		return run.end(ctx)
+	})
 }
 
 // defaultCommit is the commit that a workflow runs for, if it was started by the base branch of the control plane;

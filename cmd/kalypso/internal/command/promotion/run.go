@@ -38,23 +38,20 @@ type promotionRun struct {
 	unread bool
 }
 
-// startPromotion opens the control plane.
-func startPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *promoteFlags) (*promotionRun, error) {
+// runPromotion opens the control plane and runs do with what promotes.
+func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *promoteFlags, do func(context.Context, *promotionRun) error) error {
 	fleet.Permissions, fleet.Purpose = opts.permissions, "promoted"
 	if _, err := opts.PublishOptions(); err != nil { // before anything is read
-		return nil, err
+		return err
 	}
-	s, err := session.Start(ctx, fleet, e, false)
-	if err != nil {
-		return nil, err
-	}
-	run := &promotionRun{Session: s, opts: opts, publisher: &render.Publisher{Session: s}}
-	s.View = promotionView{run}
-	if err := run.prepare(ctx); err != nil {
-		defer s.Close()
-		return nil, run.fail(err)
-	}
-	return run, nil
+	return session.Run(ctx, fleet, e, false, func(ctx context.Context, s *session.Session) error {
+		run := &promotionRun{Session: s, opts: opts, publisher: &render.Publisher{Session: s}}
+		s.View = session.View{Structured: run.structured, Text: run.text, Actions: run.summarize}
+		if err := run.prepare(ctx); err != nil {
+			return run.fail(err)
+		}
+		return do(ctx, run)
+	})
 }
 
 // errSaid is an error that the diagnostics of the run have already.
@@ -120,12 +117,10 @@ func (r *promotionRun) noStatuses(place string) string {
 
 // fail ends a run that something of the world keeps from going on.
 func (r *promotionRun) fail(err error) error {
-	if _, asks := cli.ExitOf(err); asks {
-		return err
-	}
 	if !errors.Is(err, errSaid) {
-		rule, hint := session.CauseOf(err)
-		r.Diags.Error(rule, diag.Place{}, r.Reader.Scrub(err.Error()), diag.Hint(hint))
+		if err := r.Fail(diag.Place{}, err); err != nil {
+			return err
+		}
 	}
 	return r.Finish("nothing was promoted")
 }
@@ -187,15 +182,14 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment strin
 
 // readAnew reads the control plane as it is now. The error is errSaid if it cannot.
 func (r *promotionRun) readAnew(ctx context.Context) error {
-	reader, loader, err := r.Session.Flags.Open(r.Host, r.Progress)
-	if err != nil {
+	switch read, err := r.Reload(ctx); {
+	case err != nil:
 		return err
-	}
-	r.Close()
-	if !r.Load(ctx, reader, loader) {
+	case !read:
 		return errSaid
+	default:
+		return r.prepare(ctx)
 	}
-	return r.prepare(ctx)
 }
 
 // stopped ends a run whose context has ended: see session.stopped.
@@ -255,13 +249,7 @@ func (r *promotionRun) forgeOf(ctx context.Context, environment *model.Environme
 }
 
 // named returns an environment as it was read last; nil if there is none of the name.
-func (r *promotionRun) named(name string) *model.Environment {
-	i := slices.IndexFunc(r.Known, func(e *model.Environment) bool { return e.Name.Value == name })
-	if i < 0 {
-		return nil
-	}
-	return r.Known[i]
-}
+func (r *promotionRun) named(name string) *model.Environment { return session.Named(r.Known, name) }
 
 // end renders what was promoted, if that is asked for, and shows what became of everything.
 func (r *promotionRun) end(ctx context.Context) error {

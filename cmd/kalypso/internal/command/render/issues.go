@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,21 +46,18 @@ func needsIssue(r *session.Result) bool {
 }
 
 func (s *Publisher) reportIssue(ctx context.Context, result *session.Result, destination *gitops.Destination) error {
-	repo, note, err := s.Forge(ctx, destination)
+	forge, err := s.Forge(ctx, destination)
 	if err != nil {
 		return err
 	}
 	name := result.Environment.Name.Value
 	switch failed := needsIssue(result); {
-	case repo == nil && note == "":
-		return nil // it has no issues
-	case repo == nil:
-		if failed {
-			return fmt.Errorf("%s", note)
-		}
-		return nil
+	case forge.Repo == nil && forge.Note != "" && failed:
+		return errors.New(forge.Note)
+	case forge.Repo == nil:
+		return nil // it has no issues, or none that could be closed
 	case !failed:
-		closed, err := gitops.SettleIssue(ctx, repo, name, "The environment is published again.")
+		closed, err := gitops.SettleIssue(ctx, forge.Repo, name, "The environment is published again.")
 		for _, issue := range closed {
 			result.Notes = append(result.Notes, fmt.Sprintf("issue #%d is closed: %s", issue.Number, issue.URL))
 		}
@@ -69,7 +67,7 @@ func (s *Publisher) reportIssue(ctx context.Context, result *session.Result, des
 	if !result.Diags.HasErrors() {
 		title = "kalypso publishes " + name + " without what is broken"
 	}
-	reported, err := gitops.ReportIssue(ctx, repo, gitops.IssueReport{
+	reported, err := gitops.ReportIssue(ctx, forge.Repo, gitops.IssueReport{
 		Environment: name, Title: title, Body: s.failures(result),
 	})
 	if err == nil {
@@ -84,11 +82,7 @@ func (s *Publisher) failures(result *session.Result) string {
 	if result.Fleet != nil {
 		r.Commits.Add(result.Fleet.Sources)
 	}
-	for _, d := range append(slices.Clone(result.Diags), result.Held.Diags...).Sorted() {
-		if d.Severity == diag.Error {
-			r.Diags = append(r.Diags, d)
-		}
-	}
+	r.Diags = append(slices.Clone(result.Diags), result.Held.Diags...).Sorted().Only(diag.Error)
 	here := ""
 	if s.Workflow != nil {
 		here = s.Workflow.Repo

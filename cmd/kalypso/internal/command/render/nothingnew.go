@@ -3,7 +3,6 @@ package render
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
@@ -29,7 +28,7 @@ func (o *Options) mustRecompile(version string) bool {
 func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environment *model.Environment) bool {
 	name := environment.Name.Value
 	destinations := s.Destinations[name]
-	if opts.recompile || len(destinations) == 0 || s.tried(name) {
+	if opts.recompile || len(destinations) == 0 || s.Result(environment) != nil {
 		return false
 	}
 	s.Begin("looking for changes of " + name)
@@ -54,18 +53,13 @@ func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environmen
 	return true
 }
 
-// tried reports whether an environment was compiled before in this run.
-func (s *Publisher) tried(environment string) bool {
-	return slices.ContainsFunc(s.Results, func(r *session.Result) bool { return r.Environment.Name.Value == environment })
-}
-
 // settled reports whether the pull request of a destination is as it should be. It returns the open one.
 func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *gitops.PullRequest, ok bool) {
-	forge, _, err := s.Forge(ctx, destination)
+	forge, err := s.Forge(ctx, destination)
 	if err != nil {
 		return nil, false
 	}
-	if forge == nil { // nothing says what was proposed there but the commit itself, which anybody may have changed
+	if forge.Repo == nil { // nothing says what was proposed there but the commit itself, which anybody may have changed
 		return nil, !latest.Proposed
 	}
 	open, err := s.OpenPulls(ctx, destination, forge)

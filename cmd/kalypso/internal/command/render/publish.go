@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -49,21 +49,6 @@ type Publisher struct {
 	*session.Session
 	// before is what earlier tries have published, by destination.
 	before map[string]gitops.Published
-}
-
-// publish compiles the environments and publishes each of them. One that another run overtakes is
-// compiled again, from reading.
-func (s *Publisher) publish(ctx context.Context, flags *Options) error {
-	if err := s.PublishUntilNewest(ctx, flags); err != nil {
-		return err
-	}
-	if err := s.Finish(s.LeftUnpublished()); err != nil {
-		return err
-	}
-	if flags.exitCode && s.Changed() {
-		return cli.ExitWith(cli.ExitChanges)
-	}
-	return nil
 }
 
 // PublishUntilNewest publishes until nobody has been faster. What kept an environment from being published is in its
@@ -140,69 +125,80 @@ func (s *Publisher) publishAll(ctx context.Context, opts *publishing, environmen
 			return nil
 		}
 		result := s.Result(environment)
-		if result.Diags.HasErrors() {
-			continue
-		}
-		if err := s.publishResult(ctx, opts, result, s.Destinations[environment.Name.Value]); err != nil {
-			lost = append(lost, lostRace{environment, err})
+		if !result.Diags.HasErrors() {
+			lost = append(lost, s.publishResult(ctx, opts, result)...)
 		}
 	}
 	return lost
 }
 
-// publishResult publishes an environment to each of its destinations. The error, if there is one, wraps
-// remote.ErrMoved.
-func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result *session.Result, destinations []*gitops.Destination) (lost error) {
+// publishResult publishes an environment to each of its destinations. It returns the environment, with an error that wraps
+// remote.ErrMoved, if it must be read again.
+func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result *session.Result) (lost []lostRace) {
+	name, destinations := result.Environment.Name.Value, s.Destinations[result.Environment.Name.Value]
 	if len(destinations) == 0 && len(result.Fleet.GitOpsRepos) > 0 { // they could not be read when they were opened
-		return fmt.Errorf("the GitOpsRepos of %s: %w", result.Environment.Name.Value, remote.ErrMoved)
+		return []lostRace{{result.Environment, fmt.Errorf("the GitOpsRepos of %s: %w", name, remote.ErrMoved)}}
 	}
 	if len(destinations) == 0 {
-		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At,
-			fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", result.Environment.Name.Value),
+		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At, fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", name),
 			diag.Hint("add one to its branch, or write the output to a folder with --output-dir"))
 		return nil
 	}
 	result.Changes = nil
-	for _, destination := range destinations {
-		s.Begin("publishing " + result.Environment.Name.Value)
-		err := s.publishTo(ctx, opts, result, destination)
+	published := func(destination *gitops.Destination, output gitops.Output, diff *change.Change, err error) {
+		if err == nil {
+			err = s.publishTo(ctx, opts, result, destination, output, diff)
+		}
 		switch {
 		case err == nil, ctx.Err() != nil:
-		case errors.Is(err, remote.ErrMoved):
-			if lost == nil || errors.Is(lost, remote.ErrOvertaken) { // one that is not published counts for more
-				lost = err
-			}
-		default:
+		case !errors.Is(err, remote.ErrMoved):
 			result.Report(destination, err)
+		case lost == nil || errors.Is(lost[0].err, remote.ErrOvertaken): // one that is not published counts for more
+			lost = []lostRace{{result.Environment, err}}
 		}
 	}
+	s.Line(ctx, result.Environment, session.Stages{Compiled: result.Compiled, Outputs: s.outputs(ctx, result), Publish: published})
 	result.Partly = len(destinations) > 1 && result.Diags.HasErrors()
 	return lost
 }
 
-// publishTo publishes an environment to one destination.
-func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *session.Result, destination *gitops.Destination) error {
-	if len(destination.Diags) > 0 {
-		result.Diags.Add(destination.Diags)
-		return nil
+// outputs reads what is published of an environment at each of its destinations. What cannot be read is reported.
+func (s *Publisher) outputs(ctx context.Context, result *session.Result) iter.Seq2[*gitops.Destination, gitops.Output] {
+	return func(yield func(*gitops.Destination, gitops.Output) bool) {
+		for _, destination := range s.Destinations[result.Environment.Name.Value] {
+			s.Begin("publishing " + result.Environment.Name.Value)
+			if len(destination.Diags) > 0 {
+				result.Diags.Add(destination.Diags)
+				continue
+			}
+			output := gitops.ReadOutput(ctx, s.Reader, destination.Repo)
+			if output.Tree == nil && !output.New {
+				result.Diags.Add(output.Diags)
+			} else if !yield(destination, output) {
+				return
+			}
+		}
 	}
-	output := gitops.ReadOutput(ctx, s.Reader, destination.Repo)
-	if output.Tree == nil && !output.New {
-		result.Diags.Add(output.Diags)
-		return nil
-	}
-	change, err := change.Compare(ctx, output.Tree, result.Tree)
+}
+
+// publishTo publishes a change of an environment to one destination.
+func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *session.Result, destination *gitops.Destination, output gitops.Output, diff *change.Change) error {
+	name := result.Environment.Name.Value
+	forge, err := s.Forge(ctx, destination)
 	if err != nil {
 		return err
 	}
-	publication, err := s.publication(ctx, opts, result, destination)
-	if err != nil {
-		return err
+	publication := &gitops.Publication{
+		Destination: destination, Output: output, Tree: result.Tree, Change: diff, Report: s.report(result, diff),
+		PublishOptions: opts.options, Request: opts.request, NoForge: forge.Note,
 	}
-	publication.Output, publication.Tree = output, result.Tree
-	publication.Change, publication.Report.Change = change, change
-	if !change.Empty() { // else there is nothing to tell
-		if publication.Report.Before, err = destination.LastPublished(ctx, result.Environment.Name.Value); err != nil {
+	publication.UsualAuthor = func(ctx context.Context) (gitobject.Identity, error) { return s.AuthorOf(ctx, forge) }
+	_, publication.Dates = s.Loader.Origins(result.Fleet)
+	if forge.Repo != nil {
+		publication.Forge = forge.Repo
+	}
+	if !diff.Empty() { // else there is nothing to tell
+		if publication.Report.Before, err = destination.LastPublished(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -212,31 +208,22 @@ func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *ses
 			"GitOpsRepo %q: published, but cannot determine whether its sources have changed since: %s", destination.Repo.Name.Value, published.Unverified),
 			diag.Hint("if they have, the next run publishes the change"))
 	}
-	shown := session.NewChangeResult(change, output)
+	shown := session.NewChangeResult(diff, output)
 	shown.Report = &publication.Report
-	shown.Published = session.NewPublishedResult(destination, s.continued(result.Environment.Name.Value, destination, published))
+	shown.Published = session.NewPublishedResult(destination, s.continued(name, destination, published))
 	result.Changes = append(result.Changes, shown)
 	s.Listed = true
 	return err
 }
 
-// publication prepares what does not depend on the difference.
-func (s *Publisher) publication(ctx context.Context, opts *publishing, result *session.Result, destination *gitops.Destination) (*gitops.Publication, error) {
-	origins, dates := s.Loader.Origins(result.Fleet)
-	p := &gitops.Publication{
-		Destination: destination, Dates: dates, PublishOptions: opts.options, Request: opts.request,
-		Report: s.report(result, origins),
+// report is what a publication of a result says.
+func (s *Publisher) report(result *session.Result, diff *change.Change) gitops.Report {
+	name := result.Environment.Name.Value
+	origins, _ := s.Loader.Origins(result.Fleet)
+	return gitops.Report{
+		Environment: name, Change: diff, Held: result.Held.Registrations, Warnings: result.Diags.Only(diag.Warning),
+		Now: gitops.Provenance{Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...)},
 	}
-	p.UsualAuthor = func(ctx context.Context) (gitobject.Identity, error) { return s.UsualAuthor(ctx, destination) }
-	forge, note, err := s.Forge(ctx, destination)
-	if err != nil {
-		return nil, err
-	}
-	if forge != nil {
-		p.Forge = forge
-	}
-	p.NoForge = note
-	return p, nil
 }
 
 // continued adds what earlier tries of this run have done at a destination.
@@ -261,9 +248,13 @@ func (s *Publisher) lostRaces(l lostRace) {
 
 // LeftUnpublished says what was published before something went wrong.
 func (s *Publisher) LeftUnpublished() string {
+	pushed := len(s.Pushed()) > 0
+	for _, published := range s.before { // an earlier attempt of this run may have
+		pushed = pushed || published.Pushed
+	}
 	failed := slices.ContainsFunc(s.Results, func(r *session.Result) bool { return r.Diags.HasErrors() })
 	switch {
-	case failed && (len(s.Pushed()) > 0 || s.pushedEarlier()):
+	case failed && pushed:
 		return "not everything was published"
 	case failed || len(s.Results) == 0:
 		return "nothing was published"
@@ -272,32 +263,28 @@ func (s *Publisher) LeftUnpublished() string {
 	}
 }
 
-// pushedEarlier reports whether an earlier attempt of this run pushed a commit.
-func (s *Publisher) pushedEarlier() bool {
-	for _, published := range s.before {
-		if published.Pushed {
-			return true
-		}
-	}
-	return false
-}
-
-// report is what a publication of a result says, but for the change.
-func (s *Publisher) report(result *session.Result, origins []source.Origin) gitops.Report {
-	name := result.Environment.Name.Value
-	report := gitops.Report{Environment: name, Held: result.Held.Registrations, Now: gitops.Provenance{
-		Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...),
-	}}
-	for _, d := range result.Diags {
-		if d.Severity == diag.Warning {
-			report.Warnings = append(report.Warnings, d)
-		}
-	}
-	return report
-}
-
 // RacePause is how long a run that was overtaken so often waits before it reads everything anew.
 func RacePause(race int) time.Duration {
 	pause := firstRacePause << (race - 1)
 	return pause/2 + rand.N(pause)
+}
+
+// saveBodies writes what the pull requests of the run say, or would say, to a file: the title as a
+// heading, and the body. It does nothing if no file is named.
+func (s *Publisher) saveBodies(path string) {
+	if path == "" {
+		return
+	}
+	var bodies []string
+	for _, result := range s.Results {
+		for _, diff := range result.Changes {
+			if diff.Report != nil && !diff.Change.Empty() {
+				bodies = append(bodies, "# "+gitops.PullRequestTitle(*diff.Report)+"\n\n"+
+					gitops.PullRequestBody(*diff.Report, gitops.MaxSubmissionBody))
+			}
+		}
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(bodies, "\n\n")), 0o644); err != nil {
+		s.Diags.Error(session.RuleSaveBody, diag.Place{}, fmt.Sprintf("--save-body: %v", err))
+	}
 }

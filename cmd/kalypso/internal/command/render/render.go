@@ -63,8 +63,7 @@ below it.`,
 }
 
 func (o *Options) check() error {
-	switch {
-	case o.dryRun && o.outputDir != "":
+	if o.dryRun && o.outputDir != "" {
 		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
 	}
 	if o.publishes() && (o.Worktree || o.Base == source.WorktreeBase) {
@@ -73,10 +72,7 @@ func (o *Options) check() error {
 	if o.publishes() && o.Base != "" {
 		return cli.Usage("--base shows what promoting would do, and is not published: promote, or give --dry-run or --output-dir FOLDER")
 	}
-	if err := o.PublishFlags.Check(); err != nil {
-		return err
-	}
-	return o.Flags.Check()
+	return o.PublishFlags.Check()
 }
 
 // publishes reports whether the result goes to the GitOps repositories.
@@ -86,21 +82,33 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, cancel := opts.Limited(ctx)
-	defer cancel()
+	run := (*Publisher).preview
 	if opts.publishes() {
-		opts.Flags.Permissions = opts.PublishFlags.Permissions
+		opts.Flags.Permissions, run = opts.PublishFlags.Permissions, (*Publisher).publish
 	}
-	started, err := session.Start(ctx, &opts.Flags, e, false)
-	if err != nil {
+	return session.Run(ctx, &opts.Flags, e, false, func(ctx context.Context, s *session.Session) error {
+		s.Quarantine = session.Quarantine{KeepLastGood: opts.keepLastGood, Comparing: opts.outputDir == "", AllowDeletions: opts.allowDeletions}
+		if err := run(&Publisher{Session: s}, ctx, opts); err != nil {
+			return err
+		}
+		if opts.exitCode && s.Changed() {
+			return cli.ExitWith(cli.ExitChanges)
+		}
+		return nil
+	})
+}
+
+// publish compiles the environments and publishes each of them. One that another run overtakes is
+// compiled again, from reading.
+func (s *Publisher) publish(ctx context.Context, opts *Options) error {
+	if err := s.PublishUntilNewest(ctx, opts); err != nil {
 		return err
 	}
-	defer started.Close()
-	s := &Publisher{Session: started}
-	s.Quarantine = session.Quarantine{KeepLastGood: opts.keepLastGood, Comparing: opts.outputDir == "", AllowDeletions: opts.allowDeletions}
-	if opts.publishes() {
-		return s.publish(ctx, opts)
-	}
+	return s.Finish(s.LeftUnpublished())
+}
+
+// preview compiles the environments, and unless something is wrong shows what would be published, or writes it to folders.
+func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 	folders := s.compile(ctx, opts)
 	defer func() {
 		for _, folder := range folders {
@@ -111,17 +119,19 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 		return s.Stopped(ctx)
 	}
 	if opts.outputDir != "" && !s.Failed() {
-		for _, result := range s.Results {
-			s.checkFolder(result, opts.folder(s, result.Environment.Name.Value))
+		for _, result := range s.Results { // before anything is written anywhere
+			s.reportFolder(result, gitops.CheckFolder(opts.folder(s, result.Environment.Name.Value), result.Tree))
 		}
 	}
 	if s.Failed() {
 		return s.Finish("nothing was written")
 	}
 	for _, result := range s.Results {
-		if opts.dryRun {
+		switch {
+		case ctx.Err() != nil:
+		case opts.dryRun:
 			s.dryRun(ctx, result)
-		} else {
+		default:
 			name := result.Environment.Name.Value
 			s.write(ctx, result, folders[name], opts.folder(s, name))
 		}
@@ -130,13 +140,7 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 		return s.Stopped(ctx)
 	}
 	s.saveBodies(opts.saveBody)
-	if err := s.Finish(s.LeftUndone()); err != nil {
-		return err
-	}
-	if opts.exitCode && s.Changed() {
-		return cli.ExitWith(cli.ExitChanges)
-	}
-	return nil
+	return s.Finish(s.LeftUndone())
 }
 
 // compile compiles the environments, and returns the output folder of each if there are any.
@@ -162,62 +166,53 @@ func (o *Options) folder(s *Publisher, environment string) string {
 
 // dryRun compares an environment with each of its GitOps branches.
 func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
-	if ctx.Err() != nil {
-		return
-	}
 	s.Begin("comparing " + result.Environment.Name.Value + " with what is published")
 	outputs := gitops.ReadOutputs(ctx, s.Reader, result.Fleet)
 	if len(outputs) == 0 {
 		result.Notes = append(result.Notes, "the environment has no GitOpsRepo: everything is listed as added")
 		outputs = []gitops.Output{{}}
 	}
-	for _, output := range outputs {
-		if ctx.Err() != nil { // the caller reports it
-			s.Diags.Add(output.Diags)
-			continue
-		}
-		if output.Tree == nil && output.Repo != nil {
-			result.Notes = append(result.Notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
-			if !output.New { // what is published is not known, and that is not nothing
+	readable := func(yield func(*gitops.Destination, gitops.Output) bool) {
+		for _, output := range outputs {
+			if ctx.Err() != nil { // the caller reports it
 				s.Diags.Add(output.Diags)
-				s.Listed = true
+				continue
+			}
+			if output.Tree == nil && output.Repo != nil {
+				result.Notes = append(result.Notes, fmt.Sprintf("the GitOps branch cannot be read, so everything is listed as added: %s", output.Diags[0].Message))
+				if !output.New { // what is published is not known, and that is not nothing
+					s.Diags.Add(output.Diags)
+					s.Listed = true
+				}
+			}
+			if !yield(nil, output) {
+				return
 			}
 		}
-		change, err := change.Compare(ctx, output.Tree, result.Tree)
+	}
+	show := func(_ *gitops.Destination, output gitops.Output, diff *change.Change, err error) {
 		if err != nil {
 			s.Diags.Error(giterror.RuleRemoteFailed, output.Repo.Path.At, s.Reader.Scrub(err.Error()))
-			continue
+			return
 		}
-		shown := session.NewChangeResult(change, output)
-		origins, _ := s.Loader.Origins(result.Fleet)
-		report := s.report(result, origins)
-		report.Change, shown.Report = change, &report
+		shown, report := session.NewChangeResult(diff, output), s.report(result, diff)
+		shown.Report = &report
 		result.Changes = append(result.Changes, shown)
 	}
-}
-
-// checkFolder reports what keeps an environment from being written to a folder, before anything is
-// written anywhere.
-func (s *Publisher) checkFolder(result *session.Result, folder string) {
-	s.reportFolder(result, gitops.CheckFolder(folder, result.Tree))
+	s.Line(ctx, result.Environment, session.Stages{Compiled: result.Compiled, Outputs: readable, Publish: show})
 }
 
 // write writes an environment to its folder.
 func (s *Publisher) write(ctx context.Context, result *session.Result, folder *gitops.Folder, name string) {
-	if ctx.Err() != nil {
-		return
-	}
 	s.Begin("writing " + result.Environment.Name.Value)
-	change, err := folder.Write(ctx, result.Tree)
-	if err != nil && ctx.Err() != nil {
-		return // stopped; the caller reports it
-	}
-	if err != nil {
+	diff, err := folder.Write(ctx, result.Tree)
+	switch {
+	case err == nil:
+		result.Changes = append(result.Changes, session.NewChangeResult(diff, gitops.Output{}))
+		result.Folder = name
+	case ctx.Err() == nil: // else it was stopped, which the caller reports
 		s.reportFolder(result, err)
-		return
 	}
-	result.Changes = append(result.Changes, session.NewChangeResult(change, gitops.Output{}))
-	result.Folder = name
 }
 
 func (s *Publisher) reportFolder(result *session.Result, err error) {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
@@ -38,7 +37,7 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	defer source.close()
 	objects, diags := model.Parse(source.Source, nil, options)
 	run := &workloadCheck{Session: &session.Session{Host: e, Flags: opts, Diags: diags}, objects: objects}
-	run.View = run
+	run.View = session.View{Text: run.text, Structured: func(diags diag.List) any { return results.NewReport[session.Environment](nil, diags) }}
 	run.checkTogether()
 	return run.Finish("")
 }
@@ -113,11 +112,7 @@ func (c *workloadCheck) checkTogether() {
 	}
 }
 
-func (c *workloadCheck) Structured(diags diag.List) any {
-	return results.NewReport[session.Environment](nil, diags)
-}
-
-func (c *workloadCheck) Text() error {
+func (c *workloadCheck) text() error {
 	if c.Failed() {
 		return nil
 	}
@@ -128,5 +123,3 @@ func (c *workloadCheck) Text() error {
 	_, err := fmt.Fprintf(c.Stdout, "%s with %s\n", diag.Plural(len(c.objects.Workloads), "workload"), diag.Plural(targets, "deployment target"))
 	return err
 }
-
-func (*workloadCheck) Actions(r actions.Report) actions.Report { return r }

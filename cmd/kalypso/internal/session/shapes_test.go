@@ -49,9 +49,9 @@ func TestActionsReportOfSession(t *testing.T) {
 		Results: []actions.Result{
 			{
 				Environment: "dev", GitOpsRepo: "fleet", Changed: true, Plan: plan, Branch: "deployment/dev", Commit: strings.Repeat("2", 40),
-				PullRequest: actions.NewPullRequest(7, "https://h/7", "created"),
+				PullRequest: &actions.PullRequest{Number: 7, URL: "https://h/7", Operation: "created"},
 			},
-			{Environment: "dev", GitOpsRepo: "mirror", PullRequest: actions.NewPullRequest(6, "https://h/6", "closed")},
+			{Environment: "dev", GitOpsRepo: "mirror", PullRequest: &actions.PullRequest{Number: 6, URL: "https://h/6", Operation: "closed"}},
 			{Environment: "stage", Changed: true},
 			{Environment: "prod", Uncompared: true},
 		},

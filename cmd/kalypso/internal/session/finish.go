@@ -1,0 +1,236 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/promote"
+)
+
+// The rules of what a run could not do.
+const (
+	// RuleLostRaces is a run that others overtook again and again.
+	RuleLostRaces = "lost-races"
+	// RuleGitHubFailed is something that GitHub does not do.
+	RuleGitHubFailed = "github-failed"
+	// RuleFleetUnasked is a fleet that could not be asked.
+	RuleFleetUnasked = "fleet-unreachable"
+	// RuleSaveBody is a text of a pull request that cannot be saved.
+	RuleSaveBody = "save-body"
+	// RuleTimeUp is a run that took longer than it may.
+	RuleTimeUp = "time-is-up"
+)
+
+// Finish prints the result and the diagnostics, and returns the error that the run ends with.
+// without says what errors kept from happening; what is held back keeps nothing else from it.
+func (s *Session) Finish(without string) error {
+	if s.holds() && !s.Failed() {
+		without = s.heldSummary()
+	}
+	diags := s.all()
+	for _, r := range s.Results {
+		diags.Add(r.Held.Diags)
+	}
+	diags = diags.Sorted()
+	summary := diags.Summary()
+	if diags.HasErrors() && without != "" {
+		summary += ": " + without
+	}
+	s.Progress.Done()
+	if s.Workflow != nil {
+		report := s.actionsReport("kalypso", summary, diags)
+		if s.View.Actions != nil {
+			s.View.Actions(&report)
+		}
+		if err := s.Workflow.Say(report); err != nil {
+			fmt.Fprintf(s.Stderr, "kalypso: %v\n", err) // what came of the run itself is more important
+		}
+	}
+	if err := s.print(diags, summary); err != nil {
+		return cli.Failure("write the result: %w", err)
+	}
+	return s.verdict()
+}
+
+func (s *Session) print(diags diag.List, summary string) error {
+	if s.Flags.Format != results.Text {
+		return results.Print(s.Stdout, s.Flags.Format, s.View.Structured(diags))
+	}
+	style := s.ErrPalette(s.Flags.Color).Diagnostics
+	for _, d := range diags {
+		fmt.Fprint(s.Stderr, diag.Format(d, style))
+	}
+	for _, result := range s.Results {
+		for _, note := range result.Notes {
+			fmt.Fprintf(s.Stderr, "%s: %s\n", result.Environment.Name.Value, diag.Safe(note))
+		}
+	}
+	if err := s.View.Text(); err != nil {
+		return err
+	}
+	if summary != "" {
+		fmt.Fprintln(s.Stderr, summary)
+	}
+	return nil
+}
+
+// verdict is the error that a run ends with that has done what it could.
+func (s *Session) verdict() error {
+	code := exitCode(s.all())
+	partly := slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Partly })
+	switch {
+	case partly && code != cli.ExitDone && code != cli.ExitTimeUp:
+		code = cli.ExitRemote
+	case code == cli.ExitDone && s.holds() && !s.Quarantine.Tolerant:
+		code = cli.ExitModel
+	}
+	if code == cli.ExitDone {
+		return nil
+	}
+	return cli.ExitWith(code)
+}
+
+// exitCode is that of diagnostics. That time is up explains the rest; remote failures are not the model's fault, and hide
+// what else is wrong.
+func exitCode(diags diag.List) int {
+	code := cli.ExitDone
+	for _, d := range diags {
+		switch {
+		case d.Severity != diag.Error:
+		case d.Rule == RuleTimeUp:
+			return cli.ExitTimeUp
+		case code == cli.ExitRemote:
+		case giterror.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
+			code = cli.ExitRemote
+		case d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
+			code = cli.ExitUsage // the command line names what cannot be read
+		case code == cli.ExitDone:
+			code = cli.ExitModel
+		}
+	}
+	return code
+}
+
+// Fail adds why a remote did not do something. It returns what is wrong usage instead.
+func (s *Session) Fail(at diag.Place, err error) error {
+	if _, asks := cli.ExitOf(err); asks {
+		return err
+	}
+	rule, hint := CauseOf(err)
+	s.Diags.Error(rule, at, s.Reader.Scrub(err.Error()), diag.Hint(hint))
+	return nil
+}
+
+// Report adds the reason why an environment could not be published somewhere.
+func (c *Compiled) Report(destination *gitops.Destination, err error) {
+	rule, hint := CauseOf(err)
+	c.Diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
+}
+
+// CauseOf returns the rule of what a remote did not do, and what can be done about it.
+func CauseOf(err error) (rule, hint string) {
+	var known *giterror.Error
+	var refused *github.Error
+	var unasked *promote.FleetError
+	switch {
+	case errors.As(err, &unasked):
+		return RuleFleetUnasked, unasked.Hint
+	case errors.As(err, &known):
+		return known.Rule, known.Hint
+	case errors.As(err, &refused):
+		return RuleGitHubFailed, refused.Hint
+	default:
+		return giterror.RuleRemoteFailed, ""
+	}
+}
+
+// A run ends before it is done for one of two reasons, each the cause of its context: a signal, or
+// the end of what --timeout gives it.
+
+// SignalError is the signal that ended a run.
+type SignalError struct{ Signal os.Signal }
+
+func (e SignalError) Error() string { return e.Signal.String() }
+
+// UntilSignal returns a context that ends with the first SIGINT or SIGTERM. After it, signals do what
+// they do to any process: a second one ends it at once.
+func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case got := <-signals:
+			signal.Stop(signals)
+			cancel(SignalError{got})
+		case <-ctx.Done(): // the run is over: a signal that comes so late changes nothing
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// InterruptedCode is the exit code of a run whose context ended: 128 and the number of the signal, as
+// shells have it.
+func InterruptedCode(cause error) int {
+	var stopped SignalError
+	if errors.As(cause, &stopped) {
+		if number, ok := stopped.Signal.(syscall.Signal); ok {
+			return cli.ExitSignal + int(number)
+		}
+	}
+	return cli.ExitSignal + int(syscall.SIGINT)
+}
+
+// Stopped ends a run whose context has ended. If its time is up, all that is known is reported, and
+// what it was about.
+func (s *Session) Stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrTimeUp) {
+		s.Progress.Done()
+		for _, published := range s.Pushed() {
+			s.SayPushed(published.Commit, published.Branch, published.Repo)
+		}
+		return cause // the caller reports it
+	}
+	s.TimeUp()
+	return s.Finish(s.LeftUndone())
+}
+
+// SayPushed tells people what a run that is interrupted has pushed.
+func (s *Session) SayPushed(commit, branch, repo string) {
+	fmt.Fprintf(s.Stderr, "kalypso: pushed %.12s to %s of %s; the next run does the rest\n", commit, diag.Safe(branch), repo)
+}
+
+// TimeUp reports that a run took longer than it may.
+func (s *Session) TimeUp() {
+	s.Diags.Error(RuleTimeUp, diag.Place{}, fmt.Sprintf("time is up after %v, while %s", s.Flags.timeout, s.doing),
+		diag.Hint("--timeout gives a run more time"))
+}
+
+// LeftUndone says what was written or published before something went wrong.
+func (s *Session) LeftUndone() string {
+	if len(s.Pushed()) > 0 {
+		return "not everything was published"
+	}
+	var written []string
+	for _, result := range s.Results {
+		if result.Folder != "" {
+			written = append(written, result.Environment.Name.Value)
+		}
+	}
+	if len(written) == 0 {
+		return "nothing was written"
+	}
+	return "only " + strings.Join(written, ", ") + " was written"
+}
