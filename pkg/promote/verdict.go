@@ -209,7 +209,8 @@ type Counts struct {
 	Missing int `json:"missing"`
 }
 
-func (c *Counts) count(s ClusterState) {
+// Add counts one cluster.
+func (c *Counts) Add(s ClusterState) {
 	switch s {
 	case Deployed:
 		c.Deployed++
@@ -271,7 +272,7 @@ func aggregate(all []fleetReport, rules Rules) Snapshot {
 		return cmp.Or(cmp.Compare(a.Fleet, b.Fleet), cmp.Compare(a.Name, b.Name))
 	})}
 	for _, c := range snapshot.Clusters {
-		snapshot.count(c.State)
+		snapshot.Add(c.State)
 	}
 	snapshot.NoReports = withoutReports(all)
 	snapshot.Warnings = summarize(warnings)

@@ -34,7 +34,7 @@ func lookOf(letters string, rules Rules) Snapshot {
 			continue
 		}
 		snapshot.Clusters = append(snapshot.Clusters, cluster)
-		snapshot.count(cluster.State)
+		snapshot.Add(cluster.State)
 	}
 	snapshot.Need = rules.need(snapshot.Total())
 	return snapshot

@@ -30,11 +30,11 @@ func (v ConfigVerdict) Applies() bool { return len(v.Misses) == 0 }
 // ConfigMiss is what keeps a ConfigMap from applying.
 type ConfigMiss struct {
 	// At is the label of the ConfigMap, or the ConfigMap if it is about no label.
-	At diag.Place
+	At diag.Place `json:"at"`
 	// Label is that which does not match; empty if there is another reason.
-	Label string
+	Label string `json:"label,omitempty"`
 	// Message says what the ConfigMap wants and what was found, in a sentence without a subject.
-	Message string
+	Message string `json:"message"`
 }
 
 // Keys are those that the configuration sets anywhere, in order.

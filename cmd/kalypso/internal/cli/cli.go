@@ -2,6 +2,12 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
@@ -30,3 +36,121 @@ func (h Host) WithProgress(color string) (*Host, *term.Progress) {
 
 // System returns what the process has.
 func System() *Host { return &Host{IO: term.System(), Build: thisBuild()} }
+
+// Build is what the program was made of.
+type Build struct {
+	// Version is that of the module; without one it is the commit, and without that devel.
+	Version string `json:"version"`
+	// Commit and Date are of the source, as RFC 3339; empty if Go did not find a repository.
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
+	// Modified says that the source had changes that are not in the commit.
+	Modified  bool   `json:"modified,omitempty"`
+	GoVersion string `json:"goVersion"`
+	// Platform is the one that the program runs on, as linux/amd64.
+	Platform string `json:"platform"`
+}
+
+// thisBuild is that of the process.
+func thisBuild() Build {
+	info, _ := debug.ReadBuildInfo()
+	return BuildOf(info)
+}
+
+// BuildOf reads what Go stamps into every program, so that releases need no linker flags. A program of go install knows
+// its version, but no commit. It takes nil for a program without a stamp.
+func BuildOf(info *debug.BuildInfo) Build {
+	if info == nil {
+		return Build{Version: "unknown"}
+	}
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	b := Build{
+		Version: info.Main.Version, Commit: settings["vcs.revision"], Date: settings["vcs.time"],
+		Modified: settings["vcs.modified"] == "true", GoVersion: info.GoVersion,
+		Platform: settings["GOOS"] + "/" + settings["GOARCH"],
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = strings.TrimSuffix("devel-"+b.Commit, "-")
+	}
+	return b
+}
+
+// The exit codes, as ExitCodes has them.
+const (
+	ExitDone    = 0
+	ExitModel   = 1
+	ExitUsage   = 2
+	ExitRemote  = 3
+	ExitChanges = 4
+	ExitTimeUp  = 5
+	// ExitSignal and the number of a signal is the code of a run that the signal ended.
+	ExitSignal = 128
+)
+
+// ExitCodes explains them to people.
+const ExitCodes = `Exit codes:
+    0  done, or nothing to do
+    1  the model, the rendering or the fleet is at fault, or what would be published
+    2  wrong usage
+    3  a remote failed: network, permission, rate limit, lost races
+    4  with --exit-code: there are changes
+    5  time is up (--timeout), or with --once it is too early
+  130  interrupted (SIGINT)
+  143  terminated (SIGTERM)
+`
+
+// exit is an error with the code that the process ends with.
+type exit struct {
+	code int
+	// err is nil if everything has been said.
+	err error
+}
+
+// ExitWith returns the error of a run that has said everything.
+func ExitWith(code int) error { return &exit{code: code} }
+
+// Usage is the error of wrong usage.
+func Usage(format string, args ...any) error {
+	return &exit{ExitUsage, fmt.Errorf(format, args...)}
+}
+
+// Failure is the error of something that cannot be done on this machine.
+func Failure(format string, args ...any) error {
+	return &exit{ExitModel, fmt.Errorf(format, args...)}
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// ExitOf returns the code that an error asks for, and whether it asks for one.
+func ExitOf(err error) (code int, asks bool) {
+	var e *exit
+	if !errors.As(err, &e) {
+		return 0, false
+	}
+	return e.code, true
+}
+
+// Report tells people what a run ended with, unless that has been said, and returns its code.
+func Report(err error, stderr io.Writer) int {
+	var e *exit
+	switch {
+	case err == nil:
+		return ExitDone
+	case !errors.As(err, &e): // cobra's own errors are about the command line
+		fmt.Fprintf(stderr, "kalypso: %v\n", err)
+		return ExitUsage
+	case e.err != nil:
+		fmt.Fprintf(stderr, "kalypso: %v\n", e.err)
+	}
+	return e.code
+}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -104,3 +105,40 @@ func undeployed(clusters []promote.Cluster) (waiting, deployed []promote.Cluster
 func severalFleets(clusters []promote.Cluster) bool {
 	return slices.ContainsFunc(clusters, func(c promote.Cluster) bool { return c.Fleet != clusters[0].Fleet })
 }
+
+// Result is how a fleet stands, in JSON.
+type Result struct {
+	Counts countsResult `json:"counts"`
+	// QueryErrors says why a fleet could not be asked; then neither counts nor clusters are complete.
+	QueryErrors string `json:"unasked,omitempty"`
+	// Clusters are all, by fleet and name.
+	Clusters []promote.Cluster `json:"clusters"`
+}
+
+// countsResult counts clusters.
+type countsResult struct {
+	Summary string `json:"summary"`
+	// Clusters are all: those that were seen, and those that are missing.
+	Clusters int `json:"clusters"`
+	Needed   int `json:"needed"`
+	promote.Counts
+}
+
+// NewResult returns how a fleet stands, in JSON.
+func NewResult(look promote.Snapshot) Result {
+	r := Result{
+		Counts:      countsResult{countsLine(look), look.Total(), look.Need, look.Counts},
+		QueryErrors: Harmless(look.QueryErrors), Clusters: append([]promote.Cluster{}, look.Clusters...),
+	}
+	slices.SortStableFunc(r.Clusters, byName)
+	for i := range r.Clusters {
+		c := &r.Clusters[i]
+		for _, text := range []*string{&c.Name, &c.Fleet, &c.ClusterType, &c.Commit, &c.Message} {
+			*text = Harmless(*text)
+		}
+	}
+	return r
+}
+
+// Harmless is as much of an untrusted text as anybody reads, harmless to show.
+func Harmless(text string) string { return diag.Safe(diag.Shorten(text, term.MaxMessageBytes)) }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -15,8 +17,6 @@ const (
 	maxTableClusters = 50
 	// maxWorst is how many clusters stand for all that are not deployed where they are too many to list.
 	maxWorst = 10
-	// shortCommit is how many digits of a commit people see.
-	shortCommit = 12
 )
 
 // Print writes how a fleet stands, for people: the counts, and the clusters if they are few; else how many of each
@@ -29,19 +29,9 @@ func Print(w io.Writer, look promote.Snapshot, p term.Palette) {
 	}
 	for _, lines := range tables {
 		if len(lines) > 0 {
-			fmt.Fprintln(w)
-		}
-		for _, line := range lines {
-			fmt.Fprintln(w, line)
+			fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 		}
 	}
-}
-
-func tableLines(clusters []promote.Cluster, p term.Palette) []string {
-	if len(clusters) == 0 {
-		return nil
-	}
-	return clusterTable(worstFirst(clusters), p)
 }
 
 // worstLines list the worst of the clusters that are not deployed, and count the others.
@@ -70,7 +60,7 @@ func clusterColumns(clusters []promote.Cluster) []clusterColumn {
 		{title: "FLEET", value: func(c promote.Cluster) string { return c.Fleet }},
 		{title: "TYPE", value: func(c promote.Cluster) string { return c.ClusterType }},
 		{title: "STATE", value: func(c promote.Cluster) string { return string(c.State) }, prose: true},
-		{title: "COMMIT", value: func(c promote.Cluster) string { return abbreviated(c.Commit) }},
+		{title: "COMMIT", value: func(c promote.Cluster) string { return fmt.Sprintf("%.12s", c.Commit) }},
 		{title: "MESSAGE", value: func(c promote.Cluster) string { return c.Message }, prose: true},
 	}
 	return slices.DeleteFunc(columns, func(column clusterColumn) bool {
@@ -81,35 +71,29 @@ func clusterColumns(clusters []promote.Cluster) []clusterColumn {
 	})
 }
 
-// abbreviated is as much of a commit as people look at.
-func abbreviated(commit string) string { return fmt.Sprintf("%.*s", shortCommit, commit) }
-
-// clusterTable lists clusters, in the order given.
-func clusterTable(clusters []promote.Cluster, p term.Palette) []string {
-	columns := clusterColumns(clusters)
-	var titles []string
-	for _, column := range columns {
-		titles = append(titles, column.title)
+// tableLines list clusters, the worst first; there are none for no clusters.
+func tableLines(clusters []promote.Cluster, p term.Palette) []string {
+	if len(clusters) == 0 {
+		return nil
 	}
-	rows := make([][]string, len(clusters))
-	for i, c := range clusters {
+	columns := clusterColumns(clusters)
+	titles, rows := make([]string, len(columns)), make([][]string, len(clusters))
+	for i, column := range columns {
+		titles[i] = column.title
+	}
+	for i, c := range worstFirst(clusters) {
 		for _, column := range columns {
-			cell := term.Word(column.value(c), term.MaxName)
-			switch {
-			case column.title == "MESSAGE":
+			cell := cmp.Or(term.Word(column.value(c), term.MaxName), "-")
+			switch column.title {
+			case "MESSAGE":
 				cell = term.Line(c.Message, term.MaxMessage)
-			case cell == "":
-				cell = "-"
+			case "STATE":
+				cell = standingColour(p, c.State)(cell)
 			}
 			rows[i] = append(rows[i], cell)
 		}
 	}
-	return p.Table(titles, rows, func(row, column int, text string) string {
-		if titles[column] != "STATE" {
-			return text
-		}
-		return standingColour(p, clusters[row].State)(text)
-	})
+	return p.Table(titles, rows)
 }
 
 // standingColour is that of what is said of a cluster.
@@ -130,49 +114,30 @@ func standingColour(p term.Palette, s promote.ClusterState) func(string) string 
 func typeLines(clusters []promote.Cluster, p term.Palette) []string {
 	counts := map[string]promote.Counts{}
 	for _, c := range clusters {
-		counts[c.ClusterType] = withOne(counts[c.ClusterType], c.State)
+		count := counts[c.ClusterType]
+		count.Add(c.State)
+		counts[c.ClusterType] = count
 	}
 	if _, unknown := counts[""]; unknown && len(counts) == 1 {
 		return nil
 	}
-	types := make([]string, 0, len(counts))
-	for name := range counts {
-		types = append(types, name)
-	}
-	slices.SortFunc(types, func(a, b string) int {
+	types := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(worse(counts[a], counts[b]), cmp.Compare(a, b))
 	})
-	more := len(types) - maxTableClusters
-	types = types[:min(maxTableClusters, len(types))]
 	var rows [][]string
-	for _, name := range types {
+	for _, name := range types[:min(maxTableClusters, len(types))] {
 		c := counts[name]
-		row := []string{cmp.Or(term.Word(name, term.MaxName), "-"), thousands(c.Seen())}
-		for _, n := range []int{c.Deployed, c.Progressing, c.Behind, c.Failed} {
+		row := []string{cmp.Or(term.Word(name, term.MaxName), "-")}
+		for _, n := range []int{c.Seen(), c.Deployed, c.Progressing, c.Behind, c.Failed} {
 			row = append(row, thousands(n))
 		}
 		rows = append(rows, row)
 	}
-	lines := p.Table([]string{"TYPE", "CLUSTERS", "DEPLOYED", "PROGRESSING", "BEHIND", "FAILED"}, rows, nil)
-	if more > 0 {
+	lines := p.Table([]string{"TYPE", "CLUSTERS", "DEPLOYED", "PROGRESSING", "BEHIND", "FAILED"}, rows)
+	if more := len(types) - maxTableClusters; more > 0 {
 		lines = append(lines, fmt.Sprintf("… and %s more cluster types", thousands(more)))
 	}
 	return lines
-}
-
-// withOne counts a cluster.
-func withOne(c promote.Counts, s promote.ClusterState) promote.Counts {
-	switch s {
-	case promote.Deployed:
-		c.Deployed++
-	case promote.Progressing:
-		c.Progressing++
-	case promote.Behind:
-		c.Behind++
-	default:
-		c.Failed++
-	}
-	return c
 }
 
 // worse orders counts as badness orders clusters.

@@ -3,7 +3,6 @@ package term
 import (
 	"bytes"
 	"io"
-	"slices"
 	"sync"
 )
 
@@ -34,24 +33,19 @@ const (
 // NewGuard returns w behind a guard.
 func NewGuard(w io.Writer) *Guard { return &Guard{w: w} }
 
-// Write passes text on. The number of bytes that it returns is that of the text that was passed on.
+// Write passes text on.
 func (g *Guard) Write(text []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := 0
-	var buffer []byte // of a piece, and reused: a result may be large
-	for piece := range slices.Chunk(text, 32<<10) {
-		buffer = g.inert(buffer[:0], piece)
-		if _, err := g.w.Write(buffer); err != nil {
-			return n, err
-		}
-		n += len(piece)
+	if _, err := g.w.Write(g.inert(text)); err != nil {
+		return 0, err
 	}
-	return n, nil
+	return len(text), nil
 }
 
-// inert appends the text that is passed on in place of a text.
-func (g *Guard) inert(out, text []byte) []byte {
+// inert returns what is passed on in place of a text.
+func (g *Guard) inert(text []byte) []byte {
+	out := make([]byte, 0, len(text))
 	for _, c := range text {
 		if g.completes(c) {
 			out = append(out, '\\')
@@ -98,14 +92,7 @@ func (g *Guard) advance(c byte) {
 
 // HoldsCommand reports whether the guard would change the text.
 func HoldsCommand(text []byte) bool {
-	var g Guard
-	for _, c := range text {
-		if g.completes(c) {
-			return true
-		}
-		g.advance(c)
-	}
-	return false
+	return !bytes.Equal(new(Guard).inert(text), text)
 }
 
 // InertJSON returns a JSON document that means the same and that the guard does not change.

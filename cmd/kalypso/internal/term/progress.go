@@ -58,7 +58,7 @@ type Progress struct {
 	broken bool
 }
 
-// NewProgress returns progress on w, for which people look at stderr.
+// NewProgress returns progress on w.
 func NewProgress(w io.Writer, mode Mode, now func() time.Time) *Progress {
 	return &Progress{w: w, mode: mode, Now: now}
 }
@@ -69,9 +69,9 @@ func (p *Progress) Live() bool { return p != nil && p.mode == Live }
 // Phase begins a part of the run, for example "reading dev".
 func (p *Progress) Phase(doing string) {
 	p.show(func() {
-		repeated := doing == p.doing
+		fresh := doing != p.doing
 		p.doing = doing
-		p.draw(doing, !repeated)
+		p.draw(doing, fresh)
 	})
 }
 

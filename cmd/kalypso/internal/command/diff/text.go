@@ -66,22 +66,19 @@ func (d Result) title() string {
 // movements lists the targets that go, or those that come.
 func (p diffPrinter) movements(d Result, action change.Action) {
 	var rows [][]string
-	n := 0
-	for _, t := range d.Targets {
-		if t.Action == action {
-			cells := []string{t.ClusterType, t.TargetChange.Target}
-			for _, r := range d.why(t) {
-				rows = append(rows, []string{cells[0], cells[1], r.text, r.place()})
-				cells = []string{"", ""}
-			}
-			n++
-		}
-	}
+	n := d.impact.Change.Count(action)
 	if n == 0 {
 		return
 	}
+	for _, t := range d.Targets {
+		if t.Action == action {
+			for _, r := range d.why(t) {
+				rows = append(rows, []string{t.ClusterType, t.TargetChange.Target, r.text, r.place()})
+			}
+		}
+	}
 	fmt.Fprintf(p, "\n%s\n", p.Paint(action, fmt.Sprintf("%s %s", action.Sign(), d.moved(action, n))))
-	p.Rows(rows, "CLUSTER TYPE", "TARGET", "WHY", "WRITTEN AT")
+	p.Rows(2, rows, "CLUSTER TYPE", "TARGET", "WHY", "WRITTEN AT")
 }
 
 // moved says that targets came or went.

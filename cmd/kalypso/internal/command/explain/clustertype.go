@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -92,9 +91,8 @@ func explainClusterType(q *inquiry, name string) (Answer, error) {
 		if busy[selects.Policy] {
 			continue
 		}
-		misses := newPolicyVerdict(schedule.Verdict{Policy: selects.Policy, Misses: selects.Misses}).Misses
 		a.Others = append(a.Others, idlePolicy{
-			selects.Policy.Name.Value, selects.Policy.Name.At, selects.Targets == 0, selects.ClusterTypes == 0, misses,
+			selects.Policy.Name.Value, selects.Policy.Name.At, selects.Targets == 0, selects.ClusterTypes == 0, selects.Misses,
 		})
 	}
 	return a, nil
@@ -104,25 +102,23 @@ func (a *ClusterTypeAnswer) text(p term.Printer) {
 	printObject(p, fmt.Sprintf("%s: cluster type %s", a.Name, a.ClusterType.Name), a.ClusterType)
 	templates := fmt.Sprintf("reconciler %s, namespace %s, config %s", a.Reconciler, a.NamespaceService, cmp.Or(a.ConfigType, "configMap"))
 	fmt.Fprintf(p, "  templates: %s\n", diag.Safe(templates))
-	fmt.Fprintf(p, "\n%s\n", p.Heading(diag.Plural(len(a.Targets), "deployment target")))
+	p.Section(diag.Plural(len(a.Targets), "deployment target"))
 	var rows [][]string
 	for _, t := range a.Targets {
-		first := []string{t.Name, cmp.Or(t.Workspace, "-")}
 		for _, v := range t.Policies {
-			rows = append(rows, append(slices.Clone(first), v.Policy, v.At.String()))
-			first = []string{"", ""}
+			rows = append(rows, []string{t.Name, cmp.Or(t.Workspace, "-"), v.Policy, v.At.String()})
 		}
 	}
-	p.Rows(rows, "DEPLOYMENT TARGET", "WORKSPACE", "BY POLICY", "WRITTEN AT")
+	p.Rows(2, rows, "DEPLOYMENT TARGET", "WORKSPACE", "BY POLICY", "WRITTEN AT")
 	if len(a.Others) == 0 {
 		return
 	}
-	fmt.Fprintf(p, "\n%s\n", p.Heading("policies that bring nothing here"))
+	p.Section("policies that bring nothing here")
 	rows = nil
 	for _, o := range a.Others {
 		rows = append(rows, o.rows()...)
 	}
-	p.Rows(rows, "POLICY", "WHICH", "WRITTEN AT")
+	p.Rows(1, rows, "POLICY", "WHICH", "WRITTEN AT")
 }
 
 // rows say why a policy brings nothing. That it selects nothing anywhere comes first: then the rest does not matter.

@@ -87,17 +87,10 @@ type originResult struct {
 
 // configVerdict is a ConfigMap that does not apply.
 type configVerdict struct {
-	ConfigMap string             `json:"configMap"`
-	At        diag.Place         `json:"at"`
-	Keys      []string           `json:"keys"`
-	Misses    []configMissResult `json:"misses"`
-}
-
-type configMissResult struct {
-	At diag.Place `json:"at"`
-	// Label is missing where the reason is no label.
-	Label   string `json:"label,omitempty"`
-	Message string `json:"message"`
+	ConfigMap string              `json:"configMap"`
+	At        diag.Place          `json:"at"`
+	Keys      []string            `json:"keys"`
+	Misses    []config.ConfigMiss `json:"misses"`
 }
 
 func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, error) {
@@ -188,11 +181,7 @@ func (a *ConfigAnswer) addOthers(verdicts []config.ConfigVerdict) {
 		if a.key != "" && !slices.Contains(v.Keys, a.key) {
 			continue
 		}
-		other := configVerdict{ConfigMap: v.Config.Name.Value, At: v.At, Keys: append([]string{}, v.Keys...)}
-		for _, m := range v.Misses {
-			other.Misses = append(other.Misses, configMissResult{m.At, m.Label, m.Message})
-		}
-		a.Others = append(a.Others, other)
+		a.Others = append(a.Others, configVerdict{v.Config.Name.Value, v.At, append([]string{}, v.Keys...), v.Misses})
 	}
 	a.all, a.applied = len(all), len(applied)
 }
@@ -226,14 +215,14 @@ func (a *ConfigAnswer) text(p term.Printer) {
 		if a.key != "" {
 			does = "ConfigMaps that set it, but do not apply"
 		}
-		fmt.Fprintf(p, "\n%s\n", p.Heading(does))
-		p.Rows(rows, "CONFIGMAP", "WHICH", "WRITTEN AT")
+		p.Section(does)
+		p.Rows(0, rows, "CONFIGMAP", "WHICH", "WRITTEN AT")
 	}
 }
 
 // table has a row for each value.
 func (a *ConfigAnswer) table(p term.Printer) {
-	fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("%s, from %d of %s", diag.Plural(len(a.Values), "key"), a.applied, diag.Plural(a.all, "ConfigMap"))))
+	p.Section(fmt.Sprintf("%s, from %d of %s", diag.Plural(len(a.Values), "key"), a.applied, diag.Plural(a.all, "ConfigMap")))
 	var rows [][]string
 	for _, v := range a.Values {
 		last := v.Origins[len(v.Origins)-1]
@@ -244,7 +233,7 @@ func (a *ConfigAnswer) table(p term.Printer) {
 		const widest = 60
 		rows = append(rows, []string{v.Key, term.Word(firstLine(v.Value), widest), last.ConfigMap, over, last.At.String()})
 	}
-	p.Rows(rows, "KEY", "VALUE", "FROM", "OVER", "WRITTEN AT")
+	p.Rows(0, rows, "KEY", "VALUE", "FROM", "OVER", "WRITTEN AT")
 }
 
 // firstLine is the beginning of a text, with an ellipsis if there is more.
@@ -259,13 +248,13 @@ func firstLine(text string) string {
 // value shows one value whole, and what was laid over what.
 func (a *ConfigAnswer) value(p term.Printer) {
 	if len(a.Values) == 0 {
-		fmt.Fprintf(p, "\n%s\n", p.Heading("no ConfigMap that applies sets it"))
+		p.Section("no ConfigMap that applies sets it")
 		return
 	}
 	v := a.Values[0]
 	fmt.Fprintln(p)
 	p.Indented(v.Value, "  ")
-	fmt.Fprintf(p, "\n%s\n", p.Heading("where it comes from, in the order in which it applies"))
+	p.Section("where it comes from, in the order in which it applies")
 	for _, o := range v.Origins {
 		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.asks()), p.Faint(diag.Safe(o.At.String())))
 		fmt.Fprintf(p, "    %s\n", o.Effect)

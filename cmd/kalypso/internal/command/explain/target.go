@@ -88,9 +88,7 @@ func newTargetObject(t *model.DeploymentTarget) objectResult {
 }
 
 func newPolicyVerdict(v schedule.Verdict) policyVerdict {
-	r := policyVerdict{Policy: v.Policy.Name.Value, At: v.Policy.Name.At, Assigns: v.Assigns()}
-	r.Misses = (v.Misses)
-	return r
+	return policyVerdict{v.Policy.Name.Value, v.Policy.Name.At, v.Assigns(), v.Misses}
 }
 
 // explainTarget answers for one environment.
@@ -141,20 +139,22 @@ func (a *TargetAnswer) text(p term.Printer) {
 	elsewhere := slices.DeleteFunc(slices.Clone(a.ClusterTypes), func(c targetOnType) bool { return c.Scheduled })
 	slices.SortStableFunc(elsewhere, func(x, y targetOnType) int { return cmp.Compare(x.misses(), y.misses()) })
 	for _, c := range a.ClusterTypes {
-		name := c.Name
 		for _, v := range c.Policies {
-			there = append(there, []string{name, v.Policy, v.At.String()})
-			name = ""
+			there = append(there, []string{c.Name, v.Policy, v.At.String()})
 		}
 	}
 	for _, c := range elsewhere {
-		others = append(others, c.why()...)
+		if c.Nearest == nil {
+			others = append(others, []string{c.Name, "-", "there is no policy", ""})
+			continue
+		}
+		others = append(others, missRows(c.Nearest.Misses, c.Name, c.Nearest.Policy)...)
 	}
-	fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("scheduled on %d of %s", len(a.ClusterTypes)-len(elsewhere), diag.Plural(len(a.ClusterTypes), "cluster type"))))
-	p.Rows(there, "CLUSTER TYPE", "BY POLICY", "WRITTEN AT")
+	p.Section(fmt.Sprintf("scheduled on %d of %s", len(a.ClusterTypes)-len(elsewhere), diag.Plural(len(a.ClusterTypes), "cluster type")))
+	p.Rows(1, there, "CLUSTER TYPE", "BY POLICY", "WRITTEN AT")
 	if len(elsewhere) > 0 {
-		fmt.Fprintf(p, "\n%s\n", p.Heading(fmt.Sprintf("not scheduled on %d, the nearest first", len(elsewhere))))
-		p.Rows(others, "CLUSTER TYPE", "NEAREST POLICY", "WHICH", "WRITTEN AT")
+		p.Section(fmt.Sprintf("not scheduled on %d, the nearest first", len(elsewhere)))
+		p.Rows(2, others, "CLUSTER TYPE", "NEAREST POLICY", "WHICH", "WRITTEN AT")
 	}
 }
 
@@ -166,23 +166,11 @@ func (c targetOnType) misses() int {
 	return len(c.Nearest.Misses)
 }
 
-// why says in rows why a target is not on a cluster type.
-func (c targetOnType) why() [][]string {
-	if c.Nearest == nil {
-		return [][]string{{c.Name, "-", "there is no policy", ""}}
-	}
-	return missRows(c.Nearest.Misses, c.Name, c.Nearest.Policy)
-}
-
-// missRows has a row for each miss; the first begins with cells of its own.
+// missRows has a row for each miss, which begins with the first cells.
 func missRows(misses []schedule.Miss, first ...string) [][]string {
 	var rows [][]string
-	for i, m := range misses {
-		cells := first
-		if i > 0 {
-			cells = make([]string, len(first))
-		}
-		rows = append(rows, append(slices.Clone(cells), m.Message, m.At.String()))
+	for _, m := range misses {
+		rows = append(rows, append(slices.Clone(first), m.Message, m.At.String()))
 	}
 	return rows
 }
@@ -197,19 +185,18 @@ func (a *pairAnswer) text(p term.Printer) {
 	if on.Scheduled {
 		verdict = "scheduled on "
 	}
-	fmt.Fprintf(p, "\n%s\n", p.Heading(verdict+diag.Safe(on.Name)))
+	p.Section(verdict + on.Name)
 	var rows [][]string
 	for _, v := range on.Policies {
 		if v.Assigns {
 			rows = append(rows, []string{v.Policy, "schedules it", v.At.String()})
-			continue
 		}
 		rows = append(rows, missRows(v.Misses, v.Policy)...)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(p, "  there is no policy")
 	}
-	p.Rows(rows, "POLICY", "VERDICT", "WRITTEN AT")
+	p.Rows(1, rows, "POLICY", "VERDICT", "WRITTEN AT")
 }
 
 // printTarget says what is asked about.
