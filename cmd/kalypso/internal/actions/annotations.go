@@ -20,25 +20,18 @@ const (
 func annotations(list diag.List, here checkout, commits Commits) []string {
 	var lines []string
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Notice} {
-		lines = append(lines, annotationsOf(severity, list, here, commits)...)
-	}
-	return lines
-}
-
-func annotationsOf(severity diag.Severity, list diag.List, here checkout, commits Commits) []string {
-	total := list.Count(severity)
-	room := total
-	if total > maxAnnotations {
-		room = maxAnnotations - 1 // the last one counts the others
-	}
-	lines := make([]string, 0, maxAnnotations)
-	for _, d := range list {
-		if d.Severity == severity && len(lines) < room {
+		shown := list.Only(severity)
+		rest := 0
+		if total := len(shown); total > maxAnnotations {
+			shown = shown[:maxAnnotations-1]
+			rest = total - len(shown) // the last one counts them
+		}
+		for _, d := range shown {
 			lines = append(lines, annotation(d, here, commits))
 		}
-	}
-	if rest := total - room; rest > 0 {
-		lines = append(lines, fmt.Sprintf("::%s::%s in the log", severity, diag.Plural(rest, "more "+severity.String())))
+		if rest > 0 {
+			lines = append(lines, fmt.Sprintf("::%s::%s in the log", severity, diag.Plural(rest, "more "+severity.String())))
+		}
 	}
 	return lines
 }
@@ -47,24 +40,18 @@ func annotationsOf(severity diag.Severity, list diag.List, here checkout, commit
 func annotation(d diag.Diagnostic, here checkout, commits Commits) string {
 	properties := "title=" + escapeProperty(diag.Safe(d.Rule))
 	text := annotationText(d)
-	if path, ok := annotatedFile(d.At, here, commits); ok {
-		properties = annotatedPlace(path, d.At) + "," + properties
-	} else if !d.At.IsZero() {
+	switch {
+	case d.At.IsZero():
+	case here.holds(d.At.File, commits.of(d.At.File)) && diag.Safe(d.At.File.Path) == d.At.File.Path:
+		properties = annotatedPlace(d.At) + "," + properties
+	default:
 		text = diag.Safe(d.At.String()) + ": " + text
 	}
 	return fmt.Sprintf("::%s %s::%s", d.Severity, properties, escapeData(diag.Shorten(text, maxAnnotationBytes)))
 }
 
-// annotatedFile returns the path that an annotation points to, if it can point to the place.
-func annotatedFile(at diag.Place, here checkout, commits Commits) (path string, ok bool) {
-	if at.IsZero() || !here.holds(at.File, commits.of(at.File)) || diag.Safe(at.File.Path) != at.File.Path {
-		return "", false
-	}
-	return at.File.Path, true
-}
-
-func annotatedPlace(path string, at diag.Place) string {
-	properties := "file=" + escapeProperty(path)
+func annotatedPlace(at diag.Place) string {
+	properties := "file=" + escapeProperty(at.File.Path)
 	if at.Line > 0 {
 		properties += ",line=" + strconv.Itoa(at.Line)
 		if at.Column > 0 {
@@ -76,18 +63,14 @@ func annotatedPlace(path string, at diag.Place) string {
 
 // annotationText is the message, and what belongs to it in lines of their own.
 func annotationText(d diag.Diagnostic) string {
-	lines := []string{diag.Safe(d.Message)}
+	text := diag.Safe(d.Message)
 	for _, related := range d.Related {
-		line := diag.Safe(related.Message)
-		if !related.At.IsZero() {
-			line = diag.Safe(related.At.String()) + ": " + line
-		}
-		lines = append(lines, line)
+		text += "\n" + strings.TrimPrefix(diag.Safe(related.At.String())+": ", ": ") + diag.Safe(related.Message)
 	}
 	if d.Hint != "" {
-		lines = append(lines, "hint: "+diag.Safe(d.Hint))
+		text += "\nhint: " + diag.Safe(d.Hint)
 	}
-	return strings.Join(lines, "\n")
+	return text
 }
 
 // escapeData writes text so that the runner reads all of it as the message of a command.

@@ -20,7 +20,6 @@ func StepOutputs(all []Result) ([]Output, error) {
 		return nil, err
 	}
 	changed, total := false, change.Plan{}
-	var numbers, urls, operations, commits, branches []string
 	for _, r := range all {
 		changed = changed || r.Changed
 		total.Targets += r.Plan.Targets
@@ -29,21 +28,30 @@ func StepOutputs(all []Result) ([]Output, error) {
 		total.Changed += r.Plan.Changed
 		total.Removed += r.Plan.Removed
 		total.Unchanged += r.Plan.Unchanged
-		var request PullRequest
-		if r.PullRequest != nil {
-			request = *r.PullRequest
-		}
-		numbers = append(numbers, strings.TrimPrefix(strconv.Itoa(request.Number), "0")) // none has the number 0
-		urls, operations = append(urls, request.URL), append(operations, request.Operation)
-		commits, branches = append(commits, r.Commit), append(branches, r.Branch)
 	}
+	// A line for each result, so that the lines of two outputs belong together.
+	lines := func(of func(Result, PullRequest) string) string {
+		var texts []string
+		for _, r := range all {
+			var request PullRequest
+			if r.PullRequest != nil {
+				request = *r.PullRequest
+			}
+			texts = append(texts, of(r, request))
+		}
+		if strings.Join(texts, "") == "" {
+			return ""
+		}
+		return strings.Join(texts, "\n")
+	}
+	number := func(_ Result, p PullRequest) string { return strings.TrimPrefix(strconv.Itoa(p.Number), "0") } // none has the number 0
 	return []Output{
 		{"changed", strconv.FormatBool(changed)},
-		{"pull-request-number", aligned(numbers)},
-		{"pull-request-url", aligned(urls)},
-		{"pull-request-operation", aligned(operations)},
-		{"commit", aligned(commits)},
-		{"branch", aligned(branches)},
+		{"pull-request-number", lines(number)},
+		{"pull-request-url", lines(func(_ Result, p PullRequest) string { return p.URL })},
+		{"pull-request-operation", lines(func(_ Result, p PullRequest) string { return p.Operation })},
+		{"commit", lines(func(r Result, _ PullRequest) string { return r.Commit })},
+		{"branch", lines(func(r Result, _ PullRequest) string { return r.Branch })},
 		{"targets", strconv.Itoa(total.Targets)},
 		{"cluster-types", strconv.Itoa(total.ClusterTypes)},
 		{"added", strconv.Itoa(total.Added)},
@@ -52,14 +60,6 @@ func StepOutputs(all []Result) ([]Output, error) {
 		{"unchanged", strconv.Itoa(total.Unchanged)},
 		{"results", string(asJSON)},
 	}, nil
-}
-
-// aligned returns a line for each result, so that the lines of two outputs belong together.
-func aligned(lines []string) string {
-	if strings.Join(lines, "") == "" {
-		return ""
-	}
-	return strings.Join(lines, "\n")
 }
 
 // formatOutputs writes outputs as the runner reads them. The delimiter ends a value, so it must be one

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"net/url"
 	"os"
 	"slices"
@@ -45,51 +46,38 @@ const (
 // is empty if there is no room at all. here is the repository of the workflow: places on its host are
 // links.
 func stepSummary(r Report, here string, room int) string {
-	head := "## " + markdown.Text(r.Title) + "\n\n"
+	text := "## " + markdown.Text(r.Title) + "\n\n"
 	if r.Verdict != "" {
-		head += markdown.Text(r.Verdict) + "\n\n"
+		text += markdown.Text(r.Verdict) + "\n\n"
 	}
-	if len(head) > room {
+	if len(text) > room {
 		return ""
 	}
-	head += Table(r, here, (room-len(head))/2)
-	heads, complete := resultHeads(r.Results, room-len(head)-len(resultsLeftOut))
-	left := room - len(head) - len(resultsLeftOut)
-	for _, h := range heads {
-		left -= len(h)
+	text += Table(r, here, (room-len(text))/2)
+	room -= len(text) + len(resultsLeftOut)
+	var heads []string // as many as fit
+	for _, result := range r.Results {
+		head := resultHead(result)
+		if len(head) > room {
+			break
+		}
+		room -= len(head)
+		heads = append(heads, head)
 	}
-	var b strings.Builder
-	b.WriteString(head)
-	for i, h := range heads {
-		b.WriteString(h)
-		details := strings.TrimRight(r.Results[i].Details, "\n") + "\n\n"
-		switch {
-		case r.Results[i].Details == "":
-		case len(details) <= left:
-			left -= len(details)
-			b.WriteString(details)
-		case len(detailsLeftOut) <= left:
-			left -= len(detailsLeftOut)
-			b.WriteString(detailsLeftOut)
+	for i, head := range heads {
+		text += head
+		for _, details := range []string{strings.TrimRight(r.Results[i].Details, "\n") + "\n\n", detailsLeftOut} {
+			if r.Results[i].Details != "" && len(details) <= room {
+				room -= len(details)
+				text += details
+				break
+			}
 		}
 	}
-	if !complete && b.Len()+len(resultsLeftOut) <= room {
-		b.WriteString(resultsLeftOut)
+	if len(heads) < len(r.Results) && room >= 0 {
+		text += resultsLeftOut
 	}
-	return b.String()
-}
-
-// resultHeads returns the head of each result, as many as fit.
-func resultHeads(results []Result, room int) (heads []string, complete bool) {
-	for _, r := range results {
-		h := resultHead(r)
-		if len(h) > room {
-			return heads, false
-		}
-		room -= len(h)
-		heads = append(heads, h)
-	}
-	return heads, true
+	return text
 }
 
 // resultHead says what became of an environment in one GitOps repository.
@@ -98,7 +86,7 @@ func resultHead(r Result) string {
 	if r.GitOpsRepo != "" {
 		name += " in " + markdown.TextCode(r.GitOpsRepo)
 	}
-	facts := []string{}
+	var facts []string
 	if r.Plan.Summary != "" {
 		facts = append(facts, markdown.TextCode(r.Plan.Summary))
 	}
@@ -110,10 +98,11 @@ func resultHead(r Result) string {
 	if r.Branch != "" {
 		facts = append(facts, "branch "+markdown.TextCode(r.Branch))
 	}
-	if len(facts) == 0 {
-		return "### " + name + "\n\n"
+	head := "### " + name + "\n\n"
+	if len(facts) > 0 {
+		head += strings.Join(facts, " · ") + "\n\n"
 	}
-	return "### " + name + "\n\n" + strings.Join(facts, " · ") + "\n\n"
+	return head
 }
 
 func pullRequestLink(p PullRequest) string {
@@ -126,50 +115,38 @@ func pullRequestLink(p PullRequest) string {
 
 // Table lists errors first, as many as fit.
 func Table(r Report, here string, room int) string {
-	list := errorsFirst(r.Diags)
-	if len(list) == 0 {
-		return ""
+	list := slices.SortedStableFunc(slices.Values(r.Diags), func(a, b diag.Diagnostic) int { return cmp.Compare(b.Severity, a.Severity) })
+	rows := func(yield func(string) bool) {
+		for _, d := range list {
+			if !yield(diagnosticRow(d, r.Commits, here)) {
+				return
+			}
+		}
 	}
-	return MarkdownTable[diag.Diagnostic]{
-		Head: "| | where | what |\n| --- | --- | --- |\n",
-		Row:  func(d diag.Diagnostic) string { return diagnosticRow(d, r.Commits, here) },
-		More: func(n int) string { return fmt.Sprintf("\n%d more are in the log.\n", n) },
-	}.Fit(list, len(list), room)
+	more := func(n int) string { return fmt.Sprintf("\n%d more are in the log.\n", n) }
+	return MarkdownTable("| | where | what |\n| --- | --- | --- |\n", rows, len(list), more, room)
 }
 
-// MarkdownTable is a table in Markdown.
-type MarkdownTable[T any] struct {
-	Head string
-	Row  func(T) string
-	// More counts the rows that are left out.
-	More func(n int) string
-}
-
-// Fit writes as many rows as fit into so many bytes, at most limit, and counts the others. It is empty if none fits.
-func (t MarkdownTable[T]) Fit(list []T, limit, room int) string {
-	room -= len(t.Head) + len(t.More(len(list))) + 1
-	var rows strings.Builder
-	shown := 0
-	for _, one := range list[:min(limit, len(list))] {
-		row := t.Row(one)
+// MarkdownTable is a table in Markdown with as many of its rows as fit into so many bytes. Of all that there are, more
+// counts those that are left out. It is empty if none fits.
+func MarkdownTable(head string, rows iter.Seq[string], all int, more func(n int) string, room int) string {
+	room -= len(head) + len(more(all)) + 1
+	text, shown := head, 0
+	for row := range rows {
 		if room -= len(row); room < 0 {
 			break
 		}
-		rows.WriteString(row)
+		text += row
 		shown++
 	}
 	switch shown {
 	case 0:
 		return ""
-	case len(list):
-		return t.Head + rows.String() + "\n"
+	case all:
+		return text + "\n"
 	default:
-		return t.Head + rows.String() + t.More(len(list)-shown) + "\n"
+		return text + more(all-shown) + "\n"
 	}
-}
-
-func errorsFirst(list diag.List) diag.List {
-	return slices.SortedStableFunc(slices.Values(list), func(a, b diag.Diagnostic) int { return cmp.Compare(b.Severity, a.Severity) })
 }
 
 func diagnosticRow(d diag.Diagnostic, commits Commits, here string) string {
@@ -205,10 +182,7 @@ func permalink(at diag.Place, commit, here string) (address string, ok bool) {
 	if own, err := url.Parse(here); err != nil || own.Host != repo.Host {
 		return "", false
 	}
-	revision := commit
-	if revision == "" {
-		revision = at.File.Branch
-	}
+	revision := cmp.Or(commit, at.File.Branch)
 	if revision == "" {
 		return "", false
 	}

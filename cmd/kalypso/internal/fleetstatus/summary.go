@@ -53,20 +53,20 @@ func markdownTable(clusters []promote.Cluster, limit, room int) string {
 		return ""
 	}
 	columns := clusterColumns(clusters)
-	return actions.MarkdownTable[promote.Cluster]{
-		Head: markdownHead(columns),
-		Row:  func(c promote.Cluster) string { return markdownRow(columns, c) },
-		More: func(n int) string { return fmt.Sprintf("\n%s more\n", thousands(n)) },
-	}.Fit(clusters, limit, room)
-}
-
-func markdownHead(columns []clusterColumn) string {
 	head, rule := "|", "|"
 	for _, column := range columns {
 		head += " " + strings.ToLower(column.title) + " |"
 		rule += " --- |"
 	}
-	return head + "\n" + rule + "\n"
+	rows := func(yield func(string) bool) {
+		for _, c := range clusters[:min(limit, len(clusters))] {
+			if !yield(markdownRow(columns, c)) {
+				return
+			}
+		}
+	}
+	more := func(n int) string { return fmt.Sprintf("\n%s more\n", thousands(n)) }
+	return actions.MarkdownTable(head+"\n"+rule+"\n", rows, len(clusters), more, room)
 }
 
 func markdownRow(columns []clusterColumn, c promote.Cluster) string {

@@ -36,6 +36,8 @@ type Fleet struct {
 	Action string
 	// Release is the release of kalypso that the action installs, such as v1.2.3; empty has it build its own source.
 	Release string
+	// Sample says that it is the fleet of the playground, which has more in it than the example of a new one.
+	Sample bool
 }
 
 // Reconcilers are the templates that a new control plane has for reconcilers.
@@ -90,10 +92,11 @@ func (f Fleet) CheckBase() error {
 func (f Fleet) HelloWorldBranch() (Files, error) { return filesIn("example/application", f.data()) }
 
 // BaseBranch is what the base branch of the control plane begins with.
-func (f Fleet) BaseBranch() (Files, error) { return f.baseBranch("example/base") }
-
-// baseBranch is what every base branch has, and what stands in a folder beside.
-func (f Fleet) baseBranch(beside string) (Files, error) {
+func (f Fleet) BaseBranch() (Files, error) {
+	beside := "example/base"
+	if f.Sample {
+		beside = "sample/base"
+	}
 	files, err := f.branch(OfControlPlane, f.data(), "base", beside)
 	if err != nil {
 		return nil, err
@@ -111,14 +114,13 @@ func (f Fleet) baseBranch(beside string) (Files, error) {
 // EnvironmentBranch is what the branch of an environment in the control plane begins with. base is the commit of the
 // base branch that the environment has.
 func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
-	return f.environmentBranch(environment, base, "example/environment")
-}
-
-// environmentBranch is what the branch of every environment has, and what stands in folders beside.
-func (f Fleet) environmentBranch(environment, base string, beside ...string) (Files, error) {
+	folders := []string{"environment", "example/environment"}
+	if f.Sample {
+		folders = []string{"environment", "sample/environment", "sample/" + environment}
+	}
 	data := f.data()
 	data.Environment, data.Commit = environment, base
-	return f.branch(OfEnvironment, data, append([]string{"environment"}, beside...)...)
+	return f.branch(OfEnvironment, data, folders...)
 }
 
 // GitOpsBranch is what each branch of the GitOps repository begins with.
@@ -132,8 +134,11 @@ func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := merge(branch, files); err != nil {
-			return nil, err
+		for name, text := range files {
+			if _, twice := branch[name]; twice {
+				return nil, fmt.Errorf("two files are called %s", name)
+			}
+			branch[name] = text
 		}
 	}
 	workflows, err := f.Workflows(place)
@@ -144,17 +149,6 @@ func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 		branch[WorkflowFolder+"/"+name] = text
 	}
 	return branch, nil
-}
-
-// merge adds files that are not there yet.
-func merge(files, more Files) error {
-	for name, text := range more {
-		if _, twice := files[name]; twice {
-			return fmt.Errorf("two files are called %s", name)
-		}
-		files[name] = text
-	}
-	return nil
 }
 
 // data is what templates can show of a fleet.
@@ -246,15 +240,6 @@ func SampleApplications() []string { return []string{"loyalty", "platform-servic
 // SampleApplication is what one of them holds.
 func (f Fleet) SampleApplication(name string) (Files, error) {
 	return filesIn("sample/applications/"+name, f.data())
-}
-
-// SampleBaseBranch is what the base branch of its control plane holds.
-func (f Fleet) SampleBaseBranch() (Files, error) { return f.baseBranch("sample/base") }
-
-// SampleEnvironmentBranch is what the branch of an environment in its control plane holds. base is the commit of the base
-// branch that the environment has.
-func (f Fleet) SampleEnvironmentBranch(environment, base string) (Files, error) {
-	return f.environmentBranch(environment, base, "sample/environment", "sample/"+environment)
 }
 
 // Playground is what stands beside the repositories: how to work with them, and simulated clusters. replace is how

@@ -116,7 +116,7 @@ func list(values ...any) (string, error) {
 const WorkflowFolder = ".github/workflows"
 
 // Place is a kind of branch that workflows belong on.
-type Place string
+type Place = string
 
 // The places that have workflows.
 const (

@@ -3,12 +3,8 @@ package session
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"runtime"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
@@ -115,68 +111,4 @@ func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity
 // KalypsoItself is who commits what nobody is named for.
 func KalypsoItself() gitobject.Identity {
 	return gitobject.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
-}
-
-// The environment variables that name a GitHub App.
-const (
-	envAppID  = "KALYPSO_GITHUB_APP_ID"
-	envAppKey = "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"
-)
-
-// maxKeyFile bounds a private key in bytes.
-const maxKeyFile = 64 << 10
-
-// appTokens returns the tokens of the GitHub App that the environment names; nil if it names none. A run has one: what
-// it minted stays good when the fleet is read again.
-func (f *Flags) appTokens(e *cli.Host, progress *term.Progress) (*github.App, error) {
-	id, file := e.Env(envAppID), e.Env(envAppKey)
-	switch {
-	case f.tokens != nil || id == "" && file == "":
-		return f.tokens, nil
-	case file == "":
-		return nil, cli.Usage("%s is set without %s: name the file with the private key of the GitHub App", envAppID, envAppKey)
-	case id == "":
-		return nil, cli.Usage("%s is set without %s: give the id of the GitHub App, from its settings", envAppKey, envAppID)
-	}
-	key, err := readAppKey(e.Stderr, file)
-	if err != nil {
-		return nil, cli.Usage("%s %s: %w", envAppKey, file, err)
-	}
-	f.tokens, err = github.NewApp(
-		github.Options{UserAgent: "kalypso/" + e.Build.Version, Sleep: e.Sleep, Now: e.Now, Notice: progress.Phase},
-		github.AppConfig{ID: id, Server: gitHubServer(e), Needs: f.needs, Minted: e.Workflow.Mask}, key)
-	if err != nil {
-		return nil, cli.Usage("%s %s: %w", envAppID, envAppKey, err)
-	}
-	return f.tokens, nil
-}
-
-// needs are the permissions that a run needs on the repositories of a role.
-func (f *Flags) needs(role model.Role) github.Needs {
-	if f.Permissions != nil {
-		if more := f.Permissions(role); more != nil {
-			return *more
-		}
-	}
-	return github.Needs{Required: map[string]string{"contents": "read"}}
-}
-
-// gitHubServer is the GitHub that the environment names.
-func gitHubServer(e *cli.Host) github.Server {
-	return github.Server{URL: e.Env("GITHUB_SERVER_URL"), API: e.Env("GITHUB_API_URL")}
-}
-
-// readAppKey reads a private key. That others can read it is only a warning: in a container, where Kubernetes and
-// Docker mount secrets that way, there are no others.
-func readAppKey(stderr io.Writer, name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, cli.WithoutPath(err)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		fmt.Fprintf(stderr, "kalypso: others on this machine can read the private key in %s: chmod 600 it\n", name)
-	}
-	key, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
-	return key, cli.WithoutPath(err)
 }

@@ -27,6 +27,28 @@ type Compiled struct {
 	Held held
 }
 
+// Quarantine says how a run treats registrations that are broken or that conflict with published targets of others. The
+// zero value reports their errors.
+type Quarantine struct {
+	// KeepLastGood holds such registrations back.
+	KeepLastGood bool
+	// Comparing compares the result with what is published before it counts as sound.
+	Comparing bool
+	// AllowDeletions allows one registration to remove most of the published targets.
+	AllowDeletions bool
+	// Tolerant turns the errors of such registrations into warnings, so that only the platform's errors fail the run.
+	Tolerant bool
+}
+
+// held is what --keep-last-good has held back in an environment; the zero value is nothing.
+type held struct {
+	Registrations []gitops.HeldRegistration
+	// Origins are the commits of those that are not compiled, of which something may be published still.
+	Origins []source.Origin
+	// Diags are what is wrong with the registrations. They keep nothing from being published.
+	Diags diag.List
+}
+
 // Compiler takes environments down the line.
 type Compiler struct {
 	Reader *remote.Reader

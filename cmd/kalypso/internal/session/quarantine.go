@@ -8,34 +8,11 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
 
 // maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
 // because one broken registration can hide another.
 const maxQuarantines = 10
-
-// Quarantine says how a run treats registrations that are broken or that conflict with published targets of others. The
-// zero value reports their errors.
-type Quarantine struct {
-	// KeepLastGood holds such registrations back.
-	KeepLastGood bool
-	// Comparing compares the result with what is published before it counts as sound.
-	Comparing bool
-	// AllowDeletions allows one registration to remove most of the published targets.
-	AllowDeletions bool
-	// Tolerant turns the errors of such registrations into warnings, so that only the platform's errors fail the run.
-	Tolerant bool
-}
-
-// held is what --keep-last-good has held back in an environment; the zero value is nothing.
-type held struct {
-	Registrations []gitops.HeldRegistration
-	// Origins are the commits of those that are not compiled, of which something may be published still.
-	Origins []source.Origin
-	// Diags are what is wrong with the registrations. They keep nothing from being published.
-	Diags diag.List
-}
 
 // quarantineBroken compiles an environment that has errors once more, with the registrations that cause them in
 // quarantine, until no error is left. If one is left that is the fault of none of them, the environment fails,

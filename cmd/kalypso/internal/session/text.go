@@ -45,16 +45,16 @@ func (p Printer) result(r *Result, named bool) {
 		name = r.Environment.Name.Value + ": "
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintln(p, name+r.size())
+		fmt.Fprintf(p, "%s%s on %s, %s\n", name, diag.Plural(len(r.Assignments), "target"),
+			diag.Plural(len(r.Fleet.ClusterTypes), "cluster type"), diag.Plural(len(r.Tree.Files), "file"))
 	}
 	for i, one := range r.Changes {
 		if i > 0 {
 			fmt.Fprintln(p)
 		}
+		fmt.Fprint(p, name)
 		if len(r.Changes) > 1 {
-			fmt.Fprintf(p, "%sGitOpsRepo %s: ", name, one.GitOpsRepo)
-		} else {
-			fmt.Fprint(p, name)
+			fmt.Fprintf(p, "GitOpsRepo %s: ", one.GitOpsRepo)
 		}
 		p.change(one, r.Folder == "" && one.Published == nil)
 		p.published(one.Published)
@@ -84,12 +84,6 @@ func (p Printer) published(r *Published) {
 	}
 }
 
-// size says how much was compiled.
-func (r *Result) size() string {
-	return fmt.Sprintf("%s on %s, %s", diag.Plural(len(r.Assignments), "target"), diag.Plural(len(r.Fleet.ClusterTypes), "cluster type"),
-		diag.Plural(len(r.Tree.Files), "file"))
-}
-
 // Printer writes what became of environments.
 type Printer struct{ term.Printer }
 
@@ -102,14 +96,23 @@ func (p Printer) change(c *Change, withDiff bool) {
 	if c.Plan.Summary != "" {
 		fmt.Fprintln(p, p.Heading(c.Plan.Summary))
 	}
-	if c.Waiting {
+	switch {
+	case c.Waiting:
 		return
-	}
-	if c.Change.Empty() {
+	case c.Change.Empty():
 		fmt.Fprintln(p, "up to date")
 		return
+	case len(c.Targets) > 0:
+		fmt.Fprintln(p)
 	}
-	p.targets(c)
+	for _, action := range []change.Action{change.Removed, change.Changed, change.Added} { // what goes comes first
+		for _, t := range c.Targets {
+			if t.Action == action {
+				line := fmt.Sprintf("%s %s/%s  %s", action.Sign(), t.ClusterType, t.Target, strings.Join(t.Files, ", "))
+				fmt.Fprintln(p, p.Paint(action, strings.TrimSuffix(line, "  ")))
+			}
+		}
+	}
 	if withDiff {
 		for _, file := range c.Change.Files {
 			p.File(file)
@@ -117,25 +120,6 @@ func (p Printer) change(c *Change, withDiff bool) {
 	}
 	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
 		c.Change.CountFiles(change.Added), c.Change.CountFiles(change.Changed), c.Change.CountFiles(change.Removed))
-}
-
-// targets lists what happens to each target, what goes first.
-func (p Printer) targets(c *Change) {
-	if len(c.Targets) > 0 {
-		fmt.Fprintln(p)
-	}
-	for _, action := range []change.Action{change.Removed, change.Changed, change.Added} {
-		for _, t := range c.Targets {
-			if t.Action != action {
-				continue
-			}
-			line := fmt.Sprintf("%s %s/%s", action.Sign(), t.ClusterType, t.Target)
-			if len(t.Files) > 0 {
-				line += "  " + strings.Join(t.Files, ", ")
-			}
-			fmt.Fprintln(p, p.Paint(action, line))
-		}
-	}
 }
 
 // Paint colours a text as what happens to its object.
@@ -173,17 +157,16 @@ func (p Printer) diffLine(line string) string {
 	for i, piece := range pieces {
 		pieces[i] = diag.Safe(piece)
 	}
-	safe := strings.Join(pieces, "\t")
+	colour := func(text string) string { return text }
 	switch {
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-		return p.Heading(safe)
+		colour = p.Heading
 	case strings.HasPrefix(line, "@@"):
-		return p.Faint(safe)
+		colour = p.Faint
 	case strings.HasPrefix(line, "+"):
-		return p.Added(safe)
+		colour = p.Added
 	case strings.HasPrefix(line, "-"):
-		return p.Removed(safe)
-	default:
-		return safe
+		colour = p.Removed
 	}
+	return colour(strings.Join(pieces, "\t"))
 }

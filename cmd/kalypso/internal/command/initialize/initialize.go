@@ -50,7 +50,10 @@ that check, publish and promote. What is not given with flags is asked for on a 
 
 With --sample, a whole fleet to try kalypso with, all of it on this machine. With --workflows, only the
 workflows of one kind of repository, in FOLDER/.github/workflows, for a fleet that there is already:
-` + placesHelp() + `
+  control-plane  its base branch
+  environment    the branch of an environment in the control plane
+  gitops         the branch of an environment in the GitOps repository
+  application    the registered branch of an application repository
 
 Nothing is ever overwritten. Nothing is sent anywhere.`,
 		Example: `  kalypso init
@@ -83,26 +86,11 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
 	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
 	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
-	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(placeNames(), ", "))
+	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(scaffold.Places(), ", "))
 	cli.AddOutputFlag(cmd, &f.format)
 	_ = cmd.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(placeNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(scaffold.Places(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-func placesHelp() string {
-	return `  control-plane  its base branch
-  environment    the branch of an environment in the control plane
-  gitops         the branch of an environment in the GitOps repository
-  application    the registered branch of an application repository`
-}
-
-func placeNames() []string {
-	var names []string
-	for _, place := range scaffold.Places() {
-		names = append(names, string(place))
-	}
-	return names
 }
 
 func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
@@ -114,15 +102,14 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 		}
 		return f.makeSample(cmd, e)
 	case flags.Changed("workflows"):
-		if !slices.Contains(placeNames(), f.workflows) {
-			return cli.Usage("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, placeNames()))
+		if !slices.Contains(scaffold.Places(), f.workflows) {
+			return cli.Usage("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, scaffold.Places()))
 		}
-		place := scaffold.Place(f.workflows)
-		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(place)...)
+		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(f.workflows)...)
 		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
 			return err
 		}
-		return f.writeWorkflows(cmd, e, folder, place)
+		return f.writeWorkflows(cmd, e, folder, f.workflows)
 	}
 	return f.makeFleet(cmd.Context(), e, folder)
 }

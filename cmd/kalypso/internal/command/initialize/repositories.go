@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// plannedRepository is a repository that is to be made at a place.
+// plannedRepository is a repository that is to be made at a path below a folder.
 type plannedRepository struct {
 	path string
 	gitobject.NewRepository
@@ -26,11 +26,22 @@ type plannedRepository struct {
 
 // makeFleet makes the control plane and the GitOps repository of a new fleet.
 func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) error {
-	author, err := f.authorOf()
-	if err != nil {
-		return err
+	author := session.KalypsoItself()
+	if f.author != "" {
+		var err error
+		if author, err = gitobject.ParseIdentity(f.author); err != nil {
+			return cli.Usage("--author %q: %w", f.author, err)
+		}
 	}
-	plan, err := f.plan(ctx, e, f.fieldsOfFleet(), nil)
+	fields := f.fields()
+	for i := range fields {
+		if fields[i].flag == "env" {
+			fields[i].check = func(name string) error {
+				return cmp.Or(f.checkEnvironment(name), scaffold.CheckExample(name))
+			}
+		}
+	}
+	plan, err := f.plan(ctx, e, fields, nil)
 	if err != nil {
 		return err
 	}
@@ -42,38 +53,17 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
 		return cli.Usage("both repositories would be in the folder %s: run init for one owner, or rename one", repositories[0].path)
 	}
-	for i := range repositories {
-		repositories[i].Author, repositories[i].When = author, e.Now()
+	if err := notThere(folder, repositories); err != nil {
+		return err
 	}
-	made, err := createAll(folder, repositories)
-	if err != nil {
+	var made []createdRepository
+	if err := inFolder(folder, func(work string) (err error) {
+		made, err = createAll(work, folder, repositories, author, e.Now())
+		return err
+	}); err != nil {
 		return err
 	}
 	return f.print(e, Result{Repositories: made, Next: nextOfFleet(plan, folder)})
-}
-
-// fieldsOfFleet are those of a fleet with the example.
-func (f *initFlags) fieldsOfFleet() []field {
-	fields := f.fields()
-	for i := range fields {
-		if fields[i].flag == "env" {
-			fields[i].check = func(name string) error {
-				return cmp.Or(f.checkEnvironment(name), scaffold.CheckExample(name))
-			}
-		}
-	}
-	return fields
-}
-
-func (f *initFlags) authorOf() (gitobject.Identity, error) {
-	if f.author == "" {
-		return session.KalypsoItself(), nil
-	}
-	author, err := gitobject.ParseIdentity(f.author)
-	if err != nil {
-		return author, cli.Usage("--author %q: %w", f.author, err)
-	}
-	return author, nil
 }
 
 // folderOf is the folder that git clone would make of a URL.
@@ -81,21 +71,26 @@ func folderOf(url string) string {
 	return strings.TrimSuffix(path.Base(strings.TrimRight(url, "/")), ".git")
 }
 
-// ControlPlane is the repository of a new fleet's control plane.
+// controlPlane is the repository of a fleet's control plane.
 func controlPlane(plan scaffold.Fleet) gitobject.NewRepository {
-	r := gitobject.NewRepository{Origin: plan.ControlPlane, Branches: []gitobject.NewBranch{
-		branchOf(plan.Base, "Begin the control plane", plan.BaseBranch),
-		branchOf(scaffold.HelloWorld, "Add an example of a workload", plan.HelloWorldBranch),
-	}}
+	r := gitobject.NewRepository{Branches: []gitobject.NewBranch{branchOf(plan.Base, "Begin the control plane", plan.BaseBranch)}}
+	if !plan.Sample {
+		r.Branches = append(r.Branches, branchOf(scaffold.HelloWorld, "Add an example of a workload", plan.HelloWorldBranch))
+	}
 	for _, environment := range plan.Environments {
-		r.Branches = append(r.Branches, environmentBranch(plan.Base, environment, plan.EnvironmentBranch))
+		r.Branches = append(r.Branches, gitobject.NewBranch{
+			Name: environment, Message: "Begin " + environment,
+			Files: func(tips map[string]string) (map[string]string, error) {
+				return plan.EnvironmentBranch(environment, tips[plan.Base])
+			},
+		})
 	}
 	return r
 }
 
 // gitOpsRepository is a GitOps repository to which nothing was published yet.
 func gitOpsRepository(plan scaffold.Fleet) gitobject.NewRepository {
-	r := gitobject.NewRepository{Origin: plan.GitOps}
+	var r gitobject.NewRepository
 	for _, environment := range plan.Environments {
 		r.Branches = append(r.Branches, branchOf(environment, "Begin "+environment, plan.GitOpsBranch))
 	}
@@ -106,41 +101,31 @@ func branchOf(name, message string, files func() (scaffold.Files, error)) gitobj
 	return gitobject.NewBranch{Name: name, Message: message, Files: func(map[string]string) (map[string]string, error) { return files() }}
 }
 
-// environmentBranch is the branch of an environment that has the first commit of the base branch.
-func environmentBranch(base, environment string, files func(environment, commit string) (scaffold.Files, error)) gitobject.NewBranch {
-	return gitobject.NewBranch{Name: environment, Message: "Begin " + environment, Files: func(tips map[string]string) (map[string]string, error) {
-		return files(environment, tips[base])
-	}}
-}
-
-// createAll makes repositories in a folder: all of them, or none if something is in the way.
-func createAll(folder string, repositories []plannedRepository) (made []createdRepository, err error) {
-	var names []string
+// createAll makes repositories in work, which will be at the folder that is shown.
+func createAll(work, shown string, repositories []plannedRepository, author gitobject.Identity, when time.Time) ([]createdRepository, error) {
+	var made []createdRepository
 	for _, r := range repositories {
-		names = append(names, r.path)
-	}
-	if err := notThere(folder, names); err != nil {
-		return nil, err
-	}
-	return made, inFolder(folder, func(work string) error {
-		for _, r := range repositories {
-			tips, err := gitobject.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
-			if err != nil {
-				return err
-			}
-			made = append(made, newCreatedRepository(filepath.Join(folder, r.path), r.NewRepository, tips))
+		r.Author, r.When = author, when
+		tips, err := gitobject.CreateRepository(filepath.Join(work, r.path), r.NewRepository)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
+		created := createdRepository{Path: filepath.ToSlash(filepath.Join(shown, r.path)), Origin: r.Origin}
+		for _, branch := range r.Branches {
+			created.Branches = append(created.Branches, createdBranch{branch.Name, tips[branch.Name]})
+		}
+		made = append(made, created)
+	}
+	return made, nil
 }
 
 // notThere is an error that names what would be overwritten.
-func notThere(folder string, names []string) error {
+func notThere(folder string, repositories []plannedRepository) error {
 	var there []string
-	for _, name := range names {
-		switch _, err := os.Lstat(filepath.Join(folder, name)); {
+	for _, r := range repositories {
+		switch _, err := os.Lstat(filepath.Join(folder, r.path)); {
 		case err == nil:
-			there = append(there, filepath.Join(folder, name))
+			there = append(there, filepath.Join(folder, r.path))
 		case !errors.Is(err, os.ErrNotExist):
 			return cannotMake(err)
 		}
@@ -156,13 +141,10 @@ func cannotMake(err error) error {
 	return cli.Failure("make the repositories: %w", err)
 }
 
-// sampleTime dates the commits of the sample, so that they have the same ids everywhere.
-func sampleTime() time.Time { return time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC) }
-
 // The folder of the playground that stands for a server.
 const server = "repositories"
 
-// makeSample makes a whole fleet in a folder.
+// makeSample makes a whole fleet in a folder. Its commits have the same ids everywhere.
 func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if cmd.Flags().NArg() > 0 {
 		return cli.Usage("%s: the folder of the sample is that of --sample", cmd.Flags().Arg(0))
@@ -174,10 +156,18 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if err := sampleFolder(f.sample, target); err != nil {
 		return err
 	}
+	plan := scaffold.SampleFleet()
+	plan.Sample = true
 	var made []createdRepository
 	if err := inFolder(target, func(work string) (err error) {
-		made, err = playground{plan: scaffold.SampleFleet(), work: work, target: target, shown: f.sample}.make()
-		return err
+		if err := os.Mkdir(filepath.Join(work, server), 0o777); err != nil {
+			return err
+		}
+		when := time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+		if made, err = createAll(work, f.sample, sampleRepositories(plan, target), session.KalypsoItself(), when); err != nil {
+			return err
+		}
+		return writePlayground(plan, work, target)
 	}); err != nil {
 		return err
 	}
@@ -204,74 +194,47 @@ func sampleFolder(shown, target string) error {
 	return nil
 }
 
-// playground makes the sample in work, as it will be at target, which messages show as it was written.
-type playground struct {
-	plan                scaffold.Fleet
-	work, target, shown string
-}
-
-func (p playground) make() ([]createdRepository, error) {
-	if err := os.Mkdir(filepath.Join(p.work, server), 0o777); err != nil {
-		return nil, err
-	}
-	var made []createdRepository
-	for _, r := range p.repositories() {
-		r.Author, r.When = session.KalypsoItself(), sampleTime()
-		tips, err := gitobject.CreateRepository(filepath.Join(p.work, r.path), r.NewRepository)
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, newCreatedRepository(filepath.Join(p.shown, r.path), r.NewRepository, tips))
-	}
-	beside, err := p.plan.Playground(scaffold.SampleOwner + "*=" + filepath.ToSlash(filepath.Join(p.target, server)) + "/*.git")
+// writePlayground writes what stands beside the repositories to work, as it will be at target.
+func writePlayground(plan scaffold.Fleet, work, target string) error {
+	beside, err := plan.Playground(scaffold.SampleOwner + "*=" + filepath.ToSlash(filepath.Join(target, server)) + "/*.git")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for name, text := range beside {
 		mode := os.FileMode(0o666)
 		if name == scaffold.ClustersProgram {
 			mode = 0o777
 		}
-		if err := os.WriteFile(filepath.Join(p.work, name), []byte(text), mode); err != nil {
-			return nil, err
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), mode); err != nil {
+			return err
 		}
 	}
-	return made, nil
+	return nil
 }
 
-// repositories are all that the sample has: bare ones for the server, and clones of those that people work in.
-func (p playground) repositories() []plannedRepository {
-	control, output := p.controlPlane(), gitOpsRepository(p.plan)
+// sampleRepositories are all that the sample has: bare ones for the server, and clones of those that people work in.
+func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository {
 	var all []plannedRepository
+	onServer := func(name string, r gitobject.NewRepository) {
+		r.Bare = true
+		all = append(all, plannedRepository{filepath.Join(server, name+".git"), r})
+	}
 	for _, name := range scaffold.SampleApplications() {
-		all = append(all, onServer(name, gitobject.NewRepository{Branches: []gitobject.NewBranch{
-			branchOf("main", "Add the workload", func() (scaffold.Files, error) { return p.plan.SampleApplication(name) }),
-		}}))
+		onServer(name, gitobject.NewRepository{Branches: []gitobject.NewBranch{
+			branchOf("main", "Add the workload", func() (scaffold.Files, error) { return plan.SampleApplication(name) }),
+		}})
 	}
-	return append(all, onServer("control-plane", control), p.clone("control-plane", control), onServer("gitops", output), p.clone("gitops", output))
-}
-
-// clone is a clone of what is on the server.
-func (p playground) clone(name string, r gitobject.NewRepository) plannedRepository {
-	r.Origin, r.Cloned = filepath.Join(p.target, server, name+".git"), true
-	// Whoever types what the tutorial says need not have told git who he is, or has told it to sign.
-	r.Settings = map[string]string{
-		"user.name": "You", "user.email": "you@acme.example", "commit.gpgsign": "false", "push.default": "simple",
+	for i, r := range []gitobject.NewRepository{controlPlane(plan), gitOpsRepository(plan)} {
+		name := []string{"control-plane", "gitops"}[i]
+		onServer(name, r)
+		r.Origin, r.Cloned = filepath.Join(target, server, name+".git"), true
+		// Whoever types what the tutorial says need not have told git who he is, or has told it to sign.
+		r.Settings = map[string]string{
+			"user.name": "You", "user.email": "you@acme.example", "commit.gpgsign": "false", "push.default": "simple",
+		}
+		all = append(all, plannedRepository{name, r})
 	}
-	return plannedRepository{name, r}
-}
-
-func onServer(name string, r gitobject.NewRepository) plannedRepository {
-	r.Origin, r.Bare = "", true
-	return plannedRepository{filepath.Join(server, name+".git"), r}
-}
-
-func (p playground) controlPlane() gitobject.NewRepository {
-	r := gitobject.NewRepository{Branches: []gitobject.NewBranch{branchOf(p.plan.Base, "Begin the control plane", p.plan.SampleBaseBranch)}}
-	for _, environment := range p.plan.Environments {
-		r.Branches = append(r.Branches, environmentBranch(p.plan.Base, environment, p.plan.SampleEnvironmentBranch))
-	}
-	return r
+	return all
 }
 
 // inFolder puts what fill writes to a folder of its own into a folder, which is made if it is not there: all of it, or

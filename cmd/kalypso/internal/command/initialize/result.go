@@ -8,7 +8,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
 // Result is what init has made, in JSON.
@@ -48,14 +47,6 @@ type createdFile struct {
 	State string `json:"state"`
 }
 
-func newCreatedRepository(path string, r gitobject.NewRepository, tips map[string]string) createdRepository {
-	made := createdRepository{Path: filepath.ToSlash(path), Origin: r.Origin}
-	for _, branch := range r.Branches {
-		made.Branches = append(made.Branches, createdBranch{branch.Name, tips[branch.Name]})
-	}
-	return made
-}
-
 // print prints what was made, and what to do next.
 func (f *initFlags) print(e *cli.Host, result Result) error {
 	result.FormatVersion = results.Version
@@ -67,7 +58,15 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 		fmt.Fprintf(&b, "made %s: a whole fleet on this machine, in %d repositories\n", result.Sample, len(result.Repositories))
 	} else {
 		for _, r := range result.Repositories {
-			fmt.Fprintf(&b, "made %s, with the %s\n", r.Path, r.branches())
+			var names []string
+			for _, branch := range r.Branches {
+				names = append(names, branch.Name)
+			}
+			noun := "branches"
+			if len(names) == 1 {
+				noun = "branch"
+			}
+			fmt.Fprintf(&b, "made %s, with the %s %s\n", r.Path, noun, strings.Join(names, ", "))
 		}
 	}
 	for _, file := range result.Files {
@@ -77,33 +76,18 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 		}
 		fmt.Fprintf(&b, "%-9s  %s%s\n", file.State, file.Path, note)
 	}
-	writeSteps(&b, result.Next)
-	_, err := fmt.Fprint(e.Stdout, b.String())
-	return err
-}
-
-func (r createdRepository) branches() string {
-	var names []string
-	for _, branch := range r.Branches {
-		names = append(names, branch.Name)
-	}
-	if len(names) == 1 {
-		return "branch " + names[0]
-	}
-	return "branches " + strings.Join(names, ", ")
-}
-
-func writeSteps(b *strings.Builder, steps []nextStep) {
 	b.WriteString("\nnext:\n")
-	for i, step := range steps {
-		fmt.Fprintf(b, "  %d. %s\n", i+1, step.What)
+	for i, step := range result.Next {
+		fmt.Fprintf(&b, "  %d. %s\n", i+1, step.What)
 		for _, command := range step.Run {
-			fmt.Fprintf(b, "       %s\n", command)
+			fmt.Fprintf(&b, "       %s\n", command)
 		}
 		if step.See != "" {
-			fmt.Fprintf(b, "       see %s\n", step.See)
+			fmt.Fprintf(&b, "       see %s\n", step.See)
 		}
 	}
+	_, err := fmt.Fprint(e.Stdout, b.String())
+	return err
 }
 
 func nextOfSample(folder string) []nextStep {
