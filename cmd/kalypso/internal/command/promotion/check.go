@@ -126,7 +126,9 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 		if name == model.NoFleet {
 			return nil, false, cli.Usage("%s %s: a person decides alone, so name no other fleet", from, name)
 		}
-		asked, err := fleet.New(text, fleetOptions(c.Host))
+		asked, err := fleet.New(text, fleet.Options{
+			Env: c.Env, Environ: c.Variables(), Sleep: c.Sleep, Now: c.Now, UserAgent: "kalypso/" + c.Build.Version,
+		})
 		if err != nil {
 			return nil, false, cli.Usage("%s %s: %w", from, name, err)
 		}

@@ -106,15 +106,6 @@ func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error
 	return c.promoter.Reverted(ctx, found, c.promoted.Commit)
 }
 
-// stillThere is an environment as it was read last.
-func (c *deploymentCheck) stillThere(name string) (*model.Environment, error) {
-	found := c.named(name)
-	if found == nil {
-		return nil, fmt.Errorf("there is no environment %q any more", name)
-	}
-	return found, nil
-}
-
 // Revision compares what an environment has with the promoted commit.
 func (c *deploymentCheck) Revision(ctx context.Context, environment string) (promote.Revision, error) {
 	found, err := c.stillThere(environment)

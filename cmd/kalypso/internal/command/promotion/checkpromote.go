@@ -11,7 +11,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
 
@@ -39,7 +38,6 @@ type checkPromoteOptions struct {
 	allowNone    bool
 	postDeploy   string
 	seedStatuses bool
-	next         []string
 }
 
 // NewCheckPromote returns kalypso check-promote.
@@ -132,37 +130,18 @@ func runCheckPromote(ctx context.Context, e *cli.Host, opts *checkPromoteOptions
 	if err := cmp.Or(opts.check(), opts.checkIdle(e.Env)); err != nil {
 		return err
 	}
+	switch {
+	case opts.given.Changed("next"):
+		opts.next, opts.nextGiven = cli.Split(opts.next), true
+	case e.Env("NEXT_ENVIRONMENT") != "":
+		opts.next, opts.nextGiven = cli.Split([]string{e.Env("NEXT_ENVIRONMENT")}), true
+	}
 	return runPromotion(ctx, e, &opts.Flags, &opts.promoteFlags, func(ctx context.Context, run *promotionRun) error {
 		if len(run.Environments) != 1 {
 			return cli.Usage("--env: one environment is checked at a time: %s", strings.Join(session.EnvironmentNames(run.Environments), ", "))
 		}
-		check := &deploymentCheck{promotionRun: run, flags: opts, environment: run.Environments[0]}
-		if next, given := opts.nextEnvironments(e.Env); given {
-			if err := run.setNext(check.environment.Name.Value, next); err != nil {
-				return err
-			}
-		}
-		return check.run(ctx)
+		return (&deploymentCheck{promotionRun: run, flags: opts, environment: run.Environments[0]}).run(ctx)
 	})
-}
-
-// fleetOptions are what asking fleets needs of the machine.
-func fleetOptions(e *cli.Host) fleet.Options {
-	return fleet.Options{
-		Env: e.Env, Environ: e.Variables(), Sleep: e.Sleep, Now: e.Now, UserAgent: "kalypso/" + e.Build.Version,
-	}
-}
-
-// nextEnvironments are those that the command line or NEXT_ENVIRONMENT name; ok is false if neither does.
-func (o *checkPromoteOptions) nextEnvironments(env func(string) string) (next []string, ok bool) {
-	switch {
-	case o.given.Changed("next"):
-		return cli.Split(o.next), true
-	case env("NEXT_ENVIRONMENT") != "":
-		return cli.Split([]string{env("NEXT_ENVIRONMENT")}), true
-	default:
-		return nil, false
-	}
 }
 
 // The rules of a fleet that has not deployed a commit.

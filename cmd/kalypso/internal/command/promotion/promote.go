@@ -123,6 +123,9 @@ type promoteFlags struct {
 	overrides   promote.Overrides
 	// dispatch is the workflow that promotes instead; empty to promote here.
 	dispatch string
+	// next are the environments that come after the one that is checked, if nextGiven.
+	next      []string
+	nextGiven bool
 	// given are the flags of the command; they tell which were given.
 	given *pflag.FlagSet
 }

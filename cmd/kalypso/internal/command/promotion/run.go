@@ -1,6 +1,7 @@
 package promotion
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,6 @@ type promotionRun struct {
 	promoter *promote.Promoter
 	// forge is the control plane on GitHub; it has no repo if it is not there.
 	forge session.Forge
-	// next are the environments after one that the command line names; nil if it names none.
-	next *nextEnvironments
 	// outcomes are what became of each environment that something was promoted to.
 	outcomes []promote.Outcome
 	// checked is what became of a check; nil if nothing was checked.
@@ -58,20 +57,19 @@ func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *
 var errSaid = errors.New("the control plane cannot be read")
 
 // prepare makes what promotes, from the control plane as it was read.
-func (r *promotionRun) prepare(ctx context.Context) error {
+func (r *promotionRun) prepare(ctx context.Context) (err error) {
 	chain, diags := promote.NewChain(r.Known)
-	var err error
 	r.Diags.Add(diags)
 	if diags.HasErrors() {
 		return errSaid
 	}
-	if r.chain = chain; r.next != nil {
-		if r.chain, err = chain.With(r.next.of, r.next.names); err != nil {
-			return cli.Usage("the environments after %s: %w", r.next.of, err)
+	if r.opts.nextGiven && len(r.Environments) == 1 {
+		of := r.Environments[0].Name.Value
+		if chain, err = chain.With(of, r.opts.next); err != nil {
+			return cli.Usage("the environments after %s: %w", of, err)
 		}
 	}
-	var place string
-	place, err = r.Reader.Where(r.Loader.Main().Ref)
+	place, err := r.Reader.Where(r.Loader.Main().Ref)
 	if err != nil {
 		return err
 	}
@@ -80,39 +78,15 @@ func (r *promotionRun) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	r.chain = chain
 	r.promoter = &promote.Promoter{
-		Reader: r.Reader, Loader: r.Loader, Chain: r.chain, Version: r.Build.Version,
-		Reporting: promote.Reporting{NoStatuses: r.noStatuses(place), TargetURL: r.opts.pageOfRun(r.Env)},
+		Reader: r.Reader, Loader: r.Loader, Chain: chain, Version: r.Build.Version,
+		Reporting: promote.Reporting{NoStatuses: cmp.Or(r.forge.Note, place+" is not on GitHub"), TargetURL: r.opts.pageOfRun(r.Env)},
 	}
 	if r.forge.Repo != nil {
 		r.promoter.Statuses, r.promoter.Ancestry = promote.TrustStatuses(r.forge.Repo, r.Known), r.forge.Repo
 	}
 	return nil
-}
-
-// nextEnvironments are the names of those that come after an environment.
-type nextEnvironments struct {
-	of    string
-	names []string
-}
-
-// setNext replaces the environments that come after one.
-func (r *promotionRun) setNext(environment string, names []string) error {
-	r.next = &nextEnvironments{environment, names}
-	chain, err := r.chain.With(environment, names)
-	if err != nil {
-		return cli.Usage("the environments after %s: %w", environment, err)
-	}
-	r.chain, r.promoter.Chain = chain, chain
-	return nil
-}
-
-// noStatuses says why the commits of the control plane have no statuses.
-func (r *promotionRun) noStatuses(place string) string {
-	if r.forge.Note != "" {
-		return r.forge.Note
-	}
-	return place + " is not on GitHub"
 }
 
 // fail ends a run that something of the world keeps from going on.
@@ -135,10 +109,11 @@ type promotionOf struct {
 
 // promote promotes a commit to an environment, and notes what became of it.
 func (r *promotionRun) promote(ctx context.Context, environment string, of promotionOf) promote.Outcome {
+	outcome := promote.Outcome{Environment: environment, Action: promote.ActionRefused}
 	if r.unread {
-		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}
+		return outcome
 	}
-	outcome, err := r.promoteUntilNewest(ctx, environment, of)
+	err := r.promoteUntilNewest(ctx, &outcome, of)
 	r.unread = errors.Is(err, errSaid)
 	if err != nil && !r.unread && ctx.Err() == nil {
 		rule, hint := session.CauseOf(err)
@@ -164,18 +139,18 @@ func (o *promoteFlags) hint(rule, hint string) string {
 }
 
 // promoteUntilNewest starts over from reading as often as somebody else is faster.
-func (r *promotionRun) promoteUntilNewest(ctx context.Context, environment string, of promotionOf) (promote.Outcome, error) {
+func (r *promotionRun) promoteUntilNewest(ctx context.Context, outcome *promote.Outcome, of promotionOf) error {
 	for race := 1; ; race++ {
-		r.Begin("promoting to " + environment)
-		outcome, err := r.promoteOnce(ctx, environment, of)
+		r.Begin("promoting to " + outcome.Environment)
+		err := r.promoteOnce(ctx, outcome, of)
 		if !errors.Is(err, remote.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
-			return outcome, err
+			return err
 		}
 		if err := r.Sleep(ctx, render.RacePause(race)); err != nil {
-			return outcome, err
+			return err
 		}
 		if err := r.readAnew(ctx); err != nil {
-			return outcome, err
+			return err
 		}
 	}
 }
@@ -207,14 +182,15 @@ func (r *promotionRun) stopped(ctx context.Context) error {
 	return r.Session.Stopped(ctx)
 }
 
-func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of promotionOf) (promote.Outcome, error) {
-	found := r.named(environment)
-	if found == nil {
-		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, fmt.Errorf("there is no environment %q any more", environment)
+func (r *promotionRun) promoteOnce(ctx context.Context, outcome *promote.Outcome, of promotionOf) error {
+	*outcome = promote.Outcome{Environment: outcome.Environment, Action: promote.ActionRefused}
+	found, err := r.stillThere(outcome.Environment)
+	if err != nil {
+		return err
 	}
 	options, err := r.opts.PublishOptions()
 	if err != nil {
-		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, err
+		return err
 	}
 	request := promote.Request{
 		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,
@@ -228,12 +204,13 @@ func (r *promotionRun) promoteOnce(ctx context.Context, environment string, of p
 	}
 	at, err := r.forgeOf(ctx, found)
 	if err != nil {
-		return promote.Outcome{Environment: environment, Action: promote.ActionRefused}, err
+		return err
 	}
 	if at.Repo != nil {
 		request.Forge = at.Repo
 	}
-	return r.promoter.Promote(ctx, request)
+	*outcome, err = r.promoter.Promote(ctx, request)
+	return err
 }
 
 // forgeOf is where the branch of an environment is. As a rule that is where the base branch is.
@@ -250,6 +227,15 @@ func (r *promotionRun) forgeOf(ctx context.Context, environment *model.Environme
 
 // named returns an environment as it was read last; nil if there is none of the name.
 func (r *promotionRun) named(name string) *model.Environment { return session.Named(r.Known, name) }
+
+// stillThere is an environment as it was read last.
+func (r *promotionRun) stillThere(name string) (*model.Environment, error) {
+	found := r.named(name)
+	if found == nil {
+		return nil, fmt.Errorf("there is no environment %q any more", name)
+	}
+	return found, nil
+}
 
 // end renders what was promoted, if that is asked for, and shows what became of everything.
 func (r *promotionRun) end(ctx context.Context) error {
