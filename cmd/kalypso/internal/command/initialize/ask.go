@@ -71,16 +71,8 @@ func (f field) problem() error {
 
 // ask asks a person for the fields that were not given, if there is one, and checks all of them.
 func ask(ctx context.Context, e *cli.Host, answers *bufio.Reader, fields []field) error {
-	var problems []error
-	for _, f := range fields {
-		if f.given() {
-			if err := f.problem(); err != nil {
-				problems = append(problems, fmt.Errorf("--%s: %w", f.flag, err))
-			}
-		}
-	}
-	if len(problems) > 0 {
-		return cli.Usage("%w", errors.Join(problems...))
+	if err := checkGiven(fields); err != nil {
+		return err
 	}
 	person := e.Stdin != nil && e.StdinTerminal && e.StderrTerminal && e.Env("CI") == ""
 	var missing []string
@@ -97,17 +89,30 @@ func ask(ctx context.Context, e *cli.Host, answers *bufio.Reader, fields []field
 			missing = append(missing, "--"+f.flag)
 		}
 	}
-	for _, f := range fields { // some depend on what was asked after them
-		if f.given() {
-			if err := f.problem(); err != nil {
-				return cli.Usage("--%s: %w", f.flag, err)
-			}
-		}
+	if err := checkGiven(fields); err != nil { // some depend on what was asked after them
+		return err
 	}
 	if len(missing) > 0 {
 		return cli.Usage("%s: not given, and there is no terminal to ask on; --sample FOLDER makes a sample to try", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// checkGiven tells what is wrong with what was given.
+func checkGiven(fields []field) error {
+	var problems []error
+	for _, f := range fields {
+		if !f.given() {
+			continue
+		}
+		if err := f.problem(); err != nil {
+			problems = append(problems, fmt.Errorf("--%s: %w", f.flag, err))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return cli.Usage("%w", errors.Join(problems...))
 }
 
 // ask asks until there is an answer that is right.

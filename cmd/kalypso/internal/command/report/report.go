@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,7 @@ If the model has errors, they are in the file, and the exit code is 1.`,
 				return err
 			}
 			return session.Run(cmd.Context(), opts, e, true, func(ctx context.Context, s *session.Session) error {
-				return reportRun{s}.write(ctx, args[0])
+				return write(ctx, s, args[0])
 			})
 		},
 	}
@@ -48,14 +49,14 @@ If the model has errors, they are in the file, and the exit code is 1.`,
 }
 
 // write compiles all environments and writes what came of them.
-func (s reportRun) write(ctx context.Context, file string) error {
+func write(ctx context.Context, s *session.Session, file string) error {
 	for _, environment := range s.Environments {
 		s.Compile(ctx, environment, nil)
 	}
 	s.Begin("writing " + file)
 	without := "the report has them"
 	if ctx.Err() == nil {
-		if err := s.writeReport(ctx, file); err != nil && ctx.Err() == nil {
+		if err := writeReport(ctx, s, file); err != nil && ctx.Err() == nil {
 			s.Diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, cli.WithoutPath(err)))
 			without = "there is no report"
 		}
@@ -80,48 +81,38 @@ func checkReportFile(file string) error {
 	return nil
 }
 
-// reportRun is a run of report.
-type reportRun struct{ *session.Session }
-
 // writeReport writes the file as a whole or not at all. A link stays one, and what is no regular file, such as a pipe, is
 // written to.
-func (s reportRun) writeReport(ctx context.Context, file string) error {
+func writeReport(ctx context.Context, s *session.Session, file string) error {
 	mode := os.FileMode(0o666) // less what the umask takes
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target
 	}
 	if info, err := os.Stat(file); err == nil {
 		if !info.Mode().IsRegular() {
-			return s.writeInto(ctx, file, os.O_WRONLY, 0)
+			return writeInto(ctx, s, file, os.O_WRONLY, 0)
 		}
 		mode = info.Mode().Perm()
 	}
 	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
 	defer func() { _ = os.Remove(temporary) }() // of no effect once it has its name
-	if err := s.writeInto(ctx, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+	if err := writeInto(ctx, s, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 		return err
 	}
 	return os.Rename(temporary, file)
 }
 
-func (s reportRun) writeInto(ctx context.Context, name string, flags int, mode os.FileMode) error {
+func writeInto(ctx context.Context, s *session.Session, name string, flags int, mode os.FileMode) error {
 	file, err := os.OpenFile(name, flags, mode)
 	if err != nil {
 		return err
 	}
-	err = htmlreport.Write(ctx, file, s.Build.Version, s.pictured())
-	return cmp.Or(err, file.Close())
-}
-
-// pictured are the environments as the report shows them.
-func (s reportRun) pictured() []htmlreport.Environment {
-	var all []htmlreport.Environment
+	var environments []htmlreport.Environment
 	for _, r := range s.Results {
-		diags := append(diag.List{}, s.Diags...)
-		diags.Add(r.Diags)
-		all = append(all, htmlreport.Environment{
-			Name: r.Environment.Name.Value, Fleet: r.Fleet, Assignments: r.Assignments, Tree: r.Tree, Diags: diags,
+		environments = append(environments, htmlreport.Environment{
+			Name: r.Environment.Name.Value, Fleet: r.Fleet, Assignments: r.Assignments, Tree: r.Tree, Diags: slices.Concat(s.Diags, r.Diags),
 		})
 	}
-	return all
+	err = htmlreport.Write(ctx, file, s.Build.Version, environments)
+	return cmp.Or(err, file.Close())
 }

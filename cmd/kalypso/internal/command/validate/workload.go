@@ -30,36 +30,28 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	if err != nil {
 		return err
 	}
-	source, err := workloadSource(path)
+	source, root, err := workloadSource(path)
 	if err != nil {
 		return cli.Usage("--workload %s: %w", path, err)
 	}
-	defer source.close()
-	objects, diags := model.Parse(source.Source, nil, options)
+	defer func() { _ = root.Close() }() // nothing was written through it
+	objects, diags := model.Parse(source, nil, options)
 	run := &workloadCheck{Session: &session.Session{Host: e, Flags: opts, Diags: diags}, objects: objects}
 	run.View = session.View{Text: run.text, Structured: func(diags diag.List) any { return results.NewReport[session.Environment](nil, diags) }}
 	run.checkTogether()
 	return run.Finish("")
 }
 
-// openedSource is a folder of this machine that is read.
-type openedSource struct {
-	*model.Source
-	root *os.Root
-}
-
-func (s openedSource) close() { _ = s.root.Close() } // nothing was written through it
-
 // workloadSource is what a registration of the path would read: the file or folder, and the ignore files above it up to the
-// root of the repository.
-func workloadSource(path string) (openedSource, error) {
+// root of the repository, which the caller closes.
+func workloadSource(path string) (*model.Source, *os.Root, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return openedSource{}, err
+		return nil, nil, err
 	}
 	info, err := os.Stat(absolute)
 	if err != nil {
-		return openedSource{}, cli.WithoutPath(err)
+		return nil, nil, cli.WithoutPath(err)
 	}
 	top := absolute
 	if !info.IsDir() {
@@ -73,18 +65,18 @@ func workloadSource(path string) (openedSource, error) {
 	}
 	below, err := filepath.Rel(top, absolute)
 	if err != nil {
-		return openedSource{}, err
+		return nil, nil, err
 	}
 	name, err := giturl.NormalURL(top)
 	if err != nil {
-		return openedSource{}, err
+		return nil, nil, err
 	}
 	root, err := os.OpenRoot(top)
 	if err != nil {
-		return openedSource{}, cli.WithoutPath(err)
+		return nil, nil, cli.WithoutPath(err)
 	}
 	ref := model.Ref{Repo: name, Path: filepath.ToSlash(below), Role: model.Tenant}
-	return openedSource{&model.Source{Ref: ref, Repo: name, FS: root.FS()}, root}, nil
+	return &model.Source{Ref: ref, Repo: name, FS: root.FS()}, root, nil
 }
 
 // workloadCheck is a run of validate --workload.
