@@ -21,7 +21,7 @@ import (
 )
 
 // The tests named TestR… show the promises of docs/explanation/reliability.md: each injects a fault and runs the
-// real program.
+// program: in this process, or the real one where it must be stopped, measured or kept from something.
 
 // acme is the name of a repository of the fleet that these tests compile.
 func acme(repo string) string { return "https://github.com/acme/" + repo }
@@ -155,10 +155,21 @@ func finish(t testing.TB, cmd *exec.Cmd) outcome {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// kalypso runs the program.
+// kalypso runs the program in this process, where waiting takes no time, with nothing of this machine.
 func kalypso(t *testing.T, args ...string) outcome {
 	t.Helper()
-	return finish(t, ourProgram(t, args))
+	ctx, cancel := context.WithTimeout(t.Context(), safetyNet)
+	defer cancel()
+	environ := map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1"}
+	var stdout, stderr bytes.Buffer
+	host := cli.System()
+	host.Stdout, host.Stderr, host.Stdin = &stdout, &stderr, nil
+	host.StdoutTerminal, host.StderrTerminal, host.StdinTerminal = false, false, false
+	host.Env = func(name string) string { return environ[name] }
+	host.Environ = func() []string { return listOf(environ) }
+	host.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	code := run(ctx, args, host)
+	return outcome{code, stdout.String(), stderr.String()}
 }
 
 // mustRun runs the program, which must succeed.
