@@ -44,7 +44,7 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 			return true, nil
 		}
 	}
-	if !left.whole || left.base.IsZero() || len(left.foreign) > maxForeign {
+	if left.base.IsZero() || len(left.foreign) > maxForeign {
 		return false, nil
 	}
 	contained, err := p.contains(ctx, left)

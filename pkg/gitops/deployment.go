@@ -20,8 +20,6 @@ type deployment struct {
 	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
 	// It is zero if that is not known.
 	base plumbing.Hash
-	// whole says that all commits that are not on the GitOps branch were examined.
-	whole bool
 	// merged says that the GitOps branch has all of it.
 	merged bool
 	// ours is the newest commit of ours.
@@ -73,8 +71,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 		left.ours, left.base = left.CommitObject, p.onto
 		return left, nil
 	}
-	beyond, whole, err := p.repo.Beyond(ctx, left.tip, p.branch)
-	left.whole = whole
+	beyond, err := p.repo.Beyond(ctx, left.tip, p.onto)
 	if err != nil {
 		return left, err
 	}

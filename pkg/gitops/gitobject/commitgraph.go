@@ -80,17 +80,6 @@ func (g Graph) Without(tip, other plumbing.Hash) Graph {
 	return found
 }
 
-// HasMerge reports whether there is a merge among the commits. Git cuts off the history at one of whose
-// parents any is left out.
-func (g Graph) HasMerge() bool {
-	for _, commit := range g {
-		if len(commit.Parents) > 1 {
-			return true
-		}
-	}
-	return false
-}
-
 // Relate returns the relation of b to a. decided is false if it depends on commits that are not in the graph.
 func (g Graph) Relate(a, b plumbing.Hash) (relation Relation, decided bool) {
 	if a == b {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -311,6 +312,43 @@ func TestRefreshFetchesOnlyWhatIsNew(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, links, 1)
 		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", ids[4])
+	}
+}
+
+// TestBeyond: what a branch does not have is the same wherever the repository is.
+func TestBeyond(t *testing.T) {
+	t.Parallel()
+	server := gitopstest.NewServer(t)
+	url, _ := server.Add("repo")
+	// 0 - 1 - 2 and 0 - 3, merged as 4.
+	ids := graph(t, server.Dir("repo"), "main", [][]int{nil, {0}, {1}, {0}, {2, 3}})
+	id := func(i int) (id plumbing.Hash) {
+		if i >= 0 {
+			id = plumbing.NewHash(ids[i])
+		}
+		return id
+	}
+	for _, filter := range []string{"true", "false"} {
+		server.Configure("repo", "uploadpack.allowFilter", filter)
+		for _, from := range []string{url, server.Dir("repo")} {
+			r := newReader(t, Options{})
+			at, err := r.Locate(model.Ref{Repo: from})
+			require.NoError(t, err)
+			repo, _, err := r.Branches(t.Context(), at, model.Output)
+			require.NoError(t, err)
+			for _, tc := range []struct {
+				tip, branch int
+				want        []int
+			}{{4, 1, []int{2, 3, 4}}, {1, 4, nil}, {4, 4, nil}, {3, 2, []int{3}}, {1, -1, []int{0, 1}}} {
+				found, err := repo.Beyond(t.Context(), id(tc.tip), id(tc.branch))
+				require.NoError(t, err)
+				var want []plumbing.Hash
+				for _, i := range tc.want {
+					want = append(want, id(i))
+				}
+				assert.ElementsMatch(t, want, slices.Collect(maps.Keys(found)), "%d without %d from %s, filter %s", tc.tip, tc.branch, from, filter)
+			}
+		}
 	}
 }
 

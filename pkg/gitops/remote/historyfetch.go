@@ -31,25 +31,13 @@ func (m *remote) fetchCommits(ctx context.Context, w wanted) (gitobject.Graph, e
 	return found, nil
 }
 
-// Beyond implements Repository: the server is asked for just these commits if it can leave out those of
-// a branch, and else for the whole history without its files.
-func (m *remote) Beyond(ctx context.Context, tip plumbing.Hash, branch string) (gitobject.Graph, bool, error) {
-	w := wanted{ids: []plumbing.Hash{tip}, filter: packp.FilterTreeDepth(0)}
-	if m.capabilities.Supports(capability.DeepenNot) && m.capabilities.Supports(capability.Shallow) {
-		w.depth = packp.DepthReference("refs/heads/" + branch)
-		found, err := m.fetchCommits(ctx, w)
-		if err == nil && !found.HasMerge() || err != nil && !refusedWant(err) {
-			return found.Without(tip, plumbing.ZeroHash), true, m.explain(err)
-		}
+// Beyond implements Repository: the server leaves out what the branch has.
+func (m *remote) Beyond(ctx context.Context, tip, branch plumbing.Hash) (gitobject.Graph, error) {
+	if tip == branch {
+		return nil, nil // a request for what is here already is not one
 	}
-	if !m.capabilities.Supports(capability.Filter) {
-		w.depth = packp.DepthCommits(1)
-		found, err := m.fetchCommits(ctx, w)
-		return found, false, m.explain(err)
-	}
-	w.ids, w.depth = []plumbing.Hash{tip, m.branches[branch]}, nil
-	found, err := m.fetchCommits(ctx, w)
-	return found.Without(tip, m.branches[branch]), true, m.explain(err)
+	found, err := m.trace(ctx, traced{tip: tip, have: branch, force: true})
+	return found.Without(tip, branch), err
 }
 
 // Recent implements Repository.
@@ -150,17 +138,12 @@ func (r *localRepo) walk(ctx context.Context, tip plumbing.Hash, generations int
 }
 
 // Beyond implements Repository.
-func (r *localRepo) Beyond(ctx context.Context, tip plumbing.Hash, branch string) (gitobject.Graph, bool, error) {
-	refs, err := r.tipsNow(ctx)
+func (r *localRepo) Beyond(ctx context.Context, tip, branch plumbing.Hash) (gitobject.Graph, error) {
+	theirs, err := r.walk(ctx, branch, maxHistory, nil)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	theirs, err := r.walk(ctx, refs[branch], maxHistory, nil)
-	if err != nil {
-		return nil, false, err
-	}
-	found, err := r.walk(ctx, tip, maxHistory, theirs)
-	return found, true, err
+	return r.walk(ctx, tip, maxHistory, theirs)
 }
 
 // Recent implements Repository.

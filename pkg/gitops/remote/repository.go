@@ -11,9 +11,9 @@ import (
 // Repository is a git repository, on a server or on this machine.
 type Repository interface {
 	pushable
-	// Beyond returns the commits that are reachable from tip but not from a branch; whole is false if there may be
-	// more.
-	Beyond(ctx context.Context, tip plumbing.Hash, branch string) (found gitobject.Graph, whole bool, err error)
+	// Beyond returns the commits that are reachable from tip but not from another commit, which may be zero: the tip of a
+	// branch.
+	Beyond(ctx context.Context, tip, branch plumbing.Hash) (gitobject.Graph, error)
 	// Recent returns the commits from tip back, as many generations as given.
 	Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error)
 	// trace reads the history of a commit, as far as it is not known. Without force it is an errNotAlone if that means

@@ -154,9 +154,6 @@ func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 	if w.depth != nil && a.capabilities.Supports(capability.Shallow) {
 		request.Depth = w.depth
 		flags = append(flags, capability.Shallow)
-		if _, byName := w.depth.(packp.DepthReference); byName {
-			flags = append(flags, capability.DeepenNot)
-		}
 	}
 	if w.filter != "" && a.capabilities.Supports(capability.Filter) {
 		request.Filter = w.filter
