@@ -55,6 +55,8 @@ var layout = []layer{
 	{dir: "pkg/render/yamltext", pure: true, thirdParty: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3", "sigs.k8s.io/yaml"}},
 	{dir: "pkg/render/template", pure: true, thirdParty: []string{"github.com/Masterminds", "github.com/mitchellh/hashstructure"}},
 	{dir: "pkg/render/config", pure: true, thirdParty: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3"}},
+	{dir: "pkg/render/verify", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3", "k8s.io/apimachinery"}},
+	{dir: "pkg/render/content", pure: true},
 	{dir: "pkg/render", pure: true, thirdParty: []string{
 		"github.com/mitchellh/hashstructure",
 		"go.yaml.in/yaml/v2",

@@ -109,7 +109,7 @@ func (c child) tree() (*render.Tree, error) {
 	tree := &render.Tree{Files: make([]render.File, 0, 3*c.size.Assignments()+c.size.ClusterTypes)}
 	var assignment schedule.Assignment // which one it is does not matter
 	err := synthetic(c.size)(func(name, content string) error {
-		file := render.File{Path: name, Content: render.NewText(content), Assignment: &assignment}
+		file := render.File{Path: name, Content: content.New(content), Assignment: &assignment}
 		if path.Base(name) == render.ReadmeFile {
 			file.Assignment = nil
 		}
@@ -158,13 +158,13 @@ func (c child) known() (*render.Tree, *change.Change, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		text := render.NewText(string(content))
+		text := content.New(string(content))
 		diff.Files = append(diff.Files, change.FileChange{
 			Path: name, Action: change.Changed, Old: []byte(before(string(content))), New: text,
 		})
 		folder := path.Dir(name)
 		tree.Files = append(tree.Files,
-			render.File{Path: path.Join(path.Dir(folder), render.ReadmeFile), Content: render.NewText(render.Readme)},
+			render.File{Path: path.Join(path.Dir(folder), render.ReadmeFile), Content: content.New(render.Readme)},
 			render.File{Path: path.Join(folder, render.NamespaceFile)}, render.File{Path: name, Content: text})
 	}
 	slices.SortFunc(diff.Files, func(a, b change.FileChange) int { return cmp.Compare(a.Path, b.Path) })

@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // skipInRace leaves out what computes in one goroutine, and takes ten times as long under the race detector.
@@ -68,7 +68,7 @@ func TestBodyOfAnyReport(t *testing.T) {
 			action := change.Action(i%3 + 1)
 			name = strings.NewReplacer("/", "", "\n", "").Replace(name)
 			r.Change.Targets = append(r.Change.Targets, change.TargetChange{ClusterType: name, Target: name, Action: action})
-			r.Change.Files = append(r.Change.Files, change.FileChange{Path: name + "/" + name + "/platform-config.yaml", Action: action, Old: old, New: render.NewText(string(now))})
+			r.Change.Files = append(r.Change.Files, change.FileChange{Path: name + "/" + name + "/platform-config.yaml", Action: action, Old: old, New: content.New(string(now))})
 			r.Held = append(r.Held, HeldRegistration{Name: name, Why: why})
 			r.Now.Origins = append(r.Now.Origins, source.Origin{Repo: name, Branch: why, Path: environment, Commit: name})
 		}

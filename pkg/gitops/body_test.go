@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -49,7 +50,7 @@ func largeChange(clusterTypes, targets int) *change.Change {
 			diff.Targets = append(diff.Targets, change.TargetChange{ClusterType: clusterType, Target: target, Action: change.Changed, Files: []string{render.ConfigFileYAML}})
 			const head, tail = "apiVersion: v1\ndata:\n  ", "kind: ConfigMap\nmetadata:\n  name: platform-config\n"
 			diff.Files = append(diff.Files, change.FileChange{
-				Path: clusterType + "/" + target + "/" + render.ConfigFileYAML, Action: change.Changed, Old: []byte(head + old + tail), New: render.NewText(head + now + tail),
+				Path: clusterType + "/" + target + "/" + render.ConfigFileYAML, Action: change.Changed, Old: []byte(head + old + tail), New: content.New(head + now + tail),
 			})
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // Folder is an output folder. Files of one that is new can be staged while others are rendered.
@@ -255,7 +256,7 @@ type fileWriter struct {
 	content []byte
 }
 
-func (w *fileWriter) write(name string, text render.Text) error {
+func (w *fileWriter) write(name string, text content.Text) error {
 	name = filepath.Join(w.dir, filepath.FromSlash(name))
 	if folder := filepath.Dir(name); folder != w.made {
 		if os.Mkdir(folder, 0o755) != nil { // it is there, or the one around it is not

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 func folderFiles(t *testing.T, dir string) gitopstest.Files {
@@ -192,7 +193,7 @@ func TestFolderStage(t *testing.T) {
 	folder = OpenFolder(dir)
 	require.True(t, folder.Stage(staged.Files[1:]))
 	for i := range staged.Files[1:] {
-		staged.Files[1+i].Content, staged.Files[1+i].Staged = render.Text{}, true
+		staged.Files[1+i].Content, staged.Files[1+i].Staged = content.Text{}, true
 	}
 	change, err := folder.Write(t.Context(), staged)
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // TestPreviewFitsAnyLimit: the marker and the table are always there, and the text is never too long.
@@ -62,7 +62,7 @@ func TestPreviewIsInert(t *testing.T) {
 	p := Preview{Command: evil, Environments: []EnvironmentPreview{{
 		Report: Report{Environment: evil, Notes: []string{evil}, Change: &change.Change{
 			ClusterTypes: 1, Targets: []change.TargetChange{{ClusterType: evil, Target: evil, Action: change.Removed}},
-			Files: []change.FileChange{{Path: evil + "/" + evil + "/namespace.yaml", Action: change.Removed, Old: []byte("a: " + evil + "\n"), New: render.Text{}}},
+			Files: []change.FileChange{{Path: evil + "/" + evil + "/namespace.yaml", Action: change.Removed, Old: []byte("a: " + evil + "\n"), New: content.Text{}}},
 		}},
 		Causes: []TargetCause{{TargetChange: change.TargetChange{ClusterType: evil, Target: evil, Action: change.Removed}, Why: evil, At: diag.Place{File: &diag.File{Repo: evil}}}},
 	}}}
@@ -82,7 +82,7 @@ func TestPreviewOfAnything(t *testing.T) {
 			p.Environments = append(p.Environments, EnvironmentPreview{
 				Report: Report{Environment: name, Change: &change.Change{
 					ClusterTypes: 1, Targets: []change.TargetChange{target},
-					Files: []change.FileChange{{Path: fmt.Sprintf("edge/t%d/platform-config.yaml", i), Action: action, Old: []byte(old), New: render.NewText(now)}},
+					Files: []change.FileChange{{Path: fmt.Sprintf("edge/t%d/platform-config.yaml", i), Action: action, Old: []byte(old), New: content.New(now)}},
 				}},
 				Causes: []TargetCause{{TargetChange: target, Why: why}},
 			})

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // contents puts the change into the tree of the GitOps branch.
@@ -42,7 +42,7 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 // The objects refer to the change, which must not be modified as long as they are used.
 func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gitobject.TreeEdit, error) {
 	edits := make([]gitobject.TreeEdit, len(c.Files))
-	text := func(i int) render.Text { return c.Files[i].New }
+	text := func(i int) content.Text { return c.Files[i].New }
 	err := change.EachText(ctx, len(c.Files), text, func(i int, content []byte) error {
 		edits[i].Path = c.Files[i].Path
 		if c.Files[i].Action != change.Removed {

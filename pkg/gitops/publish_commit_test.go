@@ -11,15 +11,15 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 func TestChangeBlobs(t *testing.T) {
 	t.Parallel()
 	id := func(text string) plumbing.Hash { return gitobject.HashOf(plumbing.BlobObject, []byte(text)) }
 	change := &change.Change{Files: []change.FileChange{
-		{Path: "a", Action: change.Added, New: render.NewText("new a")},
-		{Path: "b", Action: change.Changed, Old: []byte("b"), New: render.NewText("")},
+		{Path: "a", Action: change.Added, New: content.New("new a")},
+		{Path: "b", Action: change.Changed, Old: []byte("b"), New: content.New("")},
 		{Path: "c", Action: change.Removed, Old: []byte("c")},
 	}}
 	objects, edits, err := blobsOf(t.Context(), change)
@@ -35,7 +35,7 @@ func TestChangeBlobs(t *testing.T) {
 func BenchmarkObjectIDs(b *testing.B) {
 	diff := &change.Change{}
 	for i := range 300_000 {
-		diff.Files = append(diff.Files, change.FileChange{Path: fmt.Sprintf("%d/x", i), Action: change.Added, New: render.NewText(strings.Repeat(fmt.Sprintf("kind: Kustomization # %d\n", i), 20))})
+		diff.Files = append(diff.Files, change.FileChange{Path: fmt.Sprintf("%d/x", i), Action: change.Added, New: content.New(strings.Repeat(fmt.Sprintf("kind: Kustomization # %d\n", i), 20))})
 	}
 	for b.Loop() {
 		_, _, err := blobsOf(b.Context(), diff)

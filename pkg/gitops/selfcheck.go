@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 )
 
 // RuleSelfCheck is an output that must not be published, whatever made it: a mistake of kalypso's own.
@@ -99,7 +100,7 @@ func checkContent(file *render.File, content []byte) error {
 	case file.Path == render.TrackingFile && !promotedCommit.Match(content):
 		return errors.New("it is not a commit")
 	case file.IsYAML():
-		return render.CheckYAML(string(content))
+		return verify.Check(string(content))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
@@ -20,13 +21,13 @@ func blockEntry(lines, key string) (indent int, ok bool) {
 			return 0, false
 		}
 	}
-	roots, flaw := allDocuments(lines + "\n")
+	roots, flaw := verify.AllDocuments(lines + "\n")
 	if flaw != nil || len(roots) != 1 {
 		return 0, false
 	}
 	root := roots[0]
 	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 || len(root.Content) != 2 || root.Column != indent+1 ||
-		root.Content[0].Value != key || root.Content[0].Line != 1 || hasReferences(root) || len(duplicateKeys(root)) > 0 {
+		root.Content[0].Value != key || root.Content[0].Line != 1 || hasReferences(root) || len(verify.DuplicateKeys(root)) > 0 {
 		return 0, false
 	}
 	return indent, true

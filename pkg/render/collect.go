@@ -5,6 +5,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -42,21 +43,21 @@ type groupKey struct {
 }
 
 type problemGroup struct {
-	fileProblem
+	verify.Problem
 	severity diag.Severity
 	files    int
 	// targets are what the files were rendered for.
 	targets []*model.DeploymentTarget
 }
 
-func (c *collector) add(severity diag.Severity, f fileProblem, target *model.DeploymentTarget) {
-	key := groupKey{severity: severity, rule: f.rule, message: f.message, line: f.at.Line, column: f.at.Column}
-	if f.at.File != nil {
-		key.file = *f.at.File
+func (c *collector) add(severity diag.Severity, f verify.Problem, target *model.DeploymentTarget) {
+	key := groupKey{severity: severity, rule: f.Rule, message: f.Message, line: f.At.Line, column: f.At.Column}
+	if f.At.File != nil {
+		key.file = *f.At.File
 	}
 	g, ok := c.groups[key]
 	if !ok {
-		g = &problemGroup{fileProblem: f, severity: severity}
+		g = &problemGroup{Problem: f, severity: severity}
 		c.groups[key] = g
 		c.order = append(c.order, g)
 	}
@@ -67,12 +68,12 @@ func (c *collector) add(severity diag.Severity, f fileProblem, target *model.Dep
 }
 
 // severity makes a warning of a flaw in a file that is published already as it is.
-func (c *collector) severity(f fileProblem, files []File) diag.Severity {
-	if !f.lasting || c.published == nil {
+func (c *collector) severity(f verify.Problem, files []File) diag.Severity {
+	if !f.Lasting || c.published == nil {
 		return diag.Error
 	}
 	for _, file := range files {
-		if file.Path == f.path && c.published(file.Path, file.Content.Bytes()) {
+		if file.Path == f.Path && c.published(file.Path, file.Content.Bytes()) {
 			return diag.Warning
 		}
 	}
@@ -80,22 +81,22 @@ func (c *collector) severity(f fileProblem, files []File) diag.Severity {
 }
 
 func (g *problemGroup) diagnostic() diag.Diagnostic {
-	where := g.path
-	if g.line > 0 {
-		where += fmt.Sprintf(" line %d", g.line)
+	where := g.Path
+	if g.Line > 0 {
+		where += fmt.Sprintf(" line %d", g.Line)
 	}
 	if g.files > 1 {
 		where += fmt.Sprintf(" and %d more", g.files-1)
 	}
 	d := diag.Diagnostic{
-		Severity: g.severity, Rule: g.rule, At: g.at,
-		Message: fmt.Sprintf("%s (in %s)", g.message, where), Hint: g.hint,
+		Severity: g.severity, Rule: g.Rule, At: g.At,
+		Message: fmt.Sprintf("%s (in %s)", g.Message, where), Hint: g.Hint,
 	}
 	if g.severity == diag.Warning {
 		d.Hint = "the published file is the same, so this does not stop the run"
 	}
-	if g.related != nil {
-		d.Related = append(d.Related, *g.related)
+	if g.Related != nil {
+		d.Related = append(d.Related, *g.Related)
 	}
 	for _, target := range g.targets {
 		d.Concerns = append(d.Concerns, target.Name.At)

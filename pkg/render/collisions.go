@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -17,30 +18,30 @@ type occurrence struct {
 	number int
 }
 
-func (o occurrence) object() *namedObject { return &o.objects[o.number] }
+func (o occurrence) object() *verify.Object { return &o.objects[o.number] }
 
 func (o occurrence) assignment() *schedule.Assignment { return o.files[0].Assignment }
 
 // statement is an object and what it says.
 type statement struct {
-	objectID
-	sum digestSum
+	verify.ID
+	sum verify.Digest
 }
 
 // statement reads the files of an output if it has to.
 func (o occurrence) statement() statement {
-	if o.object().sum == nil {
+	if o.object().Sum == nil {
 		o.objects = objectsIn(o.files)
 	}
-	return statement{o.object().objectID, *o.object().sum}
+	return statement{o.object().ID, *o.object().Sum}
 }
 
 // objectsIn returns the objects in files.
-func objectsIn(files []File) []namedObject {
-	var all []namedObject
+func objectsIn(files []File) []verify.Object {
+	var all []verify.Object
 	for _, file := range files {
 		if file.yaml {
-			objects, _ := verify(file.Content.String())
+			objects, _ := verify.Read(file.Content.String())
 			all = append(all, objects...)
 		}
 	}
@@ -68,7 +69,7 @@ type audience struct {
 func (r *renderer) collisions(positions []int, outputs []output) diag.List {
 	var diags diag.List
 	c := &collider{r, &diags, map[audience]map[statement]bool{}}
-	first := make(map[objectID]occurrence, len(positions))
+	first := make(map[verify.ID]occurrence, len(positions))
 	for _, i := range positions {
 		c.add(&outputs[i], first)
 	}
@@ -79,13 +80,13 @@ func (r *renderer) collisions(positions []int, outputs []output) diag.List {
 }
 
 // add compares the objects of an assignment with the first of each that there was.
-func (c *collider) add(o *output, first map[objectID]occurrence) {
+func (c *collider) add(o *output, first map[verify.ID]occurrence) {
 	for i := range o.objects {
 		this := occurrence{o, i}
-		before, ok := first[this.object().objectID]
+		before, ok := first[this.object().ID]
 		switch {
 		case !ok:
-			first[this.object().objectID] = this
+			first[this.object().ID] = this
 		case before.assignment() != this.assignment():
 			c.collision(before, this)
 		}
@@ -94,7 +95,7 @@ func (c *collider) add(o *output, first map[objectID]occurrence) {
 
 func (c *collider) collision(one, two occurrence) {
 	first, second := one.assignment(), two.assignment()
-	id := two.object().objectID
+	id := two.object().ID
 	content := "with different content"
 	if one.statement() == two.statement() {
 		common := c.commonObjects(two)
@@ -103,7 +104,7 @@ func (c *collider) collision(one, two occurrence) {
 		}
 		content = "by a name that comes from the application"
 		for object := range common {
-			if object.objectID == id {
+			if object.ID == id {
 				content = "with content that comes from the application"
 			}
 		}
@@ -130,33 +131,33 @@ func (c *collider) commonObjects(o occurrence) map[statement]bool {
 	}
 	if !c.common[group][o.statement()] {
 		for _, object := range c.forNobody(o, values) {
-			c.common[group][statement{object.objectID, *object.sum}] = true
+			c.common[group][statement{object.ID, *object.Sum}] = true
 		}
 	}
 	return c.common[group]
 }
 
-func (c *collider) forNobody(o occurrence, values *config.Values) []namedObject {
+func (c *collider) forNobody(o occurrence, values *config.Values) []verify.Object {
 	a := o.assignment()
 	nobody := *a.Target
 	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"
 	templates := c.clusterTypes[a.ClusterType]
 	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: a.ClusterType},
-		c.targets[a.Target].anonymous(o.object().objectID), templates.labels)
+		c.targets[a.Target].anonymous(o.object().ID), templates.labels)
 	run := &execution{bounds: c.options.Bounds}
 	var files []File
 	for _, file := range run.files(&subject{a, templates, facts, values}) {
-		files = append(files, file.File)
+		files = append(files, file.file(a))
 	}
 	return objectsIn(files)
 }
 
 // anonymous returns the data without the strings of the application, but for labels that have no
 // part in the name of an object.
-func (t *targetData) anonymous(id objectID) *targetData {
+func (t *targetData) anonymous(id verify.ID) *targetData {
 	const nothing = "kalypso0nothing"
 	anonymous := &targetData{labels: maps.Clone(t.labels), manifests: maps.Clone(t.manifests)}
-	name := strings.ToLower(id.namespace + " " + id.name)
+	name := strings.ToLower(id.Namespace + " " + id.Name)
 	for key, value := range anonymous.labels {
 		if key == model.WorkloadLabel || value != "" && strings.Contains(name, strings.ToLower(value)) {
 			anonymous.labels[key] = nothing

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -48,7 +49,7 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *t
 	fast.shapes = shapes
 	for range 2 {
 		s := &subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, facts: facts, values: values}
-		file := renderedFile{File: File{yaml: true}}
+		file := renderedFile{yaml: true}
 		if !fast.render(s, compiled, &file) {
 			return false
 		}
@@ -56,8 +57,8 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *t
 		want, missing, err := parsed.Execute(&facts, bounds)
 		require.NoError(t, err)
 		require.Empty(t, missing)
-		require.Equal(t, want, file.Content.String())
-		require.Equal(t, want == "", file.Content.isEmpty())
+		require.Equal(t, want, file.content.String())
+		require.Equal(t, want == "", file.content.IsEmpty())
 		requireVerified(t, file)
 	}
 	return true
@@ -69,13 +70,13 @@ func requireVerified(t *testing.T, file renderedFile) {
 	if !file.verified {
 		return
 	}
-	objects, flaws := verify(file.Content.String())
-	require.Empty(t, flaws, "%q", file.Content.String())
-	require.Len(t, file.objects, len(objects), "%q", file.Content.String())
+	objects, flaws := verify.Read(file.content.String())
+	require.Empty(t, flaws, "%q", file.content.String())
+	require.Len(t, file.objects, len(objects), "%q", file.content.String())
 	for i, want := range objects {
-		require.Equal(t, want.objectID, file.objects[i].objectID)
-		if file.objects[i].sum != nil {
-			require.Equal(t, *want.sum, *file.objects[i].sum)
+		require.Equal(t, want.ID, file.objects[i].ID)
+		if file.objects[i].Sum != nil {
+			require.Equal(t, *want.Sum, *file.objects[i].Sum)
 		}
 	}
 }

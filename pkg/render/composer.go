@@ -96,7 +96,7 @@ func (r *composer) render(s *subject, template *compiledTemplate, file *rendered
 		}
 	}
 	placed := r.shapes.place(&c.rope, file.yaml, &c.scratch.key)
-	file.Content, file.verified, file.objects = placed.text, placed.verified || !file.yaml, placed.objects
+	file.content, file.verified, file.objects = placed.text, placed.verified || !file.yaml, placed.objects
 	file.untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
 	return true
 }

@@ -23,23 +23,10 @@ type data struct {
 }
 
 // targetData is what all assignments of a deployment target share.
-type targetData struct {
-	labels, manifests map[string]string
-	// disguise is nil if no string of the manifests is wild.
-	disguise *disguise
-	// strings are the strings of an application that are not empty.
-	strings []tenantString
-	// empty are its empty values.
-	empty []tenantString
-}
+type targetData struct{ labels, manifests map[string]string }
 
 func newTargetData(target *model.DeploymentTarget) *targetData {
-	t := &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
-	if target.Registration != nil { // else it is the control plane's own
-		t.disguise = newDisguise(t.manifests)
-		t.strings, t.empty = tenantStrings(target)
-	}
-	return t
+	return &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
 }
 
 func plainTexts(texts map[string]model.Text) map[string]string {

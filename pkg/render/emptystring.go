@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -15,28 +16,28 @@ import (
 // "{{ .a }}#{{ .b }}" without the first one a comment. Such text is found by rendering the file again with other strings.
 
 // misplaced reports the empty strings of a tenant that leave text that YAML does not read as one string.
-func (g *rendering) misplaced(file renderedFile, empty []tenantString) []fileProblem {
-	var problems []fileProblem
+func (g *rendering) misplaced(file renderedFile, empty []tenantString) []verify.Problem {
+	var problems []verify.Problem
 	for _, some := range g.onlyPrinted(file, empty) {
 		again := g.renderedWith(file, some)
-		documents, failure := allDocuments(file.Content.String())
-		other, otherFailure := allDocuments(again)
+		documents, failure := verify.AllDocuments(file.content.String())
+		other, otherFailure := verify.AllDocuments(again)
 		line := 0
 		switch {
 		case otherFailure != nil: // an error of the template
 		case failure != nil:
-			line = failure.line
+			line = failure.Line
 		default:
 			line = misread(documents, other)
 		}
 		if line > 0 {
-			problems = append(problems, fileProblem{
-				path: file.Path,
-				flaw: flaw{rule: "tenant-value", line: line, lasting: true, message: fmt.Sprintf(
+			problems = append(problems, verify.Problem{
+				Path: file.path,
+				Flaw: verify.Flaw{Rule: "tenant-value", Line: line, Lasting: true, Message: fmt.Sprintf(
 					"%s changes the structure of the YAML around it", some[0].what)},
-				at:      some[0].at,
-				related: &diag.Related{At: file.template, Message: "it is printed by this template"},
-				hint:    "print the whole text with {{ … | quote }} in the template, or use a value that is not empty",
+				At:      some[0].at,
+				Related: &diag.Related{At: file.template, Message: "it is printed by this template"},
+				Hint:    "print the whole text with {{ … | quote }} in the template, or use a value that is not empty",
 			})
 			break
 		}
@@ -49,7 +50,7 @@ func (g *rendering) misplaced(file renderedFile, empty []tenantString) []filePro
 func (g *rendering) onlyPrinted(file renderedFile, empty []tenantString) [][]tenantString {
 	isPrinted := func(some []tenantString) bool {
 		again := g.renderedWith(file, some)
-		return again != file.Content.String() && strings.ReplaceAll(again, placeholder(some[0]), "") == file.Content.String()
+		return again != file.content.String() && strings.ReplaceAll(again, placeholder(some[0]), "") == file.content.String()
 	}
 	if len(empty) == 0 || file.written || !file.yaml {
 		return nil
@@ -69,8 +70,8 @@ func (g *rendering) onlyPrinted(file renderedFile, empty []tenantString) [][]ten
 // renderedWith returns the text of a file rendered with placeholders for some strings; empty if there is no such file.
 func (g *rendering) renderedWith(file renderedFile, some []tenantString) string {
 	files := (&execution{bounds: g.bounds}).files(g.with(g.facts.replaced(some, placeholder)))
-	again, _ := find(files, file.Path)
-	return again.Content.String()
+	again, _ := find(files, file.path)
+	return again.content.String()
 }
 
 // misread returns the line of the first node of a file that has another kind than with placeholders for the empty strings,

@@ -6,7 +6,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -15,7 +17,7 @@ type execution struct {
 	bounds template.Bounds
 	// shortcut renders what it can; nil renders everything here.
 	shortcut shortcut
-	problems []fileProblem
+	problems []verify.Problem
 	// path is the file that is being rendered.
 	path string
 	// failed says that a file could not be rendered at all.
@@ -36,12 +38,16 @@ type shortcut interface {
 
 // renderedFile is a file with what is needed to check it.
 type renderedFile struct {
-	File
+	// path is slash-separated and relative to the folder of the GitOps repository.
+	path    string
+	content content.Text
+	// yaml says that the content must be YAML.
+	yaml bool
 	// template is where the template stands that made the file.
 	template diag.Place
 	// verified says that the file is known to be right, and objects are all that are in it.
 	verified bool
-	objects  []namedObject
+	objects  []verify.Object
 	// written says that a library wrote the whole file as YAML, so that go-yaml reads its strings as strings.
 	written bool
 	// untainted says that strings of the application are known to come out as one plain value each.
@@ -56,13 +62,24 @@ type subject struct {
 	values    *config.Values
 }
 
+// The names of the files of an assignment.
+const (
+	reconcilerFile = "reconciler.yaml"
+	namespaceFile  = "namespace.yaml"
+	configFileYAML = "platform-config.yaml"
+	configFileSh   = "platform-config.sh"
+)
+
+// maxFiles is how many files an assignment has at most.
+const maxFiles = 3
+
 // files renders all files of an assignment.
 func (x *execution) files(s *subject) []renderedFile {
 	folder := s.ClusterType.Name.Value + "/" + s.Target.Name.Value + "/"
 	files := make([]renderedFile, 0, maxFiles)
 	files = append(files,
-		x.file(s, s.templates.reconciler, folder+ReconcilerFile),
-		x.file(s, s.templates.namespace, folder+NamespaceFile))
+		x.file(s, s.templates.reconciler, folder+reconcilerFile),
+		x.file(s, s.templates.namespace, folder+namespaceFile))
 	if config, ok := x.config(s, folder); ok {
 		files = append(files, config)
 	}
@@ -72,7 +89,8 @@ func (x *execution) files(s *subject) []renderedFile {
 func (x *execution) file(s *subject, template *compiledTemplate, path string) renderedFile {
 	x.path = path
 	file := renderedFile{
-		File:     File{Path: path, Assignment: s.Assignment, yaml: template.ContentType != model.ContentSh},
+		path:     path,
+		yaml:     template.ContentType != model.ContentSh,
 		template: template.Name.At,
 		written:  template.isWritten(),
 	}
@@ -80,9 +98,9 @@ func (x *execution) file(s *subject, template *compiledTemplate, path string) re
 		return file
 	}
 	s.facts.ConfigData = s.values.Data()
-	content, ok := template.render(&s.facts, x)
+	text, ok := template.render(&s.facts, x)
 	x.failed = x.failed || !ok
-	file.Content = NewText(content)
+	file.content = content.New(text)
 	return file
 }
 
@@ -90,32 +108,31 @@ func (x *execution) file(s *subject, template *compiledTemplate, path string) re
 // no file if it is empty.
 func (x *execution) config(s *subject, folder string) (renderedFile, bool) {
 	if template := s.templates.config; template != nil {
-		path := folder + ConfigFileYAML
+		path := folder + configFileYAML
 		if template.ContentType == model.ContentSh {
-			path = folder + ConfigFileSh
+			path = folder + configFileSh
 		}
 		file := x.file(s, template, path)
-		x.doubtful = file.Content.isEmpty() && !file.untainted
-		return file, !file.Content.isEmpty()
+		x.doubtful = file.content.IsEmpty() && !file.untainted
+		return file, !file.content.IsEmpty()
 	}
 	if len(s.values.Settings) == 0 {
 		return renderedFile{}, false
 	}
 	file := renderedFile{template: s.ClusterType.Name.At}
-	file.Assignment = s.Assignment
 	form := builtinConfigMap
-	file.Path, file.yaml, file.written = folder+ConfigFileYAML, true, true
+	file.path, file.yaml, file.written = folder+configFileYAML, true, true
 	if s.templates.builtin == envFileType {
 		form = builtinEnvFile
-		file.Path, file.yaml = folder+ConfigFileSh, false
+		file.path, file.yaml = folder+configFileSh, false
 	}
 	if x.shortcut != nil && x.shortcut.render(s, nil, &file) {
 		return file, true
 	}
-	content, err := form(s.facts.Namespace, s.values)
-	file.Content = NewText(content)
-	x.configError(err, file.Path, s)
-	return file, content != ""
+	text, err := form(s.facts.Namespace, s.values)
+	file.content = content.New(text)
+	x.configError(err, file.path, s)
+	return file, text != ""
 }
 
 // configError reports what keeps a built-in form of the configuration from being written.
@@ -150,8 +167,8 @@ func (x *execution) execute(t *template.Template, facts any) (string, bool) {
 }
 
 func (x *execution) add(d diag.Diagnostic, lasting bool) {
-	x.problems = append(x.problems, fileProblem{
-		path: x.path, flaw: flaw{rule: d.Rule, message: d.Message, lasting: lasting}, at: d.At, hint: d.Hint,
+	x.problems = append(x.problems, verify.Problem{
+		Path: x.path, Flaw: verify.Flaw{Rule: d.Rule, Message: d.Message, Lasting: lasting}, At: d.At, Hint: d.Hint,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/mitchellh/hashstructure"
@@ -34,32 +35,24 @@ const (
 	inRange
 )
 
-// fragment is a setting in one form.
-type fragment struct {
+// writtenEntry is a setting in one form.
+type writtenEntry struct {
+	content.Fragment
 	form form
-	key  string
-	// text is what is written. It ends with a line break, or is leading and begins with one, unless it is
-	// no entry.
-	text    string
-	leading bool
 	// steps is what it takes to write it, as Bounds counts it, or more.
 	steps int
 	// usable is false if the whole map has to be written at once.
 	usable bool
 	// nested makes the text, if it holds actions; nil otherwise.
 	nested *plan
-	// entry says that in YAML the text is one entry of a block mapping, and complete in itself; indent
-	// is where its key begins.
-	entry  bool
-	indent int
 }
 
 // written is what is kept with a setting: the forms in which it was written so far, and what it has in the hash of the
 // configuration.
 type written struct {
-	mu        sync.Mutex
-	fragments []*fragment
-	sum       func() (uint64, error)
+	mu      sync.Mutex
+	entries []*writtenEntry
+	sum     func() (uint64, error)
 }
 
 func writtenOf(s *config.Setting) *written {
@@ -70,19 +63,19 @@ func writtenOf(s *config.Setting) *written {
 	}).(*written)
 }
 
-// fragmentOf returns a setting written in a form; it is written once.
-func fragmentOf(s *config.Setting, f form) *fragment {
+// entryOf returns a setting written in a form; it is written once.
+func entryOf(s *config.Setting, f form) *writtenEntry {
 	s = s.Representative()
 	kept := writtenOf(s)
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	for _, known := range kept.fragments {
+	for _, known := range kept.entries {
 		if known.form == f {
 			return known
 		}
 	}
-	made := newFragment(s, f)
-	kept.fragments = append(kept.fragments, made)
+	made := newEntry(s, f)
+	kept.entries = append(kept.entries, made)
 	return made
 }
 
@@ -93,54 +86,46 @@ func hashOf(s *config.Setting) (sum uint64, ok bool) {
 	return sum, err == nil
 }
 
-func newFragment(s *config.Setting, f form) *fragment {
-	fragment := &fragment{form: f, key: s.Key.Name, leading: true}
+func newEntry(s *config.Setting, f form) *writtenEntry {
+	made := &writtenEntry{form: f, Fragment: content.Fragment{Key: s.Key.Name, Leading: true}}
 	text, steps, ok := f.write(s)
 	if !ok {
-		return fragment
+		return made
 	}
-	fragment.steps = steps
-	fragment.usable = true
+	made.steps = steps
+	made.usable = true
 	switch {
 	case f.writer == inEnvFile:
-		fragment.text, fragment.leading = text, false
-		return fragment
+		made.Text, made.Leading = text, false
+		return made
 	case f.writer != inRange:
-		fragment.text = "\n" + indentLines(text, f.indent)
+		made.Text = "\n" + indentLines(text, f.indent)
 	default:
-		fragment.text = text
-		fragment.leading = !strings.HasSuffix(text, "\n")
+		made.Text = text
+		made.Leading = !strings.HasSuffix(text, "\n")
 	}
 	if f.writer != inConfigMap {
-		fragment.usable = !strings.Contains(text, template.NoValue) && fragment.resolve()
+		made.usable = !strings.Contains(text, template.NoValue) && made.resolve()
 	}
-	if !fragment.leading || strings.HasPrefix(fragment.text, "\n") {
-		fragment.indent, fragment.entry = blockEntry(fragment.lines(), fragment.key)
+	if !made.Leading || strings.HasPrefix(made.Text, "\n") {
+		made.Indent, made.Entry = blockEntry(made.Lines(), made.Key)
 	}
-	return fragment
-}
-
-// lines returns the text without the line break around it.
-func (f *fragment) lines() string {
-	if f.leading {
-		return strings.TrimPrefix(f.text, "\n")
-	}
-	return strings.TrimSuffix(f.text, "\n")
+	return made
 }
 
 // resolve prepares the actions in the text, if there are any. It fails if these could have to do with
 // what stands around the text.
-func (f *fragment) resolve() bool {
-	if !strings.Contains(f.text, template.ActionStart) {
+func (f *writtenEntry) resolve() bool {
+	if !strings.Contains(f.Text, template.ActionStart) {
 		return true
 	}
-	first, last := strings.Index(f.text, template.ActionStart), strings.LastIndex(f.text, "}}")
-	trimsBefore := strings.HasPrefix(f.text[first:], "{{-") && strings.TrimSpace(f.text[:first]) == ""
-	trimsAfter := last > 0 && f.text[last-1] == '-' && strings.TrimSpace(f.text[last+2:]) == ""
+	first, last := strings.Index(f.Text, template.ActionStart), strings.LastIndex(f.Text, "}}")
+	trimsBefore := strings.HasPrefix(f.Text[first:], "{{-") && strings.TrimSpace(f.Text[:first]) == ""
+	trimsAfter := last > 0 && f.Text[last-1] == '-' && strings.TrimSpace(f.Text[last+2:]) == ""
 	if trimsBefore || trimsAfter {
 		return false
 	}
-	template, problems := template.Parse(model.Block{Text: model.Text{Value: f.text}})
+	template, problems := template.Parse(model.Block{Text: model.Text{Value: f.Text}})
 	if len(problems) > 0 || template.Defines() {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,7 +57,7 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 			want, err := way.whole(values)
 			require.NoError(t, err, name)
 			require.Equal(t, want, c.String(), name)
-			require.Equal(t, want, newFrame(&c.rope).fill(&c.rope).String(), name)
+			require.Equal(t, want, c.fill(newFrame(&c.rope)).String(), name)
 			if yaml && name != "env file" {
 				requireEntriesApart(t, &c)
 			}
@@ -70,13 +71,13 @@ func requireEntriesApart(t *testing.T, c *composition) {
 	t.Helper()
 	for _, p := range c.pieces {
 		if p.kind == entryPiece {
-			pad := strings.Repeat(" ", p.fragment.indent)
+			pad := strings.Repeat(" ", p.fragment.Indent)
 			before, after := pad+"a before: x\n", "\n"+pad+"z after: |\n"+pad+"  x\n"
-			roots, flaw := allDocuments(before + p.fragment.lines() + after)
+			roots, flaw := verify.AllDocuments(before + p.fragment.Lines() + after)
 			require.Nil(t, flaw, "%q", p.text)
 			require.Len(t, roots, 1)
 			require.Len(t, roots[0].Content, 6, "%q", p.text)
-			assert.Equal(t, p.fragment.key, roots[0].Content[2].Value)
+			assert.Equal(t, p.fragment.Key, roots[0].Content[2].Value)
 			assert.Equal(t, "x\n", roots[0].Content[5].Value)
 		}
 	}

@@ -1,8 +1,9 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
 // plan renders the text of a template piece by piece. It renders nothing that it is not sure of, and

@@ -1,10 +1,11 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"slices"
 	"strconv"
 	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
 // configStep writes the whole configuration: toYaml .ConfigData, stringify .ConfigData or hash
@@ -93,32 +94,32 @@ func (c *composition) addEntries(f form) bool {
 		slices.SortFunc(settings, func(a, b *config.Setting) int { return order[a.Key.Number] - order[b.Key.Number] })
 	}
 	for i, s := range settings {
-		fragment := fragmentOf(s, f)
-		if !fragment.usable || !c.addFragment(fragment, i == 0 && fragment.leading && f.writer != inRange) {
+		entry := entryOf(s, f)
+		if !entry.usable || !c.addFragment(entry, i == 0 && entry.Leading && f.writer != inRange) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *composition) addFragment(f *fragment, trimmed bool) bool {
+func (c *composition) addFragment(f *writtenEntry, trimmed bool) bool {
 	c.steps += f.steps
 	if f.nested == nil {
-		text := f.text
+		text := f.Text
 		if trimmed {
-			text = f.lines()
+			text = f.Lines()
 		}
 		kind := entryPiece
-		if c.yaml && !f.entry {
+		if c.yaml && !f.Entry {
 			kind = constantPiece // the file has to be read with it
 		}
-		return c.add(piece{kind: kind, trimmed: trimmed, text: text, fragment: f})
+		return c.add(piece{kind: kind, trimmed: trimmed, text: text, fragment: &f.Fragment})
 	}
 	first, size := len(c.pieces), c.size
 	if !f.nested.compose(c) || len(c.pieces) == first {
 		return false
 	}
-	c.removed += max(0, len(f.text)-(c.size-size))
+	c.removed += max(0, len(f.Text)-(c.size-size))
 	if trimmed {
 		p := &c.pieces[first]
 		p.text = p.text[1:] // the line break, which is text and not of an action

@@ -1,10 +1,11 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"slices"
 	"sync"
 	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
 // partStep has text/template execute a part of the template.

@@ -1,10 +1,11 @@
 package render
 
 import (
-	"github.com/kalypso-gitops/kalypso/pkg/render/config"
-	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"strings"
 	"text/template/parse"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
 // rangeStep is a range over the configuration whose body looks at nothing but the entry.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -10,7 +11,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -86,9 +89,6 @@ const batch = 64
 // expiry is after how many cluster types the configuration forgets what is no longer used.
 const expiry = 16
 
-// maxFiles is how many files an assignment has at most.
-const maxFiles = 3
-
 // group is all assignments of a cluster type. Objects may collide only within one.
 type group struct {
 	clusterType *model.ClusterType
@@ -142,7 +142,7 @@ func (r *renderer) stage(positions []int, outputs []output, work *errgroup.Group
 			for _, i := range part {
 				if files := outputs[i].files; len(outputs[i].problems) == 0 && r.options.Stage(files) {
 					for f := range files {
-						files[f].Content, files[f].Staged = Text{}, true
+						files[f].Content, files[f].Staged = content.Text{}, true
 					}
 				}
 			}
@@ -161,6 +161,7 @@ type renderer struct {
 	schemas      *config.Schemas
 	clusterTypes map[*model.ClusterType]*clusterTemplates
 	targets      map[*model.DeploymentTarget]*targetData
+	tenants      map[*model.DeploymentTarget]*tenantText
 	// shortcut is nil if every file is rendered in the usual way.
 	shortcut shortcut
 	usage    usage
@@ -173,6 +174,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	r := &renderer{
 		options: options, configurator: configurator, schemas: schemas,
 		targets: make(map[*model.DeploymentTarget]*targetData, len(fleet.Targets)),
+		tenants: make(map[*model.DeploymentTarget]*tenantText, len(fleet.Targets)),
 	}
 	used := map[*model.ClusterType]bool{}
 	for i := range assignments {
@@ -185,6 +187,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	}
 	for _, target := range fleet.Targets {
 		r.targets[target] = newTargetData(target)
+		r.tenants[target] = newTenantText(target, r.targets[target].manifests)
 	}
 	r.usage = newUsage(fleet, options.OutputBytes)
 	return r, diags
@@ -193,28 +196,18 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 // output is what one assignment came to.
 type output struct {
 	files    []File
-	problems []fileProblem
+	problems []verify.Problem
 	// objects are the Kubernetes objects in the files.
-	objects []namedObject
+	objects []verify.Object
 	// violations are what the configuration does against its schemas.
-	violations []fileProblem
-}
-
-// fileProblem is a problem in one file of the output.
-type fileProblem struct {
-	path string
-	flaw
-	at diag.Place
-	// related is a second place, if there is one.
-	related *diag.Related
-	hint    string
+	violations []verify.Problem
 }
 
 // hasTenantValue reports whether the line of a flaw already has a problem with a tenant's string.
-func (o *output) hasTenantValue(path string, f flaw) bool {
-	return (f.rule == ruleOutputString || f.rule == "invalid-output-name" || f.rule == "invalid-output") && f.line > 0 &&
-		slices.ContainsFunc(o.problems, func(p fileProblem) bool {
-			return p.rule == "tenant-value" && p.path == path && p.line == f.line
+func (o *output) hasTenantValue(path string, f verify.Flaw) bool {
+	return (f.Rule == verify.RuleOutputString || f.Rule == "invalid-output-name" || f.Rule == "invalid-output") && f.Line > 0 &&
+		slices.ContainsFunc(o.problems, func(p verify.Problem) bool {
+			return p.Rule == "tenant-value" && p.Path == path && p.Line == f.Line
 		})
 }
 
@@ -224,9 +217,9 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	templates := r.clusterTypes[a.ClusterType]
 	values := r.configurator.Configure(a.ClusterType, a.Target)
 	for _, v := range r.schemas.Check(a, values) {
-		out.violations = append(out.violations, fileProblem{
-			path: a.ClusterType.Name.Value + "/" + a.Target.Name.Value, at: v.At, related: v.Schema,
-			flaw: flaw{rule: "schema-violation", message: v.Message},
+		out.violations = append(out.violations, verify.Problem{
+			Path: a.ClusterType.Name.Value + "/" + a.Target.Name.Value, At: v.At, Related: v.Schema,
+			Flaw: verify.Flaw{Rule: "schema-violation", Message: v.Message},
 		})
 	}
 	if a.Target.Broken || a.ClusterType.Broken || templates.unusable() || r.usage.exceeded(a.Target) {
@@ -239,21 +232,21 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	out.problems = run.problems
 	if !run.failed {
 		rendering := rendering{subject, r.options.Bounds, files}
-		out.problems = append(out.problems, rendering.taint(target, run.doubtful)...)
+		out.problems = append(out.problems, rendering.taint(r.tenants[a.Target], run.doubtful)...)
 	}
-	slices.SortFunc(files, func(a, b renderedFile) int { return byPath(a.File, b.File) })
+	slices.SortFunc(files, func(a, b renderedFile) int { return cmp.Compare(a.path, b.path) })
 	out.files = space
 	for _, file := range files {
-		r.usage.count(a.Target, file.Content)
-		out.files = append(out.files, file.File)
+		r.usage.count(a.Target, file.content)
+		out.files = append(out.files, file.file(a))
 		if file.yaml && !file.verified {
-			var flaws []flaw
-			file.objects, flaws = verify(file.Content.String())
+			var flaws []verify.Flaw
+			file.objects, flaws = verify.Read(file.content.String())
 			for _, flaw := range flaws {
-				if flaw.rule == ruleOutputString && file.written || out.hasTenantValue(file.Path, flaw) {
+				if flaw.Rule == verify.RuleOutputString && file.written || out.hasTenantValue(file.path, flaw) {
 					continue
 				}
-				out.problems = append(out.problems, fileProblem{path: file.Path, flaw: flaw, at: file.template})
+				out.problems = append(out.problems, verify.Problem{Path: file.path, Flaw: flaw, At: file.template})
 			}
 		}
 		out.objects = append(out.objects, file.objects...)

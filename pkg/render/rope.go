@@ -3,6 +3,7 @@ package render
 import (
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
@@ -37,7 +38,7 @@ type piece struct {
 	tenant bool
 	text   string
 	// fragment is that of an entryPiece.
-	fragment *fragment
+	fragment *content.Fragment
 	// together is how many pieces, of which this is the first, are the same in many files, and whole
 	// what they are together: that is kept instead of their holes. It is 0 for all others.
 	together int
@@ -128,4 +129,72 @@ func kindOf(text string) pieceKind {
 		return quotedHole
 	}
 	return constantPiece
+}
+
+// newFrame returns the frame of a rope, with everything that is not a hole or a fragment as it is.
+func newFrame(r *rope) *content.Frame {
+	f := &content.Frame{}
+	for i := 0; i < len(r.pieces); i++ {
+		p := r.pieces[i]
+		switch last := len(f.Slots) - 1; {
+		case p.together > 0:
+			f.Slots = append(f.Slots, content.Slot{Kind: content.HoleSlot})
+			i += p.together - 1
+		case p.kind == entryPiece:
+			if !r.continuesRun(i) {
+				f.Slots = append(f.Slots, content.Slot{Kind: content.RunSlot, Trimmed: p.trimmed})
+			}
+		case p.kind != constantPiece:
+			f.Slots = append(f.Slots, content.Slot{Kind: content.HoleSlot})
+		case last >= 0 && f.Slots[last].Kind == content.ConstantSlot:
+			f.Slots[last].Text += p.text
+		default:
+			f.Slots = append(f.Slots, content.Slot{Kind: content.ConstantSlot, Text: p.text})
+		}
+	}
+	return f
+}
+
+// fill returns the text that the rope makes in its frame.
+func (r *rope) fill(f *content.Frame) content.Text {
+	if r.size == 0 {
+		return content.Text{}
+	}
+	t := content.Text{Frame: f, Size: r.size}
+	fragments := 0
+	for i := range r.pieces {
+		if r.pieces[i].kind == entryPiece {
+			fragments++
+		}
+	}
+	if fragments > 0 {
+		t.Fragments = make([]*content.Fragment, 0, fragments+f.Count(content.RunSlot)-1)
+	}
+	if holes := f.Count(content.HoleSlot); holes > 0 {
+		t.Holes = make([]string, 0, holes)
+	}
+	for i := 0; i < len(r.pieces); i++ {
+		switch p := &r.pieces[i]; {
+		case p.together > 0:
+			t.Holes = append(t.Holes, p.whole)
+			i += p.together - 1
+		case p.kind == entryPiece:
+			if len(t.Fragments) > 0 && !r.continuesRun(i) {
+				t.Fragments = append(t.Fragments, nil)
+			}
+			t.Fragments = append(t.Fragments, p.fragment)
+		case p.kind != constantPiece:
+			t.Holes = append(t.Holes, p.text)
+		}
+	}
+	return t
+}
+
+// continuesRun reports whether a fragment belongs to the run of the piece before it.
+func (r *rope) continuesRun(i int) bool {
+	if i == 0 || r.pieces[i-1].kind != entryPiece || r.pieces[i].trimmed {
+		return false
+	}
+	before, this := r.pieces[i-1].fragment, r.pieces[i].fragment
+	return before.Indent == this.Indent && before.Leading == this.Leading
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
@@ -21,8 +22,8 @@ func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bo
 	if rendered == disguised {
 		return true
 	}
-	a, errA := allDocuments(rendered)
-	b, errB := allDocuments(disguised)
+	a, errA := verify.AllDocuments(rendered)
+	b, errB := verify.AllDocuments(disguised)
 	if errA != nil || errB != nil {
 		return false
 	}
@@ -30,7 +31,7 @@ func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bo
 	if slices.EqualFunc(a, b, c.sameNode) {
 		return true
 	}
-	p, errP := allDocuments(probed())
+	p, errP := verify.AllDocuments(probed())
 	c.escaped = map[*yaml.Node]bool{}
 	return errP == nil && slices.EqualFunc(b, p, c.findEscaped) && slices.EqualFunc(a, b, c.sameNode)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -13,7 +15,7 @@ import (
 // reading one that has placeholders in the holes, see prove. What remains for each file is to check
 // what is in its holes.
 type fileShape struct {
-	frame *frame
+	frame *content.Frame
 	// proven says that every file of the shape is proper YAML as long as the rest of this is kept.
 	proven bool
 	// fixed tells for each hole whether files that differ in it have shapes of their own; nil if none.
@@ -42,19 +44,19 @@ func newFileShapes() *fileShapes { return &fileShapes{known: map[string]*fileSha
 
 // placed is a file with what its shape says of it.
 type placed struct {
-	text Text
+	text content.Text
 	// verified says that the file needs no other check, and taken with objects that these are all.
 	verified bool
-	objects  []namedObject
+	objects  []verify.Object
 }
 
 // place finds the shape of a rendered file. buffer is scratch space.
 func (s *fileShapes) place(r *rope, yaml bool, buffer *[]byte) placed {
 	found := s.find(r, nil, yaml, buffer)
 	if found == nil {
-		return placed{text: NewText(r.String())}
+		return placed{text: content.New(r.String())}
 	}
-	file := placed{text: found.frame.fill(r)}
+	file := placed{text: r.fill(found.frame)}
 	if found.fixed != nil {
 		if found = s.find(r, found.fixed, yaml, buffer); found == nil {
 			return file
@@ -115,8 +117,8 @@ func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
 			key = append(binary.AppendUvarint(append(key, mark), uint64(len(p.text))), p.text...)
 		case entryPiece:
 			if !r.continuesRun(i) {
-				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.fragment.leading))
-				key = binary.AppendUvarint(key, uint64(p.fragment.indent)) // never negative
+				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.fragment.Leading))
+				key = binary.AppendUvarint(key, uint64(p.fragment.Indent)) // never negative
 			}
 		default:
 			key = append(key, mark)
@@ -141,7 +143,7 @@ type objectShape struct {
 	group, kind     string
 	name, namespace namePattern
 	// sum is that of the object if it is the same in all files of the shape.
-	sum *digestSum
+	sum *verify.Digest
 }
 
 // namePattern is a string with holes.
@@ -184,10 +186,10 @@ func (p textPart) fill(holes []string) string {
 }
 
 // check looks at what a file of the shape has in its holes. It fails if the file must be read.
-func (s *fileShape) check(r *rope) ([]namedObject, bool) {
+func (s *fileShape) check(r *rope) ([]verify.Object, bool) {
 	if len(s.reserved) > 0 {
 		for i := range r.pieces {
-			if r.pieces[i].kind == entryPiece && s.reserved[r.pieces[i].fragment.key] {
+			if r.pieces[i].kind == entryPiece && s.reserved[r.pieces[i].fragment.Key] {
 				return nil, false
 			}
 		}
@@ -201,20 +203,20 @@ func (s *fileShape) check(r *rope) ([]namedObject, bool) {
 			return nil, false
 		}
 	}
-	objects := make([]namedObject, len(s.objects))
+	objects := make([]verify.Object, len(s.objects))
 	for i := range s.objects {
 		o := &s.objects[i]
-		id := objectID{o.group, o.kind, o.namespace.fill(holes), o.name.fill(holes)}
-		if !o.name.isFine(id.name) || id.namespace != "" && (!o.namespace.isFine(id.namespace) || !isQuickLabel(id.namespace)) {
+		id := verify.ID{Group: o.group, Kind: o.kind, Namespace: o.namespace.fill(holes), Name: o.name.fill(holes)}
+		if !o.name.isFine(id.Name) || id.Namespace != "" && (!o.namespace.isFine(id.Namespace) || !isQuickLabel(id.Namespace)) {
 			return nil, false
 		}
-		if id.isNamespace() {
-			id.namespace = ""
-			if !isQuickLabel(id.name) {
+		if id.IsNamespace() {
+			id.Namespace = ""
+			if !isQuickLabel(id.Name) {
 				return nil, false
 			}
 		}
-		objects[i] = namedObject{id, o.sum}
+		objects[i] = verify.Object{ID: id, Sum: o.sum}
 	}
 	return objects, true
 }

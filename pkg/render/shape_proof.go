@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"go.yaml.in/yaml/v3"
 )
@@ -22,12 +23,12 @@ import (
 func (s *fileShape) prove(r *rope, fixed []bool) {
 	f := &shapeProof{shape: s}
 	text := f.fill(r, fixed)
-	roots, flaw := parseDocuments(text)
+	roots, flaw := verify.ParseDocuments(text)
 	if flaw != nil {
 		return
 	}
 	for _, root := range roots {
-		if hasReferences(root) || len(duplicateKeys(root)) > 0 {
+		if hasReferences(root) || len(verify.DuplicateKeys(root)) > 0 {
 			return
 		}
 		f.walk(root, false)
@@ -148,7 +149,7 @@ func (f *shapeProof) tenantStrings(n *yaml.Node) {
 // objectStrings does the same for labels and annotations, which Kubernetes requires to be strings, whatever
 // their source.
 func (f *shapeProof) objectStrings(metadata *yaml.Node) {
-	stringsOf(metadata, func(_ string, n *yaml.Node) {
+	verify.StringsOf(metadata, func(_ string, n *yaml.Node) {
 		switch {
 		case slices.ContainsFunc(f.runs, func(r proofRun) bool { return n.Value == r.key || n.Value == r.value }):
 			f.failed = true
@@ -192,20 +193,20 @@ func mayBeMarker(first byte) bool { return first == 0 || first == '-' || first =
 
 // startsLine and endsLine report whether a fragment has its lines for itself.
 func startsLine(p piece, before byte) bool {
-	return p.fragment.leading && !p.trimmed || before == '\n'
+	return p.fragment.Leading && !p.trimmed || before == '\n'
 }
 
 func endsLine(p piece, rest []piece) bool {
-	return !p.fragment.leading || len(rest) == 0 || rest[0].text[0] == '\n'
+	return !p.fragment.Leading || len(rest) == 0 || rest[0].text[0] == '\n'
 }
 
 func (f *shapeProof) addRun(p piece) string {
 	number := len(f.runs)
-	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.fragment.indent}
+	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.fragment.Indent}
 	f.runs = append(f.runs, run)
 	line := strings.Repeat(" ", run.indent) + run.key + ": " + run.value
 	switch {
-	case !p.fragment.leading:
+	case !p.fragment.Leading:
 		return line + "\n"
 	case p.trimmed:
 		return line
@@ -311,29 +312,29 @@ func (f *shapeProof) reserve(n *yaml.Node) {
 
 // object notes the objects in a document, as readObjects finds them.
 func (f *shapeProof) object(root *yaml.Node) {
-	f.fix(lookup(root, "kind"))
-	items := lookup(root, "items")
-	if items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(scalar(lookup(root, "kind")), "List") {
+	f.fix(verify.Lookup(root, "kind"))
+	items := verify.Lookup(root, "items")
+	if items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(verify.Scalar(verify.Lookup(root, "kind")), "List") {
 		for _, item := range items.Content {
 			f.object(item)
 		}
 		return
 	}
-	apiVersion := lookup(root, "apiVersion")
+	apiVersion := verify.Lookup(root, "apiVersion")
 	if apiVersion == nil {
 		return
 	}
 	f.fix(apiVersion)
-	read, _ := readObject(root)
+	read, _ := verify.ReadObject(root)
 	if read == nil {
 		f.failed = true
 		return
 	}
-	metadata := lookup(root, "metadata")
+	metadata := verify.Lookup(root, "metadata")
 	f.objectStrings(metadata)
-	o := objectShape{group: read.group, kind: read.kind, name: f.pattern(lookup(metadata, "name")), namespace: f.pattern(lookup(metadata, "namespace"))}
+	o := objectShape{group: read.Group, kind: read.Kind, name: f.pattern(verify.Lookup(metadata, "name")), namespace: f.pattern(verify.Lookup(metadata, "namespace"))}
 	if !f.varies(root) {
-		o.sum = read.sum
+		o.sum = read.Sum
 	}
 	f.shape.objects = append(f.shape.objects, o)
 }
@@ -359,7 +360,7 @@ func (f *shapeProof) varies(n *yaml.Node) bool {
 
 // pattern splits the value of a scalar at its placeholders.
 func (f *shapeProof) pattern(n *yaml.Node) namePattern {
-	if scalar(n) == "" {
+	if verify.Scalar(n) == "" {
 		return namePattern{}
 	}
 	placeholders := make([]string, len(f.holes))

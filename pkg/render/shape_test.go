@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -99,9 +101,9 @@ func draw(sketch string, values *config.Values, texts ...string) (*sketched, boo
 				settings = settings[:1]
 			}
 			for i, s := range settings {
-				f := fragmentOf(s, form{writer: inYAML, indent: indent})
+				f := entryOf(s, form{writer: inYAML, indent: indent})
 				if name == "lines" {
-					f = &fragment{key: f.key, text: f.lines() + "\n", usable: f.usable, entry: f.entry, indent: f.indent}
+					f = &writtenEntry{Fragment: content.Fragment{Key: f.Key, Text: f.Lines() + "\n", Entry: f.Entry, Indent: f.Indent}, usable: f.usable}
 				}
 				if !f.usable || f.nested != nil || !c.addFragment(f, name == "first" && i == 0) {
 					return nil, false
@@ -126,7 +128,7 @@ func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *confi
 	for _, s := range []*sketched{harmless, drawn} {
 		placed := shapes.place(&s.rope, true, &buffer)
 		require.Equal(t, s.String(), placed.text.String())
-		requireVerified(t, renderedFile{File: File{Content: placed.text}, verified: placed.verified, objects: placed.objects})
+		requireVerified(t, renderedFile{content: placed.text, verified: placed.verified, objects: placed.objects})
 		verified = placed.verified
 		if s == drawn && verified {
 			requireSameNodes(t, harmless, drawn)
@@ -152,9 +154,9 @@ func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 		}
 	}
 	replace := strings.NewReplacer(pairs...)
-	want, flaw := allDocuments(harmless.String())
+	want, flaw := verify.AllDocuments(harmless.String())
 	require.Nil(t, flaw)
-	got, flaw := allDocuments(drawn.String())
+	got, flaw := verify.AllDocuments(drawn.String())
 	require.Nil(t, flaw, "%q", drawn.String())
 	require.Len(t, got, len(want), "%q", drawn.String())
 	var same func(want, got *yaml.Node)

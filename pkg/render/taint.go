@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 )
 
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
@@ -23,13 +24,13 @@ type rendering struct {
 }
 
 // taint reports the files in which a string of the application is not exactly one string.
-func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
+func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
 	if doubtful || slices.ContainsFunc(g.files, func(f renderedFile) bool { return !f.untainted }) {
 		if problems := g.prove(target.disguise); len(problems) > 0 {
 			return problems
 		}
 	}
-	var problems []fileProblem
+	var problems []verify.Problem
 	for _, file := range g.files {
 		problems = append(problems, g.misplaced(file, target.empty)...)
 		if file.yaml && !file.verified {
@@ -40,14 +41,14 @@ func (g *rendering) taint(target *targetData, doubtful bool) []fileProblem {
 }
 
 // prove reports the files whose structure is not proven to be the same with placeholders.
-func (g *rendering) prove(d *disguise) []fileProblem {
+func (g *rendering) prove(d *disguise) []verify.Problem {
 	if d == nil {
 		return nil
 	}
-	var problems []fileProblem
+	var problems []verify.Problem
 	proven := g.sameStructure(d)
 	for _, file := range g.files {
-		if !proven[file.Path] {
+		if !proven[file.path] {
 			problems = append(problems, g.tainted(file, g.blame(file, d)))
 		}
 	}
@@ -62,7 +63,7 @@ func (g *rendering) blame(file renderedFile, d *disguise) string {
 			manifests, hidden := d.reveal(entry)
 			revealed := rendering{g.with(g.facts.withManifests(manifests)), g.bounds, nil}
 			revealed.files, _ = g.render(manifests)
-			if !revealed.sameStructure(hidden)[file.Path] {
+			if !revealed.sameStructure(hidden)[file.path] {
 				return entry.key
 			}
 		}
@@ -70,15 +71,15 @@ func (g *rendering) blame(file renderedFile, d *disguise) string {
 	return d.entries[0].key
 }
 
-func (g *rendering) tainted(file renderedFile, key string) fileProblem {
+func (g *rendering) tainted(file renderedFile, key string) verify.Problem {
 	value := g.Target.Manifests[key]
-	return fileProblem{
-		path: file.Path,
-		flaw: flaw{rule: "tenant-value", message: fmt.Sprintf(
+	return verify.Problem{
+		Path: file.path,
+		Flaw: verify.Flaw{Rule: "tenant-value", Message: fmt.Sprintf(
 			"the value %q of manifests.%s does not come out as one plain value", value.Value, key)},
-		at:      value.At,
-		related: &diag.Related{At: file.template, Message: "it is printed by this template"},
-		hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
+		At:      value.At,
+		Related: &diag.Related{At: file.template, Message: "it is printed by this template"},
+		Hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
 	}
 }
 
@@ -95,14 +96,14 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 		return files
 	})
 	for _, file := range g.files {
-		disguised, _ := find(files, file.Path)
+		disguised, _ := find(files, file.path)
 		if file.yaml {
-			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String(), func() string {
-				probe, _ := find(probes(), file.Path)
-				return probe.Content.String()
+			proven[file.path] = d.sameYAML(file.content.String(), disguised.content.String(), func() string {
+				probe, _ := find(probes(), file.path)
+				return probe.content.String()
 			})
 		} else {
-			proven[file.Path] = d.sameShell(file.Content.String(), disguised.Content.String())
+			proven[file.path] = d.sameShell(file.content.String(), disguised.content.String())
 		}
 	}
 	return proven
@@ -124,7 +125,7 @@ func (s *subject) with(facts data) *subject {
 }
 
 func find(files []renderedFile, path string) (renderedFile, bool) {
-	i := slices.IndexFunc(files, func(f renderedFile) bool { return f.Path == path })
+	i := slices.IndexFunc(files, func(f renderedFile) bool { return f.path == path })
 	if i < 0 {
 		return renderedFile{}, false
 	}

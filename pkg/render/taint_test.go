@@ -16,6 +16,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -438,7 +439,7 @@ func TestS3NamesAndLabels(t *testing.T) {
 		if diags.HasErrors() {
 			return "refused"
 		}
-		roots, failure := parseDocuments(content)
+		roots, failure := verify.ParseDocuments(content)
 		require.Nil(t, failure)
 		require.Len(t, roots, 1)
 		return outline(roots[0])

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -39,6 +40,24 @@ const (
 	workloadName
 	targetName
 )
+
+// tenantText is what an application says of a deployment target.
+type tenantText struct {
+	// disguise is nil if no string of the manifests is wild.
+	disguise *disguise
+	// strings are the strings that are not empty, empty the values that are.
+	strings, empty []tenantString
+}
+
+// newTenantText returns what the application says of a target; nothing if that is the control plane's own.
+func newTenantText(target *model.DeploymentTarget, manifests map[string]string) *tenantText {
+	if target.Registration == nil {
+		return &tenantText{}
+	}
+	t := &tenantText{disguise: newDisguise(manifests)}
+	t.strings, t.empty = tenantStrings(target)
+	return t
+}
 
 // tenantStrings returns the tenant's strings of a target, and apart from them the values that are empty. Strings that
 // kalypso sets, such as the workspace, are not among them.
@@ -120,14 +139,14 @@ type typeProof struct {
 const maxRenderings = 128
 
 // mistyped reports the strings of a tenant that are not strings in a rendered file.
-func (g *rendering) mistyped(file renderedFile, all []tenantString) []fileProblem {
-	roots, failure := allDocuments(file.Content.String())
+func (g *rendering) mistyped(file renderedFile, all []tenantString) []verify.Problem {
+	roots, failure := verify.AllDocuments(file.content.String())
 	if failure != nil || len(all) == 0 || !file.hasOthers(roots) {
 		return nil // or reported already
 	}
 	p := &typeProof{rendering: g, file: file, roots: roots, all: all, found: map[*yaml.Node]int{}}
 	p.prove(0, len(all))
-	var problems []fileProblem
+	var problems []verify.Problem
 	known := map[int]bool{}
 	for _, n := range slices.SortedFunc(maps.Keys(p.found), func(a, b *yaml.Node) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) }) {
 		if i := p.found[n]; !known[i] {
@@ -138,17 +157,17 @@ func (g *rendering) mistyped(file renderedFile, all []tenantString) []fileProble
 	return problems
 }
 
-func (p *typeProof) problem(s tenantString, n *yaml.Node) fileProblem {
-	f := fileProblem{
-		path: p.file.Path,
-		flaw: flaw{rule: "tenant-value", line: n.Line, lasting: true, message: fmt.Sprintf(
+func (p *typeProof) problem(s tenantString, n *yaml.Node) verify.Problem {
+	f := verify.Problem{
+		Path: p.file.path,
+		Flaw: verify.Flaw{Rule: "tenant-value", Line: n.Line, Lasting: true, Message: fmt.Sprintf(
 			"%s is rendered as %s, which is not a string to every YAML reader", s.what, n.Value)},
-		at:      s.at,
-		related: &diag.Related{At: p.file.template, Message: "it is printed by this template"},
-		hint:    "print it with {{ … | quote }} in the template, or use another value",
+		At:      s.at,
+		Related: &diag.Related{At: p.file.template, Message: "it is printed by this template"},
+		Hint:    "print it with {{ … | quote }} in the template, or use another value",
 	}
 	if p.file.written {
-		f.hint = "use another value"
+		f.Hint = "use another value"
 	}
 	return f
 }
@@ -243,11 +262,11 @@ func (p *typeProof) proveAlone(i int) {
 func (p *typeProof) render(start, end int, by func(tenantString) string) (roots []*yaml.Node, ok bool) {
 	p.renderings++
 	files := (&execution{bounds: p.bounds}).files(p.with(p.facts.replaced(p.all[start:end], by)))
-	file, ok := find(files, p.file.Path)
+	file, ok := find(files, p.file.path)
 	if !ok {
 		return nil, false
 	}
-	roots, failure := allDocuments(file.Content.String())
+	roots, failure := verify.AllDocuments(file.content.String())
 	return roots, failure == nil
 }
 

@@ -10,16 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // The names in the output tree, as the operator wrote them and the clusters read them.
 const (
 	ReadmeFile     = "README.md"
-	ReconcilerFile = "reconciler.yaml"
-	NamespaceFile  = "namespace.yaml"
-	ConfigFileYAML = "platform-config.yaml"
-	ConfigFileSh   = "platform-config.sh"
+	ReconcilerFile = reconcilerFile
+	NamespaceFile  = namespaceFile
+	ConfigFileYAML = configFileYAML
+	ConfigFileSh   = configFileSh
 	// Readme is the whole content of the README.md of a cluster type.
 	Readme = "This folder contains deployment targets scheduled on the cluster type"
 	// TrackingFile holds the promoted commit, and nothing else.
@@ -38,7 +39,7 @@ type Tree struct {
 type File struct {
 	// Path is slash-separated and relative to the folder of the GitOps repository.
 	Path    string
-	Content Text
+	Content content.Text
 	// Staged says that the content is where Options.Stage put it, and not here.
 	Staged bool
 	// Assignment is what the file was rendered for; nil for a README.md and the tracking file.
@@ -50,6 +51,11 @@ type File struct {
 
 // IsYAML reports whether the content must be YAML.
 func (f *File) IsYAML() bool { return f.yaml }
+
+// file returns a rendered file as it is in the tree.
+func (f *renderedFile) file(a *schedule.Assignment) File {
+	return File{Path: f.path, Content: f.content, Assignment: a, yaml: f.yaml}
+}
 
 func byPath(a, b File) int { return cmp.Compare(a.Path, b.Path) }
 
@@ -77,7 +83,7 @@ func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 		first: make([]int, len(assignments)),
 	}
 	if fleet.PromotedCommit != "" {
-		p.files = append(p.files, File{Path: TrackingFile, Content: NewText(fleet.PromotedCommit)})
+		p.files = append(p.files, File{Path: TrackingFile, Content: content.New(fleet.PromotedCommit)})
 	}
 	order := inOrderOfPath(assignments)
 	next := func() {
@@ -87,7 +93,7 @@ func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 	}
 	for _, clusterType := range clusterTypesInOrderOfPath(fleet) {
 		if !clusterType.Broken { // else reported already
-			p.files = append(p.files, File{Path: clusterType.Name.Value + "/" + ReadmeFile, Content: NewText(Readme)})
+			p.files = append(p.files, File{Path: clusterType.Name.Value + "/" + ReadmeFile, Content: content.New(Readme)})
 		}
 		for len(order) > 0 && assignments[order[0]].ClusterType == clusterType {
 			next()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -26,9 +27,9 @@ func newUsage(fleet *model.Fleet, limit int64) usage {
 	return u
 }
 
-func (u usage) count(target *model.DeploymentTarget, text Text) {
+func (u usage) count(target *model.DeploymentTarget, text content.Text) {
 	if bytes := u.bytes[target.Registration]; bytes != nil {
-		bytes.Add(int64(text.size))
+		bytes.Add(int64(text.Size))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 )
 
 func TestVerify(t *testing.T) {
@@ -89,14 +90,14 @@ func TestVerify(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, flaws := verify(test.content)
+			_, flaws := verify.Read(test.content)
 			var got []string
 			for _, f := range flaws {
 				lasting := ""
-				if f.lasting {
+				if f.Lasting {
 					lasting = " lasting"
 				}
-				got = append(got, fmt.Sprintf("%s %d%s: %s", f.rule, f.line, lasting, f.message))
+				got = append(got, fmt.Sprintf("%s %d%s: %s", f.Rule, f.Line, lasting, f.Message))
 			}
 			assert.Equal(t, test.want, got)
 		})
@@ -105,10 +106,10 @@ func TestVerify(t *testing.T) {
 
 func TestVerifyFindsObjects(t *testing.T) {
 	t.Parallel()
-	objects, flaws := verify("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: ns}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n---\n- playbook\n")
+	objects, flaws := verify.Read("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: ns}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n---\n- playbook\n")
 	assert.Empty(t, flaws)
 	assert.Len(t, objects, 2)
-	assert.Equal(t, objectID{"apps", "Deployment", "ns", "a"}, objects[0].objectID)
+	assert.Equal(t, verify.ID{Group: "apps", Kind: "Deployment", Namespace: "ns", Name: "a"}, objects[0].ID)
 	assert.Equal(t, "Deployment ns/a", objects[0].String())
 	assert.Equal(t, "Namespace b", objects[1].String())
 }
@@ -116,9 +117,9 @@ func TestVerifyFindsObjects(t *testing.T) {
 // Layout does not make two objects different; content does.
 func TestObjectSums(t *testing.T) {
 	t.Parallel()
-	sum := func(spec string) digestSum {
-		objects, _ := verify("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + spec)
-		return *objects[0].sum
+	sum := func(spec string) verify.Digest {
+		objects, _ := verify.Read("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + spec)
+		return *objects[0].Sum
 	}
 	assert.Equal(t, sum("data: {a: b, c: [1, 2]}"), sum("# comment\ndata:\n  a: \"b\"\n  c:\n  - 1\n  - 2\n"))
 	for _, other := range []string{"data: {a: b, c: [2, 1]}", "data: {a: b, c: [1, '2']}", "data: {a: b, c: [[1, 2]]}", "data: {a: {b: c}, d: [1, 2]}", "", "data: {a: bc, '': [1, 2]}"} {
@@ -134,16 +135,16 @@ func FuzzVerify(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
-		objects, flaws := verify(content)
-		again, _ := verify(content)
+		objects, flaws := verify.Read(content)
+		again, _ := verify.Read(content)
 		assert.Equal(t, objects, again)
 		for _, object := range objects {
-			assert.NotEmpty(t, object.kind)
-			assert.NotEmpty(t, object.name)
+			assert.NotEmpty(t, object.Kind)
+			assert.NotEmpty(t, object.Name)
 		}
 		for _, flaw := range flaws {
-			assert.NotEmpty(t, flaw.message)
-			assert.NotContains(t, flaw.message, "\n")
+			assert.NotEmpty(t, flaw.Message)
+			assert.NotContains(t, flaw.Message, "\n")
 		}
 	})
 }
@@ -212,7 +213,7 @@ func TestS8DirectivesInOutput(t *testing.T) {
 		"%TAG ! x\n--- a": true, "a\n...\n%TAG ! x\n--- a": true, "a\r%TAG": true, "\u2028%TAG": true,
 		"a: '%TAG'": false, "a: |\n  %TAG ! x\n": false, "# %TAG\n": false,
 	} {
-		_, flaws := verify(text)
-		require.Equal(t, bad, len(flaws) > 0 && flaws[0].message == "%TAG directives are not allowed", "%q: %v", text, flaws)
+		_, flaws := verify.Read(text)
+		require.Equal(t, bad, len(flaws) > 0 && flaws[0].Message == "%TAG directives are not allowed", "%q: %v", text, flaws)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // Action says what happens to a file or deployment target.
@@ -41,8 +42,8 @@ type FileChange struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
 	// Old and New are the contents; empty where there is none.
-	Old []byte      `json:"-"`
-	New render.Text `json:"-"`
+	Old []byte       `json:"-"`
+	New content.Text `json:"-"`
 }
 
 // TargetChange is what happens to a deployment target on a cluster type.

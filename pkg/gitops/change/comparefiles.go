@@ -13,6 +13,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // compareFiles returns the files of a tree that are not published as they are. The files of a repository are compared by
@@ -103,12 +104,12 @@ func compareEach(ctx context.Context, tree *render.Tree, compare func(name strin
 
 // EachFile calls do for every file with its content, which do must not keep, on all cores.
 func EachFile(ctx context.Context, tree *render.Tree, do func(i int, content []byte) error) error {
-	text := func(i int) render.Text { return tree.Files[i].Content }
+	text := func(i int) content.Text { return tree.Files[i].Content }
 	return EachText(ctx, len(tree.Files), text, do)
 }
 
 // EachText calls do for n texts with their contents, which do must not keep, on all cores.
-func EachText(ctx context.Context, n int, text func(i int) render.Text, do func(i int, content []byte) error) error {
+func EachText(ctx context.Context, n int, text func(i int) content.Text, do func(i int, content []byte) error) error {
 	const batch = 512
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))

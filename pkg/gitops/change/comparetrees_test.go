@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -40,10 +41,10 @@ func treeOf(numbers []uint8) *render.Tree {
 	for _, n := range numbers {
 		clusterType := fmt.Sprintf("type-%d", n&1)
 		folder := fmt.Sprintf("%s/target-%d/", clusterType, n>>1&3)
-		files[clusterType+"/README.md"] = render.File{Path: clusterType + "/README.md", Content: render.NewText(render.Readme)}
+		files[clusterType+"/README.md"] = render.File{Path: clusterType + "/README.md", Content: content.New(render.Readme)}
 		for _, name := range []string{render.ReconcilerFile, render.NamespaceFile} {
 			content := fmt.Sprintf("kind: %s\nspec: {n: %d}\n", strings.TrimSuffix(name, ".yaml"), n>>3&3)
-			files[folder+name] = render.File{Path: folder + name, Content: render.NewText(content), Assignment: &schedule.Assignment{}}
+			files[folder+name] = render.File{Path: folder + name, Content: content.New(content), Assignment: &schedule.Assignment{}}
 		}
 	}
 	tree := &render.Tree{}

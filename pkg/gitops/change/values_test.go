@@ -17,7 +17,7 @@ func changedFiles(file string, targets []string, content func(target string) (ol
 	for _, target := range targets {
 		old, now := content(target)
 		change.Targets = append(change.Targets, TargetChange{"edge", target, Changed, []string{file}})
-		change.Files = append(change.Files, FileChange{"edge/" + target + "/" + file, Changed, []byte(old), render.NewText(now)})
+		change.Files = append(change.Files, FileChange{"edge/" + target + "/" + file, Changed, []byte(old), content.New(now)})
 	}
 	return change
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 func textObject(text string) NewObject {
-	content := render.NewText(text)
+	content := content.New(text)
 	return NewObject{Kind: plumbing.BlobObject, ID: HashOf(plumbing.BlobObject, []byte(text)), Content: content}
 }
 

@@ -16,8 +16,8 @@ const Readme = "README.md=" + render.Readme
 func Tree(files ...string) *render.Tree {
 	t := &render.Tree{}
 	for _, file := range files {
-		path, content, _ := strings.Cut(file, "=")
-		f := render.File{Path: path, Content: render.NewText(content)}
+		path, text, _ := strings.Cut(file, "=")
+		f := render.File{Path: path, Content: content.New(text)}
 		if strings.Count(path, "/") == 2 && !strings.HasPrefix(path, ".") {
 			f.Assignment = &schedule.Assignment{}
 		}

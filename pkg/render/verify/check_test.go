@@ -1,4 +1,4 @@
-package render
+package verify
 
 import (
 	"testing"
@@ -22,7 +22,7 @@ func TestR29CheckYAML(t *testing.T) {
 		"a: *nowhere":                                      "not valid YAML",
 		"base: &b {x: 1}\nderived: {<<: *b, y: 2}\n":       "",
 	} {
-		err := CheckYAML(content)
+		err := Check(content)
 		if want == "" {
 			assert.NoError(t, err, content)
 		} else {
