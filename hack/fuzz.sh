@@ -31,15 +31,23 @@ export -f fuzz only_late
 bin=$(TMPDIR=${GOTMPDIR:-${TMPDIR:-/tmp}} mktemp -d)
 trap 'rm -rf "$bin"' EXIT
 cache=$(go env GOCACHE)/fuzz/kalypso
-export cache
+export cache bin
 
 # build PACKAGE builds its tests, and prints where they are.
 build() {
   local binary
   binary=$bin/$(tr / _ <<<"$1").test
-  [ -e "$binary" ] || go test -c -fuzz . -o "$binary" "$1"
+  go test -c -fuzz . -o "$binary" "$1"
   printf '%s\n' "$binary"
 }
+
+# targets PACKAGE builds its tests, and prints each target behind them.
+targets() {
+  local binary
+  binary=$(build "./$1")
+  (cd "$1" && "$binary" -test.list '^Fuzz') | sed "s|^|$1 $binary |"
+}
+export -f build targets
 
 if [ $# -eq 3 ]; then
   fuzz "$(go list -f '{{.Dir}}' "$2")" "$(build "$2")" "$3"
@@ -52,8 +60,6 @@ if [ -z "$packages" ]; then
   echo "no fuzz target found"
   exit
 fi
-for package in $packages; do
-  binary=$(build "./$package")
-  (cd "$package" && "$binary" -test.list '^Fuzz') | sed "s|^|$package $binary |"
-done >"$bin/targets"
+# A linker keeps one core busy, as a target does.
+xargs -P 2 -I{} bash -euo pipefail -c 'targets {}' <<<"$packages" >"$bin/targets"
 xargs -P 2 -L 1 bash -euo pipefail -c 'fuzz "$@"' fuzz <"$bin/targets"
