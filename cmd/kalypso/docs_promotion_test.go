@@ -99,7 +99,7 @@ func TestPromotionDocFlags(t *testing.T) {
 // TestPromotionDocStatuses keeps the table of statuses complete.
 func TestPromotionDocStatuses(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../pkg/promote/statustext.go")
+	source, err := os.ReadFile("../../pkg/promote/status.go")
 	require.NoError(t, err)
 	descriptions := regexp.MustCompile(`"([A-Z][A-Za-z :]+)(?: %[^"]*)?"`).FindAllStringSubmatch(string(source), -1)
 	require.Greater(t, len(descriptions), 5)

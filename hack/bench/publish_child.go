@@ -22,6 +22,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -108,8 +109,8 @@ func (c child) run(ctx context.Context) error {
 func (c child) tree() (*render.Tree, error) {
 	tree := &render.Tree{Files: make([]render.File, 0, 3*c.size.Assignments()+c.size.ClusterTypes)}
 	var assignment schedule.Assignment // which one it is does not matter
-	err := synthetic(c.size)(func(name, content string) error {
-		file := render.File{Path: name, Content: content.New(content), Assignment: &assignment}
+	err := synthetic(c.size)(func(name, text string) error {
+		file := render.File{Path: name, Content: content.New(text), Assignment: &assignment}
 		if path.Base(name) == render.ReadmeFile {
 			file.Assignment = nil
 		}
@@ -154,13 +155,13 @@ func (c child) known() (*render.Tree, *change.Change, error) {
 	}
 	tree, diff := &render.Tree{}, &change.Change{}
 	for i, name := range strings.Fields(string(names)) {
-		content, err := os.ReadFile(filepath.Join(c.scene, strconv.Itoa(i+1)))
+		data, err := os.ReadFile(filepath.Join(c.scene, strconv.Itoa(i+1)))
 		if err != nil {
 			return nil, nil, err
 		}
-		text := content.New(string(content))
+		text := content.New(string(data))
 		diff.Files = append(diff.Files, change.FileChange{
-			Path: name, Action: change.Changed, Old: []byte(before(string(content))), New: text,
+			Path: name, Action: change.Changed, Old: []byte(before(string(data))), New: text,
 		})
 		folder := path.Dir(name)
 		tree.Files = append(tree.Files,

@@ -43,8 +43,8 @@ func treeOf(numbers []uint8) *render.Tree {
 		folder := fmt.Sprintf("%s/target-%d/", clusterType, n>>1&3)
 		files[clusterType+"/README.md"] = render.File{Path: clusterType + "/README.md", Content: content.New(render.Readme)}
 		for _, name := range []string{render.ReconcilerFile, render.NamespaceFile} {
-			content := fmt.Sprintf("kind: %s\nspec: {n: %d}\n", strings.TrimSuffix(name, ".yaml"), n>>3&3)
-			files[folder+name] = render.File{Path: folder + name, Content: content.New(content), Assignment: &schedule.Assignment{}}
+			text := fmt.Sprintf("kind: %s\nspec: {n: %d}\n", strings.TrimSuffix(name, ".yaml"), n>>3&3)
+			files[folder+name] = render.File{Path: folder + name, Content: content.New(text), Assignment: &schedule.Assignment{}}
 		}
 	}
 	tree := &render.Tree{}

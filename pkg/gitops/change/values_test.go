@@ -8,14 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
 // changedFiles is a change of one file in each of some targets on the cluster type "edge".
-func changedFiles(file string, targets []string, content func(target string) (old, now string)) *Change {
+func changedFiles(file string, targets []string, text func(target string) (old, now string)) *Change {
 	change := &Change{ClusterTypes: 1}
 	slices.Sort(targets)
 	for _, target := range targets {
-		old, now := content(target)
+		old, now := text(target)
 		change.Targets = append(change.Targets, TargetChange{"edge", target, Changed, []string{file}})
 		change.Files = append(change.Files, FileChange{"edge/" + target + "/" + file, Changed, []byte(old), content.New(now)})
 	}

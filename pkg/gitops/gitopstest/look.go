@@ -23,7 +23,7 @@ func open(dir string) *filesystem.Storage {
 }
 
 // content returns what an object says.
-func content(objects storer.EncodedObjectStorer, kind plumbing.ObjectType, id plumbing.Hash) (string, error) {
+func readObject(objects storer.EncodedObjectStorer, kind plumbing.ObjectType, id plumbing.Hash) (string, error) {
 	o, err := objects.EncodedObject(kind, id)
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w", kind, id, err)
@@ -52,7 +52,7 @@ func (c Found) Message() string {
 }
 
 func findCommit(objects storer.EncodedObjectStorer, id plumbing.Hash) (Found, error) {
-	text, err := content(objects, plumbing.CommitObject, id)
+	text, err := readObject(objects, plumbing.CommitObject, id)
 	c := Found{ID: id.String(), Text: text}
 	header, _, _ := strings.Cut(text, "\n\n")
 	for line := range strings.SplitSeq(header, "\n") {
@@ -125,7 +125,7 @@ func readTree(objects storer.EncodedObjectStorer, id plumbing.Hash, folder strin
 		case "40000":
 			err = readTree(objects, below, name, files)
 		case "100644", "100755":
-			files[name], err = content(objects, plumbing.BlobObject, below)
+			files[name], err = readObject(objects, plumbing.BlobObject, below)
 		}
 		return err
 	})
@@ -133,7 +133,7 @@ func readTree(objects storer.EncodedObjectStorer, id plumbing.Hash, folder strin
 
 // eachEntry calls do for all that is in a tree.
 func eachEntry(objects storer.EncodedObjectStorer, id plumbing.Hash, do func(mode, name string, below plumbing.Hash) error) error {
-	tree, err := content(objects, plumbing.TreeObject, id)
+	tree, err := readObject(objects, plumbing.TreeObject, id)
 	for err == nil && tree != "" {
 		mode, rest, _ := strings.Cut(tree, " ")
 		name, after, _ := strings.Cut(rest, "\x00")
@@ -157,7 +157,7 @@ func Everything(dir string) (string, error) {
 		return "", err
 	}
 	err = objects.ForEach(func(o plumbing.EncodedObject) error {
-		text, err := content(repo, o.Type(), o.Hash())
+		text, err := readObject(repo, o.Type(), o.Hash())
 		all.WriteString(text)
 		return err
 	})

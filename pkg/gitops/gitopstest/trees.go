@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -31,8 +32,8 @@ func Tree(files ...string) *render.Tree {
 func Published(files ...string) fstest.MapFS {
 	old := fstest.MapFS{}
 	for _, file := range files {
-		path, content, _ := strings.Cut(file, "=")
-		old[path] = &fstest.MapFile{Data: []byte(content)}
+		path, text, _ := strings.Cut(file, "=")
+		old[path] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return old
 }
