@@ -81,9 +81,14 @@ var layout = []layer{
 		"github.com/skeema/knownhosts",
 		"golang.org/x/crypto/ssh",
 	}},
-	{dir: "pkg/gitops/remote", thirdParty: []string{
+	{dir: "pkg/gitops/memo"},
+	{dir: "pkg/gitops/server", thirdParty: []string{"github.com/go-git/go-git/v5/plumbing"}},
+	{dir: "pkg/gitops/local", thirdParty: []string{
 		"github.com/go-git/go-billy/v5",
 		"github.com/go-git/go-git/v5",
+	}},
+	{dir: "pkg/gitops/remote", thirdParty: []string{
+		"github.com/go-git/go-git/v5/plumbing",
 		"golang.org/x/sync/errgroup",
 	}},
 	{dir: "pkg/gitops/source", thirdParty: []string{"golang.org/x/sync/errgroup"}},

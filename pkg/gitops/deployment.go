@@ -71,7 +71,7 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 		left.ours, left.base = left.CommitObject, p.onto
 		return left, nil
 	}
-	beyond, err := p.repo.Beyond(ctx, left.tip, p.onto)
+	beyond, err := p.repo.Trace(ctx, gitobject.Range{Tip: left.tip, Since: p.onto}, false)
 	if err != nil {
 		return left, err
 	}

@@ -64,6 +64,10 @@ func IsRemote(rule string) bool {
 	}
 }
 
+// ErrConflict says that what a run has read is not the newest any more, or that another run was faster: start over from
+// reading.
+var ErrConflict = errors.New("somebody else was faster")
+
 // Error is a repository that could not be read.
 type Error struct {
 	// Rule is one of the constants above.

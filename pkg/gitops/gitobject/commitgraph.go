@@ -27,6 +27,22 @@ const (
 // Graph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
 type Graph map[plumbing.Hash]CommitObject
 
+// Range is a part of a history: what can be reached from Tip and not from Since, which may be zero. Known is a graph of
+// what can be reached from Since; it may be nil.
+type Range struct {
+	Tip, Since plumbing.Hash
+	Known      Graph
+}
+
+// Branch is a branch of a repository and its tip.
+type Branch struct {
+	Name   string
+	Commit plumbing.Hash
+	// Remote is the remote that a clone has the branch of, if it has no own one; OtherRemotes have it too.
+	Remote       string
+	OtherRemotes []string
+}
+
 // Reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
 // them is only named, as it may have more ancestors.
 func (g Graph) Reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole bool) {

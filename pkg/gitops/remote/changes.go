@@ -23,18 +23,18 @@ type CommitChanges struct {
 
 // CommitChanges reads what the commit ref.Commit has changed, or the tip of ref.Branch if that is empty. Only trees are
 // fetched, and of the files those that differ. The error is an *Error.
-func (c *connections) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
-	c.Prepare([]model.Ref{ref})
-	at, err := c.Locate(ref)
+func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
+	r.Prepare([]model.Ref{ref})
+	at, err := r.Locate(ref)
 	if err != nil {
-		return CommitChanges{}, c.Clean(err)
+		return CommitChanges{}, r.Clean(err)
 	}
-	found, err := c.commitChanges(ctx, at, ref)
-	return found, c.Clean(at.Explain(err))
+	found, err := r.commitChanges(ctx, at, ref)
+	return found, r.Clean(at.Explain(err))
 }
 
-func (c *connections) commitChanges(ctx context.Context, at giturl.Location, ref model.Ref) (found CommitChanges, err error) {
-	p, err := c.repository(ctx, at, ref.Role)
+func (r *Reader) commitChanges(ctx context.Context, at giturl.Location, ref model.Ref) (found CommitChanges, err error) {
+	p, err := r.repository(ctx, at, ref.Role)
 	if err == nil && p == nil {
 		err = noHistory(at)
 	}
@@ -42,7 +42,7 @@ func (c *connections) commitChanges(ctx context.Context, at giturl.Location, ref
 		err = giturl.CheckCommit(ref.Commit)
 	}
 	if found.Commit = ref.Commit; found.Commit == "" && err == nil {
-		found.Commit, err = c.TipAt(ctx, at, ref)
+		found.Commit, err = r.TipAt(ctx, at, ref)
 	}
 	if err != nil {
 		return CommitChanges{}, err

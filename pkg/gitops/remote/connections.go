@@ -4,25 +4,29 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
-
-	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/local"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/memo"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/server"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// connections are the repositories of a run. Each is opened once, and a branch that was resolved stays at that commit.
+// connections are the repositories of a run. Each is opened once.
 type connections struct {
 	*giturl.Resolver
 	env     func(string) string
 	keys    *credentials.Keyring
 	net     *wire.Network
-	locals  memo[string, local]
-	remotes memo[remoteKey, *remote]
+	locals  memo.Map[string, opened]
+	servers memo.Map[serverKey, *server.Repository]
 
 	mu sync.Mutex
 	// forms are how each repository on a server is reached, by normal name: as it was named first.
@@ -30,21 +34,19 @@ type connections struct {
 	// budgets are the remaining limits of application repositories, by normal name.
 	budgets map[string]*wire.Budget
 	open    []io.Closer
-	snapshot
 }
 
-// snapshot is which commits the branches of a run were at.
-type snapshot struct {
-	// pins are the branches that were resolved; they stay so.
-	pins map[pin]plumbing.Hash
-	// early are the repositories that were listed before the destinations were opened.
-	early listing
+// serverKey identifies a repository on a server: it may be read with different tokens in different roles, and has
+// separate limits as an application repository.
+type serverKey struct {
+	name, origin string
+	tenant       bool
 }
 
-// listing are repositories that a run has listed.
-type listing struct {
-	remotes []*remote
-	locals  []*localRepo
+// opened is what is at a path of this machine: one of the two is set.
+type opened struct {
+	repo   *local.Repository
+	folder *os.Root
 }
 
 func newConnections(opts Options) (*connections, error) {
@@ -63,7 +65,6 @@ func newConnections(opts Options) (*connections, error) {
 		net:      wire.NewNetwork(opts.Transport, opts.Sleep, opts.Waiting, opts.Limits),
 		forms:    map[string]giturl.Address{},
 		budgets:  map[string]*wire.Budget{},
-		snapshot: snapshot{pins: map[pin]plumbing.Hash{}},
 	}, nil
 }
 
@@ -127,30 +128,7 @@ func (c *connections) exhausted(ref model.Ref) error {
 	if err != nil || at.Address.Local() {
 		return nil
 	}
-	s := c.server(at, ref.Role)
-	return s.explain(s.budget.Exhausted())
-}
-
-// Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
-// plain folder. The ref's Commit is not looked at. The error is an *Error.
-func (c *connections) Tip(ctx context.Context, ref model.Ref) (string, error) {
-	c.Prepare([]model.Ref{ref})
-	ref.Commit = ""
-	at, err := c.Locate(ref)
-	if err != nil {
-		return "", c.Clean(err)
-	}
-	tip, err := c.TipAt(ctx, at, ref)
-	return tip, c.Clean(at.Explain(err))
-}
-
-// TipAt is Tip for a ref that was located.
-func (c *connections) TipAt(ctx context.Context, at giturl.Location, ref model.Ref) (string, error) {
-	repo, tip, _, err := c.resolve(ctx, at, ref)
-	if err != nil || repo == nil {
-		return "", err
-	}
-	return tip.String(), nil
+	return c.connection(at, ref.Role).Exhausted()
 }
 
 // Clean takes the secrets out of an error, and keeps nil an untyped nil.
@@ -158,7 +136,7 @@ func (c *connections) Clean(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, ErrMoved) {
+	if errors.Is(err, giterror.ErrConflict) {
 		return err // it has names of branches in it, no secrets
 	}
 	var e *giterror.Error
@@ -206,9 +184,109 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	if err != nil || !at.Address.Local() {
 		return ""
 	}
-	opened, err := c.openAt(ctx, at)
-	if err != nil || opened.folder != nil || opened.repo.workTree == "" {
+	found, err := c.openAt(ctx, at)
+	if err != nil || found.folder != nil || found.repo.WorkTree == "" {
 		return ""
 	}
-	return opened.repo.checkedOut()
+	return found.repo.CheckedOut()
+}
+
+// repository opens a repository, once; it is nil for a plain folder.
+func (c *connections) repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
+	if !at.Address.Local() {
+		repo, err := c.server(ctx, at, role)
+		if err != nil {
+			return nil, err
+		}
+		return repo, nil
+	}
+	found, err := c.openAt(ctx, at)
+	if err != nil || found.folder != nil {
+		return nil, err
+	}
+	return found.repo, nil
+}
+
+// server connects to a repository, once.
+func (c *connections) server(ctx context.Context, at giturl.Location, role model.Role) (*server.Repository, error) {
+	at.Address = c.form(at)
+	known, err := c.keys.Known(ctx, role, at.Address)
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	key := serverKey{name: at.Read, tenant: role == model.Tenant}
+	if known != nil {
+		key.origin = known.Origin
+	}
+	return c.servers.Do(ctx, key, func() (*server.Repository, error) { return c.connection(at, role).Connect(ctx, known) })
+}
+
+// serverNow connects to a repository again, and so reads where its branches are now.
+func (c *connections) serverNow(ctx context.Context, at giturl.Location, role model.Role) (*server.Repository, error) {
+	at.Address = c.form(at)
+	known, err := c.keys.Known(ctx, role, at.Address)
+	if err != nil {
+		return nil, at.Explain(err)
+	}
+	return c.connection(at, role).Connect(ctx, known)
+}
+
+func (c *connections) connection(at giturl.Location, role model.Role) *server.Connection {
+	return &server.Connection{At: at, Role: role, Net: c.net, Keys: c.keys, Budget: c.budgetOf(at, role)}
+}
+
+// budgetOf returns the budget of a repository in a role; nil for the platform's roles. A repository with both roles has
+// a budget only as an application repository.
+func (c *connections) budgetOf(at giturl.Location, role model.Role) *wire.Budget {
+	if role != model.Tenant {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, known := c.budgets[at.Read]
+	if !known {
+		b = wire.NewBudget(c.net.Limits.Tenant)
+		c.budgets[at.Read] = b
+	}
+	return b
+}
+
+// inherit takes over the budgets of application repositories from an earlier part of the run.
+func (c *connections) inherit(earlier *connections) {
+	earlier.mu.Lock()
+	defer earlier.mu.Unlock()
+	for name, b := range earlier.budgets {
+		b.Packs.Kept.Store(0) // the objects are freed with the earlier connections
+		c.budgets[name] = b
+	}
+}
+
+// openAt opens a local repository or folder, once.
+func (c *connections) openAt(ctx context.Context, at giturl.Location) (opened, error) {
+	file := at.Address.Path
+	if rest, found := strings.CutPrefix(file, "~/"); found && c.env("HOME") != "" {
+		file = filepath.Join(c.env("HOME"), rest)
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return opened{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", at, err)
+	}
+	return c.locals.Do(ctx, file, func() (found opened, err error) {
+		found.repo, found.folder, err = local.Open(at.Read, file, c.net.Limits.Object)
+		switch {
+		case err != nil:
+		case found.repo != nil:
+			c.keepOpen(found.repo)
+		default:
+			c.keepOpen(found.folder)
+		}
+		return found, err
+	})
+}
+
+// keepOpen leaves something to be closed by Close.
+func (c *connections) keepOpen(file io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, file)
 }

@@ -1,5 +1,5 @@
-// Package remote opens repositories, on servers, in clones and in plain folders: it reads their branches, history and
-// files, and pushes to a branch that is still where it was read.
+// Package remote holds the repositories of a run, on servers, in clones and in plain folders: it reads their branches,
+// history and files, and pushes to a branch that is still where it was read.
 //
 // In: model.Ref values. A Reader reads them side by side, each repository and ref once, from https,
 // ssh, bare repositories, clones and plain folders, after the --replace rules. Out: model.Source

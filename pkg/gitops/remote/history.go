@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/server"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -29,7 +30,7 @@ type Ancestry interface {
 // History is that of a branch, back to its beginning. It is safe for use by several goroutines, one of which it
 // serves at a time.
 type History struct {
-	reader *connections
+	reader *Reader
 	at     giturl.Location
 	branch string
 	source Repository
@@ -44,20 +45,25 @@ type History struct {
 	whole    bool
 }
 
+func noHistory(at giturl.Location) *giterror.Error {
+	return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder, which has no history", at).WithHint("give a clone or a bare repository")
+}
+
 // History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only
 // commits are fetched, if the server can send them alone. If it cannot, other is asked, unless it is nil; the whole
 // history with its files is fetched where that does not help. Errors are of the type *Error, here and in all methods.
-func (c *connections) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
-	c.Prepare([]model.Ref{ref})
-	at, err := c.Locate(ref)
+func (r *Reader) History(ctx context.Context, ref model.Ref, other Ancestry) (*History, error) {
+	r.Prepare([]model.Ref{ref})
+	at, err := r.Locate(ref)
 	if err != nil {
-		return nil, c.Clean(err)
+		return nil, r.Clean(err)
 	}
-	h := &History{reader: c, at: at, other: other}
-	h.source, h.tip, h.branch, err = c.resolve(ctx, at, ref)
-	if err == nil && h.source == nil {
+	h := &History{reader: r, at: at, other: other}
+	source, branch, err := r.resolve(ctx, at, ref)
+	if err == nil && source == nil {
 		err = noHistory(at)
 	}
+	h.source, h.tip, h.branch = source, branch.Commit, branch.Name
 	if err == nil {
 		err = h.read(ctx, other == nil)
 	}
@@ -72,8 +78,8 @@ func (h *History) read(ctx context.Context, force bool) error {
 	if h.graph != nil {
 		return nil
 	}
-	found, err := h.source.trace(ctx, traced{tip: h.tip, force: force})
-	if errors.Is(err, errNotAlone) {
+	found, err := h.source.Trace(ctx, gitobject.Range{Tip: h.tip}, !force)
+	if errors.Is(err, server.ErrNotAlone) {
 		return nil
 	}
 	if err == nil {
@@ -110,7 +116,7 @@ func (h *History) Refresh(ctx context.Context) error {
 }
 
 func (h *History) refresh(ctx context.Context) error {
-	tip, err := h.source.tipNow(ctx, h.branch)
+	tip, err := h.source.TipNow(ctx, h.branch)
 	if err != nil || tip == h.tip {
 		return err
 	}
@@ -120,7 +126,7 @@ func (h *History) refresh(ctx context.Context) error {
 	}
 	var found gitobject.Graph
 	if _, known := h.graph[tip]; !known {
-		if found, err = h.source.trace(ctx, traced{tip, h.graph, h.tip, true}); err != nil {
+		if found, err = h.source.Trace(ctx, gitobject.Range{Tip: tip, Since: h.tip, Known: h.graph}, false); err != nil {
 			return err
 		}
 	}
@@ -215,7 +221,7 @@ func (h *History) notOnBranch(commit string) *giterror.Error {
 // undecided is the error for what cannot be said without the rest of the history.
 func (h *History) undecided(format string, args ...any) *giterror.Error {
 	return giterror.New(RuleCutHistory, "%s does not have all of its history, so it cannot be said %s", h.at, fmt.Sprintf(format, args...)).
-		WithHint(h.source.cutHint())
+		WithHint(h.source.CutHint())
 }
 
 // Relation says how b stands to a, both given by their full ids. It is Unknown if one of them is not on the branch,

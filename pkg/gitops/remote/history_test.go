@@ -190,9 +190,9 @@ func TestHistoryTakesCommitsAlone(t *testing.T) {
 		r := newReader(t, Options{})
 		h, err := r.History(t.Context(), model.Ref{Repo: url}, nil)
 		require.NoError(t, err)
-		m, ok := h.source.(*remote)
-		require.True(t, ok)
-		assert.Empty(t, m.store.objects)
+		tip := plumbing.NewHash(h.Tip())
+		_, err = h.source.TreesAt(tip).Tree(plumbing.NewHash(gitopstest.RunGit(t, server.Dir("repo"), "rev-parse", h.Tip()+"^{tree}")))
+		require.ErrorContains(t, err, "left out")
 		assert.Len(t, h.graph, 5)
 		assert.Equal(t, "main", h.Branch())
 		assert.Equal(t, gitobject.Newer, relation(t, h, ids[0], ids[4]))
@@ -308,15 +308,15 @@ func TestRefreshFetchesOnlyWhatIsNew(t *testing.T) {
 		h := openHistory(t, url, nil)
 		next := gitopstest.RunGit(t, server.Dir("repo"), "commit-tree", ids[4]+"^{tree}", "-p", ids[4], "-m", "next")
 		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", next)
-		links, err := h.source.trace(t.Context(), traced{tip: plumbing.NewHash(next), known: h.graph, have: h.tip, force: true})
+		links, err := h.source.Trace(t.Context(), gitobject.Range{Tip: plumbing.NewHash(next), Since: h.tip, Known: h.graph}, false)
 		require.NoError(t, err)
 		assert.Len(t, links, 1)
 		gitopstest.RunGit(t, server.Dir("repo"), "update-ref", "refs/heads/main", ids[4])
 	}
 }
 
-// TestBeyond: what a branch does not have is the same wherever the repository is.
-func TestBeyond(t *testing.T) {
+// TestTrace: what a branch does not have is the same wherever the repository is.
+func TestTrace(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)
 	url, _ := server.Add("repo")
@@ -340,7 +340,7 @@ func TestBeyond(t *testing.T) {
 				tip, branch int
 				want        []int
 			}{{4, 1, []int{2, 3, 4}}, {1, 4, nil}, {4, 4, nil}, {3, 2, []int{3}}, {1, -1, []int{0, 1}}} {
-				found, err := repo.Beyond(t.Context(), id(tc.tip), id(tc.branch))
+				found, err := repo.Trace(t.Context(), gitobject.Range{Tip: id(tc.tip), Since: id(tc.branch)}, false)
 				require.NoError(t, err)
 				var want []plumbing.Hash
 				for _, i := range tc.want {

@@ -17,7 +17,7 @@ import (
 
 // ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
 // start over from reading.
-var ErrMoved = errors.New("somebody else was faster")
+var ErrMoved = giterror.ErrConflict
 
 // ErrOvertaken is an ErrMoved for what was published all the same: it was right, and something that it was
 // made of has moved since.
@@ -78,7 +78,7 @@ func (o PushOrder) settled(branches map[string]plumbing.Hash) (done bool, err er
 
 // request makes the request for a server that has refs; nil if there is nothing to be done any more.
 func (o PushOrder) request(at wire.Attempt, refs *packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) {
-	done, err := o.settled(branchesOf(refs))
+	done, err := o.settled(wire.Branches(refs))
 	if err != nil || done {
 		return nil, err
 	}
@@ -144,49 +144,33 @@ func (e *pushRefused) Error() string {
 	return "the server refuses the push: " + giterror.OneLine(e.reason)
 }
 
-// sender is a way to send objects to a git server. build makes the request when the server has said
-// what it has; if it returns none, nothing is sent.
-type sender interface {
-	ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
-}
-
-// pushable is a repository that can be pushed to.
-type pushable interface {
-	// sender connects for writing.
-	sender(ctx context.Context) (sender, error)
-	// tipsNow reads all branches anew.
-	tipsNow(ctx context.Context) (map[string]plumbing.Hash, error)
-	// explainPush turns the failure of a push into an Error for people.
-	explainPush(err error, order PushOrder) error
-}
-
-// pushTo does what an order says, in as many tries as that takes.
-func pushTo(ctx context.Context, n *wire.Network, to pushable, order PushOrder) error {
+// push does what an order says, in as many tries as that takes.
+func push(ctx context.Context, n *wire.Network, to Repository, order PushOrder) error {
 	for try := 1; ; try++ {
 		err := pushOnce(ctx, n, to, order)
 		if err == nil || errors.Is(err, ErrMoved) {
 			return err
 		}
 		if ctx.Err() != nil {
-			return to.explainPush(giterror.Interrupted(ctx), order)
+			return to.ExplainPush(giterror.Interrupted(ctx), order.names())
 		}
-		if branches, unread := to.tipsNow(ctx); unread == nil {
+		if branches, unread := to.Tips(ctx); unread == nil {
 			if done, moved := order.settled(branches); done || moved != nil {
 				return moved
 			}
 		}
 		pause, worthwhile := wire.PauseAfter(err, try)
 		if !worthwhile || try == wire.Tries {
-			return to.explainPush(err, order)
+			return explainPush(to, err, order)
 		}
 		if err := n.Wait(ctx, pause, err); err != nil {
-			return to.explainPush(giterror.Interrupted(ctx), order)
+			return to.ExplainPush(giterror.Interrupted(ctx), order.names())
 		}
 	}
 }
 
-func pushOnce(ctx context.Context, n *wire.Network, to pushable, order PushOrder) error {
-	s, err := to.sender(ctx)
+func pushOnce(ctx context.Context, n *wire.Network, to Repository, order PushOrder) error {
+	s, err := to.Sender(ctx)
 	if err != nil {
 		return err
 	}
@@ -232,15 +216,4 @@ func (o PushOrder) names() string {
 		names[i] = u.Branch
 	}
 	return strings.Join(names, ", ")
-}
-
-// branchesOf returns the branches that a server has listed.
-func branchesOf(refs *packp.AdvRefs) map[string]plumbing.Hash {
-	branches := map[string]plumbing.Hash{}
-	for name, id := range refs.References {
-		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
-			branches[branch] = id
-		}
-	}
-	return branches
 }

@@ -1,63 +1,12 @@
 package remote
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
-
-// explainPush implements pushable.
-func (s *server) explainPush(err error, order PushOrder) error {
-	var status *wire.StatusError
-	var stopped giterror.InterruptedError
-	var refused *pushRefused
-	switch {
-	case errors.As(err, &stopped):
-		return s.keys.Secret.CleanError(giterror.New(giterror.RuleRemoteFailed, "pushing to %s was interrupted: %v", s.at, stopped.Cause).WithCause(stopped.Err))
-	case errors.As(err, &refused):
-		return s.keys.Secret.CleanError(explainRefusal(s.at.String(), err, order))
-	case errors.As(err, &status) && denies(status):
-		e := giterror.New(giterror.RuleAccessDenied, "%s must not be written with these credentials: %s", s.at, s.shown()).
-			WithHint(s.keys.AdviceToWrite(s.role, s.credential(), s.at.Address)).WithRemark(status.Text)
-		return s.keys.Secret.CleanError(e)
-	default:
-		e := s.explained(err)
-		e.Message = "push " + order.names() + ": " + e.Message
-		return s.keys.Secret.CleanError(e)
-	}
-}
-
-// denies reports whether the status is about who asks, and final.
-func denies(e *wire.StatusError) bool {
-	switch e.Code {
-	case http.StatusUnauthorized, http.StatusNotFound:
-		return true
-	default:
-		return e.Code == http.StatusForbidden && !wire.Transient(e)
-	}
-}
-
-// shown says which credential was sent.
-func (s *server) shown() string {
-	if c := s.credential(); c != nil {
-		return "the one from " + c.Origin + " was sent"
-	}
-	return "no credential was sent"
-}
-
-// credential returns what is shown to the server, or nil.
-func (s *server) credential() *credentials.Credential {
-	if w, ok := s.wire.(*wire.HTTP); ok {
-		return w.Credential
-	}
-	return nil
-}
 
 // pushRule is what servers say of a branch that is protected, with what can be done.
 type pushRule struct {
@@ -114,22 +63,14 @@ func explainRule(e *giterror.Error, said string, purpose PushPurpose) {
 	}
 }
 
-// explainRefusal explains why a server did not take a push. What it said in words comes with it, as it
-// is the only one who knows.
-func explainRefusal(repo string, err error, order PushOrder) *giterror.Error {
+// explainPush turns the failure of a push into an Error for people. What a server said about one that it did not take
+// comes with it, as it is the only one who knows.
+func explainPush(to Repository, err error, order PushOrder) *giterror.Error {
 	var refused *pushRefused
 	if !errors.As(err, &refused) {
-		var known *giterror.Error
-		if errors.As(err, &known) {
-			return known
-		}
-		rule := giterror.RuleRemoteFailed
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return giterror.New(rule, "pushing to %s was interrupted", repo).WithCause(err)
-		}
-		return giterror.New(rule, "push %s to %s: %s", order.names(), repo, giterror.OneLine(err.Error()))
+		return to.ExplainPush(err, order.names())
 	}
-	e := giterror.New(giterror.RulePushRefused, "%s refuses the push of %s: %s", repo, order.names(), giterror.OneLine(refused.reason))
+	e := giterror.New(giterror.RulePushRefused, "%s refuses the push of %s: %s", to, order.names(), giterror.OneLine(refused.reason))
 	explainRule(e, refused.text+" "+refused.reason, order.Purpose)
 	return e.WithRemark(strings.TrimSpace(refused.text))
 }

@@ -22,7 +22,7 @@ type Reader struct {
 	*connections
 	worktree bool
 	progress func(done, total int)
-	changes  memo[changeKey, []string]
+	snapshot snapshot
 }
 
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
@@ -32,7 +32,8 @@ func NewReader(opts Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{connections: c, worktree: opts.Worktree, progress: opts.Progress}, nil
+	return &Reader{connections: c, worktree: opts.Worktree, progress: opts.Progress,
+		snapshot: snapshot{branches: map[branchKey]gitobject.Branch{}}}, nil
 }
 
 // Continue takes over the budgets of application repositories from an earlier Reader of the same run. It must be called
@@ -98,7 +99,7 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 		err = noWorkTree(at.String())
 	default:
 		if err = giturl.CheckCommit(ref.Commit); err == nil {
-			err = r.readRemote(ctx, at, source)
+			err = r.readServer(ctx, at, source)
 		}
 	}
 	if err != nil {
@@ -107,26 +108,27 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	return source, nil
 }
 
-// readRemote reads a repository on a server.
-func (r *Reader) readRemote(ctx context.Context, at giturl.Location, source *model.Source) error {
+// readServer reads a repository on a server.
+func (r *Reader) readServer(ctx context.Context, at giturl.Location, source *model.Source) error {
 	ref := &source.Ref
+	repo, err := r.server(ctx, at, ref.Role)
+	if err != nil {
+		return err
+	}
 	id := plumbing.NewHash(ref.Commit)
 	if ref.Commit == "" {
-		var err error
-		if id, ref.Branch, err = r.remoteTip(ctx, at, *ref); err != nil {
+		branch, err := r.snapshot.resolve(repo, ref.Branch)
+		if err != nil {
 			return err
 		}
+		id, ref.Branch = branch.Commit, branch.Name
 	}
-	m, err := r.remote(ctx, at, ref.Role)
+	commit, err := repo.CommitAt(ctx, id, ref.Branch)
 	if err != nil {
 		return err
 	}
-	commit, err := m.commit(ctx, id, ref.Branch)
-	if err != nil {
-		return err
-	}
-	tree := gitobject.NewTreeFS(ctx, fetched{m, id}, commit)
-	tree.Parsed = &m.parsed
+	tree := gitobject.NewTreeFS(ctx, repo.TreesAt(id), commit)
+	tree.Parsed = &repo.Parsed
 	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
 	files, err := checkTree(source, at.String())
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/local"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -52,51 +53,51 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 }
 
 // readClone reads a bare repository or a clone.
-func (r *Reader) readClone(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) error {
+func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *model.Source, list *diag.List) error {
 	ref := &source.Ref
-	var branch localBranch
+	var branch gitobject.Branch
 	id := plumbing.NewHash(ref.Commit)
 	if ref.Commit == "" && !ref.WorkTree {
 		var err error
-		if branch, err = repo.branch(ref.Branch); err != nil {
+		if branch, err = r.snapshot.resolve(repo, ref.Branch); err != nil {
 			return err
 		}
-		ref.Branch, id = branch.name, branch.commit
+		ref.Branch, id = branch.Name, branch.Commit
 	}
-	checkedOut := branch.name != "" && branch.remote == "" && repo.workTree != "" && repo.checkedOut() == ref.Branch
-	if ref.WorkTree && repo.workTree == "" {
-		return noWorkTree(repo.name)
+	checkedOut := branch.Name != "" && branch.Remote == "" && repo.WorkTree != "" && repo.CheckedOut() == ref.Branch
+	if ref.WorkTree && repo.WorkTree == "" {
+		return noWorkTree(repo.String())
 	}
 	noticeWorkTree(repo, *ref, r.worktree, list)
 	if ref.WorkTree || checkedOut && r.worktree && ref.Role != model.Output {
 		return r.readWorkTree(repo, source)
 	}
-	commit, err := repo.commit(id)
+	commit, err := repo.CommitAt(ctx, id, "")
 	if err != nil {
 		return err
 	}
 	tree := gitobject.NewTreeFS(ctx, repo, commit)
-	tree.Parsed = &repo.parsed
+	tree.Parsed = &repo.Parsed
 	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
-	if _, err := checkTree(source, repo.name); err != nil {
+	if _, err := checkTree(source, repo.String()); err != nil {
 		return err
 	}
 	noticeRemoteBranch(repo, branch, *ref, list)
 	if checkedOut && ref.Role != model.Output {
-		r.noticeUncommitted(ctx, repo, source, list)
+		noticeUncommitted(repo, source, list)
 	}
 	return nil
 }
 
 // noticeWorkTree says what is in a work tree that is read, or why it is not.
-func noticeWorkTree(repo *localRepo, ref model.Ref, wanted bool, list *diag.List) {
-	has := repo.checkedOut()
+func noticeWorkTree(repo *local.Repository, ref model.Ref, wanted bool, list *diag.List) {
+	has := repo.CheckedOut()
 	switch {
-	case repo.workTree == "" || ref.Role == model.Output:
+	case repo.WorkTree == "" || ref.Role == model.Output:
 	case ref.WorkTree && has != ref.Branch && has != "":
-		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo.name, has, ref.Branch)))
+		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo, has, ref.Branch)))
 	case wanted && !ref.WorkTree && has == "":
-		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo.name)))
+		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo)))
 	}
 }
 
@@ -106,41 +107,47 @@ func noWorkTree(name string) *giterror.Error {
 }
 
 // readWorkTree reads the files of a clone as they are. They are no commit.
-func (r *Reader) readWorkTree(repo *localRepo, source *model.Source) error {
-	root, err := os.OpenRoot(repo.workTree)
+func (r *Reader) readWorkTree(repo *local.Repository, source *model.Source) error {
+	root, err := os.OpenRoot(repo.WorkTree)
 	if err != nil {
-		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", repo.name, giterror.Cause(err))
+		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", repo, giterror.Cause(err))
 	}
 	r.keepOpen(root)
 	source.FS = &gitobject.FolderFS{Root: root}
-	return checkPath(source, repo.name)
+	return checkPath(source, repo.String())
 }
 
-func noticeRemoteBranch(repo *localRepo, branch localBranch, ref model.Ref, list *diag.List) {
-	if branch.remote == "" {
+func noticeRemoteBranch(repo *local.Repository, branch gitobject.Branch, ref model.Ref, list *diag.List) {
+	if branch.Remote == "" {
 		return
 	}
-	text := fmt.Sprintf("%s has no local branch %q: refs/remotes/%s/%s is read", repo.name, branch.name, branch.remote, branch.name)
-	if len(branch.others) > 0 {
-		text += " (also in " + strings.Join(branch.others, ", ") + ")"
+	text := fmt.Sprintf("%s has no local branch %q: refs/remotes/%s/%s is read", repo, branch.Name, branch.Remote, branch.Name)
+	if len(branch.OtherRemotes) > 0 {
+		text += " (also in " + strings.Join(branch.OtherRemotes, ", ") + ")"
 	}
 	list.Notice(giterror.RuleRemoteBranch, ref.At, giterror.Subject(ref, text))
 }
 
-// changeKey names what is compared with a work tree.
-type changeKey struct{ workTree, path string }
-
 // noticeUncommitted says which files were not read as they are on the disk. A work tree that cannot
 // be compared is no reason to fail: it is not what is read.
-func (r *Reader) noticeUncommitted(ctx context.Context, repo *localRepo, source *model.Source, list *diag.List) {
-	key := changeKey{repo.workTree, source.Ref.Path}
-	changed, err := r.changes.do(ctx, key, func() ([]string, error) {
-		return uncommitted(repo.workTree, source.FS, source.Ref.Path)
-	})
+func noticeUncommitted(repo *local.Repository, source *model.Source, list *diag.List) {
+	changed, err := repo.Uncommitted(source.FS, source.Ref.Path)
 	if err != nil || len(changed) == 0 {
 		return
 	}
 	list.Notice(giterror.RuleUncommittedChanges, source.Ref.At,
-		giterror.Subject(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo.name, SomeFiles(changed))),
+		giterror.Subject(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo, SomeFiles(changed))),
 		diag.Hint("--worktree reads them"))
+}
+
+// SomeFiles names the first of some files and how many more there are.
+func SomeFiles(files []string) string {
+	switch len(files) {
+	case 1:
+		return files[0]
+	case 2:
+		return files[0] + " and " + files[1]
+	default:
+		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
+	}
 }

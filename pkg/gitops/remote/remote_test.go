@@ -63,40 +63,6 @@ func TestServersWithLess(t *testing.T) {
 	}
 }
 
-// narrowWire is a server that serves the tips of branches only, as over ssh without
-// uploadpack.allow...SHA1InWant.
-func narrow(t *testing.T, r *Reader, url string) *remote {
-	t.Helper()
-	at, err := r.Locate(model.Ref{Repo: url})
-	require.NoError(t, err)
-	m, err := r.remote(t.Context(), at, model.Base)
-	require.NoError(t, err)
-	m.anyID = false
-	return m
-}
-
-func TestCommitThroughTheHistoryOfItsBranch(t *testing.T) {
-	t.Parallel()
-	for _, filter := range []string{"true", "false"} {
-		server := gitopstest.NewServer(t)
-		url, ids, lost := history(t, server, "repo")
-		server.Configure("repo", "uploadpack.allowFilter", filter)
-		r := newReader(t, Options{})
-		narrow(t, r, url)
-		source := readOne(t, r, model.Ref{Repo: url, Branch: "main", Commit: ids[2]})
-		assert.Equal(t, "2\n", gitopstest.Content(t, source.FS, "a.yaml"))
-		assert.Len(t, gitopstest.Content(t, source.FS, "b.bin"), 100)
-		assert.Equal(t, ids[2], source.Commit)
-
-		tip := readOne(t, r, model.Ref{Repo: url, Branch: "main", Commit: ids[4]})
-		assert.Equal(t, "4\n", gitopstest.Content(t, tip.FS, "a.yaml"))
-
-		d := readError(t, r, model.Ref{Repo: url, Branch: "main", Commit: lost})
-		assert.Equal(t, giterror.RuleCommitNotFound, d.Rule)
-		assert.Contains(t, d.Message, `has no commit `+lost+` on the branch "main"`)
-	}
-}
-
 func TestFiveDifferentErrors(t *testing.T) {
 	t.Parallel()
 	server := gitopstest.NewServer(t)

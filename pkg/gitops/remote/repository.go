@@ -2,41 +2,50 @@ package remote
 
 import (
 	"context"
-	"errors"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/local"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/server"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
 // Repository is a git repository, on a server or on this machine.
 type Repository interface {
-	pushable
-	// Beyond returns the commits that are reachable from tip but not from another commit, which may be zero: the tip of a
-	// branch.
-	Beyond(ctx context.Context, tip, branch plumbing.Hash) (gitobject.Graph, error)
-	// Recent returns the commits from tip back, as many generations as given.
-	Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error)
-	// trace reads the history of a commit, as far as it is not known. Without force it is an errNotAlone if that means
-	// to fetch more than commits.
-	trace(ctx context.Context, of traced) (gitobject.Graph, error)
-	// cutHint says what a person can do about a history that is cut off.
-	cutHint() string
-	// tipNow reads where a branch is now.
-	tipNow(ctx context.Context, branch string) (plumbing.Hash, error)
-	// CommitAt returns a commit whose trees can then be had from treesAt. branch is the one that it is said to be on, if
+	// ID is the same for all connections to one repository. String is what messages call it.
+	ID() string
+	String() string
+
+	// Branches are the tips of the branches when the repository was opened, and FindBranch finds one of them; an empty
+	// name is the default branch.
+	Branches() map[string]plumbing.Hash
+	FindBranch(name string) (gitobject.Branch, error)
+	// Tips reads where all branches are now, and TipNow one of them.
+	Tips(ctx context.Context) (map[string]plumbing.Hash, error)
+	TipNow(ctx context.Context, branch string) (plumbing.Hash, error)
+
+	// CommitAt returns a commit whose trees can then be had from TreesAt. branch is the one that it is said to be on, if
 	// that is known.
 	CommitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error)
 	TreesAt(id plumbing.Hash) gitobject.Store
+
+	// Recent returns the commits from tip back, as many generations as given.
+	Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error)
+	// Trace returns the commits of a range. With alone it is a server.ErrNotAlone if that means to fetch more than
+	// commits.
+	Trace(ctx context.Context, of gitobject.Range, alone bool) (gitobject.Graph, error)
+	// CutHint says what a person can do about a history that is cut off.
+	CutHint() string
+
+	// Sender connects for writing.
+	Sender(ctx context.Context) (wire.Sender, error)
+	// ExplainPush turns the failure of a push of branches into an Error for people.
+	ExplainPush(err error, branches string) *giterror.Error
 }
 
-// traced is a commit whose history is wanted.
-type traced struct {
-	tip plumbing.Hash
-	// known are commits whose history is known, and have is one of them; it may be zero.
-	known gitobject.Graph
-	have  plumbing.Hash
-	force bool
-}
-
-// errNotAlone is a server that does not send commits without their files.
-var errNotAlone = errors.New("it cannot send commits alone")
+var (
+	_ Repository = (*server.Repository)(nil)
+	_ Repository = (*local.Repository)(nil)
+)

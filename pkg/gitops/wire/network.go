@@ -8,11 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
@@ -168,6 +171,12 @@ func PauseAfter(err error, try int) (pause time.Duration, worthwhile bool) {
 	return retryafter.Backoff(firstPause, try), true
 }
 
+// Sender is a way to push to a git server. build makes the request when the server has said what it has; if it returns
+// none, nothing is sent.
+type Sender interface {
+	ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error)
+}
+
 // BrokenError is a connection that failed, as opposed to a server that answered.
 type BrokenError struct{ Err error }
 
@@ -265,4 +274,15 @@ func AsServerError(err error) error {
 	default:
 		return &ServerError{giterror.OneLine(err.Error())}
 	}
+}
+
+// Branches returns the branches that a server has listed.
+func Branches(refs *packp.AdvRefs) map[string]plumbing.Hash {
+	branches := map[string]plumbing.Hash{}
+	for name, id := range refs.References {
+		if branch, found := strings.CutPrefix(name, "refs/heads/"); found {
+			branches[branch] = id
+		}
+	}
+	return branches
 }

@@ -1,4 +1,4 @@
-package remote
+package local
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
@@ -24,7 +23,7 @@ import (
 // and settings are what they are for anybody's push.
 type gitProgram struct{ dir string }
 
-// ReceivePack implements sender.
+// ReceivePack implements wire.Sender.
 func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
 	ctx, stop := context.WithCancel(at.Ctx)
 	defer stop()
@@ -49,7 +48,7 @@ func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*pa
 	}
 	report, err := talk(&wire.LiveReader{ReadCloser: out, At: at}, in, build)
 	stop() // if it has not ended by itself
-	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, ErrMoved) {
+	if ended := cmd.Wait(); err != nil && ended != nil && problems.Len() > 0 && !errors.Is(err, giterror.ErrConflict) {
 		err = &wire.ServerError{Text: giterror.OneLine(problems.String())}
 	}
 	return report, err
@@ -74,30 +73,18 @@ func talk(out io.Reader, in io.WriteCloser, build func(*packp.AdvRefs) (*packp.R
 	return wire.ReadReport(out, request)
 }
 
-// sender implements pushable.
-func (r *localRepo) sender(context.Context) (sender, error) { return gitProgram{r.dir}, nil }
+// Sender returns a way to push to the repository.
+func (r *Repository) Sender(context.Context) (wire.Sender, error) { return gitProgram{r.dir}, nil }
 
-// tipsNow implements pushable.
-func (r *localRepo) tipsNow(context.Context) (map[string]plumbing.Hash, error) {
-	refs, err := r.refs.IterReferences()
-	if err != nil {
-		return nil, invalidLocal(r.name, err)
+// ExplainPush turns the failure of a push of branches into an Error.
+func (r *Repository) ExplainPush(err error, branches string) *giterror.Error {
+	var known *giterror.Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return giterror.New(giterror.RuleRemoteFailed, "pushing to %s was interrupted", r).WithCause(err)
+	default:
+		return giterror.New(giterror.RuleRemoteFailed, "push %s to %s: %s", branches, r, giterror.OneLine(err.Error()))
 	}
-	defer refs.Close()
-	branches := map[string]plumbing.Hash{}
-	err = refs.ForEach(func(ref *plumbing.Reference) error {
-		if ref.Name().IsBranch() && ref.Type() == plumbing.HashReference {
-			branches[ref.Name().Short()] = ref.Hash()
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, invalidLocal(r.name, err)
-	}
-	return branches, nil
-}
-
-// explainPush implements pushable.
-func (r *localRepo) explainPush(err error, order PushOrder) error {
-	return explainRefusal(r.name, err, order)
 }

@@ -1,9 +1,10 @@
-package remote
+package server
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -28,9 +29,7 @@ func (s *store) add(p *gitobject.Pack) {
 		s.objects = p.Objects
 		return
 	}
-	for id, object := range p.Objects {
-		s.objects[id] = object
-	}
+	maps.Copy(s.objects, p.Objects)
 }
 
 // giveUp marks requested files that did not arrive as too large if a pack had large objects without a known id.
@@ -107,53 +106,53 @@ func (s *store) commit(id plumbing.Hash) (gitobject.CommitObject, bool, error) {
 
 // fetched is the content of one commit of a remote repository.
 type fetched struct {
-	remote *remote
+	repo   *Repository
 	commit plumbing.Hash
 }
 
-// Tree implements objects.
+// Tree implements gitobject.Store.
 func (f fetched) Tree(id plumbing.Hash) ([]byte, error) {
-	object, ok := f.remote.store.object(plumbing.TreeObject, id)
+	object, ok := f.repo.store.object(plumbing.TreeObject, id)
 	if !ok {
 		return nil, fmt.Errorf("the server left out the tree %s", id)
 	}
 	if object.TooLarge() {
-		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: f.remote.packLimits().Tree}
+		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: f.repo.packLimits().Tree}
 	}
 	return object.Data, nil
 }
 
-// Blob implements objects.
+// Blob implements gitobject.Store.
 func (f fetched) Blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
-	object, ok := f.remote.store.object(plumbing.BlobObject, id)
+	object, ok := f.repo.store.object(plumbing.BlobObject, id)
 	if !ok {
 		if err := f.Load(ctx, []plumbing.Hash{id}); err != nil {
 			return nil, err
 		}
-		object, ok = f.remote.store.object(plumbing.BlobObject, id)
+		object, ok = f.repo.store.object(plumbing.BlobObject, id)
 	}
-	limit := f.remote.packLimits().Object
+	limit := f.repo.packLimits().Object
 	switch {
 	case ok && object.TooLarge():
 		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: limit}
 	case ok:
 		return object.Data, nil
-	case f.remote.store.incomplete():
+	case f.repo.store.incomplete():
 		return nil, &gitobject.TooLargeError{Size: -1, Limit: limit}
 	default:
 		return nil, errors.New("the server left it out")
 	}
 }
 
-// Size implements objects.
+// Size implements gitobject.Store.
 func (f fetched) Size(id plumbing.Hash) int64 {
-	if object, ok := f.remote.store.object(plumbing.BlobObject, id); ok {
+	if object, ok := f.repo.store.object(plumbing.BlobObject, id); ok {
 		return object.Size
 	}
 	return -1
 }
 
-// Load implements objects.
+// Load implements gitobject.Store.
 func (f fetched) Load(ctx context.Context, ids []plumbing.Hash) error {
-	return f.remote.Load(ctx, f.commit, ids)
+	return f.repo.load(ctx, f.commit, ids)
 }

@@ -1,4 +1,6 @@
-package remote
+// Package server reads and writes git repositories on servers: by https or ssh, within limits, and no more of them than is
+// needed.
+package server
 
 import (
 	"context"
@@ -25,17 +27,18 @@ import (
 type protocol interface {
 	Advertise(wire.Attempt) (*packp.AdvRefs, error)
 	UploadPack(wire.Attempt, *packp.UploadPackRequest) (io.ReadCloser, error)
+	wire.Sender
 }
 
-// server is the way to a repository on a server, with one credential.
-type server struct {
-	at   giturl.Location
-	role model.Role
-	wire protocol
-	net  *wire.Network
-	keys *credentials.Keyring
-	// budget is nil for the platform's repositories.
-	budget *wire.Budget
+// Connection is the way to a repository on a server, with one credential.
+type Connection struct {
+	At   giturl.Location
+	Role model.Role
+	Net  *wire.Network
+	Keys *credentials.Keyring
+	// Budget is nil for the platform's repositories.
+	Budget *wire.Budget
+	wire   protocol
 }
 
 // advertisement is what a server says of a repository when it is connected to.
@@ -51,18 +54,29 @@ type advertisement struct {
 }
 
 // overHTTP returns an HTTP connection to the server with a credential, or without one if c is nil.
-func (s *server) overHTTP(c *credentials.Credential) *wire.HTTP {
-	w := wire.NewHTTP(s.net.Transport, s.at.Address, c)
-	if s.role == model.Tenant {
+func (s *Connection) overHTTP(c *credentials.Credential) *wire.HTTP {
+	w := wire.NewHTTP(s.Net.Transport, s.At.Address, c)
+	if s.Role == model.Tenant {
 		w.Restrict()
 	}
 	return w
 }
 
-// connect asks the server what it has: with the credential that is known, or without one and then,
+// Connect asks the server what it has: with the credential that is known, or without one and then,
 // if it wants one, with what git's helpers know.
-func (s *server) connect(ctx context.Context, known *credentials.Credential) (advertisement, error) {
-	a := s.at.Address
+func (s *Connection) Connect(ctx context.Context, known *credentials.Credential) (*Repository, error) {
+	found, err := s.connect(ctx, known)
+	if err != nil {
+		return nil, s.explain(err)
+	}
+	return &Repository{Connection: s, advertisement: found, whole: map[plumbing.Hash]bool{}}, nil
+}
+
+// Exhausted returns the error of a repository that has used up its budget, or nil.
+func (s *Connection) Exhausted() error { return s.explain(s.Budget.Exhausted()) }
+
+func (s *Connection) connect(ctx context.Context, known *credentials.Credential) (advertisement, error) {
+	a := s.At.Address
 	if a.Scheme == "ssh" {
 		w, err := wire.NewSSH(a)
 		if err != nil {
@@ -75,7 +89,7 @@ func (s *server) connect(ctx context.Context, known *credentials.Credential) (ad
 	found, err := s.advertise(ctx)
 	var status *wire.StatusError
 	if known == nil && errors.As(err, &status) && status.Code == http.StatusUnauthorized {
-		if asked := s.keys.Ask(ctx, a); asked != nil {
+		if asked := s.Keys.Ask(ctx, a); asked != nil {
 			s.wire = s.overHTTP(asked)
 			return s.advertise(ctx)
 		}
@@ -87,20 +101,20 @@ func (s *server) connect(ctx context.Context, known *credentials.Credential) (ad
 }
 
 // list asks for the references.
-func (s *server) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
-	err = s.net.Retry(ctx, s.budget, func(at wire.Attempt) (err error) {
+func (s *Connection) list(ctx context.Context) (refs *packp.AdvRefs, err error) {
+	err = s.Net.Retry(ctx, s.Budget, func(at wire.Attempt) (err error) {
 		refs, err = s.wire.Advertise(at)
 		return err
 	})
 	return refs, s.spend(err)
 }
 
-func (s *server) advertise(ctx context.Context) (advertisement, error) {
+func (s *Connection) advertise(ctx context.Context) (advertisement, error) {
 	refs, err := s.list(ctx)
 	if err != nil {
 		return advertisement{}, err
 	}
-	found := advertisement{capabilities: refs.Capabilities, branches: branchesOf(refs), advertised: map[plumbing.Hash]bool{}}
+	found := advertisement{capabilities: refs.Capabilities, branches: wire.Branches(refs), advertised: map[plumbing.Hash]bool{}}
 	for _, id := range refs.References {
 		found.advertised[id] = true
 	}
@@ -169,11 +183,11 @@ func (a advertisement) request(w wanted) *packp.UploadPackRequest {
 
 // pack sends a request and reads the pack that it brings. It keeps objects of one kind, or of all:
 // plumbing.InvalidObject.
-func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*gitobject.Pack, error) {
+func (s *Connection) pack(ctx context.Context, request *packp.UploadPackRequest, only plumbing.ObjectType) (*gitobject.Pack, error) {
 	limits := s.packLimits()
 	limits.Only = only
 	var p *gitobject.Pack
-	err := s.net.Retry(ctx, s.budget, func(at wire.Attempt) error {
+	err := s.Net.Retry(ctx, s.Budget, func(at wire.Attempt) error {
 		answer, err := s.wire.UploadPack(at, request)
 		if err != nil {
 			return err
@@ -186,20 +200,20 @@ func (s *server) pack(ctx context.Context, request *packp.UploadPackRequest, onl
 }
 
 // PackLimits returns the limits for inflating a pack of the repository.
-func (s *server) packLimits() gitobject.PackLimits {
-	all := s.net.Limits
-	if s.budget == nil {
+func (s *Connection) packLimits() gitobject.PackLimits {
+	all := s.Net.Limits
+	if s.Budget == nil {
 		return gitobject.PackLimits{Object: all.Object, Tree: all.Object, Total: all.Total, Objects: all.Objects}
 	}
-	own := s.budget.Limits
-	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.budget.Packs}
+	own := s.Budget.Limits
+	return gitobject.PackLimits{Object: own.File, Tree: gitobject.MaxTreeBytes, Total: own.Total, Objects: all.Objects, Spent: &s.Budget.Packs}
 }
 
 // spend exhausts the budget of an application repository if err is a PackLimitError, so that it is not read again.
-func (s *server) spend(err error) error {
+func (s *Connection) spend(err error) error {
 	var tooMuch gitobject.PackLimitError
-	if s.budget != nil && errors.As(err, &tooMuch) {
-		return s.budget.Exhaust(err)
+	if s.Budget != nil && errors.As(err, &tooMuch) {
+		return s.Budget.Exhaust(err)
 	}
 	return err
 }
@@ -224,31 +238,26 @@ func (r bandReader) Read(b []byte) (int, error) {
 	return n, wire.AsServerError(err)
 }
 
-// sender implements pushable. It connects anew: the credential that reads need not be the one that
+// Sender returns a way to push to the repository. It connects anew: the credential that reads need not be the one that
 // writes, and a server may ask for one only then.
-func (s *server) sender(ctx context.Context) (sender, error) {
-	switch w := s.wire.(type) {
-	case *wire.SSH:
-		return w, nil
-	case *wire.HTTP:
-		again := s.overHTTP(w.Credential)
-		again.Base = w.Base
-		if w.Credential == nil {
-			if asked := s.keys.Ask(ctx, s.at.Address); asked != nil {
-				again.Credential = asked
-			}
-		}
-		return again, nil
-	default:
-		return nil, errors.New("there is no way to write to this repository")
+func (s *Connection) Sender(ctx context.Context) (wire.Sender, error) {
+	w, overHTTP := s.wire.(*wire.HTTP)
+	if !overHTTP {
+		return s.wire, nil
 	}
+	again := s.overHTTP(w.Credential)
+	again.Base = w.Base
+	if w.Credential == nil {
+		again.Credential = s.Keys.Ask(ctx, s.At.Address)
+	}
+	return again, nil
 }
 
-// tipsNow implements pushable.
-func (s *server) tipsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
+// Tips returns where all branches are now.
+func (s *Connection) Tips(ctx context.Context) (map[string]plumbing.Hash, error) {
 	refs, err := s.list(ctx)
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return branchesOf(refs), nil
+	return wire.Branches(refs), nil
 }

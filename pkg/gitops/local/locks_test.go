@@ -1,4 +1,4 @@
-package remote
+package local
 
 import (
 	"os"
@@ -13,27 +13,26 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
-	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // TestLocksAreNoBranches: the lock of a branch that git writes is an empty file, and stays if git is killed.
 func TestLocksAreNoBranches(t *testing.T) {
 	t.Parallel()
 	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"x": "1"}})
-	r := newReader(t, Options{})
-	at, err := r.Locate(model.Ref{Repo: dir})
-	require.NoError(t, err)
-	repo, _, err := r.Branches(t.Context(), at, model.Output)
-	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "refs", "heads", "new.lock"), nil, 0o600))
-	tips, err := repo.tipsNow(t.Context())
+	repo, _, err := Open("repo", dir, 1<<20)
+	require.NoError(t, err)
+	defer repo.Close()
+	tips, err := repo.Tips(t.Context())
 	require.NoError(t, err)
 	require.Len(t, tips, 1)
 	assert.Equal(t, ids[0], tips["dev"].String())
-	d := readError(t, r, model.Ref{Repo: dir, Branch: "de"})
-	assert.Equal(t, giterror.RuleBranchNotFound, d.Rule)
-	assert.Contains(t, d.Hint, "dev")
-	assert.NotContains(t, d.Hint, "lock")
+	_, err = repo.FindBranch("de")
+	var e *giterror.Error
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, giterror.RuleBranchNotFound, e.Rule)
+	assert.Contains(t, e.Hint, "dev")
+	assert.NotContains(t, e.Hint, "lock")
 }
 
 // vanishing is a file system in which an entry of a folder is gone before it is looked at, so many times.

@@ -1,9 +1,8 @@
-package remote
+package local
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -15,11 +14,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// uncommitted returns the files below a path that reading would need and that differ between the
+// Uncommitted returns the files below a path that reading would need and that differ between the
 // work tree and the commit, sorted. New files count unless git ignores them. Only files that would
 // be read are looked at, so that a large clone costs nothing.
-func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) {
-	root, err := os.OpenRoot(workTree)
+func (r *Repository) Uncommitted(commit fs.FS, below string) ([]string, error) {
+	root, err := os.OpenRoot(r.WorkTree)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +32,16 @@ func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	isPresent, isCommitted := setOf(present), setOf(committed)
+	slices.Sort(committed)
+	slices.Sort(present)
 	var changed []string
 	for _, name := range committed {
-		if !isPresent[name] || !sameText(work, commit, name) {
+		if !has(present, name) || !sameText(work, commit, name) {
 			changed = append(changed, name)
 		}
 	}
 	for _, name := range present {
-		if !isCommitted[name] && !ignored(work, workTree, name) {
+		if !has(committed, name) && !ignored(work, r.WorkTree, name) {
 			changed = append(changed, name)
 		}
 	}
@@ -49,12 +49,9 @@ func uncommitted(workTree string, commit fs.FS, below string) ([]string, error) 
 	return changed, nil
 }
 
-func setOf(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
+func has(sorted []string, name string) bool {
+	_, found := slices.BinarySearch(sorted, name)
+	return found
 }
 
 // mostCompared is the size beyond which files are not read to be compared: no such file is read for
@@ -108,16 +105,4 @@ func appendPatterns(patterns []gitignore.Pattern, data []byte, domain []string) 
 		}
 	}
 	return patterns
-}
-
-// SomeFiles names the first of some files and how many more there are.
-func SomeFiles(files []string) string {
-	switch len(files) {
-	case 1:
-		return files[0]
-	case 2:
-		return files[0] + " and " + files[1]
-	default:
-		return fmt.Sprintf("%s and %d more", files[0], len(files)-1)
-	}
 }

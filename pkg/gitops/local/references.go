@@ -1,0 +1,164 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+)
+
+// references are the branches of a repository at one time.
+type references struct {
+	// checkedOut is the branch that HEAD points to, or "".
+	checkedOut string
+	// heads are refs/heads by branch, and tracking is refs/remotes by remote and branch, such as origin/main.
+	heads, tracking map[string]plumbing.Hash
+}
+
+// readReferences reads all branches. A symbolic one that leads nowhere is left out.
+func (r *Repository) readReferences() (references, error) {
+	found := references{heads: map[string]plumbing.Hash{}, tracking: map[string]plumbing.Hash{}}
+	if head, err := r.storage.Reference(plumbing.HEAD); err == nil && head.Type() == plumbing.SymbolicReference && head.Target().IsBranch() {
+		found.checkedOut = head.Target().Short()
+	}
+	refs, err := r.storage.IterReferences()
+	if err != nil {
+		return found, err
+	}
+	defer refs.Close()
+	return found, refs.ForEach(func(ref *plumbing.Reference) error {
+		resolved, err := storer.ResolveReference(r.storage, ref.Name())
+		if errors.Is(err, plumbing.ErrReferenceNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		short, isTracking := strings.CutPrefix(ref.Name().String(), "refs/remotes/")
+		switch {
+		case ref.Name().IsBranch():
+			found.heads[ref.Name().Short()] = resolved.Hash()
+		case isTracking:
+			found.tracking[short] = resolved.Hash()
+		}
+		return nil
+	})
+}
+
+// branch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, with origin before others. An empty name is the
+// branch that is checked out.
+func (f references) branch(repo, name string) (gitobject.Branch, error) {
+	if name == "" {
+		if name = f.checkedOut; name == "" {
+			return gitobject.Branch{}, giterror.New(giterror.RuleBranchNotFound, "%s has no branch checked out; name one", repo)
+		}
+	}
+	if commit, found := f.heads[name]; found {
+		return gitobject.Branch{Name: name, Commit: commit}, nil
+	}
+	var remotes []string
+	names := slices.Collect(maps.Keys(f.heads))
+	for short := range f.tracking {
+		if remote, found := strings.CutSuffix(short, "/"+name); found && remote != "" {
+			remotes = append(remotes, remote)
+		}
+		if _, branch, ok := strings.Cut(short, "/"); ok && branch != "HEAD" {
+			names = append(names, branch)
+		}
+	}
+	if len(remotes) == 0 {
+		slices.Sort(names)
+		return gitobject.Branch{}, giterror.NoBranch(repo, name, slices.Compact(names))
+	}
+	slices.Sort(remotes)
+	if i := slices.Index(remotes, "origin"); i > 0 {
+		remotes[0], remotes[i] = remotes[i], remotes[0]
+	}
+	return gitobject.Branch{Name: name, Commit: f.tracking[remotes[0]+"/"+name], Remote: remotes[0], OtherRemotes: remotes[1:]}, nil
+}
+
+// CheckedOut is the branch that HEAD points to, or "".
+func (r *Repository) CheckedOut() string { return r.refs.checkedOut }
+
+// Branches are the tips of the branches.
+func (r *Repository) Branches() map[string]plumbing.Hash { return r.refs.heads }
+
+// FindBranch finds a branch, or that of a remote if it is only there; an empty name is the one that is checked out.
+func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
+	return r.refs.branch(r.name, name)
+}
+
+// now reads the branches as they are now, and lets packs be seen that came after the repository was opened.
+func (r *Repository) now() (references, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, store := range r.stores {
+		store.Reindex()
+	}
+	found, err := r.readReferences()
+	if err != nil {
+		return found, invalid(r.name, err)
+	}
+	return found, nil
+}
+
+// Tips returns where all branches are now.
+func (r *Repository) Tips(context.Context) (map[string]plumbing.Hash, error) {
+	found, err := r.now()
+	return found.heads, err
+}
+
+// FindBranchNow finds a branch as FindBranch does, where it is now, and returns all tips.
+func (r *Repository) FindBranchNow(name string) (gitobject.Branch, map[string]plumbing.Hash, error) {
+	refs, err := r.now()
+	if err != nil {
+		return gitobject.Branch{}, nil, err
+	}
+	found, err := refs.branch(r.name, name)
+	return found, refs.heads, err
+}
+
+// TipNow returns where a branch is now.
+func (r *Repository) TipNow(_ context.Context, branch string) (plumbing.Hash, error) {
+	found, _, err := r.FindBranchNow(branch)
+	return found.Commit, err
+}
+
+// plainArgument matches text that a shell reads as one word without quoting.
+var plainArgument = regexp.MustCompile(`^[A-Za-z0-9@%+,./:=_~-]+$`)
+
+// RemoteURL returns the URL of a remote as an argument for the command line, without credentials; empty if it is
+// unknown or not a valid argument.
+func (r *Repository) RemoteURL(remote string) string {
+	config, err := r.storage.Config()
+	if err != nil || config.Remotes[remote] == nil || len(config.Remotes[remote].URLs) == 0 {
+		return ""
+	}
+	at := config.Remotes[remote].URLs[0]
+	if strings.HasPrefix(at, "http") {
+		at = credentials.UserInURL.ReplaceAllString(at, "$1")
+	}
+	parsed, err := giturl.ParseAddress(at)
+	switch {
+	case err != nil || parsed.FromCommandLine() != nil:
+		return ""
+	case parsed.Scheme == "":
+		at = within(r.WorkTree, at)
+	case parsed.User != "" && strings.Contains(at, "://"): // messages leave out users of URLs
+		at = parsed.User + "@" + parsed.Host + ":" + parsed.Path
+	}
+	if parsed.Port != "" && parsed.User != "" || !plainArgument.MatchString(at) {
+		return ""
+	}
+	return at
+}

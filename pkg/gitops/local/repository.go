@@ -1,0 +1,357 @@
+// Package local reads and writes git repositories on this machine.
+package local
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-billy/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+)
+
+// Repository is a bare repository or a clone on this machine. It is read through go-git's storage:
+// no git program runs, no hook, and no work tree is looked at. Its branches stay where they were when it was opened.
+type Repository struct {
+	// name is what messages call it.
+	name string
+	// dir is the repository itself: what HEAD is in.
+	dir string
+	// WorkTree is the folder that holds .git; empty for a bare repository.
+	WorkTree string
+	// Parsed holds trees that were read.
+	Parsed gitobject.TreeCache
+
+	storage *filesystem.Storage
+	refs    references
+	// limit is the maximum size of an object in bytes.
+	limit int64
+
+	// mu guards stores, which are not safe for use at the same time.
+	mu sync.Mutex
+	// stores are the repository's own objects and then those of its alternates.
+	stores []objectStore
+}
+
+// ID is the path of the repository.
+func (r *Repository) ID() string { return r.dir }
+
+// String is what messages call it.
+func (r *Repository) String() string { return r.name }
+
+// objectStore is a folder of objects.
+type objectStore struct {
+	*filesystem.ObjectStorage
+	files *dotgit.DotGit
+}
+
+// Size returns the size of an object. For a loose one go-git's EncodedObjectSize leaves the file open,
+// so that a clone with many of them runs out of descriptors.
+func (s objectStore) Size(id plumbing.Hash) (int64, error) {
+	file, err := s.files.Object(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.EncodedObjectSize(id) // it is in a pack, or nowhere
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	reader, err := objfile.NewReader(file)
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Close()
+	_, size, err := reader.Header()
+	return size, err
+}
+
+// Open opens what is at a path, under the name that messages call it: a repository, or a plain folder that stands for
+// one. The other one is nil. limit is the maximum size of an object in bytes.
+func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s: there is no such folder", name).WithCause(fs.ErrNotExist)
+	case err != nil:
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
+	case !info.IsDir():
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s is a file, not a folder or a repository", name)
+	}
+	dir, workTree, err := findRepo(file)
+	if err != nil {
+		return nil, nil, invalid(name, err)
+	}
+	if dir != "" {
+		repo := &Repository{name: name, dir: dir, WorkTree: workTree, limit: limit, Parsed: gitobject.TreeCache{Small: true}}
+		if err := repo.open(); err != nil {
+			return nil, nil, invalid(name, errors.Join(err, repo.Close()))
+		}
+		return repo, nil, nil
+	}
+	root, err := os.OpenRoot(file)
+	if err != nil {
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
+	}
+	return nil, root, nil
+}
+
+// findRepo returns the repository that a folder is (a bare one) or has (a clone); dir is empty if it
+// is a plain folder.
+func findRepo(file string) (dir, workTree string, err error) {
+	_, err = os.Lstat(filepath.Join(file, gitobject.GitDir))
+	if err == nil {
+		dir, err := dotGit(file)
+		return dir, file, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", "", giterror.Cause(err)
+	}
+	if isGitDir(file) {
+		return file, "", nil
+	}
+	return "", "", nil
+}
+
+func invalid(name string, err error) *giterror.Error {
+	return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read as a git repository: %s", name, giterror.OneLine(err.Error()))
+}
+
+// dotGit returns the repository of a work tree: .git, or what the file .git points to, as it does
+// in a work tree of `git worktree add` and in a submodule.
+func dotGit(workTree string) (string, error) {
+	dir := filepath.Join(workTree, gitobject.GitDir)
+	info, err := os.Stat(dir)
+	if err != nil || info.IsDir() {
+		return dir, err
+	}
+	target, err := pointer(dir, "gitdir: ")
+	if err != nil {
+		return "", err
+	}
+	return within(workTree, target), nil
+}
+
+// pointer reads a file that holds one path after a prefix.
+func pointer(file, prefix string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", giterror.Cause(err)
+	}
+	target, found := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
+	if !found || target == "" {
+		return "", fmt.Errorf("the file %s does not say where the repository is", filepath.Base(file))
+	}
+	return filepath.FromSlash(target), nil
+}
+
+// within makes a path absolute that is relative to a folder.
+func within(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+func isGitDir(dir string) bool {
+	head, headErr := os.Stat(filepath.Join(dir, "HEAD"))
+	objects, objectsErr := os.Stat(filepath.Join(dir, "objects"))
+	_, refsErr := os.Stat(filepath.Join(dir, "refs"))
+	return headErr == nil && objectsErr == nil && refsErr == nil && head.Mode().IsRegular() && objects.IsDir()
+}
+
+func (r *Repository) open() error {
+	common := r.dir
+	var commonFS billy.Filesystem
+	if _, err := os.Stat(filepath.Join(r.dir, "commondir")); err == nil {
+		target, err := pointer(filepath.Join(r.dir, "commondir"), "")
+		if err != nil {
+			return err
+		}
+		common = within(r.dir, target)
+		commonFS = osfs.New(common)
+	}
+	if _, err := os.Stat(filepath.Join(common, "objects")); err != nil {
+		return errors.New("it has no objects; is it incomplete?")
+	}
+	files := dotgit.NewRepositoryFilesystem(osfs.New(r.dir), commonFS)
+	r.storage = filesystem.NewStorage(withoutLocks{files}, cache.NewObjectLRUDefault())
+	if err := r.supported(); err != nil {
+		return err
+	}
+	if err := r.addObjects(filepath.Join(common, "objects"), 0); err != nil {
+		return err
+	}
+	var err error
+	r.refs, err = r.readReferences()
+	return err
+}
+
+// supported refuses the formats that go-git would misread. Other extensions (a partial clone,
+// configuration per work tree) change nothing for reading.
+func (r *Repository) supported() error {
+	config, err := r.storage.Config()
+	if err != nil {
+		return err
+	}
+	extensions := config.Raw.Section("extensions")
+	if format := extensions.Option("objectformat"); format != "" && !strings.EqualFold(format, "sha1") {
+		return fmt.Errorf("its object format %s is not supported", format)
+	}
+	if format := extensions.Option("refstorage"); format != "" && !strings.EqualFold(format, "files") {
+		return fmt.Errorf("its reference format %s is not supported", format)
+	}
+	return nil
+}
+
+// maxAlternates is how far alternates of alternates are followed; git does the same.
+const maxAlternates = 5
+
+// addObjects adds an object folder and those that its info/alternates names.
+func (r *Repository) addObjects(dir string, depth int) error {
+	options := filesystem.Options{KeepDescriptors: true}
+	files := dotgit.New(osfs.New(filepath.Dir(dir)))
+	r.stores = append(r.stores, objectStore{filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options), files})
+	file, err := os.Open(filepath.Join(dir, "info", "alternates"))
+	if errors.Is(err, fs.ErrNotExist) || depth >= maxAlternates {
+		return nil
+	}
+	if err != nil {
+		return giterror.Cause(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		alternate := within(dir, filepath.FromSlash(line))
+		if info, err := os.Stat(alternate); err != nil || !info.IsDir() {
+			return fmt.Errorf("its alternate %q does not exist", line)
+		}
+		if err := r.addObjects(alternate, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close closes the files that are kept open.
+func (r *Repository) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, store := range r.stores {
+		errs = append(errs, store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// TreesAt returns the trees and files of a commit.
+func (r *Repository) TreesAt(plumbing.Hash) gitobject.Store { return r }
+
+// CommitAt returns the commit with an id.
+func (r *Repository) CommitAt(_ context.Context, id plumbing.Hash, _ string) (gitobject.CommitObject, error) {
+	data, err := r.object(plumbing.CommitObject, id)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return gitobject.CommitObject{}, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", r.name, id).WithHint(r.CutHint())
+	}
+	if err != nil {
+		return gitobject.CommitObject{}, invalid(r.name, err)
+	}
+	commit, err := gitobject.ParseCommit(data)
+	if err != nil {
+		return gitobject.CommitObject{}, invalid(r.name, err)
+	}
+	return commit, nil
+}
+
+// CutHint says what a person can do about a history that is cut off; it is empty if the clone is not shallow.
+func (r *Repository) CutHint() string {
+	if shallow, err := r.storage.Shallow(); err != nil || len(shallow) == 0 {
+		return ""
+	}
+	return "the clone is shallow; `git fetch --unshallow` gets the rest of its history"
+}
+
+// object reads an object whole. The error is plumbing.ErrObjectNotFound if it is not there, and a
+// TooLargeError if it is beyond the limit.
+func (r *Repository) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, store := range r.stores {
+		size, err := store.Size(id)
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if size > r.limit {
+			return nil, &gitobject.TooLargeError{Size: size, Limit: r.limit}
+		}
+		if kind == plumbing.TreeObject && size > gitobject.MaxTreeBytes {
+			return nil, gitobject.TooManyInFolder(size)
+		}
+		object, err := store.EncodedObject(kind, id)
+		if err != nil {
+			return nil, err
+		}
+		reader, err := object.Reader()
+		if err != nil {
+			return nil, err
+		}
+		defer reader.Close()
+		data := make([]byte, size)
+		_, err = io.ReadFull(reader, data)
+		return data, err
+	}
+	return nil, plumbing.ErrObjectNotFound
+}
+
+// Tree implements gitobject.Store.
+func (r *Repository) Tree(id plumbing.Hash) ([]byte, error) {
+	return r.present(plumbing.TreeObject, id)
+}
+
+// Blob implements gitobject.Store.
+func (r *Repository) Blob(_ context.Context, id plumbing.Hash) ([]byte, error) {
+	return r.present(plumbing.BlobObject, id)
+}
+
+func (r *Repository) present(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
+	data, err := r.object(kind, id)
+	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		return nil, fmt.Errorf("the %s %s is missing: the clone is partial or damaged", kind, id)
+	}
+	return data, err
+}
+
+// Size implements gitobject.Store.
+func (r *Repository) Size(id plumbing.Hash) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, store := range r.stores {
+		if size, err := store.Size(id); err == nil {
+			return size
+		}
+	}
+	return -1
+}
+
+// Load implements gitobject.Store: everything is here already.
+func (r *Repository) Load(context.Context, []plumbing.Hash) error { return nil }

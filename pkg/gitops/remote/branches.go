@@ -1,0 +1,235 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/server"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+// snapshot is which commits the branches of a run are at.
+type snapshot struct {
+	mu sync.Mutex
+	// branches are those that were resolved; they stay so.
+	branches map[branchKey]gitobject.Branch
+	// early are the repositories that were listed before the destinations were opened.
+	early []Repository
+}
+
+type branchKey struct{ repo, branch string }
+
+// resolve finds a branch, once: what moves it meanwhile is not seen.
+func (s *snapshot) resolve(repo Repository, name string) (gitobject.Branch, error) {
+	found, err := repo.FindBranch(name)
+	if err != nil {
+		return gitobject.Branch{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := branchKey{repo.ID(), found.Name}
+	if known, ok := s.branches[key]; ok {
+		return known, nil
+	}
+	s.branches[key] = found
+	return found, nil
+}
+
+// moved notes a branch that this run has moved itself.
+func (s *snapshot) moved(repo Repository, u RefUpdate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := branchKey{repo.ID(), u.Branch}
+	if known, ok := s.branches[key]; ok {
+		known.Commit = u.New
+		s.branches[key] = known
+	}
+}
+
+// resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
+// is nil for a plain folder.
+func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo Repository, branch gitobject.Branch, err error) {
+	repo, err = r.repository(ctx, at, ref.Role)
+	if err == nil && repo != nil {
+		branch, err = r.snapshot.resolve(repo, ref.Branch)
+	}
+	return repo, branch, err
+}
+
+// Tip returns the commit that a ref's branch points to, as 40 hexadecimal digits; it is empty for a
+// plain folder. The ref's Commit is not looked at. The error is an *Error.
+func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
+	r.Prepare([]model.Ref{ref})
+	ref.Commit = ""
+	at, err := r.Locate(ref)
+	if err != nil {
+		return "", r.Clean(err)
+	}
+	tip, err := r.TipAt(ctx, at, ref)
+	return tip, r.Clean(at.Explain(err))
+}
+
+// TipAt is Tip for a ref that was located.
+func (r *Reader) TipAt(ctx context.Context, at giturl.Location, ref model.Ref) (string, error) {
+	repo, branch, err := r.resolve(ctx, at, ref)
+	if err != nil || repo == nil {
+		return "", err
+	}
+	return branch.Commit.String(), nil
+}
+
+// Branches opens a repository and returns the tips of its branches, which stay there; the repository is nil if it is a
+// plain folder.
+func (r *Reader) Branches(ctx context.Context, at giturl.Location, role model.Role) (Repository, map[string]plumbing.Hash, error) {
+	repo, err := r.repository(ctx, at, role)
+	if err != nil || repo == nil {
+		return nil, nil, err
+	}
+	return repo, repo.Branches(), nil
+}
+
+// CurrentBranch is a branch as it is now, whatever has been read of it before.
+type CurrentBranch struct {
+	// Repository has it; nil if that is a plain folder.
+	Repository Repository
+	Name       string
+	Tip        plumbing.Hash
+	// Tips are the commits of all branches, by name.
+	Tips map[string]plumbing.Hash
+	// Clone says that the repository is a clone with a work tree on this machine; origin is the URL that it was cloned
+	// from, without credentials, or empty.
+	Clone  bool
+	Origin string
+}
+
+// CurrentBranch reads the current state of a branch; an empty name is the default one.
+func (r *Reader) CurrentBranch(ctx context.Context, at giturl.Location, role model.Role, name string) (now CurrentBranch, err error) {
+	if at.Address.Local() {
+		return r.currentLocal(ctx, at, name)
+	}
+	repo, err := r.serverNow(ctx, at, role)
+	if err != nil {
+		return now, err
+	}
+	branch, err := repo.FindBranch(name)
+	return CurrentBranch{Repository: repo, Name: branch.Name, Tip: branch.Commit, Tips: repo.Branches()}, err
+}
+
+func (r *Reader) currentLocal(ctx context.Context, at giturl.Location, name string) (CurrentBranch, error) {
+	found, err := r.openAt(ctx, at)
+	if err != nil || found.folder != nil {
+		return CurrentBranch{}, err
+	}
+	branch, tips, err := found.repo.FindBranchNow(name)
+	if err != nil {
+		return CurrentBranch{}, err
+	}
+	if branch.Remote != "" {
+		return CurrentBranch{}, giterror.New(giterror.RuleBranchNotFound, "%s has no local branch %q, only %s/%s", found.repo, branch.Name, branch.Remote, branch.Name).
+			WithHint("--control-plane " + cmp.Or(found.repo.RemoteURL(branch.Remote), "URL") + " uses the repository that it was cloned from")
+	}
+	return CurrentBranch{Repository: found.repo, Name: branch.Name, Tip: branch.Commit, Tips: tips,
+		Clone: found.repo.WorkTree != "", Origin: found.repo.RemoteURL("origin")}, nil
+}
+
+// Push does what an order says, and notes the branches that it has moved. The error wraps ErrConflict if a branch is not
+// where it was, and is an Error otherwise. However a push ends, what became of it is found out by reading the branches:
+// what servers say differs, and an answer may be lost.
+func (r *Reader) Push(ctx context.Context, to Repository, order PushOrder) error {
+	if err := push(ctx, r.net, to, order); err != nil {
+		return r.Clean(err)
+	}
+	for _, u := range order.Updates {
+		r.snapshot.moved(to, u)
+	}
+	return nil
+}
+
+// listed are the repositories that the run has opened so far.
+func (r *Reader) listed() []Repository {
+	var all []Repository
+	for _, repo := range r.servers.Values() {
+		all = append(all, repo)
+	}
+	for _, found := range r.locals.Values() {
+		if found.repo != nil {
+			all = append(all, found.repo)
+		}
+	}
+	return all
+}
+
+// MarkEarly notes what has been listed so far: what the run read of it may be older than what is
+// published.
+func (r *Reader) MarkEarly() {
+	noted := r.listed()
+	r.snapshot.mu.Lock()
+	defer r.snapshot.mu.Unlock()
+	r.snapshot.early = noted
+}
+
+// Unmoved lists the repositories again that were listed before the destinations were opened. If a
+// branch of them that the run has read is not where it was, the error wraps ErrConflict. If it is, then
+// what was read is what reading it after the destinations would have found.
+func (r *Reader) Unmoved(ctx context.Context) error {
+	r.snapshot.mu.Lock()
+	noted := r.snapshot.early
+	r.snapshot.mu.Unlock()
+	return r.verify(ctx, noted)
+}
+
+// Newest lists all repositories again that the run has read. If a branch of them is not where it was, the
+// error wraps ErrConflict.
+func (r *Reader) Newest(ctx context.Context) error { return r.verify(ctx, r.listed()) }
+
+func (r *Reader) verify(ctx context.Context, noted []Repository) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var work errgroup.Group
+	var mu sync.Mutex
+	var unread, moved error
+	for _, repo := range noted {
+		if s, ok := repo.(*server.Repository); ok && s.IsUnused() {
+			continue // nothing in the output comes from it
+		}
+		work.Go(func() error {
+			err := r.snapshot.verify(ctx, repo)
+			mu.Lock()
+			defer mu.Unlock()
+			if errors.Is(err, giterror.ErrConflict) { // takes precedence over sources that cannot be read
+				moved = err
+				stop()
+			} else if err != nil && unread == nil {
+				unread = err
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // no function returns an error
+	return r.Clean(cmp.Or(moved, unread))
+}
+
+// verify reports whether the branches of a repository that were resolved are where they were.
+func (s *snapshot) verify(ctx context.Context, repo Repository) error {
+	tips, err := repo.Tips(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, known := range s.branches {
+		if key.repo == repo.ID() && known.Remote == "" && tips[key.branch] != known.Commit {
+			return fmt.Errorf("%s: branch %q: %w", repo, key.branch, giterror.ErrConflict)
+		}
+	}
+	return nil
+}
