@@ -97,9 +97,9 @@ var layout = []layer{
 		"go.yaml.in/yaml/v3",
 		"golang.org/x/sync/errgroup",
 	}},
+	{dir: "pkg/gitops/message", pure: true, thirdParty: []string{"github.com/rogpeppe/go-internal/diff"}},
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-git/v5/plumbing",
-		"github.com/rogpeppe/go-internal/diff",
 		"go.yaml.in/yaml/v3",
 		"golang.org/x/sync/errgroup",
 	}},

@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
 // publishArgs are the arguments that publish the fleet in a folder to the GitOps branch itself.
@@ -318,7 +319,7 @@ func TestR23DryRun(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	var report struct {
 		Environments []struct {
-			Held    []gitops.HeldRegistration
+			Held    []message.HeldRegistration
 			Changes []struct{ Plan results.Plan }
 		}
 		Diagnostics []struct{ Severity, Rule string }

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -95,7 +96,7 @@ func (c child) run(ctx context.Context) error {
 	}
 	publication := gitops.Publication{
 		Destination: destination, Output: output, Tree: tree, Change: change,
-		Report:         gitops.Report{Environment: fleettest.Environment, Change: change, Now: gitops.Provenance{Version: "bench", Environment: fleettest.Environment}},
+		Report:         message.Report{Environment: fleettest.Environment, Change: change, Now: message.Provenance{Version: "bench", Environment: fleettest.Environment}},
 		PublishOptions: gitops.PublishOptions{Author: gitobject.Identity{Name: "Bench", Email: "bench@example.com"}},
 	}
 	published, err := publication.Publish(ctx)

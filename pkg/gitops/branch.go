@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -85,7 +86,9 @@ func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) 
 }
 
 // Promotion is what the newest commit of the branch promotes, if it is one of ours.
-func (b *Branch) Promotion() (promotion Promotion, ok bool) { return ParsePromotion(b.onto.Message) }
+func (b *Branch) Promotion() (promotion message.Promotion, ok bool) {
+	return message.ParsePromotion(b.onto.Message)
+}
 
 // remembered is how many commits of a branch are looked through for the last promotion.
 const remembered = 100
@@ -99,7 +102,7 @@ func (b *Branch) RolledBack(ctx context.Context, environment string) (from strin
 	}
 	for id := b.tip; ; {
 		commit, there := recent[id]
-		if promotion, ours := ParsePromotion(commit.Message); ours && promotion.Environment == environment {
+		if promotion, ours := message.ParsePromotion(commit.Message); ours && promotion.Environment == environment {
 			if promotion.Rollback {
 				return promotion.Before, nil
 			}
@@ -125,12 +128,12 @@ func tipOf(tips map[string]plumbing.Hash, branch string) string {
 
 // Proposed is the newest promotion to an environment that Head has and the branch has not, if there is one. The error is
 // an *Error.
-func (b *Branch) Proposed(ctx context.Context, environment string) (promotion Promotion, ok bool, err error) {
+func (b *Branch) Proposed(ctx context.Context, environment string) (promotion message.Promotion, ok bool, err error) {
 	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
 	if err != nil || left.tip.IsZero() || left.merged {
-		return Promotion{}, false, b.reader.Clean(err)
+		return message.Promotion{}, false, b.reader.Clean(err)
 	}
-	promotion, ok = ParsePromotion(left.ours.Message)
+	promotion, ok = message.ParsePromotion(left.ours.Message)
 	return promotion, ok, nil
 }
 
@@ -180,7 +183,7 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 // else's commits would have to be overwritten.
 func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*Committed, error) {
 	environment := ""
-	if made, ours := ParseTrailers(edit.Message); ours {
+	if made, ours := message.ParseTrailers(edit.Message); ours {
 		environment = made.Environment
 	}
 	from := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}

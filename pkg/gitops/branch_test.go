@@ -21,6 +21,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -55,7 +56,7 @@ func (p *press) open(ctx context.Context, head string) (*Branch, error) {
 func (p *press) edit(content string) Edit {
 	return Edit{
 		Files:   map[string][]byte{baseRepo: []byte(content)},
-		Message: PromotionMessage(Promotion{Version: "v1", Environment: "dev", Commit: strings.Repeat("ab", 20)}),
+		Message: message.PromotionCommit(message.Promotion{Version: "v1", Environment: "dev", Commit: strings.Repeat("ab", 20)}),
 		Newest:  time.Unix(1_700_000_500, 0), Key: p.options.Key, Force: p.options.Force,
 		Author: func(context.Context) (gitobject.Identity, error) { return p.options.Author, nil },
 	}
@@ -168,7 +169,7 @@ func TestBranchForeignCommits(t *testing.T) {
 		p.options.Force = true
 		assert.True(t, p.mustPromote("promote/dev", "commit: 2\n").Pushed)
 
-		other := p.commit("promote/dev", gitopstest.Files{"y": "1"}, PromotionMessage(Promotion{Version: "v1", Environment: "prod", Commit: "x"}))
+		other := p.commit("promote/dev", gitopstest.Files{"y": "1"}, message.PromotionCommit(message.Promotion{Version: "v1", Environment: "prod", Commit: "x"}))
 		p.options.Force = false
 		_, err = p.promote("promote/dev", "commit: 3\n")
 		require.ErrorContains(t, err, other[:12], "that of another environment is not ours")

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
@@ -166,14 +167,14 @@ func (d *deployment) givesAlready(ctx context.Context, repo remote.Repository, o
 
 func newForeign(id plumbing.Hash, commit gitobject.CommitObject) foreignCommit {
 	subject, _, _ := strings.Cut(commit.Message, "\n")
-	_, published := ParseTrailers(commit.Message)
+	_, published := message.ParseTrailers(commit.Message)
 	return foreignCommit{id, giterror.OneLine(commit.Author), giterror.OneLine(subject), published}
 }
 
 // isOurs reports whether a commit carries our trailers, and not those of another environment: with the wrong
 // --branch, the branch that production pulls would be one of which everything is ours to replace.
 func (d *deployment) isOurs(commit gitobject.CommitObject) bool {
-	made, ours := ParseTrailers(commit.Message)
+	made, ours := message.ParseTrailers(commit.Message)
 	return ours && (made.Environment == "" || made.Environment == d.environment)
 }
 

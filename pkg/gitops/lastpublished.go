@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
@@ -20,7 +21,7 @@ const lookBack = 50
 
 // LastPublished returns what the newest commit of kalypso on the GitOps branch that published an environment
 // says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
-func (d *Destination) LastPublished(ctx context.Context, environment string) (*Provenance, error) {
+func (d *Destination) LastPublished(ctx context.Context, environment string) (*message.Provenance, error) {
 	tip := d.onto()
 	if tip.IsZero() {
 		return nil, nil
@@ -85,7 +86,7 @@ func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[s
 
 // ourCommit is a commit that kalypso made.
 type ourCommit struct {
-	Provenance
+	message.Provenance
 	id, tree plumbing.Hash
 }
 
@@ -101,7 +102,7 @@ func newestOfOurs(g gitobject.Graph, from plumbing.Hash, environment string) *ou
 				continue
 			}
 			seen[id] = true
-			if made, ours := ParseTrailers(commit.Message); ours && made.Environment == environment {
+			if made, ours := message.ParseTrailers(commit.Message); ours && made.Environment == environment {
 				return &ourCommit{made, id, commit.Tree}
 			}
 			next = append(next, commit.Parents...)

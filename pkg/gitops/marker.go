@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
 // marker is what the body of a pull request says of it where people do not see it. What we write is between a
@@ -38,7 +39,7 @@ type marker struct {
 
 const (
 	// maxForgeBody is how many characters GitHub takes for a body.
-	maxForgeBody = MaxComment
+	maxForgeBody = message.MaxComment
 	// maxForgeTitle is how many it takes for a title.
 	maxForgeTitle = 256
 	// MaxSubmissionBody is how many characters a body may have so that the marker fits in, too.

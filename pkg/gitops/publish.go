@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -26,7 +27,7 @@ type Publication struct {
 	Tree   *render.Tree
 	Change *change.Change
 	// Report is what the commit and the pull request say.
-	Report Report
+	Report message.Report
 	// Dates are the dates of all source commits. The newest one, or that of the parent if it is newer, becomes the date
 	// of the commit, so that the same input gives the same commit.
 	Dates source.Dates
@@ -255,7 +256,7 @@ func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 
 // keep leaves the branch as it is, as merging it gives what is wanted already.
 func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.Hash) (Published, error) {
-	if made, ok := ParseTrailers(left.ours.Message); ok {
+	if made, ok := message.ParseTrailers(left.ours.Message); ok {
 		p.Report.Now = made // what the branch was made of
 	}
 	request := Submission{}
@@ -285,7 +286,7 @@ func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
 	return Submission{
 		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
 		HeadCommit: commit.String(), Tree: tree.String(),
-		Title: PullRequestTitle(p.Report), Body: PullRequestBody(p.Report, MaxSubmissionBody),
+		Title: message.PullRequestTitle(p.Report), Body: message.PullRequestBody(p.Report, MaxSubmissionBody),
 		Promoted: promoted, Idle: p.Change.Idle(), PullRequestOptions: p.Request,
 	}
 }
@@ -310,7 +311,7 @@ func (p *Publication) mergeRequest() []string {
 	if p.Forge != nil || !strings.Contains(p.At, "gitlab") {
 		return nil
 	}
-	return []string{"merge_request.create", "merge_request.target=" + p.Branch, "merge_request.title=" + PullRequestTitle(p.Report)}
+	return []string{"merge_request.create", "merge_request.target=" + p.Branch, "merge_request.title=" + message.PullRequestTitle(p.Report)}
 }
 
 func (p *Publication) noForge(pushed bool) string {

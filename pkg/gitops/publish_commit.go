@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
@@ -79,7 +80,7 @@ func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobje
 		parent = commit.First
 	}
 	object, err := p.commit(gitobject.NewCommit{
-		Tree: of.Tree, Parents: []plumbing.Hash{parent}, When: of.When, Message: CommitMessage(p.Report),
+		Tree: of.Tree, Parents: []plumbing.Hash{parent}, When: of.When, Message: message.Commit(p.Report),
 	})
 	if err != nil {
 		return gitobject.Candidate{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -94,7 +95,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	require.NoError(p.t, err)
 	return &Publication{
 		Destination: destination, Output: output, Tree: tree, Change: change, Dates: source.Dates{Platform: time.Unix(1_700_000_500, 0)}, PublishOptions: p.options, Forge: p.forge,
-		Report: Report{Environment: "dev", Change: change, Now: Provenance{Version: "v1", Environment: "dev"}},
+		Report: message.Report{Environment: "dev", Change: change, Now: message.Provenance{Version: "v1", Environment: "dev"}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -53,7 +54,7 @@ type lastCommits struct {
 
 // lastCommitsOf returns the commits in the provenance of each GitOps repository; nil stands for an unknown one. If they
 // disagree about a registration, the first that knows a commit counts.
-func lastCommitsOf(published ...*Provenance) lastCommits {
+func lastCommitsOf(published ...*message.Provenance) lastCommits {
 	last := lastCommits{map[source.Place]string{}, len(published) > 0}
 	for _, provenance := range published {
 		if provenance == nil {
@@ -84,7 +85,7 @@ func (l lastCommits) pins() source.Pins {
 
 // NewQuarantine returns an empty Quarantine. published has the provenance of the last publication for each GitOps
 // repository; nil where it is unknown.
-func NewQuarantine(published ...*Provenance) *Quarantine {
+func NewQuarantine(published ...*message.Provenance) *Quarantine {
 	return &Quarantine{last: lastCommitsOf(published...), entries: map[source.Place]*quarantined{}}
 }
 
@@ -183,10 +184,10 @@ func (q *Quarantine) inOrder() []*quarantined {
 }
 
 // Registrations returns the registrations in quarantine, in order of name.
-func (q *Quarantine) Registrations() []HeldRegistration {
-	held := []HeldRegistration{}
+func (q *Quarantine) Registrations() []message.HeldRegistration {
+	held := []message.HeldRegistration{}
 	for _, entry := range q.inOrder() {
-		held = append(held, HeldRegistration{Name: entry.registration.Name.Value, Commit: entry.commit, Why: entry.reason()})
+		held = append(held, message.HeldRegistration{Name: entry.registration.Name.Value, Commit: entry.commit, Why: entry.reason()})
 	}
 	return held
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -26,7 +27,7 @@ type Deployed struct {
 	// Tree is nil if nothing is published.
 	Tree fs.FS
 	// Made is the provenance of the output; nil if unknown.
-	Made *Provenance
+	Made *message.Provenance
 }
 
 // PathConflicts returns an error for each target that would replace a published target of another registration: the
@@ -82,14 +83,14 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Quarantine, fleet *
 
 // ownersCanChange reports whether a target name can have become free since an output was made. If at most one source
 // changed, no target can have changed its owner, unless the output kept folders of unknown owners.
-func ownersCanChange(l *source.Loader, fleet *model.Fleet, made *Provenance) bool {
+func ownersCanChange(l *source.Loader, fleet *model.Fleet, made *message.Provenance) bool {
 	now, _ := l.Origins(fleet)
 	commits := map[source.Origin]string{}
-	for _, o := range made.compiledFrom() {
+	for _, o := range made.CompiledFrom() {
 		commits[o.WithoutCommit()] = o.Commit
 	}
 	changed := 0
-	for _, o := range (Provenance{Origins: now}).compiledFrom() {
+	for _, o := range (message.Provenance{Origins: now}).CompiledFrom() {
 		if commit, wasRead := commits[o.WithoutCommit()]; !wasRead || commit != o.Commit {
 			changed++
 		}

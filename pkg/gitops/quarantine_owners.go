@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -76,7 +77,7 @@ func (o *owners) present(at source.Place) source.Place {
 
 // publishedOwners returns the owners of the targets at the publication that made describes, by compiling its commits
 // once more; nil if they cannot be determined.
-func publishedOwners(ctx context.Context, l *source.Loader, last lastCommits, fleet *model.Fleet, made *Provenance) *owners {
+func publishedOwners(ctx context.Context, l *source.Loader, last lastCommits, fleet *model.Fleet, made *message.Provenance) *owners {
 	all := &owners{map[string]source.Place{}, map[string]source.Place{}, map[source.Place]string{}, map[source.Place]bool{}, map[source.Place]source.Place{}}
 	pins := last.pins()
 	for _, objects := range l.PlatformAt(ctx, fleet, made.Origins) {

@@ -4,15 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -23,7 +22,7 @@ import (
 type causeFleet struct {
 	fleet       *model.Fleet
 	assignments []schedule.Assignment
-	last        Provenance
+	last        message.Provenance
 	clusterType *model.ClusterType
 }
 
@@ -246,7 +245,7 @@ func TestQuarantineSteps(t *testing.T) {
 	f := newCauseFleet()
 	f.register("shop", "shop", ".", "new", old)
 	at := source.Place{Repo: acmeRepo("shop"), Branch: "main", Path: "."}
-	quarantine := NewQuarantine(nil, &f.last, &Provenance{Origins: []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: "other"}}})
+	quarantine := NewQuarantine(nil, &f.last, &message.Provenance{Origins: []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: "other"}}})
 	commit, leftOut := quarantine.Pins().Commit(at)
 	assert.Empty(t, commit)
 	assert.False(t, leftOut)
@@ -258,7 +257,7 @@ func TestQuarantineSteps(t *testing.T) {
 	assert.False(t, leftOut)
 	assert.False(t, quarantine.LeavesOut())
 	assert.Empty(t, quarantine.Origins(f.fleet), "it is compiled, so the fleet has it")
-	assert.Equal(t, []HeldRegistration{{"shop", old, "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
+	assert.Equal(t, []message.HeldRegistration{{Name: "shop", Commit: old, Why: "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
 	assert.Contains(t, lines(quarantine.Diagnostics()), `WorkloadRegistration "shop" is held back: it is compiled at 4c1f9e2aaaaa, which went out last`)
 
 	require.True(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))))
@@ -340,22 +339,6 @@ func TestComparePartial(t *testing.T) {
 	require.Len(t, diff.Files, 1)
 	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, diff.Files[0].Path)
 	assert.Equal(t, change.Removed, diff.Files[0].Action)
-}
-
-// TestNewestOfOursIsTheEnvironments passes over what was published of other environments.
-func TestNewestOfOursIsTheEnvironments(t *testing.T) {
-	t.Parallel()
-	id := func(n byte) plumbing.Hash { return plumbing.Hash{n} }
-	message := func(environment string) string {
-		return "Render\n\n" + Provenance{Version: "v1", Environment: environment}.trailers()
-	}
-	graph := gitobject.Graph{
-		id(1): {Message: message("stage"), Parents: []plumbing.Hash{id(2)}},
-		id(2): {Message: message("dev")},
-	}
-	assert.Equal(t, "dev", newestOfOurs(graph, id(1), "dev").Environment)
-	assert.Equal(t, "stage", newestOfOurs(graph, id(1), "stage").Environment)
-	assert.Nil(t, newestOfOurs(graph, id(1), "prod"))
 }
 
 func lines(list diag.List) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	tree := strings.Repeat("a", 40)
-	latest := Latest{Provenance: Provenance{Environment: "dev"}, Commit: "c1", Tree: tree, Proposed: true}
+	latest := Latest{Provenance: message.Provenance{Environment: "dev"}, Commit: "c1", Tree: tree, Proposed: true}
 	marked := func(flags string) string {
 		return "Theirs.\n\n<!-- kalypso:v1 environment=dev path=. tree=" + tree + flags + " -->\n\nOurs.\n\n<!-- /kalypso:v1 -->"
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // Latest is the newest output of ours for a destination, which has not been changed since.
 type Latest struct {
-	Provenance
+	message.Provenance
 	Commit string
 	// Tree is the id of its tree.
 	Tree string
@@ -39,7 +40,7 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 			return nil, d.reader.Clean(err)
 		}
 		commit := found[tip]
-		if made, ours := ParseTrailers(commit.Message); ours && slices.Equal(commit.Parents, []plumbing.Hash{d.onto()}) {
+		if made, ours := message.ParseTrailers(commit.Message); ours && slices.Equal(commit.Parents, []plumbing.Hash{d.onto()}) {
 			return newLatest(made, tip, commit, true), nil
 		}
 	}
@@ -50,7 +51,7 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 	published := found[d.onto()]
 	for _, id := range append([]plumbing.Hash{d.onto()}, published.Parents...) {
 		commit, known := found[id]
-		if made, ours := ParseTrailers(commit.Message); known && ours && commit.Tree == published.Tree {
+		if made, ours := message.ParseTrailers(commit.Message); known && ours && commit.Tree == published.Tree {
 			return newLatest(made, id, commit, false), nil
 		}
 	}
@@ -68,7 +69,7 @@ func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []
 	}, latest.Proposed, open)
 }
 
-func newLatest(made Provenance, id plumbing.Hash, commit gitobject.CommitObject, proposed bool) *Latest {
+func newLatest(made message.Provenance, id plumbing.Hash, commit gitobject.CommitObject, proposed bool) *Latest {
 	_, body, _ := strings.Cut(commit.Message, "\n\n")
 	line, _, _ := strings.Cut(body, "\n")
 	plan, _ := change.ParsePlan(line)
@@ -77,10 +78,10 @@ func newLatest(made Provenance, id plumbing.Hash, commit gitobject.CommitObject,
 
 // SourcesUnchanged reports whether an environment would be compiled from just what all of some outputs were made of. What cannot
 // be found out counts as changed.
-func SourcesUnchanged(ctx context.Context, l *source.Loader, environment *model.Environment, made ...Provenance) bool {
+func SourcesUnchanged(ctx context.Context, l *source.Loader, environment *model.Environment, made ...message.Provenance) bool {
 	now, known := l.CurrentOrigins(ctx, environment)
-	differs := func(p Provenance) bool {
-		return p.Environment != environment.Name.Value || !slices.Equal(now, source.SortedOrigins(p.compiledFrom()))
+	differs := func(p message.Provenance) bool {
+		return p.Environment != environment.Name.Value || !slices.Equal(now, source.SortedOrigins(p.CompiledFrom()))
 	}
 	return known && !slices.ContainsFunc(now, func(o source.Origin) bool { return o.Commit == "" }) && !slices.ContainsFunc(made, differs)
 }

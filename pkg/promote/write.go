@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
 // headBranch is the branch that a promotion is proposed from: promotion/stage.
@@ -22,7 +23,7 @@ func (s *step) write(ctx context.Context) error {
 		return nil
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{
-		Files: s.files, Message: gitops.PromotionMessage(s.promotion()), Newest: s.newest,
+		Files: s.files, Message: message.PromotionCommit(s.promotion()), Newest: s.newest,
 		Author: s.Author, Key: s.Key, Force: s.Force, Declined: s.declined, Forge: s.Forge,
 	})
 	if err != nil {
@@ -57,8 +58,8 @@ func (s *step) intended() Action {
 	return ActionPromoted
 }
 
-func (s *step) promotion() gitops.Promotion {
-	return gitops.Promotion{Environment: s.Environment.Name.Value, Before: s.out.From, Rollback: s.out.Newer, Commit: s.out.Commit, Version: s.Version}
+func (s *step) promotion() message.Promotion {
+	return message.Promotion{Environment: s.Environment.Name.Value, Before: s.out.From, Rollback: s.out.Newer, Commit: s.out.Commit, Version: s.Version}
 }
 
 // propose makes the pull request what it should be.
@@ -110,7 +111,7 @@ func (s *step) submission(committed gitops.Committed) gitops.Submission {
 	return gitops.Submission{
 		Environment: s.Environment.Name.Value, Head: committed.Branch, Base: s.out.Branch,
 		HeadCommit: committed.Commit, Tree: committed.Tree,
-		Title: gitops.PromotionSubject(s.promotion()), Body: s.body(),
+		Title: message.PromotionSubject(s.promotion()), Body: s.body(),
 		Promoted: true, PullRequestOptions: s.PullRequestOptions,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -42,7 +43,7 @@ type Quarantine struct {
 
 // held is what --keep-last-good has held back in an environment; the zero value is nothing.
 type held struct {
-	Registrations []gitops.HeldRegistration
+	Registrations []message.HeldRegistration
 	// Origins are the commits of those that are not compiled, of which something may be published still.
 	Origins []source.Origin
 	// Diags are what is wrong with the registrations. They keep nothing from being published.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
 // maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
@@ -129,8 +130,8 @@ func (s *Session) open(ctx context.Context, of *Compiled) []*gitops.Destination 
 
 // lastPublished returns the provenance of the last publication of an environment in each of its GitOps repositories. It
 // returns false and reports the reason if it cannot be determined.
-func (s *Session) lastPublished(ctx context.Context, of *Compiled) ([]*gitops.Provenance, bool) {
-	var published []*gitops.Provenance
+func (s *Session) lastPublished(ctx context.Context, of *Compiled) ([]*message.Provenance, bool) {
+	var published []*message.Provenance
 	for _, destination := range s.open(ctx, of) {
 		if len(destination.Diags) > 0 {
 			continue // nothing is published there, and the run says why

@@ -6,6 +6,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
 // Environment is what came of an environment, in JSON.
@@ -20,7 +21,7 @@ type Environment struct {
 	// Notes say what the changes do not, for example that the GitOps branch could not be read.
 	Notes []string `json:"notes,omitempty"`
 	// Held are the registrations that --keep-last-good holds back.
-	Held []gitops.HeldRegistration `json:"held,omitempty"`
+	Held []message.HeldRegistration `json:"held,omitempty"`
 }
 
 // SourceResult is a source that was read.
@@ -54,7 +55,7 @@ type Change struct {
 	// Waiting says that an output of an earlier run waits to be merged.
 	Waiting bool `json:"-"`
 	// Report is what its pull request says, or would say.
-	Report *gitops.Report `json:"-"`
+	Report *message.Report `json:"-"`
 }
 
 // Published is what became of a change at its GitOps repository.
@@ -161,7 +162,7 @@ func (c *Change) actionsResult(environment string) actions.Result {
 		Environment: environment, GitOpsRepo: c.GitOpsRepo, Changed: c.Waiting || !c.Change.Empty(), Plan: c.Plan,
 	}
 	if c.Report != nil && !c.Change.Empty() {
-		r.Details = gitops.PullRequestBody(*c.Report, MaxDetails)
+		r.Details = message.PullRequestBody(*c.Report, MaxDetails)
 	}
 	if c.Published == nil {
 		return r

@@ -21,8 +21,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -71,7 +71,7 @@ func (c *comparison) preview(ctx context.Context) error {
 	if !c.flags.previews() {
 		return nil
 	}
-	text := gitops.PreviewComment(c.newPreview(), gitops.MaxComment)
+	text := message.PreviewComment(c.newPreview(), message.MaxComment)
 	if file := c.flags.saveComment; file != "" {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			c.Diags.Error(session.RuleSaveBody, diag.Place{}, fmt.Sprintf("--save-comment: %v", err))
@@ -84,16 +84,16 @@ func (c *comparison) preview(ctx context.Context) error {
 	return keepComment(ctx, c.Session, c.flags.repo, c.flags.request, text)
 }
 
-func (c *comparison) newPreview() gitops.Preview {
-	p := gitops.Preview{Problems: c.Diags, Command: c.command, Failed: c.failedOnes}
+func (c *comparison) newPreview() message.Preview {
+	p := message.Preview{Problems: c.Diags, Command: c.command, Failed: c.failedOnes}
 	for _, d := range c.found {
 		p.Environments = append(p.Environments, newEnvironmentPreview(d))
 	}
 	return p
 }
 
-func newEnvironmentPreview(d Result) gitops.EnvironmentPreview {
-	e := gitops.EnvironmentPreview{Report: gitops.Report{Environment: d.Name, Change: d.impact.Change, Notes: slices.Concat(d.Outputs, d.Notes)}}
+func newEnvironmentPreview(d Result) message.EnvironmentPreview {
+	e := message.EnvironmentPreview{Report: message.Report{Environment: d.Name, Change: d.impact.Change, Notes: slices.Concat(d.Outputs, d.Notes)}}
 	for _, t := range d.Targets {
 		if t.Cause == nil {
 			continue
@@ -103,7 +103,7 @@ func newEnvironmentPreview(d Result) gitops.EnvironmentPreview {
 		for _, r := range reasons {
 			texts = append(texts, r.text)
 		}
-		e.Causes = append(e.Causes, gitops.TargetCause{TargetChange: t.TargetChange, Why: strings.Join(texts, "; "), At: reasons[0].at})
+		e.Causes = append(e.Causes, message.TargetCause{TargetChange: t.TargetChange, Why: strings.Join(texts, "; "), At: reasons[0].at})
 	}
 	return e
 }
@@ -144,7 +144,7 @@ func keepComment(ctx context.Context, s *session.Session, in, given, text string
 	if known.Repo == nil {
 		return cli.Usage("nobody can comment there: %s", cmp.Or(known.Note, repo+" is not on GitHub"))
 	}
-	kept, err := known.Repo.KeepComment(ctx, number, gitops.IsPreview, text)
+	kept, err := known.Repo.KeepComment(ctx, number, message.IsPreview, text)
 	if err != nil {
 		return s.Fail(diag.Place{}, err)
 	}
@@ -236,10 +236,10 @@ func runComment(ctx context.Context, e *cli.Host, opts *commentFlags, file strin
 	switch {
 	case err != nil:
 		return cli.Usage("%s: %w", file, cli.WithoutPath(err))
-	case !utf8.Valid(text) || !gitops.IsPreview(string(text)):
+	case !utf8.Valid(text) || !message.IsPreview(string(text)):
 		return cli.Usage("%s is no preview: write it with kalypso diff --save-comment", file)
-	case utf8.RuneCount(text) > gitops.MaxComment:
-		return cli.Usage("%s is too long for a comment, which has %d characters at most", file, gitops.MaxComment)
+	case utf8.RuneCount(text) > message.MaxComment:
+		return cli.Usage("%s is too long for a comment, which has %d characters at most", file, message.MaxComment)
 	}
 	return session.Connect(ctx, &opts.Flags, e, func(ctx context.Context, s *session.Session) error {
 		s.Begin("commenting on the pull request")
@@ -260,5 +260,5 @@ func readPreview(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, utf8.UTFMax*gitops.MaxComment+1))
+	return io.ReadAll(io.LimitReader(file, utf8.UTFMax*message.MaxComment+1))
 }

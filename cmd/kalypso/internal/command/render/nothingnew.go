@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -32,7 +33,7 @@ func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environmen
 		return false
 	}
 	s.Begin("looking for changes of " + name)
-	var made []gitops.Provenance
+	var made []message.Provenance
 	standing := &session.Result{Compiled: &session.Compiled{Environment: environment}}
 	for _, destination := range destinations {
 		latest, err := destination.Latest(ctx)

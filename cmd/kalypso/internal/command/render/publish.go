@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -217,12 +218,12 @@ func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *ses
 }
 
 // report is what a publication of a result says.
-func (s *Publisher) report(result *session.Result, diff *change.Change) gitops.Report {
+func (s *Publisher) report(result *session.Result, diff *change.Change) message.Report {
 	name := result.Environment.Name.Value
 	origins, _ := s.Loader.Origins(result.Fleet)
-	return gitops.Report{
+	return message.Report{
 		Environment: name, Change: diff, Held: result.Held.Registrations, Warnings: result.Diags.Only(diag.Warning),
-		Now: gitops.Provenance{Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...)},
+		Now: message.Provenance{Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...)},
 	}
 }
 
@@ -279,8 +280,8 @@ func (s *Publisher) saveBodies(path string) {
 	for _, result := range s.Results {
 		for _, diff := range result.Changes {
 			if diff.Report != nil && !diff.Change.Empty() {
-				bodies = append(bodies, "# "+gitops.PullRequestTitle(*diff.Report)+"\n\n"+
-					gitops.PullRequestBody(*diff.Report, gitops.MaxSubmissionBody))
+				bodies = append(bodies, "# "+message.PullRequestTitle(*diff.Report)+"\n\n"+
+					message.PullRequestBody(*diff.Report, gitops.MaxSubmissionBody))
 			}
 		}
 	}

@@ -1,4 +1,6 @@
-package gitops
+// Package message writes the text of commits and pull requests, and reads back what the trailers of a commit say. It is
+// pure: the same publication has the same text, whenever and wherever it is made.
+package message
 
 import (
 	"fmt"
@@ -44,9 +46,9 @@ type HeldRegistration struct {
 // maxSubject is how long the subject of a commit should be, so that git and GitHub show it whole.
 const maxSubject = 72
 
-// CommitMessage returns the message of the commit that publishes a change. It ends in the trailers that
+// Commit returns the message of the commit that publishes a change. It ends in the trailers that
 // ParseTrailers reads.
-func CommitMessage(r Report) string {
+func Commit(r Report) string {
 	var b strings.Builder
 	b.WriteString(r.subject() + "\n\n" + r.Change.Plan().String() + "\n")
 	if len(r.Held) > 0 {

@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func assertPreview(t *testing.T, p Preview, limit int) string {
 	text := PreviewComment(p, limit)
 	assert.LessOrEqual(t, len(text), limit)
 	assert.True(t, IsPreview(text))
-	rest := text[len(PreviewMarker):]
+	rest := text[len(previewMarker):]
 	assert.NotContains(t, rest, "<!--")
 	rendered := htmlOf(t, rest)
 	assert.Equal(t, strings.Count(rendered, "<details>"), strings.Count(rendered, "</details>"))
@@ -95,9 +95,9 @@ func TestPreviewOfAnything(t *testing.T) {
 
 func TestIsPreview(t *testing.T) {
 	t.Parallel()
-	assert.True(t, IsPreview(PreviewMarker))
-	assert.True(t, IsPreview(PreviewMarker+"\r\nmore"))
-	for _, text := range []string{"", "> " + PreviewMarker, "see\n" + PreviewMarker, PreviewMarker + " and more", "<!-- kalypso:preview:v2 -->"} {
+	assert.True(t, IsPreview(previewMarker))
+	assert.True(t, IsPreview(previewMarker+"\r\nmore"))
+	for _, text := range []string{"", "> " + previewMarker, "see\n" + previewMarker, previewMarker + " and more", "<!-- kalypso:preview:v2 -->"} {
 		assert.False(t, IsPreview(text), text)
 	}
 }

@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"strings"
@@ -35,9 +35,9 @@ func PromotionSubject(p Promotion) string {
 	return "Promote " + commit + " to " + environment
 }
 
-// PromotionMessage is the message of the commit of a promotion. It ends in the trailers that ParseTrailers reads, by
+// PromotionCommit is the message of the commit of a promotion. It ends in the trailers that ParseTrailers reads, by
 // which it is ours, and in the whole id of what is promoted.
-func PromotionMessage(p Promotion) string {
+func PromotionCommit(p Promotion) string {
 	var b strings.Builder
 	b.WriteString(PromotionSubject(p) + "\n\n")
 	if p.Before != "" {

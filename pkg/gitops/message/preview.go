@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"cmp"
@@ -40,8 +40,8 @@ type TargetCause struct {
 	At  diag.Place
 }
 
-// PreviewMarker begins the comment that is kept up to date. People do not see it.
-const PreviewMarker = "<!-- kalypso:preview:v1 -->"
+// previewMarker begins the comment that is kept up to date. People do not see it.
+const previewMarker = "<!-- kalypso:preview:v1 -->"
 
 // MaxComment is how many characters a comment may have.
 const MaxComment = 65_536
@@ -57,7 +57,7 @@ func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comme
 func PreviewComment(p Preview, limit int) string {
 	p.Problems = p.Problems.Sorted()
 	end := "\n" + markdown.Details("See it for yourself", markdown.Fenced("", markdown.InertLines(p.Command, maxLine)))
-	text := PreviewMarker + "\n## What this does to the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
+	text := previewMarker + "\n## What this does to the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
 	room := limit - len(restLeftOut) - len(end) - len(text)
 	changed := p.changed()
 	shown := fitting(room, len(changed), func(i int) string {

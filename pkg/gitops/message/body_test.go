@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"flag"
@@ -135,7 +135,7 @@ func TestGoldenBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			body := PullRequestBody(r, githubLimit)
-			text := "title: " + PullRequestTitle(r) + "\n\n" + body + "\n=== commit ===\n" + CommitMessage(r)
+			text := "title: " + PullRequestTitle(r) + "\n\n" + body + "\n=== commit ===\n" + Commit(r)
 			file := filepath.Join("testdata", "bodies", name+".md")
 			if *update {
 				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))

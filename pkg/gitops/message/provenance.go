@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"cmp"
@@ -26,9 +26,9 @@ type Provenance struct {
 	Current bool
 }
 
-// compiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
+// CompiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
 // that has its data is known from the rest. It moves with each commit that is not promoted yet.
-func (p Provenance) compiledFrom() []source.Origin {
+func (p Provenance) CompiledFrom() []source.Origin {
 	return slices.DeleteFunc(slices.Clone(p.Origins), func(o source.Origin) bool { return o.Role == model.Main })
 }
 

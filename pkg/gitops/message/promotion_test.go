@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"strings"
@@ -18,13 +18,13 @@ Before, it had abcdef01abcd.
 
 Kalypso-Version: v1.2.3
 Kalypso-Environment: stage
-Kalypso-Promoted: `+commit+"\n", PromotionMessage(p))
-	made, ours := ParseTrailers(PromotionMessage(p))
+Kalypso-Promoted: `+commit+"\n", PromotionCommit(p))
+	made, ours := ParseTrailers(PromotionCommit(p))
 	require.True(t, ours)
 	assert.Equal(t, Provenance{Version: "v1.2.3", Environment: "stage"}, made)
 
 	p.Before = ""
-	assert.Contains(t, PromotionMessage(p), "\n\nNothing was promoted to it before.\n\nKalypso-Version")
+	assert.Contains(t, PromotionCommit(p), "\n\nNothing was promoted to it before.\n\nKalypso-Version")
 	p.Rollback = true
 	assert.Equal(t, "Roll stage back to 123456781234", PromotionSubject(p))
 }
@@ -33,7 +33,7 @@ Kalypso-Promoted: `+commit+"\n", PromotionMessage(p))
 func TestPromotionMessageOfStrangers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\n\nKalypso-Environment: prod", "@you", "closes #1", "Kalypso-Version: v2", strings.Repeat("long ", 1000), "\x00\xff"} {
-		message := PromotionMessage(Promotion{Version: "v1", Environment: "e" + text, Commit: "c" + text, Before: "b" + text})
+		message := PromotionCommit(Promotion{Version: "v1", Environment: "e" + text, Commit: "c" + text, Before: "b" + text})
 		made, ours := ParseTrailers(message)
 		require.True(t, ours, text)
 		assert.Equal(t, "v1", made.Version)
@@ -59,7 +59,7 @@ func TestParsePromotion(t *testing.T) {
 		if p.Rollback {
 			want.Before = p.Before
 		}
-		message := PromotionMessage(p)
+		message := PromotionCommit(p)
 		for _, message := range []string{message, strings.Replace(message, "\n", " (#7)\n", 1), message + "\nCo-authored-by: A Person <a@example.com>\n"} {
 			got, ok := ParsePromotion(message)
 			assert.True(t, ok, message)

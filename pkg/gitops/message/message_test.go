@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"strings"
@@ -86,7 +86,7 @@ func TestTitleAndSubject(t *testing.T) {
 			t.Parallel()
 			r := reportOf(changeOf(t, test.old, test.now))
 			assert.Equal(t, test.title, PullRequestTitle(r))
-			message := CommitMessage(r)
+			message := Commit(r)
 			subject, rest, _ := strings.Cut(message, "\n")
 			assert.Equal(t, test.subject, subject)
 			assert.True(t, strings.HasPrefix(rest, "\n"+r.Change.Plan().String()+"\n\nKalypso-Version: "), message)
@@ -102,8 +102,8 @@ func TestR30UpgradesAreVisible(t *testing.T) {
 	assert.Equal(t, "dev: 1 target changed on 1 cluster type, kalypso v1.1.0 → v1.2.0", PullRequestTitle(r))
 	r.Held = []HeldRegistration{{Name: "shop"}}
 	assert.Equal(t, "dev: 1 target changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration held back", PullRequestTitle(r))
-	assert.Contains(t, CommitMessage(r), "\nHeld back, as broken: 1 registration\n")
-	assert.Contains(t, CommitMessage(r), "\nKalypso-Held: shop\n")
+	assert.Contains(t, Commit(r), "\nHeld back, as broken: 1 registration\n")
+	assert.Contains(t, Commit(r), "\nKalypso-Held: shop\n")
 }
 
 func TestTitleAndSubjectAreShort(t *testing.T) {
@@ -115,7 +115,7 @@ func TestTitleAndSubjectAreShort(t *testing.T) {
 		title := PullRequestTitle(r)
 		assert.LessOrEqual(t, len(title), 256)
 		assert.NotContains(t, title, "@")
-		subject, _, _ := strings.Cut(CommitMessage(r), "\n")
+		subject, _, _ := strings.Cut(Commit(r), "\n")
 		assert.LessOrEqual(t, len(subject), max(72, len("Render ")+min(length, maxName)))
 	}
 }
@@ -125,9 +125,9 @@ func TestR17CommitMessageIsTheSame(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
 	r.Held = []HeldRegistration{{Name: "b"}, {Name: "a"}}
-	want := CommitMessage(r)
+	want := Commit(r)
 	origins := r.Now.Origins
 	origins[0], origins[4], origins[3] = origins[4], origins[3], origins[0]
 	r.Held[0], r.Held[1] = r.Held[1], r.Held[0]
-	assert.Equal(t, want, CommitMessage(r))
+	assert.Equal(t, want, Commit(r))
 }

@@ -1,4 +1,4 @@
-package gitops
+package message
 
 import (
 	"os/exec"
@@ -49,7 +49,7 @@ func TestTrailersAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
 	r.Held = []HeldRegistration{{Name: "shop", Commit: commitA, Why: "x"}}
-	message := CommitMessage(r)
+	message := Commit(r)
 	git := exec.CommandContext(t.Context(), "git", "interpret-trailers", "--parse")
 	git.Stdin = strings.NewReader(message)
 	out, err := git.Output()
@@ -59,7 +59,7 @@ func TestTrailersAreThoseOfGit(t *testing.T) {
 
 func TestParseTrailers(t *testing.T) {
 	t.Parallel()
-	message := CommitMessage(reportOf(oneChange(t)))
+	message := Commit(reportOf(oneChange(t)))
 	_, body, _ := strings.Cut(message, "\n")
 	body = "\n" + body
 	for name, test := range map[string]struct {
