@@ -120,6 +120,7 @@ var layout = []layer{
 		"github.com/google/go-github/v53/github",
 		"golang.org/x/sync/errgroup",
 	}},
+	{dir: "pkg/github/githubtest/openapitest"},
 	{dir: "pkg/github/githubtest"},
 	{dir: "cmd/kalypso/internal/term", thirdParty: []string{"github.com/fatih/color", "github.com/mattn/go-isatty"}},
 	{dir: "cmd/kalypso/internal/results", thirdParty: []string{"sigs.k8s.io/yaml"}},

@@ -2,7 +2,7 @@
 // serves.
 //
 //	npm pack @octokit/openapi && tar xzf octokit-openapi-*.tgz
-//	go run ./hack/openapi package/generated/api.github.com.json pkg/github/githubtest/openapi
+//	go run ./hack/openapi package/generated/api.github.com.json pkg/github/githubtest/openapitest
 //
 // The folder holds operations.txt, the operations to keep, and gets schemas.json. The result depends on nothing but
 // the two files.

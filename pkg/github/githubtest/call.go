@@ -9,18 +9,19 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/openapitest"
 )
 
 // call is a request to an endpoint.
 type call struct {
-	server      *Server
-	route       *route
-	path        string
-	values      map[string]string // of the path
-	query       url.Values
-	contentType string
-	body        []byte
-	secret      string // that it came with
+	server *Server
+	route  *route
+	path   string
+	values map[string]string // of the path
+	query  url.Values
+	body   []byte
+	secret string // that it came with
 
 	token *Token // nil without one
 	repo  *Repo  // nil if the path names none
@@ -69,7 +70,8 @@ func (s *Server) handle(r *http.Request, request Request) answer {
 	if c == nil {
 		panic(s.unknown(request))
 	}
-	if err := c.route.operation.check(c); err != nil {
+	described := openapitest.Request{Path: c.values, Query: c.query, ContentType: r.Header.Get("Content-Type"), Body: c.body}
+	if err := c.route.operation.CheckRequest(described); err != nil {
 		problem := strings.Join(strings.Fields(err.Error()), " ")
 		s.violate(fmt.Sprintf("%s: %s", request, problem))
 		panic(refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem))
@@ -78,7 +80,7 @@ func (s *Server) handle(r *http.Request, request Request) answer {
 	defer s.mu.Unlock()
 	c.admit(r)
 	a := c.route.handle(c)
-	check(c.route.operation.checkAnswer(a))
+	check(c.route.operation.CheckAnswer(a.status, must(a.bytes())))
 	return a
 }
 
@@ -88,7 +90,7 @@ func (s *Server) callFor(r *http.Request, request Request) *call {
 		if values, ok := s.routes[i].match(r.Method, request.Path); ok {
 			return &call{
 				server: s, route: &s.routes[i], path: request.Path, values: values, query: request.Query,
-				contentType: r.Header.Get("Content-Type"), body: []byte(request.Body), secret: secretOf(r),
+				body: []byte(request.Body), secret: secretOf(r),
 			}
 		}
 	}

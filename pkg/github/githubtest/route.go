@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/openapitest"
 )
 
 // route is an endpoint.
@@ -17,7 +19,7 @@ type route struct {
 	needs  string
 	handle func(*call) answer
 
-	operation operation
+	operation openapitest.Operation
 	pattern   *regexp.Regexp
 }
 
@@ -32,7 +34,7 @@ const (
 
 // routes are the endpoints that the stand-in has.
 func routes() ([]route, error) {
-	operations, err := loadOperations()
+	operations, err := openapitest.Operations()
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +71,11 @@ func routes() ([]route, error) {
 	for i := range table {
 		r := &table[i]
 		r.compile()
-		if r.operation = operations[r.method+" "+r.path]; r.operation.path == nil {
-			return nil, fmt.Errorf("openapi/schemas.json does not have %s %s: add it to operations.txt", r.method, r.path)
+		operation, described := operations[r.method+" "+r.path]
+		if !described {
+			return nil, fmt.Errorf("openapitest/schemas.json does not have %s %s: add it to operations.txt", r.method, r.path)
 		}
+		r.operation = operation
 	}
 	return table, nil
 }
