@@ -37,19 +37,24 @@ func (r *Repository) readReferences() (references, error) {
 	}
 	defer refs.Close()
 	return found, refs.ForEach(func(ref *plumbing.Reference) error {
-		resolved, err := storer.ResolveReference(r.storage, ref.Name())
-		if errors.Is(err, plumbing.ErrReferenceNotFound) {
+		short, isTracking := strings.CutPrefix(ref.Name().String(), "refs/remotes/")
+		if !isTracking && !ref.Name().IsBranch() {
 			return nil
 		}
-		if err != nil {
-			return err
+		if ref.Type() == plumbing.SymbolicReference {
+			resolved, err := storer.ResolveReference(r.storage, ref.Target())
+			if errors.Is(err, plumbing.ErrReferenceNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			ref = plumbing.NewHashReference(ref.Name(), resolved.Hash())
 		}
-		short, isTracking := strings.CutPrefix(ref.Name().String(), "refs/remotes/")
-		switch {
-		case ref.Name().IsBranch():
-			found.heads[ref.Name().Short()] = resolved.Hash()
-		case isTracking:
-			found.tracking[short] = resolved.Hash()
+		if isTracking {
+			found.tracking[short] = ref.Hash()
+		} else {
+			found.heads[ref.Name().Short()] = ref.Hash()
 		}
 		return nil
 	})

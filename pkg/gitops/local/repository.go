@@ -17,7 +17,6 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
@@ -45,7 +44,7 @@ type Repository struct {
 	// mu guards stores, which are not safe for use at the same time.
 	mu sync.Mutex
 	// stores are the repository's own objects and then those of its alternates.
-	stores []objectStore
+	stores []*filesystem.ObjectStorage
 }
 
 // ID is the path of the repository.
@@ -53,32 +52,6 @@ func (r *Repository) ID() string { return r.dir }
 
 // String is what messages call it.
 func (r *Repository) String() string { return r.name }
-
-// objectStore is a folder of objects.
-type objectStore struct {
-	*filesystem.ObjectStorage
-	files *dotgit.DotGit
-}
-
-// Size returns the size of an object. For a loose one go-git's EncodedObjectSize leaves the file open,
-// so that a clone with many of them runs out of descriptors.
-func (s objectStore) Size(id plumbing.Hash) (int64, error) {
-	file, err := s.files.Object(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.EncodedObjectSize(id) // it is in a pack, or nowhere
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	reader, err := objfile.NewReader(file)
-	if err != nil {
-		return 0, err
-	}
-	defer reader.Close()
-	_, size, err := reader.Header()
-	return size, err
-}
 
 // Open opens what is at a path, under the name that messages call it: a repository, or a plain folder that stands for
 // one. The other one is nil. limit is the maximum size of an object in bytes.
@@ -223,9 +196,9 @@ const maxAlternates = 5
 
 // addObjects adds an object folder and those that its info/alternates names.
 func (r *Repository) addObjects(dir string, depth int) error {
-	options := filesystem.Options{KeepDescriptors: true}
+	options := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: r.limit}
 	files := dotgit.New(osfs.New(filepath.Dir(dir)))
-	r.stores = append(r.stores, objectStore{filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options), files})
+	r.stores = append(r.stores, filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options))
 	file, err := os.Open(filepath.Join(dir, "info", "alternates"))
 	if errors.Is(err, fs.ErrNotExist) || depth >= maxAlternates {
 		return nil
@@ -288,39 +261,45 @@ func (r *Repository) CutHint() string {
 	return "the clone is shallow; `git fetch --unshallow` gets the rest of its history"
 }
 
+// find returns an object, whose content is not in memory if it is beyond the limit. The error is
+// plumbing.ErrObjectNotFound if it is not there. go-git would find those of alternates too, but read their indexes each
+// time; and its EncodedObjectSize leaves loose objects open. The caller has locked mu.
+func (r *Repository) find(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
+	for _, store := range r.stores {
+		err := store.HasEncodedObject(id)
+		if err == nil {
+			return store.EncodedObject(kind, id)
+		}
+		if !errors.Is(err, plumbing.ErrObjectNotFound) {
+			return nil, err
+		}
+	}
+	return nil, plumbing.ErrObjectNotFound
+}
+
 // object reads an object whole. The error is plumbing.ErrObjectNotFound if it is not there, and a
 // TooLargeError if it is beyond the limit.
 func (r *Repository) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, store := range r.stores {
-		size, err := store.Size(id)
-		if errors.Is(err, plumbing.ErrObjectNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if size > r.limit {
-			return nil, &gitobject.TooLargeError{Size: size, Limit: r.limit}
-		}
-		if kind == plumbing.TreeObject && size > gitobject.MaxTreeBytes {
-			return nil, gitobject.TooManyInFolder(size)
-		}
-		object, err := store.EncodedObject(kind, id)
-		if err != nil {
-			return nil, err
-		}
-		reader, err := object.Reader()
-		if err != nil {
-			return nil, err
-		}
-		defer reader.Close()
-		data := make([]byte, size)
-		_, err = io.ReadFull(reader, data)
-		return data, err
+	object, err := r.find(kind, id)
+	if err != nil {
+		return nil, err
 	}
-	return nil, plumbing.ErrObjectNotFound
+	if object.Size() > r.limit {
+		return nil, &gitobject.TooLargeError{Size: object.Size(), Limit: r.limit}
+	}
+	if kind == plumbing.TreeObject && object.Size() > gitobject.MaxTreeBytes {
+		return nil, gitobject.TooManyInFolder(object.Size())
+	}
+	reader, err := object.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	data := make([]byte, object.Size())
+	_, err = io.ReadFull(reader, data)
+	return data, err
 }
 
 // Tree implements gitobject.Store.
@@ -345,12 +324,11 @@ func (r *Repository) present(kind plumbing.ObjectType, id plumbing.Hash) ([]byte
 func (r *Repository) Size(id plumbing.Hash) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, store := range r.stores {
-		if size, err := store.Size(id); err == nil {
-			return size
-		}
+	object, err := r.find(plumbing.BlobObject, id)
+	if err != nil {
+		return -1
 	}
-	return -1
+	return object.Size()
 }
 
 // Load implements gitobject.Store: everything is here already.

@@ -69,20 +69,13 @@ func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref)
 // plain folder. The ref's Commit is not looked at. The error is an *Error.
 func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 	r.Prepare([]model.Ref{ref})
-	ref.Commit = ""
 	at, err := r.Locate(ref)
 	if err != nil {
 		return "", r.Clean(err)
 	}
-	tip, err := r.TipAt(ctx, at, ref)
-	return tip, r.Clean(at.Explain(err))
-}
-
-// TipAt is Tip for a ref that was located.
-func (r *Reader) TipAt(ctx context.Context, at giturl.Location, ref model.Ref) (string, error) {
 	repo, branch, err := r.resolve(ctx, at, ref)
 	if err != nil || repo == nil {
-		return "", err
+		return "", r.Clean(at.Explain(err))
 	}
 	return branch.Commit.String(), nil
 }
@@ -116,7 +109,7 @@ func (r *Reader) CurrentBranch(ctx context.Context, at giturl.Location, role mod
 	if at.Address.Local() {
 		return r.currentLocal(ctx, at, name)
 	}
-	repo, err := r.serverNow(ctx, at, role)
+	repo, err := r.server(ctx, at, role, true)
 	if err != nil {
 		return now, err
 	}

@@ -21,8 +21,8 @@ type CommitChanges struct {
 	More bool
 }
 
-// CommitChanges reads what the commit ref.Commit has changed, or the tip of ref.Branch if that is empty. Only trees are
-// fetched, and of the files those that differ. The error is an *Error.
+// CommitChanges reads what the commit ref.Commit has changed. Only trees are fetched, and of the files those that differ.
+// The error is an *Error.
 func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChanges, error) {
 	r.Prepare([]model.Ref{ref})
 	at, err := r.Locate(ref)
@@ -34,37 +34,36 @@ func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChange
 }
 
 func (r *Reader) commitChanges(ctx context.Context, at giturl.Location, ref model.Ref) (found CommitChanges, err error) {
-	p, err := r.repository(ctx, at, ref.Role)
-	if err == nil && p == nil {
+	repo, err := r.repository(ctx, at, ref.Role)
+	if err == nil && repo == nil {
 		err = noHistory(at)
 	}
-	if err == nil {
-		err = giturl.CheckCommit(ref.Commit)
-	}
-	if found.Commit = ref.Commit; found.Commit == "" && err == nil {
-		found.Commit, err = r.TipAt(ctx, at, ref)
-	}
 	if err != nil {
 		return CommitChanges{}, err
 	}
-	id, parent := plumbing.NewHash(found.Commit), plumbing.ZeroHash
-	commit, err := p.CommitAt(ctx, id, ref.Branch)
+	id, err := giturl.FullID(ref.Commit)
 	if err != nil {
 		return CommitChanges{}, err
 	}
+	commit, err := repo.CommitAt(ctx, id, ref.Branch)
+	if err != nil {
+		return CommitChanges{}, err
+	}
+	found.Commit = ref.Commit
+	parent := plumbing.ZeroHash
 	var before gitobject.CommitObject
 	if len(commit.Parents) > 0 {
 		parent = commit.Parents[0]
 		found.Parent = parent.String()
-		if before, err = p.CommitAt(ctx, parent, ref.Branch); err != nil {
+		if before, err = repo.CommitAt(ctx, parent, ref.Branch); err != nil {
 			return CommitChanges{}, err
 		}
 	}
-	d, err := gitobject.DiffTrees(p.TreesAt(id), before.Tree, commit.Tree, gitobject.MaxCommitFiles)
+	d, err := gitobject.DiffTrees(repo.TreesAt(id), before.Tree, commit.Tree, gitobject.MaxCommitFiles)
 	if err != nil {
 		return CommitChanges{}, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %s", at, giterror.OneLine(err.Error()))
 	}
 	found.More = d.More
-	found.Files, err = d.Read(ctx, p.TreesAt(parent), p.TreesAt(id))
+	found.Files, err = d.Read(ctx, repo.TreesAt(parent), repo.TreesAt(id))
 	return found, err
 }

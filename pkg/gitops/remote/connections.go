@@ -194,7 +194,7 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 // repository opens a repository, once; it is nil for a plain folder.
 func (c *connections) repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
 	if !at.Address.Local() {
-		repo, err := c.server(ctx, at, role)
+		repo, err := c.server(ctx, at, role, false)
 		if err != nil {
 			return nil, err
 		}
@@ -207,28 +207,22 @@ func (c *connections) repository(ctx context.Context, at giturl.Location, role m
 	return found.repo, nil
 }
 
-// server connects to a repository, once.
-func (c *connections) server(ctx context.Context, at giturl.Location, role model.Role) (*server.Repository, error) {
+// server connects to a repository: once, or again if now is set, to read where its branches are now.
+func (c *connections) server(ctx context.Context, at giturl.Location, role model.Role, now bool) (*server.Repository, error) {
 	at.Address = c.form(at)
 	known, err := c.keys.Known(ctx, role, at.Address)
 	if err != nil {
 		return nil, at.Explain(err)
+	}
+	connect := func() (*server.Repository, error) { return c.connection(at, role).Connect(ctx, known) }
+	if now {
+		return connect()
 	}
 	key := serverKey{name: at.Read, tenant: role == model.Tenant}
 	if known != nil {
 		key.origin = known.Origin
 	}
-	return c.servers.Do(ctx, key, func() (*server.Repository, error) { return c.connection(at, role).Connect(ctx, known) })
-}
-
-// serverNow connects to a repository again, and so reads where its branches are now.
-func (c *connections) serverNow(ctx context.Context, at giturl.Location, role model.Role) (*server.Repository, error) {
-	at.Address = c.form(at)
-	known, err := c.keys.Known(ctx, role, at.Address)
-	if err != nil {
-		return nil, at.Explain(err)
-	}
-	return c.connection(at, role).Connect(ctx, known)
+	return c.servers.Do(ctx, key, connect)
 }
 
 func (c *connections) connection(at giturl.Location, role model.Role) *server.Connection {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -115,23 +114,14 @@ const maxPushText = 8 << 10
 
 // pushText keeps what a server says about a push. It is the only place where it gives its reasons.
 type pushText struct {
-	mu    sync.Mutex
 	text  []byte
 	alive func()
 }
 
 func (t *pushText) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.alive()
 	t.text = append(t.text, b[:min(len(b), maxPushText-len(t.text))]...)
 	return len(b), nil
-}
-
-func (t *pushText) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
 }
 
 // pushRefused is what a server answers to a push that it does not take.
@@ -188,7 +178,7 @@ func pushOnce(ctx context.Context, n *wire.Network, to Repository, order PushOrd
 		if report == nil {
 			return err
 		}
-		return judge(report, order, said.String())
+		return judge(report, order, string(said.text))
 	})
 }
 

@@ -111,7 +111,7 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 // readServer reads a repository on a server.
 func (r *Reader) readServer(ctx context.Context, at giturl.Location, source *model.Source) error {
 	ref := &source.Ref
-	repo, err := r.server(ctx, at, ref.Role)
+	repo, err := r.server(ctx, at, ref.Role, false)
 	if err != nil {
 		return err
 	}

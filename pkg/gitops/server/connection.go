@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -69,7 +68,7 @@ func (s *Connection) Connect(ctx context.Context, known *credentials.Credential)
 	if err != nil {
 		return nil, s.explain(err)
 	}
-	return &Repository{Connection: s, advertisement: found, whole: map[plumbing.Hash]bool{}}, nil
+	return &Repository{Connection: s, advertisement: found}, nil
 }
 
 // Exhausted returns the error of a repository that has used up its budget, or nil.
@@ -118,30 +117,14 @@ func (s *Connection) advertise(ctx context.Context) (advertisement, error) {
 	for _, id := range refs.References {
 		found.advertised[id] = true
 	}
-	found.standard = standardBranch(refs, found.branches)
+	for _, value := range refs.Capabilities.Get(capability.SymRef) {
+		if branch, isHead := strings.CutPrefix(value, "HEAD:refs/heads/"); isHead {
+			found.standard = branch
+		}
+	}
 	_, overHTTP := s.wire.(*wire.HTTP)
 	found.anyID = overHTTP || refs.Capabilities.Supports(capability.AllowReachableSHA1InWant)
 	return found, nil
-}
-
-// standardBranch is the branch that HEAD points to. Servers that do not say so are old; there it is
-// the first branch with the same commit.
-func standardBranch(refs *packp.AdvRefs, branches map[string]plumbing.Hash) string {
-	for _, value := range refs.Capabilities.Get(capability.SymRef) {
-		if branch, found := strings.CutPrefix(value, "HEAD:refs/heads/"); found {
-			return branch
-		}
-	}
-	var same []string
-	for name, id := range branches {
-		if refs.Head != nil && *refs.Head == id {
-			same = append(same, name)
-		}
-	}
-	if len(same) == 0 {
-		return ""
-	}
-	return slices.Min(same)
 }
 
 // wanted says what is fetched. A server that cannot limit or filter sends more.

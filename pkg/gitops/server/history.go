@@ -14,8 +14,8 @@ import (
 )
 
 // fetchCommits fetches commits, and keeps nothing else.
-func (m *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Graph, error) {
-	p, err := m.pack(ctx, m.request(w), plumbing.CommitObject)
+func (r *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Graph, error) {
+	p, err := r.pack(ctx, r.request(w), plumbing.CommitObject)
 	if err != nil {
 		return nil, err
 	}
@@ -25,17 +25,17 @@ func (m *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Grap
 			continue // the history is cut off there
 		}
 		if found[id], err = gitobject.ParseCommit(object.Data); err != nil {
-			return nil, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", m.At, err)
+			return nil, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", r.At, err)
 		}
 	}
 	return found, nil
 }
 
 // Recent returns the commits from tip back, as many generations as given.
-func (m *Repository) Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error) {
-	return m.recents.Do(ctx, recentKey{tip, generations}, func() (gitobject.Graph, error) {
-		found, err := m.fetchCommits(ctx, wanted{ids: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations), filter: packp.FilterTreeDepth(0)})
-		return found, m.explain(err)
+func (r *Repository) Recent(ctx context.Context, tip plumbing.Hash, generations int) (gitobject.Graph, error) {
+	return r.recents.Do(ctx, recentKey{tip, generations}, func() (gitobject.Graph, error) {
+		found, err := r.fetchCommits(ctx, wanted{ids: []plumbing.Hash{tip}, depth: packp.DepthCommits(generations), filter: packp.FilterTreeDepth(0)})
+		return found, r.explain(err)
 	})
 }
 
@@ -50,22 +50,22 @@ var ErrNotAlone = errors.New("it cannot send commits alone")
 
 // Trace returns the commits of a range. With alone it is an ErrNotAlone if that means to fetch more than commits. A server
 // that offers to filter may still be told not to, and one may not know any more what is known here, as it was forced away.
-func (m *Repository) Trace(ctx context.Context, of gitobject.Range, alone bool) (gitobject.Graph, error) {
+func (r *Repository) Trace(ctx context.Context, of gitobject.Range, alone bool) (gitobject.Graph, error) {
 	if of.Tip == of.Since {
 		return nil, nil // a request for what is known already is not one
 	}
-	found, err := m.trace(ctx, wanted{ids: []plumbing.Hash{of.Tip}, have: of.Since, filter: packp.FilterTreeDepth(0)}, alone)
+	found, err := r.trace(ctx, wanted{ids: []plumbing.Hash{of.Tip}, have: of.Since, filter: packp.FilterTreeDepth(0)}, alone)
 	if errors.Is(err, ErrNotAlone) {
 		return nil, err
 	}
-	return found.Without(of.Tip, of.Since), m.explain(err)
+	return found.Without(of.Tip, of.Since), r.explain(err)
 }
 
-func (m *Repository) trace(ctx context.Context, w wanted, alone bool) (gitobject.Graph, error) {
-	if m.capabilities.Supports(capability.Filter) {
-		found, err := m.fetchCommits(ctx, w)
+func (r *Repository) trace(ctx context.Context, w wanted, alone bool) (gitobject.Graph, error) {
+	if r.capabilities.Supports(capability.Filter) {
+		found, err := r.fetchCommits(ctx, w)
 		if refusedWant(err) && !w.have.IsZero() {
-			found, err = m.fetchCommits(ctx, wanted{ids: w.ids, filter: w.filter})
+			found, err = r.fetchCommits(ctx, wanted{ids: w.ids, filter: w.filter})
 		}
 		if !refusedWant(err) {
 			return found, err
@@ -75,25 +75,25 @@ func (m *Repository) trace(ctx context.Context, w wanted, alone bool) (gitobject
 		return nil, ErrNotAlone
 	}
 	w.filter = ""
-	return m.fetchCommits(ctx, w)
+	return r.fetchCommits(ctx, w)
 }
 
 // TipNow returns where a branch is now.
-func (m *Repository) TipNow(ctx context.Context, branch string) (plumbing.Hash, error) {
-	tips, err := m.Tips(ctx)
+func (r *Repository) TipNow(ctx context.Context, branch string) (plumbing.Hash, error) {
+	tips, err := r.Tips(ctx)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	if tip, found := tips[branch]; found {
 		return tip, nil
 	}
-	return plumbing.ZeroHash, giterror.NoBranch(m.At.String(), branch, slices.Sorted(maps.Keys(tips)))
+	return plumbing.ZeroHash, giterror.NoBranch(r.At.String(), branch, slices.Sorted(maps.Keys(tips)))
 }
 
 // CutHint says what a person can do about a history that is cut off.
-func (m *Repository) CutHint() string {
+func (r *Repository) CutHint() string {
 	return "the server has only a part of the repository; name one that has all of it"
 }
 
 // TreesAt returns the trees and files of a commit that CommitAt has returned.
-func (m *Repository) TreesAt(id plumbing.Hash) gitobject.Store { return fetched{m, id} }
+func (r *Repository) TreesAt(id plumbing.Hash) gitobject.Store { return fetched{r, id} }

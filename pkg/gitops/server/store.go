@@ -43,13 +43,6 @@ func (s *store) giveUp(ids []plumbing.Hash) {
 	}
 }
 
-// incomplete reports whether a file that is not there may have been too large to be named.
-func (s *store) incomplete() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.dropped
-}
-
 func (s *store) object(kind plumbing.ObjectType, id plumbing.Hash) (gitobject.PackObject, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -137,8 +130,6 @@ func (f fetched) Blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
 		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: limit}
 	case ok:
 		return object.Data, nil
-	case f.repo.store.incomplete():
-		return nil, &gitobject.TooLargeError{Size: -1, Limit: limit}
 	default:
 		return nil, errors.New("the server left it out")
 	}

@@ -127,7 +127,7 @@ func tenantOrigins(ctx context.Context, r *remote.Reader, refs []model.Ref) ([]O
 			if err != nil {
 				return err
 			}
-			tip, err := r.TipAt(ctx, at, ref)
+			tip, err := r.Tip(ctx, ref)
 			origins[i] = originOf(ref, at.Name, tip)
 			return err
 		})
