@@ -14,9 +14,9 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/quarantine"
 )
 
 // publishArgs are the arguments that publish the fleet in a folder to the GitOps branch itself.
@@ -334,7 +334,7 @@ func TestR23DryRun(t *testing.T) {
 	require.Len(t, report.Environments[0].Changes, 1)
 	assert.Equal(t, "3 targets on 1 cluster type: +0 ~1 -0 =2", report.Environments[0].Changes[0].Plan.Summary)
 	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"error", "invalid-yaml"})
-	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", gitops.RuleHeldBack})
+	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", quarantine.RuleHeldBack})
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)

@@ -96,3 +96,21 @@ func TestCompare(t *testing.T) {
 		})
 	}
 }
+
+// TestComparePartial removes nothing that a partial output does not have, but for what is in the folders
+// that it has.
+func TestComparePartial(t *testing.T) {
+	t.Parallel()
+	files := []string{"edge/" + gitopstest.Readme, "gone/" + gitopstest.Readme, "edge/a/platform-config.yaml=a: 1\n"}
+	for _, folder := range []string{"edge/a", "edge/b", "gone/c"} {
+		files = append(files, folder+"/namespace.yaml=n", folder+"/reconciler.yaml=r")
+	}
+	wanted := gitopstest.Tree("edge/a/namespace.yaml=n", "edge/a/reconciler.yaml=r", "edge/"+gitopstest.Readme)
+	wanted.Partial = true
+	diff, err := Compare(t.Context(), gitopstest.Published(files...), wanted)
+	require.NoError(t, err)
+	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", diff.Plan().String())
+	require.Len(t, diff.Files, 1)
+	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, diff.Files[0].Path)
+	assert.Equal(t, Removed, diff.Files[0].Action)
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/quarantine"
 )
 
 // maxQuarantines is how often an environment is compiled again to put what is broken into quarantine. Once is not enough,
@@ -24,15 +25,15 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 	if !ok {
 		return first
 	}
-	quarantine, out := gitops.NewQuarantine(published...), first
+	set, out := quarantine.New(published...), first
 	first.Tree = nil // it is large, and of no use
 	for range maxQuarantines {
-		if ctx.Err() != nil || !quarantine.Add(out.Fleet, out.Assignments, out.Diags) {
+		if ctx.Err() != nil || !set.Add(out.Fleet, out.Assignments, out.Diags) {
 			break
 		}
-		out = s.compileWith(ctx, quarantine, first, folder)
+		out = s.compileWith(ctx, set, first, folder)
 		if !out.Diags.HasErrors() {
-			return s.release(ctx, quarantine, out, folder)
+			return s.release(ctx, set, out, folder)
 		}
 	}
 	if out != first {
@@ -43,14 +44,14 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 
 // release compiles an environment once more without the quarantine of those that only others have collided with, and
 // notes what stays in quarantine.
-func (s *Session) release(ctx context.Context, quarantine *gitops.Quarantine, out *Compiled, folder fs.FS) *Compiled {
+func (s *Session) release(ctx context.Context, set *quarantine.Set, out *Compiled, folder fs.FS) *Compiled {
 	var trial *Compiled
-	rest := quarantine.Release(func(q *gitops.Quarantine) bool {
+	rest := set.Release(func(q *quarantine.Set) bool {
 		trial = nil // one of them is large enough
 		trial = s.compileWith(ctx, q, out, folder)
 		return ctx.Err() == nil && !trial.Diags.HasErrors()
 	})
-	if rest != quarantine {
+	if rest != set {
 		out = trial
 	}
 	out.Held = held{rest.Registrations(), rest.Origins(out.Fleet), rest.Diagnostics()}
@@ -73,26 +74,26 @@ func tolerated(diags diag.List, complete bool) diag.List {
 }
 
 // compileWith compiles an environment with some registrations in quarantine.
-func (s *Session) compileWith(ctx context.Context, quarantine *gitops.Quarantine, first *Compiled, folder fs.FS) *Compiled {
+func (s *Session) compileWith(ctx context.Context, set *quarantine.Set, first *Compiled, folder fs.FS) *Compiled {
 	s.Begin("compiling " + first.Environment.Name.Value + " without what is broken")
-	out := s.Line(ctx, first.Environment, Stages{folder: folder, pins: quarantine.Pins()})
+	out := s.Line(ctx, first.Environment, Stages{folder: folder, pins: set.Pins()})
 	if out.Tree == nil {
 		return out
 	}
-	out.Tree.Partial = quarantine.LeavesOut()
-	s.compareOwners(ctx, quarantine, out, folder)
+	out.Tree.Partial = set.LeavesOut()
+	s.compareOwners(ctx, set, out, folder)
 	return out
 }
 
 // compareOwners reports conflicts of an environment without errors with the published targets of other registrations.
-// quarantine is nil if nothing is in it.
-func (s *Session) compareOwners(ctx context.Context, quarantine *gitops.Quarantine, out *Compiled, folder fs.FS) {
-	if s.Quarantine.Tolerant || !s.Quarantine.Comparing && !quarantine.LeavesOut() || out.Tree == nil || out.Diags.HasErrors() || ctx.Err() != nil {
+// set is nil if nothing is in quarantine.
+func (s *Session) compareOwners(ctx context.Context, set *quarantine.Set, out *Compiled, folder fs.FS) {
+	if s.Quarantine.Tolerant || !s.Quarantine.Comparing && !set.LeavesOut() || out.Tree == nil || out.Diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
 	s.Begin("comparing " + out.Environment.Name.Value + " with what is published")
 	for _, destination := range s.open(ctx, out) {
-		deployed, diags := gitops.Deployed{Tree: folder}, destination.Diags
+		deployed, diags := quarantine.Deployed{Tree: folder}, destination.Diags
 		if folder == nil && len(diags) == 0 {
 			output := gitops.ReadOutput(ctx, s.Reader, destination.Repo)
 			deployed.Tree, diags = output.Tree, output.Diags
@@ -109,9 +110,9 @@ func (s *Session) compareOwners(ctx context.Context, quarantine *gitops.Quaranti
 			out.Report(destination, err)
 			return
 		}
-		out.Diags.Add(gitops.PathConflicts(ctx, s.Loader, quarantine, out.Fleet, out.Tree, deployed))
+		out.Diags.Add(quarantine.PathConflicts(ctx, s.Loader, set, out.Fleet, out.Tree, deployed))
 		if s.Quarantine.KeepLastGood && s.Quarantine.Comparing && !s.Quarantine.AllowDeletions {
-			out.Diags.Add(gitops.Deletions(ctx, s.Loader, quarantine, out.Fleet, out.Tree, deployed))
+			out.Diags.Add(quarantine.Deletions(ctx, s.Loader, set, out.Fleet, out.Tree, deployed))
 		}
 	}
 }

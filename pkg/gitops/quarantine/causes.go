@@ -1,4 +1,4 @@
-package gitops
+package quarantine
 
 import (
 	"slices"
@@ -65,7 +65,7 @@ func spotOf(p diag.Place) spot {
 // branchOf is a branch of a repository.
 type branchOf struct{ repo, branch string }
 
-func newPossibleCauses(q *Quarantine, fleet *model.Fleet, assignments []schedule.Assignment) *possibleCauses {
+func newPossibleCauses(q *Set, fleet *model.Fleet, assignments []schedule.Assignment) *possibleCauses {
 	cs := &possibleCauses{
 		fleet: fleet, byPlace: map[source.Place]*possibleCause{},
 		targets:       map[spot][]*model.DeploymentTarget{},

@@ -1,4 +1,4 @@
-package gitops
+package quarantine
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 // deletions accepts the rest: those that remove most published targets come first, and no more than necessary. It
 // returns none if the removals that have other causes, such as a policy that the platform team removed, are already too
 // many.
-func Deletions(ctx context.Context, l *source.Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
+func Deletions(ctx context.Context, l *source.Loader, q *Set, fleet *model.Fleet, tree *render.Tree, at Deployed) diag.List {
 	last := lastCommitsOf(at.Made)
 	diff, err := change.CompareTargets(at.Tree, tree)
 	if err != nil || len(last.of) == 0 {

@@ -1,4 +1,4 @@
-package gitops
+package quarantine
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type Deployed struct {
 //
 // If the sources of the published output are unknown, it returns nothing, except for targets that are kept for
 // registrations that are left out: these are checked with the sources that are known.
-func PathConflicts(ctx context.Context, l *source.Loader, q *Quarantine, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
+func PathConflicts(ctx context.Context, l *source.Loader, q *Set, fleet *model.Fleet, tree *render.Tree, at Deployed) (diags diag.List) {
 	last := lastCommitsOf(at.Made)
 	leavesOut := q.LeavesOut()
 	if len(last.of) == 0 || !leavesOut && (!last.complete || !ownersCanChange(l, fleet, at.Made)) {

@@ -1,4 +1,6 @@
-package gitops
+// Package quarantine decides which broken registrations of tenants are compiled at an older commit, and which stay as they
+// are published, so that everything else can be published.
+package quarantine
 
 import (
 	"cmp"
@@ -17,14 +19,14 @@ import (
 // RuleHeldBack is the warning that a registration is not compiled as it is now.
 const RuleHeldBack = "held-back"
 
-// Quarantine has the workload registrations of an environment that are broken. Each is compiled at its last published
+// Set has the workload registrations of an environment that are broken. Each is compiled at its last published
 // commit instead of the tip of its branch. If that commit is unknown or broken too, the registration is left out, and
 // its published folders must stay as they are.
 //
 // The commit is read from the repository and branch that the registration names, with the limits of a tenant; the
 // GitOps branch, to which only the platform team writes, says only which commit. The commit need not be on the branch
 // any more: a force-push must not take away what works.
-type Quarantine struct {
+type Set struct {
 	last    lastCommits
 	entries map[source.Place]*quarantined
 	// errors are those of the registrations as they are now.
@@ -83,14 +85,14 @@ func (l lastCommits) pins() source.Pins {
 	return source.Pins{Commit: func(at source.Place) (string, bool) { return l.of[at], l.of[at] == "" }}
 }
 
-// NewQuarantine returns an empty Quarantine. published has the provenance of the last publication for each GitOps
+// New returns an empty Set. published has the provenance of the last publication for each GitOps
 // repository; nil where it is unknown.
-func NewQuarantine(published ...*message.Provenance) *Quarantine {
-	return &Quarantine{last: lastCommitsOf(published...), entries: map[source.Place]*quarantined{}}
+func New(published ...*message.Provenance) *Set {
+	return &Set{last: lastCommitsOf(published...), entries: map[source.Place]*quarantined{}}
 }
 
 // Pins returns the commits at which registrations are read.
-func (q *Quarantine) Pins() source.Pins {
+func (q *Set) Pins() source.Pins {
 	return source.Pins{Commit: func(at source.Place) (string, bool) {
 		if entry := q.entries[at]; entry != nil {
 			return entry.commit, entry.commit == ""
@@ -100,14 +102,14 @@ func (q *Quarantine) Pins() source.Pins {
 }
 
 // Complete reports whether the sources of all published targets are known.
-func (q *Quarantine) Complete() bool { return q.last.complete }
+func (q *Set) Complete() bool { return q.last.complete }
 
 // LeavesOut reports whether a registration is left out that may have published targets, so that none may be removed.
-// A nil Quarantine leaves none out.
-func (q *Quarantine) LeavesOut() bool { return q != nil && len(q.leftOut()) > 0 }
+// A nil Set leaves none out.
+func (q *Set) LeavesOut() bool { return q != nil && len(q.leftOut()) > 0 }
 
 // leftOut returns the registrations that are left out and may have published targets.
-func (q *Quarantine) leftOut() (places []source.Place) {
+func (q *Set) leftOut() (places []source.Place) {
 	for at, entry := range q.entries {
 		if entry.commit == "" && !q.last.isNew(at) {
 			places = append(places, at)
@@ -124,7 +126,7 @@ func (q *Quarantine) leftOut() (places []source.Place) {
 // several, as in a collision, only those are causes that have changed since their last publication, or all if none or
 // all have changed; see Release. An error in the platform's files that came up with targets of registrations only is
 // caused by these if each has changed, as long as other targets suggest that the platform's files are correct.
-func (q *Quarantine) Add(fleet *model.Fleet, assignments []schedule.Assignment, diags diag.List) bool {
+func (q *Set) Add(fleet *model.Fleet, assignments []schedule.Assignment, diags diag.List) bool {
 	if fleet == nil {
 		return false
 	}
@@ -163,7 +165,7 @@ func (e *quarantined) add(d diag.Diagnostic, own *possibleCause, causes []*possi
 }
 
 // enter takes the next step with a registration: back to the last published commit, then out.
-func (q *Quarantine) enter(c *possibleCause, entry *quarantined) {
+func (q *Set) enter(c *possibleCause, entry *quarantined) {
 	if c.entry != nil {
 		c.entry.commit, c.entry.lastError = "", entry.errors[0].Message
 		c.entry.rivals, c.entry.certain = append(c.entry.rivals, entry.rivals...), c.entry.certain || entry.certain
@@ -177,14 +179,14 @@ func (q *Quarantine) enter(c *possibleCause, entry *quarantined) {
 }
 
 // inOrder returns the entries in order of name.
-func (q *Quarantine) inOrder() []*quarantined {
+func (q *Set) inOrder() []*quarantined {
 	return slices.SortedFunc(maps.Values(q.entries), func(a, b *quarantined) int {
 		return cmp.Or(cmp.Compare(a.registration.Name.Value, b.registration.Name.Value), a.registration.At.Compare(b.registration.At))
 	})
 }
 
 // Registrations returns the registrations in quarantine, in order of name.
-func (q *Quarantine) Registrations() []message.HeldRegistration {
+func (q *Set) Registrations() []message.HeldRegistration {
 	held := []message.HeldRegistration{}
 	for _, entry := range q.inOrder() {
 		held = append(held, message.HeldRegistration{Name: entry.registration.Name.Value, Commit: entry.commit, Why: entry.reason()})
@@ -194,7 +196,7 @@ func (q *Quarantine) Registrations() []message.HeldRegistration {
 
 // Diagnostics returns the errors of the registrations as they are now, and a warning for each that says what is done
 // about it.
-func (q *Quarantine) Diagnostics() diag.List {
+func (q *Set) Diagnostics() diag.List {
 	diags := slices.Clone(q.errors)
 	for _, entry := range q.inOrder() {
 		at := source.PlaceOf(entry.registration)
@@ -208,7 +210,7 @@ func (q *Quarantine) Diagnostics() diag.List {
 // Origins returns the origins of the registrations that may own a kept folder and are not compiled in the fleet: those
 // that are left out, with an empty commit if it is unknown, and those that were removed. It is empty if no folder is
 // kept.
-func (q *Quarantine) Origins(fleet *model.Fleet) []source.Origin {
+func (q *Set) Origins(fleet *model.Fleet) []source.Origin {
 	leftOut := q.leftOut()
 	if len(leftOut) == 0 {
 		return nil
@@ -264,4 +266,50 @@ func (e *quarantined) advice(isNew bool) string {
 		return "fix it; the next run compiles it again"
 	}
 	return "fix it, or remove the registration if it is gone for good: until then no published target is removed"
+}
+
+// maxRivals is the maximum number of registrations in a collision that are tried one by one.
+const maxRivals = 8
+
+// Release returns a Set without the registrations that only collide with others and cause no error themselves:
+// with such a one as it is now, and its rivals in quarantine, everything compiles. So a tenant that takes another
+// tenant's name cannot keep that one from publishing. If it compiles either way, for example because two take the same
+// new name, nothing tells which one is right, and all stay in quarantine.
+//
+// compiles compiles the fleet and reports whether there was no error. If the result is another Set, it was the
+// argument of the last call.
+func (q *Set) Release(compiles func(*Set) bool) *Set {
+	var uncertain []source.Place
+	for _, entry := range q.inOrder() {
+		if !entry.certain {
+			uncertain = append(uncertain, source.PlaceOf(entry.registration))
+		}
+	}
+	if len(uncertain) > maxRivals {
+		return q
+	}
+	innocent := map[source.Place]bool{}
+	for _, at := range uncertain {
+		innocent[at] = compiles(q.without(at))
+	}
+	released := slices.DeleteFunc(uncertain, func(at source.Place) bool {
+		return !innocent[at] || slices.ContainsFunc(q.entries[at].rivals, func(rival source.Place) bool { return innocent[rival] })
+	})
+	if len(released) == 0 {
+		return q
+	}
+	if rest := q.without(released...); compiles(rest) {
+		return rest
+	}
+	return q
+}
+
+// without returns a Set without some registrations.
+func (q *Set) without(released ...source.Place) *Set {
+	rest := *q
+	rest.entries = maps.Clone(q.entries)
+	for _, at := range released {
+		delete(rest.entries, at)
+	}
+	return &rest
 }

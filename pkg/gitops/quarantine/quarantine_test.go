@@ -1,4 +1,4 @@
-package gitops
+package quarantine
 
 import (
 	"strings"
@@ -8,13 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/render"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -72,8 +69,8 @@ func concerning(places ...diag.Place) diag.Option {
 	return func(d *diag.Diagnostic) { d.Concerns = places }
 }
 
-// TestQuarantineAdd says which registrations an error puts into quarantine, and at which commit.
-func TestQuarantineAdd(t *testing.T) {
+// TestAdd says which registrations an error puts into quarantine, and at which commit.
+func TestAdd(t *testing.T) {
 	t.Parallel()
 	template := inFile("control-plane", "templates.yaml", 3)
 	tests := map[string]struct {
@@ -227,7 +224,7 @@ func TestQuarantineAdd(t *testing.T) {
 			t.Parallel()
 			f := newCauseFleet()
 			test.fleet(f)
-			quarantine := NewQuarantine(&f.last)
+			quarantine := New(&f.last)
 			assert.Equal(t, test.want != nil, quarantine.Add(f.fleet, f.assignments, test.error))
 			var got []string
 			for _, held := range quarantine.Registrations() {
@@ -238,14 +235,14 @@ func TestQuarantineAdd(t *testing.T) {
 	}
 }
 
-// TestQuarantineSteps goes from the tip to the commit that went out last to nothing.
-func TestQuarantineSteps(t *testing.T) {
+// TestSteps goes from the tip to the commit that went out last to nothing.
+func TestSteps(t *testing.T) {
 	t.Parallel()
 	const old = "4c1f9e2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	f := newCauseFleet()
 	f.register("shop", "shop", ".", "new", old)
 	at := source.Place{Repo: acmeRepo("shop"), Branch: "main", Path: "."}
-	quarantine := NewQuarantine(nil, &f.last, &message.Provenance{Origins: []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: "other"}}})
+	quarantine := New(nil, &f.last, &message.Provenance{Origins: []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: "other"}}})
 	commit, leftOut := quarantine.Pins().Commit(at)
 	assert.Empty(t, commit)
 	assert.False(t, leftOut)
@@ -271,8 +268,8 @@ func TestQuarantineSteps(t *testing.T) {
 	assert.False(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))), "it is not there any more")
 }
 
-// TestQuarantineRelease releases those that did nothing but have what others take.
-func TestQuarantineRelease(t *testing.T) {
+// TestRelease releases those that did nothing but have what others take.
+func TestRelease(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		// broken says that b is broken by itself too.
@@ -296,9 +293,9 @@ func TestQuarantineRelease(t *testing.T) {
 			if test.broken {
 				errors = append(errors, errorAt(inFile("b", "w.yaml", 2))...)
 			}
-			quarantine := NewQuarantine(&f.last)
+			quarantine := New(&f.last)
 			require.True(t, quarantine.Add(f.fleet, nil, errors))
-			names := func(h *Quarantine) string {
+			names := func(h *Set) string {
 				var all string
 				for _, held := range h.Registrations() {
 					all += held.Name
@@ -306,7 +303,7 @@ func TestQuarantineRelease(t *testing.T) {
 				return all
 			}
 			asked := 0
-			rest := quarantine.Release(func(h *Quarantine) bool {
+			rest := quarantine.Release(func(h *Set) bool {
 				asked++
 				for _, name := range strings.Split(test.fails, "") {
 					if !strings.Contains(names(h), name) {
@@ -320,25 +317,6 @@ func TestQuarantineRelease(t *testing.T) {
 			assert.Equal(t, "ab", names(quarantine), "it stays what it was")
 		})
 	}
-}
-
-// TestComparePartial removes nothing that a partial output does not have, but for what is in the folders
-// that it has.
-func TestComparePartial(t *testing.T) {
-	t.Parallel()
-	var files []string
-	for _, folder := range []string{"edge/a", "edge/b", "gone/c"} {
-		files = append(files, target(folder, "a: 1\n")...)
-	}
-	files = append(files, "edge/"+gitopstest.Readme, "gone/"+gitopstest.Readme, "edge/a/platform-config.yaml=a: 1\n")
-	wanted := gitopstest.Tree(append(target("edge/a", "a: 1\n"), "edge/"+gitopstest.Readme)...)
-	wanted.Partial = true
-	diff, err := change.Compare(t.Context(), gitopstest.Published(files...), wanted)
-	require.NoError(t, err)
-	assert.Equal(t, "3 targets on 2 cluster types: +0 ~1 -0 =2", diff.Plan().String())
-	require.Len(t, diff.Files, 1)
-	assert.Equal(t, "edge/a/"+render.ConfigFileYAML, diff.Files[0].Path)
-	assert.Equal(t, change.Removed, diff.Files[0].Action)
 }
 
 func lines(list diag.List) string {
