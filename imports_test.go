@@ -99,6 +99,7 @@ var layout = []layer{
 	}},
 	{dir: "pkg/gitops/message", pure: true, thirdParty: []string{"github.com/rogpeppe/go-internal/diff"}},
 	{dir: "pkg/gitops/quarantine"},
+	{dir: "pkg/gitops/pullrequest"},
 	{dir: "pkg/gitops", thirdParty: []string{
 		"github.com/go-git/go-git/v5/plumbing",
 		"go.yaml.in/yaml/v3",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 const secret = "ghp_secretsecretsecret"
@@ -110,11 +110,11 @@ func commit(digit string) string {
 }
 
 // everything is a submission that asks for all there is.
-func everything() gitops.Submission {
-	return gitops.Submission{
+func everything() pullrequest.Submission {
+	return pullrequest.Submission{
 		Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: commit("1"), Tree: commit("a"),
 		Title: "Deploy dev", Body: "Two targets change.", Promoted: true,
-		PullRequestOptions: gitops.PullRequestOptions{
+		Options: pullrequest.Options{
 			Labels: []string{"needs a look"}, Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
 		},
 	}

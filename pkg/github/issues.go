@@ -10,13 +10,13 @@ import (
 
 	gh "github.com/google/go-github/v53/github"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 const writeIssues = "issues: write"
 
 // OpenIssues lists the open issues that bear a label and are no pull requests.
-func (r *Repository) OpenIssues(ctx context.Context, label string) ([]gitops.Issue, error) {
+func (r *Repository) OpenIssues(ctx context.Context, label string) ([]pullrequest.Issue, error) {
 	issues, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
 		return r.client.api.Issues.ListByRepo(ctx, r.owner, r.name, &gh.IssueListByRepoOptions{
 			State: "open", Labels: []string{label}, Sort: "created", Direction: "asc", ListOptions: page,
@@ -25,7 +25,7 @@ func (r *Repository) OpenIssues(ctx context.Context, label string) ([]gitops.Iss
 	if err != nil {
 		return nil, r.explain(operation{act: "list the issues", need: "issues: read"}, err)
 	}
-	var found []gitops.Issue
+	var found []pullrequest.Issue
 	for _, issue := range issues {
 		if !issue.IsPullRequest() {
 			found = append(found, issueFromGitHub(issue))
@@ -34,16 +34,16 @@ func (r *Repository) OpenIssues(ctx context.Context, label string) ([]gitops.Iss
 	return found, nil
 }
 
-func issueFromGitHub(i *gh.Issue) gitops.Issue {
-	return gitops.Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: i.GetBody()}
+func issueFromGitHub(i *gh.Issue) pullrequest.Issue {
+	return pullrequest.Issue{Number: i.GetNumber(), URL: i.GetHTMLURL(), Title: i.GetTitle(), Body: i.GetBody()}
 }
 
 // CreateIssue opens an issue with a label, which is made if it is missing.
-func (r *Repository) CreateIssue(ctx context.Context, title, body, label string) (gitops.Issue, error) {
+func (r *Repository) CreateIssue(ctx context.Context, title, body, label string) (pullrequest.Issue, error) {
 	if err := r.ensureLabel(ctx, label); err != nil {
-		return gitops.Issue{}, fmt.Errorf("open an issue: %w", err)
+		return pullrequest.Issue{}, fmt.Errorf("open an issue: %w", err)
 	}
-	var created gitops.Issue
+	var created pullrequest.Issue
 	err := r.create(ctx, operation{act: "open an issue", need: writeIssues}, func() error {
 		issue, _, err := r.client.api.Issues.Create(ctx, r.owner, r.name, &gh.IssueRequest{
 			Title: ptr(title), Body: ptr(body), Labels: &[]string{label},
@@ -54,7 +54,7 @@ func (r *Repository) CreateIssue(ctx context.Context, title, body, label string)
 		return err
 	}, func() (bool, error) {
 		open, err := r.OpenIssues(ctx, label)
-		at := slices.IndexFunc(open, func(i gitops.Issue) bool { return i.Title == title && i.Body == body })
+		at := slices.IndexFunc(open, func(i pullrequest.Issue) bool { return i.Title == title && i.Body == body })
 		if at >= 0 {
 			created = open[at]
 		}

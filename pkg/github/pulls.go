@@ -10,18 +10,18 @@ import (
 
 	gh "github.com/google/go-github/v53/github"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 const writePulls = "pull requests: write"
 
 // Open lists all open pull requests into a branch whose head is a branch of the same repository.
-func (r *Repository) Open(ctx context.Context, base string) ([]gitops.PullRequest, error) {
+func (r *Repository) Open(ctx context.Context, base string) ([]pullrequest.Request, error) {
 	return r.pulls(ctx, gh.PullRequestListOptions{State: "open", Base: base, Sort: "created", Direction: "asc"})
 }
 
 // Last returns the newest pull request from head into base that is not open, or nil.
-func (r *Repository) Last(ctx context.Context, head, base string) (*gitops.PullRequest, error) {
+func (r *Repository) Last(ctx context.Context, head, base string) (*pullrequest.Request, error) {
 	about, err := r.about(ctx) // of a repository that moved, the filter knows the new owner only
 	if err != nil {
 		return nil, err
@@ -32,19 +32,19 @@ func (r *Repository) Last(ctx context.Context, head, base string) (*gitops.PullR
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(p gitops.PullRequest) bool {
-		return p.Head != head || p.State == gitops.PullRequestOpen
+	found = slices.DeleteFunc(found, func(p pullrequest.Request) bool {
+		return p.Head != head || p.State == pullrequest.Open
 	})
 	if len(found) == 0 {
 		return nil, nil
 	}
-	newest := slices.MaxFunc(found, func(a, b gitops.PullRequest) int { return a.Number - b.Number })
+	newest := slices.MaxFunc(found, func(a, b pullrequest.Request) int { return a.Number - b.Number })
 	return &newest, nil
 }
 
 // pulls lists pull requests within the repository. GitHub ignores filters that it does not understand, so
 // the base is compared here, too.
-func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]gitops.PullRequest, error) {
+func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]pullrequest.Request, error) {
 	pages, err := all(ctx, func(ctx context.Context, page gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		o.ListOptions = page
 		return r.client.api.PullRequests.List(ctx, r.owner, r.name, &o)
@@ -53,12 +53,12 @@ func (r *Repository) pulls(ctx context.Context, o gh.PullRequestListOptions) ([]
 	if err != nil {
 		return nil, r.explain(op, err)
 	}
-	var found []gitops.PullRequest
+	var found []pullrequest.Request
 	for _, page := range pages {
 		if page.GetNumber() == 0 || page.GetBase().GetRef() == "" || page.GetHead().GetRef() == "" {
 			return nil, r.explain(op, incomplete())
 		}
-		twice := slices.ContainsFunc(found, func(p gitops.PullRequest) bool { return p.Number == page.GetNumber() })
+		twice := slices.ContainsFunc(found, func(p pullrequest.Request) bool { return p.Number == page.GetNumber() })
 		if page.GetBase().GetRef() == o.Base && within(page) && !twice {
 			found = append(found, fromGitHub(page))
 		}
@@ -73,8 +73,8 @@ func within(p *gh.PullRequest) bool {
 	return head.GetID() != 0 && head.GetID() == base.GetID()
 }
 
-func fromGitHub(p *gh.PullRequest) gitops.PullRequest {
-	found := gitops.PullRequest{
+func fromGitHub(p *gh.PullRequest) pullrequest.Request {
+	found := pullrequest.Request{
 		Number: p.GetNumber(), URL: p.GetHTMLURL(), State: stateOf(p), Draft: p.GetDraft(),
 		Title: p.GetTitle(), Body: p.GetBody(), Head: p.GetHead().GetRef(), Base: p.GetBase().GetRef(),
 		HeadCommit: p.GetHead().GetSHA(), AutoMerging: p.AutoMerge != nil,
@@ -85,21 +85,21 @@ func fromGitHub(p *gh.PullRequest) gitops.PullRequest {
 	return found
 }
 
-func stateOf(p *gh.PullRequest) gitops.PullRequestState {
+func stateOf(p *gh.PullRequest) pullrequest.State {
 	switch {
 	case p.GetMerged(), p.MergedAt != nil: // lists have the time only
-		return gitops.PullRequestMerged
+		return pullrequest.Merged
 	case p.GetState() == "closed":
-		return gitops.PullRequestClosed
+		return pullrequest.Closed
 	}
-	return gitops.PullRequestOpen
+	return pullrequest.Open
 }
 
 // Create opens a pull request. If there is an open one already it returns that one as it is, with existed.
-func (r *Repository) Create(ctx context.Context, n gitops.NewPullRequest) (gitops.PullRequest, bool, error) {
+func (r *Repository) Create(ctx context.Context, n pullrequest.NewRequest) (pullrequest.Request, bool, error) {
 	var (
 		op      = operation{act: fmt.Sprintf("open a pull request from %q into %q", n.Head, n.Base), need: writePulls}
-		created gitops.PullRequest
+		created pullrequest.Request
 		existed bool
 	)
 	find := func() (bool, error) {
@@ -129,7 +129,7 @@ func (r *Repository) Create(ctx context.Context, n gitops.NewPullRequest) (gitop
 }
 
 // find returns the open pull request from head into base, or nil.
-func (r *Repository) find(ctx context.Context, head, base string) (*gitops.PullRequest, error) {
+func (r *Repository) find(ctx context.Context, head, base string) (*pullrequest.Request, error) {
 	open, err := r.Open(ctx, base)
 	if err != nil {
 		return nil, err
@@ -145,16 +145,16 @@ func (r *Repository) find(ctx context.Context, head, base string) (*gitops.PullR
 // Edit sets the title and the body of an open pull request. One that is not open is remote.ErrMoved.
 func (r *Repository) Edit(ctx context.Context, number int, title, body string) error {
 	return r.edit(ctx, fmt.Sprintf("update pull request #%d", number), number,
-		&gh.PullRequest{Title: ptr(title), Body: ptr(body)}, gitops.PullRequestOpen)
+		&gh.PullRequest{Title: ptr(title), Body: ptr(body)}, pullrequest.Open)
 }
 
 // Close closes a pull request and sets its body. One that was merged meanwhile is remote.ErrMoved.
 func (r *Repository) Close(ctx context.Context, number int, body string) error {
 	return r.edit(ctx, fmt.Sprintf("close pull request #%d", number), number,
-		&gh.PullRequest{State: ptr("closed"), Body: ptr(body)}, gitops.PullRequestClosed)
+		&gh.PullRequest{State: ptr("closed"), Body: ptr(body)}, pullrequest.Closed)
 }
 
-func (r *Repository) edit(ctx context.Context, act string, number int, change *gh.PullRequest, want gitops.PullRequestState) error {
+func (r *Repository) edit(ctx context.Context, act string, number int, change *gh.PullRequest, want pullrequest.State) error {
 	op := operation{act: act, need: writePulls}
 	changed, _, err := r.client.api.PullRequests.Edit(ctx, r.owner, r.name, number, change)
 	if err != nil {
@@ -322,7 +322,7 @@ func (r *Repository) mergedAfterAll(ctx context.Context, op operation, p *gh.Pul
 	switch {
 	case err != nil:
 		return r.explain(op, err)
-	case stateOf(now) == gitops.PullRequestMerged:
+	case stateOf(now) == pullrequest.Merged:
 		return nil
 	}
 	return r.explain(op, refused)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
@@ -41,7 +41,7 @@ func TestOpenTrustsNoFilter(t *testing.T) {
 	found, err := repo.Open(t.Context(), "main")
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Equal(t, gitops.PullRequest{Number: 4, State: gitops.PullRequestOpen, Head: "deploy", Base: "main", HeadCommit: "c"}, found[0])
+	assert.Equal(t, pullrequest.Request{Number: 4, State: pullrequest.Open, Head: "deploy", Base: "main", HeadCommit: "c"}, found[0])
 }
 
 func TestLast(t *testing.T) {
@@ -55,7 +55,7 @@ func TestLast(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, last)
 	assert.Equal(t, 7, last.Number)
-	assert.Equal(t, gitops.PullRequestMerged, last.State)
+	assert.Equal(t, pullrequest.Merged, last.State)
 
 	last, err = answers(t, "[]").Last(t.Context(), "deploy", "main")
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestCreateFindsTheOneThatIsThere(t *testing.T) {
 	t.Parallel()
 	f := setup(t, githubtest.Options{}, nil)
 	number := f.open(t)
-	found, existed, err := f.repo.Create(t.Context(), gitops.NewPullRequest{Head: "deployment/main", Base: "main", Title: "Ours"})
+	found, existed, err := f.repo.Create(t.Context(), pullrequest.NewRequest{Head: "deployment/main", Base: "main", Title: "Ours"})
 	require.NoError(t, err)
 	assert.True(t, existed)
 	assert.Equal(t, number, found.Number)
@@ -85,7 +85,7 @@ func TestCreateWaitsForTheListToShowIt(t *testing.T) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprint(w, `{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom","message":"A pull request already exists for acme:a."}]}`)
 	})
-	_, _, err := repo.Create(t.Context(), gitops.NewPullRequest{Head: "a", Base: "main"})
+	_, _, err := repo.Create(t.Context(), pullrequest.NewRequest{Head: "a", Base: "main"})
 	require.ErrorIs(t, err, remote.ErrMoved)
 	assert.Equal(t, 3, posts)
 }

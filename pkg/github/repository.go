@@ -15,8 +15,8 @@ import (
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -31,8 +31,8 @@ type Repository struct {
 }
 
 var (
-	_ gitops.PullRequests  = (*Repository)(nil)
-	_ gitops.Issues        = (*Repository)(nil)
+	_ pullrequest.Forge    = (*Repository)(nil)
+	_ pullrequest.Issues   = (*Repository)(nil)
 	_ promote.StatusSource = (*Repository)(nil)
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
@@ -24,7 +24,7 @@ func older(t *testing.T, f *fixture) {
 	f.remote.SetBranch("old", commit("9"))
 	s := everything()
 	s.Head, s.HeadCommit, s.Reviewers, s.Assignees, s.Labels, s.Promoted = "old", commit("9"), nil, nil, nil, false
-	_, err := gitops.Submit(t.Context(), f.repo, s)
+	_, err := pullrequest.Submit(t.Context(), f.repo, s)
 	require.NoError(t, err)
 	f.hub.Forget()
 }
@@ -55,19 +55,19 @@ func TestSubmit(t *testing.T) {
 			t.Parallel()
 			f := setup(t, options, nil)
 			older(t, f)
-			result, err := gitops.Submit(t.Context(), f.repo, everything())
+			result, err := pullrequest.Submit(t.Context(), f.repo, everything())
 			require.NoError(t, err)
 			right(t, f)
-			assert.Equal(t, gitops.SubmissionCreated, result.Action)
+			assert.Equal(t, pullrequest.Created, result.Action)
 			assert.Equal(t, 2, result.PullRequest.Number)
 			assert.True(t, strings.HasSuffix(result.PullRequest.URL, "/acme/gitops/pull/2"), result.PullRequest.URL)
 			assert.False(t, f.remote.Pull(1).Open)
 			assert.Len(t, f.remote.Comments(1), 1)
 
 			f.hub.Forget()
-			result, err = gitops.Submit(t.Context(), f.repo, everything())
+			result, err = pullrequest.Submit(t.Context(), f.repo, everything())
 			require.NoError(t, err)
-			assert.Equal(t, gitops.SubmissionUnchanged, result.Action)
+			assert.Equal(t, pullrequest.Unchanged, result.Action)
 			assert.Empty(t, f.hub.Writes(), "R5: nothing has changed")
 		})
 	}
@@ -78,7 +78,7 @@ func TestR10EveryFaultOnEveryRequest(t *testing.T) {
 	t.Parallel()
 	undisturbed := setup(t, githubtest.Options{}, nil)
 	older(t, undisturbed)
-	_, err := gitops.Submit(t.Context(), undisturbed.repo, everything())
+	_, err := pullrequest.Submit(t.Context(), undisturbed.repo, everything())
 	require.NoError(t, err)
 	requests := undisturbed.hub.Requests()
 	for name, fault := range map[string]githubtest.Fault{
@@ -101,7 +101,7 @@ func TestR10EveryFaultOnEveryRequest(t *testing.T) {
 				f := setup(t, githubtest.Options{}, nil)
 				older(t, f)
 				f.hub.Inject(fault, githubtest.First(1, githubtest.Nth(n+1)))
-				_, err := gitops.Submit(t.Context(), f.repo, everything())
+				_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 				require.NoError(t, err)
 				right(t, f)
 				assert.False(t, f.remote.Pull(1).Open)
@@ -117,7 +117,7 @@ func TestR3FaultsThatStay(t *testing.T) {
 	t.Parallel()
 	undisturbed := setup(t, githubtest.Options{}, nil)
 	older(t, undisturbed)
-	_, err := gitops.Submit(t.Context(), undisturbed.repo, everything())
+	_, err := pullrequest.Submit(t.Context(), undisturbed.repo, everything())
 	require.NoError(t, err)
 	for name, fault := range map[string]githubtest.Fault{
 		"502":         githubtest.HTTPError(http.StatusBadGateway),
@@ -130,7 +130,7 @@ func TestR3FaultsThatStay(t *testing.T) {
 				f := setup(t, githubtest.Options{}, nil)
 				older(t, f)
 				f.hub.Inject(fault, func(r githubtest.Request) bool { return r.Number > n })
-				_, err := gitops.Submit(t.Context(), f.repo, everything())
+				_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 				var failed *github.Error
 				require.ErrorAs(t, err, &failed)
 				assert.Contains(t, []github.Kind{github.Unavailable, github.RateLimited}, failed.Kind)
@@ -139,7 +139,7 @@ func TestR3FaultsThatStay(t *testing.T) {
 				assert.Equal(t, "acme/gitops", failed.Repository)
 				assert.NotContains(t, fmt.Sprintf("%v %+v", err, failed), secret)
 				f.hub.Heal()
-				_, err = gitops.Submit(t.Context(), f.repo, everything())
+				_, err = pullrequest.Submit(t.Context(), f.repo, everything())
 				require.NoError(t, err)
 				right(t, f)
 			})
@@ -159,7 +159,7 @@ func TestR15SubmitStartsOver(t *testing.T) {
 			t.Parallel()
 			f := setup(t, githubtest.Options{}, nil)
 			given(f)
-			_, err := gitops.Submit(t.Context(), f.repo, everything())
+			_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 			require.ErrorIs(t, err, remote.ErrMoved)
 		})
 	}
@@ -183,7 +183,7 @@ func TestR11PermissionsThatAreMissing(t *testing.T) {
 				has[test.without] = "read"
 			}
 			f.hub.AddToken(secret, githubtest.Token{Permissions: has})
-			_, err := gitops.Submit(t.Context(), f.repo, everything())
+			_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 			var failed *github.Error
 			require.ErrorAs(t, err, &failed)
 			assert.Equal(t, github.Denied, failed.Kind)
@@ -208,26 +208,26 @@ func TestIssues(t *testing.T) {
 		Issue: githubtest.Issue{Title: "Mine", Body: "<!-- kalypso:v1 failures environment=dev -->", Labels: []string{"kalypso"}},
 		Head:  "deployment/main", Base: "main",
 	})
-	report := gitops.IssueReport{Environment: "dev", Title: "dev fails", Body: "- it does"}
+	report := pullrequest.IssueReport{Environment: "dev", Title: "dev fails", Body: "- it does"}
 	f.hub.Inject(githubtest.LostAnswer(), githubtest.First(1, githubtest.On("POST", "/repos/acme/gitops/issues")))
-	result, err := gitops.ReportIssue(t.Context(), f.repo, report)
+	result, err := pullrequest.ReportIssue(t.Context(), f.repo, report)
 	require.NoError(t, err)
 	assert.Equal(t, 3, result.Issue.Number)
 	require.Len(t, f.remote.Issues(), 2)
 	assert.Equal(t, []string{"kalypso"}, f.remote.Issues()[1].Labels)
 
 	f.hub.Forget()
-	_, err = gitops.ReportIssue(t.Context(), f.repo, report)
+	_, err = pullrequest.ReportIssue(t.Context(), f.repo, report)
 	require.NoError(t, err)
 	assert.Empty(t, f.hub.Writes())
 
 	report.Body = "- another"
-	_, err = gitops.ReportIssue(t.Context(), f.repo, report)
+	_, err = pullrequest.ReportIssue(t.Context(), f.repo, report)
 	require.NoError(t, err)
 	assert.Contains(t, f.remote.Issues()[1].Body, "- another")
 
 	f.hub.Inject(githubtest.LostAnswer(), githubtest.First(1, githubtest.On("POST", "/repos/acme/gitops/issues/*/comments")))
-	closed, err := gitops.SettleIssue(t.Context(), f.repo, "dev", "Published.")
+	closed, err := pullrequest.SettleIssue(t.Context(), f.repo, "dev", "Published.")
 	require.NoError(t, err)
 	assert.Len(t, closed, 1)
 	assert.False(t, f.remote.Issues()[1].Open)
@@ -245,7 +245,7 @@ func TestR6RunsAtOnce(t *testing.T) {
 		runs.Go(func() error {
 			repo := client.Repository("acme", "gitops")
 			for range 5 {
-				_, err := gitops.Submit(t.Context(), repo, everything())
+				_, err := pullrequest.Submit(t.Context(), repo, everything())
 				if !errors.Is(err, remote.ErrMoved) {
 					return err
 				}
@@ -258,7 +258,7 @@ func TestR6RunsAtOnce(t *testing.T) {
 	assert.False(t, f.remote.Pull(1).Open)
 
 	f.hub.Forget()
-	_, err := gitops.Submit(t.Context(), f.repo, everything())
+	_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 	require.NoError(t, err)
 	assert.Empty(t, f.hub.Writes())
 }
@@ -269,25 +269,25 @@ func TestAutoMergeOfWhatChangesNothing(t *testing.T) {
 	f := setup(t, githubtest.Options{}, nil)
 	f.remote.SetOptions(pending)
 	idle := everything()
-	idle.AutoMerge, idle.Idle = gitops.AutoMergeNoChange, true
-	result, err := gitops.Submit(t.Context(), f.repo, idle)
+	idle.AutoMerge, idle.Idle = pullrequest.AutoMergeNoChange, true
+	result, err := pullrequest.Submit(t.Context(), f.repo, idle)
 	require.NoError(t, err)
 	assert.True(t, result.PullRequest.AutoMerging)
 	assert.Equal(t, "merge", f.remote.Pull(1).AutoMerge)
 	assert.LessOrEqual(t, len(f.hub.Writes()), 8, "two labels were made")
 
 	f.hub.Forget()
-	_, err = gitops.Submit(t.Context(), f.repo, idle)
+	_, err = pullrequest.Submit(t.Context(), f.repo, idle)
 	require.NoError(t, err)
 	assert.Empty(t, f.hub.Writes())
 
 	busy := idle
 	busy.Idle, busy.HeadCommit, busy.Tree = false, commit("2"), commit("b")
-	_, err = gitops.Prepare(t.Context(), f.repo, busy)
+	_, err = pullrequest.Prepare(t.Context(), f.repo, busy)
 	require.NoError(t, err)
 	assert.Empty(t, f.remote.Pull(1).AutoMerge)
 	f.remote.SetBranch("deployment/main", commit("2"))
-	_, err = gitops.Submit(t.Context(), f.repo, busy)
+	_, err = pullrequest.Submit(t.Context(), f.repo, busy)
 	require.NoError(t, err)
 	f.remote.SetStatus(githubtest.Status{Commit: commit("2"), Context: "policy", State: "success"})
 	assert.True(t, f.remote.Pull(1).Open)
@@ -299,7 +299,7 @@ func TestR12WritingCalls(t *testing.T) {
 	f := setup(t, githubtest.Options{}, nil)
 	f.remote.SetLabels(f.open(t), "promoted", "needs a look") // so that the repository has them
 	f.remote.Close(1)
-	_, err := gitops.Submit(t.Context(), f.repo, everything())
+	_, err := pullrequest.Submit(t.Context(), f.repo, everything())
 	require.NoError(t, err)
 	assert.LessOrEqual(t, len(f.hub.Writes()), 5)
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 func TestR10WaitsAsTold(t *testing.T) {
@@ -293,7 +293,7 @@ func TestUnreachable(t *testing.T) {
 	assert.Len(t, clock.slept(), 4)
 
 	clock.slept()
-	_, _, err = client.Repository("acme", "gitops").Create(t.Context(), gitops.NewPullRequest{Head: "a", Base: "b"})
+	_, _, err = client.Repository("acme", "gitops").Create(t.Context(), pullrequest.NewRequest{Head: "a", Base: "b"})
 	require.ErrorContains(t, err, "5 times", "nothing was sent, so that it may be sent again")
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 // maxForeign is the maximum number of foreign commits that are examined. No pull request of kalypso is expected to
@@ -16,7 +17,7 @@ import (
 const maxForeign = 100
 
 // refuseForeign returns an error if head, a branch of repo, has foreign commits that were not accepted.
-func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge PullRequests, repo, head string) error {
+func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge pullrequest.Forge, repo, head string) error {
 	accepted, err := p.accepted(ctx, left, forge, head)
 	if err == nil && !accepted {
 		err = left.foreignError(repo, head)
@@ -31,7 +32,7 @@ func (p proposal) refuseForeign(ctx context.Context, left *deployment, forge Pul
 // another environment are never accepted: with a wrong --branch, clusters may pull them.
 //
 // The error is an Error, or what forge returned.
-func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequests, head string) (bool, error) {
+func (p proposal) accepted(ctx context.Context, left *deployment, forge pullrequest.Forge, head string) (bool, error) {
 	if slices.ContainsFunc(left.foreign, func(c foreignCommit) bool { return c.published }) {
 		return false, nil
 	}
@@ -40,7 +41,7 @@ func (p proposal) accepted(ctx context.Context, left *deployment, forge PullRequ
 		if err != nil {
 			return false, fmt.Errorf("find the last pull request of %q: %w", head, err)
 		}
-		if last != nil && last.State == PullRequestMerged && last.HeadCommit == left.tip.String() {
+		if last != nil && last.State == pullrequest.Merged && last.HeadCommit == left.tip.String() {
 			return true, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 // squash puts all that a branch has changed onto another one, in a commit without its history.
@@ -90,12 +91,14 @@ func TestR9AcceptedCommitsOfAnotherEnvironment(t *testing.T) {
 
 // lastPull is a forge with a single pull request that is not open.
 type lastPull struct {
-	PullRequests
-	pull PullRequest
+	pullrequest.Forge
+	pull pullrequest.Request
 	err  error
 }
 
-func (f lastPull) Last(context.Context, string, string) (*PullRequest, error) { return &f.pull, f.err }
+func (f lastPull) Last(context.Context, string, string) (*pullrequest.Request, error) {
+	return &f.pull, f.err
+}
 
 // TestR9MergedPullRequest: a merged pull request with just this head says that all of it was accepted, whatever has become of
 // the files since.
@@ -107,11 +110,11 @@ func TestR9MergedPullRequest(t *testing.T) {
 		want  bool
 		err   error
 	}{
-		"merged":              {lastPull{pull: PullRequest{State: PullRequestMerged}}, true, nil},
-		"merged before":       {lastPull{pull: PullRequest{State: PullRequestMerged, HeadCommit: "another"}}, false, nil},
-		"closed":              {lastPull{pull: PullRequest{State: PullRequestClosed}}, false, nil},
+		"merged":              {lastPull{pull: pullrequest.Request{State: pullrequest.Merged}}, true, nil},
+		"merged before":       {lastPull{pull: pullrequest.Request{State: pullrequest.Merged, HeadCommit: "another"}}, false, nil},
+		"closed":              {lastPull{pull: pullrequest.Request{State: pullrequest.Closed}}, false, nil},
 		"it cannot be asked":  {lastPull{err: errForge}, false, errForge},
-		"open, which is none": {lastPull{pull: PullRequest{State: PullRequestOpen}}, false, nil},
+		"open, which is none": {lastPull{pull: pullrequest.Request{State: pullrequest.Open}}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 )
 
@@ -35,7 +36,7 @@ type Edit struct {
 	// Force overwrites what others have committed to the branch of a pull request.
 	Force bool
 	// Forge reports whether a pull request with foreign commits was merged; nil without a forge.
-	Forge PullRequests
+	Forge pullrequest.Forge
 }
 
 // contents puts the files into the tree of a branch.

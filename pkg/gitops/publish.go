@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/render"
@@ -33,11 +34,11 @@ type Publication struct {
 	Dates source.Dates
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
-	Forge PullRequests
+	Forge pullrequest.Forge
 	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
 	NoForge string
 	// Request is what the command line says about the pull request.
-	Request PullRequestOptions
+	Request pullrequest.Options
 }
 
 // PublishOptions are what a person decides about publishing.
@@ -66,9 +67,9 @@ type Published struct {
 	// Branch and Commit are what holds the output now; empty if there was nothing to publish.
 	Branch, Commit string
 	// Request is the pull request; nil if there is none.
-	Request *SubmissionResult
+	Request *pullrequest.Result
 	// Withdrawn are pull requests that were closed as there is nothing to do any more.
-	Withdrawn []PullRequest
+	Withdrawn []pullrequest.Request
 	// Notes are for people.
 	Notes []string
 	// Unverified says why kalypso cannot determine whether the sources have changed since they were read; empty if
@@ -126,10 +127,10 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if p.Direct || p.Forge == nil {
-		return p.push(ctx, built, Submission{})
+		return p.push(ctx, built, pullrequest.Submission{})
 	}
 	request := p.submission(built.ID, built.Tree)
-	declined, err := Prepare(ctx, p.Forge, request)
+	declined, err := pullrequest.Prepare(ctx, p.Forge, request)
 	if err != nil {
 		return Published{}, fmt.Errorf("prepare the pull request: %w", err)
 	}
@@ -140,8 +141,8 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 }
 
 // newDeclined says that a person did not want what would be published.
-func newDeclined(request PullRequest) *SubmissionResult {
-	return &SubmissionResult{Action: SubmissionDeclined, PullRequest: request, Notes: []string{
+func newDeclined(request pullrequest.Request) *pullrequest.Result {
+	return &pullrequest.Result{Action: pullrequest.Declined, PullRequest: request, Notes: []string{
 		fmt.Sprintf("pull request #%d proposed just this, and was closed: --reopen proposes it again", request.Number),
 	}}
 }
@@ -188,7 +189,7 @@ func (p *Publication) checkPlaces(fresh *render.Tree) error {
 }
 
 // push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
-func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request Submission) (Published, error) {
+func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request pullrequest.Submission) (Published, error) {
 	if err := p.reader.Unmoved(ctx); err != nil {
 		return Published{}, err
 	}
@@ -204,7 +205,7 @@ func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, requ
 }
 
 // afterPush makes of the pull request what it should be.
-func (p *Publication) afterPush(ctx context.Context, done Published, request Submission) (Published, error) {
+func (p *Publication) afterPush(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
 	if !p.Direct {
 		return p.submit(ctx, done, request)
 	}
@@ -217,7 +218,7 @@ func (p *Publication) afterPush(ctx context.Context, done Published, request Sub
 // was. Who moved something in the meantime may have found that what was published then was right, and has
 // left it to us. What cannot be listed any more takes nothing back: it was there when it was read.
 func (p *Publication) stillNewest(ctx context.Context, done Published) (Published, error) {
-	if done.Request != nil && done.Request.PullRequest.State == PullRequestMerged {
+	if done.Request != nil && done.Request.PullRequest.State == pullrequest.Merged {
 		return done, nil // it is what has moved the GitOps branch
 	}
 	err := p.reader.Newest(ctx)
@@ -259,7 +260,7 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 	if made, ok := message.ParseTrailers(left.ours.Message); ok {
 		p.Report.Now = made // what the branch was made of
 	}
-	request := Submission{}
+	request := pullrequest.Submission{}
 	if p.Forge != nil {
 		request = p.submission(left.tip, tree)
 	}
@@ -267,12 +268,12 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 }
 
 // submit brings the pull request up to date.
-func (p *Publication) submit(ctx context.Context, done Published, request Submission) (Published, error) {
+func (p *Publication) submit(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
 	if p.Forge == nil {
 		done.Notes = append(done.Notes, p.noForge(done.Pushed))
 		return done, nil
 	}
-	result, err := Submit(ctx, p.Forge, request)
+	result, err := pullrequest.Submit(ctx, p.Forge, request)
 	done.Request = &result
 	if err != nil {
 		return done, fmt.Errorf("submit the pull request: %w", err)
@@ -281,13 +282,13 @@ func (p *Publication) submit(ctx context.Context, done Published, request Submis
 }
 
 // submission is the pull request for a commit. Its text takes a while for a large change.
-func (p *Publication) submission(commit, tree plumbing.Hash) Submission {
+func (p *Publication) submission(commit, tree plumbing.Hash) pullrequest.Submission {
 	_, _, promoted := p.Change.Promotion()
-	return Submission{
+	return pullrequest.Submission{
 		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
 		HeadCommit: commit.String(), Tree: tree.String(),
-		Title: message.PullRequestTitle(p.Report), Body: message.PullRequestBody(p.Report, MaxSubmissionBody),
-		Promoted: promoted, Idle: p.Change.Idle(), PullRequestOptions: p.Request,
+		Title: message.PullRequestTitle(p.Report), Body: message.PullRequestBody(p.Report, pullrequest.MaxBody),
+		Promoted: promoted, Idle: p.Change.Idle(), Options: p.Request,
 	}
 }
 
@@ -296,7 +297,7 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 	if p.Forge == nil {
 		return Published{}, nil
 	}
-	closed, err := Withdraw(ctx, p.Forge, Withdrawal{
+	closed, err := pullrequest.Withdraw(ctx, p.Forge, pullrequest.Withdrawal{
 		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
 		HeadCommit: tipOf(p.tips, p.Head), Why: why, Confirm: p.reader.Unmoved,
 	})
@@ -335,7 +336,7 @@ func (p Published) After(before Published) Published {
 	case before.Request == nil:
 	case p.Request == nil:
 		p.Request, p.Branch, p.Commit = before.Request, before.Branch, before.Commit
-	case p.Request.Action == SubmissionUnchanged || before.Request.Action == SubmissionCreated:
+	case p.Request.Action == pullrequest.Unchanged || before.Request.Action == pullrequest.Created:
 		p.Request.Action = before.Request.Action
 	}
 	return p

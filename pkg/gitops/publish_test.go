@@ -18,6 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -31,7 +32,7 @@ type press struct {
 	dir, url string
 	options  PublishOptions
 	path     string
-	forge    PullRequests
+	forge    pullrequest.Forge
 	// meanwhile is called after everything was read and before it is published.
 	meanwhile func()
 	reader    remote.Options

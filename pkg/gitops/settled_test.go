@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -19,49 +20,49 @@ func TestSettled(t *testing.T) {
 	marked := func(flags string) string {
 		return "Theirs.\n\n<!-- kalypso:v1 environment=dev path=. tree=" + tree + flags + " -->\n\nOurs.\n\n<!-- /kalypso:v1 -->"
 	}
-	complete := PullRequest{Number: 1, Head: "deployment/dev", Base: "dev", HeadCommit: "c1", Body: marked(""), Labels: []string{"Fleet"}}
-	with := func(change func(p *PullRequest)) []PullRequest {
+	complete := pullrequest.Request{Number: 1, Head: "deployment/dev", Base: "dev", HeadCommit: "c1", Body: marked(""), Labels: []string{"Fleet"}}
+	with := func(change func(p *pullrequest.Request)) []pullrequest.Request {
 		p := complete
 		change(&p)
-		return []PullRequest{p}
+		return []pullrequest.Request{p}
 	}
-	asks := PullRequestOptions{Reviewers: []string{"cid"}}
-	merges := PullRequestOptions{AutoMerge: AutoMergeAlways}
+	asks := pullrequest.Options{Reviewers: []string{"cid"}}
+	merges := pullrequest.Options{AutoMerge: pullrequest.AutoMergeAlways}
 	published := latest
 	published.Proposed = false
 	for name, test := range map[string]struct {
-		open    []PullRequest
-		request PullRequestOptions
+		open    []pullrequest.Request
+		request pullrequest.Options
 		latest  Latest
 		want    bool
 	}{
-		"all is there":              {open: with(func(*PullRequest) {}), request: PullRequestOptions{Labels: []string{"fleet"}}, want: true},
+		"all is there":              {open: with(func(*pullrequest.Request) {}), request: pullrequest.Options{Labels: []string{"fleet"}}, want: true},
 		"not opened":                {},
-		"text of another tree":      {open: with(func(p *PullRequest) { p.Body = strings.ReplaceAll(p.Body, "aaa", "bbb") })},
-		"no text":                   {open: with(func(p *PullRequest) { p.Body = "" })},
-		"another environment's":     {open: with(func(p *PullRequest) { p.Body = strings.ReplaceAll(p.Body, "=dev", "=stage") })},
-		"another folder's":          {open: with(func(p *PullRequest) { p.Body = strings.ReplaceAll(p.Body, "path=.", "path=eu") })},
-		"another commit":            {open: with(func(p *PullRequest) { p.HeadCommit = "c2" })},
-		"closed by us, reopened":    {open: with(func(p *PullRequest) { p.Body = marked(" closed") })},
-		"a label is missing":        {open: with(func(*PullRequest) {}), request: PullRequestOptions{Labels: []string{"big"}}},
-		"promotes":                  {open: with(func(p *PullRequest) { p.Body, p.Labels = marked(" promoted"), []string{"promoted"} }), want: true},
-		"promotes, without":         {open: with(func(p *PullRequest) { p.Body = marked(" promoted") })},
-		"promotes no more":          {open: with(func(p *PullRequest) { p.Labels = []string{"promoted"} })},
-		"labelled so on purpose":    {open: with(func(p *PullRequest) { p.Labels = []string{"promoted"} }), request: PullRequestOptions{Labels: []string{"promoted"}}, want: true},
-		"nobody was asked":          {open: with(func(*PullRequest) {}), request: asks},
-		"people were asked":         {open: with(func(p *PullRequest) { p.Body = marked(" asked") }), request: asks, want: true},
-		"merges itself":             {open: with(func(p *PullRequest) { p.Body, p.AutoMerging = marked(" auto on"), true }), request: merges, want: true},
-		"merges itself by a person": {open: with(func(p *PullRequest) { p.AutoMerging = true }), request: merges, want: true},
-		"is to merge itself":        {open: with(func(p *PullRequest) { p.Body = marked(" auto") }), request: merges},
-		"not written that it does":  {open: with(func(p *PullRequest) { p.Body, p.AutoMerging = marked(" auto"), true }), request: merges},
-		"merges no more":            {open: with(func(p *PullRequest) { p.Body, p.AutoMerging = marked(" auto on"), true })},
-		"an older one of ours":      {open: append(with(func(*PullRequest) {}), PullRequest{Head: "deployment/old", Body: marked("")})},
-		"an adopted one beside":     {open: append(with(func(*PullRequest) {}), PullRequest{Head: "theirs", Body: marked(" adopted")}), want: true},
-		"somebody's beside":         {open: append(with(func(*PullRequest) {}), PullRequest{Head: "theirs"}), want: true},
+		"text of another tree":      {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "aaa", "bbb") })},
+		"no text":                   {open: with(func(p *pullrequest.Request) { p.Body = "" })},
+		"another environment's":     {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "=dev", "=stage") })},
+		"another folder's":          {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "path=.", "path=eu") })},
+		"another commit":            {open: with(func(p *pullrequest.Request) { p.HeadCommit = "c2" })},
+		"closed by us, reopened":    {open: with(func(p *pullrequest.Request) { p.Body = marked(" closed") })},
+		"a label is missing":        {open: with(func(*pullrequest.Request) {}), request: pullrequest.Options{Labels: []string{"big"}}},
+		"promotes":                  {open: with(func(p *pullrequest.Request) { p.Body, p.Labels = marked(" promoted"), []string{"promoted"} }), want: true},
+		"promotes, without":         {open: with(func(p *pullrequest.Request) { p.Body = marked(" promoted") })},
+		"promotes no more":          {open: with(func(p *pullrequest.Request) { p.Labels = []string{"promoted"} })},
+		"labelled so on purpose":    {open: with(func(p *pullrequest.Request) { p.Labels = []string{"promoted"} }), request: pullrequest.Options{Labels: []string{"promoted"}}, want: true},
+		"nobody was asked":          {open: with(func(*pullrequest.Request) {}), request: asks},
+		"people were asked":         {open: with(func(p *pullrequest.Request) { p.Body = marked(" asked") }), request: asks, want: true},
+		"merges itself":             {open: with(func(p *pullrequest.Request) { p.Body, p.AutoMerging = marked(" auto on"), true }), request: merges, want: true},
+		"merges itself by a person": {open: with(func(p *pullrequest.Request) { p.AutoMerging = true }), request: merges, want: true},
+		"is to merge itself":        {open: with(func(p *pullrequest.Request) { p.Body = marked(" auto") }), request: merges},
+		"not written that it does":  {open: with(func(p *pullrequest.Request) { p.Body, p.AutoMerging = marked(" auto"), true }), request: merges},
+		"merges no more":            {open: with(func(p *pullrequest.Request) { p.Body, p.AutoMerging = marked(" auto on"), true })},
+		"an older one of ours":      {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "deployment/old", Body: marked("")})},
+		"an adopted one beside":     {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "theirs", Body: marked(" adopted")}), want: true},
+		"somebody's beside":         {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "theirs"}), want: true},
 		"published":                 {latest: published, want: true},
-		"published, still open":     {latest: published, open: with(func(*PullRequest) {})},
-		"published, one left over":  {latest: published, open: []PullRequest{{Head: "deployment/old", Body: marked("")}}},
-		"published, somebody's":     {latest: published, open: []PullRequest{{Head: "theirs"}}, want: true},
+		"published, still open":     {latest: published, open: with(func(*pullrequest.Request) {})},
+		"published, one left over":  {latest: published, open: []pullrequest.Request{{Head: "deployment/old", Body: marked("")}}},
+		"published, somebody's":     {latest: published, open: []pullrequest.Request{{Head: "theirs"}}, want: true},
 	} {
 		d := &Destination{Repo: &model.GitOpsRepo{}, Head: "deployment/dev", Branch: "dev"}
 		if test.latest.Commit == "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -62,10 +63,10 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 // for its latest output: one is open for what is proposed, and has all that options ask for; none of kalypso's is open
 // where all is published. A run may have been stopped between any two of its requests, so all of them leave traces that
 // are looked for here. It returns the open one.
-func (d *Destination) Settled(latest Latest, options PullRequestOptions, open []PullRequest) (current *PullRequest, ok bool) {
-	return settled(Submission{
+func (d *Destination) Settled(latest Latest, options pullrequest.Options, open []pullrequest.Request) (current *pullrequest.Request, ok bool) {
+	return pullrequest.Settled(pullrequest.Submission{
 		Environment: latest.Environment, Path: giturl.CleanPath(d.Repo.Path.Value), Head: d.Head,
-		HeadCommit: latest.Commit, Tree: latest.Tree, PullRequestOptions: options,
+		HeadCommit: latest.Commit, Tree: latest.Tree, Options: options,
 	}, latest.Proposed, open)
 }
 

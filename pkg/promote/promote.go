@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -42,9 +43,9 @@ type Request struct {
 	// PullRequest proposes the promotion instead of pushing it.
 	PullRequest bool
 	// Forge opens the pull request; nil if the control plane is on no forge that kalypso knows.
-	Forge gitops.PullRequests
+	Forge pullrequest.Forge
 	// PullRequestOptions are what the command line says about the pull request.
-	gitops.PullRequestOptions
+	PullRequestOptions pullrequest.Options
 	// Force overwrites what others committed to the branch of the pull request.
 	Force bool
 	// Author says who commits.
@@ -89,7 +90,7 @@ type Outcome struct {
 	Newer bool `json:"-"`
 	Written
 	// Request is the pull request; nil if there is none.
-	Request *gitops.SubmissionResult `json:"-"`
+	Request *pullrequest.Result `json:"-"`
 	// Status is what was said on the commit; nil if nothing was.
 	Status *Status   `json:"-"`
 	Diags  diag.List `json:"-"`

@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 // headBranch is the branch that a promotion is proposed from: promotion/stage.
@@ -45,7 +46,7 @@ func (s *step) write(ctx context.Context) error {
 	if s.out.Newer && s.out.Action == ActionPromoted {
 		s.reverted = s.out.From
 	}
-	if s.out.Request != nil && s.out.Request.Action == gitops.SubmissionDeclined {
+	if s.out.Request != nil && s.out.Request.Action == pullrequest.Declined {
 		s.out.Action = ActionDeclined
 	}
 	return nil
@@ -69,7 +70,7 @@ func (s *step) propose(ctx context.Context, committed gitops.Committed) error {
 			s.out.Repo, committed.Branch, s.out.Branch))
 		return nil
 	}
-	result, err := gitops.Submit(ctx, s.Forge, s.submission(committed))
+	result, err := pullrequest.Submit(ctx, s.Forge, s.submission(committed))
 	s.out.Request = &result
 	if err != nil {
 		return fmt.Errorf("submit the pull request: %w", err)
@@ -93,7 +94,7 @@ func (s *step) withdraw(ctx context.Context) error {
 			return err
 		}
 	}
-	closed, err := gitops.Withdraw(ctx, s.Forge, gitops.Withdrawal{
+	closed, err := pullrequest.Withdraw(ctx, s.Forge, pullrequest.Withdrawal{
 		Environment: s.Environment.Name.Value, Head: s.branch.Head, Base: s.out.Branch, HeadCommit: s.branch.HeadTip(),
 		Why: fmt.Sprintf("Closed, as %s has %.12s by now.", s.Environment.Name.Value, s.out.From),
 	})
@@ -107,12 +108,12 @@ func (s *step) withdraw(ctx context.Context) error {
 }
 
 // submission is what the pull request should be.
-func (s *step) submission(committed gitops.Committed) gitops.Submission {
-	return gitops.Submission{
+func (s *step) submission(committed gitops.Committed) pullrequest.Submission {
+	return pullrequest.Submission{
 		Environment: s.Environment.Name.Value, Head: committed.Branch, Base: s.out.Branch,
 		HeadCommit: committed.Commit, Tree: committed.Tree,
 		Title: message.PromotionSubject(s.promotion()), Body: s.body(),
-		Promoted: true, PullRequestOptions: s.PullRequestOptions,
+		Promoted: true, Options: s.PullRequestOptions,
 	}
 }
 
@@ -122,7 +123,7 @@ func (s *step) declined(ctx context.Context, tree string) (bool, error) {
 	if s.Forge == nil {
 		return false, nil
 	}
-	closed, err := gitops.Prepare(ctx, s.Forge, s.submission(gitops.Committed{Branch: s.branch.Head, Tree: tree}))
+	closed, err := pullrequest.Prepare(ctx, s.Forge, s.submission(gitops.Committed{Branch: s.branch.Head, Tree: tree}))
 	if err != nil {
 		return false, fmt.Errorf("prepare the pull request: %w", err)
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 // The formats of -o.
@@ -96,13 +96,13 @@ type PullRequest struct {
 	Number int    `json:"number"`
 	URL    string `json:"url"`
 	// Action is created, updated, unchanged or declined; empty for one that was closed.
-	Action gitops.SubmissionAction `json:"action,omitempty"`
+	Action pullrequest.Action `json:"action,omitempty"`
 	// State is open, merged or closed.
-	State gitops.PullRequestState `json:"state"`
+	State pullrequest.State `json:"state"`
 }
 
 // NewPullRequest returns what was done to a pull request.
-func NewPullRequest(p gitops.PullRequest, action gitops.SubmissionAction) *PullRequest {
+func NewPullRequest(p pullrequest.Request, action pullrequest.Action) *PullRequest {
 	return &PullRequest{p.Number, p.URL, action, p.State}
 }
 

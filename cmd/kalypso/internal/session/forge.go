@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -53,7 +54,7 @@ func forgeKey(destination *gitops.Destination) string {
 
 // OpenPulls lists what is open into the branch of a destination. GitHub has been asked patiently if that is an
 // error, so whatever needs it later gets the same answer.
-func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, forge Forge) ([]gitops.PullRequest, error) {
+func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, forge Forge) ([]pullrequest.Request, error) {
 	open, err := forge.Repo.Open(ctx, destination.Branch)
 	if err != nil {
 		forge.err = err

@@ -9,8 +9,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -31,7 +31,7 @@ func TestActionsReportOfSession(t *testing.T) {
 			}}},
 			Changes: []*Change{
 				{GitOpsRepo: "fleet", Change: changed, Plan: plan, Published: &Published{
-					Branch: "deployment/dev", Commit: strings.Repeat("2", 40), PullRequest: &results.PullRequest{Number: 7, URL: "https://h/7", Action: gitops.SubmissionCreated, State: gitops.PullRequestOpen},
+					Branch: "deployment/dev", Commit: strings.Repeat("2", 40), PullRequest: &results.PullRequest{Number: 7, URL: "https://h/7", Action: pullrequest.Created, State: pullrequest.Open},
 					Closed: []results.PullRequest{{Number: 5, URL: "https://h/5"}},
 				}},
 				{GitOpsRepo: "mirror", Change: &change.Change{}, Published: &Published{Closed: []results.PullRequest{{Number: 6, URL: "https://h/6"}}}},

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
 // PrintText writes the results for people: for each environment the plan, what happens to each
@@ -71,7 +71,7 @@ func (p Printer) published(r *Published) {
 	}
 	if request := r.PullRequest; request != nil && request.Number > 0 {
 		action := string(request.Action)
-		if request.State == gitops.PullRequestMerged {
+		if request.State == pullrequest.Merged {
 			action += " and merged"
 		}
 		fmt.Fprintf(p, "pull request #%d %s: %s\n", request.Number, action, diag.Safe(request.URL))

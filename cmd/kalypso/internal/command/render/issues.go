@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
@@ -57,7 +58,7 @@ func (s *Publisher) reportIssue(ctx context.Context, result *session.Result, des
 	case forge.Repo == nil:
 		return nil // it has no issues, or none that could be closed
 	case !failed:
-		closed, err := gitops.SettleIssue(ctx, forge.Repo, name, "The environment is published again.")
+		closed, err := pullrequest.SettleIssue(ctx, forge.Repo, name, "The environment is published again.")
 		for _, issue := range closed {
 			result.Notes = append(result.Notes, fmt.Sprintf("issue #%d is closed: %s", issue.Number, issue.URL))
 		}
@@ -67,7 +68,7 @@ func (s *Publisher) reportIssue(ctx context.Context, result *session.Result, des
 	if !result.Diags.HasErrors() {
 		title = "kalypso publishes " + name + " without what is broken"
 	}
-	reported, err := gitops.ReportIssue(ctx, forge.Repo, gitops.IssueReport{
+	reported, err := pullrequest.ReportIssue(ctx, forge.Repo, pullrequest.IssueReport{
 		Environment: name, Title: title, Body: s.failures(result),
 	})
 	if err == nil {

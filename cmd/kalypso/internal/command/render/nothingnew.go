@@ -10,6 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -55,7 +56,7 @@ func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environmen
 }
 
 // settled reports whether the pull request of a destination is as it should be. It returns the open one.
-func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *gitops.PullRequest, ok bool) {
+func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *gitops.Destination, latest *gitops.Latest) (request *pullrequest.Request, ok bool) {
 	forge, err := s.Forge(ctx, destination)
 	if err != nil {
 		return nil, false
@@ -71,7 +72,7 @@ func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *
 }
 
 // newStanding is the result for a destination at which nothing is new.
-func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *gitops.PullRequest) *session.Change {
+func newStanding(destination *gitops.Destination, latest *gitops.Latest, request *pullrequest.Request) *session.Change {
 	r := &session.Change{
 		GitOpsRepo: destination.Repo.Name.Value, Targets: []change.TargetChange{}, Files: []change.FileChange{}, Change: &change.Change{},
 		Published: &session.Published{Repo: destination.At},
@@ -87,7 +88,7 @@ func newStanding(destination *gitops.Destination, latest *gitops.Latest, request
 	r.Published.Branch, r.Published.Commit = destination.Head, latest.Commit
 	r.Published.Notes = []string{fmt.Sprintf("nothing is new: %.12s waits on %s to be merged", latest.Commit, destination.Head)}
 	if request != nil {
-		r.Published.PullRequest = results.NewPullRequest(*request, gitops.SubmissionUnchanged)
+		r.Published.PullRequest = results.NewPullRequest(*request, pullrequest.Unchanged)
 	}
 	return r
 }

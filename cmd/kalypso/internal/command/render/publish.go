@@ -17,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -42,7 +43,7 @@ type publishing struct {
 	// recompile says that an environment is compiled even if nothing that it is made of has changed.
 	recompile bool
 	options   gitops.PublishOptions
-	request   gitops.PullRequestOptions
+	request   pullrequest.Options
 }
 
 // Publisher is a run that publishes, or shows what it would publish.
@@ -281,7 +282,7 @@ func (s *Publisher) saveBodies(path string) {
 		for _, diff := range result.Changes {
 			if diff.Report != nil && !diff.Change.Empty() {
 				bodies = append(bodies, "# "+message.PullRequestTitle(*diff.Report)+"\n\n"+
-					message.PullRequestBody(*diff.Report, gitops.MaxSubmissionBody))
+					message.PullRequestBody(*diff.Report, pullrequest.MaxBody))
 			}
 		}
 	}

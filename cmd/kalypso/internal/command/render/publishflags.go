@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -49,21 +50,21 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `person` (repeatable)")
 	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
 	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, or no-change for those that change no cluster")
-	flags.Lookup("auto-merge").NoOptDefVal = string(gitops.AutoMergeAlways)
+	flags.Lookup("auto-merge").NoOptDefVal = string(pullrequest.AutoMergeAlways)
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository while an environment fails")
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing has changed since the last output")
 	flags.StringVar(&f.saveBody, "save-body", "", "write the text of the pull request to this `file`, in Markdown, for a forge that kalypso does not know")
 	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
-		[]string{string(gitops.AutoMergeAlways), string(gitops.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
+		[]string{string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Check finds wrong values.
 func (f *PublishFlags) Check() error {
-	switch gitops.AutoMerge(f.autoMerge) {
-	case gitops.AutoMergeNever, gitops.AutoMergeAlways, gitops.AutoMergeNoChange:
+	switch pullrequest.AutoMerge(f.autoMerge) {
+	case pullrequest.AutoMergeNever, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange:
 	default:
-		return cli.Usage("--auto-merge %s: write %s or %s", f.autoMerge, gitops.AutoMergeAlways, gitops.AutoMergeNoChange)
+		return cli.Usage("--auto-merge %s: write %s or %s", f.autoMerge, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange)
 	}
 	if f.draft && f.autoMerge != "" {
 		return cli.Usage("--draft keeps a pull request from being merged, --auto-merge merges it: give one of them")
@@ -134,9 +135,9 @@ func (f *PublishFlags) Permissions(role model.Role) *github.Needs {
 }
 
 // Request is what the flags say about the pull request.
-func (f *PublishFlags) Request() gitops.PullRequestOptions {
-	return gitops.PullRequestOptions{
+func (f *PublishFlags) Request() pullrequest.Options {
+	return pullrequest.Options{
 		Labels: cli.Split(f.labels), Reviewers: cli.Split(f.reviewers), Assignees: cli.Split(f.assignees),
-		Draft: f.draft, AutoMerge: gitops.AutoMerge(f.autoMerge), Reopen: f.reopen,
+		Draft: f.draft, AutoMerge: pullrequest.AutoMerge(f.autoMerge), Reopen: f.reopen,
 	}
 }

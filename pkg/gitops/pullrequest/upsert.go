@@ -1,4 +1,4 @@
-package gitops
+package pullrequest
 
 import (
 	"context"
@@ -10,23 +10,23 @@ import (
 
 // upsert is a submission under way.
 type upsert struct {
-	prs  PullRequests
+	prs  Forge
 	want Submission
 
-	pr      PullRequest
+	pr      Request
 	section section
-	action  SubmissionAction
-	closed  []PullRequest
+	action  Action
+	closed  []Request
 	notes   []string
 }
 
-func newUpsert(prs PullRequests, s Submission) *upsert {
+func newUpsert(prs Forge, s Submission) *upsert {
 	fresh := section{marker: marker{environment: s.Environment, path: normalPath(s.Path), tree: s.Tree, promoted: s.Promoted}}
-	return &upsert{prs: prs, want: s, section: fresh, action: SubmissionUnchanged}
+	return &upsert{prs: prs, want: s, section: fresh, action: Unchanged}
 }
 
-func (u *upsert) result() SubmissionResult {
-	return SubmissionResult{Action: u.action, PullRequest: u.pr, Closed: u.closed, Notes: u.notes}
+func (u *upsert) result() Result {
+	return Result{Action: u.action, PullRequest: u.pr, Closed: u.closed, Notes: u.notes}
 }
 
 func (u *upsert) note(format string, args ...any) {
@@ -35,13 +35,13 @@ func (u *upsert) note(format string, args ...any) {
 
 // wrote notes that the pull request was changed.
 func (u *upsert) wrote() {
-	if u.action == SubmissionUnchanged {
-		u.action = SubmissionUpdated
+	if u.action == Unchanged {
+		u.action = Updated
 	}
 }
 
 // take makes an open pull request the one that is to be brought up to date.
-func (u *upsert) take(p PullRequest) {
+func (u *upsert) take(p Request) {
 	u.pr = p
 	found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
 	if !ours {
@@ -58,9 +58,9 @@ func (u *upsert) take(p PullRequest) {
 }
 
 // declined returns the last pull request if a person closed it for the same tree, or nil.
-func (u *upsert) declined(ctx context.Context) (*PullRequest, error) {
+func (u *upsert) declined(ctx context.Context) (*Request, error) {
 	last, err := u.prs.Last(ctx, u.want.Head, u.want.Base)
-	if err != nil || last == nil || last.State != PullRequestClosed || u.want.Reopen {
+	if err != nil || last == nil || last.State != Closed || u.want.Reopen {
 		return nil, err
 	}
 	found, ours := findSection(last.Body, u.want.Environment, u.want.Path)
@@ -77,12 +77,12 @@ func (u *upsert) open(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	if declined != nil {
-		u.pr, u.action = *declined, SubmissionDeclined
+		u.pr, u.action = *declined, Declined
 		u.note("pull request #%d was closed by a person, and nothing has changed since: it is not opened again without --reopen", declined.Number)
 		return true, nil
 	}
 	u.section.marker.auto = u.want.mergesItself() && !u.want.Draft
-	created, existed, err := u.prs.Create(ctx, NewPullRequest{
+	created, existed, err := u.prs.Create(ctx, NewRequest{
 		Head: u.want.Head, Base: u.want.Base, Draft: u.want.Draft,
 		Title: cutTitle(u.want.Title), Body: u.section.with(u.want.Body),
 	})
@@ -91,7 +91,7 @@ func (u *upsert) open(ctx context.Context) (done bool, err error) {
 	}
 	u.take(created)
 	if !existed {
-		u.action = SubmissionCreated
+		u.action = Created
 	}
 	return false, nil
 }
@@ -118,7 +118,7 @@ func (u *upsert) describe(ctx context.Context) error {
 	if u.section.marker.adopted {
 		title = u.pr.Title
 	}
-	if u.pr.State == PullRequestMerged || title == u.pr.Title && sameMarkdown(body, u.pr.Body) {
+	if u.pr.State == Merged || title == u.pr.Title && sameMarkdown(body, u.pr.Body) {
 		return nil
 	}
 	if err := u.prs.Edit(ctx, u.pr.Number, title, body); err != nil {
@@ -171,7 +171,7 @@ func without(labels, others []string) []string {
 }
 
 // supersede closes what is open of ours for the same environment from other heads.
-func (u *upsert) supersede(ctx context.Context, open []PullRequest) error {
+func (u *upsert) supersede(ctx context.Context, open []Request) error {
 	for _, p := range open {
 		found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
 		if p.Head == u.want.Head || !ours || found.marker.adopted {
@@ -230,7 +230,7 @@ func (u *upsert) autoMerge(ctx context.Context) error {
 		u.note("%s", note)
 	}
 	if merged {
-		u.pr.State = PullRequestMerged
+		u.pr.State = Merged
 	}
 	u.pr.AutoMerging, u.section.marker.on = !merged, !merged
 	u.wrote()
@@ -240,7 +240,7 @@ func (u *upsert) autoMerge(ctx context.Context) error {
 // verify reads, if something was written, whether the branch is still what it was written for. Who writes last
 // of two runs thus finds out if it was the older one, whatever the order in between.
 func (u *upsert) verify(ctx context.Context) error {
-	if u.action == SubmissionUnchanged || u.pr.State == PullRequestMerged {
+	if u.action == Unchanged || u.pr.State == Merged {
 		return nil
 	}
 	return stillAt(ctx, u.prs, u.want.Head, u.want.HeadCommit)

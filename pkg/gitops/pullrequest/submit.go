@@ -1,4 +1,4 @@
-package gitops
+package pullrequest
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (s Submission) mergesItself() bool {
 // Prepare is for before the branch is pushed. It turns off an auto-merge that we turned on, if what is to be
 // pushed must be looked at by a person. It returns the pull request that a person closed for the same tree, for
 // which nothing needs to be pushed; or nil.
-func Prepare(ctx context.Context, prs PullRequests, s Submission) (declined *PullRequest, err error) {
+func Prepare(ctx context.Context, prs Forge, s Submission) (declined *Request, err error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -52,13 +52,13 @@ func Prepare(ctx context.Context, prs PullRequests, s Submission) (declined *Pul
 // environment and base are closed in its favour. A second Submit of the same changes nothing.
 //
 // With an error the result is what was reached; remote.ErrMoved means to start over from reading.
-func Submit(ctx context.Context, prs PullRequests, s Submission) (SubmissionResult, error) {
+func Submit(ctx context.Context, prs Forge, s Submission) (Result, error) {
 	if err := s.check(); err != nil {
-		return SubmissionResult{}, err
+		return Result{}, err
 	}
 	open, err := prs.Open(ctx, s.Base)
 	if err != nil {
-		return SubmissionResult{}, err
+		return Result{}, err
 	}
 	u := newUpsert(prs, s)
 	if current, found := byHead(open, s.Head); found {
@@ -83,10 +83,41 @@ func Submit(ctx context.Context, prs PullRequests, s Submission) (SubmissionResu
 	return u.result(), nil
 }
 
-func byHead(open []PullRequest, head string) (PullRequest, bool) {
-	at := slices.IndexFunc(open, func(p PullRequest) bool { return p.Head == head })
+func byHead(open []Request, head string) (Request, bool) {
+	at := slices.IndexFunc(open, func(p Request) bool { return p.Head == head })
 	if at < 0 {
-		return PullRequest{}, false
+		return Request{}, false
 	}
 	return open[at], true
+}
+
+// Settled reports whether Submit of a submission or, if it is not proposed any more, Withdraw would change none of the
+// open pull requests, unless people have changed our text. It returns the one from the same head.
+func Settled(want Submission, proposed bool, open []Request) (current *Request, ok bool) {
+	found, isOpen := byHead(open, want.Head)
+	if isOpen {
+		current = &found
+	}
+	others := slices.ContainsFunc(open, func(p Request) bool {
+		found, ours := findSection(p.Body, want.Environment, want.Path)
+		return p.Head != want.Head && ours && !found.marker.adopted
+	})
+	return current, !others && isOpen == proposed && (!isOpen || want.complete(found))
+}
+
+// complete reports whether a pull request has all that was to be done for a submission.
+func (s Submission) complete(p Request) bool {
+	section, ours := findSection(p.Body, s.Environment, s.Path)
+	m := section.marker
+	switch {
+	case !ours, m.closed, m.tree != s.Tree, p.HeadCommit != s.HeadCommit:
+		return false
+	case len(without(s.Labels, p.Labels)) > 0, hasLabel(p.Labels, promotedLabel) != (m.promoted || hasLabel(s.Labels, promotedLabel)):
+		return false
+	case !m.asked && len(s.Reviewers)+len(s.Assignees) > 0:
+		return false
+	case s.AutoMerge == AutoMergeNever:
+		return !m.auto
+	}
+	return p.AutoMerging && m.auto == m.on
 }

@@ -1,4 +1,4 @@
-package gitops
+package pullrequest
 
 import (
 	"cmp"
@@ -42,8 +42,8 @@ const (
 	maxForgeBody = message.MaxComment
 	// maxForgeTitle is how many it takes for a title.
 	maxForgeTitle = 256
-	// MaxSubmissionBody is how many characters a body may have so that the marker fits in, too.
-	MaxSubmissionBody = maxForgeBody - 1_536
+	// MaxBody is how many characters a body may have so that the marker fits in, too.
+	MaxBody = maxForgeBody - 1_536
 
 	markerEnd = "<!-- /kalypso:v1 -->"
 	cutNote   = "\n\n_The rest does not fit in here._"

@@ -1,23 +1,25 @@
-package gitops
+// Package pullrequest opens, updates and closes pull requests and issues of a GitOps repository; package github implements
+// what it needs of a forge.
+package pullrequest
 
 import "context"
 
-// PullRequestState says what became of a pull request.
-type PullRequestState string
+// State says what became of a pull request.
+type State string
 
 // The states of pull requests.
 const (
-	PullRequestOpen   PullRequestState = "open"
-	PullRequestClosed PullRequestState = "closed"
-	PullRequestMerged PullRequestState = "merged"
+	Open   State = "open"
+	Closed State = "closed"
+	Merged State = "merged"
 )
 
-// PullRequest is a pull request of a GitOps repository.
-type PullRequest struct {
+// Request is a pull request of a GitOps repository.
+type Request struct {
 	Number int
 	// URL is where people look at it.
 	URL   string
-	State PullRequestState
+	State State
 	Draft bool
 	Title string
 	// Body is Markdown. Ours holds a hidden marker.
@@ -31,16 +33,16 @@ type PullRequest struct {
 	AutoMerging bool
 }
 
-// PullRequests is what publishing needs of the forge that holds a GitOps repository. Package github
+// Forge is what publishing needs of the forge that holds a GitOps repository. Package github
 // implements it. A method that changes something is a single writing request, repeated only where that
 // is harmless or after it was read that it is needed.
-type PullRequests interface {
+type Forge interface {
 	// Open lists all open pull requests into a branch whose head is a branch of the same repository.
-	Open(ctx context.Context, base string) ([]PullRequest, error)
+	Open(ctx context.Context, base string) ([]Request, error)
 	// Last returns the newest pull request from head into base that is not open, or nil.
-	Last(ctx context.Context, head, base string) (*PullRequest, error)
+	Last(ctx context.Context, head, base string) (*Request, error)
 	// Create opens one. If there is an open one already it returns that one as it is, with existed.
-	Create(ctx context.Context, request NewPullRequest) (created PullRequest, existed bool, err error)
+	Create(ctx context.Context, request NewRequest) (created Request, existed bool, err error)
 	// Tip returns the commit that a branch has now, as pushes left it: a pull request may show an older one
 	// for a while. A branch that is not there is remote.ErrMoved.
 	Tip(ctx context.Context, branch string) (commit string, err error)
@@ -66,8 +68,8 @@ type PullRequests interface {
 	KeepOpen(ctx context.Context, number int) error
 }
 
-// NewPullRequest is a pull request that is to be opened.
-type NewPullRequest struct {
+// NewRequest is a pull request that is to be opened.
+type NewRequest struct {
 	Head, Base  string
 	Title, Body string
 	Draft       bool
@@ -85,8 +87,8 @@ const (
 	AutoMergeNoChange AutoMerge = "no-change"
 )
 
-// PullRequestOptions are what a person decides about pull requests.
-type PullRequestOptions struct {
+// Options are what a person decides about pull requests.
+type Options struct {
 	Labels, Reviewers, Assignees []string
 	Draft                        bool
 	AutoMerge                    AutoMerge
@@ -106,33 +108,33 @@ type Submission struct {
 	// not opened again for the same tree.
 	HeadCommit, Tree string
 	Title            string
-	// Body is Markdown without the marker, at most MaxSubmissionBody characters.
+	// Body is Markdown without the marker, at most MaxBody characters.
 	Body string
 	// Promoted says that the promoted commit changes: then, and only then, the label "promoted" is on.
 	Promoted bool
 	// Idle says that no cluster changes, but for the promoted commit.
 	Idle bool
-	PullRequestOptions
+	Options
 }
 
-// SubmissionAction says what became of a submission.
-type SubmissionAction string
+// Action says what became of a submission.
+type Action string
 
 // What can become of a submission.
 const (
-	SubmissionCreated   SubmissionAction = "created"
-	SubmissionUpdated   SubmissionAction = "updated"
-	SubmissionUnchanged SubmissionAction = "unchanged"
-	// SubmissionDeclined is one that a person closed before, for the same tree.
-	SubmissionDeclined SubmissionAction = "declined"
+	Created   Action = "created"
+	Updated   Action = "updated"
+	Unchanged Action = "unchanged"
+	// Declined is one that a person closed before, for the same tree.
+	Declined Action = "declined"
 )
 
-// SubmissionResult is what became of a submission.
-type SubmissionResult struct {
-	Action      SubmissionAction
-	PullRequest PullRequest
+// Result is what became of a submission.
+type Result struct {
+	Action      Action
+	PullRequest Request
 	// Closed are older pull requests of ours that were closed in favour of this one.
-	Closed []PullRequest
+	Closed []Request
 	// Notes are for people.
 	Notes []string
 }

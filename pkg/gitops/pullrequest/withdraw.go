@@ -1,8 +1,9 @@
-package gitops
+package pullrequest
 
 import (
 	"context"
 	"fmt"
+
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
@@ -22,7 +23,7 @@ type Withdrawal struct {
 
 // Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
 // returns what it closed, with an error too; remote.ErrMoved means to start over from reading.
-func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []PullRequest, err error) {
+func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, err error) {
 	open, err := prs.Open(ctx, w.Base)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []Pul
 			}
 		}
 		p, err := closeOurs(ctx, prs, p, found, w.Why)
-		if p.State == PullRequestClosed {
+		if p.State == Closed {
 			closed = append(closed, p)
 		}
 		if err == nil && watched {
@@ -58,18 +59,18 @@ func Withdraw(ctx context.Context, prs PullRequests, w Withdrawal) (closed []Pul
 }
 
 // closeOurs closes a pull request that has a section of ours, and says why.
-func closeOurs(ctx context.Context, prs PullRequests, p PullRequest, s section, why string) (PullRequest, error) {
+func closeOurs(ctx context.Context, prs Forge, p Request, s section, why string) (Request, error) {
 	text := s.text(p.Body)
 	s.marker.closed = true
 	p.Body = s.with(text)
 	if err := prs.Close(ctx, p.Number, p.Body); err != nil {
 		return p, err
 	}
-	p.State = PullRequestClosed
+	p.State = Closed
 	return p, prs.Comment(ctx, p.Number, why)
 }
 
-func stillAt(ctx context.Context, prs PullRequests, branch, commit string) error {
+func stillAt(ctx context.Context, prs Forge, branch, commit string) error {
 	tip, err := prs.Tip(ctx, branch)
 	if err == nil && tip != commit {
 		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, remote.ErrMoved)

@@ -1,4 +1,4 @@
-package gitops_test
+package pullrequest_test
 
 import (
 	"context"
@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // forge is a forge in memory. It takes and refuses what GitHub does, as far as package gitops can tell.
 type forge struct {
-	pulls []gitops.PullRequest // number is place + 1
+	pulls []pullrequest.Request // number is place + 1
 	tips  map[string]string
 	// reads and writes are what was called, in order, as "close 1".
 	reads, writes []string
@@ -60,17 +60,17 @@ func (f *forge) write(do func() error, format string, args ...any) error {
 func (f *forge) read(call string) { f.reads = append(f.reads, call) }
 
 // open adds a pull request as a person would, or another run.
-func (f *forge) open(p gitops.PullRequest) *gitops.PullRequest {
-	p.Number, p.State = len(f.pulls)+1, gitops.PullRequestOpen
+func (f *forge) open(p pullrequest.Request) *pullrequest.Request {
+	p.Number, p.State = len(f.pulls)+1, pullrequest.Open
 	f.pulls = append(f.pulls, p)
 	return &f.pulls[len(f.pulls)-1]
 }
 
-func (f *forge) Open(_ context.Context, base string) ([]gitops.PullRequest, error) {
+func (f *forge) Open(_ context.Context, base string) ([]pullrequest.Request, error) {
 	f.read("open")
-	var found []gitops.PullRequest
+	var found []pullrequest.Request
 	for _, p := range f.pulls {
-		if p.State == gitops.PullRequestOpen && p.Base == base {
+		if p.State == pullrequest.Open && p.Base == base {
 			p.Labels = slices.Clone(p.Labels)
 			found = append(found, p)
 		}
@@ -78,10 +78,10 @@ func (f *forge) Open(_ context.Context, base string) ([]gitops.PullRequest, erro
 	return found, nil
 }
 
-func (f *forge) Last(_ context.Context, head, base string) (*gitops.PullRequest, error) {
+func (f *forge) Last(_ context.Context, head, base string) (*pullrequest.Request, error) {
 	f.read("last")
 	for _, p := range slices.Backward(f.pulls) {
-		if p.State != gitops.PullRequestOpen && p.Head == head && p.Base == base {
+		if p.State != pullrequest.Open && p.Head == head && p.Base == base {
 			return &p, nil
 		}
 	}
@@ -96,10 +96,10 @@ func (f *forge) Tip(_ context.Context, branch string) (string, error) {
 	return f.tips[branch], nil
 }
 
-func (f *forge) Create(_ context.Context, n gitops.NewPullRequest) (created gitops.PullRequest, existed bool, err error) {
+func (f *forge) Create(_ context.Context, n pullrequest.NewRequest) (created pullrequest.Request, existed bool, err error) {
 	err = f.write(func() error {
 		for _, p := range f.pulls {
-			if p.State == gitops.PullRequestOpen && p.Head == n.Head && p.Base == n.Base {
+			if p.State == pullrequest.Open && p.Head == n.Head && p.Base == n.Base {
 				created, existed = p, true
 				return nil
 			}
@@ -107,7 +107,7 @@ func (f *forge) Create(_ context.Context, n gitops.NewPullRequest) (created gito
 		if f.tips[n.Base] == "" || f.tips[n.Head] == "" {
 			return remote.ErrMoved
 		}
-		created = *f.open(gitops.PullRequest{
+		created = *f.open(pullrequest.Request{
 			Title: n.Title, Body: n.Body, Head: n.Head, Base: n.Base, Draft: n.Draft, HeadCommit: f.tips[n.Head],
 		})
 		return nil
@@ -119,7 +119,7 @@ func (f *forge) Edit(_ context.Context, number int, title, body string) error {
 	return f.write(func() error {
 		p := &f.pulls[number-1]
 		p.Title, p.Body = title, body
-		if p.State != gitops.PullRequestOpen {
+		if p.State != pullrequest.Open {
 			return remote.ErrMoved
 		}
 		return nil
@@ -130,10 +130,10 @@ func (f *forge) Close(_ context.Context, number int, body string) error {
 	return f.write(func() error {
 		p := &f.pulls[number-1]
 		p.Body = body
-		if p.State == gitops.PullRequestMerged {
+		if p.State == pullrequest.Merged {
 			return remote.ErrMoved
 		}
-		p.State = gitops.PullRequestClosed
+		p.State = pullrequest.Closed
 		return nil
 	}, "close %d", number)
 }
@@ -181,7 +181,7 @@ func (f *forge) AutoMerge(_ context.Context, number int, headCommit string) (mer
 		case f.tips[p.Head] != headCommit:
 			return remote.ErrMoved
 		case f.ready:
-			p.State, merged = gitops.PullRequestMerged, true
+			p.State, merged = pullrequest.Merged, true
 		default:
 			p.AutoMerging = true
 		}
@@ -199,14 +199,14 @@ func (f *forge) KeepOpen(_ context.Context, number int) error {
 
 // issue is an issue of the forge.
 type issue struct {
-	gitops.Issue
+	pullrequest.Issue
 	label string
 	open  bool
 }
 
-func (f *forge) OpenIssues(_ context.Context, label string) ([]gitops.Issue, error) {
+func (f *forge) OpenIssues(_ context.Context, label string) ([]pullrequest.Issue, error) {
 	f.read("issues")
-	var found []gitops.Issue
+	var found []pullrequest.Issue
 	for _, i := range slices.Backward(f.issues) {
 		if i.open && i.label == label {
 			found = append(found, i.Issue)
@@ -215,9 +215,9 @@ func (f *forge) OpenIssues(_ context.Context, label string) ([]gitops.Issue, err
 	return found, nil
 }
 
-func (f *forge) CreateIssue(_ context.Context, title, body, label string) (created gitops.Issue, err error) {
+func (f *forge) CreateIssue(_ context.Context, title, body, label string) (created pullrequest.Issue, err error) {
 	err = f.write(func() error {
-		created = gitops.Issue{Number: len(f.issues) + 1, Title: title, Body: body}
+		created = pullrequest.Issue{Number: len(f.issues) + 1, Title: title, Body: body}
 		f.issues = append(f.issues, issue{created, label, true})
 		return nil
 	}, "create issue")

@@ -1,4 +1,4 @@
-package gitops
+package pullrequest
 
 import (
 	"context"
@@ -7,6 +7,24 @@ import (
 	"strings"
 	"unicode/utf8"
 )
+
+// Issue is an issue of a GitOps repository.
+type Issue struct {
+	Number      int
+	URL         string
+	Title, Body string
+}
+
+// Issues is what reporting failures needs of the forge that holds a GitOps repository.
+type Issues interface {
+	// OpenIssues lists the open issues that bear a label and are no pull requests.
+	OpenIssues(ctx context.Context, label string) ([]Issue, error)
+	// CreateIssue opens one with a label, which is made if it is missing.
+	CreateIssue(ctx context.Context, title, body, label string) (Issue, error)
+	EditIssue(ctx context.Context, number int, title, body string) error
+	// CloseIssue closes it, with a comment that says why.
+	CloseIssue(ctx context.Context, number int, comment string) error
+}
 
 // issueLabel is on every issue of ours: by it they are found.
 const issueLabel = "kalypso"
@@ -21,8 +39,8 @@ type IssueReport struct {
 
 // IssueResult is what became of a report.
 type IssueResult struct {
-	// Action is SubmissionCreated, SubmissionUpdated or SubmissionUnchanged.
-	Action SubmissionAction
+	// Action is Created, Updated or Unchanged.
+	Action Action
 	Issue  Issue
 	// Closed are other issues of ours about the same, which two runs at once can make.
 	Closed []Issue
@@ -39,12 +57,12 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 	if err != nil {
 		return IssueResult{}, err
 	}
-	result := IssueResult{Action: SubmissionUnchanged}
+	result := IssueResult{Action: Unchanged}
 	if len(ours) == 0 {
 		if result.Issue, err = issues.CreateIssue(ctx, r.Title, r.Body, issueLabel); err != nil {
 			return result, err
 		}
-		result.Action = SubmissionCreated
+		result.Action = Created
 		// Another run may have done so at the same time: the older one stays.
 		if ours, err = openIssues(ctx, issues, r.Environment); err != nil || len(ours) == 0 {
 			return result, err
@@ -56,7 +74,7 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 			return result, err
 		}
 		result.Issue.Title, result.Issue.Body = r.Title, r.Body
-		result.Action = SubmissionUpdated
+		result.Action = Updated
 	}
 	result.Closed, err = closeIssues(ctx, issues, ours[1:], fmt.Sprintf("Closed in favour of #%d, which says the same.", result.Issue.Number))
 	return result, err

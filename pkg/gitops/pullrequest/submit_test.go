@@ -1,4 +1,4 @@
-package gitops_test
+package pullrequest_test
 
 import (
 	"errors"
@@ -9,32 +9,32 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // wanted is a submission that asks for everything.
-func wanted() gitops.Submission {
-	return gitops.Submission{
+func wanted() pullrequest.Submission {
+	return pullrequest.Submission{
 		Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: "c1", Tree: "aa11",
 		Title: "Deploy dev", Body: "Two targets change.", Promoted: true,
-		PullRequestOptions: gitops.PullRequestOptions{
+		Options: pullrequest.Options{
 			Labels: []string{"gitops"}, Reviewers: []string{"ann", "acme/fleet"}, Assignees: []string{"bob"},
 		},
 	}
 }
 
 // plain is one that asks for nothing but to be there.
-func plain() gitops.Submission {
+func plain() pullrequest.Submission {
 	s := wanted()
 	s.Promoted, s.Labels, s.Reviewers, s.Assignees = false, nil, nil, nil
 	return s
 }
 
-func submit(t *testing.T, f *forge, s gitops.Submission) gitops.SubmissionResult {
+func submit(t *testing.T, f *forge, s pullrequest.Submission) pullrequest.Result {
 	t.Helper()
 	f.reads, f.writes = nil, nil
-	result, err := gitops.Submit(t.Context(), f, s)
+	result, err := pullrequest.Submit(t.Context(), f, s)
 	require.NoError(t, err)
 	return result
 }
@@ -43,7 +43,7 @@ func submit(t *testing.T, f *forge, s gitops.Submission) gitops.SubmissionResult
 func (f *forge) openPulls() []int {
 	var numbers []int
 	for _, p := range f.pulls {
-		if p.State == gitops.PullRequestOpen {
+		if p.State == pullrequest.Open {
 			numbers = append(numbers, p.Number)
 		}
 	}
@@ -54,7 +54,7 @@ func TestSubmitOpens(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	result := submit(t, f, wanted())
-	assert.Equal(t, gitops.SubmissionCreated, result.Action)
+	assert.Equal(t, pullrequest.Created, result.Action)
 	assert.Equal(t, []string{"create", "label 1 gitops,promoted", "review 1", "assign 1", "edit 1"}, f.writes)
 	assert.Equal(t, f.pulls[0], result.PullRequest)
 	assert.Equal(t, []string{"ann", "acme/fleet", "bob"}, f.asked[1])
@@ -76,7 +76,7 @@ func TestR5SubmitAgainWritesNothing(t *testing.T) {
 	// GitHub's editor writes line ends in its own way.
 	f.pulls[0].Body = strings.ReplaceAll(f.pulls[0].Body, "\n", "\r\n") + "\r\n"
 	result := submit(t, f, wanted())
-	assert.Equal(t, gitops.SubmissionUnchanged, result.Action)
+	assert.Equal(t, pullrequest.Unchanged, result.Action)
 	assert.Empty(t, f.writes)
 	assert.Equal(t, []string{"open"}, f.reads)
 }
@@ -84,17 +84,17 @@ func TestR5SubmitAgainWritesNothing(t *testing.T) {
 func TestSubmitUpdatesWhatDiffers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*gitops.Submission)
+		change func(*pullrequest.Submission)
 		want   []string
 	}{
-		"title":        {func(s *gitops.Submission) { s.Title = "Deploy more" }, []string{"edit 1"}},
-		"body":         {func(s *gitops.Submission) { s.Body = "Three." }, []string{"edit 1"}},
-		"tree":         {func(s *gitops.Submission) { s.Tree = "bb22" }, []string{"edit 1"}},
-		"label":        {func(s *gitops.Submission) { s.Labels = append(s.Labels, "big") }, []string{"label 1 big"}},
-		"letter case":  {func(s *gitops.Submission) { s.Labels = []string{"GitOps"} }, nil},
-		"not promoted": {func(s *gitops.Submission) { s.Promoted = false }, []string{"edit 1", "unlabel 1 promoted"}},
-		"reviewers":    {func(s *gitops.Submission) { s.Reviewers = []string{"cid"} }, nil},
-		"draft":        {func(s *gitops.Submission) { s.Draft = true }, nil},
+		"title":        {func(s *pullrequest.Submission) { s.Title = "Deploy more" }, []string{"edit 1"}},
+		"body":         {func(s *pullrequest.Submission) { s.Body = "Three." }, []string{"edit 1"}},
+		"tree":         {func(s *pullrequest.Submission) { s.Tree = "bb22" }, []string{"edit 1"}},
+		"label":        {func(s *pullrequest.Submission) { s.Labels = append(s.Labels, "big") }, []string{"label 1 big"}},
+		"letter case":  {func(s *pullrequest.Submission) { s.Labels = []string{"GitOps"} }, nil},
+		"not promoted": {func(s *pullrequest.Submission) { s.Promoted = false }, []string{"edit 1", "unlabel 1 promoted"}},
+		"reviewers":    {func(s *pullrequest.Submission) { s.Reviewers = []string{"cid"} }, nil},
+		"draft":        {func(s *pullrequest.Submission) { s.Draft = true }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,9 +129,9 @@ func TestSubmitKeepsWhatPeopleWriteAround(t *testing.T) {
 func TestR9SubmitAdoptsThePullRequestOfAPerson(t *testing.T) {
 	t.Parallel()
 	f := newForge()
-	f.open(gitops.PullRequest{Title: "My try", Body: "Please merge.", Head: "deployment/main", Base: "main"})
+	f.open(pullrequest.Request{Title: "My try", Body: "Please merge.", Head: "deployment/main", Base: "main"})
 	result := submit(t, f, plain())
-	assert.Equal(t, gitops.SubmissionUpdated, result.Action)
+	assert.Equal(t, pullrequest.Updated, result.Action)
 	assert.Equal(t, []string{"edit 1"}, f.writes)
 	assert.Equal(t, "My try", f.pulls[0].Title)
 	assert.True(t, strings.HasPrefix(f.pulls[0].Body, "Please merge.\n\n<!-- kalypso:v1 environment=dev path=. tree=aa11 adopted -->"), f.pulls[0].Body)
@@ -143,20 +143,20 @@ func TestSubmitClosesOlderOnesOfOurs(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	f.tips["old"], f.tips["other"], f.tips["below"] = "c9", "c8", "c7"
-	ours := func(change func(*gitops.Submission)) {
+	ours := func(change func(*pullrequest.Submission)) {
 		s := plain()
 		change(&s)
 		s.HeadCommit = f.tips[s.Head]
 		submit(t, f, s)
 	}
-	ours(func(s *gitops.Submission) { s.Head = "other"; s.Environment = "prod" })
-	ours(func(s *gitops.Submission) { s.Head = "below"; s.Path = "clusters" })
-	f.open(gitops.PullRequest{Title: "Docs", Body: "Only docs.", Head: "docs", Base: "main"})
-	ours(func(s *gitops.Submission) { s.Head = "old" })
-	ours(func(s *gitops.Submission) { s.Path = "./" }) // is the root, too
+	ours(func(s *pullrequest.Submission) { s.Head = "other"; s.Environment = "prod" })
+	ours(func(s *pullrequest.Submission) { s.Head = "below"; s.Path = "clusters" })
+	f.open(pullrequest.Request{Title: "Docs", Body: "Only docs.", Head: "docs", Base: "main"})
+	ours(func(s *pullrequest.Submission) { s.Head = "old" })
+	ours(func(s *pullrequest.Submission) { s.Path = "./" }) // is the root, too
 	result := submit(t, f, plain())
 	assert.Empty(t, f.writes)
-	assert.Equal(t, gitops.SubmissionUnchanged, result.Action)
+	assert.Equal(t, pullrequest.Unchanged, result.Action)
 	assert.Equal(t, []int{1, 2, 3, 5}, f.openPulls())
 	assert.Equal(t, []string{"Closed in favour of #5, which publishes the same environment."}, f.comments[4])
 	assert.Contains(t, f.pulls[3].Body, " closed -->")
@@ -166,33 +166,33 @@ func TestR15SubmitDoesNotOpenAgainWhatAPersonClosed(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	submit(t, f, plain())
-	f.pulls[0].State = gitops.PullRequestClosed
+	f.pulls[0].State = pullrequest.Closed
 
 	result := submit(t, f, plain())
-	assert.Equal(t, gitops.SubmissionDeclined, result.Action)
+	assert.Equal(t, pullrequest.Declined, result.Action)
 	assert.Equal(t, 1, result.PullRequest.Number)
 	assert.Contains(t, result.Notes[0], "--reopen")
 	assert.Empty(t, f.writes)
-	declined, err := gitops.Prepare(t.Context(), f, plain())
+	declined, err := pullrequest.Prepare(t.Context(), f, plain())
 	require.NoError(t, err)
 	assert.Equal(t, 1, declined.Number)
 
 	again := plain()
 	again.Reopen = true
-	assert.Equal(t, gitops.SubmissionCreated, submit(t, f, again).Action)
-	f.pulls[1].State = gitops.PullRequestClosed
+	assert.Equal(t, pullrequest.Created, submit(t, f, again).Action)
+	f.pulls[1].State = pullrequest.Closed
 	other := plain()
 	other.Tree = "cc33"
-	assert.Equal(t, gitops.SubmissionCreated, submit(t, f, other).Action)
-	f.pulls[2].State = gitops.PullRequestMerged
-	assert.Equal(t, gitops.SubmissionCreated, submit(t, f, other).Action, "one that was merged was not declined")
+	assert.Equal(t, pullrequest.Created, submit(t, f, other).Action)
+	f.pulls[2].State = pullrequest.Merged
+	assert.Equal(t, pullrequest.Created, submit(t, f, other).Action, "one that was merged was not declined")
 }
 
 func TestSubmitOpensAgainWhatWeWithdrew(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	submit(t, f, plain())
-	closed, err := gitops.Withdraw(t.Context(), f, gitops.Withdrawal{
+	closed, err := pullrequest.Withdraw(t.Context(), f, pullrequest.Withdrawal{
 		Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: "c1", Why: "Nothing differs any more.",
 	})
 	require.NoError(t, err)
@@ -200,28 +200,28 @@ func TestSubmitOpensAgainWhatWeWithdrew(t *testing.T) {
 	assert.Equal(t, []string{"create", "close 1", "comment 1"}, f.writes)
 	assert.Equal(t, []string{"Nothing differs any more."}, f.comments[1])
 	assert.Contains(t, f.pulls[0].Body, "Two targets change.")
-	assert.Equal(t, gitops.SubmissionCreated, submit(t, f, plain()).Action)
+	assert.Equal(t, pullrequest.Created, submit(t, f, plain()).Action)
 }
 
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
-	w := gitops.Withdrawal{Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: "c1", Why: "Gone."}
+	w := pullrequest.Withdrawal{Environment: "dev", Head: "deployment/main", Base: "main", HeadCommit: "c1", Why: "Gone."}
 	f := newForge()
-	f.open(gitops.PullRequest{Title: "Mine", Head: "deployment/main", Base: "main"})
-	closed, err := gitops.Withdraw(t.Context(), f, w)
+	f.open(pullrequest.Request{Title: "Mine", Head: "deployment/main", Base: "main"})
+	closed, err := pullrequest.Withdraw(t.Context(), f, w)
 	require.NoError(t, err)
 	assert.Empty(t, closed)
 	assert.Empty(t, f.writes, "no pull request of ours")
 
 	submit(t, f, plain()) // adopts it
 	f.tips["deployment/main"], f.writes = "c2", nil
-	_, err = gitops.Withdraw(t.Context(), f, w)
+	_, err = pullrequest.Withdraw(t.Context(), f, w)
 	require.ErrorIs(t, err, remote.ErrMoved, "another run has pushed")
 	assert.Empty(t, f.writes)
 
 	w.HeadCommit = "c2"
 	f.after = func(int, string) error { f.tips["deployment/main"] = "c3"; return nil }
-	closed, err = gitops.Withdraw(t.Context(), f, w)
+	closed, err = pullrequest.Withdraw(t.Context(), f, w)
 	require.ErrorIs(t, err, remote.ErrMoved, "another run pushed while it was closed")
 	assert.Len(t, closed, 1)
 }
@@ -229,15 +229,15 @@ func TestWithdraw(t *testing.T) {
 func TestSubmitAutoMerge(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		mode        gitops.AutoMerge
+		mode        pullrequest.AutoMerge
 		idle, draft bool
 		want        []string
 	}{
-		"never":                     {mode: gitops.AutoMergeNever, idle: true, want: []string{"create"}},
-		"always":                    {mode: gitops.AutoMergeAlways, want: []string{"create", "auto-merge 1", "edit 1"}},
-		"no change, and a change":   {mode: gitops.AutoMergeNoChange, want: []string{"create"}},
-		"no change, and there none": {mode: gitops.AutoMergeNoChange, idle: true, want: []string{"create", "auto-merge 1", "edit 1"}},
-		"draft":                     {mode: gitops.AutoMergeAlways, draft: true, want: []string{"create"}},
+		"never":                     {mode: pullrequest.AutoMergeNever, idle: true, want: []string{"create"}},
+		"always":                    {mode: pullrequest.AutoMergeAlways, want: []string{"create", "auto-merge 1", "edit 1"}},
+		"no change, and a change":   {mode: pullrequest.AutoMergeNoChange, want: []string{"create"}},
+		"no change, and there none": {mode: pullrequest.AutoMergeNoChange, idle: true, want: []string{"create", "auto-merge 1", "edit 1"}},
+		"draft":                     {mode: pullrequest.AutoMergeAlways, draft: true, want: []string{"create"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -259,9 +259,9 @@ func TestSubmitMergesAtOnce(t *testing.T) {
 	f := newForge()
 	f.ready = true
 	s := plain()
-	s.AutoMerge = gitops.AutoMergeAlways
+	s.AutoMerge = pullrequest.AutoMergeAlways
 	result := submit(t, f, s)
-	assert.Equal(t, gitops.PullRequestMerged, result.PullRequest.State)
+	assert.Equal(t, pullrequest.Merged, result.PullRequest.State)
 	assert.Equal(t, []string{"create", "auto-merge 1"}, f.writes)
 }
 
@@ -269,7 +269,7 @@ func TestSubmitLeavesAutoMergeOffThatAPersonTurnedOff(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	s := plain()
-	s.AutoMerge = gitops.AutoMergeAlways
+	s.AutoMerge = pullrequest.AutoMergeAlways
 	submit(t, f, s)
 	f.pulls[0].AutoMerging = false
 	s.Body = "Three."
@@ -282,14 +282,14 @@ func TestPrepareTurnsOffTheAutoMergeOfWhatChangesClusters(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	idle := plain()
-	idle.AutoMerge, idle.Idle = gitops.AutoMergeNoChange, true
+	idle.AutoMerge, idle.Idle = pullrequest.AutoMergeNoChange, true
 	submit(t, f, idle)
 	require.True(t, f.pulls[0].AutoMerging)
 
 	busy := idle
 	busy.Idle, busy.Tree, busy.HeadCommit = false, "dd44", "c2"
 	f.writes = nil
-	_, err := gitops.Prepare(t.Context(), f, busy)
+	_, err := pullrequest.Prepare(t.Context(), f, busy)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"keep-open 1"}, f.writes)
 	f.tips["deployment/main"] = "c2"
@@ -302,7 +302,7 @@ func TestPrepareTurnsOffTheAutoMergeOfWhatChangesClusters(t *testing.T) {
 
 	f.pulls[0].Body = strings.Replace(f.pulls[0].Body, " auto on -->", " -->", 1)
 	f.writes = nil
-	_, err = gitops.Prepare(t.Context(), f, busy)
+	_, err = pullrequest.Prepare(t.Context(), f, busy)
 	require.NoError(t, err)
 	assert.Empty(t, f.writes, "a person turned it on")
 }
@@ -311,7 +311,7 @@ func TestSubmitFindsOutThatSomebodyElsePushed(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	f.after = func(int, string) error { f.tips["deployment/main"] = "c2"; return nil }
-	result, err := gitops.Submit(t.Context(), f, plain())
+	result, err := pullrequest.Submit(t.Context(), f, plain())
 	require.ErrorIs(t, err, remote.ErrMoved)
 	assert.Equal(t, 1, result.PullRequest.Number)
 }
@@ -322,8 +322,8 @@ func TestR15SubmitStartsOverWhenThingsMove(t *testing.T) {
 		given func(*forge)
 	}{
 		"merged meanwhile": {func(f *forge) {
-			f.open(gitops.PullRequest{Title: "Mine", Head: "deployment/main", Base: "main"})
-			f.before = func(int, string) error { f.pulls[0].State = gitops.PullRequestMerged; return nil }
+			f.open(pullrequest.Request{Title: "Mine", Head: "deployment/main", Base: "main"})
+			f.before = func(int, string) error { f.pulls[0].State = pullrequest.Merged; return nil }
 		}},
 		"base deleted": {func(f *forge) {
 			f.before = func(int, string) error { delete(f.tips, "main"); return nil }
@@ -336,7 +336,7 @@ func TestR15SubmitStartsOverWhenThingsMove(t *testing.T) {
 			t.Parallel()
 			f := newForge()
 			test.given(f)
-			_, err := gitops.Submit(t.Context(), f, plain())
+			_, err := pullrequest.Submit(t.Context(), f, plain())
 			require.ErrorIs(t, err, remote.ErrMoved)
 		})
 	}
@@ -347,12 +347,12 @@ func TestSubmitFindsTheOneThatWasOpenedMeanwhile(t *testing.T) {
 	f := newForge()
 	f.before = func(n int, _ string) error {
 		if n == 1 {
-			f.open(gitops.PullRequest{Title: "Faster", Head: "deployment/main", Base: "main"})
+			f.open(pullrequest.Request{Title: "Faster", Head: "deployment/main", Base: "main"})
 		}
 		return nil
 	}
 	result := submit(t, f, plain())
-	assert.Equal(t, gitops.SubmissionUpdated, result.Action)
+	assert.Equal(t, pullrequest.Updated, result.Action)
 	assert.Equal(t, []int{1}, f.openPulls())
 }
 
@@ -361,7 +361,7 @@ func TestSubmitFindsTheOneThatWasOpenedMeanwhile(t *testing.T) {
 func TestR3SubmitAfterEveryFault(t *testing.T) {
 	t.Parallel()
 	s := wanted()
-	s.AutoMerge = gitops.AutoMergeAlways
+	s.AutoMerge = pullrequest.AutoMergeAlways
 	start := func() *forge {
 		f := newForge()
 		f.tips["old"] = "c9"
@@ -391,7 +391,7 @@ func TestR3SubmitAfterEveryFault(t *testing.T) {
 				} else {
 					f.before = strike
 				}
-				_, err := gitops.Submit(t.Context(), f, s)
+				_, err := pullrequest.Submit(t.Context(), f, s)
 				require.ErrorIs(t, err, errForge)
 				f.before, f.after = nil, nil
 				submit(t, f, s)
@@ -415,7 +415,7 @@ func TestSubmitAsksAgainOnlyWhoWasNotAsked(t *testing.T) {
 		}
 		return nil
 	}
-	result, err := gitops.Submit(t.Context(), f, wanted())
+	result, err := pullrequest.Submit(t.Context(), f, wanted())
 	require.ErrorIs(t, err, refused)
 	assert.Equal(t, 1, result.PullRequest.Number, "the pull request is there")
 	assert.Equal(t, []string{"bob"}, f.asked[1], "who can be assigned is")
@@ -425,7 +425,7 @@ func TestSubmitKeepsToTheLimitsOfTheForge(t *testing.T) {
 	t.Parallel()
 	f := newForge()
 	person := strings.Repeat("ä", 60_000)
-	f.open(gitops.PullRequest{Title: "Mine", Body: person, Head: "deployment/main", Base: "main"})
+	f.open(pullrequest.Request{Title: "Mine", Body: person, Head: "deployment/main", Base: "main"})
 	s := plain()
 	s.Body = strings.Repeat("a line\n", 5_000)
 	submit(t, f, s)
@@ -437,7 +437,7 @@ func TestSubmitKeepsToTheLimitsOfTheForge(t *testing.T) {
 	assert.Empty(t, f.writes)
 
 	f = newForge()
-	s.Title, s.Body = strings.Repeat("é", 300), strings.Repeat("x", gitops.MaxSubmissionBody)
+	s.Title, s.Body = strings.Repeat("é", 300), strings.Repeat("x", pullrequest.MaxBody)
 	submit(t, f, s)
 	assert.Len(t, []rune(f.pulls[0].Title), 256)
 	assert.Contains(t, f.pulls[0].Body, s.Body, "a body of that length is never cut")
@@ -457,19 +457,19 @@ func TestSubmitWritesNothingThatAForgeWouldChange(t *testing.T) {
 
 func TestSubmitRefusesWhatCannotBeMarked(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*gitops.Submission){
-		"environment": func(s *gitops.Submission) { s.Environment = "dev --> <b>" },
-		"tree":        func(s *gitops.Submission) { s.Tree = "-->" },
-		"head":        func(s *gitops.Submission) { s.Head = s.Base },
+	for name, change := range map[string]func(*pullrequest.Submission){
+		"environment": func(s *pullrequest.Submission) { s.Environment = "dev --> <b>" },
+		"tree":        func(s *pullrequest.Submission) { s.Tree = "-->" },
+		"head":        func(s *pullrequest.Submission) { s.Head = s.Base },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newForge()
 			s := plain()
 			change(&s)
-			_, err := gitops.Submit(t.Context(), f, s)
+			_, err := pullrequest.Submit(t.Context(), f, s)
 			require.Error(t, err)
-			_, err = gitops.Prepare(t.Context(), f, s)
+			_, err = pullrequest.Prepare(t.Context(), f, s)
 			require.Error(t, err)
 			assert.Empty(t, f.reads)
 		})
@@ -484,7 +484,7 @@ func FuzzSubmit(f *testing.F) {
 	f.Add("<!-- kalypso:v1 environment=dev path=%zz tree=aa11 -->\n<!-- kalypso:v1 environment=prod path=. tree=aa11 -->", "x", "--> <b>")
 	f.Fuzz(func(t *testing.T, person, text, path string) {
 		forge := newForge()
-		forge.open(gitops.PullRequest{Title: "Mine", Body: person, Head: "deployment/main", Base: "main"})
+		forge.open(pullrequest.Request{Title: "Mine", Body: person, Head: "deployment/main", Base: "main"})
 		s := plain()
 		s.Body, s.Path = text, path
 		submit(t, forge, s)

@@ -1,4 +1,4 @@
-package gitops_test
+package pullrequest_test
 
 import (
 	"strings"
@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
-func failure() gitops.IssueReport {
-	return gitops.IssueReport{Environment: "dev", Title: "dev cannot be published", Body: "- a\n- b"}
+func failure() pullrequest.IssueReport {
+	return pullrequest.IssueReport{Environment: "dev", Title: "dev cannot be published", Body: "- a\n- b"}
 }
 
-func report(t *testing.T, f *forge, r gitops.IssueReport) gitops.IssueResult {
+func report(t *testing.T, f *forge, r pullrequest.IssueReport) pullrequest.IssueResult {
 	t.Helper()
 	f.writes = nil
-	result, err := gitops.ReportIssue(t.Context(), f, r)
+	result, err := pullrequest.ReportIssue(t.Context(), f, r)
 	require.NoError(t, err)
 	return result
 }
@@ -25,18 +25,18 @@ func report(t *testing.T, f *forge, r gitops.IssueReport) gitops.IssueResult {
 func TestReportIssue(t *testing.T) {
 	t.Parallel()
 	f := newForge()
-	assert.Equal(t, gitops.SubmissionCreated, report(t, f, failure()).Action)
+	assert.Equal(t, pullrequest.Created, report(t, f, failure()).Action)
 	assert.Equal(t, []string{"create issue"}, f.writes)
 	assert.Equal(t, "kalypso", f.issues[0].label)
 	assert.Equal(t, "<!-- kalypso:v1 failures environment=dev -->\n\n- a\n- b", f.issues[0].Body)
 
-	assert.Equal(t, gitops.SubmissionUnchanged, report(t, f, failure()).Action)
+	assert.Equal(t, pullrequest.Unchanged, report(t, f, failure()).Action)
 	assert.Empty(t, f.writes)
 
 	other := failure()
 	other.Body = "- c"
 	result := report(t, f, other)
-	assert.Equal(t, gitops.SubmissionUpdated, result.Action)
+	assert.Equal(t, pullrequest.Updated, result.Action)
 	assert.Equal(t, []string{"edit issue 1"}, f.writes)
 	assert.Equal(t, f.issues[0].Issue, result.Issue)
 
@@ -45,14 +45,14 @@ func TestReportIssue(t *testing.T) {
 	assert.Equal(t, 2, report(t, f, prod).Issue.Number, "another environment has an issue of its own")
 
 	f.writes = nil
-	closed, err := gitops.SettleIssue(t.Context(), f, "dev", "Published.")
+	closed, err := pullrequest.SettleIssue(t.Context(), f, "dev", "Published.")
 	require.NoError(t, err)
 	assert.Len(t, closed, 1)
 	assert.Equal(t, []string{"close issue 1"}, f.writes)
 	assert.Equal(t, []string{"Published."}, f.comments[-1])
 
 	f.writes = nil
-	closed, err = gitops.SettleIssue(t.Context(), f, "dev", "Published.")
+	closed, err = pullrequest.SettleIssue(t.Context(), f, "dev", "Published.")
 	require.NoError(t, err)
 	assert.Empty(t, closed)
 	assert.Empty(t, f.writes)
@@ -64,7 +64,7 @@ func TestReportIssueOfTwoRunsAtOnce(t *testing.T) {
 	f := newForge()
 	f.before = func(n int, _ string) error {
 		if n == 1 { // another run is faster
-			f.issues = append(f.issues, issue{gitops.Issue{
+			f.issues = append(f.issues, issue{pullrequest.Issue{
 				Number: 1, Title: failure().Title, Body: "<!-- kalypso:v1 failures environment=dev -->\n\nolder",
 			}, "kalypso", true})
 		}
@@ -90,6 +90,6 @@ func TestReportIssueKeepsToTheLimitsOfTheForge(t *testing.T) {
 	assert.Empty(t, f.writes)
 
 	long.Environment = "-->"
-	_, err := gitops.ReportIssue(t.Context(), f, long)
+	_, err := pullrequest.ReportIssue(t.Context(), f, long)
 	require.Error(t, err)
 }
