@@ -124,6 +124,7 @@ var layout = []layer{
 	}},
 	{dir: "pkg/github/githubtest/openapitest"},
 	{dir: "pkg/github/githubtest"},
+	{dir: "pkg/github/githubtest/scripttest"},
 	{dir: "cmd/kalypso/internal/term", thirdParty: []string{"github.com/fatih/color", "github.com/mattn/go-isatty"}},
 	{dir: "cmd/kalypso/internal/results", thirdParty: []string{"sigs.k8s.io/yaml"}},
 	{dir: "cmd/kalypso/internal/actions"},

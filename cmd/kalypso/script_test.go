@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
-	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/scripttest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -52,12 +52,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("FLEET", filepath.Join(fleets, "fleets", "harvest", "in"))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Values[scriptVariables{}] = env.Vars
-			githubtest.Setup(env)
+			scripttest.Setup(env)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,
-			"github":    githubtest.Command,
+			"github":    scripttest.Command,
 			"cmptree":   cmptree,
 			"copyfleet": copyFleet,
 			"gitrepo":   gitRepo,

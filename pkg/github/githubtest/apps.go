@@ -40,12 +40,12 @@ const (
 	signatureLife = 10 * time.Minute
 )
 
-// AddApp makes an App known.
+// AddApp makes an App known. A new key ends the installations of an App that have another one.
 func (s *Server) AddApp(app App) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	app.Permissions = maps.Clone(app.Permissions)
-	s.apps = append(s.apps, &app)
+	s.apps = append(slices.DeleteFunc(s.apps, func(old *App) bool { return old.ID == app.ID && !app.Key.Equal(old.Key) }), &app)
 }
 
 // installedOn reports whether the App may see a repository.
@@ -169,3 +169,23 @@ func (s *Server) narrow(app *App, names []string, permissions map[string]string)
 	slices.Sort(token.Repos)
 	return token
 }
+
+// Minted are the tokens that Apps were given so far, in order, in lines such as
+// "acme/a acme/b: contents=read".
+func (s *Server) Minted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for n := range s.minted {
+		token := s.tokens[mintedSecret(n+1)]
+		var permissions []string
+		for _, name := range slices.Sorted(maps.Keys(token.Permissions)) {
+			permissions = append(permissions, name+"="+token.Permissions[name])
+		}
+		lines = append(lines, strings.Join(token.Repos, " ")+": "+strings.Join(permissions, " "))
+	}
+	return lines
+}
+
+// mintedSecret is the secret of the nth token of an App.
+func mintedSecret(n int) string { return fmt.Sprintf("ghs_%036d", n) }

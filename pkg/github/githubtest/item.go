@@ -3,6 +3,7 @@ package githubtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,21 @@ type Pull struct {
 	Reviewers, Teams []string
 	// AutoMerge is the method by which it will be merged on its own, or empty.
 	AutoMerge string
+}
+
+// String is a line for people.
+func (p Pull) String() string {
+	return fmt.Sprintf("#%d %s -> %s: %s%s", p.Number, p.Head, p.Base, p.Title, labels(p.Labels))
+}
+
+// String is a line for people.
+func (i Issue) String() string { return fmt.Sprintf("#%d %s%s", i.Number, i.Title, labels(i.Labels)) }
+
+func labels(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " [" + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "]"
 }
 
 // item is what the numbers of a repository count: issues and pull requests.

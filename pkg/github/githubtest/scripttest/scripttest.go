@@ -1,4 +1,5 @@
-package githubtest
+// Package scripttest is the command "github" of test scripts, which starts a stand-in for GitHub and acts on it as people do.
+package scripttest
 
 import (
 	"crypto/rand"
@@ -6,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -14,20 +14,26 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// ScriptToken is the secret of the token that a script's server knows, and puts into $GITHUB_TOKEN. It may do
-// everything.
-const ScriptToken = "stand-in-token"
+const (
+	// workflowToken is the secret of the token that may do everything. It is in $GITHUB_TOKEN.
+	workflowToken = "stand-in-token"
+	// aPerson is who acts outside the API.
+	aPerson = "a-person"
+)
 
 // script is what a test script has of GitHub.
 type script struct {
 	env     *testscript.Env
-	server  *Server // nil before it starts
-	repo    *Repo   // what commands are about
-	printed int     // how many tokens of an App were printed
+	server  *githubtest.Server // nil before it starts
+	repo    *githubtest.Repo   // what commands are about
+	printed int                // how many tokens of an App were printed
 	// started is how many dispatches of a repository were printed.
-	started map[*Repo]int
+	started map[*githubtest.Repo]int
 }
 
 // scriptKey is where a script's state is in the values of its environment.
@@ -35,7 +41,7 @@ type scriptKey struct{}
 
 // Setup prepares a script for Command.
 func Setup(env *testscript.Env) {
-	env.Values[scriptKey{}] = &script{env: env, started: map[*Repo]int{}}
+	env.Values[scriptKey{}] = &script{env: env, started: map[*githubtest.Repo]int{}}
 }
 
 // Command is the command "github" of test scripts:
@@ -51,8 +57,7 @@ func Setup(env *testscript.Env) {
 //	github comment N TEXT
 //	github status [-as LOGIN] REF CONTEXT STATE [TEXT]
 //	                                            sets a status of a commit or of the tip of a branch, as a person
-//	github statuses [-all] [-urls] REF          prints the newest of each context, the newest first, or all, the oldest
-//	                                            first: context: state description <url>
+//	github statuses [-urls] REF                 prints the newest of each context, the newest first: context: state description <url>
 //	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
 //	                                            (they are known if they are in .github/workflows of the default branch)
 //	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
@@ -106,7 +111,7 @@ func commands() map[string]scriptCommand {
 		"merge":      {1, 2, (*script).merge},
 		"comment":    {2, 2, (*script).comment},
 		"status":     {3, 6, (*script).status},
-		"statuses":   {1, 3, (*script).statuses},
+		"statuses":   {1, 2, (*script).statuses},
 		"dispatches": {0, 0, (*script).dispatches},
 		"token":      {1, 20, (*script).token},
 		"app":        {2, 20, (*script).app},
@@ -121,7 +126,7 @@ func (s *script) start(ts *testscript.TestScript, args []string) {
 	if s.server != nil {
 		ts.Fatalf("github start: it runs already")
 	}
-	server, err := Start(Options{Now: time.Now, Fail: ts.Check})
+	server, err := githubtest.Start(githubtest.Options{Now: time.Now, Fail: ts.Check})
 	ts.Check(err)
 	s.server = server
 	ts.Defer(func() {
@@ -135,15 +140,15 @@ func (s *script) start(ts *testscript.TestScript, args []string) {
 		if _, err := os.Stat(ts.MkAbs(dir)); !ok || err != nil {
 			ts.Fatalf("github start: %s is not OWNER/NAME=DIR.git", arg)
 		}
-		repo := server.AddRepo(name, RepoOptions{Dir: ts.MkAbs(dir)})
+		repo := server.AddRepo(name, githubtest.RepoOptions{Dir: ts.MkAbs(dir)})
 		if s.repo == nil {
 			s.repo = repo
 		}
 	}
-	server.AddToken(ScriptToken, Token{Name: "workflow", Permissions: AllPermissions()})
+	server.AddToken(workflowToken, githubtest.Token{Name: "workflow", Permissions: githubtest.AllPermissions()})
 	ts.Setenv("GITHUB_API_URL", server.URL)
 	ts.Setenv("GITHUB_SERVER_URL", server.WebURL)
-	ts.Setenv("GITHUB_TOKEN", ScriptToken)
+	ts.Setenv("GITHUB_TOKEN", workflowToken)
 }
 
 func (s *script) use(ts *testscript.TestScript, args []string) {
@@ -165,21 +170,6 @@ func (s *script) pulls(ts *testscript.TestScript, _ []string) {
 	}
 }
 
-// String is a line for people.
-func (p Pull) String() string {
-	return fmt.Sprintf("#%d %s -> %s: %s%s", p.Number, p.Head, p.Base, p.Title, labels(p.Labels))
-}
-
-// String is a line for people.
-func (i Issue) String() string { return fmt.Sprintf("#%d %s%s", i.Number, i.Title, labels(i.Labels)) }
-
-func labels(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return " [" + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "]"
-}
-
 func (s *script) body(ts *testscript.TestScript, args []string) {
 	fmt.Fprintln(ts.Stdout(), strings.TrimSuffix(s.repo.Pull(s.number(ts, args[0])).Body, "\n"))
 }
@@ -199,7 +189,7 @@ func (s *script) issues(ts *testscript.TestScript, _ []string) {
 }
 
 func (s *script) open(ts *testscript.TestScript, args []string) {
-	p := s.repo.OpenPull(Pull{Issue: Issue{Title: args[2], Author: aPerson}, Head: args[0], Base: args[1]})
+	p := s.repo.OpenPull(githubtest.Pull{Issue: githubtest.Issue{Title: args[2], Author: aPerson}, Head: args[0], Base: args[1]})
 	fmt.Fprintln(ts.Stdout(), p)
 }
 
@@ -224,7 +214,7 @@ func (s *script) token(ts *testscript.TestScript, args []string) {
 		}
 		permissions[name] = access
 	}
-	s.server.AddToken(args[0], Token{Name: args[0], Permissions: permissions})
+	s.server.AddToken(args[0], githubtest.Token{Name: args[0], Permissions: permissions})
 }
 
 func (s *script) writes(ts *testscript.TestScript, _ []string) {
@@ -239,18 +229,15 @@ func (s *script) requests(ts *testscript.TestScript, _ []string) {
 	s.server.Forget()
 }
 
-// ScriptApp is the id of the App of a script. Its slug is "kalypso", and its user has the id 4711.
-const ScriptApp = 17
-
 // app makes an App known, and writes its private key.
 func (s *script) app(ts *testscript.TestScript, args []string) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	ts.Check(err)
 	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(block), 0o600))
-	app := App{
-		ID: ScriptApp, Slug: "kalypso", Bot: 4711, Key: &key.PublicKey, Owner: args[1], Installation: 5,
-		Permissions: AllPermissions(),
+	app := githubtest.App{
+		ID: 17, Slug: "kalypso", Bot: 4711, Key: &key.PublicKey, Owner: args[1], Installation: 5,
+		Permissions: githubtest.AllPermissions(),
 	}
 	if len(args) > 2 {
 		app.Permissions = map[string]string{}
@@ -259,9 +246,7 @@ func (s *script) app(ts *testscript.TestScript, args []string) {
 		name, access, _ := strings.Cut(arg, "=")
 		app.Permissions[name] = access
 	}
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
-	s.server.apps = []*App{&app} // the one before is gone
+	s.server.AddApp(app)
 }
 
 // private hides repositories from those without a token.
@@ -271,7 +256,7 @@ func (s *script) private(ts *testscript.TestScript, args []string) {
 		if repo == nil {
 			ts.Fatalf("github private: there is no %s", name)
 		}
-		repo.SetOptions(func(o *RepoOptions) { o.Private = true })
+		repo.SetOptions(func(o *githubtest.RepoOptions) { o.Private = true })
 	}
 }
 
@@ -284,33 +269,13 @@ func (s *script) tokens(ts *testscript.TestScript, _ []string) {
 	s.printed = len(minted)
 }
 
-// Minted are the tokens that Apps were given so far, in order, in lines such as
-// "acme/a acme/b: contents=read".
-func (s *Server) Minted() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var lines []string
-	for n := range s.minted {
-		token := s.tokens[mintedSecret(n+1)]
-		var permissions []string
-		for _, name := range slices.Sorted(maps.Keys(token.Permissions)) {
-			permissions = append(permissions, name+"="+token.Permissions[name])
-		}
-		lines = append(lines, strings.Join(token.Repos, " ")+": "+strings.Join(permissions, " "))
-	}
-	return lines
-}
-
-// mintedSecret is the secret of the nth token of an App.
-func mintedSecret(n int) string { return fmt.Sprintf("ghs_%036d", n) }
-
 // commit is the commit that an argument names, by a branch or by its id.
 func (s *script) commit(ts *testscript.TestScript, ref string) string {
-	commit := read(s.repo, func() string { return s.repo.resolve(ref) })
-	if commit == "" {
+	commit, err := gitopstest.Look(s.repo.Dir(), ref)
+	if err != nil {
 		ts.Fatalf("github: there is no branch or commit %s in %s", ref, s.repo.Name)
 	}
-	return commit
+	return commit.ID
 }
 
 // status sets a status of a commit.
@@ -322,7 +287,7 @@ func (s *script) status(ts *testscript.TestScript, args []string) {
 	if len(args) < 3 || len(args) > 4 {
 		ts.Fatalf("github status: wrong number of arguments")
 	}
-	status := Status{Commit: s.commit(ts, args[0]), Context: args[1], State: args[2], Author: author}
+	status := githubtest.Status{Commit: s.commit(ts, args[0]), Context: args[1], State: args[2], Author: author}
 	if !slices.Contains([]string{"error", "failure", "pending", "success"}, status.State) {
 		ts.Fatalf("github status: there is no state %s", status.State)
 	}
@@ -332,17 +297,12 @@ func (s *script) status(ts *testscript.TestScript, args []string) {
 	s.repo.SetStatus(status)
 }
 
-// statuses prints the statuses of a commit.
+// statuses prints the newest statuses of a commit.
 func (s *script) statuses(ts *testscript.TestScript, args []string) {
-	last := len(args) - 1
-	commit, flags := s.commit(ts, args[last]), args[:last]
-	statuses := s.repo.NewestStatuses(commit)
-	if slices.Contains(flags, "-all") {
-		statuses = s.repo.Statuses(commit)
-	}
-	for _, status := range statuses {
+	urls := args[0] == "-urls"
+	for _, status := range s.repo.NewestStatuses(s.commit(ts, args[len(args)-1])) {
 		line := status.String()
-		if slices.Contains(flags, "-urls") {
+		if urls {
 			line += " <" + status.TargetURL + ">"
 		}
 		fmt.Fprintln(ts.Stdout(), line)
