@@ -122,6 +122,7 @@ var layout = []layer{
 		"github.com/google/go-github/v53/github",
 		"golang.org/x/sync/errgroup",
 	}},
+	{dir: "pkg/github/githubtest/branchtest"},
 	{dir: "pkg/github/githubtest/openapitest"},
 	{dir: "pkg/github/githubtest"},
 	{dir: "pkg/github/githubtest/scripttest"},

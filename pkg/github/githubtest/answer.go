@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"strconv"
 )
 
@@ -66,15 +67,10 @@ func (r *refusal) answer() answer {
 	return answer{status: r.status, body: body}
 }
 
-// failure is an error of the stand-in itself.
-type failure struct{ err error }
-
-func (f *failure) Error() string { return f.err.Error() }
-
-// check ends the work at an error, which catch returns.
+// check ends the work at an error of the stand-in, which catch returns.
 func check(err error) {
 	if err != nil {
-		panic(&failure{err})
+		panic(err)
 	}
 }
 
@@ -83,16 +79,15 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// catch does some work, which ends early by panicking with a refusal or a failure, and returns that.
+// catch does some work, which ends early by panicking with an error, and returns that.
 func catch(work func()) (err error) {
 	defer func() {
-		switch problem := recover().(type) {
-		case nil:
-		case *refusal:
-			err = problem
-		case *failure:
-			err = problem
-		default:
+		problem := recover()
+		if _, bug := problem.(runtime.Error); bug {
+			panic(problem)
+		}
+		var ok bool
+		if err, ok = problem.(error); !ok && problem != nil {
 			panic(problem)
 		}
 	}()

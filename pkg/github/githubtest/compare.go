@@ -13,11 +13,11 @@ func (c *call) compare() answer {
 	if !both || base == "" || head == "" {
 		panic(notFound())
 	}
-	common := c.repo.branches.mergeBase(base, head)
+	common := c.repo.branches.MergeBase(base, head)
 	if common == "" {
 		panic(refuse(http.StatusNotFound, fmt.Sprintf("No common ancestor between %s and %s.", from, to)))
 	}
-	ahead, behind := c.repo.branches.between(base, head), c.repo.branches.between(head, base)
+	ahead, behind := c.repo.branches.Between(base, head), c.repo.branches.Between(head, base)
 	a := page(c, ahead, c.repo.commitJSON)
 	a.body = object{
 		"status": relation(len(ahead), len(behind)), "ahead_by": len(ahead), "behind_by": len(behind),

@@ -47,7 +47,7 @@ func (c *call) dispatchWorkflow() answer {
 // all; what counts then is how it is on the branch that is asked for.
 func (r *Repo) checkDispatch(name, ref string, inputs map[string]string) {
 	const no = http.StatusUnprocessableEntity
-	tips := r.branches.tips()
+	tips := r.branches.Tips()
 	listed := slices.Contains(r.options.Workflows, name)
 	switch {
 	case !listed && r.workflow(tips[r.options.DefaultBranch], name) == nil:
@@ -81,7 +81,7 @@ func (r *Repo) workflow(commit, name string) *workflow {
 	if commit == "" {
 		return nil
 	}
-	text, found := r.branches.file(commit, ".github/workflows/"+name)
+	text, found := r.branches.File(commit, ".github/workflows/"+name)
 	if !found {
 		return nil
 	}

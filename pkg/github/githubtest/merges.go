@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/branchtest"
 )
 
 const (
@@ -50,21 +52,21 @@ func (r *Repo) checkMerge(i *item, method, sha string) {
 
 // mergeNow merges into the base, whatever the rules say.
 func (r *Repo) mergeNow(i *item, login, method string) {
-	r.mergeInto(i, login, merge{method: method, branch: i.Base, base: i.BaseCommit})
+	r.mergeInto(i, login, branchtest.Merge{Method: method, Branch: i.Base, Base: i.BaseCommit})
 }
 
 // mergeInto merges into the branch that the merge names.
-func (r *Repo) mergeInto(i *item, login string, how merge) {
-	how.head, how.author, how.unix = i.HeadCommit, login, r.server.now().Unix()
-	how.title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
-	if how.method == "merge" {
-		how.title = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s", i.Number, r.owner(), i.Head, i.Title)
+func (r *Repo) mergeInto(i *item, login string, how branchtest.Merge) {
+	how.Head, how.Author, how.Unix = i.HeadCommit, login, r.server.now().Unix()
+	how.Title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
+	if how.Method == "merge" {
+		how.Title = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s", i.Number, r.owner(), i.Head, i.Title)
 	}
-	commit, err := r.branches.merge(how)
+	commit, err := r.branches.Merge(how)
 	switch {
-	case errors.Is(err, errConflict):
+	case errors.Is(err, branchtest.ErrConflict):
 		panic(refuse(http.StatusMethodNotAllowed, "Pull Request is not mergeable"))
-	case errors.Is(err, errMoved):
+	case errors.Is(err, branchtest.ErrMoved):
 		panic(refuse(http.StatusMethodNotAllowed, baseModified))
 	}
 	i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), commit
@@ -86,7 +88,7 @@ func (r *Repo) mergeableState(i *item) string {
 		}
 	}
 	switch {
-	case r.branches.conflicts(i.BaseCommit, i.HeadCommit):
+	case r.branches.Conflicts(i.BaseCommit, i.HeadCommit):
 		return "dirty"
 	case i.Draft:
 		return "draft"
@@ -123,17 +125,17 @@ func (r *Repo) MergeQueue(method string, numbers ...int) (tip string) {
 		base := first.Base
 		tip = first.BaseCommit
 		branch := fmt.Sprintf("gh-readonly-queue/%s/pr-%d-%s", base, numbers[len(numbers)-1], tip)
-		r.branches.set(branch, tip)
+		r.branches.Set(branch, tip)
 		for _, number := range numbers {
 			i := r.must(number)
 			if !i.pull || !i.Open || i.Base != base {
 				check(fmt.Errorf("%d is not an open pull request into %s", number, base))
 			}
-			r.mergeInto(i, queueLogin, merge{method: method, branch: branch, base: tip})
+			r.mergeInto(i, queueLogin, branchtest.Merge{Method: method, Branch: branch, Base: tip})
 			tip = i.MergeCommit
 		}
-		r.branches.set(base, tip)
-		r.branches.set(branch, "")
+		r.branches.Set(base, tip)
+		r.branches.Set(branch, "")
 	})
 	return tip
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/branchtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -140,11 +141,20 @@ func (r *Repo) SetMergeableState(number int, state string) {
 
 // SetBranch moves a branch to a commit, or makes it.
 func (r *Repo) SetBranch(branch, commit string) {
-	r.act(func() { r.branches.set(branch, commit) })
+	r.act(func() { r.branches.Set(branch, commit) })
 }
 
 // DeleteBranch deletes a branch.
 func (r *Repo) DeleteBranch(branch string) { r.SetBranch(branch, "") }
+
+// Protect makes a rule that a branch is changed by pull requests only: pushes to it are refused, by whomever.
+func (r *Repo) Protect(branch string) {
+	r.act(func() {
+		if dir, ok := r.branches.(*branchtest.Dir); ok { // else nobody can push to it
+			dir.Protect(branch)
+		}
+	})
+}
 
 // Push adds commits to the bare repository and returns their ids.
 func (r *Repo) Push(commits ...gitopstest.Commit) []string {
@@ -237,4 +247,4 @@ func (r *Repo) Dispatches() []Dispatch {
 }
 
 // Branches are the tips of the branches.
-func (r *Repo) Branches() map[string]string { return read(r, r.branches.tips) }
+func (r *Repo) Branches() map[string]string { return read(r, r.branches.Tips) }

@@ -65,7 +65,7 @@ func (r *Repo) open(p Pull) *item {
 
 // atTips returns a pull request with the commits that its branches have now.
 func (r *Repo) atTips(p Pull) Pull {
-	tips := r.branches.tips()
+	tips := r.branches.Tips()
 	p.HeadCommit, p.BaseCommit = tips[p.Head], tips[p.Base]
 	return p
 }

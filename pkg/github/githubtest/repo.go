@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/branchtest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
@@ -56,8 +57,6 @@ type Repo struct {
 	comments int
 	statuses []Status
 	events   []Dispatch
-	// protected are the refs that only pull requests change.
-	protected []string
 }
 
 // AddRepo makes a repository.
@@ -69,7 +68,7 @@ func (s *Server) AddRepo(name string, options RepoOptions) *Repo {
 	}
 	r := &Repo{Name: name, server: s, id: len(s.repos) + 1, options: options, branches: memory{}}
 	if options.Dir != "" {
-		r.branches = gitDir{dir: options.Dir, merged: &sync.Map{}}
+		r.branches = branchtest.Open(options.Dir)
 		r.git = sync.OnceValues(func() (http.Handler, error) { return gitopstest.Handler(filepath.Dir(options.Dir)) })
 	}
 	for _, label := range options.Labels {
@@ -113,7 +112,7 @@ func (c *call) showRepo() answer {
 
 func (c *call) showRef() answer {
 	branch, isBranch := strings.CutPrefix(c.values["ref"], "heads/")
-	tip := c.repo.branches.tips()[branch]
+	tip := c.repo.branches.Tips()[branch]
 	if !isBranch || tip == "" {
 		panic(notFound())
 	}
@@ -147,3 +146,38 @@ func (r *Repo) users(logins []string) []object {
 	}
 	return users
 }
+
+// sync looks where the branches are now and does what GitHub does when they are pushed: the head of a pull
+// request follows its branch, and pull requests close whose branch is gone or that have nothing to merge any
+// more.
+func (r *Repo) sync() {
+	tips := r.branches.Tips()
+	for _, i := range r.items {
+		if i.pull && i.Open {
+			r.follow(i, tips[i.Head], tips[i.Base])
+		}
+	}
+}
+
+// follow moves a pull request to new tips of its branches.
+func (r *Repo) follow(i *item, head, base string) {
+	if head == i.HeadCommit && base == i.BaseCommit {
+		return
+	}
+	pushed := head != i.HeadCommit
+	if head == "" || base == "" {
+		r.close(i)
+		return
+	}
+	i.HeadCommit, i.BaseCommit = head, base
+	if r.ahead(head, base) {
+		return
+	}
+	if !pushed { // somebody pushed it into the base: that is a merge
+		i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), base
+	}
+	r.close(i)
+}
+
+// ahead reports whether a commit has commits that another has not.
+func (r *Repo) ahead(commit, of string) bool { return len(r.branches.Between(of, commit)) > 0 }

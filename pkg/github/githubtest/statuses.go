@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/branchtest"
 )
 
 // Status is a status of a commit.
@@ -57,9 +59,9 @@ func (r *Repo) checkStatus(status Status) {
 	web := strings.HasPrefix(status.TargetURL, "https://") || strings.HasPrefix(status.TargetURL, "http://")
 	problem := fieldError{Resource: "Status", Code: "custom", Field: "description"}
 	switch {
-	case !commitPattern.MatchString(status.Commit):
+	case !branchtest.IsCommit(status.Commit):
 		problem.Field, problem.Message = "sha", "sha must be a 40 character SHA1"
-	case !r.branches.has(status.Commit):
+	case !r.branches.Has(status.Commit):
 		panic(noCommit(status.Commit))
 	case utf8.RuneCountInString(status.Description) > descriptionLimit:
 		problem.Message = "description is too long (maximum is 140 characters)"
@@ -94,10 +96,10 @@ func (r *Repo) latest(commit string) []int {
 
 // resolve is the commit that a branch or an id names; it is empty if there is none.
 func (r *Repo) resolve(ref string) string {
-	if commit := r.branches.tips()[strings.TrimPrefix(ref, "heads/")]; commit != "" {
+	if commit := r.branches.Tips()[strings.TrimPrefix(ref, "heads/")]; commit != "" {
 		return commit
 	}
-	if !r.branches.has(ref) {
+	if !r.branches.Has(ref) {
 		return ""
 	}
 	return ref
