@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
@@ -89,4 +93,127 @@ type brokenFS struct{ err error }
 
 func (b brokenFS) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: b.err}
+}
+
+// Destination is a branch of a GitOps repository that is to be published to, as it was when it was
+// opened.
+type Destination struct {
+	// Repo is the object that names it.
+	Repo *model.GitOpsRepo
+	// At is the repository in normal form, after replacements: where it really is.
+	At string
+	// Branch is the GitOps branch, Head the one that is pushed and that the pull request is from.
+	Branch, Head string
+	// Diags are the reasons why it could not be opened.
+	Diags diag.List
+
+	reader *remote.Reader
+	repo   remote.Repository
+	// tips are the branches as they were; a run that is to be published was read after them.
+	tips map[string]plumbing.Hash
+}
+
+// OpenDestinations reads the tips of the GitOps branches of an environment, and of their deployment
+// branches. They must be read before anything else that is published: then a push that finds them where
+// they were cannot replace what somebody else made of something newer. head is the name of the
+// deployment branch; empty for the usual one.
+func OpenDestinations(ctx context.Context, l *source.Loader, environment *model.Environment, head string) []*Destination {
+	platform, _ := l.Platform(ctx, environment)
+	if platform == nil {
+		return nil // Fleet reports why
+	}
+	var opened []*Destination
+	for _, repo := range platform.GitOpsRepos {
+		if !repo.Broken {
+			opened = append(opened, openDestination(ctx, l.Reader, repo, head))
+		}
+	}
+	refuseShared(opened)
+	l.Reader.MarkEarly()
+	return opened
+}
+
+// ruleDeploymentBranch is a deployment branch that something else is on.
+const ruleDeploymentBranch = "deployment-branch"
+
+// refuseShared refuses to push different things to one branch: the last would replace the others, in every run.
+func refuseShared(destinations []*Destination) {
+	for i, d := range destinations {
+		for _, first := range destinations[:i] {
+			if d.At != first.At || d.Head != first.Head || len(d.Diags) > 0 ||
+				d.Branch == first.Branch && giturl.CleanPath(d.Repo.Path.Value) == giturl.CleanPath(first.Repo.Path.Value) {
+				continue
+			}
+			giterror.AddTo(&d.Diags, source.OutputRef(d.Repo), giterror.New(ruleDeploymentBranch, "the branch %q of %s is where GitOpsRepo %q is pushed to",
+				d.Head, d.At, first.Repo.Name.Value).WithHint(hintDeploymentBranch))
+		}
+	}
+}
+
+const hintDeploymentBranch = "leave out --branch: then each GitOps branch and path has its own; or give one path another name"
+
+func openDestination(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, head string) *Destination {
+	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
+	if d.Head == "" {
+		d.Head = DeploymentBranch(repo)
+	}
+	ref := source.OutputRef(repo)
+	r.Prepare([]model.Ref{ref})
+	if err := d.open(ctx, ref); err != nil {
+		giterror.AddTo(&d.Diags, ref, r.Clean(err))
+	}
+	return d
+}
+
+func (d *Destination) open(ctx context.Context, ref model.Ref) error {
+	at, err := d.reader.Locate(ref)
+	if err != nil {
+		return err
+	}
+	d.At = at.Read
+	if d.Head == d.Branch {
+		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
+			WithHint("give --branch another name; to publish without a pull request, give --direct instead")
+	}
+	d.repo, d.tips, err = d.reader.Branches(ctx, at, ref.Role)
+	if err == nil && d.repo == nil {
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
+			WithHint("give a repository, such as a bare one, or write the folder with --output-dir")
+	}
+	return err
+}
+
+// DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: deployment/dev, or with
+// a path deployment/dev.clusters-eu.
+func DeploymentBranch(repo *model.GitOpsRepo) string {
+	name := "deployment/" + repo.Branch.Value
+	if folder := giturl.CleanPath(repo.Path.Value); folder != "." {
+		name += "." + strings.ReplaceAll(folder, "/", "-")
+	}
+	return name
+}
+
+// onto is the tip of the GitOps branch; zero if there is no such branch.
+func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
+
+// rulePathMoved is an output at the root of a GitOps repository that is now to be in a folder.
+const rulePathMoved = "gitops-path"
+
+// remote.checkPath refuses to start an empty folder beside an output at the root.
+func (d *Destination) checkPath(root fs.FS) error {
+	folder := giturl.CleanPath(d.Repo.Path.Value)
+	if folder == "." || root == nil {
+		return nil
+	}
+	above, err := change.ReadLayout(root)
+	if err != nil {
+		return err
+	}
+	below, err := change.ReadLayout(below(root, folder))
+	if err != nil || len(above.Targets) == 0 || len(below.ClusterTypes) > 0 {
+		return err
+	}
+	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
+		diag.Plural(len(above.Targets), "published target"), d.Branch, folder).
+		WithHint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // SSH speaks git's protocol over ssh, with the keys of the SSH agent and the hosts of
@@ -182,4 +183,27 @@ func (w *SSH) UploadPack(at Attempt, request *packp.UploadPackRequest) (io.ReadC
 		return nil, &ServerError{giterror.OneLine(fmt.Sprint(err))}
 	}
 	return &LiveReader{ReadCloser: response, At: at}, nil
+}
+
+// ReceivePack sends the request that build makes for the references that the server has, if it makes one.
+func (w *SSH) ReceivePack(at Attempt, build func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error)) (*packp.ReportStatus, error) {
+	session, err := connectSSH(at.Ctx, w, w.client.NewReceivePackSession)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	refs, err := session.AdvertisedReferencesContext(at.Ctx)
+	at.Alive()
+	if err != nil {
+		return nil, AsServerError(err)
+	}
+	request, err := build(refs)
+	if request == nil {
+		return nil, err
+	}
+	report, err := session.ReceivePack(at.Ctx, request)
+	if report != nil { // its own error is in it
+		return report, nil
+	}
+	return nil, AsServerError(err)
 }

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/Masterminds/sprig/v3"
+	"github.com/mitchellh/hashstructure"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
@@ -308,4 +310,14 @@ func concrete(value reflect.Value) reflect.Value {
 		value = value.Elem()
 	}
 	return value
+}
+
+// hashText is the template function hash: hashstructure's hash of a value, decimal. Fleets have it in
+// the names of objects, so it must never change.
+func hashText(v any) (string, error) {
+	hash, err := hashstructure.Hash(v, nil)
+	if err != nil {
+		return "", err
+	}
+	return strconv.FormatUint(hash, 10), nil
 }
