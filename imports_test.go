@@ -57,6 +57,8 @@ var layout = []layer{
 	{dir: "pkg/render/config", pure: true, thirdParty: []string{"go.yaml.in/yaml/v2", "go.yaml.in/yaml/v3"}},
 	{dir: "pkg/render/verify", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3", "k8s.io/apimachinery"}},
 	{dir: "pkg/render/content", pure: true},
+	{dir: "pkg/render/rendertest"},
+	{dir: "pkg/render/reference", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
 	{dir: "pkg/render", pure: true, thirdParty: []string{
 		"github.com/mitchellh/hashstructure",
 		"go.yaml.in/yaml/v2",

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/jsonschema"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -137,7 +138,7 @@ func (g localSchemaGenerator) config() map[string]string {
 // What is remembered of a few keys is what a check of all values says.
 func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
 	}
 	g := localSchemaGenerator{rand.New(rand.NewPCG(6, 6))}
@@ -157,10 +158,10 @@ func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 		written.Schema.Value = string(text)
 		fleet.ConfigSchemas = []*model.ConfigSchema{written}
 		checks, _ := config.NewSchemas(fleet)
-		c := configured(g.config(), g.config(), g.config(), map[string]string{})
+		c := rendertest.Configured(g.config(), g.config(), g.config(), map[string]string{})
 		a := &schedule.Assignment{ClusterType: &model.ClusterType{}, Target: &model.DeploymentTarget{}}
 		for _, chosen := range [][]int{{0}, {0, 1}, {1}, {0, 1, 2}, {2}, {3}, {1, 2}, {0}} {
-			values := c.combine(chosen)
+			values := c.Combine(chosen)
 			want := schema.Check(values.Data())
 			got := checks.Check(a, values)
 			require.Len(t, got, len(want), "%s\n%v", text, values.Data())

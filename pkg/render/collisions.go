@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
@@ -142,29 +143,31 @@ func (c *collider) forNobody(o occurrence, values *config.Values) []verify.Objec
 	nobody := *a.Target
 	nobody.Name.Value, nobody.Workload = "kalypso0nobody", "kalypso0nobody"
 	templates := c.clusterTypes[a.ClusterType]
-	facts := newData(&schedule.Assignment{Target: &nobody, ClusterType: a.ClusterType},
-		c.targets[a.Target].anonymous(o.object().ID), templates.labels)
-	run := &execution{bounds: c.options.Bounds}
-	var files []File
-	for _, file := range run.files(&subject{a, templates, facts, values}) {
-		files = append(files, file.file(a))
+	facts := reference.NewData(&schedule.Assignment{Target: &nobody, ClusterType: a.ClusterType},
+		anonymous(c.targets[a.Target], o.object().ID), templates.Labels)
+	rendered, _ := reference.Render(&reference.Subject{
+		Assignment: a, Templates: templates, Facts: facts, View: view, Values: values,
+	}, c.options.Bounds, nil, nil)
+	files := make([]File, 0, len(rendered))
+	for i := range rendered {
+		files = append(files, inTree(&rendered[i], a))
 	}
 	return objectsIn(files)
 }
 
 // anonymous returns the data without the strings of the application, but for labels that have no
 // part in the name of an object.
-func (t *targetData) anonymous(id verify.ID) *targetData {
+func anonymous(t *reference.TargetData, id verify.ID) *reference.TargetData {
 	const nothing = "kalypso0nothing"
-	anonymous := &targetData{labels: maps.Clone(t.labels), manifests: maps.Clone(t.manifests)}
+	anonymous := &reference.TargetData{Labels: maps.Clone(t.Labels), Manifests: maps.Clone(t.Manifests)}
 	name := strings.ToLower(id.Namespace + " " + id.Name)
-	for key, value := range anonymous.labels {
+	for key, value := range anonymous.Labels {
 		if key == model.WorkloadLabel || value != "" && strings.Contains(name, strings.ToLower(value)) {
-			anonymous.labels[key] = nothing
+			anonymous.Labels[key] = nothing
 		}
 	}
-	for key := range anonymous.manifests {
-		anonymous.manifests[key] = nothing
+	for key := range anonymous.Manifests {
+		anonymous.Manifests[key] = nothing
 	}
 	return anonymous
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // twoTenants are the workloads cart of shop and ledger of bank, each with a target on edge.
 func twoTenants(template, cart, ledger string, more ...string) fleetTexts {
 	return platform(append([]string{
-		flowTemplate("flux", "reconciler", "yaml", template), textTemplate("default", "namespace", namespaceText),
+		flowTemplate("flux", "reconciler", "yaml", template), textTemplate("default", "namespace", rendertest.Namespace),
 		clusterType("edge", ""), everywhere(), registration("shop", "retail"), registration("bank", "finance"),
 	}, more...)...).
 		app("shop", workload("cart", cart, "name: web, manifests: {repo: r, own: cart}")).
@@ -74,7 +75,7 @@ func TestCollisionsWithinARegistration(t *testing.T) {
 	t.Parallel()
 	texts := platform(
 		flowTemplate("flux", "reconciler", "yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: {{ .Workload }}}\ndata: {a: {{ .DeploymentTargetName }}}\n"),
-		textTemplate("default", "namespace", namespaceText), clusterType("edge", ""), everywhere(), registration("shop", "retail"),
+		textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", ""), everywhere(), registration("shop", "retail"),
 	).app("shop", workload("cart", "", "name: api, manifests: {repo: r}", "name: web, manifests: {repo: r}"))
 	_, diags := texts.render(t)
 	assert.Equal(t, `shop:a.yaml:7:30: warning: deployment targets "cart-api" and "cart-web" both render Secret cart on cluster type "edge", with different content [object-collision]

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -21,18 +22,17 @@ type composeCase struct {
 	configs         []map[string]string
 }
 
-func (c composeCase) facts() (data, *model.DeploymentTarget) {
+func (c composeCase) facts() (reference.Data, *model.DeploymentTarget) {
 	target := &model.DeploymentTarget{
 		Registration: &model.WorkloadRegistration{},
 		Manifests:    map[string]model.Text{"x": {Value: c.manifest}, "path": {Value: "./p"}, "repo": {Value: c.manifest}},
 	}
 	target.Labels = map[string]model.Text{"app": {Value: c.label}, "tier-name": {Value: "web"}}
-	of := newTargetData(target)
-	d := data{
+	return reference.Data{
 		DeploymentTargetName: "web", Namespace: "dev-edge-" + c.label, Environment: "dev", Workspace: "retail", Workload: "cart", ClusterType: "edge",
-		Labels: of.labels, ClusterTypeLabels: map[string]string{"region": c.label, "size": "large"},
-	}
-	return d.withManifests(of.manifests), target
+		Labels: map[string]string{"app": c.label, "tier-name": "web"}, ClusterTypeLabels: map[string]string{"region": c.label, "size": "large"},
+		Manifests: map[string]string{"x": c.manifest, "path": "./p", "repo": c.manifest}, Repo: c.manifest, Path: "./p",
+	}, target
 }
 
 // requireComposed renders a file in both ways, twice so that what is kept is used, and checks whatever
@@ -40,96 +40,45 @@ func (c composeCase) facts() (data, *model.DeploymentTarget) {
 func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *template.Template, bounds template.Bounds) bool {
 	t.Helper()
 	facts, target := c.facts()
-	configurator := configured(c.configs...)
-	values := configurator.all()
+	configurator := rendertest.Configured(c.configs...)
+	values := configurator.All()
 	clusterType := &model.ClusterType{}
-	compiled := &compiledTemplate{manifests: []*manifest{{texts: []*text{{template: parsed}}}}}
+	compiled := &reference.Template{Manifests: []*reference.Manifest{{Texts: []*reference.Text{{Template: parsed}}}}}
 	fast := newComposer(&model.Fleet{Contents: model.Contents{Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{clusterType}}},
-		[]*compiledTemplate{compiled}, configurator.Keys(), bounds)
+		[]*reference.Template{compiled}, configurator.Keys(), bounds)
 	fast.shapes = shapes
 	for range 2 {
-		s := &subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, facts: facts, values: values}
-		file := renderedFile{yaml: true}
-		if !fast.render(s, compiled, &file) {
+		s := &reference.Subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, Facts: facts, View: view, Values: values}
+		file := reference.File{YAML: true}
+		if !fast.Render(s, compiled, &file) {
 			return false
 		}
 		facts.ConfigData = values.Data()
 		want, missing, err := parsed.Execute(&facts, bounds)
 		require.NoError(t, err)
 		require.Empty(t, missing)
-		require.Equal(t, want, file.content.String())
-		require.Equal(t, want == "", file.content.IsEmpty())
+		require.Equal(t, want, file.Content.String())
+		require.Equal(t, want == "", file.Content.IsEmpty())
 		requireVerified(t, file)
 	}
 	return true
 }
 
 // requireVerified checks what a shape says of a file.
-func requireVerified(t *testing.T, file renderedFile) {
+func requireVerified(t *testing.T, file reference.File) {
 	t.Helper()
-	if !file.verified {
+	if !file.Verified {
 		return
 	}
-	objects, flaws := verify.Read(file.content.String())
-	require.Empty(t, flaws, "%q", file.content.String())
-	require.Len(t, file.objects, len(objects), "%q", file.content.String())
+	objects, flaws := verify.Read(file.Content.String())
+	require.Empty(t, flaws, "%q", file.Content.String())
+	require.Len(t, file.Objects, len(objects), "%q", file.Content.String())
 	for i, want := range objects {
-		require.Equal(t, want.ID, file.objects[i].ID)
-		if file.objects[i].Sum != nil {
-			require.Equal(t, *want.Sum, *file.objects[i].Sum)
+		require.Equal(t, want.ID, file.Objects[i].ID)
+		if file.Objects[i].Sum != nil {
+			require.Equal(t, *want.Sum, *file.Objects[i].Sum)
 		}
 	}
-}
-
-// configForms are ways in which a template writes the configuration.
-func configForms() []string {
-	return []string{
-		"data:\n{{ .ConfigData | toYaml | indent 2 }}\n",
-		"data:\n{{ .ConfigData | stringify | indent 2 }}\n",
-		"data:\n  {{- toYaml .ConfigData | nindent 2 }}\n  last: x\n",
-		"data: {{ stringify .ConfigData | nindent 4 }}\nb: c\n",
-		"{{ toYaml .ConfigData }}",
-		"{{ toYaml .ConfigData }}\nb: c\n",
-		"a: {{ hash .ConfigData }}\nb: {{ .ConfigData | hash | quote }}\n",
-		"data:\n{{- range $key, $value := .ConfigData }}\n  {{ $key }}: {{ $value | quote }}\n{{- end }}\n",
-		"data:\n{{ range $key, $value := .ConfigData }}  {{ $key }}: {{ $value }}\n{{ end }}b: c\n",
-		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}{{ end }}\n",
-		"a: b\n{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}{{ end }}\n",
-		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value | toYaml | nindent 2 }}\n{{ end }}",
-		"{{ range .ConfigData }}- {{ . }}\n{{ end }}",
-		"{{ range $key, $value := .ConfigData }}- name: {{ $key }}\n  value: {{ $value | quote }}\n{{ else }}[]\n{{ end }}",
-		"a: |\n  {{ range $key, $value := .ConfigData }}{{ $key }}={{ $value }}\n  {{ end }}\nb: c\n",
-		"a:\n{{ .ConfigData | toYaml | indent 2 }}\n    # {{ .Labels.app }}\n    {{ .Workload }}\n",
-		"{{ .ConfigData | toYaml }}\n---\n{{ .ConfigData | toYaml }}\n",
-		"{{ range $key, $value := .ConfigData }}\n{{ $key }}: {{ $value }}\n{{ end }}",
-		"{{ range $key, $value := .ConfigData }}{{ $key }}: {{ $value }}\n\n{{ end }}kind: {{ .Labels.app }}\n",
-	}
-}
-
-// composeTexts are templates that read everything in all ways.
-func composeTexts() []string {
-	texts := slices.Concat(printings(), configForms(), []string{
-		fluxText, namespaceText,
-		"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ .Namespace }}\n  labels:\n{{ toYaml .Labels | indent 4 }}\n",
-		"apiVersion: v1\nkind: {{ .Labels.app }}\nmetadata: {name: {{ .Workload }}-{{ .Labels.app }}, namespace: \"{{ .Labels.app }}\"}\n",
-		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: {{ .Labels.app }}}\n- {kind: x}\n",
-		"apiVersion: {{ .Labels.app }}\nkind: A\nmetadata:\n  name: a\n",
-		"{{ .Labels.app }}: {{ .ClusterTypeLabels.region }}\n", "{{ .Labels.app }}{{ .ClusterTypeLabels.region }}: a\nb: c\n",
-		"{{ $x := .Labels.app }}a: {{ $x }}\nb: {{ .Workload }}\n", "{{ $x := .Labels.app }}a: b\n", "{{ $x := fail \"x\" }}a: b\n",
-		"{{ $x := fail .Labels.app }}a: {{ .Workload }}\n{{ if false }}{{ $x }}{{ end }}", "{{ if false }}{{ fail \"x\" }}{{ end }}a: b",
-		"{{ with .Labels.app }}a: {{ . }}{{ $.Workload }}{{ end }}", "{{ range $key, $value := .Labels }}{{ $key }}: {{ $value }}\n{{ end }}",
-		"a: {{ index .Labels \"app\" }}\nb: {{ index .Labels \"nothing\" | quote }}\nc: {{ .Labels.nothing }}\n",
-		"a: {{ .Labels.nothing | quote }}\n", "a: {{ quote .Labels.app }}{{ quote .Workload }}\n", "a: {{ .Labels.app }}{{ quote .Workload }}\n",
-		"a: {{ .ConfigData.KEY }}\n", "a: {{ .ConfigData.nothing }}\n", "{{ define \"n\" }}{{ .Workload }}{{ end }}a: {{ template \"n\" . }}\n",
-		"a: \"x\n{{ .Manifests.x }}\n  y\"\n", "a: \"x\n\n  -{{ .Manifests.x }}\"\n", "a: &{{ .Labels.app }} b\nc: {{ .Workload }}\n",
-		"%TAG ! {{ .Labels.app }}\n---\na: b\n", "a: !{{ .Labels.app }} {{ .ClusterTypeLabels.region }}\n", "{ {{ .Labels.app }}\n", "{{{ .Labels.app }}}\n",
-		"a: \"\\{{ .Labels.app }}\"\n", "a: \"\\x{{ .Labels.app }}\"\n", "a: {{ .Labels.app }}:{{ .Workload }}\n", "- {{ .Labels.app }}:\n- -{{ .Labels.app }}\n-{{ .Workload }}: b\n",
-		"[{{ .Labels.app }}, {{ .Workload }}]: b\n", "{a:{{ .Labels.app }}, \"b\":{{ .Workload }}}\n", "a: |2\n  {{ .Labels.app }}\n   {{ .Manifests.x }}\n", "a: >-\n\n  {{ .Labels.app }}\n\n  b\n",
-	})
-	return append(texts, `{{ $x := .Labels.app }}a: {{ upper $x }}{{ trunc 2 $x }}{{ b64enc $x | quote }}
-b: {{ list $x .Workload | join "," }}{{ dict "a" $x | toJson }}{{ default "d" .ConfigData.nothing }}
-c: {{ regexReplaceAll "a+" $x "b" }}{{ semverCompare ">1" "2.0.0" }}{{ until 3 }}{{ nindent 2 $x }}{{ .Labels | keys | sortAlpha }}
-`)
 }
 
 func composeCases() []composeCase {
@@ -145,7 +94,7 @@ func composeCases() []composeCase {
 		{"a-b.c", "two words", []map[string]string{nested}},
 		{"", "", []map[string]string{nested, over}},
 	}
-	for _, x := range hostileTexts() {
+	for _, x := range rendertest.HostileTexts() {
 		cases = append(cases, composeCase{x, x, []map[string]string{{"KEY": x}}}, composeCase{"shop", x, []map[string]string{{"A": "b", x: "y"}}})
 	}
 	return cases
@@ -157,7 +106,7 @@ func TestComposeIsExecute(t *testing.T) {
 	bounds := template.Bounds{Steps: 20_000, Bytes: 20_000}
 	composed, tried := 0, 0
 	cases := composeCases()
-	for i, text := range composeTexts() {
+	for i, text := range rendertest.AllTemplates() {
 		parsed, problems := template.Parse(textBlock(text))
 		if len(problems) > 0 {
 			continue
@@ -176,9 +125,9 @@ func TestComposeIsExecute(t *testing.T) {
 // FuzzCompose: for any template and data, what is composed is what Execute gives without an error, and
 // what a shape that is known of one file says of another is true.
 func FuzzCompose(f *testing.F) {
-	for i, text := range append(composeTexts(), "{{ range 300000000 }}{{ end }}", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`,
+	for i, text := range append(rendertest.AllTemplates(), "{{ range 300000000 }}{{ end }}", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`,
 		`{{ $x := "a" }}{{ range 40 }}{{ $x = print $x $x }}{{ end }}`, "{{ range 1000000 }}{{ $.ConfigData.list }}{{ end }}", "{{ .ConfigData.doubling }}") {
-		x := hostileTexts()[i%len(hostileTexts())]
+		x := rendertest.HostileTexts()[i%len(rendertest.HostileTexts())]
 		f.Add(text, "shop", "main", x, x, "KEY", "value", "a: b", "c: d")
 	}
 	f.Fuzz(func(t *testing.T, text, label, manifest, otherLabel, otherManifest, key, value, config, over string) {
@@ -227,7 +176,7 @@ func TestBoundsOfPieces(t *testing.T) {
 		bounds := template.Bounds{Steps: 20_000, Bytes: 20_000}
 		c := composeCase{"shop", "main", []map[string]string{test.config}}
 		facts, _ := c.facts()
-		facts.ConfigData = layered(c.configs...).Data()
+		facts.ConfigData = rendertest.Layered(c.configs...).Data()
 		_, _, err := parsed.Execute(&facts, bounds)
 		assert.Equal(t, test.fails, err != nil, "%s: %v", test.name, err)
 		assert.Equal(t, !test.fails, c.requireComposed(t, newFileShapes(), parsed, bounds), test.name)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
@@ -13,7 +14,7 @@ import (
 type composer struct {
 	bounds       template.Bounds
 	shapes       *fileShapes
-	templates    map[*compiledTemplate][]plannedManifest
+	templates    map[*reference.Template][]plannedManifest
 	targets      map[*model.DeploymentTarget]*memo
 	clusterTypes map[*model.ClusterType]*memo
 	orders       *keyOrders
@@ -24,18 +25,18 @@ type composer struct {
 // plannedManifest renders an entry of a template in pieces, if it can.
 type plannedManifest interface{ compose(c *composition) bool }
 
-func newComposer(fleet *model.Fleet, templates []*compiledTemplate, keys []string, bounds template.Bounds) *composer {
+func newComposer(fleet *model.Fleet, templates []*reference.Template, keys []string, bounds template.Bounds) *composer {
 	made := &composer{
 		bounds: bounds.OrDefault(), shapes: newFileShapes(), orders: newKeyOrders(keys),
-		templates:    make(map[*compiledTemplate][]plannedManifest, len(templates)),
+		templates:    make(map[*reference.Template][]plannedManifest, len(templates)),
 		targets:      make(map[*model.DeploymentTarget]*memo, len(fleet.Targets)),
 		clusterTypes: make(map[*model.ClusterType]*memo, len(fleet.ClusterTypes)),
 	}
 	for _, t := range templates {
-		if t.unusable {
+		if t.Unusable {
 			continue
 		}
-		for _, m := range t.manifests {
+		for _, m := range t.Manifests {
 			made.templates[t] = append(made.templates[t], newPlannedManifest(m))
 		}
 	}
@@ -50,20 +51,20 @@ func newComposer(fleet *model.Fleet, templates []*compiledTemplate, keys []strin
 }
 
 // newPlannedManifest returns nil if a text has no plan.
-func newPlannedManifest(m *manifest) plannedManifest {
-	planned := &plannedObject{manifest: m}
-	for _, t := range m.texts {
-		if t.template == nil {
-			if !m.isObject() {
-				return constantStep(t.block.Value)
+func newPlannedManifest(m *reference.Manifest) plannedManifest {
+	planned := &plannedObject{Manifest: m}
+	for _, t := range m.Texts {
+		if t.Template == nil {
+			if !m.IsObject() {
+				return constantStep(t.Block.Value)
 			}
 			continue
 		}
-		p := newPlan(t.template)
+		p := newPlan(t.Template)
 		if p == nil {
 			return nil
 		}
-		if !m.isObject() {
+		if !m.IsObject() {
 			return p
 		}
 		planned.plans = append(planned.plans, p)
@@ -73,20 +74,20 @@ func newPlannedManifest(m *manifest) plannedManifest {
 
 func (s constantStep) compose(c *composition) bool { return s.add(c) }
 
-// render fills in the file that a template makes, or the configuration in the built-in form of the cluster type if
+// Render fills in the file that a template makes, or the configuration in the built-in form of the cluster type if
 // template is nil. It fails if the file has to be rendered in the usual way.
-func (r *composer) render(s *subject, template *compiledTemplate, file *renderedFile) bool {
+func (r *composer) Render(s *reference.Subject, template *reference.Template, file *reference.File) bool {
 	c := r.idle.Get().(*composition)
 	defer r.idle.Put(c)
 	c.reset()
-	c.subject, c.yaml = s, file.yaml
+	c.Subject, c.yaml = s, file.YAML
 	c.blocks, c.steps, c.removed, c.readsManifests, c.printsManifests = 0, 0, 0, false, false
 	switch {
 	case template != nil:
 		if !composeAll(c, r.templates[template]) {
 			return false
 		}
-	case s.templates.builtin == configMapType:
+	case s.Templates.Builtin == reference.ConfigMapType:
 		if !composeConfigMap(c) {
 			return false
 		}
@@ -95,9 +96,9 @@ func (r *composer) render(s *subject, template *compiledTemplate, file *rendered
 			return false
 		}
 	}
-	placed := r.shapes.place(&c.rope, file.yaml, &c.scratch.key)
-	file.content, file.verified, file.objects = placed.text, placed.verified || !file.yaml, placed.objects
-	file.untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
+	placed := r.shapes.place(&c.rope, file.YAML, &c.scratch.key)
+	file.Content, file.Verified, file.Objects = placed.text, placed.verified || !file.YAML, placed.objects
+	file.Untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
 	return true
 }
 
@@ -129,7 +130,7 @@ func composeAll(c *composition, manifests []plannedManifest) bool {
 // composeConfigMap writes what builtinConfigMap does. The keys of the object are in the order of the
 // alphabet, so the namespace comes last.
 func composeConfigMap(c *composition) bool {
-	namespace := c.facts.Namespace
+	namespace := c.Facts.Namespace
 	return kindOf(namespace) == plainHole && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
 		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
 		c.addEntries(form{writer: inConfigMap}) &&

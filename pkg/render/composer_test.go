@@ -17,6 +17,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/model/fleettest"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -50,8 +51,8 @@ func TestTypicalFleetInPieces(t *testing.T) {
 // hostileWorkload has a target for every sixth of the hostile texts.
 func hostileWorkload(first int) string {
 	var targets []string
-	for i := first % 6; i < len(hostileTexts()); i += 6 {
-		x := hostileTexts()[i]
+	for i := first % 6; i < len(rendertest.HostileTexts()); i += 6 {
+		x := rendertest.HostileTexts()[i]
 		if strings.HasSuffix(x, "{") {
 			continue // the model refuses it
 		}
@@ -65,16 +66,16 @@ func hostileWorkload(first int) string {
 // reconciler or the configuration.
 func TestHostileStringsInPieces(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
 	}
-	for i, text := range slices.Concat(optionalTexts(), composeTexts()) {
+	for i, text := range slices.Concat(optionalTexts(), rendertest.AllTemplates()) {
 		if i%4 != 0 && !thorough() {
 			continue
 		}
-		for _, use := range []struct{ contentType, flux, mine string }{{"yaml", text, ""}, {"yaml", fluxText, text}, {"sh", "", text}} {
+		for _, use := range []struct{ contentType, flux, mine string }{{"yaml", text, ""}, {"yaml", rendertest.Flux, text}, {"sh", "", text}} {
 			fleet, diags := platform(
-				flowTemplate("flux", "reconciler", use.contentType, use.flux), textTemplate("default", "namespace", namespaceText),
+				flowTemplate("flux", "reconciler", use.contentType, use.flux), textTemplate("default", "namespace", rendertest.Namespace),
 				flowTemplate("mine", "config", use.contentType, use.mine),
 				object("ClusterType", "edge", "region: west", "spec: {reconciler: flux, namespaceService: default, configType: mine}"),
 				everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig), platformConfig("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
@@ -108,7 +109,7 @@ func TestObjectManifestsInPieces(t *testing.T) {
 		written, err := json.Marshal(map[string]any{"type": "reconciler", "manifests": []any{manifest, map[string]any{"other": text}}})
 		require.NoError(t, err)
 		fleet, diags := platform(
-			object("Template", "flux", "", "spec: "+string(written)), textTemplate("default", "namespace", namespaceText), clusterType("edge", "region: west"),
+			object("Template", "flux", "", "spec: "+string(written)), textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", "region: west"),
 			everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig), platformConfig("b", "app: a1", `{KEY: "a: b", NESTED: x}`),
 		).app("shop", hostileWorkload(i)).tryRead()
 		require.False(t, diags.HasErrors(), reported(diags))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -61,19 +62,10 @@ func indented(text string, columns int) string {
 	return b.String()
 }
 
-const fluxText = `apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: "{{ .DeploymentTargetName }}", namespace: flux-system}
-spec: {path: {{ .Manifests.path | quote }}}`
-
-const namespaceText = `apiVersion: v1
-kind: Namespace
-metadata: {name: "{{ .Namespace }}"}`
-
 // standardTemplates are the templates that clusterType names.
 func standardTemplates() string {
-	return textTemplate("flux", model.ReconcilerTemplate, fluxText) + "---\n" +
-		textTemplate("default", model.NamespaceTemplate, namespaceText)
+	return textTemplate("flux", model.ReconcilerTemplate, rendertest.Flux) + "---\n" +
+		textTemplate("default", model.NamespaceTemplate, rendertest.Namespace)
 }
 
 func registration(name, workspace string) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/mitchellh/hashstructure"
@@ -140,7 +141,7 @@ func (f form) write(s *config.Setting) (text string, steps int, ok bool) {
 	case inConfigMap:
 		text, ok = configMapEntry(s)
 	case inEnvFile:
-		line, problem, err := envFileLine(s)
+		line, problem, err := reference.EnvFileLine(s)
 		text, ok = line, problem == "" && err == nil
 	case inYAML:
 		text, ok = yamltext.Entry(s.Key.Name, s.Value)
@@ -160,7 +161,7 @@ const bytesPerEntryStep = 8
 
 func configMapEntry(s *config.Setting) (text string, ok bool) {
 	value, err := s.Text()
-	if err != nil || len(s.Key.Name) > maxConfigMapKey {
+	if err != nil || len(s.Key.Name) > reference.MaxConfigMapKey {
 		return "", false
 	}
 	return yamltext.DataEntry(s.Key.Name, value)

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // entryForms are the forms in which entries are written one by one, each with what writes all at once.
@@ -34,8 +37,8 @@ func entryForms(namespace string) map[string]struct {
 			text, err := yamltext.ToYAML(v.Data())
 			return indentLines(text, 3), err
 		}},
-		"ConfigMap": {composeConfigMap, func(v *config.Values) (string, error) { return builtinConfigMap(namespace, v) }},
-		"env file":  {entries(form{writer: inEnvFile}), func(v *config.Values) (string, error) { return builtinEnvFile(namespace, v) }},
+		"ConfigMap": {composeConfigMap, func(v *config.Values) (string, error) { return reference.ConfigMap(namespace, v) }},
+		"env file":  {entries(form{writer: inEnvFile}), func(v *config.Values) (string, error) { return reference.EnvFile(namespace, v) }},
 	}
 }
 
@@ -43,13 +46,13 @@ func entryForms(namespace string) map[string]struct {
 // that are chosen. It returns in how many forms they were.
 func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (composed int) {
 	t.Helper()
-	configurator := configured(configs...)
-	values := configurator.combine(chosen)
+	configurator := rendertest.Configured(configs...)
+	values := configurator.Combine(chosen)
 	composer := &composer{bounds: template.Bounds{}.OrDefault(), orders: newKeyOrders(configurator.Keys())}
 	const namespace = "dev-edge-web"
 	for name, way := range entryForms(namespace) {
 		for _, yaml := range []bool{true, false} {
-			c := composition{composer: composer, subject: &subject{values: values, facts: data{Namespace: namespace}}, yaml: yaml}
+			c := composition{composer: composer, Subject: &reference.Subject{Values: values, Facts: reference.Data{Namespace: namespace}}, yaml: yaml}
 			if !way.compose(&c) {
 				continue
 			}
@@ -97,7 +100,7 @@ func hardKeys() []string {
 
 // hardValues are what YAML libraries write in ways of their own.
 func hardValues() []string {
-	values := slices.Concat(hostileTexts(), hardTexts(), []string{
+	values := slices.Concat(rendertest.HostileTexts(), rendertest.HardTexts(), []string{
 		"one\ntwo\n", "one\ntwo", "one\n\n", "\n", "\n\n", "  one\n two\n", "one \ntwo", "\tone", "one\t", "a\tb\n", "one\n\ttwo", "a\n---\nb", "a\n...\nb", "# a\nb", "a\r\nb",
 		strings.Repeat("word ", 40), strings.Repeat("word ", 16) + "\n" + strings.Repeat("word ", 30), strings.Repeat("x", 200), strings.Repeat("é ", 80),
 		strings.Repeat("a: ", 60), "'" + strings.Repeat("word ", 30) + "'", "a\u0085b", "a\u2028b", "a\ufeffb", "\x7f", "a\u0080b", "\ufffe", "é\n日本\n", "日本 " + strings.Repeat("日本 ", 40),
@@ -111,7 +114,7 @@ func hardValues() []string {
 // however many other keys the fleet has.
 func TestEntriesAreTheMap(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
 	}
 	random := rand.New(rand.NewPCG(3, 3))

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 )
 
 // flowTemplate is a template whose manifests are exactly these strings.
@@ -22,7 +23,7 @@ func flowTemplate(name, kind, contentType string, manifests ...string) string {
 // withReconciler is a fleet of one target whose reconciler is written by the template given.
 func withReconciler(template string, more ...string) fleetTexts {
 	return platform(append([]string{
-		template, textTemplate("default", "namespace", namespaceText), clusterType("edge", ""), target("cart", "workload: cart"), everywhere(),
+		template, textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", ""), target("cart", "workload: cart"), everywhere(),
 	}, more...)...)
 }
 
@@ -201,7 +202,7 @@ manifests: {{ .Manifests | toJson }}
 seeds: {{ .Repo }} {{ .Branch }} {{ .Path }}
 config: {{ .ConfigData | toJson }}
 `),
-		textTemplate("default", "namespace", namespaceText), clusterType("edge", "site: store"), everywhere(),
+		textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", "site: store"), everywhere(),
 		platformConfig("a", "", `{K: v, M: "{a: [1]}"}`), registration("shop", "retail"),
 	).app("shop", workload("cart", "tier: web, team: blue", "name: web, labels: {tier: own, own: x}, manifests: {repo: r, branch: b, path: p, extra: e}"))
 	assert.Equal(t, `name: cart-web

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -24,7 +25,7 @@ type layout struct {
 
 // plannedObject renders a manifest that is an object, each of whose strings has a plan.
 type plannedObject struct {
-	*manifest
+	*reference.Manifest
 	plans   []*plan
 	layouts layouts
 }
@@ -134,9 +135,9 @@ const maxLayouts = 10_000
 func (m *plannedObject) newLayout(x *objectScratch) layout {
 	var placeholders []string
 	next := 0
-	object := m.filled(func(t *text) string {
-		if t.template == nil {
-			return t.block.Value
+	object := m.Filled(func(t *reference.Text) string {
+		if t.Template == nil {
+			return t.Block.Value
 		}
 		last := len(x.strings.pieces)
 		if next+1 < len(x.starts) {

@@ -3,6 +3,7 @@ package render
 import (
 	"text/template/parse"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
@@ -24,7 +25,7 @@ type step interface {
 // composition is a file of an assignment in the making.
 type composition struct {
 	*composer
-	*subject
+	*reference.Subject
 	rope
 	// yaml says that the file must be YAML.
 	yaml    bool

@@ -82,7 +82,7 @@ func (s *configStep) add(c *composition) bool {
 
 // addEntries writes all settings in a form.
 func (c *composition) addEntries(f form) bool {
-	settings := c.values.Settings
+	settings := c.Values.Settings
 	if len(settings) == 0 || c.blocks > 0 {
 		return false // "{}", or keys that are there twice
 	}
@@ -133,7 +133,7 @@ type hashStep struct{}
 
 func (hashStep) add(c *composition) bool {
 	var sum uint64
-	for _, s := range c.values.Settings {
+	for _, s := range c.Values.Settings {
 		part, ok := hashOf(s)
 		if !ok {
 			return false

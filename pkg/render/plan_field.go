@@ -4,14 +4,15 @@ import (
 	"strings"
 	"text/template/parse"
 
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // fieldStep prints a string of the data: .Workload, .Labels.app or index .Labels "app", as it is or
 // through quote.
 type fieldStep struct {
-	field  func(*data) string
-	values func(*data) map[string]string
+	field  func(*reference.Data) string
+	values func(*reference.Data) map[string]string
 	key    string
 	// indexed says that a key that is not there is an empty string.
 	indexed   bool
@@ -21,22 +22,22 @@ type fieldStep struct {
 	target bool
 }
 
-var textFields = map[string]func(*data) string{
-	"DeploymentTargetName": func(d *data) string { return d.DeploymentTargetName },
-	"Namespace":            func(d *data) string { return d.Namespace },
-	"Environment":          func(d *data) string { return d.Environment },
-	"Workspace":            func(d *data) string { return d.Workspace },
-	"Workload":             func(d *data) string { return d.Workload },
-	"ClusterType":          func(d *data) string { return d.ClusterType },
-	"Repo":                 func(d *data) string { return d.Repo },
-	"Branch":               func(d *data) string { return d.Branch },
-	"Path":                 func(d *data) string { return d.Path },
+var textFields = map[string]func(*reference.Data) string{
+	"DeploymentTargetName": func(d *reference.Data) string { return d.DeploymentTargetName },
+	"Namespace":            func(d *reference.Data) string { return d.Namespace },
+	"Environment":          func(d *reference.Data) string { return d.Environment },
+	"Workspace":            func(d *reference.Data) string { return d.Workspace },
+	"Workload":             func(d *reference.Data) string { return d.Workload },
+	"ClusterType":          func(d *reference.Data) string { return d.ClusterType },
+	"Repo":                 func(d *reference.Data) string { return d.Repo },
+	"Branch":               func(d *reference.Data) string { return d.Branch },
+	"Path":                 func(d *reference.Data) string { return d.Path },
 }
 
-var mapFields = map[string]func(*data) map[string]string{
-	"Labels":            func(d *data) map[string]string { return d.Labels },
-	"ClusterTypeLabels": func(d *data) map[string]string { return d.ClusterTypeLabels },
-	"Manifests":         func(d *data) map[string]string { return d.Manifests },
+var mapFields = map[string]func(*reference.Data) map[string]string{
+	"Labels":            func(d *reference.Data) map[string]string { return d.Labels },
+	"ClusterTypeLabels": func(d *reference.Data) map[string]string { return d.ClusterTypeLabels },
+	"Manifests":         func(d *reference.Data) map[string]string { return d.Manifests },
 }
 
 func newFieldStep(pipe *parse.PipeNode) step {
@@ -98,9 +99,9 @@ func isCall(c *parse.CommandNode, name string, arguments int) bool {
 func (s *fieldStep) add(c *composition) bool {
 	var text string
 	if s.field != nil {
-		text = s.field(&c.facts)
+		text = s.field(&c.Facts)
 	} else {
-		value, ok := s.values(&c.facts)[s.key]
+		value, ok := s.values(&c.Facts)[s.key]
 		if !ok && !s.indexed {
 			return false // "<no value>", or "" in quotes
 		}

@@ -38,9 +38,9 @@ func (s *partStep) add(c *composition) bool {
 
 func (s *partStep) execute(c *composition) bool {
 	if s.reads.config {
-		c.facts.ConfigData = c.values.Data()
+		c.Facts.ConfigData = c.Values.Data()
 	}
-	steps, ok := s.part.Execute(&c.facts, c.bounds, func(text string, fixed bool) bool {
+	steps, ok := s.part.Execute(c.View(&c.Facts), c.bounds, func(text string, fixed bool) bool {
 		if fixed {
 			return c.rope.add(piece{text: text}) && c.size <= c.bounds.Bytes
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
@@ -159,11 +160,11 @@ type renderer struct {
 	options      Options
 	configurator *config.Configurator
 	schemas      *config.Schemas
-	clusterTypes map[*model.ClusterType]*clusterTemplates
-	targets      map[*model.DeploymentTarget]*targetData
-	tenants      map[*model.DeploymentTarget]*tenantText
+	clusterTypes map[*model.ClusterType]*reference.Templates
+	targets      map[*model.DeploymentTarget]*reference.TargetData
+	tenants      map[*model.DeploymentTarget]*reference.TenantText
 	// shortcut is nil if every file is rendered in the usual way.
-	shortcut shortcut
+	shortcut reference.Shortcut
 	usage    usage
 }
 
@@ -173,21 +174,21 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	diags.Add(schemaDiags)
 	r := &renderer{
 		options: options, configurator: configurator, schemas: schemas,
-		targets: make(map[*model.DeploymentTarget]*targetData, len(fleet.Targets)),
-		tenants: make(map[*model.DeploymentTarget]*tenantText, len(fleet.Targets)),
+		targets: make(map[*model.DeploymentTarget]*reference.TargetData, len(fleet.Targets)),
+		tenants: make(map[*model.DeploymentTarget]*reference.TenantText, len(fleet.Targets)),
 	}
 	used := map[*model.ClusterType]bool{}
 	for i := range assignments {
 		used[assignments[i].ClusterType] = true
 	}
-	var templates []*compiledTemplate
-	r.clusterTypes, templates = resolveTemplates(fleet, used, &diags)
+	var templates []*reference.Template
+	r.clusterTypes, templates = reference.Resolve(fleet, used, &diags)
 	if !options.whole {
 		r.shortcut = newComposer(fleet, templates, configurator.Keys(), options.Bounds)
 	}
 	for _, target := range fleet.Targets {
-		r.targets[target] = newTargetData(target)
-		r.tenants[target] = newTenantText(target, r.targets[target].manifests)
+		r.targets[target] = reference.NewTargetData(target)
+		r.tenants[target] = reference.NewTenantText(target, r.targets[target].Manifests)
 	}
 	r.usage = newUsage(fleet, options.OutputBytes)
 	return r, diags
@@ -222,34 +223,36 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 			Flaw: verify.Flaw{Rule: "schema-violation", Message: v.Message},
 		})
 	}
-	if a.Target.Broken || a.ClusterType.Broken || templates.unusable() || r.usage.exceeded(a.Target) {
+	if a.Target.Broken || a.ClusterType.Broken || templates.Unusable() || r.usage.exceeded(a.Target) {
 		return out // reported already, or in the end
 	}
 	target := r.targets[a.Target]
-	subject := &subject{a, templates, newData(a, target, templates.labels), values}
-	run := &execution{bounds: r.options.Bounds, shortcut: r.shortcut}
-	files := run.files(subject)
-	out.problems = run.problems
-	if !run.failed {
-		rendering := rendering{subject, r.options.Bounds, files}
-		out.problems = append(out.problems, rendering.taint(r.tenants[a.Target], run.doubtful)...)
-	}
-	slices.SortFunc(files, func(a, b renderedFile) int { return cmp.Compare(a.path, b.path) })
+	facts := reference.NewData(a, target, templates.Labels)
+	files, problems := reference.Render(&reference.Subject{
+		Assignment: a, Templates: templates, Facts: facts, View: view, Values: values,
+	}, r.options.Bounds, r.shortcut, r.tenants[a.Target])
+	out.problems = problems
+	slices.SortFunc(files, func(a, b reference.File) int { return cmp.Compare(a.Path, b.Path) })
 	out.files = space
 	for _, file := range files {
-		r.usage.count(a.Target, file.content)
-		out.files = append(out.files, file.file(a))
-		if file.yaml && !file.verified {
+		r.usage.count(a.Target, file.Content)
+		out.files = append(out.files, inTree(&file, a))
+		if file.YAML && !file.Verified {
 			var flaws []verify.Flaw
-			file.objects, flaws = verify.Read(file.content.String())
+			file.Objects, flaws = verify.Read(file.Content.String())
 			for _, flaw := range flaws {
-				if flaw.Rule == verify.RuleOutputString && file.written || out.hasTenantValue(file.path, flaw) {
+				if flaw.Rule == verify.RuleOutputString && file.Written || out.hasTenantValue(file.Path, flaw) {
 					continue
 				}
-				out.problems = append(out.problems, verify.Problem{Path: file.path, Flaw: flaw, At: file.template})
+				out.problems = append(out.problems, verify.Problem{Path: file.Path, Flaw: flaw, At: file.Template})
 			}
 		}
-		out.objects = append(out.objects, file.objects...)
+		out.objects = append(out.objects, file.Objects...)
 	}
 	return out
 }
+
+// data is reference.Data by the name that templates see in hashes and messages, which is that of the first versions.
+type data reference.Data
+
+func view(d *reference.Data) any { return (*data)(d) }

@@ -17,7 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// A generated fleet is worth testing with: much of it is assigned and configured, and nothing wrong.
+// A generated fleet is worth testing with: much of it is assigned and rendertest.Configured, and nothing wrong.
 func TestGeneratedFleets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

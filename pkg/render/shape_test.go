@@ -8,13 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kalypso-gitops/kalypso/pkg/render/config"
-	"github.com/kalypso-gitops/kalypso/pkg/render/content"
-	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
-	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/config"
+	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
+	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
+	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
 // A sketch is YAML with marks for what is written into it: <plain>, <path>, <typed>, <quoted> and <wild>
@@ -62,7 +65,7 @@ type sketched struct {
 // draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
 func draw(sketch string, values *config.Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
-	c := &composition{composer: &composer{}, subject: &subject{values: values}, yaml: true}
+	c := &composition{composer: &composer{}, Subject: &reference.Subject{Values: values}, yaml: true}
 	rest, runs := sketch, 0
 	for {
 		mark := sketchMark.FindStringSubmatchIndex(rest)
@@ -128,7 +131,7 @@ func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *confi
 	for _, s := range []*sketched{harmless, drawn} {
 		placed := shapes.place(&s.rope, true, &buffer)
 		require.Equal(t, s.String(), placed.text.String())
-		requireVerified(t, renderedFile{content: placed.text, verified: placed.verified, objects: placed.objects})
+		requireVerified(t, reference.File{Content: placed.text, Verified: placed.verified, Objects: placed.objects})
 		verified = placed.verified
 		if s == drawn && verified {
 			requireSameNodes(t, harmless, drawn)
@@ -225,7 +228,7 @@ func entrySketches() []string {
 
 // fillings are texts for holes.
 func fillings() []string {
-	return slices.Concat(hostileTexts(), []string{
+	return slices.Concat(rendertest.HostileTexts(), []string{
 		"./x", "../x", "./", "../", "./a:b", "./a:b/c", "/a", "_", "a.", "a-", "a--", "a...", "a---", "x@y", "e3", "E5", "0", "00", "1", "-1", "0x1F", "0b1", "1_0", "12:30:45", "190:20:30", "2001-12-14", "2001-12-14T21:59:43.10-05:00",
 		`"a"`, `"a b"`, `"a: b"`, `"- a"`, `"# a"`, `"---"`, `"{a}"`, `"'"`, `"%"`, `"5"`, `"null"`, `"a, b"`, `"]"`, `"*a"`, "a #b", "a: ", "x: y: z", "' #", "a ---", "--- a", "... a", "%YAML 1.1", "!!int", "a,b", "apiVersion", "kind", "name", "<<", "List", "kalypso0hole0z",
 		strings.Repeat("a", 300), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("a:b", 100), "./" + strings.Repeat("a", 298), strings.Repeat("a ", 140) + "a", `"` + strings.Repeat("a ", 140) + `"`,
@@ -272,7 +275,7 @@ func TestHolesAreInert(t *testing.T) {
 // whatever may be in them.
 func TestShapesOfHoles(t *testing.T) {
 	t.Parallel()
-	values := layered(map[string]string{"KEY": "value"})
+	values := rendertest.Layered(map[string]string{"KEY": "value"})
 	verified := 0
 	texts := fillings()
 	for i, sketch := range sketches() {
@@ -295,7 +298,7 @@ func TestShapesOfEntries(t *testing.T) {
 		for i := offset % 4; i < len(texts); i += 4 {
 			text, key := texts[i], keys[(i+offset)%len(keys)]
 			for _, config := range []map[string]string{{"KEY": text}, {key: text, "zz": text}} {
-				if requireProof(t, shapes, sketch, layered(config), text, "kind") {
+				if requireProof(t, shapes, sketch, rendertest.Layered(config), text, "kind") {
 					verified++
 				}
 			}
@@ -314,6 +317,6 @@ func FuzzShape(f *testing.F) {
 		if s := sketch + first + second + key + text; strings.ToValidUTF8(s, "") != s || len(s) > 5000 {
 			return
 		}
-		requireProof(t, newFileShapes(), sketch, layered(map[string]string{key: text, "KEY": "value"}), first, second)
+		requireProof(t, newFileShapes(), sketch, rendertest.Layered(map[string]string{key: text, "KEY": "value"}), first, second)
 	})
 }

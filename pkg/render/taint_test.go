@@ -16,64 +16,10 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
-
-// printings are ways in which a platform's template may print a string of an application.
-func printings() []string {
-	const x = "{{ .Manifests.x }}"
-	return []string{
-		"a: " + x + "\nb: after\n",
-		"a: \"" + x + "\"\nb: after\n",
-		"a: '" + x + "'\nb: after\n",
-		"a: {{ .Manifests.x | quote }}\nb: after\n",
-		"a: {{ .Manifests.x | squote }}\nb: after\n",
-		"a: {{ .Manifests.x | toYaml }}\nb: after\n",
-		"a: {{ .Manifests.x | toJson }}\nb: after\n",
-		"a: pre-" + x + "-post\n",
-		"a: \"pre " + x + " post\"\n",
-		"a: https://" + x + "/path\n",
-		"a: before " + x + " after\n",
-		"a: [one, " + x + ", two]\n",
-		"a: [" + x + "]\nb: after\n",
-		"a: [\"" + x + "\", two]\n",
-		"a: {b: " + x + ", c: d}\n",
-		"a: {b: '" + x + "'}\n",
-		"a: { " + x + ": v, c: d}\n",
-		"- " + x + "\n- b\n",
-		"- - " + x + "\n  - b\n",
-		"a: |\n  first\n  " + x + "\n  last\nb: c\n",
-		"a: |\n  " + x + "\n  last\nb: c\n",
-		"a: >\n  first\n  " + x + "\n  last\nb: c\n",
-		"a: |-\n  " + x + "\n",
-		"a: first\n  " + x + "\nb: c\n",
-		"a: \"first\n  " + x + "\n  last\"\nb: c\n",
-		"a: 1 # " + x + "\nb: 2\n",
-		"# " + x + "\na: 1\n",
-		"a: 1\n#" + x + "\nb: 2\n",
-		x + ": v\nb: w\n",
-		x + ":\n  c: d\nb: w\n",
-		"\"" + x + "\": v\nb: w\n",
-		"? " + x + "\n: v\n",
-		"a:\n  b: " + x + "\n  c: d\ne: f\n",
-		"a: &anchor " + x + "\nb: *anchor\n",
-		"a: !!str " + x + "\nb: c\n",
-		"a: !local " + x + "\n",
-		x + "\n",
-		"a: 1\n---\n" + x + "\n---\nb: 2\n",
-		"a: " + x + "\nb: \"" + x + "\"\nc: '" + x + "'\n",
-		"a: {{ .ConfigData.NESTED }}\nb: c\n",
-		"a: {{ .ConfigData.QUOTED }}\nb: c\n",
-		"{{ .Manifests | toYaml }}\n",
-		"{{ toYaml .Manifests | indent 2 }}\n",
-		"{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}",
-		"a: {{ .Manifests.x | default \"main\" }}\nb: c\n",
-		"a: {{ if .Manifests.x }}" + x + "{{ else }}none{{ end }}\nb: c\n",
-		"a: {{ printf \"%s-%s\" .Environment .Manifests.x }}\n",
-		"a: {{ list .Manifests.x \"b\" | join \",\" }}\n",
-	}
-}
 
 const nestedConfig = `{NESTED: "{{ .Manifests.x }}", QUOTED: "{{ .Manifests.x | quote }}"}`
 
@@ -86,7 +32,7 @@ type press struct {
 func newPress(t testing.TB, template, contentType string) press {
 	t.Helper()
 	objects, diags := parseRepo("cp", model.Platform, []string{
-		flowTemplate("flux", "reconciler", contentType, template), textTemplate("default", "namespace", namespaceText),
+		flowTemplate("flux", "reconciler", contentType, template), textTemplate("default", "namespace", rendertest.Namespace),
 		clusterType("edge", ""), everywhere(), registration("shop", "retail"), platformConfig("a", "", nestedConfig),
 	}, nil)
 	require.False(t, diags.HasErrors(), reported(diags))
@@ -245,29 +191,15 @@ func replacedIn(value any, x string) any {
 	}
 }
 
-// hostileTexts are what a tenant may try.
-func hostileTexts() []string {
-	return []string{
-		"", " ", "a", "main", "./path", "../up", ".", "..", "...", "---", "--- a", "-", "- a", "-a", "a:", "a: b", "a:b", ":a", ": a", ":",
-		"https://example.com/r.git", "git@example.com:r.git", "https://u:p@h:1/p?q=1#f", "~", "~user", "null", "Null", "true", "off", "y", "No",
-		"5", "0123", "1_000", "0x1f", "0o17", "0b1", "1e3", ".5", "-.inf", ".nan", "+1", "1:30", "2024-01-01", "12345678901234567890",
-		"#", "# c", "a #b", "a# b", "&a", "&a b", "*a", "*anchor", "!", "!!str", "!!int 5", "!local", "|", ">", "|-", "%TAG", "@a", "`a`",
-		`"`, `'`, `""`, `''`, `a"b`, `a'b`, `a''b`, `\`, `\n`, `\x41`, `\"`, `a\/b`, `", b: "c`, `', b: 'c`, `"}, {"`, `"] #`, "'] #",
-		"{", "}", "[", "]", "{}", "[]", "{a: b}", "[a]", "a, b", ",", "a]", "a}", "], [", "}, x: {", "?", "? a", "?a", "<<", "<<: *a", "=", "$HOME", "$(id)", "`id`",
-		"a b", " a", "a ", "  a  ", "é", "日本", "😀", "a\u00a0b", "\u00a0", "\u200b", "{ {", "{%", "}}", "<no value>", "kalypso0placeholder0z", "kalypso0placeholder1z x",
-		"%7B%7B", "\u0085", "e3sgLkVudmlyb25tZW50IH19", "benign0value", "a=b", "a+b", "100%", "(a)", "a;b", "a|b", "a&b", "a>b", "*", "\\u007b",
-	}
-}
-
 // TestS3: whatever a tenant writes into its manifests, it comes out as one string or is refused.
 func TestS3(t *testing.T) {
 	t.Parallel()
-	for _, template := range printings() {
+	for _, template := range rendertest.Printings() {
 		t.Run(template, func(t *testing.T) {
 			t.Parallel()
 			o := newOracle(t, template)
-			for i, x := range hostileTexts() {
-				if i%3 == len(template)%3 && !raceDetector || i%8 == 0 || thorough() { // the race detector has no more to find
+			for i, x := range rendertest.HostileTexts() {
+				if i%3 == len(template)%3 && !rendertest.RaceDetector || i%8 == 0 || thorough() { // the race detector has no more to find
 					o.requireUntainted(t, x)
 				}
 			}
@@ -398,7 +330,7 @@ func TestTaintMessages(t *testing.T) {
 // What a shell makes of a string cannot be known, so it must be one that means nothing to a shell.
 func TestTaintInShellFiles(t *testing.T) {
 	t.Parallel()
-	if raceDetector {
+	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
 	}
 	for _, template := range []string{
@@ -406,7 +338,7 @@ func TestTaintInShellFiles(t *testing.T) {
 		"cat <<EOF\n{{ .Manifests.x }}\nEOF\n", "# {{ .Manifests.x }}\n", "x={{ .Manifests.x | squote }}\n", "x={{ .Manifests.x | quote }}\n",
 	} {
 		p := newPress(t, template, "sh")
-		for _, x := range hostileTexts() {
+		for _, x := range rendertest.HostileTexts() {
 			content, ok := p.value(x)
 			harmless := regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`).MatchString(x)
 			if harmless {
@@ -422,7 +354,7 @@ func TestTaintInShellFiles(t *testing.T) {
 func TestTaintIsForTenants(t *testing.T) {
 	t.Parallel()
 	files := platform(
-		flowTemplate("flux", "reconciler", "yaml", "a: {{ .Manifests.x }}\n"), textTemplate("default", "namespace", namespaceText), clusterType("edge", ""), everywhere(),
+		flowTemplate("flux", "reconciler", "yaml", "a: {{ .Manifests.x }}\n"), textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", ""), everywhere(),
 		object("DeploymentTarget", "cart-web", "", `spec: {environment: dev, manifests: {x: "{b: [c]}"}}`),
 	).files(t)
 	assert.Equal(t, "a: {b: [c]}\n", files["edge/cart-web/reconciler.yaml"])
@@ -446,7 +378,7 @@ func TestS3NamesAndLabels(t *testing.T) {
 	}
 	want := structure("cart", "benign")
 	require.NotEqual(t, "refused", want)
-	for _, text := range hostileTexts() {
+	for _, text := range rendertest.HostileTexts() {
 		assert.Contains(t, []string{want, "refused"}, structure("cart", text), text)
 		assert.Contains(t, []string{want, "refused"}, structure(text, "benign"), text)
 	}
@@ -471,7 +403,7 @@ func TestS2(t *testing.T) {
 		"{ { .Environment } }", "{/{ .Environment }/}", "e3sgLkVudmlyb25tZW50IH19", "%7B%7B .Environment %7D%7D", `\u007b\u007b .Environment \u007d\u007d`,
 		"({ .Environment })", "}} .Environment {{",
 	}
-	templates := append(printings(),
+	templates := append(rendertest.Printings(),
 		"a: {{ .Manifests.x | nospace }}\n", "a: {{ .Manifests.x | nospace | quote }}\n", "a: {{ .Manifests.x | replace \"/\" \"\" | quote }}\n",
 		"a: {{ .Manifests.x | b64dec | quote }}\n", "a: {{ $y := .Manifests.x }}{{ $y | b64dec }}\n", "a: {{ (urlParse .Manifests.x).path | quote }}\n",
 		"a: {{ printf \"\\\"%s\\\"\" .Manifests.x | fromJson }}\n", "a: {{ .Manifests.x | replace \"(\" \"{\" | quote }}\n",
@@ -492,10 +424,10 @@ func TestS2(t *testing.T) {
 // string to every reader and changes nothing else, or is refused.
 func FuzzTaint(f *testing.F) {
 	var oracles []*oracle
-	for _, template := range printings() {
+	for _, template := range rendertest.Printings() {
 		oracles = append(oracles, newOracle(f, template))
 	}
-	for i, x := range hostileTexts() {
+	for i, x := range rendertest.HostileTexts() {
 		f.Add(uint8(i), x)
 	}
 	f.Fuzz(func(t *testing.T, template uint8, x string) {
@@ -506,7 +438,7 @@ func FuzzTaint(f *testing.F) {
 
 // FuzzTaintInKeys: the keys of manifests are a tenant's too.
 func FuzzTaintInKeys(f *testing.F) {
-	for _, x := range hostileTexts() {
+	for _, x := range rendertest.HostileTexts() {
 		f.Add(x)
 	}
 	p := newPress(f, "{{ range $key, $value := .Manifests }}{{ $key }}: {{ $value | quote }}\n{{ end }}", "yaml")

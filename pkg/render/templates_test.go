@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 )
 
 // resolvable has templates of all types; its only cluster type may name others.
 func resolvable(clusterTypeSpec string, used bool) fleetTexts {
 	documents := []string{
 		object("ClusterType", "edge", "", "spec: "+clusterTypeSpec),
-		textTemplate("flux", "reconciler", fluxText), textTemplate("default", "namespace", namespaceText),
+		textTemplate("flux", "reconciler", rendertest.Flux), textTemplate("default", "namespace", rendertest.Namespace),
 		textTemplate("sealed", "config", "a: 1\n"),
 		target("cart", ""),
 	}

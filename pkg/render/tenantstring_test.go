@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
+	"github.com/kalypso-gitops/kalypso/pkg/render/rendertest"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -115,7 +116,7 @@ func TestS3Strings(t *testing.T) {
 				t.Parallel()
 				p := newStringPress(t, template)
 				for i, pair := range pairs {
-					if i%12 != len(template)%12 && (raceDetector || i > 8) || strings.Contains(action, ".Labels") && !areLabels(pair[0], pair[1]) {
+					if i%12 != len(template)%12 && (rendertest.RaceDetector || i > 8) || strings.Contains(action, ".Labels") && !areLabels(pair[0], pair[1]) {
 						continue
 					}
 					_, diags := p.both(t, cartWith(pair[0], pair[1]))
@@ -215,7 +216,7 @@ func TestStringsInObjects(t *testing.T) {
 	t.Parallel()
 	for _, text := range noStrings() {
 		files := platform(object("Template", "flux", "", `spec: {type: reconciler, manifests: [{apiVersion: v1, kind: Secret, metadata: {name: a, labels: {x: "{{ .Manifests.x }}", z: "2024-01-01", b: "on"}}, replicas: 3}]}`),
-			textTemplate("default", "namespace", namespaceText), clusterType("edge", ""), everywhere(), registration("shop", "retail")).
+			textTemplate("default", "namespace", rendertest.Namespace), clusterType("edge", ""), everywhere(), registration("shop", "retail")).
 			app("shop", cartWith(text, ""))
 		tree, diags := renderFleet(files.read(t), Options{})
 		if diags.HasErrors() {

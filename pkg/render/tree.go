@@ -11,16 +11,17 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
 // The names in the output tree, as the operator wrote them and the clusters read them.
 const (
 	ReadmeFile     = "README.md"
-	ReconcilerFile = reconcilerFile
-	NamespaceFile  = namespaceFile
-	ConfigFileYAML = configFileYAML
-	ConfigFileSh   = configFileSh
+	ReconcilerFile = reference.ReconcilerFile
+	NamespaceFile  = reference.NamespaceFile
+	ConfigFileYAML = reference.ConfigFileYAML
+	ConfigFileSh   = reference.ConfigFileSh
 	// Readme is the whole content of the README.md of a cluster type.
 	Readme = "This folder contains deployment targets scheduled on the cluster type"
 	// TrackingFile holds the promoted commit, and nothing else.
@@ -52,9 +53,9 @@ type File struct {
 // IsYAML reports whether the content must be YAML.
 func (f *File) IsYAML() bool { return f.yaml }
 
-// file returns a rendered file as it is in the tree.
-func (f *renderedFile) file(a *schedule.Assignment) File {
-	return File{Path: f.path, Content: f.content, Assignment: a, yaml: f.yaml}
+// inTree returns a rendered file as it is in the tree.
+func inTree(f *reference.File, a *schedule.Assignment) File {
+	return File{Path: f.Path, Content: f.Content, Assignment: a, yaml: f.YAML}
 }
 
 func byPath(a, b File) int { return cmp.Compare(a.Path, b.Path) }
@@ -79,7 +80,7 @@ type places struct {
 func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 	const tracking = 1
 	p := &places{
-		files: make([]File, 0, tracking+len(fleet.ClusterTypes)+maxFiles*len(assignments)),
+		files: make([]File, 0, tracking+len(fleet.ClusterTypes)+reference.MaxFiles*len(assignments)),
 		first: make([]int, len(assignments)),
 	}
 	if fleet.PromotedCommit != "" {
@@ -88,7 +89,7 @@ func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 	order := inOrderOfPath(assignments)
 	next := func() {
 		p.first[order[0]] = len(p.files)
-		p.files = p.files[:len(p.files)+maxFiles]
+		p.files = p.files[:len(p.files)+reference.MaxFiles]
 		order = order[1:]
 	}
 	for _, clusterType := range clusterTypesInOrderOfPath(fleet) {
@@ -108,7 +109,7 @@ func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 // of returns the room for the files of an assignment.
 func (p *places) of(assignment int) []File {
 	first := p.first[assignment]
-	return p.files[first : first : first+maxFiles]
+	return p.files[first : first : first+reference.MaxFiles]
 }
 
 // tree closes the gaps, when all is rendered.

@@ -1,4 +1,4 @@
-package render
+package rendertest
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 )
 
 // Configs is a Configurator of configs, of which each applies to the targets that ask for it.
-type configs struct {
+type Configs struct {
 	*config.Configurator
 	count int
 }
 
-// configured returns configs in the order in which they are laid over each other.
-func configured(data ...map[string]string) configs {
+// Configured returns configs in the order in which they are laid over each other.
+func Configured(data ...map[string]string) Configs {
 	var fleet model.Fleet
 	for i, texts := range data {
 		config := &model.ConfigMap{Data: map[string]model.Text{}}
@@ -26,13 +26,13 @@ func configured(data ...map[string]string) configs {
 		fleet.ConfigMaps = append(fleet.ConfigMaps, config)
 	}
 	configurator, _ := config.NewConfigurator(&fleet)
-	return configs{configurator, len(data)}
+	return Configs{configurator, len(data)}
 }
 
 func label(i int) string { return fmt.Sprintf("use-%05d", i) }
 
-// combine returns the values of the configs in some positions.
-func (c configs) combine(positions []int) *config.Values {
+// Combine returns the values of the configs in some positions.
+func (c Configs) Combine(positions []int) *config.Values {
 	target := &model.DeploymentTarget{}
 	target.Labels = map[string]model.Text{}
 	for _, position := range positions {
@@ -41,14 +41,14 @@ func (c configs) combine(positions []int) *config.Values {
 	return c.Configure(&model.ClusterType{}, target)
 }
 
-// all returns the values of all configs.
-func (c configs) all() *config.Values {
+// All returns the values of all configs.
+func (c Configs) All() *config.Values {
 	positions := make([]int, c.count)
 	for i := range positions {
 		positions[i] = i
 	}
-	return c.combine(positions)
+	return c.Combine(positions)
 }
 
-// layered returns the values that configs make, laid over each other as those of a fleet are.
-func layered(data ...map[string]string) *config.Values { return configured(data...).all() }
+// Layered returns the values that configs make, laid over each other as those of a fleet are.
+func Layered(data ...map[string]string) *config.Values { return Configured(data...).All() }

@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"cmp"
@@ -41,20 +41,20 @@ const (
 	targetName
 )
 
-// tenantText is what an application says of a deployment target.
-type tenantText struct {
+// TenantText is what an application says of a deployment target.
+type TenantText struct {
 	// disguise is nil if no string of the manifests is wild.
 	disguise *disguise
 	// strings are the strings that are not empty, empty the values that are.
 	strings, empty []tenantString
 }
 
-// newTenantText returns what the application says of a target; nothing if that is the control plane's own.
-func newTenantText(target *model.DeploymentTarget, manifests map[string]string) *tenantText {
+// NewTenantText returns what the application says of a target; nothing if that is the control plane's own.
+func NewTenantText(target *model.DeploymentTarget, manifests map[string]string) *TenantText {
 	if target.Registration == nil {
-		return &tenantText{}
+		return &TenantText{}
 	}
-	t := &tenantText{disguise: newDisguise(manifests)}
+	t := &TenantText{disguise: newDisguise(manifests)}
 	t.strings, t.empty = tenantStrings(target)
 	return t
 }
@@ -89,7 +89,7 @@ func tenantStrings(target *model.DeploymentTarget) (all, empty []tenantString) {
 
 // replaced returns the data with some strings replaced by other ones. A new key must sort to the position of the
 // old one, so that the order of entries stays the same.
-func (d data) replaced(some []tenantString, by func(tenantString) string) data {
+func (d Data) replaced(some []tenantString, by func(tenantString) string) Data {
 	manifests, labels := maps.Clone(d.Manifests), maps.Clone(d.Labels)
 	workload, target := d.Workload, strings.TrimPrefix(d.DeploymentTargetName, d.Workload+"-")
 	rename := func(texts map[string]string, key, other string) {
@@ -125,7 +125,7 @@ func (d data) replaced(some []tenantString, by func(tenantString) string) data {
 // typeProof finds the strings of a tenant that are not strings in a rendered file.
 type typeProof struct {
 	*rendering
-	file  renderedFile
+	file  File
 	roots []*yaml.Node
 	all   []tenantString
 	// found has the invalid scalars, each with the index in all of the first string that it depends on.
@@ -139,8 +139,8 @@ type typeProof struct {
 const maxRenderings = 128
 
 // mistyped reports the strings of a tenant that are not strings in a rendered file.
-func (g *rendering) mistyped(file renderedFile, all []tenantString) []verify.Problem {
-	roots, failure := verify.AllDocuments(file.content.String())
+func (g *rendering) mistyped(file File, all []tenantString) []verify.Problem {
+	roots, failure := verify.AllDocuments(file.Content.String())
 	if failure != nil || len(all) == 0 || !file.hasOthers(roots) {
 		return nil // or reported already
 	}
@@ -159,32 +159,32 @@ func (g *rendering) mistyped(file renderedFile, all []tenantString) []verify.Pro
 
 func (p *typeProof) problem(s tenantString, n *yaml.Node) verify.Problem {
 	f := verify.Problem{
-		Path: p.file.path,
+		Path: p.file.Path,
 		Flaw: verify.Flaw{Rule: "tenant-value", Line: n.Line, Lasting: true, Message: fmt.Sprintf(
 			"%s is rendered as %s, which is not a string to every YAML reader", s.what, n.Value)},
 		At:      s.at,
-		Related: &diag.Related{At: p.file.template, Message: "it is printed by this template"},
+		Related: &diag.Related{At: p.file.Template, Message: "it is printed by this template"},
 		Hint:    "print it with {{ … | quote }} in the template, or use another value",
 	}
-	if p.file.written {
+	if p.file.Written {
 		f.Hint = "use another value"
 	}
 	return f
 }
 
 // hasOthers reports whether nodes contain a plain scalar that some reader does not read as a string.
-func (f *renderedFile) hasOthers(nodes []*yaml.Node) bool {
+func (f *File) hasOthers(nodes []*yaml.Node) bool {
 	return slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return f.isOther(n) || f.hasOthers(n.Content) })
 }
 
 // isOther reports whether a node is a plain scalar that some reader does not read as a string. If a library
 // wrote the file, other types are intended, so only scalars with the tags !!str and !!merge count.
-func (f *renderedFile) isOther(n *yaml.Node) bool {
+func (f *File) isOther(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.Value == "" || yamltext.IsText(n) {
 		return false
 	}
 	tag := n.ShortTag()
-	return !f.written || tag == "!!str" || tag == "!!merge"
+	return !f.Written || tag == "!!str" || tag == "!!merge"
 }
 
 // prove searches the strings with the indexes start to end, without end. If the file depends on them, it
@@ -261,12 +261,12 @@ func (p *typeProof) proveAlone(i int) {
 // documents.
 func (p *typeProof) render(start, end int, by func(tenantString) string) (roots []*yaml.Node, ok bool) {
 	p.renderings++
-	files := (&execution{bounds: p.bounds}).files(p.with(p.facts.replaced(p.all[start:end], by)))
-	file, ok := find(files, p.file.path)
+	files := (&execution{bounds: p.bounds}).files(p.with(p.Facts.replaced(p.all[start:end], by)))
+	file, ok := find(files, p.file.Path)
 	if !ok {
 		return nil, false
 	}
-	roots, failure := verify.AllDocuments(file.content.String())
+	roots, failure := verify.AllDocuments(file.Content.String())
 	return roots, failure == nil
 }
 
@@ -295,7 +295,7 @@ func (p *typeProof) compare(again []*yaml.Node, explain func(n, m *yaml.Node) bo
 }
 
 // first returns the first scalar that some reader does not read as a string; nil if there is none.
-func first(f renderedFile, nodes []*yaml.Node) *yaml.Node {
+func first(f File, nodes []*yaml.Node) *yaml.Node {
 	for _, n := range nodes {
 		if f.isOther(n) {
 			return n

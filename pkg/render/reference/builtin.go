@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 // The config types that need no template. The operator had them built in when the seeds' examples
 // were written.
 const (
-	configMapType = "configMap"
+	ConfigMapType = "configMap"
 	envFileType   = "envFile"
 )
 
-// builtinConfigMap returns the standard ConfigMap, or nothing if there are no values.
-func builtinConfigMap(namespace string, values *config.Values) (string, error) {
+// ConfigMap returns the standard ConfigMap, or nothing if there are no values.
+func ConfigMap(namespace string, values *config.Values) (string, error) {
 	if len(values.Settings) == 0 {
 		return "", nil
 	}
@@ -26,8 +26,8 @@ func builtinConfigMap(namespace string, values *config.Values) (string, error) {
 	var wrong keyErrors
 	for _, s := range values.Settings {
 		key := s.Key.Name
-		if len(key) > maxConfigMapKey {
-			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), maxConfigMapKey)})
+		if len(key) > MaxConfigMapKey {
+			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), MaxConfigMapKey)})
 			continue
 		}
 		text, err := s.Text()
@@ -48,22 +48,22 @@ func builtinConfigMap(namespace string, values *config.Values) (string, error) {
 	return string(out), err
 }
 
-// maxConfigMapKey is how long a key of a ConfigMap may be; longer ones would not be read as keys by
+// MaxConfigMapKey is how long a key of a ConfigMap may be; longer ones would not be read as keys by
 // every YAML parser either.
-const maxConfigMapKey = 253
+const MaxConfigMapKey = 253
 
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // shellEscapes are the characters that mean something between double quotes in a POSIX shell.
 var shellEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`")
 
-// builtinEnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
+// EnvFile returns a line `export KEY="value"` for each value, in order. A shell that reads it
 // gets back exactly the values. The error is a keyErrors for what a shell cannot hold.
-func builtinEnvFile(_ string, values *config.Values) (string, error) {
+func EnvFile(_ string, values *config.Values) (string, error) {
 	var b strings.Builder
 	var wrong keyErrors
 	for _, s := range values.Settings {
-		line, problem, err := envFileLine(s)
+		line, problem, err := EnvFileLine(s)
 		if err != nil {
 			return "", err
 		}
@@ -78,8 +78,8 @@ func builtinEnvFile(_ string, values *config.Values) (string, error) {
 	return b.String(), nil
 }
 
-// envFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
-func envFileLine(s *config.Setting) (line, problem string, err error) {
+// EnvFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
+func EnvFileLine(s *config.Setting) (line, problem string, err error) {
 	if !shellName.MatchString(s.Key.Name) {
 		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.Key.Name), nil
 	}

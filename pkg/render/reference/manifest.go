@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"maps"
@@ -11,34 +11,34 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// compiledTemplate is a model.Template whose texts are parsed, once for all assignments.
-type compiledTemplate struct {
+// Template is a model.Template whose texts are parsed, once for all assignments.
+type Template struct {
 	*model.Template
-	manifests []*manifest
-	// unusable says that the template has errors, which are reported.
-	unusable bool
+	Manifests []*Manifest
+	// Unusable says that the template has errors, which are reported.
+	Unusable bool
 }
 
-func compileTemplate(written *model.Template) (*compiledTemplate, diag.List) {
+func compileTemplate(written *model.Template) (*Template, diag.List) {
 	var diags diag.List
-	compiled := &compiledTemplate{Template: written, unusable: written.Broken}
+	compiled := &Template{Template: written, Unusable: written.Broken}
 	for _, entry := range written.Manifests {
-		compiled.manifests = append(compiled.manifests, newManifest(entry, &diags))
+		compiled.Manifests = append(compiled.Manifests, newManifest(entry, &diags))
 	}
-	compiled.unusable = compiled.unusable || diags.HasErrors()
+	compiled.Unusable = compiled.Unusable || diags.HasErrors()
 	return compiled, diags
 }
 
 // isWritten reports whether all manifests are in object form, which a library writes as YAML.
-func (t *compiledTemplate) isWritten() bool {
-	return !slices.ContainsFunc(t.manifests, func(m *manifest) bool { return !m.isObject() })
+func (t *Template) isWritten() bool {
+	return !slices.ContainsFunc(t.Manifests, func(m *Manifest) bool { return !m.IsObject() })
 }
 
 // render returns the documents of all manifests as one file. Empty results are left out.
-func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
+func (t *Template) render(data any, run *execution) (string, bool) {
 	ok := true
 	var b strings.Builder
-	for _, m := range t.manifests {
+	for _, m := range t.Manifests {
 		text, rendered := m.render(data, run)
 		if !rendered {
 			ok = false
@@ -58,19 +58,19 @@ func (t *compiledTemplate) render(data any, run *execution) (string, bool) {
 	return b.String(), ok
 }
 
-// manifest is an entry of a template: a text, or an object in which every string, but no key, is a text.
-type manifest struct {
-	// texts are its texts, in order.
-	texts []*text
+// Manifest is an entry of a template: a text, or an object in which every string, but no key, is a text.
+type Manifest struct {
+	// Texts are its texts, in order.
+	Texts []*Text
 	// object has *text for the strings; it is nil if the manifest is a text.
 	object any
 }
 
-func newManifest(entry model.Manifest, diags *diag.List) *manifest {
-	m := &manifest{}
+func newManifest(entry model.Manifest, diags *diag.List) *Manifest {
+	m := &Manifest{}
 	compile := func(block model.Block) any {
 		compiled := compileText(block, diags)
-		m.texts = append(m.texts, compiled)
+		m.Texts = append(m.Texts, compiled)
 		return compiled
 	}
 	if entry.Object == nil {
@@ -81,11 +81,11 @@ func newManifest(entry model.Manifest, diags *diag.List) *manifest {
 	return m
 }
 
-func (m *manifest) isObject() bool { return m.object != nil }
+func (m *Manifest) IsObject() bool { return m.object != nil }
 
-// filled returns the object with strings in the place of its texts.
-func (m *manifest) filled(with func(*text) string) any {
-	return replaced(m.object, func(t *text) any { return with(t) })
+// Filled returns the object with strings in the place of its texts.
+func (m *Manifest) Filled(with func(*Text) string) any {
+	return replaced(m.object, func(t *Text) any { return with(t) })
 }
 
 // replaced returns a copy of an object with every T in it replaced.
@@ -111,12 +111,12 @@ func replaced[T any](object any, by func(T) any) any {
 }
 
 // render returns what the manifest comes to; empty if there is nothing to write.
-func (m *manifest) render(data any, run *execution) (string, bool) {
-	if !m.isObject() {
-		return m.texts[0].render(data, run)
+func (m *Manifest) render(data any, run *execution) (string, bool) {
+	if !m.IsObject() {
+		return m.Texts[0].render(data, run)
 	}
 	ok := true
-	object := m.filled(func(t *text) string {
+	object := m.Filled(func(t *Text) string {
 		rendered, good := t.render(data, run)
 		ok = ok && good
 		return rendered
@@ -133,34 +133,34 @@ func (m *manifest) render(data any, run *execution) (string, bool) {
 }
 
 // at is a place in the object, to point to.
-func (m *manifest) at() diag.Place {
-	for _, t := range m.texts {
-		if !t.block.At.IsZero() {
-			return t.block.At
+func (m *Manifest) at() diag.Place {
+	for _, t := range m.Texts {
+		if !t.Block.At.IsZero() {
+			return t.Block.At
 		}
 	}
 	return diag.Place{}
 }
 
-// text is a string of a template.
-type text struct {
-	block model.Block
-	// template is nil if there is nothing to evaluate.
-	template *template.Template
+// Text is a string of a template.
+type Text struct {
+	Block model.Block
+	// Template is nil if there is nothing to evaluate.
+	Template *template.Template
 }
 
-func compileText(block model.Block, diags *diag.List) *text {
+func compileText(block model.Block, diags *diag.List) *Text {
 	if !strings.Contains(block.Value, template.ActionStart) {
-		return &text{block: block}
+		return &Text{Block: block}
 	}
 	template, problems := template.Parse(block)
 	diags.Add(problems)
-	return &text{block, template}
+	return &Text{block, template}
 }
 
-func (t *text) render(data any, run *execution) (string, bool) {
-	if t.template == nil {
-		return t.block.Value, true
+func (t *Text) render(data any, run *execution) (string, bool) {
+	if t.Template == nil {
+		return t.Block.Value, true
 	}
-	return run.execute(t.template, data)
+	return run.execute(t.Template, data)
 }

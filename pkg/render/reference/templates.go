@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"fmt"
@@ -9,35 +9,35 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// clusterTemplates are the templates that a cluster type names.
-type clusterTemplates struct {
-	reconciler, namespace *compiledTemplate
+// Templates are the templates that a cluster type names.
+type Templates struct {
+	reconciler, namespace *Template
 	// config is nil if the config type is built in.
-	config *compiledTemplate
-	// builtin is configMapType or envFileType if config is nil.
-	builtin string
-	labels  map[string]string
+	config *Template
+	// Builtin is configMapType or envFileType if config is nil.
+	Builtin string
+	Labels  map[string]string
 	missing bool
 }
 
-// unusable says that not all files can be rendered, for reasons that are reported.
-func (t *clusterTemplates) unusable() bool {
-	return t.missing || t.reconciler.unusable || t.namespace.unusable || t.config != nil && t.config.unusable
+// Unusable says that not all files can be rendered, for reasons that are reported.
+func (t *Templates) Unusable() bool {
+	return t.missing || t.reconciler.Unusable || t.namespace.Unusable || t.config != nil && t.config.Unusable
 }
 
 // resolver finds templates by name and compiles each once.
 type resolver struct {
 	fleet    *model.Fleet
-	compiled map[*model.Template]*compiledTemplate
+	compiled map[*model.Template]*Template
 	diags    *diag.List
 }
 
-// resolveTemplates finds the templates of every cluster type. What is wrong is an error if an
+// Resolve finds the templates of every cluster type. What is wrong is an error if an
 // assignment needs it (used), else a warning. It also returns all templates of the fleet.
-func resolveTemplates(fleet *model.Fleet, used map[*model.ClusterType]bool, diags *diag.List) (map[*model.ClusterType]*clusterTemplates, []*compiledTemplate) {
-	r := &resolver{fleet, map[*model.Template]*compiledTemplate{}, diags}
+func Resolve(fleet *model.Fleet, used map[*model.ClusterType]bool, diags *diag.List) (map[*model.ClusterType]*Templates, []*Template) {
+	r := &resolver{fleet, map[*model.Template]*Template{}, diags}
 	needed := map[*model.Template]bool{}
-	resolved := make(map[*model.ClusterType]*clusterTemplates, len(fleet.ClusterTypes))
+	resolved := make(map[*model.ClusterType]*Templates, len(fleet.ClusterTypes))
 	for _, clusterType := range fleet.ClusterTypes {
 		resolved[clusterType] = r.resolve(clusterType, used[clusterType], needed)
 	}
@@ -62,32 +62,32 @@ func (r *resolver) compile(template *model.Template, needed bool) {
 }
 
 // link replaces the templates found by their compiled forms.
-func (t *clusterTemplates) link(compiled map[*model.Template]*compiledTemplate) {
-	for _, template := range []**compiledTemplate{&t.reconciler, &t.namespace, &t.config} {
+func (t *Templates) link(compiled map[*model.Template]*Template) {
+	for _, template := range []**Template{&t.reconciler, &t.namespace, &t.config} {
 		if *template != nil {
 			*template = compiled[(*template).Template]
 		}
 	}
 }
 
-func (r *resolver) resolve(c *model.ClusterType, used bool, needed map[*model.Template]bool) *clusterTemplates {
-	t := &clusterTemplates{labels: plainTexts(c.Labels)}
-	find := func(name model.Text, field, kind string) *compiledTemplate {
+func (r *resolver) resolve(c *model.ClusterType, used bool, needed map[*model.Template]bool) *Templates {
+	t := &Templates{Labels: plainTexts(c.Labels)}
+	find := func(name model.Text, field, kind string) *Template {
 		template := r.find(c, name, field, kind, used)
 		if template == nil {
 			t.missing = true
 			return nil
 		}
 		needed[template] = needed[template] || used
-		return &compiledTemplate{Template: template}
+		return &Template{Template: template}
 	}
 	t.reconciler = find(c.Reconciler, "reconciler", model.ReconcilerTemplate)
 	t.namespace = find(c.NamespaceService, "namespaceService", model.NamespaceTemplate)
 	switch name := c.ConfigType.Value; {
 	case name == "":
-		t.builtin = configMapType
-	case (name == configMapType || name == envFileType) && r.fleet.Template(name) == nil:
-		t.builtin = name
+		t.Builtin = ConfigMapType
+	case (name == ConfigMapType || name == envFileType) && r.fleet.Template(name) == nil:
+		t.Builtin = name
 	default:
 		t.config = find(c.ConfigType, "configType", model.ConfigTemplate)
 	}
@@ -130,7 +130,7 @@ func (r *resolver) suggest(name, kind string) diag.Option {
 		}
 	}
 	if kind == model.ConfigTemplate {
-		names = append(names, configMapType, envFileType)
+		names = append(names, ConfigMapType, envFileType)
 	}
 	return diag.Hint(diag.DidYouMean(name, names))
 }

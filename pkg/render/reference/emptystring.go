@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"fmt"
@@ -16,11 +16,11 @@ import (
 // "{{ .a }}#{{ .b }}" without the first one a comment. Such text is found by rendering the file again with other strings.
 
 // misplaced reports the empty strings of a tenant that leave text that YAML does not read as one string.
-func (g *rendering) misplaced(file renderedFile, empty []tenantString) []verify.Problem {
+func (g *rendering) misplaced(file File, empty []tenantString) []verify.Problem {
 	var problems []verify.Problem
 	for _, some := range g.onlyPrinted(file, empty) {
 		again := g.renderedWith(file, some)
-		documents, failure := verify.AllDocuments(file.content.String())
+		documents, failure := verify.AllDocuments(file.Content.String())
 		other, otherFailure := verify.AllDocuments(again)
 		line := 0
 		switch {
@@ -32,11 +32,11 @@ func (g *rendering) misplaced(file renderedFile, empty []tenantString) []verify.
 		}
 		if line > 0 {
 			problems = append(problems, verify.Problem{
-				Path: file.path,
+				Path: file.Path,
 				Flaw: verify.Flaw{Rule: "tenant-value", Line: line, Lasting: true, Message: fmt.Sprintf(
 					"%s changes the structure of the YAML around it", some[0].what)},
 				At:      some[0].at,
-				Related: &diag.Related{At: file.template, Message: "it is printed by this template"},
+				Related: &diag.Related{At: file.Template, Message: "it is printed by this template"},
 				Hint:    "print the whole text with {{ … | quote }} in the template, or use a value that is not empty",
 			})
 			break
@@ -47,12 +47,12 @@ func (g *rendering) misplaced(file renderedFile, empty []tenantString) []verify.
 
 // onlyPrinted returns the strings that the template of a file prints and does not test: all of them, or else each one
 // for which this holds by itself.
-func (g *rendering) onlyPrinted(file renderedFile, empty []tenantString) [][]tenantString {
+func (g *rendering) onlyPrinted(file File, empty []tenantString) [][]tenantString {
 	isPrinted := func(some []tenantString) bool {
 		again := g.renderedWith(file, some)
-		return again != file.content.String() && strings.ReplaceAll(again, placeholder(some[0]), "") == file.content.String()
+		return again != file.Content.String() && strings.ReplaceAll(again, placeholder(some[0]), "") == file.Content.String()
 	}
-	if len(empty) == 0 || file.written || !file.yaml {
+	if len(empty) == 0 || file.Written || !file.YAML {
 		return nil
 	}
 	if isPrinted(empty) {
@@ -68,10 +68,10 @@ func (g *rendering) onlyPrinted(file renderedFile, empty []tenantString) [][]ten
 }
 
 // renderedWith returns the text of a file rendered with placeholders for some strings; empty if there is no such file.
-func (g *rendering) renderedWith(file renderedFile, some []tenantString) string {
-	files := (&execution{bounds: g.bounds}).files(g.with(g.facts.replaced(some, placeholder)))
-	again, _ := find(files, file.path)
-	return again.content.String()
+func (g *rendering) renderedWith(file File, some []tenantString) string {
+	files := (&execution{bounds: g.bounds}).files(g.with(g.Facts.replaced(some, placeholder)))
+	again, _ := find(files, file.Path)
+	return again.Content.String()
 }
 
 // misread returns the line of the first node of a file that has another kind than with placeholders for the empty strings,

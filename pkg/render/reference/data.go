@@ -1,12 +1,12 @@
-package render
+package reference
 
 import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// data is what a template sees. The names are the operator's; ClusterTypeLabels is ours.
-type data struct {
+// Data is what a template sees. The names are the operator's; ClusterTypeLabels is ours.
+type Data struct {
 	DeploymentTargetName string
 	// Namespace is "<environment>-<cluster type>-<deployment target name>".
 	Namespace         string
@@ -22,11 +22,12 @@ type data struct {
 	Repo, Branch, Path string
 }
 
-// targetData is what all assignments of a deployment target share.
-type targetData struct{ labels, manifests map[string]string }
+// TargetData is what all assignments of a deployment target share.
+type TargetData struct{ Labels, Manifests map[string]string }
 
-func newTargetData(target *model.DeploymentTarget) *targetData {
-	return &targetData{labels: plainTexts(target.Labels), manifests: plainTexts(target.Manifests)}
+// NewTargetData returns the data of a target.
+func NewTargetData(target *model.DeploymentTarget) *TargetData {
+	return &TargetData{Labels: plainTexts(target.Labels), Manifests: plainTexts(target.Manifests)}
 }
 
 func plainTexts(texts map[string]model.Text) map[string]string {
@@ -37,23 +38,23 @@ func plainTexts(texts map[string]model.Text) map[string]string {
 	return plain
 }
 
-// newData returns the data of an assignment, but for the configuration.
-func newData(a *schedule.Assignment, target *targetData, clusterTypeLabels map[string]string) data {
+// NewData returns the data of an assignment, but for the configuration.
+func NewData(a *schedule.Assignment, target *TargetData, clusterTypeLabels map[string]string) Data {
 	environment := a.Target.Environment.Value
-	d := data{
+	d := Data{
 		DeploymentTargetName: a.Target.Name.Value,
 		Namespace:            environment + "-" + a.ClusterType.Name.Value + "-" + a.Target.Name.Value,
 		Environment:          environment,
 		Workspace:            a.Target.Workspace,
 		Workload:             a.Target.Workload,
 		ClusterType:          a.ClusterType.Name.Value,
-		Labels:               target.labels,
+		Labels:               target.Labels,
 		ClusterTypeLabels:    clusterTypeLabels,
 	}
-	return d.withManifests(target.manifests)
+	return d.withManifests(target.Manifests)
 }
 
-func (d data) withManifests(manifests map[string]string) data {
+func (d Data) withManifests(manifests map[string]string) Data {
 	d.Manifests = manifests
 	d.Repo, d.Branch, d.Path = manifests["repo"], manifests["branch"], manifests["path"]
 	return d

@@ -1,4 +1,4 @@
-package render
+package reference
 
 import (
 	"fmt"
@@ -17,15 +17,15 @@ import (
 
 // rendering is an assignment with all that its files are rendered from.
 type rendering struct {
-	*subject
+	*Subject
 	bounds template.Bounds
 	// files are what came out.
-	files []renderedFile
+	files []File
 }
 
 // taint reports the files in which a string of the application is not exactly one string.
-func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
-	if doubtful || slices.ContainsFunc(g.files, func(f renderedFile) bool { return !f.untainted }) {
+func (g *rendering) taint(target *TenantText, doubtful bool) []verify.Problem {
+	if doubtful || slices.ContainsFunc(g.files, func(f File) bool { return !f.Untainted }) {
 		if problems := g.prove(target.disguise); len(problems) > 0 {
 			return problems
 		}
@@ -33,7 +33,7 @@ func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
 	var problems []verify.Problem
 	for _, file := range g.files {
 		problems = append(problems, g.misplaced(file, target.empty)...)
-		if file.yaml && !file.verified {
+		if file.YAML && !file.Verified {
 			problems = append(problems, g.mistyped(file, target.strings)...)
 		}
 	}
@@ -48,7 +48,7 @@ func (g *rendering) prove(d *disguise) []verify.Problem {
 	var problems []verify.Problem
 	proven := g.sameStructure(d)
 	for _, file := range g.files {
-		if !proven[file.path] {
+		if !proven[file.Path] {
 			problems = append(problems, g.tainted(file, g.blame(file, d)))
 		}
 	}
@@ -57,13 +57,13 @@ func (g *rendering) prove(d *disguise) []verify.Problem {
 
 // blame returns the key of the manifests that keeps a file from being proven: the first if it is not
 // the fault of one alone.
-func (g *rendering) blame(file renderedFile, d *disguise) string {
+func (g *rendering) blame(file File, d *disguise) string {
 	if len(d.entries) > 1 {
 		for _, entry := range d.entries {
 			manifests, hidden := d.reveal(entry)
-			revealed := rendering{g.with(g.facts.withManifests(manifests)), g.bounds, nil}
+			revealed := rendering{g.with(g.Facts.withManifests(manifests)), g.bounds, nil}
 			revealed.files, _ = g.render(manifests)
-			if !revealed.sameStructure(hidden)[file.path] {
+			if !revealed.sameStructure(hidden)[file.Path] {
 				return entry.key
 			}
 		}
@@ -71,14 +71,14 @@ func (g *rendering) blame(file renderedFile, d *disguise) string {
 	return d.entries[0].key
 }
 
-func (g *rendering) tainted(file renderedFile, key string) verify.Problem {
+func (g *rendering) tainted(file File, key string) verify.Problem {
 	value := g.Target.Manifests[key]
 	return verify.Problem{
-		Path: file.path,
+		Path: file.Path,
 		Flaw: verify.Flaw{Rule: "tenant-value", Message: fmt.Sprintf(
 			"the value %q of manifests.%s does not come out as one plain value", value.Value, key)},
 		At:      value.At,
-		Related: &diag.Related{At: file.template, Message: "it is printed by this template"},
+		Related: &diag.Related{At: file.Template, Message: "it is printed by this template"},
 		Hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
 	}
 }
@@ -86,24 +86,24 @@ func (g *rendering) tainted(file renderedFile, key string) verify.Problem {
 // sameStructure returns the files that differ in nothing but the values that were replaced.
 func (g *rendering) sameStructure(d *disguise) map[string]bool {
 	proven := make(map[string]bool, len(g.files))
-	_, want := g.render(g.facts.Manifests)
+	_, want := g.render(g.Facts.Manifests)
 	files, actions := g.render(d.manifests)
 	if len(files) != len(g.files) || !slices.Equal(actions, want) {
 		return proven // a file more or less, or a function that made a template of a string
 	}
-	probes := sync.OnceValue(func() []renderedFile {
+	probes := sync.OnceValue(func() []File {
 		files, _ := g.render(d.probes())
 		return files
 	})
 	for _, file := range g.files {
-		disguised, _ := find(files, file.path)
-		if file.yaml {
-			proven[file.path] = d.sameYAML(file.content.String(), disguised.content.String(), func() string {
-				probe, _ := find(probes(), file.path)
-				return probe.content.String()
+		disguised, _ := find(files, file.Path)
+		if file.YAML {
+			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String(), func() string {
+				probe, _ := find(probes(), file.Path)
+				return probe.Content.String()
 			})
 		} else {
-			proven[file.path] = d.sameShell(file.content.String(), disguised.content.String())
+			proven[file.Path] = d.sameShell(file.Content.String(), disguised.Content.String())
 		}
 	}
 	return proven
@@ -111,23 +111,23 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 
 // render renders the files with other manifests. It also returns how many actions there were in what
 // was rendered again.
-func (g *rendering) render(manifests map[string]string) (files []renderedFile, actions []int) {
+func (g *rendering) render(manifests map[string]string) (files []File, actions []int) {
 	run := &execution{bounds: g.bounds, countsActions: true}
-	files = run.files(g.with(g.facts.withManifests(manifests)))
+	files = run.files(g.with(g.Facts.withManifests(manifests)))
 	return files, run.actions
 }
 
 // with returns the subject with other data.
-func (s *subject) with(facts data) *subject {
+func (s *Subject) with(facts Data) *Subject {
 	other := *s
-	other.facts = facts
+	other.Facts = facts
 	return &other
 }
 
-func find(files []renderedFile, path string) (renderedFile, bool) {
-	i := slices.IndexFunc(files, func(f renderedFile) bool { return f.path == path })
+func find(files []File, path string) (File, bool) {
+	i := slices.IndexFunc(files, func(f File) bool { return f.Path == path })
 	if i < 0 {
-		return renderedFile{}, false
+		return File{}, false
 	}
 	return files[i], true
 }

@@ -1,6 +1,0 @@
-//go:build race
-
-package render
-
-// The race detector makes everything some ten times slower and larger: under it nothing is measured.
-const raceDetector = true
