@@ -12,7 +12,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // pending makes pull requests wait for a check.
@@ -98,12 +98,12 @@ func TestAutoMergeOfSomethingElse(t *testing.T) {
 	f := setup(t, githubtest.Options{}, nil)
 	number := f.open(t)
 	_, _, err := f.repo.AutoMerge(t.Context(), number, commit("7"))
-	require.ErrorIs(t, err, remote.ErrMoved)
+	require.ErrorIs(t, err, giterror.ErrConflict)
 	assert.Empty(t, f.hub.Writes())
 	assert.Len(t, f.clock.slept(), 4, "GitHub may be slow to see a push")
 	f.remote.Close(number)
 	_, _, err = f.repo.AutoMerge(t.Context(), number, commit("1"))
-	require.ErrorIs(t, err, remote.ErrMoved)
+	require.ErrorIs(t, err, giterror.ErrConflict)
 }
 
 func TestAutoMergeSeesAPushLate(t *testing.T) {
@@ -188,7 +188,7 @@ func TestR15MergeOfABaseThatMoves(t *testing.T) {
 		"for a moment":   {times: 2, message: "Base branch was modified. Review and try the merge again.", merged: true},
 		"all the time":   {times: 9, message: "Base branch was modified. Review and try the merge again."},
 		"for a reason":   {times: 1, message: "At least 1 approving review is required by reviewers with write access."},
-		"head was moved": {times: 1, message: "Head branch was modified. Review and try the merge again.", want: remote.ErrMoved},
+		"head was moved": {times: 1, message: "Head branch was modified. Review and try the merge again.", want: giterror.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,6 @@ import (
 	gh "github.com/google/go-github/v53/github"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // Kind says what sort of failure an Error is.
@@ -32,7 +31,7 @@ const (
 )
 
 // Error is something that could not be done on GitHub. Those that mean that somebody else was faster are
-// remote.ErrMoved, too.
+// giterror.ErrConflict, too.
 type Error struct {
 	Kind Kind
 	// Repository is "owner/name".
@@ -66,8 +65,8 @@ func (e *Error) Error() string {
 // Unwrap returns the end of a context that was behind it, or nil.
 func (e *Error) Unwrap() error { return e.err }
 
-// Is reports whether the error is remote.ErrMoved.
-func (e *Error) Is(target error) bool { return e.moved && target == remote.ErrMoved }
+// Is reports whether the error is giterror.ErrConflict.
+func (e *Error) Is(target error) bool { return e.moved && target == giterror.ErrConflict }
 
 // operation is something that is done on GitHub, and the permission that it takes.
 type operation struct {

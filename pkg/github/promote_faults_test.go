@@ -13,7 +13,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // promotion is a call that promotion makes, and what must be so after it, whatever went wrong meanwhile.
@@ -147,7 +147,7 @@ func TestR3FaultsOfPromotionThatStay(t *testing.T) {
 				assert.NotEmpty(t, failed.Hint)
 				assert.Equal(t, "acme/gitops", failed.Repository)
 				assert.NotContains(t, fmt.Sprintf("%v %+v", err, failed), secret)
-				require.NotErrorIs(t, err, remote.ErrMoved)
+				require.NotErrorIs(t, err, giterror.ErrConflict)
 				f.hub.Heal()
 				require.NoError(t, p.call(t.Context(), f.repo))
 			})

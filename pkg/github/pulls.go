@@ -142,13 +142,13 @@ func (r *Repository) find(ctx context.Context, head, base string) (*pullrequest.
 	return nil, nil
 }
 
-// Edit sets the title and the body of an open pull request. One that is not open is remote.ErrMoved.
+// Edit sets the title and the body of an open pull request. One that is not open is giterror.ErrConflict.
 func (r *Repository) Edit(ctx context.Context, number int, title, body string) error {
 	return r.edit(ctx, fmt.Sprintf("update pull request #%d", number), number,
 		&gh.PullRequest{Title: ptr(title), Body: ptr(body)}, pullrequest.Open)
 }
 
-// Close closes a pull request and sets its body. One that was merged meanwhile is remote.ErrMoved.
+// Close closes a pull request and sets its body. One that was merged meanwhile is giterror.ErrConflict.
 func (r *Repository) Close(ctx context.Context, number int, body string) error {
 	return r.edit(ctx, fmt.Sprintf("close pull request #%d", number), number,
 		&gh.PullRequest{State: ptr("closed"), Body: ptr(body)}, pullrequest.Closed)
@@ -169,7 +169,7 @@ func (r *Repository) edit(ctx context.Context, act string, number int, change *g
 const writeBoth = "contents: write and pull requests: write"
 
 // AutoMerge merges a pull request as soon as its requirements are met: at once if they are, and only if its
-// head is still the commit given; else it is remote.ErrMoved. The note is for people; it may be empty.
+// head is still the commit given; else it is giterror.ErrConflict. The note is for people; it may be empty.
 func (r *Repository) AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error) {
 	op := operation{act: fmt.Sprintf("auto-merge pull request #%d", number), need: writeBoth}
 	p, err := r.settled(ctx, op, number, headCommit)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // answers is a server that answers each path with a list of pull requests.
@@ -86,7 +86,7 @@ func TestCreateWaitsForTheListToShowIt(t *testing.T) {
 		fmt.Fprint(w, `{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom","message":"A pull request already exists for acme:a."}]}`)
 	})
 	_, _, err := repo.Create(t.Context(), pullrequest.NewRequest{Head: "a", Base: "main"})
-	require.ErrorIs(t, err, remote.ErrMoved)
+	require.ErrorIs(t, err, giterror.ErrConflict)
 	assert.Equal(t, 3, posts)
 }
 
@@ -98,11 +98,11 @@ func TestEditAndCloseNoticeWhatHappenedMeanwhile(t *testing.T) {
 	assert.Equal(t, "New", f.remote.Pull(number).Title)
 	require.NoError(t, f.repo.Close(t.Context(), number, "why"))
 	assert.Equal(t, "why", f.remote.Pull(number).Body)
-	require.ErrorIs(t, f.repo.Edit(t.Context(), number, "New", "body"), remote.ErrMoved)
+	require.ErrorIs(t, f.repo.Edit(t.Context(), number, "New", "body"), giterror.ErrConflict)
 
 	number = f.open(t)
 	f.remote.MergePull(number, "squash")
-	require.ErrorIs(t, f.repo.Close(t.Context(), number, "why"), remote.ErrMoved)
+	require.ErrorIs(t, f.repo.Close(t.Context(), number, "why"), giterror.ErrConflict)
 	require.ErrorContains(t, f.repo.Edit(t.Context(), number, "New", "body"), "update pull request #2 in acme/gitops: it is merged")
 }
 
@@ -218,7 +218,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			assert.Contains(t, failed.Hint, test.hint)
 			assert.Equal(t, fmt.Sprintf("update pull request #1 in acme/gitops: GitHub answers %d: %s: body is too long: title is missing field",
 				test.status, test.message), err.Error())
-			assert.NotErrorIs(t, err, remote.ErrMoved)
+			assert.NotErrorIs(t, err, giterror.ErrConflict)
 		})
 	}
 }

@@ -107,7 +107,7 @@ func (r *Repository) create(ctx context.Context, op operation, create func() err
 }
 
 // Tip returns the commit that a branch has now. It is read from the branch itself: a pull request may show an
-// older one for a while after a push. A branch that is not there is remote.ErrMoved.
+// older one for a while after a push. A branch that is not there is giterror.ErrConflict.
 func (r *Repository) Tip(ctx context.Context, branch string) (string, error) {
 	ref, _, err := r.client.api.Git.GetRef(ctx, r.owner, r.name, "refs/heads/"+branch)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
@@ -337,5 +337,5 @@ func TestStatusOfAGitHubThatSaysNotFound(t *testing.T) {
 	assert.Equal(t, github.NotFound, failed.Kind)
 	assert.Equal(t, "statuses: write", failed.Permission)
 	assert.Len(t, f.hub.Requests(), 1)
-	require.NotErrorIs(t, err, remote.ErrMoved)
+	require.NotErrorIs(t, err, giterror.ErrConflict)
 }

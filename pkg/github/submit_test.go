@@ -14,8 +14,8 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // older is a pull request of ours from a branch that is not used any more.
@@ -160,7 +160,7 @@ func TestR15SubmitStartsOver(t *testing.T) {
 			f := setup(t, githubtest.Options{}, nil)
 			given(f)
 			_, err := pullrequest.Submit(t.Context(), f.repo, everything())
-			require.ErrorIs(t, err, remote.ErrMoved)
+			require.ErrorIs(t, err, giterror.ErrConflict)
 		})
 	}
 }
@@ -246,11 +246,11 @@ func TestR6RunsAtOnce(t *testing.T) {
 			repo := client.Repository("acme", "gitops")
 			for range 5 {
 				_, err := pullrequest.Submit(t.Context(), repo, everything())
-				if !errors.Is(err, remote.ErrMoved) {
+				if !errors.Is(err, giterror.ErrConflict) {
 					return err
 				}
 			}
-			return remote.ErrMoved
+			return giterror.ErrConflict
 		})
 	}
 	require.NoError(t, runs.Wait())

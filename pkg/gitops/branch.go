@@ -153,7 +153,7 @@ type Committed struct {
 
 // Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
 // What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
-// error wraps remote.ErrMoved if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
+// error wraps giterror.ErrConflict if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
 // otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Declined returned.
 func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	made, err := edit.contents(b)
@@ -226,7 +226,7 @@ func (b *Branch) order(commit gitobject.Candidate) remote.PushOrder {
 	order := remote.PushOrder{Pack: commit.Write, Purpose: remote.ToPromote, Updates: []remote.RefUpdate{{Branch: b.Branch, Old: b.tip, New: commit.ID}}}
 	if b.Head != "" {
 		order.Purpose, order.Updates = remote.ToPropose, []remote.RefUpdate{{Branch: b.Head, Old: b.tips[b.Head], New: commit.ID}}
-		order.Unmoved = map[string]plumbing.Hash{b.Branch: b.tip}
+		order.Expect = map[string]plumbing.Hash{b.Branch: b.tip}
 	}
 	return order
 }

@@ -118,7 +118,7 @@ func TestBranchIsReadAnew(t *testing.T) {
 		tip, err := r.Tip(t.Context(), ref)
 		require.NoError(t, err)
 		assert.Equal(t, done.Commit, tip)
-		require.NoError(t, r.Newest(t.Context()), "what was moved by this run has not moved")
+		require.NoError(t, r.VerifyAll(t.Context()), "what was moved by this run has not moved")
 	})
 }
 
@@ -273,12 +273,12 @@ func TestBranchMoved(t *testing.T) {
 			tip := ""
 			p.meanwhile = func() { tip = p.commit("dev", gitopstest.Files{"by": "hand " + head}, "by hand") }
 			_, err := p.promote(head, "commit: 1\n")
-			require.ErrorIs(t, err, remote.ErrMoved)
+			require.ErrorIs(t, err, giterror.ErrConflict)
 			assert.Equal(t, tip, p.git("rev-parse", "dev"))
 		}
 		p.meanwhile = func() { p.git("update-ref", "refs/heads/promote/dev", "dev") }
 		_, err := p.promote("promote/dev", "commit: 1\n")
-		require.ErrorIs(t, err, remote.ErrMoved)
+		require.ErrorIs(t, err, giterror.ErrConflict)
 		p.meanwhile = nil
 		assert.True(t, p.mustPromote("promote/dev", "commit: 1\n").Pushed)
 	})
@@ -299,7 +299,7 @@ func TestBranchRace(t *testing.T) {
 			wait.Go(func() {
 				for range 20 {
 					_, err := p.promote("", content)
-					if !errors.Is(err, remote.ErrMoved) {
+					if !errors.Is(err, giterror.ErrConflict) {
 						assert.NoError(t, err)
 						return
 					}
@@ -498,7 +498,7 @@ func (p *press) suffer(head string, nth int, lasting bool, name string, fault gi
 	}
 	if err != nil {
 		var known *giterror.Error
-		if !errors.Is(err, remote.ErrMoved) {
+		if !errors.Is(err, giterror.ErrConflict) {
 			require.ErrorAs(p.t, err, &known, "%d %s", nth, name)
 		}
 		p.url = p.dir

@@ -129,7 +129,7 @@ func OpenDestinations(ctx context.Context, l *source.Loader, environment *model.
 		}
 	}
 	refuseShared(opened)
-	l.Reader.MarkEarly()
+	l.Reader.Snapshot()
 	return opened
 }
 

@@ -79,7 +79,7 @@ type Published struct {
 	Unverified string
 }
 
-// Publish brings a change to the GitOps repository. The error wraps remote.ErrMoved if what was read is not
+// Publish brings a change to the GitOps repository. The error wraps giterror.ErrConflict if what was read is not
 // the newest any more: then nothing was published that could be wrong, and the run starts over from
 // reading. It is an Error otherwise.
 func (p *Publication) Publish(ctx context.Context) (Published, error) {
@@ -156,7 +156,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 			return giterror.New(giterror.RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
 				WithHint("give the repository that it was cloned from")
 		}
-		return fmt.Errorf("branch %q: %w", p.Branch, remote.ErrMoved)
+		return fmt.Errorf("branch %q: %w", p.Branch, giterror.ErrConflict)
 	}
 	if p.onto().IsZero() && !p.CreateBranch {
 		return giterror.New(giterror.RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
@@ -192,7 +192,7 @@ func (p *Publication) checkPlaces(fresh *render.Tree) error {
 
 // push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
 func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request pullrequest.Submission) (Published, error) {
-	if err := p.reader.Unmoved(ctx); err != nil {
+	if err := p.reader.VerifySnapshot(ctx); err != nil {
 		return Published{}, err
 	}
 	order := p.order(commit)
@@ -223,10 +223,10 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) (Publishe
 	if done.Request != nil && done.Request.PullRequest.State == pullrequest.Merged {
 		return done, nil // it is what has moved the GitOps branch
 	}
-	err := p.reader.Newest(ctx)
+	err := p.reader.VerifyAll(ctx)
 	switch {
-	case errors.Is(err, remote.ErrMoved):
-		return done, fmt.Errorf("%w: %w", remote.ErrOvertaken, err)
+	case errors.Is(err, giterror.ErrConflict):
+		return done, fmt.Errorf("%w: %w", giterror.ErrSuperseded, err)
 	case err != nil && ctx.Err() != nil:
 		return done, fmt.Errorf("read the branches after the push: %w", err)
 	case err != nil:
@@ -238,8 +238,8 @@ func (p *Publication) stillNewest(ctx context.Context, done Published) (Publishe
 // order is the push of a commit.
 func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 	order := remote.PushOrder{
-		Pack:    commit.Write,
-		Unmoved: map[string]plumbing.Hash{},
+		Pack:   commit.Write,
+		Expect: map[string]plumbing.Hash{},
 	}
 	base := remote.RefUpdate{Branch: p.Branch, Old: p.onto(), New: commit.ID}
 	if p.Direct {
@@ -248,7 +248,7 @@ func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 	}
 	order.Updates = []remote.RefUpdate{{Branch: p.Head, Old: p.tips[p.Head], New: commit.ID}}
 	if commit.First.IsZero() {
-		order.Unmoved[p.Branch] = p.onto()
+		order.Expect[p.Branch] = p.onto()
 	} else {
 		base.New = commit.First
 		order.Updates = append(order.Updates, base)
@@ -301,7 +301,7 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 	}
 	closed, err := pullrequest.Withdraw(ctx, p.Forge, pullrequest.Withdrawal{
 		Environment: p.Report.Environment, Path: giturl.CleanPath(p.Repo.Path.Value), Head: p.Head, Base: p.Branch,
-		HeadCommit: tipOf(p.tips, p.Head), Why: why, Confirm: p.reader.Unmoved,
+		HeadCommit: tipOf(p.tips, p.Head), Why: why, Confirm: p.reader.VerifySnapshot,
 	})
 	if err != nil {
 		return Published{Withdrawn: closed}, fmt.Errorf("close the pull request: %w", err)

@@ -87,7 +87,7 @@ func (p *press) publication(tree *render.Tree) *Publication {
 	ctx := p.t.Context()
 	destination := openDestination(ctx, reader, repo, "")
 	require.Empty(p.t, destination.Diags)
-	reader.MarkEarly()
+	reader.Snapshot()
 	output := ReadOutput(ctx, reader, repo)
 	if !output.New {
 		require.Empty(p.t, output.Diags)
@@ -359,7 +359,7 @@ func TestPublishMoved(t *testing.T) {
 			byAllWays(t, func(t *testing.T, p *press) {
 				p.meanwhile = func() { meanwhile(p) }
 				_, err := p.try(twoTargets("a: 1\n")...)
-				require.ErrorIs(t, err, remote.ErrMoved)
+				require.ErrorIs(t, err, giterror.ErrConflict)
 				assert.NotContains(t, p.git("log", "--all", "--format=%B"), "Kalypso-Version")
 			})
 		})

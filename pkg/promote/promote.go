@@ -16,7 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Promoter promotes commits in a control plane as it was read at one time. After remote.ErrMoved, read it anew.
+// Promoter promotes commits in a control plane as it was read at one time. After giterror.ErrConflict, read it anew.
 type Promoter struct {
 	Reader *remote.Reader
 	Loader *source.Loader

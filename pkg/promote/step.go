@@ -41,7 +41,7 @@ type step struct {
 }
 
 // Promote promotes a commit. What keeps it from being promoted is in the diagnostics of the outcome. The error wraps
-// remote.ErrMoved if somebody was faster.
+// giterror.ErrConflict if somebody was faster.
 func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
 	step := &step{Promoter: p, Request: r, out: Outcome{Environment: r.Environment.Name.Value, Action: ActionRefused, DryRun: r.DryRun}}
 	err := step.run(ctx)
@@ -123,7 +123,7 @@ func (s *step) compare(ctx context.Context) error {
 		if has, err := history.Has(ctx, s.out.From); err != nil || !has {
 			return err
 		}
-		return fmt.Errorf("branch %q: %w", history.Branch(), remote.ErrMoved)
+		return fmt.Errorf("branch %q: %w", history.Branch(), giterror.ErrConflict)
 	}
 	if !s.facts.onBase {
 		return nil
@@ -229,7 +229,7 @@ func (s *step) open(ctx context.Context) error {
 	s.source, s.newest = objects.Source, objects.Source.Committed
 	s.out.Repo, s.out.Branch = s.branch.At, s.branch.Branch
 	if s.branch.Tip != objects.Source.Commit {
-		return fmt.Errorf("branch %q: %w", s.branch.Branch, remote.ErrMoved)
+		return fmt.Errorf("branch %q: %w", s.branch.Branch, giterror.ErrConflict)
 	}
 	s.findBase(objects)
 	return nil

@@ -68,6 +68,10 @@ func IsRemote(rule string) bool {
 // reading.
 var ErrConflict = errors.New("somebody else was faster")
 
+// ErrSuperseded is an ErrConflict for what was published all the same: it was right, and something that it was
+// made of has moved since.
+var ErrSuperseded = fmt.Errorf("it was published, and is not the newest any more: %w", ErrConflict)
+
 // Error is a repository that could not be read.
 type Error struct {
 	// Rule is one of the constants above.

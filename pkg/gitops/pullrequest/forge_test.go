@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // forge is a forge in memory. It takes and refuses what GitHub does, as far as package gitops can tell.
@@ -91,7 +91,7 @@ func (f *forge) Last(_ context.Context, head, base string) (*pullrequest.Request
 func (f *forge) Tip(_ context.Context, branch string) (string, error) {
 	f.read("tip")
 	if f.tips[branch] == "" {
-		return "", remote.ErrMoved
+		return "", giterror.ErrConflict
 	}
 	return f.tips[branch], nil
 }
@@ -105,7 +105,7 @@ func (f *forge) Create(_ context.Context, n pullrequest.NewRequest) (created pul
 			}
 		}
 		if f.tips[n.Base] == "" || f.tips[n.Head] == "" {
-			return remote.ErrMoved
+			return giterror.ErrConflict
 		}
 		created = *f.open(pullrequest.Request{
 			Title: n.Title, Body: n.Body, Head: n.Head, Base: n.Base, Draft: n.Draft, HeadCommit: f.tips[n.Head],
@@ -120,7 +120,7 @@ func (f *forge) Edit(_ context.Context, number int, title, body string) error {
 		p := &f.pulls[number-1]
 		p.Title, p.Body = title, body
 		if p.State != pullrequest.Open {
-			return remote.ErrMoved
+			return giterror.ErrConflict
 		}
 		return nil
 	}, "edit %d", number)
@@ -131,7 +131,7 @@ func (f *forge) Close(_ context.Context, number int, body string) error {
 		p := &f.pulls[number-1]
 		p.Body = body
 		if p.State == pullrequest.Merged {
-			return remote.ErrMoved
+			return giterror.ErrConflict
 		}
 		p.State = pullrequest.Closed
 		return nil
@@ -179,7 +179,7 @@ func (f *forge) AutoMerge(_ context.Context, number int, headCommit string) (mer
 		p := &f.pulls[number-1]
 		switch {
 		case f.tips[p.Head] != headCommit:
-			return remote.ErrMoved
+			return giterror.ErrConflict
 		case f.ready:
 			p.State, merged = pullrequest.Merged, true
 		default:

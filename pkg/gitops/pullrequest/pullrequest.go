@@ -44,11 +44,11 @@ type Forge interface {
 	// Create opens one. If there is an open one already it returns that one as it is, with existed.
 	Create(ctx context.Context, request NewRequest) (created Request, existed bool, err error)
 	// Tip returns the commit that a branch has now, as pushes left it: a pull request may show an older one
-	// for a while. A branch that is not there is remote.ErrMoved.
+	// for a while. A branch that is not there is giterror.ErrConflict.
 	Tip(ctx context.Context, branch string) (commit string, err error)
-	// Edit sets the title and the body. If it turns out not to be open, that is remote.ErrMoved.
+	// Edit sets the title and the body. If it turns out not to be open, that is giterror.ErrConflict.
 	Edit(ctx context.Context, number int, title, body string) error
-	// Close closes it and sets its body, in one. If it turns out to be merged, that is remote.ErrMoved.
+	// Close closes it and sets its body, in one. If it turns out to be merged, that is giterror.ErrConflict.
 	Close(ctx context.Context, number int, body string) error
 	// Comment adds a comment.
 	Comment(ctx context.Context, number int, body string) error
@@ -61,7 +61,7 @@ type Forge interface {
 	// Assign adds assignees.
 	Assign(ctx context.Context, number int, people []string) error
 	// AutoMerge merges it as soon as its requirements are met; at once if they are met, and only if its
-	// head is still the commit given, else that is remote.ErrMoved. The note is for people, for example that the
+	// head is still the commit given, else that is giterror.ErrConflict. The note is for people, for example that the
 	// merge will start no workflow; it may be empty.
 	AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error)
 	// KeepOpen takes AutoMerge back; it is fine if it was not asked for.

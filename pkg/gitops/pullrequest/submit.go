@@ -51,7 +51,7 @@ func Prepare(ctx context.Context, prs Forge, s Submission) (declined *Request, e
 // head is used, since there can be only one: its title and text stay, ours goes below. Others of ours for the same
 // environment and base are closed in its favour. A second Submit of the same changes nothing.
 //
-// With an error the result is what was reached; remote.ErrMoved means to start over from reading.
+// With an error the result is what was reached; giterror.ErrConflict means to start over from reading.
 func Submit(ctx context.Context, prs Forge, s Submission) (Result, error) {
 	if err := s.check(); err != nil {
 		return Result{}, err

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 )
 
 // wanted is a submission that asks for everything.
@@ -216,13 +216,13 @@ func TestWithdraw(t *testing.T) {
 	submit(t, f, plain()) // adopts it
 	f.tips["deployment/main"], f.writes = "c2", nil
 	_, err = pullrequest.Withdraw(t.Context(), f, w)
-	require.ErrorIs(t, err, remote.ErrMoved, "another run has pushed")
+	require.ErrorIs(t, err, giterror.ErrConflict, "another run has pushed")
 	assert.Empty(t, f.writes)
 
 	w.HeadCommit = "c2"
 	f.after = func(int, string) error { f.tips["deployment/main"] = "c3"; return nil }
 	closed, err = pullrequest.Withdraw(t.Context(), f, w)
-	require.ErrorIs(t, err, remote.ErrMoved, "another run pushed while it was closed")
+	require.ErrorIs(t, err, giterror.ErrConflict, "another run pushed while it was closed")
 	assert.Len(t, closed, 1)
 }
 
@@ -312,7 +312,7 @@ func TestSubmitFindsOutThatSomebodyElsePushed(t *testing.T) {
 	f := newForge()
 	f.after = func(int, string) error { f.tips["deployment/main"] = "c2"; return nil }
 	result, err := pullrequest.Submit(t.Context(), f, plain())
-	require.ErrorIs(t, err, remote.ErrMoved)
+	require.ErrorIs(t, err, giterror.ErrConflict)
 	assert.Equal(t, 1, result.PullRequest.Number)
 }
 
@@ -337,7 +337,7 @@ func TestR15SubmitStartsOverWhenThingsMove(t *testing.T) {
 			f := newForge()
 			test.given(f)
 			_, err := pullrequest.Submit(t.Context(), f, plain())
-			require.ErrorIs(t, err, remote.ErrMoved)
+			require.ErrorIs(t, err, giterror.ErrConflict)
 		})
 	}
 }

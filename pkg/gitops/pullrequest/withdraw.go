@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
 // Withdrawal is a pull request that has become pointless.
@@ -22,7 +22,7 @@ type Withdrawal struct {
 }
 
 // Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
-// returns what it closed, with an error too; remote.ErrMoved means to start over from reading.
+// returns what it closed, with an error too; giterror.ErrConflict means to start over from reading.
 func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, err error) {
 	open, err := prs.Open(ctx, w.Base)
 	if err != nil {
@@ -73,7 +73,7 @@ func closeOurs(ctx context.Context, prs Forge, p Request, s section, why string)
 func stillAt(ctx context.Context, prs Forge, branch, commit string) error {
 	tip, err := prs.Tip(ctx, branch)
 	if err == nil && tip != commit {
-		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, remote.ErrMoved)
+		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, giterror.ErrConflict)
 	}
 	return err
 }

@@ -22,7 +22,7 @@ type snapshot struct {
 	mu sync.Mutex
 	// branches are those that were resolved; they stay so.
 	branches map[branchKey]gitobject.Branch
-	// early are the repositories that were listed before the destinations were opened.
+	// early are the repositories that Snapshot noted.
 	early []Repository
 }
 
@@ -134,9 +134,9 @@ func (r *Reader) currentLocal(ctx context.Context, at giturl.Location, name stri
 		Clone: found.repo.WorkTree != "", Origin: found.repo.RemoteURL("origin")}, nil
 }
 
-// Push does what an order says, and notes the branches that it has moved. The error wraps ErrConflict if a branch is not
-// where it was, and is an Error otherwise. However a push ends, what became of it is found out by reading the branches:
-// what servers say differs, and an answer may be lost.
+// Push does what an order says, and notes the branches that it has moved. The error wraps giterror.ErrConflict if a
+// branch is not where it was, and is an Error otherwise. However a push ends, what became of it is found out by reading
+// the branches: what servers say differs, and an answer may be lost.
 func (r *Reader) Push(ctx context.Context, to Repository, order PushOrder) error {
 	if err := push(ctx, r.net, to, order); err != nil {
 		return r.Clean(err)
@@ -161,28 +161,27 @@ func (r *Reader) listed() []Repository {
 	return all
 }
 
-// MarkEarly notes what has been listed so far: what the run read of it may be older than what is
-// published.
-func (r *Reader) MarkEarly() {
+// Snapshot notes which repositories were listed so far: what the run read of them may be older than what is published.
+func (r *Reader) Snapshot() {
 	noted := r.listed()
 	r.snapshot.mu.Lock()
 	defer r.snapshot.mu.Unlock()
 	r.snapshot.early = noted
 }
 
-// Unmoved lists the repositories again that were listed before the destinations were opened. If a
-// branch of them that the run has read is not where it was, the error wraps ErrConflict. If it is, then
-// what was read is what reading it after the destinations would have found.
-func (r *Reader) Unmoved(ctx context.Context) error {
+// VerifySnapshot lists the repositories again that Snapshot noted, before the destinations were opened. If a branch of
+// them that the run has read is not where it was, the error wraps giterror.ErrConflict. If it is, then what was read is
+// what reading it after the destinations would have found.
+func (r *Reader) VerifySnapshot(ctx context.Context) error {
 	r.snapshot.mu.Lock()
 	noted := r.snapshot.early
 	r.snapshot.mu.Unlock()
 	return r.verify(ctx, noted)
 }
 
-// Newest lists all repositories again that the run has read. If a branch of them is not where it was, the
-// error wraps ErrConflict.
-func (r *Reader) Newest(ctx context.Context) error { return r.verify(ctx, r.listed()) }
+// VerifyAll lists all repositories again that the run has read. If a branch of them is not where it was, the
+// error wraps giterror.ErrConflict.
+func (r *Reader) VerifyAll(ctx context.Context) error { return r.verify(ctx, r.listed()) }
 
 func (r *Reader) verify(ctx context.Context, noted []Repository) error {
 	ctx, stop := context.WithCancel(ctx)

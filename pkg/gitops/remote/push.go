@@ -14,14 +14,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
-// ErrMoved says that what a run has read is not the newest any more, or that another run was faster:
-// start over from reading.
-var ErrMoved = giterror.ErrConflict
-
-// ErrOvertaken is an ErrMoved for what was published all the same: it was right, and something that it was
-// made of has moved since.
-var ErrOvertaken = fmt.Errorf("it was published, and is not the newest any more: %w", ErrMoved)
-
 // RefUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
 // second loses.
 type RefUpdate struct {
@@ -33,8 +25,8 @@ type RefUpdate struct {
 // PushOrder is one push: all of its updates or none.
 type PushOrder struct {
 	Updates []RefUpdate
-	// Unmoved are other branches that must still be where they were read.
-	Unmoved map[string]plumbing.Hash
+	// Expect are other branches that must still be where they were read.
+	Expect map[string]plumbing.Hash
 	// Pack writes the new objects. It is called once for each try.
 	Pack func(ctx context.Context, w io.Writer) error
 	// Options are told to the server, if it takes any.
@@ -64,12 +56,12 @@ func (o PushOrder) settled(branches map[string]plumbing.Hash) (done bool, err er
 		case u.Old:
 			done = false
 		default:
-			return false, fmt.Errorf("branch %q: %w", u.Branch, ErrMoved)
+			return false, fmt.Errorf("branch %q: %w", u.Branch, giterror.ErrConflict)
 		}
 	}
-	for branch, id := range o.Unmoved {
+	for branch, id := range o.Expect {
 		if branches[branch] != id {
-			return false, fmt.Errorf("branch %q: %w", branch, ErrMoved)
+			return false, fmt.Errorf("branch %q: %w", branch, giterror.ErrConflict)
 		}
 	}
 	return done, nil
@@ -138,7 +130,7 @@ func (e *pushRefused) Error() string {
 func push(ctx context.Context, n *wire.Network, to Repository, order PushOrder) error {
 	for try := 1; ; try++ {
 		err := pushOnce(ctx, n, to, order)
-		if err == nil || errors.Is(err, ErrMoved) {
+		if err == nil || errors.Is(err, giterror.ErrConflict) {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
@@ -90,8 +90,8 @@ func (c *deploymentCheck) Overtaken(ctx context.Context) (string, error) {
 
 // Reverted returns what the environment has now instead of the promoted commit.
 func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error) {
-	err := c.Reader.Newest(ctx)
-	if errors.Is(err, remote.ErrMoved) {
+	err := c.Reader.VerifyAll(ctx)
+	if errors.Is(err, giterror.ErrConflict) {
 		said := c.Diags
 		err = c.readAnew(ctx)
 		c.Diags = slices.Concat(said, c.Diags.Only(diag.Error))

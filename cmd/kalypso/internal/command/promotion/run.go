@@ -13,7 +13,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -121,7 +120,7 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 		if e := r.named(environment); e != nil {
 			at = e.Name.At
 		}
-		if errors.Is(err, remote.ErrMoved) {
+		if errors.Is(err, giterror.ErrConflict) {
 			rule, hint = session.RuleLostRaces, "run again"
 		}
 		outcome.Diags.Error(rule, at, fmt.Sprintf("promote to %s: %s", environment, r.Reader.Scrub(err.Error())), diag.Hint(r.opts.hint(rule, hint)))
@@ -143,7 +142,7 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, outcome *promote.
 	for race := 1; ; race++ {
 		r.Begin("promoting to " + outcome.Environment)
 		err := r.promoteOnce(ctx, outcome, of)
-		if !errors.Is(err, remote.ErrMoved) || race == render.MaxRaces || ctx.Err() != nil {
+		if !errors.Is(err, giterror.ErrConflict) || race == render.MaxRaces || ctx.Err() != nil {
 			return err
 		}
 		if err := r.Sleep(ctx, render.RacePause(race)); err != nil {

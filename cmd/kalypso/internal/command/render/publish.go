@@ -15,10 +15,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -96,7 +96,7 @@ type lostRace struct {
 // at all is an error in the end.
 func (s *Publisher) worthAnother(lost []lostRace, race int) (again []*model.Environment) {
 	for _, l := range lost {
-		switch overtaken := errors.Is(l.err, remote.ErrOvertaken); {
+		switch overtaken := errors.Is(l.err, giterror.ErrSuperseded); {
 		case overtaken && race >= maxOvertaken:
 			result := s.Result(l.environment)
 			result.Notes = append(result.Notes, fmt.Sprintf("%v; the next run publishes what is new", l.err))
@@ -135,11 +135,11 @@ func (s *Publisher) publishAll(ctx context.Context, opts *publishing, environmen
 }
 
 // publishResult publishes an environment to each of its destinations. It returns the environment, with an error that wraps
-// remote.ErrMoved, if it must be read again.
+// giterror.ErrConflict, if it must be read again.
 func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result *session.Result) (lost []lostRace) {
 	name, destinations := result.Environment.Name.Value, s.Destinations[result.Environment.Name.Value]
 	if len(destinations) == 0 && len(result.Fleet.GitOpsRepos) > 0 { // they could not be read when they were opened
-		return []lostRace{{result.Environment, fmt.Errorf("the GitOpsRepos of %s: %w", name, remote.ErrMoved)}}
+		return []lostRace{{result.Environment, fmt.Errorf("the GitOpsRepos of %s: %w", name, giterror.ErrConflict)}}
 	}
 	if len(destinations) == 0 {
 		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At, fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", name),
@@ -153,9 +153,9 @@ func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result 
 		}
 		switch {
 		case err == nil, ctx.Err() != nil:
-		case !errors.Is(err, remote.ErrMoved):
+		case !errors.Is(err, giterror.ErrConflict):
 			result.Report(destination, err)
-		case lost == nil || errors.Is(lost[0].err, remote.ErrOvertaken): // one that is not published counts for more
+		case lost == nil || errors.Is(lost[0].err, giterror.ErrSuperseded): // one that is not published counts for more
 			lost = []lostRace{{result.Environment, err}}
 		}
 	}
