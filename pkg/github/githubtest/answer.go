@@ -3,11 +3,10 @@ package githubtest
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"net/http"
 	"runtime"
 	"strconv"
+	"time"
 )
 
 // object is a JSON object.
@@ -40,11 +39,9 @@ type fieldError struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-func (r *refusal) Error() string { return strconv.Itoa(r.status) + " " + r.message }
-
+func (r *refusal) Error() string                 { return strconv.Itoa(r.status) + " " + r.message }
 func refuse(status int, message string) *refusal { return &refusal{status: status, message: message} }
-
-func notFound() *refusal { return refuse(http.StatusNotFound, "Not Found") }
+func notFound() *refusal                         { return refuse(http.StatusNotFound, "Not Found") }
 
 func invalid(problems ...fieldError) *refusal {
 	r := refuse(http.StatusUnprocessableEntity, "Validation Failed")
@@ -137,41 +134,10 @@ func (a answer) write(w http.ResponseWriter, body []byte, length int) {
 	_, _ = w.Write(body[:length]) // who hung up has no use for it
 }
 
-const (
-	usualPageSize   = 30
-	largestPageSize = 100
-)
-
-// page answers with the part of all things that is asked for, and links to the other parts.
-func page[T, J any](c *call, all []T, show func(T) J) answer {
-	from, to, header := c.page(len(all))
-	shown := make([]J, 0, to-from)
-	for _, thing := range all[from:to] {
-		shown = append(shown, show(thing))
+// orNull is a time as JSON has it, or null if it is zero.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
 	}
-	return answer{status: http.StatusOK, header: header, body: shown}
-}
-
-// page returns which of so many things are on the page that is asked for, and the address of the next one.
-func (c *call) page(count int) (from, to int, header http.Header) {
-	size := min(positive(c.query.Get("per_page"), usualPageSize), largestPageSize)
-	if most := c.server.options.PageSize; most > 0 {
-		size = min(size, most)
-	}
-	number := positive(c.query.Get("page"), 1)
-	from = min((number-1)*size, count)
-	to = min(from+size, count)
-	if to < count {
-		next := maps.Clone(c.query)
-		next.Set("page", strconv.Itoa(number+1))
-		header = http.Header{"Link": {fmt.Sprintf(`<%s%s?%s>; rel="next"`, c.server.URL, c.path, next.Encode())}}
-	}
-	return from, to, header
-}
-
-func positive(text string, otherwise int) int {
-	if n, err := strconv.Atoi(text); err == nil && n > 0 {
-		return n
-	}
-	return otherwise
+	return t.Format(time.RFC3339)
 }

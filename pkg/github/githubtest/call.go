@@ -3,10 +3,10 @@ package githubtest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,93 +15,65 @@ import (
 
 // call is a request to an endpoint.
 type call struct {
-	server *Server
-	route  *route
-	path   string
-	values map[string]string // of the path
-	query  url.Values
-	body   []byte
-	secret string // that it came with
+	registry *registry
+	route    *route
+	path     string
+	values   map[string]string // of the path
+	query    url.Values
+	body     []byte
+	secret   string // that it came with
 
 	token *Token // nil without one
 	repo  *Repo  // nil if the path names none
 }
 
-// ServeHTTP answers as GitHub does, unless a fault is injected. Faults and records are of the API only.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if repo, path := s.gitRepo(r.URL.Path); repo != nil {
-		s.serveGit(w, r, repo, path)
-		return
-	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the client is gone
-	}
-	path, below := strings.CutPrefix(r.URL.EscapedPath(), s.prefix())
-	if r.URL.Path == s.graphqlPath() {
-		path, below = r.URL.Path, true
-	}
-	request := s.record(Request{
-		Method: r.Method, Path: path, Query: r.URL.Query(), Body: string(body), Token: s.tokenName(r),
+// route is an endpoint.
+type route struct {
+	method, path string
+	// needs are the permissions that a token must have, as GitHub writes them in X-Accepted-GitHub-Permissions:
+	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests, and for what
+	// is about no repository.
+	needs  string
+	handle func(*call) answer
+
+	operation openapitest.Operation
+	pattern   *regexp.Regexp
+}
+
+// variable is a variable of a path.
+var variable = regexp.MustCompile(`\{(\w+)\}`)
+
+// compile makes a pattern of the path. Branches and other refs may hold slashes.
+func (r *route) compile() {
+	pattern := variable.ReplaceAllStringFunc(r.path, func(name string) string {
+		name = strings.Trim(name, "{}")
+		if name == "ref" || name == "basehead" {
+			return "(?P<" + name + ">.+)"
+		}
+		return "(?P<" + name + ">[^/]+)"
 	})
-	if s.options.Before != nil {
-		s.options.Before(request)
+	r.pattern = regexp.MustCompile("^" + pattern + "$")
+}
+
+// match returns the values of the path's variables.
+func (r *route) match(method, escapedPath string) (map[string]string, bool) {
+	found := r.pattern.FindStringSubmatch(escapedPath)
+	if method != r.method || found == nil {
+		return nil, false
 	}
-	s.perform(w, r, s.faultFor(request), func() answer {
-		a, err := settle(func() answer {
-			if !below {
-				panic(s.unknown(request))
-			}
-			return s.handle(r, request)
-		})
+	values := map[string]string{}
+	for i, name := range r.pattern.SubexpNames()[1:] {
+		value, err := url.PathUnescape(found[i+1])
 		if err != nil {
-			s.violate(fmt.Sprintf("%s: %v", request, err))
+			return nil, false
 		}
-		return a
-	})
+		values[name] = value
+	}
+	return values, true
 }
 
-// handle finds the endpoint and lets it answer.
-func (s *Server) handle(r *http.Request, request Request) answer {
-	if request.Path == s.graphqlPath() {
-		return s.graphql(r, request)
-	}
-	c := s.callFor(r, request)
-	if c == nil {
-		panic(s.unknown(request))
-	}
-	described := openapitest.Request{Path: c.values, Query: c.query, ContentType: r.Header.Get("Content-Type"), Body: c.body}
-	if err := c.route.operation.CheckRequest(described); err != nil {
-		problem := strings.Join(strings.Fields(err.Error()), " ")
-		s.violate(fmt.Sprintf("%s: %s", request, problem))
-		panic(refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.admit(r)
-	a := c.route.handle(c)
-	check(c.route.operation.CheckAnswer(a.status, must(a.bytes())))
-	return a
-}
-
-// callFor finds the endpoint of a request, or returns nil.
-func (s *Server) callFor(r *http.Request, request Request) *call {
-	for i := range s.routes {
-		if values, ok := s.routes[i].match(r.Method, request.Path); ok {
-			return &call{
-				server: s, route: &s.routes[i], path: request.Path, values: values, query: request.Query,
-				body: []byte(request.Body), secret: secretOf(r),
-			}
-		}
-	}
-	return nil
-}
-
-// unknown is the answer to what the stand-in has no endpoint for.
-func (s *Server) unknown(request Request) *refusal {
-	s.violate(fmt.Sprintf("%s: the stand-in has no such endpoint", request))
-	return notFound()
-}
+// writes reports whether the route changes something.
+func (r *route) writes() bool { return r.method != http.MethodGet }
 
 // decode reads the body, which was checked. What GitHub understands and the stand-in does not is a failure.
 func decode[T any](c *call) T {
@@ -121,4 +93,62 @@ func (c *call) number(name string) int {
 		return -1 // of nothing
 	}
 	return n
+}
+
+// login is who acts.
+func (c *call) login() string { return c.token.Login }
+
+// admit lets through who may use the endpoint, in the order in which GitHub looks: who is it, is there such
+// a repository, may one write to it, has the token the permission.
+func (c *call) admit(r *http.Request) {
+	if c.route.needs == "" {
+		return
+	}
+	c.token = c.registry.authenticate(r)
+	c.repo = c.registry.repos[strings.ToLower(c.values["owner"]+"/"+c.values["repo"])]
+	if c.repo == nil || c.repo.options.Private && !c.token.reaches(c.repo) {
+		panic(notFound())
+	}
+	c.repo.sync()
+	switch {
+	case c.token == nil && c.route.writes():
+		panic(refuse(http.StatusUnauthorized, "Requires authentication"))
+	case !c.permitted():
+		panic(c.missing())
+	case c.route.writes() && c.repo.options.Archived:
+		panic(refuse(http.StatusForbidden, "Repository was archived so is read-only."))
+	}
+}
+
+// permitted reports whether the token has what the endpoint needs.
+func (c *call) permitted() bool {
+	if !c.route.writes() && !c.repo.options.Private {
+		return true
+	}
+	if !c.token.reaches(c.repo) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(c.needs(), "; "), c.token.has)
+}
+
+// needs are the permissions for this request. Of what pull requests and issues share, each has its own.
+func (c *call) needs() string {
+	item := c.repo.find(c.number("issue_number"))
+	if item == nil || c.values["issue_number"] == "" {
+		return c.route.needs
+	}
+	issues, pulls, both := strings.Cut(c.route.needs, "; ")
+	if both && item.pull {
+		return pulls
+	}
+	return issues
+}
+
+// missing is the refusal for a permission that is missing.
+func (c *call) missing() *refusal {
+	who := "integration"
+	if !strings.HasSuffix(c.token.Login, "[bot]") {
+		who = "personal access token"
+	}
+	return refuse(http.StatusForbidden, "Resource not accessible by "+who)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -124,24 +125,30 @@ type injected struct {
 	when  When
 }
 
+// faults are what goes wrong, and when.
+type faults struct {
+	injecting sync.Mutex
+	injected  []injected
+}
+
 // Inject makes a fault happen. Of several for one request the first injected one does.
-func (s *Server) Inject(fault Fault, when When) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, injected{fault, when})
+func (f *faults) Inject(fault Fault, when When) {
+	f.injecting.Lock()
+	defer f.injecting.Unlock()
+	f.injected = append(f.injected, injected{fault, when})
 }
 
 // Heal takes all faults away.
-func (s *Server) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
+func (f *faults) Heal() {
+	f.injecting.Lock()
+	defer f.injecting.Unlock()
+	f.injected = nil
 }
 
-func (s *Server) faultFor(r Request) Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, injected := range s.faults {
+func (f *faults) faultFor(r Request) Fault {
+	f.injecting.Lock()
+	defer f.injecting.Unlock()
+	for _, injected := range f.injected {
 		if injected.when(r) {
 			return injected.fault
 		}
@@ -149,35 +156,36 @@ func (s *Server) faultFor(r Request) Fault {
 	return Fault{}
 }
 
-// perform answers a request, or lets the fault happen.
-func (s *Server) perform(w http.ResponseWriter, r *http.Request, fault Fault, handle func() answer) {
+// perform answers a request, or lets the fault happen, which hangs until the server is closed.
+func (f Fault) perform(w http.ResponseWriter, r *http.Request, closed <-chan struct{}, handle func() answer) error {
 	var a answer
-	if fault.late || fault.kind == faultNone {
+	if f.late || f.kind == faultNone {
 		a = handle()
 	}
-	switch fault.kind {
+	switch f.kind {
 	case faultReset:
 		reset(w)
-		return
+		return nil
 	case faultHang:
 		select {
 		case <-r.Context().Done():
-		case <-s.closed:
+		case <-closed:
 		}
-		return
+		return nil
 	case faultAnswer:
-		a = fault.answer
+		a = f.answer
 	}
 	body, err := a.bytes()
 	if err != nil {
-		s.violate(err.Error())
+		return err
 	}
-	if fault.kind == faultCut {
+	if f.kind == faultCut {
 		a.write(w, body, len(body)/2)
 		_ = http.NewResponseController(w).Flush() // else nothing of it arrives
 		panic(http.ErrAbortHandler)               // the way to break off that package http offers
 	}
 	a.write(w, body, len(body))
+	return nil
 }
 
 // reset ends the connection so that the client sees a reset rather than an end.

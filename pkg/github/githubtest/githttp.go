@@ -7,7 +7,7 @@ import (
 )
 
 // gitRepo finds the repository that git asks for, and the path below it. It is nil for a request to the API.
-func (s *Server) gitRepo(path string) (*Repo, string) {
+func (g *registry) gitRepo(path string) (*Repo, string) {
 	name, below := "", ""
 	for _, service := range []string{"info/refs", "git-upload-pack", "git-receive-pack"} {
 		if before, ok := strings.CutSuffix(strings.TrimPrefix(path, "/"), "/"+service); ok {
@@ -17,9 +17,9 @@ func (s *Server) gitRepo(path string) (*Repo, string) {
 	if name == "" {
 		return nil, ""
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	repo := s.repos[strings.ToLower(name)]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	repo := g.repos[strings.ToLower(name)]
 	if repo == nil || repo.options.Dir == "" {
 		return nil, ""
 	}
@@ -27,16 +27,16 @@ func (s *Server) gitRepo(path string) (*Repo, string) {
 }
 
 // serveGit serves fetches and pushes of git, with a token for the password as on GitHub.
-func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, below string) {
+func (g *registry) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, below string) {
 	push := strings.HasSuffix(below, "git-receive-pack") || r.URL.Query().Get("service") == "git-receive-pack"
-	if status, text := s.refuseGit(r, repo, push); status != 0 {
+	if status, text := g.refuseGit(r, repo, push); status != 0 {
 		w.Header().Set("WWW-Authenticate", `Basic realm="GitHub"`)
 		http.Error(w, text, status)
 		return
 	}
 	handler, err := repo.git()
 	if err != nil {
-		s.violate(err.Error())
+		g.violate(err.Error())
 		http.Error(w, "git: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -46,12 +46,12 @@ func (s *Server) serveGit(w http.ResponseWriter, r *http.Request, repo *Repo, be
 }
 
 // refuseGit says why git may not have what it asks for; the status is 0 if it may.
-func (s *Server) refuseGit(r *http.Request, repo *Repo, push bool) (status int, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (g *registry) refuseGit(r *http.Request, repo *Repo, push bool) (status int, text string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	_, secret, given := r.BasicAuth()
-	token := s.tokens[secret]
-	if token != nil && !token.Expires.IsZero() && !s.now().Before(token.Expires) {
+	token := g.tokens[secret]
+	if token != nil && !token.Expires.IsZero() && !g.now().Before(token.Expires) {
 		token = nil
 	}
 	need := "contents=read"

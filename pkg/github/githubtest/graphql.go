@@ -33,15 +33,15 @@ type graphqlRequest struct {
 }
 
 // graphql answers a request to the GraphQL API.
-func (s *Server) graphql(r *http.Request, request Request) answer {
+func (g *registry) graphql(r *http.Request, request Request) answer {
 	asked, err := parseGraphql(request)
 	if err != nil {
-		s.violate(fmt.Sprintf("%s: %v", request, err))
+		g.violate(fmt.Sprintf("%s: %v", request, err))
 		return ok(object{"errors": []object{{"message": err.Error()}}})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	token := s.authenticate(r)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	token := g.authenticate(r)
 	if token == nil {
 		panic(refuse(http.StatusUnauthorized, "This endpoint requires you to be authenticated."))
 	}
@@ -51,7 +51,7 @@ func (s *Server) graphql(r *http.Request, request Request) answer {
 		if asked.Query == enableMutation {
 			field = "enablePullRequestAutoMerge"
 		}
-		if problem := s.setAutoMerge(token, asked); problem != nil {
+		if problem := g.setAutoMerge(token, asked); problem != nil {
 			problem["path"] = []string{field}
 			return ok(object{"data": object{field: nil}, "errors": []object{problem}})
 		}
@@ -88,9 +88,9 @@ func parseGraphql(request Request) (graphqlRequest, error) {
 
 // setAutoMerge makes a pull request merge itself later, or not. GitHub refuses that for one that could be
 // merged now. The problem is an error in GraphQL's form.
-func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem object) {
+func (g *registry) setAutoMerge(token *Token, asked graphqlRequest) (problem object) {
 	id := asked.Variables.ID
-	repo, i := s.findPull(id)
+	repo, i := g.findPull(id)
 	if i == nil || repo.options.Private && !token.reaches(repo) {
 		return object{"type": "NOT_FOUND", "message": "Could not resolve to a node with the global id of '" + id + "'"}
 	}
@@ -113,37 +113,4 @@ func (s *Server) setAutoMerge(token *Token, asked graphqlRequest) (problem objec
 	}
 	i.AutoMerge = method
 	return nil
-}
-
-// findPull finds a pull request by its global id.
-func (s *Server) findPull(id string) (*Repo, *item) {
-	for _, repo := range s.repos {
-		for _, i := range repo.items {
-			if i.pull && i.nodeID(repo) == id {
-				return repo, i
-			}
-		}
-	}
-	return nil, nil
-}
-
-// noAutoMerge says why a pull request may not merge itself, or nothing.
-func (r *Repo) noAutoMerge(i *item, method, expected string) string {
-	mergeable := ""
-	if i.Open {
-		mergeable = r.mergeableState(i)
-	}
-	switch {
-	case !r.options.AllowAutoMerge:
-		return "Pull request Auto merge is not allowed for this repository"
-	case !i.Open:
-		return "Pull request is closed"
-	case expected != i.HeadCommit:
-		return headModified
-	case !r.allows(method):
-		return "Pull request Merge method " + method + " merging is not allowed on this repository"
-	case mergeable != "blocked" && mergeable != "behind" && mergeable != "unknown":
-		return "Pull request Pull request is in " + mergeable + " status"
-	}
-	return ""
 }

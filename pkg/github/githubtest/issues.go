@@ -1,7 +1,8 @@
 package githubtest
 
 import (
-	"fmt"
+	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -18,13 +19,6 @@ func (c *call) listIssues() answer {
 	}
 	c.sort(found)
 	return page(c, found, c.repo.issueJSON)
-}
-
-// issueChange are the fields of a request that makes or changes an issue.
-type issueChange struct {
-	Title, Body, State *string
-	StateReason        string `json:"state_reason"`
-	Labels             []string
 }
 
 func (c *call) createIssue() answer {
@@ -47,30 +41,6 @@ func (c *call) updateIssue() answer {
 	c.repo.change(i, decode[issueChange](c))
 	return ok(c.repo.issueJSON(i))
 }
-
-// change changes an issue, or nothing of it. Pull requests have their own endpoint for that.
-func (r *Repo) change(i *item, asked issueChange) {
-	if i.pull {
-		check(fmt.Errorf("%d is a pull request", i.Number))
-	}
-	title, body := i.Title, i.Body
-	assign(&title, asked.Title)
-	assign(&body, asked.Body)
-	checkText(title, body)
-	i.Title, i.Body = title, body
-	switch {
-	case asked.State == nil || *asked.State == state(i.Open):
-	case *asked.State == "closed":
-		r.close(i)
-	default:
-		i.Open = true
-	}
-	i.StateReason = asked.StateReason
-	r.label(i, asked.Labels...)
-}
-
-// assignable reports whether somebody may be assigned: who has access.
-func (r *Repo) assignable(login string) bool { return r.options.Collaborators[login] != "" }
 
 func (c *call) addAssignees() answer {
 	i := c.issue()
@@ -122,21 +92,35 @@ func (c *call) updateComment() answer {
 	panic(notFound())
 }
 
-func (r *Repo) comment(i *item, author, body string) Comment {
-	r.comments++
-	comment := Comment{ID: r.comments, Author: author, Body: body, Created: r.server.now()}
-	i.Comments = append(i.Comments, comment)
-	return comment
+func (c *call) showLabel() answer {
+	at := c.repo.labels.find(c.values["name"])
+	if at < 0 {
+		panic(notFound())
+	}
+	return ok(c.repo.labels[at].json())
 }
 
-func (r *Repo) commentJSON(i *item, comment Comment) object {
-	kind := "issues"
-	if i.pull {
-		kind = "pull"
+func (c *call) createLabel() answer {
+	l := decode[Label](c)
+	l.Color = cmp.Or(l.Color, "ededed")
+	if c.repo.labels.find(l.Name) >= 0 {
+		panic(invalid(fieldError{Resource: "Label", Code: "already_exists", Field: "name"}))
 	}
-	return object{
-		"id": comment.ID, "body": comment.Body, "user": r.user(comment.Author),
-		"html_url":   fmt.Sprintf("%s/%s/%d#issuecomment-%d", r.web(), kind, i.Number, comment.ID),
-		"created_at": orNull(comment.Created),
+	c.repo.labels = append(c.repo.labels, l)
+	return created(l.json())
+}
+
+func (c *call) addIssueLabels() answer {
+	i := c.issue()
+	c.repo.labels.put(i, decode[[]string](c)...)
+	return ok(c.repo.labels.json(i.Labels))
+}
+
+func (c *call) removeIssueLabel() answer {
+	i := c.issue()
+	if !i.labelled(c.values["name"]) {
+		panic(refuse(http.StatusNotFound, "Label does not exist"))
 	}
+	i.Labels = slices.DeleteFunc(i.Labels, func(has string) bool { return strings.EqualFold(has, c.values["name"]) })
+	return ok(c.repo.labels.json(i.Labels))
 }

@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,18 +13,6 @@ const (
 	baseModified = "Base branch was modified. Review and try the merge again."
 	headModified = "Head branch was modified. Review and try the merge again."
 )
-
-func (c *call) mergePull() answer {
-	i := c.pull()
-	asked := decode[struct {
-		SHA    string `json:"sha"`
-		Method string `json:"merge_method"`
-	}](c)
-	method := cmp.Or(asked.Method, "merge")
-	c.repo.checkMerge(i, method, asked.SHA)
-	c.repo.mergeNow(i, c.login(), method)
-	return ok(object{"sha": i.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
-}
 
 // checkMerge refuses a merge that may not be.
 func (r *Repo) checkMerge(i *item, method, sha string) {
@@ -57,7 +44,7 @@ func (r *Repo) mergeNow(i *item, login, method string) {
 
 // mergeInto merges into the branch that the merge names.
 func (r *Repo) mergeInto(i *item, login string, how branchtest.Merge) {
-	how.Head, how.Author, how.Unix = i.HeadCommit, login, r.server.now().Unix()
+	how.Head, how.Author, how.Unix = i.HeadCommit, login, r.site.now().Unix()
 	how.Title = fmt.Sprintf("%s (#%d)", i.Title, i.Number)
 	if how.Method == "merge" {
 		how.Title = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s", i.Number, r.owner(), i.Head, i.Title)
@@ -69,7 +56,7 @@ func (r *Repo) mergeInto(i *item, login string, how branchtest.Merge) {
 	case errors.Is(err, branchtest.ErrMoved):
 		panic(refuse(http.StatusMethodNotAllowed, baseModified))
 	}
-	i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), commit
+	i.Merged, i.MergedAt, i.MergeCommit = true, r.site.now(), commit
 	r.close(i)
 }
 
@@ -79,7 +66,7 @@ func (r *Repo) mergeableState(i *item) string {
 		return i.mergeableState
 	}
 	succeeded, unstable := 0, false
-	for _, at := range r.latest(i.HeadCommit) {
+	for _, at := range r.statuses.latest(i.HeadCommit) {
 		status := r.statuses[at]
 		if status.State != "success" {
 			unstable = true
@@ -112,32 +99,25 @@ func (r *Repo) mergeWaiting() {
 	}
 }
 
-const queueLogin = "github-merge-queue[bot]"
-
-// MergeQueue merges pull requests as a merge queue does that takes them for one group: one onto the other, on a branch
-// of their own, which becomes the base in a single push. It returns what the base came to be.
-func (r *Repo) MergeQueue(method string, numbers ...int) (tip string) {
-	r.act(func() {
-		if !slices.Contains(mergeMethods(), method) || len(numbers) == 0 {
-			check(fmt.Errorf("a merge queue merges pull requests with a method, not %v with %q", numbers, method))
-		}
-		first := r.must(numbers[0])
-		base := first.Base
-		tip = first.BaseCommit
-		branch := fmt.Sprintf("gh-readonly-queue/%s/pr-%d-%s", base, numbers[len(numbers)-1], tip)
-		r.branches.Set(branch, tip)
-		for _, number := range numbers {
-			i := r.must(number)
-			if !i.pull || !i.Open || i.Base != base {
-				check(fmt.Errorf("%d is not an open pull request into %s", number, base))
-			}
-			r.mergeInto(i, queueLogin, branchtest.Merge{Method: method, Branch: branch, Base: tip})
-			tip = i.MergeCommit
-		}
-		r.branches.Set(base, tip)
-		r.branches.Set(branch, "")
-	})
-	return tip
-}
-
 func mergeMethods() []string { return []string{"merge", "squash", "rebase"} }
+
+// noAutoMerge says why a pull request may not merge itself, or nothing.
+func (r *Repo) noAutoMerge(i *item, method, expected string) string {
+	mergeable := ""
+	if i.Open {
+		mergeable = r.mergeableState(i)
+	}
+	switch {
+	case !r.options.AllowAutoMerge:
+		return "Pull request Auto merge is not allowed for this repository"
+	case !i.Open:
+		return "Pull request is closed"
+	case expected != i.HeadCommit:
+		return headModified
+	case !r.allows(method):
+		return "Pull request Merge method " + method + " merging is not allowed on this repository"
+	case mergeable != "blocked" && mergeable != "behind" && mergeable != "unknown":
+		return "Pull request Pull request is in " + mergeable + " status"
+	}
+	return ""
+}

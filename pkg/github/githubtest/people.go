@@ -11,15 +11,15 @@ import (
 
 // act does something as people and git do it, outside the API.
 func (r *Repo) act(do func()) {
-	r.server.mu.Lock()
-	defer r.server.mu.Unlock()
+	r.site.mu.Lock()
+	defer r.site.mu.Unlock()
 	err := catch(func() {
 		r.sync()
 		do()
 		r.sync()
 	})
 	if err != nil {
-		r.server.options.Fail(fmt.Errorf("%s: %w", r.Name, err))
+		r.site.options.Fail(fmt.Errorf("%s: %w", r.Name, err))
 	}
 }
 
@@ -52,7 +52,7 @@ func (r *Repo) OpenPull(p Pull) Pull {
 		i := r.open(Pull{
 			Issue: Issue{Title: p.Title, Body: p.Body, Author: p.Author}, Head: p.Head, Base: p.Base, Draft: p.Draft,
 		})
-		r.label(i, p.Labels...)
+		r.labels.put(i, p.Labels...)
 		return i.clone()
 	})
 }
@@ -61,7 +61,7 @@ func (r *Repo) OpenPull(p Pull) Pull {
 func (r *Repo) OpenIssue(i Issue) Issue {
 	return read(r, func() Issue {
 		made := r.add(&item{Pull: Pull{Issue: Issue{Title: i.Title, Body: i.Body, Author: i.Author}}})
-		r.label(made, i.Labels...)
+		r.labels.put(made, i.Labels...)
 		return made.cloneIssue()
 	})
 }
@@ -110,7 +110,7 @@ func (r *Repo) Comment(number int, author, body string) {
 func (r *Repo) SetLabels(number int, names ...string) {
 	r.on(number, func(i *item) {
 		i.Labels = nil
-		r.label(i, names...)
+		r.labels.put(i, names...)
 	})
 }
 
@@ -128,6 +128,34 @@ func (r *Repo) MergePull(number int, method string) (commit string) {
 		commit = i.MergeCommit
 	})
 	return commit
+}
+
+const queueLogin = "github-merge-queue[bot]"
+
+// MergeQueue merges pull requests as a merge queue does that takes them for one group: one onto the other, on a branch
+// of their own, which becomes the base in a single push. It returns what the base came to be.
+func (r *Repo) MergeQueue(method string, numbers ...int) (tip string) {
+	r.act(func() {
+		if !slices.Contains(mergeMethods(), method) || len(numbers) == 0 {
+			check(fmt.Errorf("a merge queue merges pull requests with a method, not %v with %q", numbers, method))
+		}
+		first := r.must(numbers[0])
+		base := first.Base
+		tip = first.BaseCommit
+		branch := fmt.Sprintf("gh-readonly-queue/%s/pr-%d-%s", base, numbers[len(numbers)-1], tip)
+		r.branches.Set(branch, tip)
+		for _, number := range numbers {
+			i := r.must(number)
+			if !i.pull || !i.Open || i.Base != base {
+				check(fmt.Errorf("%d is not an open pull request into %s", number, base))
+			}
+			r.mergeInto(i, queueLogin, branchtest.Merge{Method: method, Branch: branch, Base: tip})
+			tip = i.MergeCommit
+		}
+		r.branches.Set(base, tip)
+		r.branches.Set(branch, "")
+	})
+	return tip
 }
 
 // SetMergeableState overrides what stands between a pull request and its merge: "clean", "unstable", "blocked",
@@ -215,7 +243,7 @@ func (r *Repo) Labels() []Label {
 // SetStatus adds a status to a commit. Without an author, the author is that of a workflow's GITHUB_TOKEN.
 func (r *Repo) SetStatus(status Status) {
 	r.act(func() {
-		status.Created, status.Author = r.server.now(), cmp.Or(status.Author, actionsLogin)
+		status.Created, status.Author = r.site.now(), cmp.Or(status.Author, actionsLogin)
 		r.statuses = append(r.statuses, status)
 		r.mergeWaiting()
 	})
@@ -234,7 +262,7 @@ func (r *Repo) Statuses(commit string) []Status {
 // NewestStatuses are the newest statuses of a commit, one for each context, the newest first.
 func (r *Repo) NewestStatuses(commit string) []Status {
 	return read(r, func() (found []Status) {
-		for _, at := range r.latest(commit) {
+		for _, at := range r.statuses.latest(commit) {
 			found = append(found, r.statuses[at])
 		}
 		return found

@@ -5,12 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
-)
-
-const (
-	titleLimit = 256
-	bodyLimit  = 65_536
 )
 
 func (c *call) listPulls() answer {
@@ -27,19 +21,6 @@ func (c *call) listPulls() answer {
 	return page(c, found, c.repo.pullJSON)
 }
 
-// inState reports whether an item is in the state that is asked for, which is open if none is.
-func (c *call) inState(i *item) bool {
-	asked := cmp.Or(c.query.Get("state"), "open")
-	return asked == "all" || asked == state(i.Open)
-}
-
-// sort sorts by creation, the newest first unless something else is asked for.
-func (c *call) sort(items []*item) {
-	if c.query.Get("direction") != "asc" {
-		slices.Reverse(items)
-	}
-}
-
 func (c *call) createPull() answer {
 	asked := decode[struct {
 		Title, Head, Base, Body string
@@ -52,59 +33,6 @@ func (c *call) createPull() answer {
 		Issue: Issue{Title: asked.Title, Body: asked.Body, Author: c.login()},
 		Head:  asked.Head, Base: asked.Base, Draft: asked.Draft,
 	})))
-}
-
-// open opens a pull request, if GitHub would.
-func (r *Repo) open(p Pull) *item {
-	checkText(p.Title, p.Body)
-	p.Head = strings.TrimPrefix(p.Head, r.owner()+":")
-	p = r.atTips(p)
-	r.checkBranches(p)
-	return r.add(&item{Pull: p, pull: true})
-}
-
-// atTips returns a pull request with the commits that its branches have now.
-func (r *Repo) atTips(p Pull) Pull {
-	tips := r.branches.Tips()
-	p.HeadCommit, p.BaseCommit = tips[p.Head], tips[p.Base]
-	return p
-}
-
-// checkText refuses titles and bodies that GitHub refuses. Its limits count characters.
-func checkText(title, body string) {
-	problem := fieldError{Resource: "Issue", Code: "custom", Field: "title"}
-	switch {
-	case strings.TrimSpace(title) == "":
-		problem.Code = "missing_field"
-	case utf8.RuneCountInString(title) > titleLimit:
-		problem.Message = "title is too long (maximum is 256 characters)"
-	case utf8.RuneCountInString(body) > bodyLimit:
-		problem.Field, problem.Message = "body", "body is too long (maximum is 65536 characters)"
-	default:
-		return
-	}
-	panic(invalid(problem))
-}
-
-// checkBranches refuses a pull request between branches that are not there, that differ in nothing, or that
-// have one already.
-func (r *Repo) checkBranches(p Pull) {
-	problem := fieldError{Resource: "PullRequest", Code: "custom"}
-	switch {
-	case p.BaseCommit == "":
-		problem.Code, problem.Field = "invalid", "base"
-	case p.HeadCommit == "":
-		problem.Code, problem.Field = "invalid", "head"
-	case slices.ContainsFunc(r.items, func(other *item) bool {
-		return other.pull && other.Open && other.Head == p.Head && other.Base == p.Base
-	}):
-		problem.Message = "A pull request already exists for " + r.owner() + ":" + p.Head + "."
-	case !r.ahead(p.HeadCommit, p.BaseCommit):
-		problem.Message = "No commits between " + p.Base + " and " + p.Head
-	default:
-		return
-	}
-	panic(invalid(problem))
 }
 
 // pull is the pull request that the path names.
@@ -130,34 +58,6 @@ func (c *call) updatePull() answer {
 	}
 	i.Title, i.Body = title, body
 	return ok(c.repo.fullPullJSON(i))
-}
-
-func assign(to, from *string) {
-	if from != nil {
-		*to = *from
-	}
-}
-
-// setPullState closes a pull request or opens it again, which not all can be.
-func (r *Repo) setPullState(i *item, wanted string) {
-	problem := fieldError{Resource: "PullRequest", Code: "custom", Field: "state"}
-	switch {
-	case wanted == state(i.Open):
-		return
-	case wanted == "closed":
-		r.close(i)
-		return
-	case i.Merged:
-		problem.Message = "state cannot be changed. The pull request cannot be reopened."
-		panic(invalid(problem))
-	}
-	reopened := r.atTips(i.Pull)
-	if catch(func() { r.checkBranches(reopened) }) != nil {
-		problem.Message = "state cannot be changed. The " + i.Head + " branch was force-pushed or recreated."
-		panic(invalid(problem))
-	}
-	i.Pull = reopened
-	i.Open = true
 }
 
 func (c *call) requestReviewers() answer {
@@ -199,31 +99,14 @@ func union(list, more []string) []string {
 	return list
 }
 
-// pullJSON is a pull request as lists have it.
-func (r *Repo) pullJSON(i *item) object {
-	o := r.sharedJSON(i, "pull")
-	o["node_id"], o["draft"], o["merged_at"] = i.nodeID(r), i.Draft, orNull(i.MergedAt)
-	o["head"], o["base"] = r.end(i.Head, i.HeadCommit), r.end(i.Base, i.BaseCommit)
-	o["auto_merge"] = nil
-	if i.AutoMerge != "" {
-		o["auto_merge"] = object{"enabled_by": r.user(i.Author), "merge_method": i.AutoMerge}
-	}
-	return o
-}
-
-// end is the head or the base of a pull request.
-func (r *Repo) end(branch, commit string) object {
-	return object{
-		"label": r.owner() + ":" + branch, "ref": branch, "sha": commit, "repo": r.json(), "user": r.user(r.owner()),
-	}
-}
-
-// fullPullJSON is a pull request on its own, with whether it can be merged.
-func (r *Repo) fullPullJSON(i *item) object {
-	o := r.pullJSON(i)
-	o["merged"], o["mergeable_state"] = i.Merged, "unknown"
-	if i.Open {
-		o["mergeable_state"] = r.mergeableState(i)
-	}
-	return o
+func (c *call) mergePull() answer {
+	i := c.pull()
+	asked := decode[struct {
+		SHA    string `json:"sha"`
+		Method string `json:"merge_method"`
+	}](c)
+	method := cmp.Or(asked.Method, "merge")
+	c.repo.checkMerge(i, method, asked.SHA)
+	c.repo.mergeNow(i, c.login(), method)
+	return ok(object{"sha": i.MergeCommit, "merged": true, "message": "Pull Request successfully merged"})
 }

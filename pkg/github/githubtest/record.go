@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Request is a request that a Server saw.
@@ -32,40 +33,61 @@ func (r Request) String() string {
 // Decode reads the JSON body.
 func (r Request) Decode(into any) error { return json.Unmarshal([]byte(r.Body), into) }
 
-// Requests are all requests so far.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
 // isQuery reports whether a request is a GraphQL query, which changes nothing.
 func (r Request) isQuery() bool {
 	var asked struct{ Query string }
 	return strings.HasSuffix(r.Path, "/graphql") && r.Decode(&asked) == nil && strings.HasPrefix(asked.Query, "query")
 }
 
+// log is what was asked, and what should not have been.
+type log struct {
+	logging    sync.Mutex
+	requests   []Request
+	writes     int
+	violations []string
+}
+
+// Requests are all requests so far.
+func (l *log) Requests() []Request {
+	l.logging.Lock()
+	defer l.logging.Unlock()
+	return slices.Clone(l.requests)
+}
+
 // Writes returns the requests so far that change something.
-func (s *Server) Writes() []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Write == 0 })
+func (l *log) Writes() []Request {
+	return slices.DeleteFunc(l.Requests(), func(r Request) bool { return r.Write == 0 })
 }
 
 // Forget forgets the requests so far; counting starts anew.
-func (s *Server) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests, s.writes = nil, 0
+func (l *log) Forget() {
+	l.logging.Lock()
+	defer l.logging.Unlock()
+	l.requests, l.writes = nil, 0
 }
 
 // record keeps a request, and counts it.
-func (s *Server) record(r Request) Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.Number = len(s.requests) + 1
+func (l *log) record(r Request) Request {
+	l.logging.Lock()
+	defer l.logging.Unlock()
+	r.Number = len(l.requests) + 1
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && !r.isQuery() {
-		s.writes++
-		r.Write = s.writes
+		l.writes++
+		r.Write = l.writes
 	}
-	s.requests = append(s.requests, r)
+	l.requests = append(l.requests, r)
 	return r
+}
+
+// Violations are the requests that fitted nothing that GitHub describes, each with the reason.
+func (l *log) Violations() []string {
+	l.logging.Lock()
+	defer l.logging.Unlock()
+	return slices.Clone(l.violations)
+}
+
+func (l *log) violate(problem string) {
+	l.logging.Lock()
+	defer l.logging.Unlock()
+	l.violations = append(l.violations, problem)
 }

@@ -1,6 +1,8 @@
 package githubtest
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -46,43 +48,31 @@ type Repo struct {
 	// Name is owner/name.
 	Name string
 
-	server   *Server
+	site     *site
 	id       int
 	options  RepoOptions
 	branches branches
 	// git serves git, if there is a folder.
 	git      func() (http.Handler, error)
 	items    []*item // number is place + 1
-	labels   []Label
+	labels   labels
 	comments int
-	statuses []Status
+	statuses statuses
 	events   []Dispatch
 }
 
-// AddRepo makes a repository.
-func (s *Server) AddRepo(name string, options RepoOptions) *Repo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if options.DefaultBranch == "" {
-		options.DefaultBranch = "main"
-	}
-	r := &Repo{Name: name, server: s, id: len(s.repos) + 1, options: options, branches: memory{}}
+// newRepo makes a repository.
+func newRepo(site *site, id int, name string, options RepoOptions) *Repo {
+	options.DefaultBranch = cmp.Or(options.DefaultBranch, "main")
+	r := &Repo{Name: name, site: site, id: id, options: options, branches: memory{}}
 	if options.Dir != "" {
 		r.branches = branchtest.Open(options.Dir)
 		r.git = sync.OnceValues(func() (http.Handler, error) { return gitopstest.Handler(filepath.Dir(options.Dir)) })
 	}
 	for _, label := range options.Labels {
-		r.labels = append(r.labels, Label{Name: label, Color: "ededed"})
+		r.labels = append(r.labels, Label{Name: label, Color: usualColor})
 	}
-	s.repos[strings.ToLower(name)] = r
 	return r
-}
-
-// Repo returns the repository of that name, or nil.
-func (s *Server) Repo(name string) *Repo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.repos[strings.ToLower(name)]
 }
 
 // Dir is the folder of the bare repository; empty if it has none.
@@ -93,51 +83,18 @@ func (r *Repo) owner() string {
 	return owner
 }
 
-func (r *Repo) url() string { return r.server.URL + "/repos/" + r.Name }
-func (r *Repo) web() string { return r.server.WebURL + "/" + r.Name }
+func (r *Repo) url() string { return r.site.api + "/repos/" + r.Name }
+func (r *Repo) web() string { return r.site.web + "/" + r.Name }
 
 func (r *Repo) allows(method string) bool {
 	return r.options.MergeMethods == nil || slices.Contains(r.options.MergeMethods, method)
 }
 
-func (c *call) showRepo() answer {
-	r := c.repo
-	o := r.json()
-	if c.token.reaches(r) && c.token.has("contents=write") { // hidden from others
-		o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
-		o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
-	}
-	return ok(o)
-}
-
-func (c *call) showRef() answer {
-	branch, isBranch := strings.CutPrefix(c.values["ref"], "heads/")
-	tip := c.repo.branches.Tips()[branch]
-	if !isBranch || tip == "" {
-		panic(notFound())
-	}
-	return ok(object{"ref": "refs/heads/" + branch, "object": object{"type": "commit", "sha": tip}})
-}
-
-// json is the repository as it is within other things.
-func (r *Repo) json() object {
-	_, name, _ := strings.Cut(r.Name, "/")
-	return object{
-		"id": r.id, "name": name, "full_name": r.Name, "owner": r.user(r.owner()), "private": r.options.Private,
-		"archived": r.options.Archived, "default_branch": r.options.DefaultBranch, "html_url": r.web(),
-	}
-}
+// assignable reports whether somebody may be assigned: who has access.
+func (r *Repo) assignable(login string) bool { return r.options.Collaborators[login] != "" }
 
 // user is somebody, or a bot.
-func (r *Repo) user(login string) object { return r.server.user(login) }
-
-func (s *Server) user(login string) object {
-	kind := "User"
-	if strings.HasSuffix(login, "[bot]") {
-		kind = "Bot"
-	}
-	return object{"login": login, "id": 1, "type": kind, "html_url": s.WebURL + "/" + login}
-}
+func (r *Repo) user(login string) object { return r.site.user(login) }
 
 func (r *Repo) users(logins []string) []object {
 	users := make([]object, len(logins))
@@ -145,6 +102,41 @@ func (r *Repo) users(logins []string) []object {
 		users[i] = r.user(login)
 	}
 	return users
+}
+
+// add gives an item the next number.
+func (r *Repo) add(i *item) *item {
+	i.Number, i.Open, i.Created = len(r.items)+1, true, r.site.now()
+	r.items = append(r.items, i)
+	return i
+}
+
+// find returns an item by number, or nil.
+func (r *Repo) find(number int) *item {
+	if number < 1 || number > len(r.items) {
+		return nil
+	}
+	return r.items[number-1]
+}
+
+func (r *Repo) close(i *item) { i.Open, i.AutoMerge = false, "" }
+
+// resolve is the commit that a branch or an id names; it is empty if there is none.
+func (r *Repo) resolve(ref string) string {
+	if commit := r.branches.Tips()[strings.TrimPrefix(ref, "heads/")]; commit != "" {
+		return commit
+	}
+	if !r.branches.Has(ref) {
+		return ""
+	}
+	return ref
+}
+
+// atTips returns a pull request with the commits that its branches have now.
+func (r *Repo) atTips(p Pull) Pull {
+	tips := r.branches.Tips()
+	p.HeadCommit, p.BaseCommit = tips[p.Head], tips[p.Base]
+	return p
 }
 
 // sync looks where the branches are now and does what GitHub does when they are pushed: the head of a pull
@@ -174,10 +166,12 @@ func (r *Repo) follow(i *item, head, base string) {
 		return
 	}
 	if !pushed { // somebody pushed it into the base: that is a merge
-		i.Merged, i.MergedAt, i.MergeCommit = true, r.server.now(), base
+		i.Merged, i.MergedAt, i.MergeCommit = true, r.site.now(), base
 	}
 	r.close(i)
 }
 
 // ahead reports whether a commit has commits that another has not.
 func (r *Repo) ahead(commit, of string) bool { return len(r.branches.Between(of, commit)) > 0 }
+
+func (i *item) nodeID(r *Repo) string { return fmt.Sprintf("PR_%d_%d", r.id, i.Number) }

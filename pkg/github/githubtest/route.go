@@ -2,26 +2,9 @@ package githubtest
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
-	"regexp"
-	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/openapitest"
 )
-
-// route is an endpoint.
-type route struct {
-	method, path string
-	// needs are the permissions that a token must have, as GitHub writes them in X-Accepted-GitHub-Permissions:
-	// alternatives with a semicolon between. Empty is for an App itself, which signs its requests, and for what
-	// is about no repository.
-	needs  string
-	handle func(*call) answer
-
-	operation openapitest.Operation
-	pattern   *regexp.Regexp
-}
 
 const (
 	onRepo  = "/repos/{owner}/{repo}"
@@ -79,38 +62,3 @@ func routes() ([]route, error) {
 	}
 	return table, nil
 }
-
-// variable is a variable of a path.
-var variable = regexp.MustCompile(`\{(\w+)\}`)
-
-// compile makes a pattern of the path. Branches and other refs may hold slashes.
-func (r *route) compile() {
-	pattern := variable.ReplaceAllStringFunc(r.path, func(name string) string {
-		name = strings.Trim(name, "{}")
-		if name == "ref" || name == "basehead" {
-			return "(?P<" + name + ">.+)"
-		}
-		return "(?P<" + name + ">[^/]+)"
-	})
-	r.pattern = regexp.MustCompile("^" + pattern + "$")
-}
-
-// match returns the values of the path's variables.
-func (r *route) match(method, escapedPath string) (map[string]string, bool) {
-	found := r.pattern.FindStringSubmatch(escapedPath)
-	if method != r.method || found == nil {
-		return nil, false
-	}
-	values := map[string]string{}
-	for i, name := range r.pattern.SubexpNames()[1:] {
-		value, err := url.PathUnescape(found[i+1])
-		if err != nil {
-			return nil, false
-		}
-		values[name] = value
-	}
-	return values, true
-}
-
-// writes reports whether the route changes something.
-func (r *route) writes() bool { return r.method != http.MethodGet }

@@ -1,30 +1,16 @@
 package githubtest
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
-	"slices"
+	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/openapitest"
 )
-
-// Options are how a Server behaves. The zero value is github.com with a clock that stands still.
-type Options struct {
-	// Enterprise serves below /api/v3 and /api/graphql, as GitHub Enterprise Server does.
-	Enterprise bool
-	// Now is the clock of the server. Without one it is Midnight, until Advance is called.
-	Now func() time.Time
-	// PageSize is how many things a page holds at most, whatever is asked for; 0 means 100, as on GitHub.
-	PageSize int
-	// Before is called before a request is answered, and may do what people do meanwhile; nil does nothing.
-	Before func(Request)
-	// Fail ends a test that asks a Repo for what cannot be, such as a merge of what is not there. Without it
-	// NewServer fails its test, and Start panics.
-	Fail func(error)
-}
-
-// Midnight is when a Server without a clock lives.
-func Midnight() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // Server is GitHub on loopback. Its methods may be called while it serves.
 type Server struct {
@@ -33,16 +19,10 @@ type Server struct {
 	// WebURL is where people look at it and git fetches from: what GITHUB_SERVER_URL is.
 	WebURL string
 
-	options Options
-	routes  []route
+	registry
+	faults
+	routes []route
 	listener
-
-	mu       sync.Mutex // for what follows
-	advanced time.Duration
-	repos    map[string]*Repo // by lower-case owner/name
-	accounts
-	log
-	faults []injected
 }
 
 // listener is what answers requests until it is closed.
@@ -50,20 +30,6 @@ type listener struct {
 	http    *httptest.Server
 	closed  chan struct{}
 	closing sync.Once
-}
-
-// accounts are who may ask.
-type accounts struct {
-	tokens map[string]*Token // by secret
-	apps   []*App
-	minted int
-}
-
-// log is what was asked, and what should not have been.
-type log struct {
-	requests   []Request
-	writes     int
-	violations []string
 }
 
 // NewServer starts a server without repositories or tokens. It ends with the test, and fails it for every
@@ -98,10 +64,11 @@ func Start(options Options) (*Server, error) {
 	if options.Fail == nil {
 		options.Fail = func(err error) { panic(err) }
 	}
-	s := &Server{options: options, routes: routes, repos: map[string]*Repo{}}
-	s.closed, s.tokens = make(chan struct{}), map[string]*Token{}
-	s.http = httptest.NewServer(s)
-	s.URL, s.WebURL = s.http.URL+s.prefix(), s.http.URL
+	s := &Server{routes: routes}
+	s.options, s.repos, s.tokens = options, map[string]*Repo{}, map[string]*Token{}
+	s.closed, s.http = make(chan struct{}), httptest.NewServer(s)
+	s.api, s.web = s.http.URL+s.prefix(), s.http.URL
+	s.URL, s.WebURL = s.api, s.web
 	return s, nil
 }
 
@@ -114,32 +81,83 @@ func (s *Server) Close() {
 	})
 }
 
-// Advance moves the clock.
-func (s *Server) Advance(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.advanced += by
-}
-
-// Violations are the requests that fitted nothing that GitHub describes, each with the reason.
-func (s *Server) Violations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.violations)
-}
-
-func (s *Server) violate(problem string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.violations = append(s.violations, problem)
-}
-
-// now is the time; the lock is held.
-func (s *Server) now() time.Time {
-	if s.options.Now != nil {
-		return s.options.Now().Add(s.advanced).UTC()
+// ServeHTTP answers as GitHub does, unless a fault is injected. Faults and records are of the API only.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if repo, path := s.gitRepo(r.URL.Path); repo != nil {
+		s.serveGit(w, r, repo, path)
+		return
 	}
-	return Midnight().Add(s.advanced)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	path, below := strings.CutPrefix(r.URL.EscapedPath(), s.prefix())
+	if r.URL.Path == s.graphqlPath() {
+		path, below = r.URL.Path, true
+	}
+	request := s.record(Request{
+		Method: r.Method, Path: path, Query: r.URL.Query(), Body: string(body), Token: s.tokenName(r),
+	})
+	if s.options.Before != nil {
+		s.options.Before(request)
+	}
+	err = s.faultFor(request).perform(w, r, s.closed, func() answer {
+		a, err := settle(func() answer {
+			if !below {
+				panic(s.unknown(request))
+			}
+			return s.handle(r, request)
+		})
+		if err != nil {
+			s.violate(fmt.Sprintf("%s: %v", request, err))
+		}
+		return a
+	})
+	if err != nil {
+		s.violate(err.Error())
+	}
+}
+
+// handle finds the endpoint and lets it answer.
+func (s *Server) handle(r *http.Request, request Request) answer {
+	if request.Path == s.graphqlPath() {
+		return s.graphql(r, request)
+	}
+	c := s.callFor(r, request)
+	if c == nil {
+		panic(s.unknown(request))
+	}
+	described := openapitest.Request{Path: c.values, Query: c.query, ContentType: r.Header.Get("Content-Type"), Body: c.body}
+	if err := c.route.operation.CheckRequest(described); err != nil {
+		problem := strings.Join(strings.Fields(err.Error()), " ")
+		s.violate(fmt.Sprintf("%s: %s", request, problem))
+		panic(refuse(http.StatusBadRequest, "not as GitHub describes it: "+problem))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.admit(r)
+	a := c.route.handle(c)
+	check(c.route.operation.CheckAnswer(a.status, must(a.bytes())))
+	return a
+}
+
+// callFor finds the endpoint of a request, or returns nil.
+func (s *Server) callFor(r *http.Request, request Request) *call {
+	for i := range s.routes {
+		if values, ok := s.routes[i].match(r.Method, request.Path); ok {
+			return &call{
+				registry: &s.registry, route: &s.routes[i], path: request.Path, values: values, query: request.Query,
+				body: []byte(request.Body), secret: secretOf(r),
+			}
+		}
+	}
+	return nil
+}
+
+// unknown is the answer to what the stand-in has no endpoint for.
+func (s *Server) unknown(request Request) *refusal {
+	s.violate(fmt.Sprintf("%s: the stand-in has no such endpoint", request))
+	return notFound()
 }
 
 func (s *Server) prefix() string {

@@ -1,7 +1,6 @@
 package githubtest
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -31,27 +30,13 @@ const (
 	statusLimit      = 1000 // for a commit and a context
 )
 
-func (c *call) createStatus() answer {
-	asked := decode[struct {
-		State       string
-		Context     string
-		Description string
-		TargetURL   string `json:"target_url"`
-	}](c)
-	status := Status{
-		Commit: c.values["sha"], Context: cmp.Or(asked.Context, "default"), State: asked.State,
-		Description: asked.Description, TargetURL: asked.TargetURL, Author: c.login(), Created: c.server.now(),
-	}
-	c.repo.checkStatus(status)
-	c.repo.statuses = append(c.repo.statuses, status)
-	c.repo.mergeWaiting()
-	return created(c.repo.statusJSON(len(c.repo.statuses) - 1))
-}
+// statuses are those of all commits, the oldest first.
+type statuses []Status
 
-// checkStatus refuses a status that GitHub refuses.
-func (r *Repo) checkStatus(status Status) {
+// check refuses a new status that GitHub refuses. Its commit may be there or not.
+func (all statuses) check(status Status, there bool) {
 	count := 0
-	for _, other := range r.statuses {
+	for _, other := range all {
 		if other.Commit == status.Commit && strings.EqualFold(other.Context, status.Context) {
 			count++
 		}
@@ -61,7 +46,7 @@ func (r *Repo) checkStatus(status Status) {
 	switch {
 	case !branchtest.IsCommit(status.Commit):
 		problem.Field, problem.Message = "sha", "sha must be a 40 character SHA1"
-	case !r.branches.Has(status.Commit):
+	case !there:
 		panic(noCommit(status.Commit))
 	case utf8.RuneCountInString(status.Description) > descriptionLimit:
 		problem.Message = "description is too long (maximum is 140 characters)"
@@ -82,48 +67,14 @@ func noCommit(ref string) *refusal {
 }
 
 // latest are places of the newest statuses of a commit, one for each context in any case, the newest first.
-func (r *Repo) latest(commit string) []int {
+func (all statuses) latest(commit string) []int {
 	var found []int
-	for at, status := range slices.Backward(r.statuses) {
+	for at, status := range slices.Backward(all) {
 		if status.Commit == commit && !slices.ContainsFunc(found, func(other int) bool {
-			return strings.EqualFold(r.statuses[other].Context, status.Context)
+			return strings.EqualFold(all[other].Context, status.Context)
 		}) {
 			found = append(found, at)
 		}
 	}
 	return found
-}
-
-// resolve is the commit that a branch or an id names; it is empty if there is none.
-func (r *Repo) resolve(ref string) string {
-	if commit := r.branches.Tips()[strings.TrimPrefix(ref, "heads/")]; commit != "" {
-		return commit
-	}
-	if !r.branches.Has(ref) {
-		return ""
-	}
-	return ref
-}
-
-func (c *call) listStatuses() answer {
-	commit := c.repo.resolve(c.values["ref"])
-	if commit == "" {
-		panic(noCommit(c.values["ref"]))
-	}
-	var found []int
-	for at, status := range slices.Backward(c.repo.statuses) {
-		if status.Commit == commit {
-			found = append(found, at)
-		}
-	}
-	return page(c, found, c.repo.statusJSON)
-}
-
-func (r *Repo) statusJSON(at int) object {
-	status := r.statuses[at]
-	return object{
-		"id": at + 1, "url": r.url() + "/statuses/" + status.Commit, "state": status.State, "context": status.Context,
-		"description": status.Description, "target_url": status.TargetURL, "creator": r.user(status.Author),
-		"created_at": orNull(status.Created), "updated_at": orNull(status.Created),
-	}
 }

@@ -3,11 +3,8 @@ package githubtest
 import (
 	"fmt"
 	"maps"
-	"net/http"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -32,64 +29,11 @@ func (d Dispatch) String() string {
 	return line
 }
 
-func (c *call) dispatchWorkflow() answer {
-	asked := decode[struct {
-		Ref    string
-		Inputs map[string]string
-	}](c)
-	workflow := path.Base(c.values["workflow_id"])
-	c.repo.checkDispatch(workflow, asked.Ref, asked.Inputs)
-	c.repo.events = append(c.repo.events, Dispatch{Workflow: workflow, Ref: asked.Ref, Inputs: asked.Inputs, Author: c.login()})
-	return answer{status: http.StatusNoContent}
-}
-
-// checkDispatch refuses to start a workflow that GitHub would not start. It must be on the default branch to be known at
-// all; what counts then is how it is on the branch that is asked for.
-func (r *Repo) checkDispatch(name, ref string, inputs map[string]string) {
-	const no = http.StatusUnprocessableEntity
-	tips := r.branches.Tips()
-	listed := slices.Contains(r.options.Workflows, name)
-	switch {
-	case !listed && r.workflow(tips[r.options.DefaultBranch], name) == nil:
-		panic(notFound())
-	case tips[ref] == "":
-		panic(refuse(no, "No ref found for: "+ref))
-	case listed:
-		return
-	}
-	asked := r.workflow(tips[ref], name)
-	if asked == nil || !asked.dispatched {
-		panic(refuse(no, "Workflow does not have 'workflow_dispatch' trigger"))
-	}
-	if unexpected := asked.unexpected(inputs); len(unexpected) > 0 {
-		panic(refuse(no, fmt.Sprintf("Unexpected inputs provided: [%s]", strings.Join(unexpected, ", "))))
-	}
-	if missing := asked.missing(inputs); missing != "" {
-		panic(refuse(no, fmt.Sprintf("Required input '%s' not provided", missing)))
-	}
-}
-
 // workflow is what a workflow file says of being started by hand.
 type workflow struct {
 	dispatched bool
 	// inputs are the names of inputs, true for those that must be given.
 	inputs map[string]bool
-}
-
-// workflow reads a workflow file of a commit; it is nil if there is none.
-func (r *Repo) workflow(commit, name string) *workflow {
-	if commit == "" {
-		return nil
-	}
-	text, found := r.branches.File(commit, ".github/workflows/"+name)
-	if !found {
-		return nil
-	}
-	var file struct {
-		On yaml.Node `yaml:"on"`
-	}
-	check(yaml.Unmarshal([]byte(text), &file))
-	return triggers(&file.On)
 }
 
 // triggers looks for workflow_dispatch in what starts a workflow: names, or settings by name.
