@@ -59,13 +59,8 @@ var layout = []layer{
 	{dir: "pkg/render/content", pure: true},
 	{dir: "pkg/render/rendertest"},
 	{dir: "pkg/render/reference", pure: true, thirdParty: []string{"go.yaml.in/yaml/v3"}},
-	{dir: "pkg/render", pure: true, thirdParty: []string{
-		"github.com/mitchellh/hashstructure",
-		"go.yaml.in/yaml/v2",
-		"go.yaml.in/yaml/v3",
-		"golang.org/x/sync/errgroup",
-		"k8s.io/apimachinery",
-	}},
+	{dir: "pkg/render/incremental", pure: true, thirdParty: []string{"github.com/mitchellh/hashstructure", "go.yaml.in/yaml/v3"}},
+	{dir: "pkg/render", pure: true, thirdParty: []string{"golang.org/x/sync/errgroup", "k8s.io/apimachinery"}},
 	{dir: "pkg/model/fleettest"}, // its tests compile what it makes
 	{dir: "pkg/gitops/giterror"},
 	{dir: "pkg/gitops/giturl", thirdParty: []string{"github.com/go-git/go-git/v5/plumbing"}},

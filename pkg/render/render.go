@@ -1,3 +1,14 @@
+// Package render turns assignments into files.
+//
+// In: a *model.Fleet and the []schedule.Assignment made for it. Out: a Tree of sorted paths and
+// bytes, and a diag.List with everything that keeps it from being published.
+//
+// The way through the package: package config finds the platform configuration of an assignment and checks
+// it, package template runs the templates within bounds, package reference makes files of the results and proves
+// that no tenant's string became more than a value, package verify reads them once more as a stranger would, and
+// tree.go puts them in their places. Most files take a shorter way to the same end: package incremental.
+//
+// The package is pure: same fleet and assignments, same bytes, with any parallelism.
 package render
 
 import (
@@ -12,6 +23,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
+	"github.com/kalypso-gitops/kalypso/pkg/render/incremental"
 	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
@@ -184,7 +196,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	var templates []*reference.Template
 	r.clusterTypes, templates = reference.Resolve(fleet, used, &diags)
 	if !options.whole {
-		r.shortcut = newComposer(fleet, templates, configurator.Keys(), options.Bounds)
+		r.shortcut = incremental.New(fleet, templates, configurator.Keys(), options.Bounds)
 	}
 	for _, target := range fleet.Targets {
 		r.targets[target] = reference.NewTargetData(target)

@@ -1,4 +1,4 @@
-package render
+package incremental
 
 import (
 	"fmt"
@@ -44,11 +44,12 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *t
 	values := configurator.All()
 	clusterType := &model.ClusterType{}
 	compiled := &reference.Template{Manifests: []*reference.Manifest{{Texts: []*reference.Text{{Template: parsed}}}}}
-	fast := newComposer(&model.Fleet{Contents: model.Contents{Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{clusterType}}},
+	fast := New(&model.Fleet{Contents: model.Contents{Targets: []*model.DeploymentTarget{target}, ClusterTypes: []*model.ClusterType{clusterType}}},
 		[]*reference.Template{compiled}, configurator.Keys(), bounds)
 	fast.shapes = shapes
 	for range 2 {
-		s := &reference.Subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, Facts: facts, View: view, Values: values}
+		s := &reference.Subject{Assignment: &schedule.Assignment{Target: target, ClusterType: clusterType}, Facts: facts, Values: values}
+		s.View = func(d *reference.Data) any { return d }
 		file := reference.File{YAML: true}
 		if !fast.Render(s, compiled, &file) {
 			return false

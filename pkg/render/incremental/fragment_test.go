@@ -1,4 +1,4 @@
-package render
+package incremental
 
 import (
 	"fmt"
@@ -48,11 +48,11 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 	t.Helper()
 	configurator := rendertest.Configured(configs...)
 	values := configurator.Combine(chosen)
-	composer := &composer{bounds: template.Bounds{}.OrDefault(), orders: newKeyOrders(configurator.Keys())}
+	composer := &Composer{bounds: template.Bounds{}.OrDefault(), orders: newKeyOrders(configurator.Keys())}
 	const namespace = "dev-edge-web"
 	for name, way := range entryForms(namespace) {
 		for _, yaml := range []bool{true, false} {
-			c := composition{composer: composer, Subject: &reference.Subject{Values: values, Facts: reference.Data{Namespace: namespace}}, yaml: yaml}
+			c := composition{Composer: composer, Subject: &reference.Subject{Values: values, Facts: reference.Data{Namespace: namespace}}, yaml: yaml}
 			if !way.compose(&c) {
 				continue
 			}

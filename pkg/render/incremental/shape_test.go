@@ -1,4 +1,4 @@
-package render
+package incremental
 
 import (
 	"fmt"
@@ -65,7 +65,7 @@ type sketched struct {
 // draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
 func draw(sketch string, values *config.Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
-	c := &composition{composer: &composer{}, Subject: &reference.Subject{Values: values}, yaml: true}
+	c := &composition{Composer: &Composer{}, Subject: &reference.Subject{Values: values}, yaml: true}
 	rest, runs := sketch, 0
 	for {
 		mark := sketchMark.FindStringSubmatchIndex(rest)

@@ -1,4 +1,4 @@
-package render
+package incremental
 
 import (
 	"text/template/parse"
@@ -24,7 +24,7 @@ type step interface {
 
 // composition is a file of an assignment in the making.
 type composition struct {
-	*composer
+	*Composer
 	*reference.Subject
 	rope
 	// yaml says that the file must be YAML.

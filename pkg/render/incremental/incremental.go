@@ -1,4 +1,10 @@
-package render
+// Package incremental composes files from parts that they share: a reference.Shortcut.
+//
+// A plan has the steps of a template (plan.go), which add pieces to a rope (rope.go); entries of the configuration are
+// written once for all files (fragment.go), and so is the YAML of objects (object_compose.go). Files that differ in
+// harmless places alone have one shape, of which it is proven once what package verify and the proof of package
+// reference would find (shape.go, shape_proof.go). What is not sure is left to the reference.
+package incremental
 
 import (
 	"slices"
@@ -10,8 +16,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// composer renders files in pieces and finds their shapes. It is safe for concurrent use.
-type composer struct {
+// Composer renders files in pieces and finds their shapes. It is safe for concurrent use.
+type Composer struct {
 	bounds       template.Bounds
 	shapes       *fileShapes
 	templates    map[*reference.Template][]plannedManifest
@@ -25,8 +31,10 @@ type composer struct {
 // plannedManifest renders an entry of a template in pieces, if it can.
 type plannedManifest interface{ compose(c *composition) bool }
 
-func newComposer(fleet *model.Fleet, templates []*reference.Template, keys []string, bounds template.Bounds) *composer {
-	made := &composer{
+// New returns a Composer for the targets and cluster types of a fleet, all its templates, and all keys of its
+// configuration.
+func New(fleet *model.Fleet, templates []*reference.Template, keys []string, bounds template.Bounds) *Composer {
+	made := &Composer{
 		bounds: bounds.OrDefault(), shapes: newFileShapes(), orders: newKeyOrders(keys),
 		templates:    make(map[*reference.Template][]plannedManifest, len(templates)),
 		targets:      make(map[*model.DeploymentTarget]*memo, len(fleet.Targets)),
@@ -46,7 +54,7 @@ func newComposer(fleet *model.Fleet, templates []*reference.Template, keys []str
 	for _, clusterType := range fleet.ClusterTypes {
 		made.clusterTypes[clusterType] = &memo{}
 	}
-	made.idle.New = func() any { return &composition{composer: made} }
+	made.idle.New = func() any { return &composition{Composer: made} }
 	return made
 }
 
@@ -76,7 +84,7 @@ func (s constantStep) compose(c *composition) bool { return s.add(c) }
 
 // Render fills in the file that a template makes, or the configuration in the built-in form of the cluster type if
 // template is nil. It fails if the file has to be rendered in the usual way.
-func (r *composer) Render(s *reference.Subject, template *reference.Template, file *reference.File) bool {
+func (r *Composer) Render(s *reference.Subject, template *reference.Template, file *reference.File) bool {
 	c := r.idle.Get().(*composition)
 	defer r.idle.Put(c)
 	c.reset()
