@@ -157,9 +157,9 @@ func (c *collider) forNobody(o occurrence, values *config.Values) []verify.Objec
 
 // anonymous returns the data without the strings of the application, but for labels that have no
 // part in the name of an object.
-func anonymous(t *reference.TargetData, id verify.ID) *reference.TargetData {
+func anonymous(t *reference.Target, id verify.ID) *reference.Target {
 	const nothing = "kalypso0nothing"
-	anonymous := &reference.TargetData{Labels: maps.Clone(t.Labels), Manifests: maps.Clone(t.Manifests)}
+	anonymous := &reference.Target{Labels: maps.Clone(t.Labels), Manifests: maps.Clone(t.Manifests)}
 	name := strings.ToLower(id.Namespace + " " + id.Name)
 	for key, value := range anonymous.Labels {
 		if key == model.WorkloadLabel || value != "" && strings.Contains(name, strings.ToLower(value)) {

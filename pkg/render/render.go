@@ -173,8 +173,7 @@ type renderer struct {
 	configurator *config.Configurator
 	schemas      *config.Schemas
 	clusterTypes map[*model.ClusterType]*reference.Templates
-	targets      map[*model.DeploymentTarget]*reference.TargetData
-	tenants      map[*model.DeploymentTarget]*reference.TenantText
+	targets      map[*model.DeploymentTarget]*reference.Target
 	// shortcut is nil if every file is rendered in the usual way.
 	shortcut reference.Shortcut
 	usage    usage
@@ -186,8 +185,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	diags.Add(schemaDiags)
 	r := &renderer{
 		options: options, configurator: configurator, schemas: schemas,
-		targets: make(map[*model.DeploymentTarget]*reference.TargetData, len(fleet.Targets)),
-		tenants: make(map[*model.DeploymentTarget]*reference.TenantText, len(fleet.Targets)),
+		targets: make(map[*model.DeploymentTarget]*reference.Target, len(fleet.Targets)),
 	}
 	used := map[*model.ClusterType]bool{}
 	for i := range assignments {
@@ -199,8 +197,7 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 		r.shortcut = incremental.New(fleet, templates, configurator.Keys(), options.Bounds)
 	}
 	for _, target := range fleet.Targets {
-		r.targets[target] = reference.NewTargetData(target)
-		r.tenants[target] = reference.NewTenantText(target, r.targets[target].Manifests)
+		r.targets[target] = reference.NewTarget(target)
 	}
 	r.usage = newUsage(fleet, options.OutputBytes)
 	return r, diags
@@ -242,7 +239,7 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	facts := reference.NewData(a, target, templates.Labels)
 	files, problems := reference.Render(&reference.Subject{
 		Assignment: a, Templates: templates, Facts: facts, View: view, Values: values,
-	}, r.options.Bounds, r.shortcut, r.tenants[a.Target])
+	}, r.options.Bounds, r.shortcut, target)
 	out.problems = problems
 	slices.SortFunc(files, func(a, b reference.File) int { return cmp.Compare(a.Path, b.Path) })
 	out.files = space

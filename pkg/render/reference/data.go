@@ -22,12 +22,16 @@ type Data struct {
 	Repo, Branch, Path string
 }
 
-// TargetData is what all assignments of a deployment target share.
-type TargetData struct{ Labels, Manifests map[string]string }
+// Target is what all assignments of a deployment target share.
+type Target struct {
+	Labels, Manifests map[string]string
+	tenant            tenantText
+}
 
-// NewTargetData returns the data of a target.
-func NewTargetData(target *model.DeploymentTarget) *TargetData {
-	return &TargetData{Labels: plainTexts(target.Labels), Manifests: plainTexts(target.Manifests)}
+// NewTarget returns what the assignments of a target share.
+func NewTarget(target *model.DeploymentTarget) *Target {
+	manifests := plainTexts(target.Manifests)
+	return &Target{plainTexts(target.Labels), manifests, newTenantText(target, manifests)}
 }
 
 func plainTexts(texts map[string]model.Text) map[string]string {
@@ -39,7 +43,7 @@ func plainTexts(texts map[string]model.Text) map[string]string {
 }
 
 // NewData returns the data of an assignment, but for the configuration.
-func NewData(a *schedule.Assignment, target *TargetData, clusterTypeLabels map[string]string) Data {
+func NewData(a *schedule.Assignment, target *Target, clusterTypeLabels map[string]string) Data {
 	environment := a.Target.Environment.Value
 	d := Data{
 		DeploymentTargetName: a.Target.Name.Value,

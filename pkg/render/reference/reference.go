@@ -19,14 +19,14 @@ import (
 
 // Render renders the files of an assignment and proves of them that no string of the application of the target became
 // more than a value; it proves nothing if target is nil. The shortcut renders what it can; nil renders everything here.
-func Render(s *Subject, bounds template.Bounds, shortcut Shortcut, target *TenantText) ([]File, []verify.Problem) {
+func Render(s *Subject, bounds template.Bounds, shortcut Shortcut, target *Target) ([]File, []verify.Problem) {
 	run := &execution{bounds: bounds, shortcut: shortcut}
 	files := run.files(s)
 	if run.failed || target == nil {
 		return files, run.problems
 	}
 	rendering := rendering{s, bounds, files}
-	return files, append(run.problems, rendering.taint(target, run.doubtful)...)
+	return files, append(run.problems, rendering.taint(&target.tenant, run.doubtful)...)
 }
 
 // execution renders the files of one assignment and gathers what goes wrong.

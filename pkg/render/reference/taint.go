@@ -24,7 +24,7 @@ type rendering struct {
 }
 
 // taint reports the files in which a string of the application is not exactly one string.
-func (g *rendering) taint(target *TenantText, doubtful bool) []verify.Problem {
+func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
 	if doubtful || slices.ContainsFunc(g.files, func(f File) bool { return !f.Untainted }) {
 		if problems := g.prove(target.disguise); len(problems) > 0 {
 			return problems

@@ -41,22 +41,21 @@ const (
 	targetName
 )
 
-// TenantText is what an application says of a deployment target.
-type TenantText struct {
+// tenantText is what an application says of a deployment target.
+type tenantText struct {
 	// disguise is nil if no string of the manifests is wild.
 	disguise *disguise
 	// strings are the strings that are not empty, empty the values that are.
 	strings, empty []tenantString
 }
 
-// NewTenantText returns what the application says of a target; nothing if that is the control plane's own.
-func NewTenantText(target *model.DeploymentTarget, manifests map[string]string) *TenantText {
+// newTenantText returns what the application says of a target; nothing if that is the control plane's own.
+func newTenantText(target *model.DeploymentTarget, manifests map[string]string) tenantText {
 	if target.Registration == nil {
-		return &TenantText{}
+		return tenantText{}
 	}
-	t := &TenantText{disguise: newDisguise(manifests)}
-	t.strings, t.empty = tenantStrings(target)
-	return t
+	all, empty := tenantStrings(target)
+	return tenantText{newDisguise(manifests), all, empty}
 }
 
 // tenantStrings returns the tenant's strings of a target, and apart from them the values that are empty. Strings that
