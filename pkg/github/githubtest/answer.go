@@ -2,7 +2,6 @@ package githubtest
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -36,7 +35,6 @@ type fieldError struct {
 	Code     string `json:"code"`
 	Field    string `json:"field,omitempty"`
 	Message  string `json:"message,omitempty"`
-	Value    any    `json:"value,omitempty"`
 }
 
 func (r *refusal) Error() string                 { return strconv.Itoa(r.status) + " " + r.message }
@@ -92,28 +90,15 @@ func catch(work func()) (err error) {
 	return nil
 }
 
-// settle answers a request by handle, or by what ends that early. Whatever is not a refusal is a bug of the stand-in.
-func settle(handle func() answer) (a answer, err error) {
-	err = catch(func() { a = handle() })
-	var no *refusal
-	switch {
-	case err == nil:
-		return a, nil
-	case errors.As(err, &no):
-		return no.answer(), nil
-	}
-	return refuse(http.StatusInternalServerError, "Server Error").answer(), err
-}
-
 // bytes is the body as it goes out.
-func (a answer) bytes() ([]byte, error) {
+func (a answer) bytes() []byte {
 	switch body := a.body.(type) {
 	case nil:
-		return nil, nil
+		return nil
 	case string:
-		return []byte(body), nil
+		return []byte(body)
 	}
-	return json.Marshal(a.body)
+	return must(json.Marshal(a.body))
 }
 
 // write sends the header, then the body or a part of it.

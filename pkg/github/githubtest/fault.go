@@ -157,7 +157,7 @@ func (f *faults) faultFor(r Request) Fault {
 }
 
 // perform answers a request, or lets the fault happen, which hangs until the server is closed.
-func (f Fault) perform(w http.ResponseWriter, r *http.Request, closed <-chan struct{}, handle func() answer) error {
+func (f Fault) perform(w http.ResponseWriter, r *http.Request, closed <-chan struct{}, handle func() answer) {
 	var a answer
 	if f.late || f.kind == faultNone {
 		a = handle()
@@ -165,27 +165,23 @@ func (f Fault) perform(w http.ResponseWriter, r *http.Request, closed <-chan str
 	switch f.kind {
 	case faultReset:
 		reset(w)
-		return nil
+		return
 	case faultHang:
 		select {
 		case <-r.Context().Done():
 		case <-closed:
 		}
-		return nil
+		return
 	case faultAnswer:
 		a = f.answer
 	}
-	body, err := a.bytes()
-	if err != nil {
-		return err
-	}
+	body := a.bytes()
 	if f.kind == faultCut {
 		a.write(w, body, len(body)/2)
 		_ = http.NewResponseController(w).Flush() // else nothing of it arrives
 		panic(http.ErrAbortHandler)               // the way to break off that package http offers
 	}
 	a.write(w, body, len(body))
-	return nil
 }
 
 // reset ends the connection so that the client sees a reset rather than an end.

@@ -50,10 +50,7 @@ func (g *registry) refuseGit(r *http.Request, repo *Repo, push bool) (status int
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, secret, given := r.BasicAuth()
-	token := g.tokens[secret]
-	if token != nil && !token.Expires.IsZero() && !g.now().Before(token.Expires) {
-		token = nil
-	}
+	token := g.token(secret)
 	need := "contents=read"
 	if push {
 		need = "contents=write"

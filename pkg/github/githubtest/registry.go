@@ -112,13 +112,22 @@ func (g *registry) tokenName(r *http.Request) string {
 	return ""
 }
 
+// token is what a secret stands for until it expires; nil if nothing.
+func (g *registry) token(secret string) *Token {
+	token := g.tokens[secret]
+	if token == nil || !token.Expires.IsZero() && !g.now().Before(token.Expires) {
+		return nil
+	}
+	return token
+}
+
 // authenticate finds out whose request it is: nil if it does not say.
 func (g *registry) authenticate(r *http.Request) *Token {
 	if r.Header.Get("Authorization") == "" {
 		return nil
 	}
-	token := g.tokens[secretOf(r)]
-	if token == nil || !token.Expires.IsZero() && !g.now().Before(token.Expires) {
+	token := g.token(secretOf(r))
+	if token == nil {
 		panic(refuse(http.StatusUnauthorized, "Bad credentials"))
 	}
 	return token

@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -101,31 +102,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.options.Before != nil {
 		s.options.Before(request)
 	}
-	err = s.faultFor(request).perform(w, r, s.closed, func() answer {
-		a, err := settle(func() answer {
-			if !below {
-				panic(s.unknown(request))
-			}
-			return s.handle(r, request)
-		})
-		if err != nil {
-			s.violate(fmt.Sprintf("%s: %v", request, err))
+	s.faultFor(request).perform(w, r, s.closed, func() (a answer) {
+		if err := catch(func() { a = s.handle(r, request, below) }); err != nil {
+			return s.excuse(request, err)
 		}
 		return a
 	})
-	if err != nil {
-		s.violate(err.Error())
-	}
 }
 
-// handle finds the endpoint and lets it answer.
-func (s *Server) handle(r *http.Request, request Request) answer {
+// handle finds the endpoint and lets it answer. There is none but below the address of the API.
+func (s *Server) handle(r *http.Request, request Request, below bool) answer {
 	if request.Path == s.graphqlPath() {
 		return s.graphql(r, request)
 	}
 	c := s.callFor(r, request)
-	if c == nil {
-		panic(s.unknown(request))
+	if c == nil || !below {
+		s.violate(fmt.Sprintf("%s: the stand-in has no such endpoint", request))
+		panic(notFound())
 	}
 	described := openapitest.Request{Path: c.values, Query: c.query, ContentType: r.Header.Get("Content-Type"), Body: c.body}
 	if err := c.route.operation.CheckRequest(described); err != nil {
@@ -137,7 +130,7 @@ func (s *Server) handle(r *http.Request, request Request) answer {
 	defer s.mu.Unlock()
 	c.admit(r)
 	a := c.route.handle(c)
-	check(c.route.operation.CheckAnswer(a.status, must(a.bytes())))
+	check(c.route.operation.CheckAnswer(a.status, a.bytes()))
 	return a
 }
 
@@ -154,10 +147,14 @@ func (s *Server) callFor(r *http.Request, request Request) *call {
 	return nil
 }
 
-// unknown is the answer to what the stand-in has no endpoint for.
-func (s *Server) unknown(request Request) *refusal {
-	s.violate(fmt.Sprintf("%s: the stand-in has no such endpoint", request))
-	return notFound()
+// excuse is the answer to a request that an error ended. Whatever is not a refusal is a bug of the stand-in.
+func (s *Server) excuse(request Request, err error) answer {
+	var no *refusal
+	if errors.As(err, &no) {
+		return no.answer()
+	}
+	s.violate(fmt.Sprintf("%s: %v", request, err))
+	return refuse(http.StatusInternalServerError, "Server Error").answer()
 }
 
 func (s *Server) prefix() string {
