@@ -175,12 +175,15 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
 			WithHint("give --branch another name; to publish without a pull request, give --direct instead")
 	}
-	d.repo, d.tips, err = d.reader.Branches(ctx, at, ref.Role)
-	if err == nil && d.repo == nil {
+	if d.repo, err = d.reader.Repository(ctx, at, ref.Role); err != nil {
+		return err
+	}
+	if d.repo == nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
 			WithHint("give a repository, such as a bare one, or write the folder with --output-dir")
 	}
-	return err
+	d.tips = d.repo.Branches()
+	return nil
 }
 
 // DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: deployment/dev, or with

@@ -44,8 +44,7 @@ func (r *Repository) walk(ctx context.Context, tip plumbing.Hash, generations in
 				return nil, giterror.Interrupted(ctx)
 			}
 			commit, err := r.CommitAt(ctx, id, "")
-			var missing *giterror.Error
-			if errors.As(err, &missing) && missing.Rule == giterror.RuleCommitNotFound {
+			if missing, ok := errors.AsType[*giterror.Error](err); ok && missing.Rule == giterror.RuleCommitNotFound {
 				continue
 			}
 			if err != nil {

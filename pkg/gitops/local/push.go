@@ -78,9 +78,9 @@ func (r *Repository) Sender(context.Context) (wire.Sender, error) { return gitPr
 
 // ExplainPush turns the failure of a push of branches into an Error.
 func (r *Repository) ExplainPush(err error, branches string) *giterror.Error {
-	var known *giterror.Error
+	known, ok := errors.AsType[*giterror.Error](err)
 	switch {
-	case errors.As(err, &known):
+	case ok:
 		return known
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return giterror.New(giterror.RuleRemoteFailed, "pushing to %s was interrupted", r).WithCause(err)

@@ -84,39 +84,28 @@ func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 }
 
 // findRepo returns the repository that a folder is (a bare one) or has (a clone); dir is empty if it
-// is a plain folder.
+// is a plain folder. In a work tree of `git worktree add` and in a submodule, .git is a file that says where it is.
 func findRepo(file string) (dir, workTree string, err error) {
-	_, err = os.Lstat(filepath.Join(file, gitobject.GitDir))
-	if err == nil {
-		dir, err := dotGit(file)
-		return dir, file, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	dir = filepath.Join(file, gitobject.GitDir)
+	_, err = os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && isGitDir(file):
+		return file, "", nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "", nil
+	case err != nil:
 		return "", "", giterror.Cause(err)
 	}
-	if isGitDir(file) {
-		return file, "", nil
+	info, err := os.Stat(dir)
+	if err != nil || info.IsDir() {
+		return dir, file, err
 	}
-	return "", "", nil
+	target, err := pointer(dir, "gitdir: ")
+	return within(file, target), file, err
 }
 
 func invalid(name string, err error) *giterror.Error {
 	return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read as a git repository: %s", name, giterror.OneLine(err.Error()))
-}
-
-// dotGit returns the repository of a work tree: .git, or what the file .git points to, as it does
-// in a work tree of `git worktree add` and in a submodule.
-func dotGit(workTree string) (string, error) {
-	dir := filepath.Join(workTree, gitobject.GitDir)
-	info, err := os.Stat(dir)
-	if err != nil || info.IsDir() {
-		return dir, err
-	}
-	target, err := pointer(dir, "gitdir: ")
-	if err != nil {
-		return "", err
-	}
-	return within(workTree, target), nil
 }
 
 // pointer reads a file that holds one path after a prefix.

@@ -58,7 +58,7 @@ func (s *snapshot) moved(repo Repository, u RefUpdate) {
 // resolve opens a repository and finds a branch, which stays at that commit; an empty one is the default branch. repo
 // is nil for a plain folder.
 func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo Repository, branch gitobject.Branch, err error) {
-	repo, err = r.repository(ctx, at, ref.Role)
+	repo, err = r.Repository(ctx, at, ref.Role)
 	if err == nil && repo != nil {
 		branch, err = r.snapshot.resolve(repo, ref.Branch)
 	}
@@ -78,16 +78,6 @@ func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 		return "", r.Clean(at.Explain(err))
 	}
 	return branch.Commit.String(), nil
-}
-
-// Branches opens a repository and returns the tips of its branches, which stay there; the repository is nil if it is a
-// plain folder.
-func (r *Reader) Branches(ctx context.Context, at giturl.Location, role model.Role) (Repository, map[string]plumbing.Hash, error) {
-	repo, err := r.repository(ctx, at, role)
-	if err != nil || repo == nil {
-		return nil, nil, err
-	}
-	return repo, repo.Branches(), nil
 }
 
 // CurrentBranch is a branch as it is now, whatever has been read of it before.

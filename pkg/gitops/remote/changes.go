@@ -34,7 +34,7 @@ func (r *Reader) CommitChanges(ctx context.Context, ref model.Ref) (CommitChange
 }
 
 func (r *Reader) commitChanges(ctx context.Context, at giturl.Location, ref model.Ref) (found CommitChanges, err error) {
-	repo, err := r.repository(ctx, at, ref.Role)
+	repo, err := r.Repository(ctx, at, ref.Role)
 	if err == nil && repo == nil {
 		err = noHistory(at)
 	}

@@ -49,25 +49,6 @@ type opened struct {
 	folder *os.Root
 }
 
-func newConnections(opts Options) (*connections, error) {
-	names, err := giturl.NewResolver(opts.Replace)
-	if err != nil {
-		return nil, err
-	}
-	env := opts.Env
-	if env == nil {
-		env = func(string) string { return "" }
-	}
-	return &connections{
-		Resolver: names,
-		env:      env,
-		keys:     credentials.NewKeyring(env, opts.Helper, opts.Tokens),
-		net:      wire.NewNetwork(opts.Transport, opts.Sleep, opts.Waiting, opts.Limits),
-		forms:    map[string]giturl.Address{},
-		budgets:  map[string]*wire.Budget{},
-	}, nil
-}
-
 // Close closes the files of local repositories. Sources that were read from them cannot be used
 // afterwards.
 func (c *connections) Close() error {
@@ -139,8 +120,8 @@ func (c *connections) Clean(err error) error {
 	if errors.Is(err, giterror.ErrConflict) {
 		return err // it has names of branches in it, no secrets
 	}
-	var e *giterror.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*giterror.Error](err)
+	if !ok {
 		e = giterror.New(giterror.RuleInvalidRepository, "%s", giterror.OneLine(err.Error()))
 	}
 	return c.keys.Secret.CleanError(e)
@@ -191,8 +172,8 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	return found.repo.CheckedOut()
 }
 
-// repository opens a repository, once; it is nil for a plain folder.
-func (c *connections) repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
+// Repository opens a repository, once; it is nil for a plain folder.
+func (c *connections) Repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
 	if !at.Address.Local() {
 		repo, err := c.server(ctx, at, role, false)
 		if err != nil {
@@ -243,16 +224,6 @@ func (c *connections) budgetOf(at giturl.Location, role model.Role) *wire.Budget
 		c.budgets[at.Read] = b
 	}
 	return b
-}
-
-// inherit takes over the budgets of application repositories from an earlier part of the run.
-func (c *connections) inherit(earlier *connections) {
-	earlier.mu.Lock()
-	defer earlier.mu.Unlock()
-	for name, b := range earlier.budgets {
-		b.Packs.Kept.Store(0) // the objects are freed with the earlier connections
-		c.budgets[name] = b
-	}
 }
 
 // openAt opens a local repository or folder, once.

@@ -175,8 +175,7 @@ func (h *History) Resolve(ctx context.Context, abbreviation string) (string, err
 	defer h.mu.Unlock()
 	text := strings.ToLower(strings.TrimSpace(abbreviation))
 	id, err := h.resolve(ctx, text)
-	var known *giterror.Error
-	if errors.As(err, &known) && known.Rule == giterror.RuleCommitNotFound && giturl.IsCommit(text) {
+	if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleCommitNotFound && giturl.IsCommit(text) {
 		if err = h.refresh(ctx); err == nil {
 			id, err = h.resolve(ctx, text)
 		}

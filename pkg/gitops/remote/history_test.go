@@ -334,7 +334,7 @@ func TestTrace(t *testing.T) {
 			r := newReader(t, Options{})
 			at, err := r.Locate(model.Ref{Repo: from})
 			require.NoError(t, err)
-			repo, _, err := r.Branches(t.Context(), at, model.Output)
+			repo, err := r.Repository(t.Context(), at, model.Output)
 			require.NoError(t, err)
 			for _, tc := range []struct {
 				tip, branch int

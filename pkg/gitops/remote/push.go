@@ -179,14 +179,12 @@ func judge(report *packp.ReportStatus, order PushOrder, said string) error {
 	if report.UnpackStatus != "ok" {
 		return &pushRefused{"unpack: " + report.UnpackStatus, said}
 	}
-	taken := 0
 	for _, status := range report.CommandStatuses {
 		if err := status.Error(); err != nil {
 			return &pushRefused{status.Status, said}
 		}
-		taken++
 	}
-	if taken < len(order.Updates) {
+	if len(report.CommandStatuses) < len(order.Updates) {
 		return &pushRefused{"it does not report on all branches", said}
 	}
 	return nil

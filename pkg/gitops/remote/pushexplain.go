@@ -66,8 +66,8 @@ func explainRule(e *giterror.Error, said string, purpose PushPurpose) {
 // explainPush turns the failure of a push into an Error for people. What a server said about one that it did not take
 // comes with it, as it is the only one who knows.
 func explainPush(to Repository, err error, order PushOrder) *giterror.Error {
-	var refused *pushRefused
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*pushRefused](err)
+	if !ok {
 		return to.ExplainPush(err, order.names())
 	}
 	e := giterror.New(giterror.RulePushRefused, "%s refuses the push of %s: %s", to, order.names(), giterror.OneLine(refused.reason))

@@ -10,9 +10,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -28,17 +30,39 @@ type Reader struct {
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
 // usage.
 func NewReader(opts Options) (*Reader, error) {
-	c, err := newConnections(opts)
+	names, err := giturl.NewResolver(opts.Replace)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{connections: c, worktree: opts.Worktree, progress: opts.Progress,
-		snapshot: snapshot{branches: map[branchKey]gitobject.Branch{}}}, nil
+	env := opts.Env
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	return &Reader{
+		connections: &connections{
+			Resolver: names,
+			env:      env,
+			keys:     credentials.NewKeyring(env, opts.Helper, opts.Tokens),
+			net:      wire.NewNetwork(opts.Transport, opts.Sleep, opts.Waiting, opts.Limits),
+			forms:    map[string]giturl.Address{},
+			budgets:  map[string]*wire.Budget{},
+		},
+		worktree: opts.Worktree,
+		progress: opts.Progress,
+		snapshot: snapshot{branches: map[branchKey]gitobject.Branch{}},
+	}, nil
 }
 
 // Continue takes over the budgets of application repositories from an earlier Reader of the same run. It must be called
 // before anything is read.
-func (r *Reader) Continue(earlier *Reader) { r.inherit(earlier.connections) }
+func (r *Reader) Continue(earlier *Reader) {
+	earlier.mu.Lock()
+	defer earlier.mu.Unlock()
+	for name, b := range earlier.budgets {
+		b.Packs.Kept.Store(0) // the objects are freed with the earlier connections
+		r.budgets[name] = b
+	}
+}
 
 // Read reads all refs side by side. The i-th source is that of refs[i], or nil if it could not be
 // read; then the list has an error at refs[i].At that begins with refs[i].Subject. Its rule is one

@@ -107,7 +107,7 @@ func TestR27PushAfterAnHour(t *testing.T) {
 	r := newReader(t, Options{Tokens: tokens})
 	at, err := r.Locate(model.Ref{Repo: url})
 	require.NoError(t, err)
-	repo, tips, err := r.Branches(t.Context(), at, model.Output)
+	repo, err := r.Repository(t.Context(), at, model.Output)
 	require.NoError(t, err)
 	assert.Equal(t, []string{mintedIn(0)}, gitopstest.ShownSecrets(server))
 	secret, origin, err := r.Credential(t.Context(), model.Output, at.Read)
@@ -116,7 +116,7 @@ func TestR27PushAfterAnHour(t *testing.T) {
 
 	tokens.anHourPasses()
 	order := PushOrder{
-		Updates: []RefUpdate{{Branch: "deployment/dev", New: tips["dev"]}},
+		Updates: []RefUpdate{{Branch: "deployment/dev", New: repo.Branches()["dev"]}},
 		Pack:    func(ctx context.Context, w io.Writer) error { return gitobject.WritePack(ctx, w, nil) },
 	}
 	require.NoError(t, r.Push(t.Context(), repo, order))

@@ -86,8 +86,7 @@ func (s *Connection) connect(ctx context.Context, known *credentials.Credential)
 	}
 	s.wire = s.overHTTP(known)
 	found, err := s.advertise(ctx)
-	var status *wire.StatusError
-	if known == nil && errors.As(err, &status) && status.Code == http.StatusUnauthorized {
+	if status, ok := errors.AsType[*wire.StatusError](err); ok && known == nil && status.Code == http.StatusUnauthorized {
 		if asked := s.Keys.Ask(ctx, a); asked != nil {
 			s.wire = s.overHTTP(asked)
 			return s.advertise(ctx)
@@ -194,8 +193,7 @@ func (s *Connection) packLimits() gitobject.PackLimits {
 
 // spend exhausts the budget of an application repository if err is a PackLimitError, so that it is not read again.
 func (s *Connection) spend(err error) error {
-	var tooMuch gitobject.PackLimitError
-	if s.Budget != nil && errors.As(err, &tooMuch) {
+	if _, tooMuch := errors.AsType[gitobject.PackLimitError](err); tooMuch && s.Budget != nil {
 		return s.Budget.Exhaust(err)
 	}
 	return err

@@ -83,8 +83,8 @@ func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch stri
 // refusedWant reports whether a server did not accept an id. How it says so differs: with an error
 // line, in a side band, or by hanging up.
 func refusedWant(err error) bool {
-	var said *wire.ServerError
-	return errors.As(err, &said) || errors.Is(err, io.ErrUnexpectedEOF)
+	_, said := errors.AsType[*wire.ServerError](err)
+	return said || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (r *Repository) noCommit(id plumbing.Hash, branch string) *giterror.Error {
