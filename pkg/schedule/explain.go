@@ -109,8 +109,10 @@ func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
 func (p policy) targetMisses(target *model.DeploymentTarget) []Miss {
 	var misses []Miss
 	if w := p.Workspace; w.Value != "" && w.Value != target.Workspace {
-		miss := Miss{At: w.At, Side: OfTarget, Wants: w.Value,
-			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace)}
+		miss := Miss{
+			At: w.At, Side: OfTarget, Wants: w.Value,
+			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace),
+		}
 		if target.Workspace != "" {
 			miss.Found = &target.Workspace
 		}

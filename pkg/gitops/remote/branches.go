@@ -120,8 +120,10 @@ func (r *Reader) currentLocal(ctx context.Context, at giturl.Location, name stri
 		return CurrentBranch{}, giterror.New(giterror.RuleBranchNotFound, "%s has no local branch %q, only %s/%s", found.repo, branch.Name, branch.Remote, branch.Name).
 			WithHint("--control-plane " + cmp.Or(found.repo.RemoteURL(branch.Remote), "URL") + " uses the repository that it was cloned from")
 	}
-	return CurrentBranch{Repository: found.repo, Name: branch.Name, Tip: branch.Commit, Tips: tips,
-		Clone: found.repo.WorkTree != "", Origin: found.repo.RemoteURL("origin")}, nil
+	return CurrentBranch{
+		Repository: found.repo, Name: branch.Name, Tip: branch.Commit, Tips: tips,
+		Clone: found.repo.WorkTree != "", Origin: found.repo.RemoteURL("origin"),
+	}, nil
 }
 
 // Push does what an order says, and notes the branches that it has moved. The error wraps giterror.ErrConflict if a

@@ -33,7 +33,8 @@ type Network struct {
 
 // NewNetwork returns a network. A nil transport is http's own, a nil sleep the clock, a nil waiting tells nobody.
 func NewNetwork(transport http.RoundTripper, sleep func(context.Context, time.Duration) error,
-	waiting func(pause time.Duration, why string), limits Limits) *Network {
+	waiting func(pause time.Duration, why string), limits Limits,
+) *Network {
 	n := &Network{Transport: transport, sleep: sleep, waiting: waiting, Limits: limits.orDefaults()}
 	n.slots = make(chan struct{}, n.Limits.Parallel)
 	if n.Transport == nil {

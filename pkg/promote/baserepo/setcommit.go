@@ -177,7 +177,8 @@ func New(spec Spec) []byte {
 		Metadata   struct{ Name string }
 		Spec       struct{ Repo, Branch, Path, Commit string }
 	}{
-		model.APIVersion, "BaseRepo", struct{ Name string }{model.MainBase},
+		model.APIVersion, "BaseRepo",
+		struct{ Name string }{model.MainBase},
 		struct{ Repo, Branch, Path, Commit string }{spec.Repo, spec.Branch, ".", spec.Commit},
 	})
 	return text.Bytes()

@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// ConfigVerdict says whether the configuration of a ConfigMap applies to an assignment.
-type ConfigVerdict struct {
+// Verdict says whether the configuration of a ConfigMap applies to an assignment.
+type Verdict struct {
 	Config *model.ConfigMap
 	// At is the ConfigMap, or the key of Azure App Configuration that the verdict is about.
 	At diag.Place
@@ -21,14 +21,14 @@ type ConfigVerdict struct {
 	// Labels are what it asks for: "region=west", in order of key.
 	Labels []string
 	// Misses are what keeps it from applying; none if it does.
-	Misses []ConfigMiss
+	Misses []Miss
 }
 
 // Applies reports whether it does.
-func (v ConfigVerdict) Applies() bool { return len(v.Misses) == 0 }
+func (v Verdict) Applies() bool { return len(v.Misses) == 0 }
 
-// ConfigMiss is what keeps a ConfigMap from applying.
-type ConfigMiss struct {
+// Miss is what keeps a ConfigMap from applying.
+type Miss struct {
 	// At is the label of the ConfigMap, or the ConfigMap if it is about no label.
 	At diag.Place `json:"at"`
 	// Label is that which does not match; empty if there is another reason.
@@ -48,9 +48,9 @@ func (c *Configurator) Keys() []string {
 
 // Explain says of every ConfigMap whether it applies to a deployment target on a cluster type, and if not, why. Those
 // that can apply come first, in the order in which they are laid over each other.
-func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []ConfigVerdict {
+func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []Verdict {
 	chosen := c.choice.of(clusterType, target)
-	var verdicts []ConfigVerdict
+	var verdicts []Verdict
 	read := map[*model.ConfigMap]bool{}
 	for position, layer := range c.layers {
 		read[layer.config] = true
@@ -68,8 +68,8 @@ func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.Dep
 	return verdicts
 }
 
-func (l layer) verdict() ConfigVerdict {
-	v := ConfigVerdict{Config: l.config, At: l.config.Name.At}
+func (l layer) verdict() Verdict {
+	v := Verdict{Config: l.config, At: l.config.Name.At}
 	for _, entry := range l.entries {
 		v.Keys = append(v.Keys, entry.name)
 	}
@@ -83,12 +83,12 @@ func (l layer) verdict() ConfigVerdict {
 }
 
 // misses are the conditions that neither the cluster type nor the target meets.
-func (l layer) misses(clusterType *model.ClusterType, target *model.DeploymentTarget) []ConfigMiss {
-	var misses []ConfigMiss
+func (l layer) misses(clusterType *model.ClusterType, target *model.DeploymentTarget) []Miss {
+	var misses []Miss
 	for _, condition := range l.conditions {
 		holds, decided := condition.holdsOnClusterType(clusterType)
 		if !holds && (decided || !condition.holdsOnTarget(target)) {
-			misses = append(misses, ConfigMiss{
+			misses = append(misses, Miss{
 				condition.at, condition.key,
 				fmt.Sprintf("wants %s=%s, but %s", condition.key, condition.value, condition.found(clusterType, target)),
 			})
@@ -121,18 +121,18 @@ func (c condition) found(clusterType *model.ClusterType, target *model.Deploymen
 }
 
 // unread is the verdict on a ConfigMap that carries no platform configuration.
-func unread(config *model.ConfigMap) ConfigVerdict {
-	v := ConfigVerdict{Config: config, At: config.Name.At}
+func unread(config *model.ConfigMap) Verdict {
+	v := Verdict{Config: config, At: config.Name.At}
 	switch label, has := config.Labels[model.PlatformConfigLabel]; {
 	case config.Broken:
-		v.Misses = []ConfigMiss{{At: v.At, Message: "has errors"}}
+		v.Misses = []Miss{{At: v.At, Message: "has errors"}}
 	case strings.HasPrefix(config.Name.Value, azurePrefix):
-		v.Misses = []ConfigMiss{{At: v.At, Message: "sets no key"}}
+		v.Misses = []Miss{{At: v.At, Message: "sets no key"}}
 	case has:
-		v.Misses = []ConfigMiss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is no platform configuration, as its label %s is %q and not \"true\"",
+		v.Misses = []Miss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is no platform configuration, as its label %s is %q and not \"true\"",
 			model.PlatformConfigLabel, label.Value)}}
 	default:
-		v.Misses = []ConfigMiss{{At: v.At, Message: fmt.Sprintf("is no platform configuration, as it lacks the label %s: \"true\"", model.PlatformConfigLabel)}}
+		v.Misses = []Miss{{At: v.At, Message: fmt.Sprintf("is no platform configuration, as it lacks the label %s: \"true\"", model.PlatformConfigLabel)}}
 	}
 	return v
 }

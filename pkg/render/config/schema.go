@@ -44,6 +44,7 @@ type checkKey struct {
 	values *Values
 }
 
+// NewSchemas compiles the ConfigSchemas of a fleet; the list says which of them cannot be used.
 func NewSchemas(fleet *model.Fleet) (*Schemas, diag.List) {
 	var diags diag.List
 	c := &Schemas{

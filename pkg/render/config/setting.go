@@ -36,7 +36,7 @@ type Setting struct {
 	kept any
 }
 
-// configKey is one of the keys that the configs of a fleet set.
+// Key is one of the keys that the configs of a fleet set.
 type Key struct {
 	Name string
 	// Number is its position among all of them in the order of bytes.

@@ -104,6 +104,7 @@ func appendRun(b []byte, fragments []*Fragment, trimmed bool) ([]byte, []*Fragme
 	return b, nil
 }
 
+// IsEmpty reports whether it is the zero value.
 func (t Text) IsEmpty() bool { return t.Frame == nil && len(t.Holes) == 0 }
 
 // Bytes returns the text.

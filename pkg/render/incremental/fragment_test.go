@@ -137,14 +137,14 @@ func TestEntriesAreTheMap(t *testing.T) {
 func TestHardEntries(t *testing.T) {
 	t.Parallel()
 	for i, text := range hardValues() {
-		requireEntries(t, []map[string]string{map[string]string{"KEY": text, "a": "b", "z": "x\n"}}, 0)
-		requireEntries(t, []map[string]string{map[string]string{hardKeys()[i%len(hardKeys())]: text}}, 0)
+		requireEntries(t, []map[string]string{{"KEY": text, "a": "b", "z": "x\n"}}, 0)
+		requireEntries(t, []map[string]string{{hardKeys()[i%len(hardKeys())]: text}}, 0)
 	}
 	for _, text := range []string{"a\u0085b", "a\uffffb", "<&>\u2028\n\ufeff"} {
 		assert.Positive(t, requireEntries(t, []map[string]string{{"A": text}}, 0), "%q", text)
 	}
 	for _, key := range hardKeys() {
-		requireEntries(t, []map[string]string{map[string]string{key: "value", "B": "{" + "c: d}"}}, 0)
+		requireEntries(t, []map[string]string{{key: "value", "B": "{" + "c: d}"}}, 0)
 	}
 }
 

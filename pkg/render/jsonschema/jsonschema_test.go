@@ -132,7 +132,6 @@ func TestCompileSchemaProblems(t *testing.T) {
 func TestSchemaReferencesInside(t *testing.T) {
 	t.Parallel()
 	const draft2019 = `"$schema":"https://json-schema.org/draft/2019-09/schema",`
-	const draft2020 = `"$schema":"https://json-schema.org/draft/2020-12/schema",`
 	tests := map[string]string{
 		"pointer":               `{"definitions":{"a~/b %":{"minimum":5}},"properties":{"A":{"$ref":"#/definitions/a~0~1b%20%25"}}}`,
 		"pointer elsewhere":     `{"x-parts":[{"minimum":5}],"properties":{"A":{"$ref":"#/x-parts/0"}}}`,

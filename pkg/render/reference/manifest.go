@@ -81,6 +81,7 @@ func newManifest(entry model.Manifest, diags *diag.List) *Manifest {
 	return m
 }
 
+// IsObject reports whether it is written as an object, and not as the text of a template.
 func (m *Manifest) IsObject() bool { return m.object != nil }
 
 // Filled returns the object with strings in the place of its texts.

@@ -23,6 +23,7 @@ type Bounds struct {
 	Bytes int
 }
 
+// OrDefault returns the bounds with defaults for fields that are zero.
 func (b Bounds) OrDefault() Bounds {
 	if b.Steps <= 0 {
 		b.Steps = DefaultSteps

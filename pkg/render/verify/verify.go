@@ -95,6 +95,7 @@ func ParseDocuments(content string) ([]*yaml.Node, *Flaw) {
 	return slices.DeleteFunc(roots, func(root *yaml.Node) bool { return root.ShortTag() == "!!null" }), failure
 }
 
+// AllDocuments returns all documents, empty ones too, up to the first flaw.
 func AllDocuments(content string) (roots []*yaml.Node, failure *Flaw) {
 	defer func() {
 		if r := recover(); r != nil { // the library's parser has panicked on odd input before
@@ -132,6 +133,7 @@ func splitYAMLError(err error) (line int, message string) {
 	return line, message
 }
 
+// DuplicateKeys returns a flaw for each key that a mapping below the node has twice.
 func DuplicateKeys(n *yaml.Node) []Flaw {
 	var flaws []Flaw
 	if n.Kind == yaml.MappingNode {
@@ -166,6 +168,7 @@ func Lookup(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// Scalar returns the value of a scalar; empty for null and for what is no scalar.
 func Scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
 		return ""

@@ -19,6 +19,7 @@ func IsPlainScalar(n *yaml.Node) bool {
 	return n.Style&others == 0
 }
 
+// ExplicitTag returns the tag that is written at the node; empty if there is none.
 func ExplicitTag(n *yaml.Node) string {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return n.ShortTag()
@@ -65,4 +66,5 @@ var yaml11 = regexp.MustCompile(`^(?:` + strings.Join([]string{
 // go-yaml has the colon as part of the scalar, where PyYAML does not.
 func EndsLikeKey(text string) bool { return strings.HasSuffix(text, ":") }
 
+// IsLetter reports whether c is a letter of ASCII.
 func IsLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

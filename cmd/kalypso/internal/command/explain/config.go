@@ -87,10 +87,10 @@ type originResult struct {
 
 // configVerdict is a ConfigMap that does not apply.
 type configVerdict struct {
-	ConfigMap string              `json:"configMap"`
-	At        diag.Place          `json:"at"`
-	Keys      []string            `json:"keys"`
-	Misses    []config.ConfigMiss `json:"misses"`
+	ConfigMap string        `json:"configMap"`
+	At        diag.Place    `json:"at"`
+	Keys      []string      `json:"keys"`
+	Misses    []config.Miss `json:"misses"`
 }
 
 func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, error) {
@@ -140,7 +140,7 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 	return nil, cli.Usage("%s is on several cluster types in %s: say which one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
 }
 
-func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.ConfigVerdict) {
+func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.Verdict) {
 	labels := map[diag.Place][]string{}
 	for _, v := range verdicts {
 		labels[v.At] = v.Labels
@@ -170,7 +170,7 @@ func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.Config
 	}
 }
 
-func (a *ConfigAnswer) addOthers(verdicts []config.ConfigVerdict) {
+func (a *ConfigAnswer) addOthers(verdicts []config.Verdict) {
 	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // Azure's may apply in part
 	for _, v := range verdicts {
 		all[v.Config] = true
