@@ -3,7 +3,6 @@ package change
 import (
 	"crypto/sha256"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,28 +13,26 @@ import (
 // maxParsed bounds the files whose keys are compared; nobody reads the keys of larger ones.
 const maxParsed = 1 << 20
 
-// diffFiles returns what happens to the keys of a file, in order of key. Without known, all that can be
-// said is that the file changes: it does not parse, or what differs is no value.
-func diffFiles(name, old, now string) (changes []ValueChange, known bool) {
-	if document, ok := differingEntries(old, now); ok && path.Ext(name) == ".yaml" && len(document) <= maxParsed {
-		before, after, ok := parseEntries(document)
-		changes = diffKeys(before, after)
-		return changes, ok && len(changes) > 0
-	}
+// diffFiles returns what happens to the keys of a file, in order of key. It returns nothing if all that can be said is that
+// the file changes: it does not parse, or what differs is no value.
+func diffFiles(extension, old, now string) []ValueChange {
 	parse := parseYAMLKeys
-	switch extension := path.Ext(name); {
+	switch {
 	case len(old)+len(now) > maxParsed, extension != ".yaml" && extension != ".sh":
-		return nil, false
+		return nil
 	case extension == ".sh":
 		parse = parseEnvFile
 	}
 	before, okBefore := parse(old)
 	after, okAfter := parse(now)
-	changes = diffKeys(before, after)
-	if len(old) == 0 || len(now) == 0 {
+	if !okBefore || !okAfter {
+		return nil
+	}
+	changes := diffKeys(before, after)
+	if old == "" || now == "" {
 		changes = slices.DeleteFunc(changes, func(c ValueChange) bool { return strings.HasPrefix(c.Key, configMapPrefix) })
 	}
-	return changes, okBefore && okAfter && len(changes) > 0
+	return changes
 }
 
 // configMapPrefix begins what is not a ConfigMap's data. If the whole file is new or gone, it says nothing.
@@ -69,7 +66,8 @@ func diffKeys(before, after map[string]keyValue) []ValueChange {
 func newValueChange(key string, action Action, old, now string) ValueChange {
 	c := ValueChange{Key: key, Action: action}
 	if len(old) > maxValue || len(now) > maxValue {
-		c.sum = sha256.Sum256([]byte(old + "\x00" + now))
+		sum := sha256.Sum256([]byte(old + "\x00" + now))
+		c.sum = string(sum[:])
 	}
 	if action == Changed {
 		old, now = whatDiffers(old, now)

@@ -2,7 +2,8 @@ package change
 
 import (
 	"cmp"
-	"crypto/sha256"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -25,24 +26,13 @@ type ValueChange struct {
 	// Old and New are the part that differs if the values are long.
 	Old, New string
 	// sum tells long values apart.
-	sum [sha256.Size]byte
+	sum string
 }
 
 // compare puts what removes a key first, then what changes one.
 func (c ValueChange) compare(other ValueChange) int {
 	return cmp.Or(cmp.Compare(other.Action, c.Action), cmp.Compare(c.Key, other.Key), cmp.Compare(c.Old, other.Old),
-		cmp.Compare(c.New, other.New), slices.Compare(c.sum[:], other.sum[:]), compareBool(c.WholeFile, other.WholeFile))
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
+		cmp.Compare(c.New, other.New), cmp.Compare(c.sum, other.sum))
 }
 
 // Values finds the values that change on targets that are there before and after: those that go away first, then those
@@ -51,19 +41,24 @@ func compareBool(a, b bool) int {
 func (c *Change) Values(most int, alike Alike) (all []ValueChanges, dropped int) {
 	targets := c.targetsWith(Changed)
 	differ := newValueDiffer(alike)
-	found := map[ValueChange][]int{}
+	found := map[ValueChange]*ValueChanges{}
 	for _, f := range c.Files {
 		target, changed := targets[targetFolder(f.Path)]
 		if !changed {
 			continue
 		}
 		for _, change := range differ.changes(f) {
-			on, known := found[change]
-			switch n := len(on); {
-			case !known && len(found) >= most:
-				dropped++
-			case n == 0 || on[n-1] != target:
-				found[change] = append(on, target)
+			on := found[change]
+			if on == nil {
+				if len(found) >= most {
+					dropped++
+					continue
+				}
+				on = &ValueChanges{Changes: []ValueChange{change}}
+				found[change] = on
+			}
+			if n := len(on.Targets); n == 0 || on.Targets[n-1] != target {
+				on.Targets = append(on.Targets, target)
 			}
 		}
 	}
@@ -71,59 +66,54 @@ func (c *Change) Values(most int, alike Alike) (all []ValueChanges, dropped int)
 }
 
 // groupByTargets puts together what changes on the same targets.
-func groupByTargets(found map[ValueChange][]int) []ValueChanges {
-	changes := make([]ValueChange, 0, len(found))
-	for change := range found {
-		changes = append(changes, change)
-	}
-	slices.SortFunc(changes, func(a, b ValueChange) int { return cmp.Or(slices.Compare(found[a], found[b]), a.compare(b)) })
+func groupByTargets(found map[ValueChange]*ValueChanges) []ValueChanges {
+	each := slices.SortedFunc(maps.Values(found), func(a, b *ValueChanges) int {
+		return cmp.Or(slices.Compare(a.Targets, b.Targets), a.Changes[0].compare(b.Changes[0]))
+	})
 	var all []ValueChanges
-	for _, change := range changes {
-		if last := len(all) - 1; last >= 0 && slices.Equal(all[last].Targets, found[change]) {
-			all[last].Changes = append(all[last].Changes, change)
+	for _, v := range each {
+		if last := len(all) - 1; last >= 0 && slices.Equal(all[last].Targets, v.Targets) {
+			all[last].Changes = append(all[last].Changes, v.Changes[0])
 			continue
 		}
-		all = append(all, ValueChanges{found[change], []ValueChange{change}})
+		all = append(all, *v)
 	}
-	removes := func(v ValueChanges) bool { return v.Changes[0].Action == Removed }
+	removes := func(v ValueChanges) int { return int(v.Changes[0].Action) / int(Removed) } // 1 or 0
 	slices.SortStableFunc(all, func(a, b ValueChanges) int {
-		return cmp.Or(compareBool(removes(b), removes(a)), cmp.Compare(len(b.Targets), len(a.Targets)), slices.Compare(a.Targets, b.Targets))
+		return cmp.Or(cmp.Compare(removes(b), removes(a)), cmp.Compare(len(b.Targets), len(a.Targets)), slices.Compare(a.Targets, b.Targets))
 	})
 	return all
 }
 
-// valueDiffer finds the values that change in files. It remembers what it found, because files of many targets differ in
-// nothing but the names of the target and of its cluster type.
+// valueDiffer finds the values that change in files. It remembers what it found, because many files change alike.
 type valueDiffer struct {
 	// alike leaves out what differs by names alone; nil leaves out nothing.
 	alike Alike
-	// known is what changes in files, by their text without those names.
-	known map[[sha256.Size]byte][]ValueChange
+	// known is what changes in files, by their extension and what differs in them.
+	known map[[3]string][]ValueChange
 	// budget is how many bytes may still be parsed.
 	budget int
-	buffer []byte
 }
 
 // maxParsedInAll bounds the work for a change of which nobody could read the values anyway.
 const maxParsedInAll = 24 << 20
 
 func newValueDiffer(alike Alike) *valueDiffer {
-	return &valueDiffer{alike: alike, known: map[[sha256.Size]byte][]ValueChange{}, budget: maxParsedInAll}
+	return &valueDiffer{alike: alike, known: map[[3]string][]ValueChange{}, budget: maxParsedInAll}
 }
 
 // changes returns the values that change in a file, or else the file.
 func (d *valueDiffer) changes(f FileChange) []ValueChange {
-	d.buffer = f.New.Append(d.buffer[:0])
-	old, now := string(f.Old), string(d.buffer)
-	changes, known := d.parsed(f.Path, old, now)
-	if !known {
-		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/"), Action: f.Action, WholeFile: true}}
+	now := f.New.String()
+	changes := d.diff(f.Path, string(f.Old), now)
+	if len(changes) == 0 {
+		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/"), Action: f.Action, WholeFile: true, sum: "file"}}
 	}
 	if d.alike == nil {
 		return changes
 	}
-	renamed, known := diffFiles(f.Path, string(d.alike(f.Path, f.Old)), now)
-	if !known {
+	renamed := d.diff(f.Path, string(d.alike(f.Path, f.Old)), now)
+	if len(renamed) == 0 {
 		return changes
 	}
 	return slices.DeleteFunc(slices.Clone(changes), func(c ValueChange) bool {
@@ -131,38 +121,21 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	})
 }
 
-// parsed is diffFiles within the budget, unless it is known what comes out.
-func (d *valueDiffer) parsed(path, old, now string) (changes []ValueChange, known bool) {
-	text, ok := differingEntries(old, now)
-	if !ok {
-		text = old + "\x01" + now
+// diff returns the values that change between two texts of a file; none if all that is known is that it changes.
+func (d *valueDiffer) diff(name, old, now string) []ValueChange {
+	extension := path.Ext(name)
+	if extension == ".yaml" {
+		old, now = differing(old, now)
 	}
-	size := len(text)
-	folder := targetFolder(path)
-	clusterType, target, _ := strings.Cut(folder, "/")
-	text = path[len(folder):] + "\x01" + text
-	if !saysHowToRead(target) && !saysHowToRead(clusterType) {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, target, "\x00t"), clusterType, "\x00c")
+	text := [3]string{extension, old, now}
+	changes, known := d.known[text]
+	if known {
+		return changes
 	}
-	sum := sha256.Sum256([]byte(text))
-	if changes, known = d.known[sum]; known {
-		return changes, true
+	if d.budget -= len(old) + len(now); d.budget < 0 {
+		return nil
 	}
-	if d.budget -= size; d.budget < 0 {
-		return nil, false
-	}
-	changes, known = diffFiles(path, old, now)
-	named := slices.ContainsFunc(changes, func(c ValueChange) bool { return c.mayHold(target) || c.mayHold(clusterType) })
-	if known && !named {
-		d.known[sum] = changes
-	}
-	return changes, known
-}
-
-// saysHowToRead reports whether a name is one of the keys that say how a document is read.
-func saysHowToRead(name string) bool { return name == "kind" || name == "data" }
-
-// mayHold reports whether a name may be part of the key or of its values.
-func (c ValueChange) mayHold(name string) bool {
-	return c.sum != [sha256.Size]byte{} || strings.Contains(c.Key, name) || strings.Contains(c.Old, name) || strings.Contains(c.New, name)
+	changes = diffFiles(extension, old, now)
+	d.known[text] = changes
+	return changes
 }

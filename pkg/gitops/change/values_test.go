@@ -96,5 +96,5 @@ func TestKeysBeyondTheBoundsAreCounted(t *testing.T) {
 	differ := newValueDiffer(nil)
 	differ.budget = 10
 	changes := differ.changes(change.Files[0])
-	assert.Equal(t, []ValueChange{{Key: render.ReconcilerFile, WholeFile: true, Action: Changed}}, changes)
+	assert.Equal(t, []ValueChange{{Key: render.ReconcilerFile, WholeFile: true, Action: Changed, sum: "file"}}, changes)
 }
