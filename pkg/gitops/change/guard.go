@@ -85,10 +85,8 @@ func (c *Change) Lost() []TargetChange {
 
 // containsAll reports whether a sorted list has all of another.
 func containsAll(list, wanted []string) bool {
-	for _, item := range wanted {
-		if _, found := slices.BinarySearch(list, item); !found {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(wanted, func(item string) bool {
+		_, found := slices.BinarySearch(list, item)
+		return !found
+	})
 }

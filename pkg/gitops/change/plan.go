@@ -2,8 +2,6 @@ package change
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
@@ -33,19 +31,13 @@ func (p Plan) String() string {
 		p.Added, p.Changed, p.Removed, p.Unchanged)
 }
 
-var planForm = regexp.MustCompile(`^(\d+) targets? on (\d+) cluster types?: \+(\d+) ~(\d+) -(\d+) =(\d+)$`)
-
 // ParsePlan reads the line that String returns.
 func ParsePlan(line string) (p Plan, ok bool) {
-	found := planForm.FindStringSubmatch(line)
-	if found == nil {
+	var targets, types string
+	_, err := fmt.Sscanf(line, "%d %s on %d cluster %s +%d ~%d -%d =%d", &p.Targets, &targets, &p.ClusterTypes, &types,
+		&p.Added, &p.Changed, &p.Removed, &p.Unchanged)
+	if err != nil || p.String() != line {
 		return Plan{}, false
-	}
-	for i, count := range []*int{&p.Targets, &p.ClusterTypes, &p.Added, &p.Changed, &p.Removed, &p.Unchanged} {
-		var err error
-		if *count, err = strconv.Atoi(found[i+1]); err != nil {
-			return Plan{}, false
-		}
 	}
 	return p, true
 }

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
@@ -81,22 +79,16 @@ func escapeRepo(repo string) string {
 	return escaped
 }
 
+var unsafeForm = regexp.MustCompile(`[^\pL\p{Nd}\-._~/+=]`)
+
 // escape writes everything but letters, digits, "-._~/+=" and the characters of also as a URL does.
 func escape(text, also string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		char := text[i : i+size]
-		i += size
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-._~/+="+also, r) {
-			b.WriteString(char)
-			continue
+	return unsafeForm.ReplaceAllStringFunc(text, func(char string) string {
+		if strings.Contains(also, char) {
+			return char
 		}
-		for _, c := range []byte(char) {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	return b.String()
+		return "%" + strings.ReplaceAll(fmt.Sprintf("% X", char), " ", "%")
+	})
 }
 
 // escapeText is escape for a value that stands alone: blanks and parentheses within are fine.
@@ -112,8 +104,9 @@ func escapeText(text string) string {
 // merging a pull request adds may follow: trailers such as Co-authored-by, or the title of a merge. An
 // origin that cannot be read is left out, so it counts as unknown.
 func ParseTrailers(message string) (Provenance, bool) {
-	paragraphs := paragraphsOf(message)
-	for _, paragraph := range slices.Backward(paragraphs[min(1, len(paragraphs)):]) { // the first is the subject
+	_, rest, _ := strings.Cut(blankLines.ReplaceAllString(strings.TrimSpace(message), "\n\n"), "\n\n") // without the subject
+	for _, text := range slices.Backward(strings.Split(rest, "\n\n")) {
+		paragraph := strings.Split(text, "\n")
 		if p, ours := parseParagraph(paragraph); ours {
 			return p, true
 		}
@@ -124,26 +117,13 @@ func ParseTrailers(message string) (Provenance, bool) {
 	return Provenance{}, false
 }
 
-func paragraphsOf(message string) [][]string {
-	var paragraphs [][]string
-	var current []string
-	for line := range strings.Lines(message + "\n\n") {
-		line = strings.TrimRight(line, " \t\r\n")
-		switch {
-		case line != "":
-			current = append(current, line)
-		case len(current) > 0:
-			paragraphs, current = append(paragraphs, current), nil
-		}
-	}
-	return paragraphs
-}
-
 var (
-	trailerForm = regexp.MustCompile(`^([A-Za-z0-9-]+):(?: +(.*))?$`)
+	// blankLines are the ends of lines that paragraphs and lines end with.
+	blankLines  = regexp.MustCompile(`[ \t\r]*\n(?:[ \t\r]*\n)+`)
+	trailerForm = regexp.MustCompile(`^([A-Za-z0-9-]+):(?: +(.*?))?[ \t\r]*$`)
 	// additionForm is what may stand among trailers or after them without being one: what `git
 	// cherry-pick -x` adds, and what GitHub does when it squashes a branch that was updated.
-	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)$`)
+	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)[ \t\r]*$`)
 )
 
 // isAddition reports whether a paragraph is one that merging adds.
