@@ -197,7 +197,7 @@ func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 // RuleForeignCommits is a deployment branch with commits on it that are not ours.
 const RuleForeignCommits = "foreign-commits"
 
-// Latest is the newest output of ours for a destination, which has not been changed since.
+// Latest is the newest output of kalypso for a destination, which has not been changed since.
 type Latest struct {
 	message.Provenance
 	Commit string
@@ -211,7 +211,7 @@ type Latest struct {
 }
 
 // Latest finds out what was made last for a destination, from commits alone. It is nil if that is not
-// sure: the branches hold something else, or nothing of ours.
+// sure: the branches hold something else, or nothing of kalypso.
 func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 	if d.repo == nil || d.onto().IsZero() {
 		return nil, nil

@@ -183,12 +183,13 @@ func cutDescription(text string) string {
 	return diag.ShortenCharacters(strings.Join(strings.Fields(diag.Safe(text)), " "), MaxDescription)
 }
 
-// Fleet can tell what the clusters run. Package fleet has the implementations.
+// Fleet reports what the clusters run. Package fleet has the implementations.
 type Fleet interface {
 	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
 	String() string
 	// Look asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
-	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer that is known to be incomplete is an error, which is a *FleetError.
+	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer
+	// that is known to be incomplete is an error, which is a *FleetError.
 	Look(ctx context.Context, wanted Deployment) ([]ReconcilerStatus, error)
 }
 

@@ -5,7 +5,7 @@
 //
 // The way through the package: package config finds the platform configuration of an assignment and checks
 // it, package template runs the templates within bounds, package reference makes files of the results and proves
-// that no tenant's string became more than a value, package verify reads them once more as a stranger would, and
+// that no tenant's string became more than a value, package verify reads them once more as any YAML reader would, and
 // tree.go puts them in their places. Most files take a shorter way to the same end: package incremental.
 //
 // The package is pure: same fleet and assignments, same bytes, with any parallelism.

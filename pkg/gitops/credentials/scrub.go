@@ -17,7 +17,7 @@ import (
 
 // Scrubber takes secrets out of texts: as they are, escaped for URLs, and in base64 at any of the
 // three positions that a text before them can shift them to. The zero Scrubber knows no secret, and
-// takes out the users of URLs all the same. It may be used by several goroutines at once.
+// removes the users of URLs too. It may be used by several goroutines at once.
 type Scrubber struct {
 	mu    sync.RWMutex
 	forms []string
@@ -72,7 +72,7 @@ func (s *Scrubber) Clean(text string) string {
 	return UserInURL.ReplaceAllString(text, "${1}"+Mask+"@")
 }
 
-// Line makes a stranger's text fit for a message: clean, a single line, nothing invisible, not too long.
+// Line makes untrusted text fit for a message: clean, a single line, nothing invisible, not too long.
 func (s *Scrubber) Line(text string) string { return giterror.OneLine(s.Clean(text)) }
 
 // CleanError returns an Error without the secrets. What was behind it is dropped, for it may hold

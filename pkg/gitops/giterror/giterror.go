@@ -68,7 +68,7 @@ func IsRemote(rule string) bool {
 // reading.
 var ErrConflict = errors.New("somebody else was faster")
 
-// ErrSuperseded is an ErrConflict for what was published all the same: it was right, and something that it was
+// ErrSuperseded is an ErrConflict for what was published nevertheless: it was right, and something that it was
 // made of has moved since.
 var ErrSuperseded = fmt.Errorf("it was published, and is not the newest any more: %w", ErrConflict)
 

@@ -90,7 +90,7 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	return nil
 }
 
-// entry compares what has one name in two folders. One that is a folder on one side only is looked into all the same.
+// entry compares what has one name in two folders. One that is a folder on one side only is compared too.
 func (d *TreeDiff) entry(before, after TreeEntry, folder string, depth int) error {
 	if before.ID == after.ID && before.Mode == after.Mode {
 		return nil

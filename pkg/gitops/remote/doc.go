@@ -7,6 +7,6 @@
 // never an empty folder.
 //
 // Nothing is written to disk and no history is fetched. A remote is asked for the trees of one
-// commit first and then for the few files that are read. What strangers send is bounded: see
+// commit first and then for the few files that are read. What servers send is bounded: see
 // wire.Limits.
 package remote

@@ -80,7 +80,7 @@ func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch stri
 	})
 }
 
-// refusedWant reports whether a server did not accept an id. How it says so differs: with an error
+// refusedWant reports whether a server did not accept an id. The answer differs: with an error
 // line, in a side band, or by hanging up.
 func refusedWant(err error) bool {
 	_, said := errors.AsType[*wire.ServerError](err)

@@ -109,7 +109,7 @@ func (n *Network) pause(ctx context.Context, b *Budget, pause time.Duration, fai
 	}
 }
 
-// Wait pauses after a failure, and says so.
+// Wait pauses after a failure, and reports the pause.
 func (n *Network) Wait(ctx context.Context, pause time.Duration, failure error) error {
 	if n.waiting != nil {
 		why := "as the server does not answer"

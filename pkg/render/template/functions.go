@@ -237,7 +237,7 @@ func (m *meter) arguments(f *function, in []reflect.Value) (arguments, error) {
 	return given, nil
 }
 
-// isAddress tells what fmt prints as an address once it is inside of something else.
+// isAddress reports whether fmt prints a value as an address once it is inside of something else.
 func isAddress(v reflect.Value) bool {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()

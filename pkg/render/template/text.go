@@ -78,7 +78,7 @@ func wrappedSize(a arguments) float64 {
 
 // matching is the work of a regular expression (RE2, so a match takes no more than the length of the text
 // times the size of the expression), and of going on from each match, of which a text may have as many as
-// bytes. An expression that cannot be read costs nothing: the function says so.
+// bytes. An expression that cannot be read costs nothing: the function reports the error.
 func matching(a arguments) float64 {
 	parsed, err := syntax.Parse(a[0].text(), syntax.Perl)
 	if err != nil {

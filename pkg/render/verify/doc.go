@@ -1,2 +1,2 @@
-// Package verify reads rendered YAML as a stranger would: what is wrong with it, and which objects are in it.
+// Package verify reads rendered YAML as any YAML reader would: what is wrong with it, and which objects are in it.
 package verify

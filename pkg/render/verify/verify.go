@@ -53,7 +53,7 @@ type Flaw struct {
 	Lasting bool
 }
 
-// Read reads rendered YAML as a stranger would: it must parse, without duplicate keys, and every
+// Read reads rendered YAML as any YAML reader would: it must parse, without duplicate keys, and every
 // document that claims an apiVersion must be a proper object.
 func Read(content string) ([]Object, []Flaw) {
 	roots, err := ParseDocuments(content)

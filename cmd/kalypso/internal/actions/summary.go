@@ -127,7 +127,7 @@ func Table(r Report, here string, room int) string {
 	return MarkdownTable("| | where | what |\n| --- | --- | --- |\n", rows, len(list), more, room)
 }
 
-// MarkdownTable is a table in Markdown with as many of its rows as fit into so many bytes. Of all that there are, more
+// MarkdownTable is a table in Markdown with as many of its rows as fit into so many bytes. Of all rows, more
 // counts those that are left out. It is empty if none fits.
 func MarkdownTable(head string, rows iter.Seq[string], all int, more func(n int) string, room int) string {
 	room -= len(head) + len(more(all)) + 1

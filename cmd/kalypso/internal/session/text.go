@@ -16,7 +16,7 @@ import (
 
 // PrintText writes the results for people: for each environment the plan, what happens to each
 // deployment target, and for a dry run the differences of the files. If there are errors it writes nothing unless the
-// results are worth showing all the same.
+// results are worth showing anyway.
 func (s *Session) PrintText() error {
 	if s.Failed() && !s.Listed {
 		return nil

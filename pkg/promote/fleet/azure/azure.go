@@ -192,7 +192,7 @@ const (
 	envEndpoint = "AZURE_RESOURCE_MANAGER_ENDPOINT"
 )
 
-// knownClouds are the clouds that there are, by the names that they go by, in lower case. The first row of names is
+// knownClouds are the clouds of Azure, by the names that they go by, in lower case. The first row of names is
 // what Terraform calls them, the second what the Azure CLI does, the third what the SDKs did.
 func knownClouds() map[string]cloud.Configuration {
 	return map[string]cloud.Configuration{

@@ -281,7 +281,7 @@ func moveUp(work, folder string) error {
 }
 
 // moveNew moves a file or folder to where nothing is. Somebody else may put something there at this very moment: a
-// folder that is not empty is never replaced, and no file of ours is made where another could matter.
+// folder that is not empty is never replaced, and no file is written where another could matter.
 func moveNew(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, &os.PathError{Op: "make", Path: to, Err: os.ErrExist})
