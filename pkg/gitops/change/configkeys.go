@@ -1,6 +1,7 @@
 package change
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,75 +16,94 @@ import (
 // that files are the same in which the same changes: a fleet has thousands of them, and a change can change them all. It
 // relies on what is written as kalypso writes it, with objects at the margin and their fields two blanks in, and returns
 // anything else as it is.
-func differing(old, now string) (string, string) {
-	before, after := sectionsOf(old), sectionsOf(now)
+func (r *reducer) differing(old, now []byte) ([]byte, []byte) {
+	before, after := r.old.read(old), r.now.read(now)
 	if !slices.EqualFunc(before, after, section.isLike) {
 		return old, now
 	}
-	var a, b strings.Builder
-	a.Grow(len(old) / 2)
-	b.Grow(len(now) / 2)
+	r.old.text, r.now.text = r.old.text[:0], r.now.text[:0]
 	for i := range before {
-		before[i].writeWithout(&a, after[i])
-		after[i].writeWithout(&b, before[i])
+		isSame := bytes.Equal(before[i].head, after[i].head) && bytes.HasPrefix(before[i].head, []byte("apiVersion: "))
+		oldFields, nowFields := inOneOnly(before[i].fields, after[i].fields)
+		r.old.write(before[i], oldFields, isSame)
+		r.now.write(after[i], nowFields, isSame)
 	}
-	return a.String(), b.String()
+	return r.old.text, r.now.text
+}
+
+// reducer compares one pair of files after the other in the same memory.
+type reducer struct{ old, now reduced }
+
+// reduced is a file in sections, and what is left of it.
+type reduced struct {
+	sections []section
+	fields   [][]byte
+	text     []byte
 }
 
 // section is a line at the margin of a YAML file, with the fields below it.
 type section struct {
-	head   string
-	fields []string
+	head   []byte
+	fields [][]byte
 }
 
-func sectionsOf(text string) []section {
-	all, fields := make([]section, 0, 4), make([]string, 0, strings.Count(text, "\n")+1)
-	for line := range strings.Lines(text) {
-		if len(all) == 0 || line[0] != ' ' && line[0] != '\n' {
-			all = append(all, section{head: line})
+// read returns the sections of a text, until it is called again.
+func (r *reduced) read(text []byte) []section {
+	lines := bytes.Count(text, []byte("\n")) + 1
+	r.sections, r.fields = r.sections[:0], slices.Grow(r.fields[:0], lines) // what sections hold of it does not move
+	end := 0
+	for line := range bytes.Lines(text) {
+		end += len(line)
+		if len(r.sections) == 0 || line[0] != ' ' && line[0] != '\n' {
+			r.sections = append(r.sections, section{head: line})
 			continue
 		}
-		s := &all[len(all)-1]
+		s := &r.sections[len(r.sections)-1]
 		switch n := len(s.fields); {
-		case len(line) > 2 && line[:2] == "  " && line[2] != ' ' && line[2] != '-' && strings.HasSuffix(s.head, ":\n"):
-			fields = append(fields, line)
-			s.fields = fields[len(fields)-n-1:]
+		case len(line) > 2 && line[0] == ' ' && line[1] == ' ' && line[2] != ' ' && line[2] != '-' && bytes.HasSuffix(s.head, []byte(":\n")):
+			r.fields = append(r.fields, line)
+			s.fields = r.fields[len(r.fields)-n-1:]
 		case n > 0:
-			s.fields[n-1] += line
+			s.fields[n-1] = text[end-len(line)-len(s.fields[n-1]) : end]
 		default:
-			s.head += line
+			s.head = text[end-len(line)-len(s.head) : end]
 		}
 	}
-	return all
+	return r.sections
+}
+
+// write adds a section with some of its fields; nothing if it has others only, or none and is the same in both files.
+func (r *reduced) write(s section, fields [][]byte, isSame bool) {
+	if len(fields) > 0 || len(s.fields) == 0 && !isSame {
+		r.text = append(r.text, s.head...)
+	}
+	for _, field := range fields {
+		r.text = append(r.text, field...)
+	}
+}
+
+// inOneOnly leaves out of two lists what both have, in one pass: what is sorted, as kalypso sorts it, is all found. It
+// changes the lists.
+func inOneOnly(a, b [][]byte) (onlyA, onlyB [][]byte) {
+	onlyA, onlyB = a[:0], b[:0]
+	for len(a) > 0 && len(b) > 0 {
+		switch order := bytes.Compare(a[0], b[0]); {
+		case order == 0:
+			a, b = a[1:], b[1:]
+		case order < 0:
+			onlyA, a = append(onlyA, a[0]), a[1:]
+		default:
+			onlyB, b = append(onlyB, b[0]), b[1:]
+		}
+	}
+	return append(onlyA, a...), append(onlyB, b...)
 }
 
 // isLike reports whether two sections have the same key, which tells them apart with their place, and the same kind.
 func (s section) isLike(other section) bool {
-	key, _, _ := strings.Cut(s.head, ":")
-	otherKey, _, _ := strings.Cut(other.head, ":")
-	return key == otherKey && (key != "kind" || s.head == other.head)
-}
-
-// writeWithout writes a section without the fields that another has too; nothing if it has no other fields.
-func (s section) writeWithout(b *strings.Builder, other section) {
-	head := s.head
-	if len(s.fields) == 0 && (head != other.head || !strings.HasPrefix(head, "apiVersion: ")) {
-		b.WriteString(head)
-	}
-	if slices.Equal(s.fields, other.fields) {
-		return
-	}
-	known := map[string]bool{}
-	for _, field := range other.fields {
-		known[field] = true
-	}
-	for _, field := range s.fields {
-		if !known[field] {
-			b.WriteString(head)
-			b.WriteString(field)
-			head = ""
-		}
-	}
+	key, _, _ := bytes.Cut(s.head, []byte(":"))
+	otherKey, _, _ := bytes.Cut(other.head, []byte(":"))
+	return bytes.Equal(key, otherKey) && (string(key) != "kind" || bytes.Equal(s.head, other.head))
 }
 
 // parseYAMLKeys returns the values of a file of YAML documents, each by its path and by the kind of its

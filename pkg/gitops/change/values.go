@@ -92,7 +92,9 @@ type valueDiffer struct {
 	// known is what changes in files, by their extension and what differs in them.
 	known map[[3]string][]ValueChange
 	// budget is how many bytes may still be parsed.
-	budget int
+	budget  int
+	reducer reducer
+	now     []byte
 }
 
 // maxParsedInAll bounds the work for a change of which nobody could read the values anyway.
@@ -104,15 +106,15 @@ func newValueDiffer(alike Alike) *valueDiffer {
 
 // changes returns the values that change in a file, or else the file.
 func (d *valueDiffer) changes(f FileChange) []ValueChange {
-	now := f.New.String()
-	changes := d.diff(f.Path, string(f.Old), now)
+	d.now = f.New.Append(d.now[:0])
+	changes := d.diff(f.Path, f.Old, d.now)
 	if len(changes) == 0 {
 		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/"), Action: f.Action, WholeFile: true, sum: "file"}}
 	}
 	if d.alike == nil {
 		return changes
 	}
-	renamed := d.diff(f.Path, string(d.alike(f.Path, f.Old)), now)
+	renamed := d.diff(f.Path, d.alike(f.Path, f.Old), d.now)
 	if len(renamed) == 0 {
 		return changes
 	}
@@ -122,20 +124,20 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 }
 
 // diff returns the values that change between two texts of a file; none if all that is known is that it changes.
-func (d *valueDiffer) diff(name, old, now string) []ValueChange {
+func (d *valueDiffer) diff(name string, old, now []byte) []ValueChange {
 	extension := path.Ext(name)
 	if extension == ".yaml" {
-		old, now = differing(old, now)
+		old, now = d.reducer.differing(old, now)
 	}
-	text := [3]string{extension, old, now}
-	changes, known := d.known[text]
+	changes, known := d.known[[3]string{extension, string(old), string(now)}]
 	if known {
 		return changes
 	}
 	if d.budget -= len(old) + len(now); d.budget < 0 {
 		return nil
 	}
-	changes = diffFiles(extension, old, now)
+	text := [3]string{extension, string(old), string(now)}
+	changes = diffFiles(extension, text[1], text[2])
 	d.known[text] = changes
 	return changes
 }
