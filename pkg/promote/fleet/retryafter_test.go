@@ -1,4 +1,4 @@
-package retryafter_test
+package fleet_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package fluxtest_test
+package fleet_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package api_test
+package fleet_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package statustext_test
+package fleet_test
 
 import (
 	"errors"
