@@ -1,4 +1,4 @@
-package credentials
+package server_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -16,7 +17,16 @@ import (
 
 func TestParseNetrc(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []netrcEntry{{"a.example", "u", "p"}, {"b.example", "", "q"}}, parseNetrc(`
+	known := func(netrc, host string) *credentials.Credential {
+		file := filepath.Join(t.TempDir(), "netrc")
+		require.NoError(t, os.WriteFile(file, []byte(netrc), 0o600))
+		a, err := giturl.ParseAddress("https://" + host + "/acme/shop")
+		require.NoError(t, err)
+		c, err := credentials.NewKeyring(gitopstest.Environment("NETRC", file), nil, nil).Known(t.Context(), model.Tenant, a)
+		require.NoError(t, err)
+		return c
+	}
+	const netrc = `
 machine A.example login u password p account x
 macdef init
 machine evil.example password stolen
@@ -24,9 +34,14 @@ machine evil.example password stolen
 machine b.example password q
 machine c.example login nobody
 default login anonymous password everywhere
-`))
-	assert.Empty(t, parseNetrc("machine"))
-	assert.Empty(t, parseNetrc("password x login y"))
+`
+	assert.Equal(t, &credentials.Credential{User: "u", Password: "p", Origin: "netrc"}, known(netrc, "a.example"))
+	assert.Equal(t, &credentials.Credential{Password: "q", Origin: "netrc"}, known(netrc, "b.example"))
+	for _, host := range []string{"evil.example", "c.example", "x", "d.example"} {
+		assert.Nil(t, known(netrc, host), host)
+	}
+	assert.Nil(t, known("machine", "a.example"))
+	assert.Nil(t, known("password x login y", "y"))
 }
 
 func TestGitCredential(t *testing.T) {
@@ -35,17 +50,17 @@ func TestGitCredential(t *testing.T) {
 	require.NoError(t, os.WriteFile(config, []byte("[credential]\n\thelper = \"!f() { test \\\"$1\\\" = get && echo username=me && echo password=from-helper; }; f\"\n"), 0o600))
 	t.Setenv("GIT_CONFIG_GLOBAL", config)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	name, password, err := GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+	name, password, err := credentials.GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
 	require.NoError(t, err)
 	assert.Equal(t, "me", name)
 	assert.Equal(t, "from-helper", password)
 
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	name, password, err = GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+	name, password, err = credentials.GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
 	require.NoError(t, err)
 	assert.Empty(t, name+password, "nobody is asked, and nobody answers")
 
-	_, _, err = GitCredential(t.Context(), "https", "example.com\nhost=evil.example", "/x", "")
+	_, _, err = credentials.GitCredential(t.Context(), "https", "example.com\nhost=evil.example", "/x", "")
 	require.Error(t, err)
 }
 
@@ -59,7 +74,7 @@ func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 	config, seen := filepath.Join(home, "config"), filepath.Join(home, "seen")
 	require.NoError(t, os.WriteFile(config, []byte("[credential]\n\thelper = \"!f() { env | grep -e s3cr3t -e ^SSH_AUTH_SOCK > '"+seen+"'; ls -A >> '"+seen+"'; echo username=me; echo password=from-helper; }; f\"\n"), 0o600))
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	for _, name := range []string{EnvGitHub, EnvGH, EnvSource, "KALYPSO_OTHER_TOKEN", "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"} {
+	for _, name := range []string{credentials.EnvGitHub, credentials.EnvGH, credentials.EnvSource, "KALYPSO_OTHER_TOKEN", "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"} {
 		t.Setenv(name, "s3cr3t")
 	}
 	t.Setenv("SSH_AUTH_SOCK", "/agent")
@@ -70,13 +85,13 @@ func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 			t.Setenv("TMPDIR", work)
 		}
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-		_, password, err := GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+		_, password, err := credentials.GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
 		require.NoError(t, err)
 		assert.Empty(t, password)
 		assert.NoFileExists(t, ran, "GIT_DIR=%s", dir)
 
 		t.Setenv("GIT_CONFIG_GLOBAL", config)
-		_, password, err = GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
+		_, password, err = credentials.GitCredential(t.Context(), "https", "example.com", "/acme/shop", "")
 		require.NoError(t, err)
 		assert.Equal(t, "from-helper", password)
 		environ, err := os.ReadFile(seen)
@@ -92,7 +107,7 @@ func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 
 func TestS11HostsThatLookAlike(t *testing.T) {
 	t.Parallel()
-	k := NewKeyring(gitopstest.Environment(EnvGitHub, "token-github"), nil, nil)
+	k := credentials.NewKeyring(gitopstest.Environment(credentials.EnvGitHub, "token-github"), nil, nil)
 	for name, want := range map[string]bool{
 		"https://github.com/a/b": true, "https://GITHUB.com:443/a/b": true, "https://github.com./a/b": true,
 		"https://github.com:8443/a/b": false, "https://gist.github.com/a/b": false, "https://github.com.evil.example/a": false,
@@ -108,7 +123,7 @@ func TestS11HostsThatLookAlike(t *testing.T) {
 
 func TestS12CredentialsDoNotPrint(t *testing.T) {
 	t.Parallel()
-	c := Credential{User: "me", Password: "hunter2", Origin: "netrc"}
+	c := credentials.Credential{User: "me", Password: "hunter2", Origin: "netrc"}
 	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%+v", &c)} {
 		assert.NotContains(t, text, "hunter2")
 	}

@@ -1,4 +1,4 @@
-package gitopstest_test
+package server_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package memo_test
+package server_test
 
 import (
 	"context"
