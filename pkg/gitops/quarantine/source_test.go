@@ -1,4 +1,4 @@
-package source
+package quarantine_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -31,13 +32,13 @@ func registrationFile(name, repo, branch, path string) string {
 }
 
 // loadFleet loads environment dev of a control plane.
-func loadFleet(t *testing.T, controlPlane ControlPlane, replace ...string) (*model.Fleet, diag.List) {
+func loadFleet(t *testing.T, controlPlane source.ControlPlane, replace ...string) (*model.Fleet, diag.List) {
 	t.Helper()
 	controlPlane.Options = model.DefaultOptions()
 	reader, err := remote.NewReader(remote.Options{Replace: replace})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
-	loader := NewLoader(reader, controlPlane)
+	loader := source.NewLoader(reader, controlPlane)
 	environments, diags := loader.Environments(t.Context())
 	require.Empty(t, diags)
 	require.Len(t, environments, 1)
@@ -66,17 +67,17 @@ func TestLoadCommit(t *testing.T) {
 	_, err = gitopstest.Add(dir, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base-repo.yaml": baseFile("main", ids[0])}})
 	require.NoError(t, err)
 
-	fleet, diags := loadFleet(t, ControlPlane{Repo: dir})
+	fleet, diags := loadFleet(t, source.ControlPlane{Repo: dir})
 	assert.Equal(t, "github.com/acme/control-plane@dev:base-repo.yaml:7:11: notice: main of the control plane is at "+ids[1][:12]+
 		", this environment at "+ids[0][:12]+" [base-ahead]\n    hint: --base main compiles what it would get\n", lines(diags))
 	assert.Equal(t, ids[0], fleet.PromotedCommit)
 	assert.NotNil(t, fleet.Template("old"))
 
-	fleet, diags = loadFleet(t, ControlPlane{Repo: dir, Base: "main"})
+	fleet, diags = loadFleet(t, source.ControlPlane{Repo: dir, Base: "main"})
 	assert.Contains(t, lines(diags), "github.com/acme/control-plane@main:template.yaml:1")
 	assert.Equal(t, ids[1], fleet.PromotedCommit)
 
-	fleet, diags = loadFleet(t, ControlPlane{Repo: dir, Base: ids[0]})
+	fleet, diags = loadFleet(t, source.ControlPlane{Repo: dir, Base: ids[0]})
 	assert.Empty(t, diags)
 	assert.Equal(t, ids[0], fleet.PromotedCommit)
 }
@@ -135,7 +136,7 @@ func TestLoadFailures(t *testing.T) {
 			require.NoError(t, err)
 			_, err = gitopstest.Bare(filepath.Join(dir, "app.git"), gitopstest.Commit{Files: gitopstest.Files{"workload/x.yaml": "a: b"}})
 			require.NoError(t, err)
-			fleet, diags := loadFleet(t, ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
+			fleet, diags := loadFleet(t, source.ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
 			assert.Contains(t, lines(diags), test.want)
 			if !strings.HasPrefix(name, "a GitOps") {
 				assert.True(t, fleet.Incomplete, "nothing may be concluded from what is missing")
@@ -153,7 +154,7 @@ func TestR1NothingIsConcludedFromAFileThatIsLost(t *testing.T) {
 		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev")}},
 		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": "a: [\n"}})
 	require.NoError(t, err)
-	fleet, diags := loadFleet(t, ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
+	fleet, diags := loadFleet(t, source.ControlPlane{Repo: filepath.Join(dir, "control-plane.git")}, "https://github.com/acme/*="+dir+"/*.git")
 	assert.Contains(t, lines(diags), "github.com/acme/control-plane@dev:base.yaml:1: error: invalid YAML")
 	assert.NotContains(t, lines(diags), "not-promoted")
 	assert.True(t, fleet.Incomplete)
@@ -169,7 +170,7 @@ func TestLoadSharedBranch(t *testing.T) {
 		"cluster-type.yaml": loadHeader + "ClusterType\nmetadata: {name: edge}\nspec: {reconciler: a, namespaceService: b}\n",
 	}})
 	require.NoError(t, err)
-	fleet, diags := loadFleet(t, ControlPlane{Repo: dir})
+	fleet, diags := loadFleet(t, source.ControlPlane{Repo: dir})
 	assert.Empty(t, lines(diags))
 	assert.Len(t, fleet.ClusterTypes, 1)
 }
@@ -182,12 +183,12 @@ func TestLoadDefaultBranch(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "control-plane.git")
 	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "trunk", Files: files}, dev)
 	require.NoError(t, err)
-	_, diags := loadFleet(t, ControlPlane{Repo: dir})
+	_, diags := loadFleet(t, source.ControlPlane{Repo: dir})
 	assert.Empty(t, diags)
 
 	server := gitopstest.NewServer(t)
 	url, _ := server.Add("control-plane", gitopstest.Commit{Branch: "trunk", Files: files}, dev)
-	_, diags = loadFleet(t, ControlPlane{Repo: url}, "https://github.com/acme/control-plane="+url)
+	_, diags = loadFleet(t, source.ControlPlane{Repo: url}, "https://github.com/acme/control-plane="+url)
 	assert.Empty(t, diags)
 }
 
@@ -201,7 +202,7 @@ func TestLoadReadsEachRepositoryOnce(t *testing.T) {
 		"b.yaml":                 registrationFile("b", "https://github.com/acme/app", "main", "b"),
 	}}, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": baseFile("main", "")}})
 	app, _ := server.Add("app", gitopstest.Commit{Files: gitopstest.Files{"a/x.yaml": "", "b/x.yaml": ""}})
-	_, diags := loadFleet(t, ControlPlane{Repo: url}, "https://github.com/acme/control-plane="+url, "https://github.com/acme/app="+app)
+	_, diags := loadFleet(t, source.ControlPlane{Repo: url}, "https://github.com/acme/control-plane="+url, "https://github.com/acme/app="+app)
 	assert.Equal(t, 2, diags.Count(diag.Warning), lines(diags)) // there is no workload
 	refs := map[string]int{}
 	for _, request := range server.Requests() {
@@ -221,7 +222,7 @@ func TestLoadReplacesTheControlPlane(t *testing.T) {
 		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev"), "x.yaml": ""}},
 		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": baseFile("main", "")}})
 	require.NoError(t, err)
-	_, diags := loadFleet(t, ControlPlane{Repo: "https://github.com/acme/control-plane"}, "https://github.com/acme/*="+dir+"/*.git")
+	_, diags := loadFleet(t, source.ControlPlane{Repo: "https://github.com/acme/control-plane"}, "https://github.com/acme/*="+dir+"/*.git")
 	assert.Empty(t, lines(diags))
 }
 
@@ -242,11 +243,11 @@ func TestS8RepositoryRegisteredTooOften(t *testing.T) {
 		"control-plane/dev/many.yaml":               registrations.String(),
 		"app/readme.md":                             "nothing",
 	})
-	fleet, diags := loadFleet(t, ControlPlane{Repo: filepath.Join(root, "control-plane")}, "https://github.com/acme/app="+filepath.Join(root, "app"))
+	fleet, diags := loadFleet(t, source.ControlPlane{Repo: filepath.Join(root, "control-plane")}, "https://github.com/acme/app="+filepath.Join(root, "app"))
 	diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 	require.Len(t, diags, 1)
 	assert.Contains(t, lines(diags), "many.yaml:10006:11: error: https://github.com/acme/app is registered more than 1000 times [duplicate-registration]")
-	assert.Len(t, fleet.Sources, 2+mostRegistrations)
+	assert.Len(t, fleet.Sources, 2+1000)
 	assert.True(t, fleet.Incomplete)
 }
 
@@ -263,7 +264,7 @@ func TestLoadPlatform(t *testing.T) {
 	reader, err := remote.NewReader(remote.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
-	loader := NewLoader(reader, ControlPlane{Repo: dir, Options: model.DefaultOptions()})
+	loader := source.NewLoader(reader, source.ControlPlane{Repo: dir, Options: model.DefaultOptions()})
 	environments, diags := loader.Environments(t.Context())
 	require.Empty(t, diags)
 	require.Len(t, environments, 2)
