@@ -1,4 +1,4 @@
-package openapitest_test
+package githubtest_test
 
 import (
 	"testing"
