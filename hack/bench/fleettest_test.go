@@ -1,4 +1,4 @@
-package fleettest_test
+package main_test
 
 import (
 	"io/fs"
