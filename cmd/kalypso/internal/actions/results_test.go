@@ -1,4 +1,4 @@
-package results
+package actions
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
@@ -17,14 +18,14 @@ import (
 func TestControlCharactersInResults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{"message": "a\u009b31mb\u007f\u0085\ufffe\uffff ünd 🎉 \\u0085"}
-	for _, format := range []string{JSON, YAML} {
+	for _, format := range []string{results.JSON, results.YAML} {
 		var out bytes.Buffer
-		require.NoError(t, Print(&out, format, want), format)
+		require.NoError(t, results.Print(&out, format, want), format)
 		for _, control := range []string{"\u009b", "\u007f", "\u0085", "\ufffe", "\uffff"} {
 			assert.NotContains(t, out.String(), control, format)
 		}
 		var got map[string]string
-		if format == JSON {
+		if format == results.JSON {
 			require.NoError(t, json.Unmarshal(out.Bytes(), &got))
 		} else {
 			require.NoError(t, yaml.Unmarshal(out.Bytes(), &got))
@@ -41,15 +42,15 @@ func TestS13ResultsGiveTheRunnerNoOrders(t *testing.T) {
 		"long":  strings.Repeat("word ", 30) + "::error::after a fold",
 		"many":  strings.Repeat("::error::x ", 40),
 	}
-	for _, format := range []string{JSON, YAML} {
+	for _, format := range []string{results.JSON, results.YAML} {
 		var out bytes.Buffer
-		require.NoError(t, Print(&out, format, result))
+		require.NoError(t, results.Print(&out, format, result))
 		assert.False(t, term.HoldsCommand(out.Bytes()), format)
 		var got map[string]string
 		require.NoError(t, yaml.Unmarshal(out.Bytes(), &got), format)
 		assert.Equal(t, result, got, format)
 	}
 	var out bytes.Buffer
-	require.NoError(t, Print(&out, YAML, map[string]string{"a": "b"}))
+	require.NoError(t, results.Print(&out, results.YAML, map[string]string{"a": "b"}))
 	assert.Equal(t, "a: b\n", out.String(), "what is harmless stays")
 }

@@ -1,4 +1,4 @@
-package scaffold_test
+package initialize_test
 
 import (
 	"flag"
@@ -40,7 +40,7 @@ func allAsk(f scaffold.Fleet, fleets ...string) map[string][]string {
 // TestDocWorkflows keeps what the documentation shows and what init writes the same.
 func TestDocWorkflows(t *testing.T) {
 	t.Parallel()
-	const folder = "../../../../docs/workflows"
+	const folder = "../../../../../docs/workflows"
 	want := scaffold.Files{}
 	for _, place := range scaffold.Places() {
 		files, err := documented().Workflows(place)
@@ -237,14 +237,14 @@ func TestReadyMeansHealthy(t *testing.T) {
 	t.Parallel()
 	files, err := documented().BaseBranch()
 	require.NoError(t, err)
-	page, err := os.ReadFile("../../../../docs/how-to/let-clusters-pull.md")
+	page, err := os.ReadFile("../../../../../docs/how-to/let-clusters-pull.md")
 	require.NoError(t, err)
 	tenant, platform := timeoutOfKustomization(t, files["templates/flux.yaml"]), timeoutOfKustomization(t, string(page))
 	assert.Greater(t, platform, tenant)
 
-	pages, err := filepath.Glob("../../../../docs/*/*.md")
+	pages, err := filepath.Glob("../../../../../docs/*/*.md")
 	require.NoError(t, err)
-	for _, path := range append(pages, "../../../../README.md", "../../../../docs/tutorial.md") {
+	for _, path := range append(pages, "../../../../../README.md", "../../../../../docs/tutorial.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Len(t, waits.FindAllString(string(text), -1), strings.Count(string(text), "kind: Kustomization\n"), "Kustomizations that wait in %s", path)
