@@ -1,4 +1,4 @@
-package htmlreport_test
+package main_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package about
+package main_test
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/about"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
 func TestBuildOf(t *testing.T) {
@@ -67,7 +69,9 @@ func TestBuildOf(t *testing.T) {
 			got := cli.BuildOf(&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: test.version}, Settings: test.settings})
 			assert.Equal(t, test.want, got)
 			var text bytes.Buffer
-			require.NoError(t, printBuild(&text, got))
+			version := about.NewVersion(&cli.Host{IO: term.IO{Stdout: &text}, Build: got})
+			version.SetArgs([]string{})
+			require.NoError(t, version.Execute())
 			assert.Equal(t, test.text, text.String())
 		})
 	}
