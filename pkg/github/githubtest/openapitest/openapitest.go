@@ -36,7 +36,7 @@ var operations = sync.OnceValues(func() (map[string]Operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	const file = "schemas.json"
+	const file = "file:///schemas.json" // a relative name would depend on the working folder
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	if err := compiler.AddResource(file, document); err != nil {
