@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -30,14 +27,19 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the sessions in testdata/script against real repositories and real git servers: "exec kalypso" is the real
-// binary, "run kalypso" runs it in this process, in the folder of the session. That is why it is not parallel.
+// binary, "run kalypso" runs it in this process, in the folder of the session. That is why only sessions run beside each other.
 func TestScript(t *testing.T) {
 	fleets, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.RunT(oneByOne{t}, testscript.Params{
-		Dir:                 "testdata/script",
+	sessions, err := filepath.Abs("testdata/script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	collectLater(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 sessions,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
@@ -59,6 +61,7 @@ func TestScript(t *testing.T) {
 			"exits":     exits,
 			"github":    scripttest.Command,
 			"cmptree":   cmptree,
+			"commit":    commit,
 			"copyfleet": copyFleet,
 			"gitrepo":   gitRepo,
 			"gitserver": gitServer,
@@ -67,19 +70,6 @@ func TestScript(t *testing.T) {
 		},
 	})
 }
-
-// oneByOne runs scripts one after the other.
-type oneByOne struct{ *testing.T }
-
-func (oneByOne) Parallel() {}
-
-// Run runs a script.
-func (t oneByOne) Run(name string, script func(testscript.T)) {
-	t.T.Run(name, func(t *testing.T) { script(oneByOne{t}) })
-}
-
-// Verbose reports whether to log scripts that pass.
-func (oneByOne) Verbose() bool { return testing.Verbose() }
 
 // scriptVariables is where a script has the variables that it began with.
 type scriptVariables struct{}
@@ -93,29 +83,16 @@ func runHere(ts *testscript.TestScript, neg bool, args []string) {
 
 // codeHere is the exit code of such a run.
 func codeHere(ts *testscript.TestScript, args []string) int {
-	before, err := os.Getwd()
-	ts.Check(err)
-	ts.Check(os.Chdir(ts.MkAbs(".")))
-	defer func() { ts.Check(os.Chdir(before)) }()
+	began, _ := ts.Value(scriptVariables{}).([]string)
+	var environ []string
+	for _, variable := range began {
+		name, _, _ := strings.Cut(variable, "=")
+		environ = append(environ, name+"="+ts.Getenv(name))
+	}
 	host := cli.System()
-	host.Stdout, host.Stderr, host.Stdin, host.Env = ts.Stdout(), ts.Stderr(), strings.NewReader(""), ts.Getenv
-	host.StdoutTerminal, host.StderrTerminal, host.StdinTerminal = false, false, false
-	host.Environ = func() []string {
-		began, _ := ts.Value(scriptVariables{}).([]string)
-		var now []string
-		for _, variable := range began {
-			name, _, _ := strings.Cut(variable, "=")
-			now = append(now, name+"="+ts.Getenv(name))
-		}
-		return now
-	}
-	var waited atomic.Int64
-	host.Now = func() time.Time { return time.Now().Add(time.Duration(waited.Load())) }
-	host.Sleep = func(ctx context.Context, d time.Duration) error {
-		waited.Add(int64(d))
-		return ctx.Err()
-	}
-	return run(context.Background(), args, host)
+	host.Stdout, host.Stderr, host.Env = ts.Stdout(), ts.Stderr(), ts.Getenv
+	host.Environ = func() []string { return environ }
+	return runIn(ts.MkAbs("."), args, host)
 }
 
 // exits CODE PROGRAM ARGUMENTS… runs a program that must end with the code: kalypso in this process.
@@ -182,6 +159,14 @@ func gitRepo(ts *testscript.TestScript, _ bool, args []string) {
 	for i, commit := range commits {
 		ts.Setenv("COMMIT_"+commit.Branch, ids[i])
 	}
+}
+
+// commit NAME REPOSITORY REVISION sets $NAME to the id of a commit, of which git knows the revision.
+func commit(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := exec.Command("git", "-C", ts.MkAbs(args[1]), "rev-parse", "--verify", args[2])
+	id, err := cmd.Output()
+	ts.Check(err)
+	ts.Setenv(args[0], strings.TrimSpace(string(id)))
 }
 
 // gitServer FOLDER serves the bare repositories in a folder over http, and sets $SERVER. With

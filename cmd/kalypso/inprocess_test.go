@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+)
+
+// workingFolder is locked while this process works in the folder of a session.
+var workingFolder sync.Mutex
+
+// collectLater lets the heap grow before the collector runs, until a test has ended: one run of kalypso after the other in
+// this process has it collect mostly what other tests keep.
+func collectLater(t *testing.T) {
+	t.Helper()
+	percent := debug.SetGCPercent(400)
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+}
+
+// runIn runs kalypso in this process, in a folder, where waiting takes no time. The working folder is that of the whole
+// process, so nothing that depends on it may run at the same time, except other such runs, which wait.
+func runIn(dir string, args []string, host *cli.Host) int {
+	workingFolder.Lock()
+	defer workingFolder.Unlock()
+	before, err := os.Getwd()
+	if err == nil {
+		err = os.Chdir(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(host.Stderr, err)
+		return -1
+	}
+	defer func() {
+		if err := os.Chdir(before); err != nil {
+			panic(err)
+		}
+	}()
+	host.Stdin = strings.NewReader("")
+	host.StdoutTerminal, host.StderrTerminal, host.StdinTerminal = false, false, false
+	var waited atomic.Int64
+	host.Now = func() time.Time { return time.Now().Add(time.Duration(waited.Load())) }
+	host.Sleep = func(ctx context.Context, d time.Duration) error {
+		waited.Add(int64(d))
+		return ctx.Err()
+	}
+	return run(context.Background(), args, host)
+}
