@@ -11,14 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlaygroundReadme types what the README.md of the playground says.
+// TestPlaygroundReadme types what the README.md of the playground says. It is not parallel, as kalypso runs in this process.
 func TestPlaygroundReadme(t *testing.T) {
-	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the clusters are a Unix shell script")
 	}
-	dir := t.TempDir()
-	outputs := playSession(t, dir, []docStep{{command: "kalypso init --sample playground"}})
+	dir, environ := t.TempDir(), sessionEnvironment(t)
+	outputs := playSession(t, dir, environ, []docStep{{command: "kalypso init --sample playground"}})
 	require.Zero(t, outputs[0].status, outputs[0].text)
 	playground := filepath.Join(dir, "playground")
 	text, err := os.ReadFile(filepath.Join(playground, "README.md"))
@@ -30,7 +29,7 @@ func TestPlaygroundReadme(t *testing.T) {
 	for line := range strings.Lines(blocks[0].text) {
 		steps = append(steps, docStep{block: blocks[0], command: strings.TrimSpace(line)})
 	}
-	outputs = playSession(t, playground, steps)
+	outputs = playSession(t, playground, environ, steps)
 	require.NoError(t, failedStep(steps, outputs))
 	assert.Contains(t, outputs[len(outputs)-1].text, "\ndev has deployed ")
 	entries, err := os.ReadDir(playground)

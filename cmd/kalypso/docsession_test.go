@@ -18,6 +18,11 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
 // docStep is a command of a session, and what is shown below it.
@@ -97,23 +102,18 @@ type shellOutput struct {
 	status int
 }
 
-// playSession runs a session in a shell and returns the output of each step, up to one that ends the shell.
-func playSession(t *testing.T, dir string, steps []docStep) []shellOutput {
+// playSession runs a session and returns the output of each step, up to one that ends the shell.
+func playSession(t *testing.T, dir string, environ []string, steps []docStep) []shellOutput {
 	t.Helper()
-	home := t.TempDir()
-	script := filepath.Join(home, "session.sh")
-	require.NoError(t, os.WriteFile(script, []byte(scriptOf(steps)), 0o600))
+	output := filepath.Join(t.TempDir(), "output")
+	file, err := os.OpenFile(output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, file.Close()) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", script)
-	cmd.Dir = dir
-	cmd.Env = sessionEnvironment(t, home)
-	cmd.WaitDelay = 5 * time.Second // for what still holds its output
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		require.NoError(t, err)
-	}
+	exitCode := playScript(ctx, t, scriptOf(steps), dir, environ, file)
+	out, err := os.ReadFile(output)
+	require.NoError(t, err)
 	var outputs []shellOutput
 	rest := string(out)
 	for range steps {
@@ -121,7 +121,7 @@ func playSession(t *testing.T, dir string, steps []docStep) []shellOutput {
 		status, after, ended := strings.Cut(after, "\n")
 		code, err := strconv.Atoi(status)
 		if !ended || err != nil {
-			return append(outputs, shellOutput{text, cmd.ProcessState.ExitCode()})
+			return append(outputs, shellOutput{text, exitCode})
 		}
 		outputs = append(outputs, shellOutput{text, code})
 		rest = after
@@ -129,10 +129,67 @@ func playSession(t *testing.T, dir string, steps []docStep) []shellOutput {
 	return outputs
 }
 
+// playScript interprets a shell script, and runs kalypso in this process: only make runs the real program, and a script
+// that changes its umask, which is one of the whole process. It returns how the script has ended.
+func playScript(ctx context.Context, t *testing.T, script, dir string, environ []string, output *os.File) int {
+	t.Helper()
+	if strings.Contains(script, "umask") {
+		cmd := exec.CommandContext(ctx, "sh", "-c", script)
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environ, output, output
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			require.NoError(t, err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+	shell, err := interp.New(interp.Dir(dir), interp.Env(expand.ListEnviron(environ...)),
+		interp.StdIO(nil, output, output), interp.ExecHandlers(kalypsoHere))
+	require.NoError(t, err)
+	parsed, err := syntax.NewParser().Parse(strings.NewReader(script), "")
+	if err != nil {
+		return 2 // as sh does
+	}
+	err = shell.Run(ctx, parsed)
+	if status, ended := interp.IsExitStatus(err); ended {
+		return int(status)
+	}
+	require.NoError(t, err)
+	return 0
+}
+
+// kalypsoHere runs the kalypso of a shell script in this process, and leaves other programs to the shell.
+func kalypsoHere(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
+	return func(ctx context.Context, args []string) error {
+		if args[0] != "kalypso" {
+			return next(ctx, args)
+		}
+		shell := interp.HandlerCtx(ctx)
+		environ := map[string]string{}
+		for name, variable := range shell.Env.Each {
+			if variable.Exported {
+				environ[name] = variable.String()
+			}
+		}
+		host := cli.System()
+		host.Stdout, host.Stderr = shell.Stdout, shell.Stderr
+		host.Env = func(name string) string { return environ[name] }
+		host.Environ = func() []string {
+			var all []string
+			for name, value := range environ {
+				all = append(all, name+"="+value)
+			}
+			return all
+		}
+		return interp.NewExitStatus(uint8(runIn(shell.Dir, args[1:], host)))
+	}
+}
+
 // sessionEnvironment is a machine of nobody: with kalypso, git and the usual programs, without a network, a configuration or
 // a clock for commits.
-func sessionEnvironment(t *testing.T, home string) []string {
+func sessionEnvironment(t *testing.T) []string {
 	t.Helper()
+	home := t.TempDir()
 	const nowhere = "http://127.0.0.1:9"
 	const then = "2026-01-02T03:04:05Z"
 	return []string{
@@ -237,9 +294,8 @@ func judgeSession(steps []docStep, outputs []shellOutput) error {
 func joined(lines []string) []byte { return []byte(strings.Join(lines, "\n") + "\n") }
 
 // rewriteSession puts the output of a session into its document, but for what is shown with "…".
-func rewriteSession(t *testing.T, file string, steps []docStep, outputs []shellOutput) {
+func rewriteSession(t *testing.T, path string, steps []docStep, outputs []shellOutput) {
 	t.Helper()
-	path := filepath.Join("../..", filepath.FromSlash(file))
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	lines := strings.Split(string(text), "\n")
@@ -263,7 +319,7 @@ func rewriteSession(t *testing.T, file string, steps []docStep, outputs []shellO
 }
 
 // TestDocSessions types every console block of the documentation line by line: those of one document one after the other,
-// in one shell. It may rewrite files that others read, so it is not parallel.
+// in one shell. It may rewrite files that others read and changes the working folder, so it is not parallel.
 func TestDocSessions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions are of a Unix shell")
@@ -280,13 +336,17 @@ func TestDocSessions(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, sessions)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	collectLater(t)
 	for file, steps := range sessions {
 		t.Run(file, func(t *testing.T) {
+			dir, environ := sessionFolder(t, file, steps), sessionEnvironment(t) // before another session changes the working folder
 			t.Parallel()
-			outputs := playSession(t, sessionFolder(t, file, steps), steps)
+			outputs := playSession(t, dir, environ, steps)
 			if *update {
 				require.NoError(t, failedStep(steps, outputs))
-				rewriteSession(t, file, steps, outputs)
+				rewriteSession(t, filepath.Join(root, filepath.FromSlash(file)), steps, outputs)
 				return
 			}
 			require.NoError(t, judgeSession(steps, outputs))
@@ -294,9 +354,8 @@ func TestDocSessions(t *testing.T) {
 	}
 }
 
-// TestDocSessionsJudged shows what a session may look like, and which differences are found.
+// TestDocSessionsJudged shows what a session may look like, and which differences are found. It is not parallel either.
 func TestDocSessionsJudged(t *testing.T) {
-	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the sessions are of a Unix shell")
 	}
@@ -339,7 +398,7 @@ func TestDocSessionsJudged(t *testing.T) {
 	} {
 		steps, err := sessionOf(docBlock{file: "a.md", line: 2, text: test.text})
 		require.NoError(t, err)
-		err = judgeSession(steps, playSession(t, t.TempDir(), steps))
+		err = judgeSession(steps, playSession(t, t.TempDir(), sessionEnvironment(t), steps))
 		if test.want == "" {
 			assert.NoError(t, err, test.text)
 		} else {
