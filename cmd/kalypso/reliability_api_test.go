@@ -205,7 +205,7 @@ func (h *hub) to(method, pattern string) []githubtest.Request {
 // git asks the GitOps repository something.
 func (h *hub) git(args ...string) string {
 	h.t.Helper()
-	out, err := gitopstest.Git(h.repo.Dir(), args...)
+	out, err := ask(h.repo.Dir(), args...)
 	require.NoError(h.t, err)
 	return strings.TrimSpace(out)
 }
@@ -292,9 +292,7 @@ func (h *hub) assertSecret(text string, which ...any) {
 func promotedFleet(t *testing.T) string {
 	t.Helper()
 	root := acmeFleet(t)
-	commit, err := gitopstest.Git(filepath.Join(root, "control-plane.git"), "rev-parse", "main")
-	require.NoError(t, err)
-	pinCommit(t, root, strings.TrimSpace(commit))
+	pinCommit(t, root, tipOf(t, root, "control-plane", "main"))
 	return root
 }
 

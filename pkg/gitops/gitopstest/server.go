@@ -92,6 +92,23 @@ func kept(w http.ResponseWriter, r *http.Request, root, body string, backend htt
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
+// said is what git has answered to Ask, by the question and the references and the configuration of the repository.
+var said sync.Map // of string → string
+
+// Ask asks git about a bare repository: what can be known from its branches and the commits that they have, as log, rev-list
+// and diff tell. Git is asked once in the whole process, as tests ask the same of many repositories that must be alike.
+func Ask(dir string, args ...string) (string, error) {
+	key := fmt.Sprintf("%q\n%s", args, stateOf(dir))
+	if known, ok := said.Load(key); ok {
+		return known.(string), nil //nolint:forcetypeassert // nothing else is stored
+	}
+	out, err := Git(dir, args...)
+	if err == nil {
+		said.Store(key, out)
+	}
+	return out, err
+}
+
 // repository is the part of a path that names a repository.
 func repository(path string) string {
 	for _, service := range []string{"/info/refs", "/git-upload-pack"} {

@@ -245,14 +245,19 @@ func (g *Dir) rebase(how Merge) (onto string, err error) {
 
 // pick puts the change of a commit on another one.
 func (g *Dir) pick(id, onto string, how Merge) (string, error) {
+	picked, err := gitopstest.Look(g.dir, id)
+	check(err)
+	base, err := gitopstest.Look(g.dir, onto)
+	check(err)
 	// A commit that has the tree of onto and the parent of id makes git take that parent for the merge base.
-	between := g.commit(g.git("rev-parse", onto+"^{tree}"), []string{g.git("rev-parse", id+"^")}, how.person(), how)
+	between := g.commit(base.Tree, picked.Parents[:1], how.person(), how)
 	tree, err := g.mergeTree(between, id)
 	if err != nil {
 		return "", err
 	}
-	author := g.git("show", "--no-patch", "--format=%an <%ae> %ad", "--date=raw", id)
-	how.Title = strings.TrimRight(g.git("show", "--no-patch", "--format=%B", id), "\n")
+	_, author, _ := strings.Cut(picked.Text, "\nauthor ")
+	author, _, _ = strings.Cut(author, "\n")
+	how.Title = strings.TrimRight(picked.Message(), "\n")
 	return g.commit(tree, []string{onto}, author, how), nil
 }
 
