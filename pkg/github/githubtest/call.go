@@ -60,8 +60,11 @@ func (r *route) compile() {
 
 // match returns the values of the path's variables.
 func (r *route) match(method, escapedPath string) (map[string]string, bool) {
+	if method != r.method {
+		return nil, false
+	}
 	found := r.pattern.FindStringSubmatch(escapedPath)
-	if method != r.method || found == nil {
+	if found == nil {
 		return nil, false
 	}
 	values := map[string]string{}

@@ -2,6 +2,7 @@ package githubtest
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/kalypso-gitops/kalypso/pkg/github/githubtest/openapitest"
 )
@@ -15,8 +16,10 @@ const (
 	writeIssues = "issues=write; pull_requests=write"
 )
 
-// routes are the endpoints that the stand-in has.
-func routes() ([]route, error) {
+// routes are the endpoints that the stand-in has, which all servers share.
+var routes = sync.OnceValues(newRoutes)
+
+func newRoutes() ([]route, error) {
 	operations, err := openapitest.Operations()
 	if err != nil {
 		return nil, err
