@@ -106,7 +106,7 @@ func newHub(t *testing.T, fleet string, o hubOptions) *hub {
 	t.Helper()
 	h := &hub{t: t, fleet: fleet, clock: newClock(), version: "v1.2.3", secrets: []string{hubSecret}}
 	dir := filepath.Join(t.TempDir(), "gitops.git")
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(fleet, "gitops.git"))))
+	copyRepos(t, filepath.Join(fleet, "gitops.git"), dir)
 	o.server.Now = h.clock.now
 	h.Server = githubtest.NewServer(t, o.server)
 	o.repo.Dir = dir

@@ -178,7 +178,9 @@ func TestR3StoppedWhileGitReceives(t *testing.T) {
 		root := acmeFleet(t)
 		pid := filepath.Join(t.TempDir(), "pid")
 		hook := fmt.Sprintf("#!/bin/sh\nuntil test -s %[1]s; do sleep 0.05; done\nkill -%[2]d $(cat %[1]s)\nuntil ! kill -0 $(cat %[1]s); do sleep 0.05; done\n", pid, signal)
-		require.NoError(t, os.WriteFile(filepath.Join(root, "gitops.git", "hooks", "pre-receive"), []byte(hook), 0o755))
+		hooks := filepath.Join(root, "gitops.git", "hooks")
+		require.NoError(t, os.MkdirAll(hooks, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(hooks, "pre-receive"), []byte(hook), 0o755))
 		cmd := ourProgram(t, acmeArgs(root, nil, "render"))
 		require.NoError(t, cmd.Start())
 		require.NoError(t, os.WriteFile(pid, []byte(strconv.Itoa(cmd.Process.Pid)), 0o644))
@@ -190,7 +192,7 @@ func TestR3StoppedWhileGitReceives(t *testing.T) {
 			assert.Equal(t, cli.ExitSignal+int(signal), cmd.ProcessState.ExitCode())
 		}
 
-		require.NoError(t, os.Remove(filepath.Join(root, "gitops.git", "hooks", "pre-receive")))
+		require.NoError(t, os.RemoveAll(hooks))
 		mustRun(t, acmeArgs(root, nil, "render")...)
 		p := newPress(t, root)
 		p.must()

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,16 +31,33 @@ func acme(repo string) string { return "https://github.com/acme/" + repo }
 var appsOfAcme = []string{"app-1", "app-2", "app-3"}
 
 // acmeFleet is a small fleet of bare repositories in one folder: a control plane with the environment
-// dev, three applications, and a GitOps repository with nothing of ours in it.
+// dev, three applications, and a GitOps repository with nothing of ours in it. It is made once, and copied for each test.
 func acmeFleet(t *testing.T) string {
 	t.Helper()
+	acmeTemplate.Do(func() {
+		dir, err := os.MkdirTemp("", "acme")
+		require.NoError(t, err)
+		acmeTemplate.dir = dir
+		newAcmeFleet(t, dir)
+	})
 	root := t.TempDir()
+	copyRepos(t, acmeTemplate.dir, root)
+	return root
+}
+
+// acmeTemplate is the folder that acmeFleet copies.
+var acmeTemplate struct {
+	sync.Once
+	dir string
+}
+
+func newAcmeFleet(t *testing.T, root string) {
+	t.Helper()
 	for _, app := range appsOfAcme {
 		addRepo(t, root, app, gitopstest.Commit{Files: acmeApp(app, "main")})
 	}
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: acmeMain()}, gitopstest.Commit{Branch: "dev", Files: acmeDev()})
 	addRepo(t, root, "gitops", gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"}})
-	return root
 }
 
 // acmeDev is the branch dev of its control plane.

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"kalypso": main, "clusters": clusters})
+	testscript.Main(suite{m}, map[string]func(){"kalypso": main, "clusters": clusters})
 }
 
 // TestScript runs the sessions in testdata/script against real repositories and real git servers: "exec kalypso" is the real
