@@ -86,7 +86,15 @@ func unpack(pack []byte, commands []*packp.Command, repo *filesystem.Storage) er
 			return has(plumbing.AnyObject, below)
 		}))
 	}
-	return errors.Join(missing, move(objects, repo))
+	if missing != nil || len(objects.Objects) <= fewObjects {
+		return errors.Join(missing, move(objects, repo))
+	}
+	w, err := repo.PackfileWriter() // all of it is there, and deflated
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(pack)
+	return errors.Join(err, w.Close())
 }
 
 // update moves references as git does, which keeps others off with files that end in .lock: all of them, or none if one is not
