@@ -155,7 +155,8 @@ func sees(clusters ...string) look {
 	if err != nil {
 		panic(err) // strings can be marshalled
 	}
-	return look("cat <<EOF\n" + string(text) + "\nEOF\n")
+	quoted := strings.NewReplacer("'", `'\''`, "$KALYPSO_FLEET_COMMIT", `'"$KALYPSO_FLEET_COMMIT"'`).Replace(string(text))
+	return look("printf '%s\\n' '" + quoted + "'\n")
 }
 
 // asks lets runs ask a fleet that says these, look by look, the last again and again.
