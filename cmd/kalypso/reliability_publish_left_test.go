@@ -102,19 +102,24 @@ func TestR9ForeignCommits(t *testing.T) {
 func TestR9AcceptedCommits(t *testing.T) {
 	t.Parallel()
 	matrix(t)
-	for _, method := range []string{"merge", "squash", "rebase"} {
-		for name, since := range map[string]func(p *press){
-			"nothing":        func(*press) {},
-			"another commit": func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"docs/more.md": "More.\n"}) },
-			"a better fix":   func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"fix.txt": "Better.\n"}) },
-		} {
+	type event struct {
+		name string
+		does func(p *press)
+	}
+	since := []event{
+		{"another commit", func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"docs/more.md": "More.\n"}) }},
+		{"a better fix", func(p *press) { p.commit("gitops", "dev", gitopstest.Files{"fix.txt": "Better.\n"}) }},
+		{"nothing", func(*press) {}},
+	}
+	for i, method := range []string{"merge", "squash", "rebase"} {
+		for _, event := range spread(since, i, len(since)) { // make test has each once
 			p := changedSince(t, func(p *press) {
 				p.commit("gitops", "deployment/dev", gitopstest.Files{"fix.txt": "By hand.\n"})
 				p.repo.MergePull(1, method)
-				since(p)
+				event.does(p)
 			})
 			p.must()
-			p.assertRight(method + ", then " + name)
+			p.assertRight(method + ", then " + event.name)
 			assert.Contains(t, p.files("gitops", "deployment/dev"), "fix.txt")
 		}
 		p := changedSince(t, func(p *press) {
@@ -135,18 +140,20 @@ func TestR15Meanwhile(t *testing.T) {
 	t.Parallel()
 	matrix(t)
 	from := changedSince(t, func(*press) {})
-	for name, act := range map[string]struct {
-		do func(p *press)
+	steps := from.theSteps()
+	for i, act := range []struct {
+		name string
+		do   func(p *press)
 		// merged says that nothing is left to be published, if it came after the push.
 		merged bool
 	}{
-		"merged":            {func(p *press) { p.repo.MergePull(1, "merge") }, true},
-		"closed":            {func(p *press) { p.repo.Close(1) }, false},
-		"branch deleted":    {func(p *press) { p.repo.DeleteBranch("deployment/dev") }, false},
-		"closed and opened": {func(p *press) { p.repo.Close(1); p.repo.Reopen(1) }, false},
+		{"merged", func(p *press) { p.repo.MergePull(1, "merge") }, true},
+		{"closed", func(p *press) { p.repo.Close(1) }, false},
+		{"branch deleted", func(p *press) { p.repo.DeleteBranch("deployment/dev") }, false},
+		{"closed and opened", func(p *press) { p.repo.Close(1); p.repo.Reopen(1) }, false},
 	} {
-		from.eachStep(func(p *press, s step, last bool) {
-			which := name + ": " + s.String()
+		from.atSteps(spread(steps, i, 4), func(p *press, s step, last bool) { // make test has one act for each step
+			which := act.name + ": " + s.String()
 			p.set(atRequest(s.n, func() { p.move(func() { act.do(p) }) }))
 			got := p.run()
 			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)

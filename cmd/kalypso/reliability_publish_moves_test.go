@@ -52,9 +52,15 @@ func (p *press) theSteps() []step {
 // repositories once more, at once; what happens then may come too late.
 func (p *press) eachStep(do func(p *press, s step, last bool)) {
 	p.t.Helper()
-	steps := p.theSteps()
-	require.Greater(p.t, len(steps), 10)
-	together(steps, func(s step) { do(p.another(), s, s.n > len(steps)-len(p.served)) })
+	p.atSteps(share(p.theSteps()), do)
+}
+
+// atSteps does something at each of these requests of a run.
+func (p *press) atSteps(steps []step, do func(p *press, s step, last bool)) {
+	p.t.Helper()
+	requests := len(p.theSteps())
+	require.Greater(p.t, requests, 10)
+	all(steps, func(s step) { do(p.another(), s, s.n > requests-len(p.served)) })
 }
 
 // together does something to the share of the items that make test has time for, some at once.
@@ -88,7 +94,20 @@ func share[T any](items []T) []T {
 	return items
 }
 
-// once acts at the nth request of a run.
+// spread is the share of the items for the ith of many that try the same ones: every nth, so that n of the many together try
+// each item, or all of them if make ci-full asks for it.
+func spread[T any](items []T, i, n int) []T {
+	if wantsWholeMatrix() {
+		return items
+	}
+	var chosen []T
+	for k := i % n; k < len(items); k += n {
+		chosen = append(chosen, items[k])
+	}
+	return chosen
+}
+
+// atRequest acts at the nth request of a run.
 func atRequest(n int, do func()) gate {
 	return func(s step) aFault {
 		if s.n == n {
