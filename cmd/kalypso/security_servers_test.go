@@ -199,7 +199,7 @@ func finishWatched(t *testing.T, cmd *exec.Cmd) (got outcome, peak int) {
 		select {
 		case <-ended:
 			return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}, peak
-		case <-time.After(5 * time.Millisecond):
+		case <-time.After(20 * time.Millisecond):
 		}
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 		if _, rest, found := strings.Cut(string(status), "VmHWM:"); found {
