@@ -155,7 +155,12 @@ func sees(clusters ...string) look {
 	if err != nil {
 		panic(err) // strings can be marshalled
 	}
-	quoted := strings.NewReplacer("'", `'\''`, "$KALYPSO_FLEET_COMMIT", `'"$KALYPSO_FLEET_COMMIT"'`).Replace(string(text))
+	return saying(string(text))
+}
+
+// saying is a look at a fleet that says just this, with $KALYPSO_FLEET_COMMIT in it.
+func saying(text string) look {
+	quoted := strings.NewReplacer("'", `'\''`, "$KALYPSO_FLEET_COMMIT", `'"$KALYPSO_FLEET_COMMIT"'`).Replace(text)
 	return look("printf '%s\\n' '" + quoted + "'\n")
 }
 
