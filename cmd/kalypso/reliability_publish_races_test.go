@@ -188,9 +188,9 @@ func TestR7TwoRunsOldAndNew(t *testing.T) {
 	for seed := range uint64(2) {
 		trials = append(trials, trial{5 + 2*int(seed), seed + 1})
 	}
-	for _, s := range scenes() {
+	for i, s := range scenes() {
 		template, fresh := s.prepare(from)
-		together(trials, func(o trial) {
+		all(spread(trials, i, 6), func(o trial) {
 			p := template.another()
 			r := newRace(p)
 			r.start("old")
