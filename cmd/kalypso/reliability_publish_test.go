@@ -67,8 +67,9 @@ type press struct {
 	versions []string
 	// moves tells of a reference, such as "gitops refs/heads/dev", whether it is for runs to move.
 	moves func(ref string) bool
-	// sound are the references of home when it was last checked.
-	sound string
+	// sound are the references of home when it was last checked, pushed is whether a push has arrived.
+	sound  string
+	pushed bool
 	// commits is how many commits the test has added.
 	commits atomic.Int64
 }
@@ -171,6 +172,7 @@ func (p *press) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.steps[s.who]++
 	s.n = p.steps[s.who]
 	p.seen = append(p.seen, s)
+	p.pushed = p.pushed || s.git() && s.writes()
 	decide := p.gate
 	p.mu.Unlock()
 	var fault aFault
