@@ -143,7 +143,8 @@ func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 	}
 	g := localSchemaGenerator{rand.New(rand.NewPCG(6, 6))}
 	locals, passed, failed := 0, 0, 0
-	for range 1500 {
+	rounds := share(500, 1500)
+	for range rounds {
 		text, err := json.Marshal(g.document())
 		require.NoError(t, err)
 		schema, problems := jsonschema.Compile(string(text), diag.Place{})
@@ -175,7 +176,7 @@ func TestChecksOfSomeKeysAreChecksOfAll(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, locals, 500)
-	assert.Greater(t, passed, 1000)
-	assert.Greater(t, failed, 1000)
+	assert.Greater(t, locals, rounds/3)
+	assert.Greater(t, passed, rounds*2/3)
+	assert.Greater(t, failed, rounds*2/3)
 }

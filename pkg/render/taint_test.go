@@ -199,7 +199,7 @@ func TestS3(t *testing.T) {
 			t.Parallel()
 			o := newOracle(t, template)
 			for i, x := range rendertest.HostileTexts() {
-				if i%3 == len(template)%3 && !rendertest.RaceDetector || i%8 == 0 || thorough() { // the race detector has no more to find
+				if i%6 == len(template)%6 && !rendertest.RaceDetector || i%10 == 0 || thorough() { // the race detector has no more to find
 					o.requireUntainted(t, x)
 				}
 			}
@@ -333,12 +333,15 @@ func TestTaintInShellFiles(t *testing.T) {
 	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
 	}
-	for _, template := range []string{
+	for i, template := range []string{
 		"x={{ .Manifests.x }}\n", "x=\"{{ .Manifests.x }}\"\n", "x='{{ .Manifests.x }}'\n", "echo {{ .Manifests.x }} > $HOME/log\n",
 		"cat <<EOF\n{{ .Manifests.x }}\nEOF\n", "# {{ .Manifests.x }}\n", "x={{ .Manifests.x | squote }}\n", "x={{ .Manifests.x | quote }}\n",
 	} {
 		p := newPress(t, template, "sh")
-		for _, x := range rendertest.HostileTexts() {
+		for j, x := range rendertest.HostileTexts() {
+			if (i+j)%3 != 0 && !thorough() {
+				continue // each text in some templates
+			}
 			content, ok := p.value(x)
 			harmless := regexp.MustCompile(`^[A-Za-z0-9._/@:+,%=-]*$`).MatchString(x)
 			if harmless {
