@@ -51,7 +51,7 @@ func TestR14BodyFitsAnyLimit(t *testing.T) {
 			for _, limit := range []int{2000, 2001, 2500, 3000, 5000, 10_000, 20_000, 65_000, 900 << 10} {
 				t.Run(fmt.Sprint(limit), func(t *testing.T) { assertBody(t, r, limit) })
 			}
-			for limit := -7; limit < 2000; limit += 77 {
+			for limit := -7; limit < 2000; limit += share(311, 77) {
 				assert.LessOrEqual(t, len(PullRequestBody(r, limit)), max(limit, 0))
 			}
 		})

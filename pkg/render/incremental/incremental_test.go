@@ -113,7 +113,8 @@ func TestComposeIsExecute(t *testing.T) {
 			continue
 		}
 		shapes := newFileShapes()
-		for j := i % 5; j < len(cases); j += 5 {
+		step := share(15, 5)
+		for j := i % step; j < len(cases); j += step {
 			tried++
 			if cases[j].requireComposed(t, shapes, parsed, bounds) {
 				composed++

@@ -111,6 +111,7 @@ func expensive() []struct {
 } {
 	const draft2020 = `"$schema":"https://json-schema.org/draft/2020-12/schema",`
 	const draft2019 = `"$schema":"https://json-schema.org/draft/2019-09/schema",`
+	places := share(900, 1400) // each costs as much as there are others
 	long := map[string]any{"A": strings.Repeat("a", 1<<20)}
 	manyKeys := map[string]any{}
 	for i := range 5000 {
@@ -137,12 +138,12 @@ func expensive() []struct {
 		{"many $id", `{"definitions":{` + repeated(maxSubschemas-1, ",", func(i int) string { return fmt.Sprintf(`"p%d":{"$id":"i%d"}`, i, i) }) + `}}`, nil, ""},
 		{"many $anchor", `{` + draft2020 + `"$defs":{` + repeated(maxSubschemas-1, ",", func(i int) string { return fmt.Sprintf(`"p%d":{"$dynamicAnchor":"i%d"}`, i, i) }) + `}}`, nil, ""},
 		{
-			"many refs to places without a keyword", `{"x":[` + repeated(1400, ",", func(int) string { return "{}" }) + `],"allOf":[` +
-				repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
+			"many refs to places without a keyword", `{"x":[` + repeated(places, ",", func(int) string { return "{}" }) + `],"allOf":[` +
+				repeated(places, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
 		},
 		{
-			"many such places with $id", `{"x":[` + repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$id":"i%d"}`, i) }) + `],"allOf":[` +
-				repeated(1400, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
+			"many such places with $id", `{"x":[` + repeated(places, ",", func(i int) string { return fmt.Sprintf(`{"$id":"i%d"}`, i) }) + `],"allOf":[` +
+				repeated(places, ",", func(i int) string { return fmt.Sprintf(`{"$ref":"#/x/%d"}`, i) }) + `]}`, nil, "",
 		},
 		{
 			"as many as allowed", `{"$defs":{` + repeated(150, ",", func(i int) string { return fmt.Sprintf(`"d%d":{}`, i) }) + `},"allOf":[` +

@@ -17,7 +17,7 @@ import (
 // subschemas looks at a value, counted in random schemas with random values.
 func TestSchemaPlanBoundsTheWork(t *testing.T) {
 	t.Parallel()
-	const tries = 400
+	tries := share(150, 400)
 	compiled, most := 0, 0
 	for seed := range uint64(tries) {
 		random := schemaGenerator{rand.New(rand.NewPCG(seed, 1))}
