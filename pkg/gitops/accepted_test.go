@@ -23,12 +23,7 @@ func (p *press) squash(branch, into string) {
 // change adds a commit to a branch that changes some of its files.
 func (p *press) change(branch string, files gitopstest.Files) string {
 	p.t.Helper()
-	all := gitopstest.Files{}
-	for _, name := range p.files(branch) {
-		content, err := gitopstest.Git(p.dir, "show", branch+":"+name)
-		require.NoError(p.t, err)
-		all[name] = content
-	}
+	all := p.read(branch)
 	maps.Copy(all, files)
 	return p.commit(branch, all, "By hand")
 }
@@ -40,12 +35,12 @@ func TestR9AcceptedCommits(t *testing.T) {
 		fix := func(content string) { p.change("deployment/dev", gitopstest.Files{"fix.txt": content}) }
 		refused := func() {
 			t.Helper()
-			tip := p.git("rev-parse", "deployment/dev")
+			tip := p.found("deployment/dev").ID
 			_, err := p.try(twoTargets("a: 9\n")...)
 			var known *giterror.Error
 			require.ErrorAs(t, err, &known)
 			assert.Equal(t, RuleForeignCommits, known.Rule)
-			assert.Equal(t, tip, p.git("rev-parse", "deployment/dev"))
+			assert.Equal(t, tip, p.found("deployment/dev").ID)
 		}
 		published := func(a string) {
 			t.Helper()
@@ -58,7 +53,7 @@ func TestR9AcceptedCommits(t *testing.T) {
 		p.squash("deployment/dev", "dev")
 		p.change("dev", gitopstest.Files{"docs/more.md": "More.\n"})
 		published("a: 2\n")
-		assert.Equal(t, "2", p.git("show", "deployment/dev:fix.txt"))
+		assert.Equal(t, "2", p.content("deployment/dev", "fix.txt"))
 
 		// Only some of it, or something else, was accepted.
 		fix("3\n")
@@ -141,7 +136,7 @@ func TestR9MergedPullRequest(t *testing.T) {
 				assert.Equal(t, RuleForeignCommits, known.Rule)
 			default:
 				require.NoError(t, err)
-				assert.Equal(t, "2", p.git("show", "promote/dev:mine"))
+				assert.Equal(t, "2", p.content("promote/dev", "mine"))
 			}
 		})
 	}

@@ -62,24 +62,24 @@ func (p *press) edit(content string) Edit {
 	}
 }
 
-// mustPromote promotes, and leaves a sound repository.
+// mustPromote promotes, and has the repository checked at the end.
 func (p *press) mustPromote(head, content string) Committed {
 	p.t.Helper()
 	done, err := p.promote(head, content)
 	require.NoError(p.t, err)
-	p.git("fsck", "--strict", "--no-dangling")
-	assert.Equal(p.t, done.Commit, p.git("rev-parse", done.Branch))
-	assert.Equal(p.t, done.Tree, p.git("rev-parse", done.Commit+"^{tree}"))
+	p.published = true
+	assert.Equal(p.t, done.Commit, p.found(done.Branch).ID)
+	assert.Equal(p.t, done.Tree, p.found(done.Commit).Tree)
 	return done
 }
 
 func TestBranchCommit(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
-		before := p.git("rev-parse", "dev")
+		before := p.found("dev").ID
 		done := p.mustPromote("", "commit: 1\n")
 		assert.True(t, done.Pushed)
 		assert.Equal(t, "dev", done.Branch)
-		assert.Equal(t, before, p.git("rev-parse", "dev~1"))
+		assert.Equal(t, before, p.found("dev^").ID)
 		assert.Equal(t, "commit: 1", p.git("show", "dev:"+baseRepo))
 		assert.Equal(t, []string{baseRepo, "docs/notes.md"}, p.files("dev"))
 		assert.Equal(t, "Kalypso <kalypso@example.com> 1700000500", p.git("log", "-1", "--format=%an <%ae> %ct", "dev"))
@@ -124,12 +124,12 @@ func TestBranchIsReadAnew(t *testing.T) {
 
 func TestBranchPropose(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
-		onto := p.git("rev-parse", "dev")
+		onto := p.found("dev").ID
 		done := p.mustPromote("promote/dev", "commit: 1\n")
 		assert.True(t, done.Pushed)
 		assert.Equal(t, "promote/dev", done.Branch)
-		assert.Equal(t, onto, p.git("rev-parse", "dev"))
-		assert.Equal(t, onto, p.git("rev-parse", "promote/dev~1"))
+		assert.Equal(t, onto, p.found("dev").ID)
+		assert.Equal(t, onto, p.found("promote/dev^").ID)
 
 		again := p.mustPromote("promote/dev", "commit: 1\n")
 		assert.Equal(t, Committed{Branch: "promote/dev", Commit: done.Commit, Tree: done.Tree}, again)
@@ -149,7 +149,7 @@ func TestBranchPropose(t *testing.T) {
 
 		p.merge("promote/dev", "dev")
 		merged := p.mustPromote("promote/dev", "commit: 2\n")
-		assert.Equal(t, Committed{Branch: "dev", Commit: p.git("rev-parse", "dev"), Tree: merged.Tree}, merged, "it is there")
+		assert.Equal(t, Committed{Branch: "dev", Commit: p.found("dev").ID, Tree: merged.Tree}, merged, "it is there")
 		assert.True(t, p.mustPromote("promote/dev", "commit: 3\n").Pushed, "what is left of a merged branch is replaced")
 		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..promote/dev"))
 	})
@@ -165,7 +165,7 @@ func TestBranchForeignCommits(t *testing.T) {
 		assert.Equal(t, RuleForeignCommits, known.Rule)
 		assert.Contains(t, known.Message, foreign[:12]+` "A fix by hand" by Test`)
 		assert.Contains(t, known.Hint, "--force")
-		assert.Equal(t, foreign, p.git("rev-parse", "promote/dev"))
+		assert.Equal(t, foreign, p.found("promote/dev").ID)
 		p.options.Force = true
 		assert.True(t, p.mustPromote("promote/dev", "commit: 2\n").Pushed)
 
@@ -199,7 +199,7 @@ func TestBranchKeepsModes(t *testing.T) {
 		"link": "it is a symbolic link", "folder": "it is a folder", "x/y": "it is a file, not a folder", "link/y": "it is a symbolic link, not a folder",
 		"../x": "is not one of a file", "": "is not one of a file", ".git/config": ".git", "a/.GIT/b": ".GIT",
 	} {
-		tip := p.git("rev-parse", "dev")
+		tip := p.found("dev").ID
 		b, err := p.open(t.Context(), "")
 		require.NoError(t, err)
 		edit := p.edit("")
@@ -209,7 +209,7 @@ func TestBranchKeepsModes(t *testing.T) {
 		require.ErrorAs(t, err, &known, name)
 		assert.Contains(t, known.Message, want)
 		assert.NotEmpty(t, known.Hint)
-		assert.Equal(t, tip, p.git("rev-parse", "dev"))
+		assert.Equal(t, tip, p.found("dev").ID)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestBranchMoved(t *testing.T) {
 			p.meanwhile = func() { tip = p.commit("dev", gitopstest.Files{"by": "hand " + head}, "by hand") }
 			_, err := p.promote(head, "commit: 1\n")
 			require.ErrorIs(t, err, giterror.ErrConflict)
-			assert.Equal(t, tip, p.git("rev-parse", "dev"))
+			assert.Equal(t, tip, p.found("dev").ID)
 		}
 		p.meanwhile = func() { p.git("update-ref", "refs/heads/promote/dev", "dev") }
 		_, err := p.promote("promote/dev", "commit: 1\n")
@@ -489,7 +489,7 @@ func (p *press) again(t *testing.T) *press {
 
 func (p *press) suffer(head string, nth int, lasting bool, name string, fault gitFault) {
 	p.t.Helper()
-	before := p.git("rev-parse", "dev")
+	before := p.found("dev").ID
 	p.faultyServer(nth, lasting, fault)
 	made, err := p.promote(head, "commit: 1\n")
 	branch := "dev"
@@ -506,8 +506,8 @@ func (p *press) suffer(head string, nth int, lasting bool, name string, fault gi
 		require.NoError(p.t, err)
 	}
 	assert.Equal(p.t, branch, made.Branch, "%d %s", nth, name)
-	assert.Equal(p.t, made.Commit, p.git("rev-parse", branch), "%d %s", nth, name)
-	assert.Equal(p.t, before, p.git("rev-parse", branch+"~1"), "%d %s", nth, name)
+	assert.Equal(p.t, made.Commit, p.found(branch).ID, "%d %s", nth, name)
+	assert.Equal(p.t, before, p.found(branch+"^").ID, "%d %s", nth, name)
 	if name == "down" {
 		p.git("fsck", "--strict", "--no-dangling")
 	}

@@ -2,9 +2,11 @@ package gitops
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +38,8 @@ type press struct {
 	// meanwhile is called after everything was read and before it is published.
 	meanwhile func()
 	reader    remote.Options
+	// published makes git check the repository at the end of the test.
+	published bool
 }
 
 func newPress(t *testing.T, files gitopstest.Files) *press {
@@ -43,7 +47,13 @@ func newPress(t *testing.T, files gitopstest.Files) *press {
 	dir := filepath.Join(t.TempDir(), "gitops.git")
 	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "dev", Files: files})
 	require.NoError(t, err)
-	return &press{t: t, dir: dir, url: dir, path: ".", options: PublishOptions{Author: gitobject.Identity{Name: "Kalypso", Email: "kalypso@example.com"}}}
+	p := &press{t: t, dir: dir, url: dir, path: ".", options: PublishOptions{Author: gitobject.Identity{Name: "Kalypso", Email: "kalypso@example.com"}}}
+	t.Cleanup(func() {
+		if p.published {
+			p.git("fsck", "--strict", "--no-dangling")
+		}
+	})
+	return p
 }
 
 func (p *press) git(args ...string) string {
@@ -61,10 +71,34 @@ func (p *press) commit(branch string, files gitopstest.Files, message string) st
 	return ids[0]
 }
 
+// found is a commit: by its id, the tip of a branch, or a parent of one, as in "dev^".
+func (p *press) found(revision string) gitopstest.Found {
+	p.t.Helper()
+	commit, err := gitopstest.Look(p.dir, revision)
+	require.NoError(p.t, err)
+	return commit
+}
+
+// read returns what is on a branch.
+func (p *press) read(branch string) gitopstest.Files {
+	p.t.Helper()
+	files, err := gitopstest.Read(p.dir, branch)
+	require.NoError(p.t, err)
+	return files
+}
+
 // files lists what is on a branch.
 func (p *press) files(branch string) []string {
 	p.t.Helper()
-	return strings.Fields(p.git("ls-tree", "-r", "--name-only", branch))
+	return slices.Sorted(maps.Keys(p.read(branch)))
+}
+
+// content is a file of a branch, without the space around it.
+func (p *press) content(branch, name string) string {
+	p.t.Helper()
+	content, ok := p.read(branch)[name]
+	require.True(p.t, ok, "%s has no %s", branch, name)
+	return strings.TrimSpace(content)
 }
 
 // merge merges the deployment branch as a person would.
@@ -113,7 +147,7 @@ func (p *press) publish(files ...string) Published {
 	p.t.Helper()
 	published, err := p.try(files...)
 	require.NoError(p.t, err)
-	p.git("fsck", "--strict", "--no-dangling")
+	p.published = true
 	return published
 }
 
@@ -160,7 +194,7 @@ func TestPublish(t *testing.T) {
 		first := p.publish(twoTargets("a: 1\n")...)
 		assert.True(t, first.Pushed)
 		assert.Equal(t, "deployment/dev", first.Branch)
-		assert.Equal(t, p.git("rev-parse", "deployment/dev"), first.Commit)
+		assert.Equal(t, p.found("deployment/dev").ID, first.Commit)
 		assert.Equal(t, []string{
 			"docs/notes.md", "edge/README.md", "edge/a/namespace.yaml", "edge/a/reconciler.yaml",
 			"edge/b/namespace.yaml", "edge/b/reconciler.yaml",
@@ -175,7 +209,7 @@ func TestPublish(t *testing.T) {
 		changed := p.publish(twoTargets("a: 2\n")...)
 		assert.True(t, changed.Pushed)
 		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"), "one commit on top of the GitOps branch")
-		assert.Equal(t, "a: 2", p.git("show", "deployment/dev:edge/a/reconciler.yaml"))
+		assert.Equal(t, "a: 2", p.content("deployment/dev", "edge/a/reconciler.yaml"))
 
 		p.merge("deployment/dev", "dev")
 		merged := p.publish(twoTargets("a: 2\n")...)
@@ -200,7 +234,7 @@ func TestPublishDirect(t *testing.T) {
 	p.options.Direct = true
 	done := p.publish(twoTargets("a: 1\n")...)
 	assert.Equal(t, "dev", done.Branch)
-	assert.Equal(t, done.Commit, p.git("rev-parse", "dev"))
+	assert.Equal(t, done.Commit, p.found("dev").ID)
 	assert.Equal(t, "dev", p.git("branch", "--format=%(refname:short)"))
 	assert.Empty(t, p.publish(twoTargets("a: 1\n")...).Commit)
 }
@@ -245,7 +279,7 @@ func TestPublishForeignCommits(t *testing.T) {
 		foreign := p.commit("deployment/dev", gitopstest.Files{"mine": "1"}, "A fix by hand\n\nMore.")
 		_, err := p.try(twoTargets("a: 2\n")...)
 		require.ErrorContains(t, err, foreign[:12]+` "A fix by hand" by Test`)
-		assert.Equal(t, foreign, p.git("rev-parse", "deployment/dev"))
+		assert.Equal(t, foreign, p.found("deployment/dev").ID)
 		p.options.Force = true
 		p.publish(twoTargets("a: 2\n")...)
 		assert.Equal(t, "1", p.git("rev-list", "--count", "dev..deployment/dev"))
@@ -263,7 +297,7 @@ func TestPublishOverAnotherEnvironment(t *testing.T) {
 	publication.Head = "prod"
 	_, err := publication.Publish(t.Context())
 	require.ErrorContains(t, err, `kalypso did not make for this environment: `+prod[:12]+` "Promote 1234567 to prod"`)
-	assert.Equal(t, prod, p.git("rev-parse", "prod"))
+	assert.Equal(t, prod, p.found("prod").ID)
 }
 
 // TestDeploymentBranchIsOnlyThat: neither the GitOps branch, which would do without a pull request, nor one that
@@ -339,11 +373,11 @@ func TestPublishLeftover(t *testing.T) {
 		p.merge("deployment/dev", "dev")
 		p.publish(twoTargets("a: 2\n")...)
 		// A squash: another commit with the same content.
-		tree := p.git("rev-parse", "deployment/dev^{tree}")
+		tree := p.found("deployment/dev").Tree
 		p.git("update-ref", "refs/heads/dev", p.git("commit-tree", tree, "-p", "dev", "-m", "Squashed (#1)"))
 		done := p.publish(twoTargets("a: 3\n")...)
 		assert.True(t, done.Pushed)
-		assert.Equal(t, p.git("rev-parse", "dev"), p.git("rev-parse", "deployment/dev^"))
+		assert.Equal(t, p.found("dev").ID, p.found("deployment/dev^").ID)
 	})
 }
 
