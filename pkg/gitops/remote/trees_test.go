@@ -2,10 +2,10 @@ package remote
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -176,7 +176,7 @@ func TestTooLargeFile(t *testing.T) {
 	}
 }
 
-// TestTreeBomb reads a tree of 30 objects that stands for 10^30 files.
+// TestTreeBomb reads a tree of 12 objects that stands for 10^12 files.
 func TestTreeBomb(t *testing.T) {
 	t.Parallel()
 	if gitopstest.Race {
@@ -189,18 +189,16 @@ func TestTreeBomb(t *testing.T) {
 	}
 }
 
-// treeBomb is a repository whose tree of 30 objects holds a file in 10^30 folders.
+// treeBomb is a repository whose tree of 12 objects holds a file in 10^12 folders.
 func treeBomb(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir, _ = gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{name: "a: 1\n"}})
 	tree := gitopstest.RunGit(t, dir, "rev-parse", "main^{tree}")
-	for range 30 {
+	for range 12 {
 		var list strings.Builder
 		for i := range 10 {
-			list.WriteString("040000 tree " + tree + "\td" + string(rune('0'+i)) + "\n")
+			list.WriteString("040000 tree " + tree + "\tfolder-" + string(rune('0'+i)) + "\n")
 		}
-		file := filepath.Join(t.TempDir(), "list")
-		require.NoError(t, os.WriteFile(file, []byte(list.String()), 0o600))
 		tree = mktree(t, dir, list.String())
 	}
 	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", gitopstest.RunGit(t, dir, "commit-tree", "-m", "bomb", tree))
@@ -230,13 +228,15 @@ func TestS8FolderWithAMillionFiles(t *testing.T) {
 	dir, _ := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Files{"a.yaml": "a: 1\n"}})
 	blob := plumbing.NewHash(gitopstest.RunGit(t, dir, "rev-parse", "main:a.yaml"))
 	var raw bytes.Buffer
-	for i := range 1_000_000 {
-		fmt.Fprintf(&raw, "100644 f%06d.yaml\x00", i)
+	for i := 1_000_000; i < 2_000_000; i++ {
+		raw.WriteString("100644 f")
+		raw.WriteString(strconv.Itoa(i))
+		raw.WriteString(".yaml\x00")
 		raw.Write(blob[:])
 	}
 	file := filepath.Join(t.TempDir(), "tree")
 	require.NoError(t, os.WriteFile(file, raw.Bytes(), 0o600))
-	tree := gitopstest.RunGit(t, dir, "hash-object", "-t", "tree", "-w", file)
+	tree := gitopstest.RunGit(t, dir, "-c", "core.looseCompression=0", "hash-object", "-t", "tree", "-w", file)
 	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", gitopstest.RunGit(t, dir, "commit-tree", "-m", "many", tree))
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
