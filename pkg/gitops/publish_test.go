@@ -161,9 +161,10 @@ func twoTargets(content string) []string {
 }
 
 // byAllWays runs a test for each way to reach a repository. Of SSH, which differs from HTTP in the connection alone, make
-// test has a few tests and make ci-full all.
+// test has those in which branches come, go and move, and make ci-full all.
 func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
-	few := []string{"TestPublish", "TestBranchCommit", "TestBranchPropose"}
+	few := []string{"TestPublish", "TestPublishMoved", "TestPublishNewBranch", "TestBranchCommit", "TestBranchPropose", "TestBranchMoved", "TestBranchIsReadAnew"}
+	top, _, _ := strings.Cut(t.Name(), "/")
 	ways := map[string]func(t *testing.T, p *press){
 		"path": func(*testing.T, *press) {},
 		"http": func(t *testing.T, p *press) {
@@ -183,7 +184,7 @@ func byAllWays(t *testing.T, test func(t *testing.T, p *press)) {
 		},
 	}
 	for name, way := range ways {
-		if name == "ssh" && !slices.Contains(few, t.Name()) && os.Getenv("KALYPSO_WHOLE_MATRIX") == "" {
+		if name == "ssh" && !slices.Contains(few, top) && os.Getenv("KALYPSO_WHOLE_MATRIX") == "" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -144,6 +144,7 @@ func TestHardEntries(t *testing.T) {
 	for _, text := range []string{"a\u0085b", "a\uffffb", "<&>\u2028\n\ufeff"} {
 		assert.Positive(t, requireEntries(t, []map[string]string{{"A": text}}, 0), "%q", text)
 	}
+	requireEntries(t, []map[string]string{{"!": "one\n\n"}}, 0)
 	for _, key := range hardKeys() {
 		requireEntries(t, []map[string]string{{key: "value", "B": "{" + "c: d}"}}, 0)
 	}

@@ -114,7 +114,10 @@ func TestComposeIsExecute(t *testing.T) {
 		}
 		shapes := newFileShapes()
 		step := share(15, 5)
-		for j := i % step; j < len(cases); j += step {
+		for j := range cases {
+			if j%step != i%step && j != 4 { // the empty strings are for every template
+				continue
+			}
 			tried++
 			if cases[j].requireComposed(t, shapes, parsed, bounds) {
 				composed++
