@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -172,7 +174,7 @@ func kalypsoHere(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			}
 		}
 		host := cli.System()
-		host.Stdout, host.Stderr = shell.Stdout, shell.Stderr
+		host.Stdout, host.Stderr = untilClosed{shell.Stdout}, shell.Stderr
 		host.Env = func(name string) string { return environ[name] }
 		host.Environ = func() []string {
 			var all []string
@@ -183,6 +185,17 @@ func kalypsoHere(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		}
 		return interp.NewExitStatus(uint8(runIn(shell.Dir, args[1:], host)))
 	}
+}
+
+// untilClosed drops what is written to a pipe that nobody reads any more. That ends a real program without a message.
+type untilClosed struct{ io.Writer }
+
+func (w untilClosed) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(p), nil
+	}
+	return n, err
 }
 
 // sessionEnvironment is a machine of nobody: with kalypso, git and the usual programs, without a network, a configuration or
