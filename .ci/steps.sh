@@ -1,6 +1,8 @@
 # Sourced by run and full: names each step, times it and counts it. Whatever fails ends the run, and the last line says
 # in which step.
 
+export GOFLAGS="${GOFLAGS:-} -trimpath" # a new clone finds in the cache what another one has built
+
 current=start
 ran=0
 skipped=0

@@ -9,4 +9,4 @@ case ${TMPDIR:-} in
 *) scratch_in_memory "/dev/shm/kalypso-$(id -u)" ;; # always the same, or go test would not know results again
 esac
 export GOGC=${GOGC:-400} # heaps of tests are small: the collector took a third of their time
-exec "${GO:-go}" test -parallel 6 "$@"
+exec "${GO:-go}" test -trimpath -parallel 6 "$@"

@@ -153,7 +153,8 @@ func playScript(ctx context.Context, t *testing.T, script, dir string, environ [
 		return 2 // as sh does
 	}
 	err = shell.Run(ctx, parsed)
-	if status, ended := interp.IsExitStatus(err); ended {
+	var status interp.ExitStatus
+	if errors.As(err, &status) {
 		return int(status)
 	}
 	require.NoError(t, err)
@@ -183,7 +184,7 @@ func kalypsoHere(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 			}
 			return all
 		}
-		return interp.NewExitStatus(uint8(runIn(shell.Dir, args[1:], host)))
+		return interp.ExitStatus(uint8(runIn(shell.Dir, args[1:], host)))
 	}
 }
 
@@ -351,7 +352,6 @@ func TestDocSessions(t *testing.T) {
 	require.NotEmpty(t, sessions)
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	collectLater(t)
 	for file, steps := range sessions {
 		t.Run(file, func(t *testing.T) {
 			dir, environ := sessionFolder(t, file, steps), sessionEnvironment(t) // before another session changes the working folder

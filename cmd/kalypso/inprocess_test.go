@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
@@ -16,14 +14,6 @@ import (
 
 // workingFolder is locked while this process works in the folder of a session.
 var workingFolder sync.Mutex
-
-// collectLater lets the heap grow before the collector runs, until a test has ended: one run of kalypso after the other in
-// this process has it collect mostly what other tests keep.
-func collectLater(t *testing.T) {
-	t.Helper()
-	percent := debug.SetGCPercent(400)
-	t.Cleanup(func() { debug.SetGCPercent(percent) })
-}
 
 // runIn runs kalypso in this process, in a folder, where waiting takes no time. The working folder is that of the whole
 // process, so nothing that depends on it may run at the same time, except other such runs, which wait.

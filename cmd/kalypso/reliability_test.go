@@ -35,7 +35,7 @@ var appsOfAcme = []string{"app-1", "app-2", "app-3"}
 func acmeFleet(t *testing.T) string {
 	t.Helper()
 	acmeTemplate.Do(func() {
-		dir, err := os.MkdirTemp("", "acme")
+		dir, err := os.MkdirTemp("", "acme") //nolint:usetesting // it outlives this test
 		require.NoError(t, err)
 		acmeTemplate.dir = dir
 		newAcmeFleet(t, dir)

@@ -37,7 +37,6 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collectLater(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 sessions,
 		RequireExplicitExec: true,
