@@ -1,7 +1,6 @@
 package promote
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -34,8 +33,11 @@ func (s *step) write(ctx context.Context) error {
 		s.out.Pushed, s.out.PushedTo = committed.Commit, committed.Branch
 	}
 	if s.branch.Clone {
-		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is a clone: push %s to where it was cloned from, or use that with --control-plane %s",
-			s.out.Repo, committed.Branch, cmp.Or(s.branch.Origin, "URL")))
+		note := fmt.Sprintf("%s is a clone: push its branch %s", s.out.Repo, committed.Branch)
+		if s.branch.Origin != "" {
+			note += " to " + s.branch.Origin
+		}
+		s.out.Notes = append(s.out.Notes, note)
 	}
 	if s.PullRequest {
 		if err := s.propose(ctx, committed); err != nil {

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -145,25 +146,65 @@ var plainArgument = regexp.MustCompile(`^[A-Za-z0-9@%+,./:=_~-]+$`)
 // RemoteURL returns the URL of a remote as an argument for the command line, without credentials; empty if it is
 // unknown or not a valid argument.
 func (r *Repository) RemoteURL(remote string) string {
-	config, err := r.storage.Config()
-	if err != nil || config.Remotes[remote] == nil || len(config.Remotes[remote].URLs) == 0 {
+	at, parsed, err := r.remoteAddress(remote)
+	if err != nil || parsed.Port != "" && parsed.User != "" {
 		return ""
 	}
-	at := config.Remotes[remote].URLs[0]
-	if strings.HasPrefix(at, "http") {
-		at = credentials.UserInURL.ReplaceAllString(at, "$1")
-	}
-	parsed, err := giturl.ParseAddress(at)
-	switch {
-	case err != nil || parsed.FromCommandLine() != nil:
-		return ""
-	case parsed.Scheme == "":
-		at = within(r.WorkTree, at)
-	case parsed.User != "" && strings.Contains(at, "://"): // messages leave out users of URLs
+	if parsed.User != "" && strings.Contains(at, "://") { // messages leave out users of URLs
 		at = parsed.User + "@" + parsed.Host + ":" + parsed.Path
 	}
-	if parsed.Port != "" && parsed.User != "" || !plainArgument.MatchString(at) {
+	if !plainArgument.MatchString(at) {
 		return ""
 	}
 	return at
+}
+
+// remoteAddress returns the URL of a remote without credentials; a path is absolute.
+func (r *Repository) remoteAddress(remote string) (at string, parsed giturl.Address, err error) {
+	config, err := r.storage.Config()
+	if err != nil {
+		return "", parsed, invalid(r.name, err)
+	}
+	if config.Remotes[remote] == nil || len(config.Remotes[remote].URLs) == 0 {
+		return "", parsed, fmt.Errorf("the remote %q has no URL", remote)
+	}
+	at = config.Remotes[remote].URLs[0]
+	if strings.HasPrefix(at, "http") {
+		at = credentials.UserInURL.ReplaceAllString(at, "$1")
+	}
+	if parsed, err = giturl.ParseAddress(at); err == nil {
+		err = parsed.FromCommandLine()
+	}
+	if err == nil && parsed.Scheme == "" {
+		at = within(r.WorkTree, at)
+	}
+	return at, parsed, err
+}
+
+// Upstream returns the remote of a clone and its URL, without credentials: origin, else the only remote, else the one
+// that a branch tracks. Both are empty if the repository is bare or has no remote. The error says which remote cannot be
+// used.
+func (r *Repository) Upstream(branch string) (remote, url string, err error) {
+	config, err := r.storage.Config()
+	if err != nil {
+		return "", "", invalid(r.name, err)
+	}
+	names := slices.Sorted(maps.Keys(config.Remotes))
+	tracked := config.Branches[branch]
+	switch {
+	case r.WorkTree == "" || len(names) == 0:
+		return "", "", nil
+	case slices.Contains(names, "origin"):
+		remote = "origin"
+	case len(names) == 1:
+		remote = names[0]
+	case tracked != nil && slices.Contains(names, tracked.Remote):
+		remote = tracked.Remote
+	default:
+		return "", "", fmt.Errorf("%s has several remotes (%s), none is \"origin\" and branch %q tracks none", r, strings.Join(names, ", "), branch)
+	}
+	if url, _, err = r.remoteAddress(remote); err != nil {
+		return "", "", fmt.Errorf("%s: the URL of the remote %q cannot be used: %w", r, remote, err)
+	}
+	return remote, url, nil
 }

@@ -172,6 +172,20 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	return found.repo.CheckedOut()
 }
 
+// CloneRemote returns the remote of a clone on this machine and its URL, as local.Repository.Upstream does. Both are empty
+// if the repository is no such clone or cannot be opened.
+func (c *connections) CloneRemote(ctx context.Context, repo, branch string) (remote, url string, err error) {
+	at, err := c.Locate(model.Ref{Repo: repo})
+	if err != nil || !at.Address.Local() {
+		return "", "", nil // reading it reports the error
+	}
+	found, err := c.openAt(ctx, at)
+	if err != nil || found.repo == nil {
+		return "", "", nil
+	}
+	return found.repo.Upstream(branch)
+}
+
 // Repository opens a repository, once; it is nil for a plain folder.
 func (c *connections) Repository(ctx context.Context, at giturl.Location, role model.Role) (Repository, error) {
 	if !at.Address.Local() {

@@ -25,6 +25,9 @@ const WorktreeBase = "worktree"
 type ControlPlane struct {
 	// Repo is a URL or a local path.
 	Repo string
+	// Remote says that Repo is the remote of a clone. It is then used for the URL that the Environments name, as a
+	// path is.
+	Remote bool
 	// BaseBranch holds the Environments; empty for the default branch of the repository, or "main"
 	// if that is a local path: in a clone any branch may be checked out.
 	BaseBranch string
@@ -120,7 +123,7 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 		Repo: l.controlPlane.Repo, Branch: l.controlPlane.BaseBranch, Path: ".",
 		Role: model.Main, Subject: "the control plane",
 	}
-	local := ref.Branch == "" && l.Reader.IsLocal(ref.Repo)
+	local := ref.Branch == "" && (l.controlPlane.Remote || l.Reader.IsLocal(ref.Repo))
 	if local {
 		ref.Branch = "main"
 	}
@@ -141,18 +144,22 @@ func (l *Loader) readMain(ctx context.Context) (*model.Source, diag.List) {
 	return sources[0], diags
 }
 
-// standsFor lets a control plane that was given as a path stand for the URL that its Environments
+// standsFor lets a control plane that was given as a path, or is the remote of one, stand for the URL that its Environments
 // name, and returns that URL. If they name several, the path stands for the first.
 func (l *Loader) standsFor(environments []*model.Environment) string {
-	if !giturl.IsLocal(l.controlPlane.Repo) {
+	if !l.controlPlane.Remote && !giturl.IsLocal(l.controlPlane.Repo) {
 		return ""
 	}
+	given, _ := giturl.NormalURL(l.controlPlane.Repo) // it was read
 	for _, e := range environments {
 		name, err := giturl.NormalURL(e.ControlPlane.Repo.Value)
-		if err == nil {
-			l.Reader.StandFor(name, l.controlPlane.Repo)
-			return name
+		if err != nil {
+			continue
 		}
+		if at, err := l.Reader.Where(l.main.Ref); err == nil && name != given {
+			l.Reader.StandFor(name, at)
+		}
+		return name
 	}
 	return ""
 }

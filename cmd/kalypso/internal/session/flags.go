@@ -41,6 +41,10 @@ type Flags struct {
 
 	// Permissions are those that a run needs on the repositories of a role, if it does more than read them.
 	Permissions func(model.Role) *github.Needs
+	// Publishes says that the run publishes: it then reads and writes the remote of a clone and not the clone.
+	Publishes bool
+	// fromRemote says that ControlPlane is the remote of the clone that was given.
+	fromRemote bool
 	// Purpose is what does not happen to anything if the control plane cannot be read; empty is "compiled".
 	Purpose string
 	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
@@ -139,7 +143,7 @@ func (f *Flags) Check() error {
 }
 
 // open returns what reads the fleet. Close the Reader when done.
-func (f *Flags) open(e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
+func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
 	options, servers, err := f.Options()
 	if err != nil {
 		return nil, nil, err
@@ -165,8 +169,14 @@ func (f *Flags) open(e *cli.Host, progress *term.Progress) (*remote.Reader, *sou
 	if err != nil {
 		return nil, nil, cli.Usage("%w", err)
 	}
+	if f.Publishes && !f.fromRemote {
+		if repo, err = f.useRemote(ctx, e, reader, repo); err != nil {
+			_ = reader.Close() // nothing was written through it
+			return nil, nil, err
+		}
+	}
 	return reader, source.NewLoader(reader, source.ControlPlane{
-		Repo: repo, BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
+		Repo: repo, Remote: f.fromRemote, BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
 	}), nil
 }
 
@@ -261,7 +271,7 @@ func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loade
 	if err := cli.FromEnvironment(cmd.Flags(), e.Env); err != nil {
 		return nil, nil, nil, func() {}
 	}
-	reader, loader, err := f.open(e, nil)
+	reader, loader, err := f.open(cmd.Context(), e, nil)
 	if err != nil {
 		return nil, nil, nil, func() {}
 	}

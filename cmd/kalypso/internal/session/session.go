@@ -86,7 +86,7 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 	ctx, cancel := f.limited(ctx)
 	defer cancel()
 	e, progress := e.WithProgress(f.Color)
-	reader, loader, err := f.open(e, progress)
+	reader, loader, err := f.open(ctx, e, progress)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.C
 
 // Reopen reads the control plane anew. What was compiled and published stays.
 func (s *Session) Reopen(ctx context.Context) error {
-	if err := s.connectAgain(); err != nil {
+	if err := s.connectAgain(ctx); err != nil {
 		return err
 	}
 	return s.readControlPlane(ctx, true)
@@ -120,14 +120,14 @@ func (s *Session) Reopen(ctx context.Context) error {
 // Reload is Reopen that reports whether the control plane could be read instead of ending the run; the diagnostics of the
 // session say why not.
 func (s *Session) Reload(ctx context.Context) (bool, error) {
-	if err := s.connectAgain(); err != nil {
+	if err := s.connectAgain(ctx); err != nil {
 		return false, err
 	}
 	return s.load(ctx), nil
 }
 
-func (s *Session) connectAgain() error {
-	reader, loader, err := s.Flags.open(s.Host, s.Progress)
+func (s *Session) connectAgain(ctx context.Context) error {
+	reader, loader, err := s.Flags.open(ctx, s.Host, s.Progress)
 	if err != nil {
 		return err
 	}

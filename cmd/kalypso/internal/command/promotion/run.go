@@ -38,7 +38,7 @@ type promotionRun struct {
 
 // runPromotion opens the control plane and runs do with what promotes.
 func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *promoteFlags, do func(context.Context, *promotionRun) error) error {
-	fleet.Permissions, fleet.Purpose = opts.permissions, "promoted"
+	fleet.Permissions, fleet.Publishes, fleet.Purpose = opts.permissions, true, "promoted"
 	if _, err := opts.PublishOptions(); err != nil { // before anything is read
 		return err
 	}

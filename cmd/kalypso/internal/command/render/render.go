@@ -67,7 +67,7 @@ func (o *Options) check() error {
 		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
 	}
 	if o.publishes() && (o.Worktree || o.Base == source.WorktreeBase) {
-		return cli.Usage("a work tree holds what nobody has committed, so it is not published: give --dry-run or --output-dir FOLDER")
+		return cli.Usage("uncommitted changes cannot be published: commit and push them, or add --dry-run or --output-dir FOLDER")
 	}
 	if o.publishes() && o.Base != "" {
 		return cli.Usage("--base shows what promoting would do, and is not published: promote, or give --dry-run or --output-dir FOLDER")
@@ -84,7 +84,7 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	}
 	run := (*Publisher).preview
 	if opts.publishes() {
-		opts.Flags.Permissions, run = opts.PublishFlags.Permissions, (*Publisher).publish
+		opts.Flags.Permissions, opts.Flags.Publishes, run = opts.PublishFlags.Permissions, true, (*Publisher).publish
 	}
 	return session.Run(ctx, &opts.Flags, e, false, func(ctx context.Context, s *session.Session) error {
 		s.Quarantine = session.Quarantine{KeepLastGood: opts.keepLastGood, Comparing: opts.outputDir == "", AllowDeletions: opts.allowDeletions}
