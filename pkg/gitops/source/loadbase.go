@@ -83,9 +83,29 @@ func (l *fleetLoad) override(ref *model.Ref) {
 // replaced returns the ref of what is read instead of a branch; repo is empty for the control plane.
 func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
 	if state := l.instead[BranchOf{repo, ref.Branch}]; state != "" {
-		readAt(&ref, state, fmt.Sprintf("%s instead of branch %q", state, ref.Branch))
+		readAt(&ref, state, insteadOf(state, ref.Branch))
 	}
 	return ref
+}
+
+// insteadOf is the subject of errors about a state that is read instead of the tip of a branch.
+func insteadOf(state, branch string) string {
+	return fmt.Sprintf("%s instead of branch %q", state, branch)
+}
+
+// MissingState returns the errors of a list that report that the state of At does not exist.
+func (l *Loader) MissingState(diags diag.List) diag.List {
+	return slices.DeleteFunc(diags.Only(diag.Error), func(d diag.Diagnostic) bool {
+		if d.Rule != giterror.RuleBranchNotFound && d.Rule != giterror.RuleCommitNotFound {
+			return true
+		}
+		for branch, state := range l.instead {
+			if strings.HasPrefix(d.Message, insteadOf(state, branch.Branch)) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // readAt makes a ref read a branch, a commit or WorktreeBase, of which subject says who wants it.

@@ -228,6 +228,11 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 		reached = true
 		was.Diags.Add(before.broken)
 		d := Result{Name: name, Before: states.describe(states.from), After: states.describe(states.to)}
+		if missing := before.compiler.Loader.MissingState(was.Diags); len(missing) > 0 {
+			c.Diags.Add(missing)
+			c.failedOnes = append(c.failedOnes, name)
+			continue
+		}
 		if err := c.addStates(ctx, d, was, is); err != nil {
 			return err
 		}
