@@ -44,7 +44,9 @@ func writeCommand(b *bytes.Buffer, cmd *cobra.Command) {
 		description = cmd.Short
 	}
 	cmd.InitDefaultHelpFlag()
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(description), strings.TrimSpace(cmd.UsageString()))
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n", cmd.CommandPath(), strings.TrimSpace(description))
+	cli.WriteUsage(b, cmd, true)
+	b.WriteString("```\n")
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
 			writeCommand(b, sub)

@@ -55,9 +55,15 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 	root.SetErr(e.Stderr)
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		cli.WriteUsage(cmd.OutOrStderr(), cmd, false)
+		return nil
+	})
+	root.SetHelpCommand(cli.NewHelp())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.Usage("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
+	root.InitDefaultHelpCmd()
 	return root
 }

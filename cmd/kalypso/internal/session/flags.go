@@ -60,6 +60,7 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
 	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
 	f.AddTimeout(cmd)
+	cli.Group(flags, cli.Source, "env control-plane worktree base replace", "base-branch")
 }
 
 // AddControlPlane adds those that say what is read.
@@ -71,6 +72,8 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
 	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
 	cli.AddOutputFlag(cmd, &f.Format)
+	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
+	cli.Group(flags, cli.Output, "", "color")
 	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return f.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -82,11 +85,13 @@ func (f *Flags) AddParsing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.IgnoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
 	flags.StringArrayVar(&f.TenantLimits, "tenant-limit", nil, "change a limit for application repositories: `NAME=NUMBER`, one of "+strings.Join(limitNames(), ", ")+" (repeatable)")
+	cli.Group(flags, cli.Source, "", "ignore-kustomization tenant-limit")
 }
 
 // AddTimeout adds --timeout.
 func (f *Flags) AddTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
+	cli.Group(cmd.Flags(), cli.Global, "", "timeout")
 }
 
 // limits are the limits that --tenant-limit can change: for the files of application repositories and for their servers.

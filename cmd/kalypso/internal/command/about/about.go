@@ -82,6 +82,7 @@ for other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", results.JSON, "`format`: json or yaml")
+	cli.Group(cmd.Flags(), cli.Output, "output", "")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{results.JSON, results.YAML}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -71,6 +71,8 @@ environment is not shown.`,
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests, too")
 	opts.previewFlags.add(flags)
 	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there is a difference")
+	cli.Group(flags, cli.Source, "env with-env from to branch control-plane", "repo replace base-branch")
+	cli.Group(flags, cli.Output, "files output exit-code", "color")
 	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return opts.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
 	})

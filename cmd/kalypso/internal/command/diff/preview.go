@@ -37,11 +37,13 @@ func (f *previewFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.comment, "comment", false, "keep a comment on the pull request up to date with what was found")
 	addRequestFlag(flags, &f.request)
 	flags.StringVar(&f.saveComment, "save-comment", "", "write the text of the comment to this `file`, for kalypso comment")
+	cli.Group(flags, cli.Publishing, "comment", "save-comment")
 }
 
 // addRequestFlag adds the flag that names a pull request.
 func addRequestFlag(flags *pflag.FlagSet, request *string) {
 	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request to comment on (default: the one that the workflow runs for)")
+	cli.Group(flags, cli.Publishing, "pull-request", "")
 }
 
 // previews reports whether there is to be a preview.
@@ -227,6 +229,7 @@ first workflow saves: the comment is what he says.`,
 	flags.StringVar(&opts.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
 	addRequestFlag(flags, &opts.request)
 	opts.AddTimeout(cmd)
+	cli.Group(flags, cli.Source, "control-plane", "")
 	opts.Color, opts.Format, opts.Permissions = "auto", results.Text, commentPermissions
 	return cmd
 }

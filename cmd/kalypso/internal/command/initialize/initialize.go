@@ -88,6 +88,8 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
 	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(scaffold.Places(), ", "))
 	cli.AddOutputFlag(cmd, &f.format)
+	cli.Group(flags, cli.Fleet, "control-plane gitops env reconciler fleet base-branch action author", "")
+	cli.Group(flags, cli.Output, "sample workflows output", "")
 	_ = cmd.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(scaffold.Places(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

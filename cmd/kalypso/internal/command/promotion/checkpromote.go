@@ -90,6 +90,9 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags.StringArrayVar(&opts.next, "next", nil, "`environment` that comes next (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
 	flags.StringVar(&opts.dispatch, "dispatch", "", "start the workflow in this `file` of .github/workflows, with the inputs environment and commit, instead of promoting here")
 	opts.promoteFlags.add(cmd)
+	cli.Group(flags, cli.Source, "env commit control-plane", "gitops-repo replace base-branch")
+	cli.Group(flags, cli.Fleet, "fleet healthy timeout once post-deploy", "expect interval failure-grace allow-no-clusters seed-statuses")
+	cli.Group(flags, cli.Promotion, "next pull-request render", "dispatch skip-gates target-url")
 	return cmd
 }
 

@@ -57,6 +57,9 @@ deployed (--skip-gates). The chain is spec.promotion.next of the Environments.`,
 	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than what the environment has")
 	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch; give its full id")
 	opts.promoteFlags.add(cmd)
+	cli.Group(flags, cli.Source, "env commit control-plane replace", "base-branch")
+	cli.Group(flags, cli.Output, "dry-run output", "color")
+	cli.Group(flags, cli.Promotion, "pull-request render rollback unmerged skip-gates", "target-url")
 	return cmd
 }
 
@@ -143,6 +146,8 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	for _, name := range pullRequestFlags() {
 		flags.Lookup(name).Usage = "with --pull-request or --render: " + flags.Lookup(name).Usage
 	}
+	cli.Group(flags, cli.Promotion, "pull-request render", "skip-gates target-url")
+	cli.Group(flags, cli.Publishing, "", "direct force allow-deletions")
 	f.given = flags
 }
 

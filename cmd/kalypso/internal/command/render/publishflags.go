@@ -55,6 +55,8 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing has changed since the last output")
 	flags.StringVar(&f.saveBody, "save-body", "", "write the text of the pull request to this `file`, in Markdown, for a forge that kalypso does not know")
 	flags.BoolVar(&f.reopen, "reopen", false, "open a pull request again that a person closed")
+	cli.Group(flags, cli.Publishing, "direct force allow-deletions",
+		"branch create-branch recompile report-issues draft label reviewer assignee auto-merge reopen save-body author signing-key")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
 		[]string{string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -59,6 +59,9 @@ below it.`,
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the difference to the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at the commit that went out last instead of failing; the exit code is 1 nevertheless")
+	cli.Group(cmd.Flags(), cli.Source, "env control-plane worktree replace", "base-branch base")
+	cli.Group(cmd.Flags(), cli.Output, "dry-run output-dir output exit-code", "color")
+	cli.Group(cmd.Flags(), cli.Publishing, "", "keep-last-good")
 	return cmd
 }
 

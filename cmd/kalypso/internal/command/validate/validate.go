@@ -54,6 +54,7 @@ the control plane, and without what other applications have.`,
 	opts.Add(cmd, e)
 	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of a registration that render --keep-last-good holds back as warnings")
 	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
+	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload worktree base replace", "base-branch keep-last-good")
 	return cmd
 }
 
