@@ -33,6 +33,7 @@ func runIn(dir string, args []string, host *cli.Host) int {
 			panic(err)
 		}
 	}()
+	host.Chdir = os.Chdir
 	host.Stdin = strings.NewReader("")
 	host.StdoutTerminal, host.StderrTerminal, host.StdinTerminal = false, false, false
 	var waited atomic.Int64

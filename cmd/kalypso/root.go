@@ -48,13 +48,16 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.FromEnvironment(cmd.Flags(), e.Env)
+			return cli.Prepare(cmd.Flags(), e)
 		},
 	}
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	root.SetVersionTemplate("kalypso {{.Version}}\n")
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
+	root.PersistentFlags().StringP("directory", "C", "", "run as if started in `DIR`")
+	_ = root.MarkPersistentFlagDirname("directory")
+	root.PersistentFlags().BoolP("quiet", "q", false, "show no progress and no notices")
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		cli.WriteUsage(cmd.OutOrStderr(), cmd, false)
 		return nil

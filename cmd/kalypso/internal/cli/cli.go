@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 	"strings"
 
@@ -23,19 +24,26 @@ type Host struct {
 	Timeouts github.Limits
 	// Limits bound what is asked of git servers; the zero value are the usual ones.
 	Limits wire.Limits
+	// Chdir changes the folder that the command runs in.
+	Chdir func(dir string) error
+	// Quiet leaves out progress and notices; errors and warnings stay.
+	Quiet bool
 	// Workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	Workflow *actions.Workflow
 }
 
 // WithProgress returns a Host whose streams make room for the progress that is shown beside them.
 func (h Host) WithProgress(color string) (*Host, *term.Progress) {
+	if h.Quiet {
+		return &h, term.NewProgress(io.Discard, term.Off, h.Now)
+	}
 	var p *term.Progress
 	h.IO, p = h.IO.WithProgress(color)
 	return &h, p
 }
 
 // System returns what the process has.
-func System() *Host { return &Host{IO: term.System(), Build: thisBuild()} }
+func System() *Host { return &Host{IO: term.System(), Build: thisBuild(), Chdir: os.Chdir} }
 
 // Build is what the program was made of.
 type Build struct {

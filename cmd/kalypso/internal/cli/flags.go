@@ -15,9 +15,25 @@ import (
 // OneAlone annotates a flag that repeats and whose values may hold commas: in its variable there is one in each line.
 const OneAlone = "one value in a line"
 
-// FromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
+// Prepare sets the flags that were not given from variables and applies those that every command has.
+func Prepare(flags *pflag.FlagSet, e *Host) error {
+	if err := fromEnvironment(flags, e.Env); err != nil {
+		return err
+	}
+	e.Quiet, _ = flags.GetBool("quiet")
+	dir, _ := flags.GetString("directory")
+	if dir == "" {
+		return nil
+	}
+	if err := e.Chdir(dir); err != nil {
+		return Usage("-C %s: %w", dir, WithoutPath(err))
+	}
+	return nil
+}
+
+// fromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
 // that repeats are separated by line breaks or commas, or just by line breaks where values have commas.
-func FromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
+func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)

@@ -70,11 +70,13 @@ func (s *Session) print(diags diag.List, summary string) error {
 	}
 	style := s.ErrPalette(s.Flags.Color).Diagnostics
 	for _, d := range diags {
-		fmt.Fprint(s.Stderr, diag.Format(d, style))
+		if d.Severity != diag.Notice || !s.Quiet {
+			fmt.Fprint(s.Stderr, diag.Format(d, style))
+		}
 	}
 	for _, result := range s.Results {
 		for _, note := range result.Notes {
-			fmt.Fprintf(s.Stderr, "%s: %s\n", result.Environment.Name.Value, diag.Safe(note))
+			s.notice("%s: %s", result.Environment.Name.Value, diag.Safe(note))
 		}
 	}
 	if err := s.View.Text(); err != nil {
@@ -84,6 +86,13 @@ func (s *Session) print(diags diag.List, summary string) error {
 		fmt.Fprintln(s.Stderr, summary)
 	}
 	return nil
+}
+
+// notice writes a line to stderr, unless --quiet asks for none.
+func (s *Session) notice(format string, args ...any) {
+	if !s.Quiet {
+		fmt.Fprintf(s.Stderr, format+"\n", args...)
+	}
 }
 
 // verdict is the error that a run ends with that has done what it could.

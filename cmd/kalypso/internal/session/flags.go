@@ -66,7 +66,7 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 // AddControlPlane adds those that say what is read.
 func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.Environments, "env", nil, "`environment`")
+	flags.StringArrayVarP(&f.Environments, "env", "e", nil, "`environment`")
 	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
 	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane that holds the Environments (default: its default branch, in a local path main)")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
@@ -273,7 +273,7 @@ func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
 // ReadLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
 // that.
 func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loader, environments []*model.Environment, diags diag.List, done func()) {
-	if err := cli.FromEnvironment(cmd.Flags(), e.Env); err != nil {
+	if err := cli.Prepare(cmd.Flags(), e); err != nil {
 		return nil, nil, nil, func() {}
 	}
 	reader, loader, err := f.open(cmd.Context(), e, nil)

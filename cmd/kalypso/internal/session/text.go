@@ -32,7 +32,7 @@ func (s *Session) PrintText() error {
 		}
 		p.result(result, len(s.Results) > 1)
 		if result.Folder != "" {
-			fmt.Fprintf(s.Stderr, "%s is in %s (%s)\n", result.Environment.Name.Value, result.Folder, diag.Plural(len(result.Tree.Files), "file"))
+			s.notice("%s is in %s (%s)", result.Environment.Name.Value, result.Folder, diag.Plural(len(result.Tree.Files), "file"))
 		}
 	}
 	return out.Flush()

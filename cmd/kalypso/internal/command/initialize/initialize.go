@@ -79,7 +79,7 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
 	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
-	flags.StringArrayVar(&f.environments, "env", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
+	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
 	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
 	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet that check-promote asks: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person decides)")
@@ -120,7 +120,7 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(append(counts, "output"), flag.Name) && !cli.FromVariable(flag) {
+		if !slices.Contains(append(counts, "output", "directory", "quiet"), flag.Name) && !cli.FromVariable(flag) {
 			err = cli.Usage("--%s counts for nothing with %s: leave it out", flag.Name, what)
 		}
 	})
