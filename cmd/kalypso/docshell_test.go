@@ -76,7 +76,7 @@ func checkArguments(args []string) error {
 	}
 	cmd.InitDefaultHelpFlag()
 	if err := cmd.ParseFlags(rest); err != nil {
-		return err
+		return cmd.FlagErrorFunc()(cmd, err)
 	}
 	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)

@@ -46,7 +46,13 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 		Version:       e.Build.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cli.UnknownCommand(cmd, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.Prepare(cmd.Flags(), e)
 		},
@@ -63,9 +69,7 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 		return nil
 	})
 	root.SetHelpCommand(cli.NewHelp())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usage("%w\nsee %s --help", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
 	root.InitDefaultHelpCmd()
 	return root
