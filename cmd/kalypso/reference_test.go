@@ -27,7 +27,8 @@ func TestCommandReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("<!-- made by make docs -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
-		"flag that repeats are separated by line breaks or commas there.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
+		"flag that repeats are separated by line breaks or commas there. A flag without a value is 1, true, yes or on, or 0,\n" +
+		"false, no or off, in any case.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&cli.Host{IO: term.IO{Stdout: &b, Stderr: &b, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

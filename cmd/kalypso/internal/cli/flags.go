@@ -42,12 +42,18 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 			return
 		}
 		values := []string{value}
+		if f.Value.Type() == "bool" {
+			values = []string{boolean(value)}
+		}
 		if f.Value.Type() == "stringArray" {
 			_, lines := f.Annotations[OneAlone]
 			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' && !lines })
 		}
 		for _, value := range values {
 			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
+				if f.Value.Type() == "bool" {
+					err = fmt.Errorf("%q is not a boolean: write true or false", value)
+				}
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
@@ -57,6 +63,17 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 		return Usage("%w", errors.Join(errs...))
 	}
 	return nil
+}
+
+// boolean returns what people write for true and false as pflag reads it, and anything else as it is.
+func boolean(value string) string {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "1", "t", "true", "y", "yes", "on":
+		return "true"
+	case "0", "f", "false", "n", "no", "off":
+		return "false"
+	}
+	return value
 }
 
 // ofVariable annotates a flag that a variable has set.
