@@ -52,8 +52,8 @@ func (o IO) WithProgress(color string) (IO, *Progress) {
 	return o, p
 }
 
-// colourful decides whether output is coloured: as --color says, else only on a terminal, and not
-// where NO_COLOR, CI or a dumb terminal speak against it.
+// colourful reports whether output is coloured: as --color says; else not with NO_COLOR or CLICOLOR=0, always with
+// CLICOLOR_FORCE, as gh reads them; else on a terminal that is not dumb, outside of CI.
 func (o IO) colourful(flag string, terminal bool) bool {
 	switch flag {
 	case "always":
@@ -61,7 +61,13 @@ func (o IO) colourful(flag string, terminal bool) bool {
 	case "never":
 		return false
 	}
-	return terminal && o.Env("NO_COLOR") == "" && o.Env("CI") == "" && o.Env("TERM") != "dumb"
+	if o.Env("NO_COLOR") != "" || o.Env("CLICOLOR") == "0" {
+		return false
+	}
+	if force := o.Env("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
+	return terminal && o.Env("CI") == "" && o.Env("TERM") != "dumb"
 }
 
 // OutPalette are the colours of stdout, if --color and the machine allow any.

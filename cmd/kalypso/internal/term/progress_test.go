@@ -65,6 +65,7 @@ func TestProgressMode(t *testing.T) {
 		"no terminal, but coloured": {false, "always", nil, Off},
 		"no colour":                 {true, "never", nil, Off},
 		"NO_COLOR":                  {true, "auto", map[string]string{"NO_COLOR": "1"}, Off},
+		"CLICOLOR":                  {true, "auto", map[string]string{"CLICOLOR": "0"}, Off},
 		"dumb":                      {true, "auto", map[string]string{"TERM": "dumb"}, Off},
 		"job":                       {false, "auto", map[string]string{"CI": "true"}, Lines},
 		"job with a terminal":       {true, "auto", map[string]string{"CI": "true"}, Lines},
