@@ -121,7 +121,7 @@ func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err
 	options = model.DefaultOptions()
 	options.IgnoreKustomization = f.IgnoreKustomization
 	settable := limits(&options.Tenant, &servers)
-	for _, limit := range f.TenantLimits {
+	for _, limit := range cli.Split(f.TenantLimits) {
 		name, value, _ := strings.Cut(limit, "=")
 		set, known := settable[name]
 		if !known {
@@ -215,6 +215,7 @@ func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool)
 	if len(f.Environments) > 0 {
 		var chosen []*model.Environment
 		for _, name := range strings.Split(strings.Join(f.Environments, ","), ",") {
+			name = strings.TrimSpace(name)
 			environment := Named(environments, name)
 			if environment == nil {
 				return nil, NoEnvironment(name, names)

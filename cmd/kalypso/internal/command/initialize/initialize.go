@@ -73,6 +73,9 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
 				return cli.Usage("%q is not a name for a folder", folder)
 			}
+			if names := cli.Split(f.environments); len(names) > 0 {
+				f.environments = names
+			}
 			return f.run(cmd, e, folder)
 		},
 	}
