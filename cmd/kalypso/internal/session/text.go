@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -17,12 +19,18 @@ import (
 // PrintText writes the results for people: for each environment the plan, what happens to each
 // deployment target, and for a dry run the differences of the files. If there are errors it writes nothing unless the
 // results are worth showing anyway.
-func (s *Session) PrintText() error {
+func (s *Session) PrintText() error { return s.printText(false) }
+
+// PrintStat writes the results for people as counts per cluster type.
+func (s *Session) PrintStat() error { return s.printText(true) }
+
+func (s *Session) printText(stat bool) error {
 	if s.Failed() && !s.Listed {
 		return nil
 	}
 	out := bufio.NewWriter(s.Stdout)
 	p := NewPrinter(out, s.OutPalette(s.Flags.Color))
+	p.stat = stat
 	for i, result := range s.Results {
 		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
 			continue // the diagnostics say why
@@ -85,11 +93,15 @@ func (p Printer) published(r *Published) {
 }
 
 // Printer writes what became of environments.
-type Printer struct{ term.Printer }
+type Printer struct {
+	term.Printer
+	// stat asks for counts per cluster type instead of targets and files.
+	stat bool
+}
 
 // NewPrinter returns a printer to w.
 func NewPrinter(w io.Writer, colours term.Palette) Printer {
-	return Printer{term.Printer{Writer: w, Palette: colours}}
+	return Printer{Printer: term.Printer{Writer: w, Palette: colours}}
 }
 
 func (p Printer) change(c *Change, withDiff bool) {
@@ -101,6 +113,9 @@ func (p Printer) change(c *Change, withDiff bool) {
 		return
 	case c.Change.Empty():
 		fmt.Fprintln(p, "up to date")
+		return
+	case p.stat:
+		p.Stat(c.Change)
 		return
 	case len(c.Targets) > 0:
 		fmt.Fprintln(p)
@@ -120,6 +135,27 @@ func (p Printer) change(c *Change, withDiff bool) {
 	}
 	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
 		c.Change.CountFiles(change.Added), c.Change.CountFiles(change.Changed), c.Change.CountFiles(change.Removed))
+}
+
+// Stat writes how many targets come, change and go on each cluster type that has any of them.
+func (p Printer) Stat(c *change.Change) {
+	counts := map[string]map[change.Action]int{}
+	for _, t := range c.Targets {
+		if counts[t.ClusterType] == nil {
+			counts[t.ClusterType] = map[change.Action]int{}
+		}
+		counts[t.ClusterType][t.Action]++
+	}
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		n := counts[name]
+		if n[change.Added]+n[change.Changed]+n[change.Removed] > 0 {
+			rows = append(rows, []string{name, fmt.Sprintf("+%d", n[change.Added]), fmt.Sprintf("~%d", n[change.Changed]),
+				fmt.Sprintf("-%d", n[change.Removed]), fmt.Sprintf("=%d", n[change.Unchanged])})
+		}
+	}
+	fmt.Fprintln(p)
+	p.Rows(0, rows, "CLUSTER TYPE", "ADDED", "CHANGED", "REMOVED", "UNCHANGED")
 }
 
 // Paint colours a text as what happens to its object.

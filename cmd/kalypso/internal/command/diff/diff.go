@@ -24,7 +24,7 @@ type diffFlags struct {
 	withEnvironment string
 	// repo and branch are what is compared at two states, from and to.
 	repo, branch, from, to string
-	files                  bool
+	files, stat            bool
 	exitCode               bool
 	previewFlags
 }
@@ -69,10 +69,11 @@ environment is not shown.`,
 	flags.StringVar(&opts.from, "from", "", "`state` before: a commit, a branch, worktree or promoted (default: the tip of the branch)")
 	flags.StringVar(&opts.to, "to", "", "`state` after, likewise (default: the work tree, unless it is of another environment)")
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests, too")
+	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
 	opts.previewFlags.add(flags)
 	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there is a difference")
 	cli.Group(flags, cli.Source, "env with-env from to branch control-plane", "repo replace base-branch")
-	cli.Group(flags, cli.Output, "files output exit-code", "color")
+	cli.Group(flags, cli.Output, "files stat output exit-code", "color")
 	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return opts.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -87,6 +88,9 @@ func (f *diffFlags) check() error {
 		if named := cli.Split(f.Environments); len(named) != 1 || named[0] == f.withEnvironment {
 			return cli.Usage("--with-env %s: say with --env which other environment to compare it with", f.withEnvironment)
 		}
+	}
+	if f.files && f.stat {
+		return cli.Usage("--files shows the differences of the manifests, --stat only counts: give one of them")
 	}
 	if f.repo != "" && f.branch == "" {
 		return cli.Usage("--repo %s: say which branch of it with --branch", f.repo)

@@ -20,7 +20,7 @@ func (c *comparison) text() error {
 		if i > 0 {
 			fmt.Fprintln(p)
 		}
-		p.difference(d, c.flags.files)
+		p.difference(d, c.flags)
 	}
 	return out.Flush()
 }
@@ -28,7 +28,7 @@ func (c *comparison) text() error {
 // diffPrinter writes differences for people.
 type diffPrinter struct{ session.Printer }
 
-func (p diffPrinter) difference(d Result, files bool) {
+func (p diffPrinter) difference(d Result, flags *diffFlags) {
 	fmt.Fprintln(p, p.Heading(diag.Safe(d.title())))
 	for _, note := range d.Notes {
 		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
@@ -45,10 +45,14 @@ func (p diffPrinter) difference(d Result, files bool) {
 		return
 	}
 	fmt.Fprintln(p, "  "+diff.Plan().String())
+	if flags.stat {
+		p.Stat(diff)
+		return
+	}
 	p.movements(d, change.Removed)
 	p.movements(d, change.Added)
 	p.values(d)
-	if files {
+	if flags.files {
 		for _, f := range diff.Files {
 			p.File(f)
 		}

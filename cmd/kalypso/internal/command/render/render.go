@@ -28,6 +28,7 @@ type Options struct {
 	outputDir string
 	dryRun    bool
 	exitCode  bool
+	stat      bool
 	// KeepLastGood holds broken registrations back.
 	keepLastGood bool
 }
@@ -60,7 +61,8 @@ below it.`,
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at the commit that went out last instead of failing; the exit code is 1 nevertheless")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane worktree replace", "base-branch base")
-	cli.Group(cmd.Flags(), cli.Output, "dry-run output-dir output exit-code", "color")
+	cmd.Flags().BoolVar(&opts.stat, "stat", false, "with --dry-run: show only counts per cluster type")
+	cli.Group(cmd.Flags(), cli.Output, "dry-run stat output-dir output exit-code", "color")
 	cli.Group(cmd.Flags(), cli.Publishing, "", "keep-last-good")
 	return cmd
 }
@@ -68,6 +70,9 @@ below it.`,
 func (o *Options) check() error {
 	if o.dryRun && o.outputDir != "" {
 		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
+	}
+	if o.stat && !o.dryRun {
+		return cli.Usage("--stat is about what --dry-run shows: give both, or neither")
 	}
 	if o.publishes() && (o.Worktree || o.Base == source.WorktreeBase) {
 		return cli.Usage("uncommitted changes cannot be published: commit and push them, or add --dry-run or --output-dir FOLDER")
@@ -91,6 +96,9 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	}
 	return session.Run(ctx, &opts.Flags, e, false, func(ctx context.Context, s *session.Session) error {
 		s.Quarantine = session.Quarantine{KeepLastGood: opts.keepLastGood, Comparing: opts.outputDir == "", AllowDeletions: opts.allowDeletions}
+		if opts.stat {
+			s.View.Text = s.PrintStat
+		}
 		if err := run(&Publisher{Session: s}, ctx, opts); err != nil {
 			return err
 		}
