@@ -54,6 +54,10 @@ Every flag can be given as an environment variable: --control-plane as KALYPSO_C
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Name() == cobra.ShellCompRequestCmd {
+				cli.PlainUsage(cmd.Root()) // completions show it as it is
+				return nil
+			}
 			return cli.Prepare(cmd.Flags(), e)
 		},
 	}

@@ -110,6 +110,16 @@ func writeFlags(w io.Writer, cmd *cobra.Command, all bool) (left int) {
 	return left
 }
 
+// PlainUsage takes the quotes that mark the name of a value out of the descriptions of flags.
+func PlainUsage(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }
+	cmd.PersistentFlags().VisitAll(plain)
+	cmd.Flags().VisitAll(plain)
+	for _, sub := range cmd.Commands() {
+		PlainUsage(sub)
+	}
+}
+
 // NewHelp returns kalypso help.
 func NewHelp() *cobra.Command {
 	complete := func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

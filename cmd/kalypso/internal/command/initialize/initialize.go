@@ -84,7 +84,7 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
 	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
-	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or `")+"` (default "+scaffold.Reconcilers()[0]+")")
+	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or ")+" (default "+scaffold.Reconcilers()[0]+")")
 	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet that check-promote asks: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person decides)")
 	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
 	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
