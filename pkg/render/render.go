@@ -193,6 +193,9 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	}
 	var templates []*reference.Template
 	r.clusterTypes, templates = reference.Resolve(fleet, used, &diags)
+	if !fleet.PlatformIncomplete {
+		diags.Add(reference.WarnUnusedManifests(fleet, assignments, r.clusterTypes))
+	}
 	if !options.whole {
 		r.shortcut = incremental.New(fleet, templates, configurator.Keys(), options.Bounds)
 	}
