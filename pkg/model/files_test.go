@@ -310,7 +310,7 @@ func (f faultyFS) ReadDir(name string) ([]fs.DirEntry, error) {
 // Unknown is not empty: what cannot be read is an error at its place.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
-	repo := tree{"a.yaml": "", "sub/b.yaml": "", "sub/.sourceignore": "b.yaml"}.fs()
+	repo := tree{"a.yaml": "[]", "sub/b.yaml": "", "sub/.sourceignore": "b.yaml"}.fs()
 	for _, c := range []struct {
 		path   string
 		faults map[string]string

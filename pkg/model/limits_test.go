@@ -132,10 +132,13 @@ func TestS8Limits(t *testing.T) {
 				}
 				t.Parallel()
 				options := Options{Tenant: limits.Limits, Platform: limits.Limits}
+				isEmptyFile := func(d diag.Diagnostic) bool { return d.Rule == "empty-file" }
 				objects, diags := Parse(sourceOf(limits.role, c.repo(c.limit).fs()), registrationOf("app", "shop"), options)
+				diags = slices.DeleteFunc(diags, isEmptyFile)
 				assert.Empty(t, shown(diags), "at the limit")
 				assert.False(t, objects.Incomplete)
 				objects, diags = Parse(sourceOf(limits.role, c.repo(c.limit+1).fs()), registrationOf("app", "shop"), options)
+				diags = slices.DeleteFunc(diags, isEmptyFile)
 				assert.Equal(t, c.problems, shown(diags), "one more")
 				assert.True(t, objects.Incomplete)
 				assert.Empty(t, objects.Workloads)
@@ -372,7 +375,7 @@ func TestS8Bombs(t *testing.T) {
 		{"anchors without number", manyAnchors(70_000), []string{"no-kind"}, []string{"no-kind"}},
 		{"comments without number", strings.Repeat("# x\n", 250_000) + "a: b # c\n", []string{"no-kind"}, []string{"no-kind"}},
 		{"a comment behind each value", strings.Repeat("- a # c\n", 90_000), []string{}, []string{}},
-		{"tabs", strings.Repeat("\t", 1_000_000), []string{}, []string{}},
+		{"tabs", strings.Repeat("\t", 1_000_000), []string{}, []string{"empty-file"}},
 		{"a quote that is open", "a: '" + strings.Repeat("x\n\n", 300_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"a plain scalar of many lines", "a\n" + strings.Repeat(" x\n\n", 250_000), []string{}, []string{}},
 		{"carriage returns", strings.Repeat("a: b\r", 1000), nil, nil},

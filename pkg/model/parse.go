@@ -104,7 +104,14 @@ type fileObjects struct {
 
 // read adds what a file holds.
 func (f *fileObjects) read(name string, content []byte, s *sourceParser) {
-	diags := yamldoc.Read(s.source.File(name), content, s.limits.Limits, func(doc *yamldoc.Document) { f.document(doc, s) })
+	empty := true
+	diags := yamldoc.Read(s.source.File(name), content, s.limits.Limits, func(doc *yamldoc.Document) {
+		empty = false
+		f.document(doc, s)
+	})
+	if role := s.source.Ref.Role; empty && len(diags) == 0 && (role == Platform || role == Base) {
+		diags.Notice("empty-file", diag.Place{File: s.source.File(name)}, "the file has no object")
+	}
 	f.report(diags)
 	f.lost = f.lost || diags.HasErrors()
 	f.finish(s.source.File(name))

@@ -49,6 +49,25 @@ func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 	return all, diags
 }
 
+// WarnNothing warns of an environment without cluster types or without assignments. An incomplete fleet has no warning.
+func WarnNothing(fleet *model.Fleet, assignments []Assignment) diag.List {
+	var diags diag.List
+	name := fleet.Environment.Name
+	switch {
+	case fleet.Incomplete:
+	case len(fleet.ClusterTypes) == 0:
+		diags.Warning("no-assignment", name.At, fmt.Sprintf("environment %q has no cluster type", name.Value),
+			diag.Hint(fmt.Sprintf("add a ClusterType to branch %q", fleet.Environment.ControlPlane.Branch.Value)))
+	case len(fleet.Targets) == 0:
+		diags.Warning("no-assignment", name.At, fmt.Sprintf("environment %q has no deployment target", name.Value),
+			diag.Hint(fmt.Sprintf("set environment: %s in a deployment target of a Workload", name.Value)))
+	case len(assignments) == 0:
+		diags.Warning("no-assignment", name.At, fmt.Sprintf("environment %q has no assignment: no policy assigns a deployment target to a cluster type", name.Value),
+			diag.Hint("kalypso explain target NAME shows why a target is not assigned"))
+	}
+	return diags
+}
+
 // selectedTargets are the targets that a policy selects, by position.
 type selectedTargets struct {
 	policy  *model.SchedulingPolicy

@@ -102,6 +102,9 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 		assignments, assigned := schedule.Assign(out.Fleet)
 		out.Assignments = assignments
 		out.Diags.Add(assigned)
+		if !out.Diags.HasErrors() {
+			out.Diags.Add(schedule.WarnNothing(out.Fleet, assignments))
+		}
 		published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
 		if out.Diags.HasErrors() {
 			o.stage = nil // nothing will be written
