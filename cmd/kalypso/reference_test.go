@@ -93,7 +93,7 @@ var otherRules = map[string]string{
 	"lost-races":           "Each time that the output was to be published, somebody else had published, merged or promoted something newer meanwhile.",
 	"changed-owner":        "A published target would change its owner from one WorkloadRegistration to another. Publish once without it, so that the clusters remove it; `render --keep-last-good` does that automatically. [Who owns a name](../explanation/security.md#who-owns-a-name).",
 	"unverified-sources":   "The output was published, but one of its source repositories could not be listed again afterwards. If that source has changed, the next run publishes the change.",
-	"many-deletions":       "More than half of the published targets would go (and at least five), or all of at least two. `--allow-deletions` lets them.",
+	"many-deletions":       "More than half of the published targets would be removed (and at least five), or the last one. `--allow-deletions` removes them.",
 	"not-found":            "What `explain` is asked about is not in what could be read of the environments.",
 	"no-gitops-repo":       "The environment has no GitOpsRepo, so there is nowhere to publish it.",
 	"output-path":          "A file would be written where none of ours may be.",

@@ -18,12 +18,13 @@ const (
 )
 
 // MassDeletion says what is wrong with a change in which at least five targets go and they are more than half of
-// those that are published, or in which all go and there are at least two; it is empty for any other. A mistake in one
-// selector does that, and clusters act on it at once. What only moves to a cluster type that has taken another's place
+// those that are published, or after which none is published; it is empty for any other. A mistake in one selector does
+// that, and clusters act on it at once. What only moves to a cluster type that has taken another's place
 // does not count.
 func (c *Change) MassDeletion(repo string) string {
 	gone, published := c.Lost(), c.PublishedTargets()
-	if !TooManyDeletions(len(gone), published) {
+	nothingLeft := len(gone) > 0 && len(gone) == len(c.Targets)
+	if !nothingLeft && !TooManyDeletions(len(gone), published) {
 		return ""
 	}
 	names := make([]string, 0, shownDeletions)
