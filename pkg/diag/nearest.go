@@ -2,6 +2,7 @@ package diag
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,7 @@ func DidYouMean(name string, candidates []string) string {
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return c == "" })
 	if len(candidates) == 0 || len(candidates) > 12 {
 		return ""
 	}

@@ -366,12 +366,22 @@ func (d *decoder) block(n *yaml.Node, path *trail) Block {
 	return Block{Text: d.text(n, path), Indent: d.Indent(n)}
 }
 
+// isAction reports whether YAML reads {{ … }} without quotes as a map: its only key is a map.
+func isAction(n *yaml.Node) bool {
+	return n.Style&yaml.FlowStyle != 0 && len(n.Content) == 2 && yamldoc.Deref(n.Content[0]).Kind == yaml.MappingNode
+}
+
 // value decodes any node to what sigs.k8s.io/yaml would make of it, except that strings become
 // Blocks, which know their places.
 func (d *decoder) value(n *yaml.Node, path *trail) any {
 	n = yamldoc.Deref(n)
 	switch n.Kind {
 	case yaml.MappingNode:
+		if isAction(n) {
+			d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s is a map, because the template action is not in quotes", path),
+				diag.Hint(`put it in quotes: "{{ … }}"`))
+			return nil
+		}
 		entries := d.entries(n, path)
 		object := make(map[string]any, len(entries))
 		for _, e := range entries {
