@@ -44,7 +44,7 @@ func TestBuildOf(t *testing.T) {
 				Version: "v1.2.4-0.20261120080000-4c1f9e2b7a0d+dirty", Commit: commit, Date: "2026-11-20T08:00:00Z", Modified: true,
 				GoVersion: "go1.26.8", Platform: "linux/arm64",
 			},
-			"kalypso v1.2.4-0.20261120080000-4c1f9e2b7a0d+dirty\ncommit    " + commit + " and changes that are not committed\n" + rest,
+			"kalypso v1.2.4-0.20261120080000-4c1f9e2b7a0d+dirty\ncommit    " + commit + " and uncommitted changes\n" + rest,
 		},
 		"go install": { // from the module proxy, which has no commits
 			"v1.2.3", platform,

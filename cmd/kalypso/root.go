@@ -36,11 +36,11 @@ func run(ctx context.Context, args []string, given *cli.Host) int {
 func newRoot(e *cli.Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kalypso",
-		Short: "Compile the model of a Kubernetes fleet into the manifests that its clusters pull",
-		Long: `kalypso reads a control plane repository and the application repositories that it
-registers, schedules deployment targets on cluster types, and renders the manifests of each.
+		Short: "Compile the model of a Kubernetes fleet into GitOps manifests",
+		Long: `kalypso reads a control plane repository and the application repositories registered in it,
+schedules deployment targets on cluster types, and renders their manifests.
 
-Every flag can be given as an environment variable: --control-plane as KALYPSO_CONTROL_PLANE.
+You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLANE for --control-plane.
 
 ` + cli.ExitCodes,
 		Version:       e.Build.Version,

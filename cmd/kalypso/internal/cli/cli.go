@@ -101,11 +101,11 @@ const (
 // ExitCodes explains them to people.
 const ExitCodes = `Exit codes:
     0  done, or nothing to do
-    1  the model, the rendering or the fleet is at fault, or what would be published
-    2  wrong usage
-    3  a remote failed: network, permission, rate limit, lost races
-    4  with --exit-code: there are changes
-    5  time is up (--timeout), or with --once it is too early
+    1  model, rendering or fleet error, or publication refused
+    2  usage error
+    3  remote error: network, permission, rate limit or concurrent updates
+    4  changes found (--exit-code)
+    5  timed out (--timeout), or not deployed yet (--once)
   130  interrupted (SIGINT)
   143  terminated (SIGTERM)
 `

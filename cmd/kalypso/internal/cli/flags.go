@@ -92,7 +92,7 @@ func Variable(flag string) string {
 
 // AddOutputFlag adds -o.
 func AddOutputFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("`format` of the result: %s", strings.Join(results.Formats(), ", ")))
+	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("output `format`: %s", strings.Join(results.Formats(), ", ")))
 	Group(cmd.Flags(), Output, "output", "")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(results.Formats(), cobra.ShellCompDirectiveNoFileComp))
 }

@@ -57,8 +57,8 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 	f.AddParsing(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to compile (repeatable)"
-	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of at its commit")
-	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of a local clone, with uncommitted changes, if it has the branch checked out")
+	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of the promoted commit")
+	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of local clones, including uncommitted changes, for the branch that is checked out")
 	f.AddTimeout(cmd)
 	cli.Group(flags, cli.Source, "env control-plane worktree base replace", "base-branch")
 }
@@ -67,9 +67,9 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Environments, "env", "e", nil, "`environment`")
-	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
-	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane that holds the Environments (default: its default branch, in a local path main)")
-	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from somewhere else: `REPO=PATH`, * allowed on both sides (repeatable)")
+	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the repository of the workflow, else of the current folder)")
+	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane with the Environments (default: its default branch; for a local path, main)")
+	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from another path or URL: `REPO=PATH`, with * as wildcard on both sides (repeatable)")
 	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
 	cli.AddOutputFlag(cmd, &f.Format)
 	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
@@ -90,7 +90,7 @@ func (f *Flags) AddParsing(cmd *cobra.Command) {
 
 // AddTimeout adds --timeout.
 func (f *Flags) AddTimeout(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "end with code 5 after this `duration`, such as 90s or 10m; 0 for never")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "exit with code 5 after this `duration`, such as 90s or 10m; 0 for no limit")
 	cli.Group(cmd.Flags(), cli.Global, "", "timeout")
 }
 

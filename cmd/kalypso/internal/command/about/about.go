@@ -24,7 +24,7 @@ func NewVersion(e *cli.Host) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and what it was built from",
+		Short: "Print version and build information",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if format == results.Text {
@@ -41,7 +41,7 @@ func NewVersion(e *cli.Host) *cobra.Command {
 func printBuild(w io.Writer, b cli.Build) error {
 	commit := b.Commit
 	if b.Modified {
-		commit += " and changes that are not committed"
+		commit += " and uncommitted changes"
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "kalypso %s\n", b.Version)
@@ -58,9 +58,9 @@ func NewSchema(e *cli.Host) *cobra.Command {
 	format := results.JSON
 	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
-		Short: "Print the JSON Schema of a kind, or of all of them, for editors",
-		Long: `Print the JSON Schema of a kind, or one that knows all kinds, for the YAML support of editors and
-for other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
+		Short: "Print the JSON Schema of one kind or of all kinds",
+		Long: `Print the JSON Schema of one kind, or one schema for all kinds, for editors with YAML support and
+other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
 		Example: `  kalypso schema >.kalypso.schema.json
   kalypso schema ClusterType`,
 		Args:      cobra.MaximumNArgs(1),
@@ -100,7 +100,7 @@ func kindNamed(name string) string {
 func NewMan(e *cli.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages to a folder",
+		Short:  "Generate manual pages",
 		Args:   cobra.ExactArgs(1),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -34,22 +34,22 @@ func New(e *cli.Host) *cobra.Command {
 	opts := &diffFlags{}
 	cmd := &cobra.Command{
 		Use:   "diff",
-		Short: "Say what a change of the model does to the fleet, or how two environments differ",
-		Long: `Compile two states of the model and say how they differ: which deployment targets come and
-go and why, and which values change and where the new ones are from. Nothing is written, and what
-is published plays no part; see render --dry-run for that.
+		Short: "Show how a change affects the fleet, or compare two environments",
+		Long: `Compile two states of the model and show the differences: which deployment targets are added or
+removed and why, and which values change and where the new values come from. This command changes
+nothing and does not read the published output; to compare with it, use render --dry-run.
 
-Two states of a branch: --from and --to are a commit, another branch, "worktree", or "promoted"
-(what the environments have of the base branch now). --branch is any branch of the control plane,
-or with --repo of an application. A change of the base branch is shown as if it were promoted.
-Without flags, the work tree around you is compared with the branch that it has checked out; in a
-workflow for a pull request, the pull request with the branch that it goes to.
+To compare two states of a branch, set --from and --to to a commit, another branch, "worktree", or
+"promoted" (the commits of the base branch that are promoted to the environments). --branch is a
+branch of the control plane or, with --repo, of an application repository. A change of the base
+branch is shown as if it were promoted. Without flags, the work tree is compared with the branch
+that is checked out; in a pull request workflow, the pull request with its base branch.
 
---comment puts what was found on the pull request, as one comment that is kept up to date.
+--comment posts the result as a pull request comment, and updates that comment on later runs.
 
-Two environments: --env and --with-env. A target that only one of them has is compared with that
-of the same workload on the same cluster type. What differs by nothing but the names of target and
-environment is not shown.`,
+To compare two environments, use --env and --with-env. A target that exists in only one of them is
+compared with a target of the same workload on the same cluster type. Differences only in the names
+of target and environment are not shown.`,
 		Example: `  kalypso diff
   kalypso diff --env dev --with-env stage
   kalypso diff --branch main --from promoted --to main --env prod
@@ -62,16 +62,16 @@ environment is not shown.`,
 	opts.AddParsing(cmd)
 	opts.AddTimeout(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("env").Usage = "`environment` to compare (repeatable; default: all that read the branch)"
-	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare that of --env with")
-	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository that --branch is in (default: the control plane)")
-	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare at two states (default: the one that is checked out)")
-	flags.StringVar(&opts.from, "from", "", "`state` before: a commit, a branch, worktree or promoted (default: the tip of the branch)")
-	flags.StringVar(&opts.to, "to", "", "`state` after, likewise (default: the work tree, unless it is of another environment)")
-	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests, too")
+	flags.Lookup("env").Usage = "`environment` to compare (repeatable; default: all that use the branch)"
+	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare with the one in --env")
+	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository of --branch (default: the control plane)")
+	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare (default: the branch that is checked out)")
+	flags.StringVar(&opts.from, "from", "", "old `state`: a commit, a branch, worktree or promoted (default: the tip of the branch)")
+	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the work tree, unless it belongs to another environment)")
+	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests")
 	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
 	opts.previewFlags.add(flags)
-	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there is a difference")
+	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are differences")
 	cli.Group(flags, cli.Source, "env with-env from to branch control-plane", "repo replace base-branch")
 	cli.Group(flags, cli.Output, "files stat output exit-code", "color")
 	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -34,15 +34,15 @@ type previewFlags struct {
 }
 
 func (f *previewFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.comment, "comment", false, "keep a comment on the pull request up to date with what was found")
+	flags.BoolVar(&f.comment, "comment", false, "post the result as a pull request comment, or update it")
 	addRequestFlag(flags, &f.request)
-	flags.StringVar(&f.saveComment, "save-comment", "", "write the text of the comment to this `file`, for kalypso comment")
+	flags.StringVar(&f.saveComment, "save-comment", "", "write the comment to this `file`, for kalypso comment")
 	cli.Group(flags, cli.Publishing, "comment", "save-comment")
 }
 
 // addRequestFlag adds the flag that names a pull request.
 func addRequestFlag(flags *pflag.FlagSet, request *string) {
-	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request to comment on (default: the one that the workflow runs for)")
+	flags.StringVar(request, "pull-request", "", "`number` or URL of the pull request (default: the pull request of the workflow)")
 	cli.Group(flags, cli.Publishing, "pull-request", "")
 }
 
@@ -212,21 +212,21 @@ func NewComment(e *cli.Host) *cobra.Command {
 	opts := &commentFlags{}
 	cmd := &cobra.Command{
 		Use:   "comment FILE",
-		Short: "Put a preview that was saved on its pull request",
-		Long: `Put the text that "kalypso diff --save-comment FILE" has written on a pull request, as one
-comment that is kept up to date.
+		Short: "Post a saved preview as a pull request comment",
+		Long: `Post the text that "kalypso diff --save-comment FILE" wrote as a pull request comment, or update
+the comment of an earlier run.
 
-For pull requests from forks: their workflows get no secrets, so one workflow computes the preview
-without any, and another, which the fork cannot change, comments. It must take the number of the
-pull request from GitHub and not from a file. Whoever opens a pull request can change what the
-first workflow saves: the comment is what he says.`,
+Use it for pull requests from forks: their workflows get no secrets, so one workflow computes the
+preview without secrets, and another workflow, which the fork cannot change, posts the comment. The
+second workflow must get the number of the pull request from GitHub and not from a file. The author
+of a pull request can change what the first workflow saves, so do not trust the text of the comment.`,
 		Example: `  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md
   kalypso comment --pull-request 12 --control-plane https://github.com/acme/control-plane preview.md`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runComment(cmd.Context(), e, opts, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, else the one around the current folder)")
+	flags.StringVar(&opts.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the repository of the workflow, else of the current folder)")
 	addRequestFlag(flags, &opts.request)
 	opts.AddTimeout(cmd)
 	cli.Group(flags, cli.Source, "control-plane", "")

@@ -18,7 +18,7 @@ func newExplainClusterType(e *cli.Host) *cobra.Command {
 	opts := &explainFlags{}
 	cmd := &cobra.Command{
 		Use:   "cluster-type NAME",
-		Short: "Say what is on a cluster type, by which policies, and which policies bring nothing there",
+		Short: "Show the deployment targets on a cluster type and the policies that schedule them",
 		Example: `  kalypso explain cluster-type warehouse
   kalypso explain cluster-type warehouse --env prod -o json`,
 		Args: cobra.ExactArgs(1),

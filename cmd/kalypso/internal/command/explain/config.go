@@ -18,13 +18,13 @@ func newExplainConfig(e *cli.Host) *cobra.Command {
 	opts := &explainFlags{}
 	cmd := &cobra.Command{
 		Use:   "config TARGET [KEY]",
-		Short: "Say which configuration a deployment target gets on a cluster type, and where each value comes from",
-		Long: `Say which configuration a deployment target gets on a cluster type, and where each value comes
-from. With KEY, say of that value what was laid over what, and which ConfigMaps set it but do not
+		Short: "Show the configuration of a deployment target and the source of each value",
+		Long: `Show the configuration of a deployment target on a cluster type, and the source of each value. With
+KEY, show which values of that key were overridden or merged, and which ConfigMaps set it but do not
 apply.
 
---cluster-type may be left out if the target is on one cluster type only. It may name one that the
-target is not on: then the answer is what it would get there.`,
+--cluster-type is optional if the target is scheduled on only one cluster type. For a cluster type
+that the target is not scheduled on, the command shows the configuration that it would get there.`,
 		Example: `  kalypso explain config storefront-integration --env dev
   kalypso explain config checkout-stores LOG_LEVEL --env prod --cluster-type store-large`,
 		Args: cobra.RangeArgs(1, 2),
@@ -38,7 +38,7 @@ target is not on: then the answer is what it would get there.`,
 		ValidArgsFunction: opts.completing(e, targetNames, configKeys),
 	}
 	opts.addReading(cmd, e)
-	opts.addClusterType(cmd, e, "`cluster type` that the target is on, or might be")
+	opts.addClusterType(cmd, e, "`cluster type` to show the configuration for")
 	return cmd
 }
 

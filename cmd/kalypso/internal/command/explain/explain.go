@@ -30,12 +30,12 @@ type explainFlags struct {
 func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Say why a target is or is not on a cluster type, and where a config value comes from",
-		Long: `Say why a deployment target is or is not on a cluster type, what is on a cluster type, and
-where a config value comes from. The answer is made of what render uses, and names file and line.
-Nothing is rendered or written.
+		Short: "Explain why a target is scheduled or not, and where a config value comes from",
+		Long: `Explain why a deployment target is or is not scheduled on a cluster type, what is scheduled on a
+cluster type, and where a config value comes from, with file and line. This command reads the same
+model as render, but renders and writes nothing.
 
-All environments are asked that have something of the name, or those that --env names.`,
+By default, it searches all environments; --env restricts it to some.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -55,7 +55,7 @@ All environments are asked that have something of the name, or those that --env 
 // addReading adds those that say what is read, and how.
 func (f *explainFlags) addReading(cmd *cobra.Command, e *cli.Host) {
 	f.Add(cmd, e)
-	cmd.Flags().Lookup("env").Usage = "`environment` to ask (repeatable; default: all)"
+	cmd.Flags().Lookup("env").Usage = "`environment` to search (repeatable; default: all)"
 }
 
 // addClusterType adds --cluster-type.

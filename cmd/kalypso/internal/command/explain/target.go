@@ -20,11 +20,11 @@ func newExplainTarget(e *cli.Host) *cobra.Command {
 	opts := &explainFlags{}
 	cmd := &cobra.Command{
 		Use:   "target NAME",
-		Short: "Say on which cluster types a deployment target is, by which policies, and why not on the others",
-		Long: `Say on which cluster types a deployment target is, and by which policies. For each of the others,
-say which policy comes closest, and what it wants that is not so.
+		Short: "Show where a deployment target is scheduled, by which policies, and why not elsewhere",
+		Long: `Show the cluster types that a deployment target is scheduled on, and the policies that schedule it.
+For every other cluster type, show the policy that comes closest and which of its conditions fail.
 
---cluster-type says of one cluster type what every policy makes of it.`,
+--cluster-type shows how every policy evaluates for one cluster type.`,
 		Example: `  kalypso explain target storefront-integration
   kalypso explain target storefront-integration --env dev --cluster-type warehouse`,
 		Args: cobra.ExactArgs(1),
@@ -34,7 +34,7 @@ say which policy comes closest, and what it wants that is not so.
 		ValidArgsFunction: opts.completing(e, targetNames),
 	}
 	opts.addReading(cmd, e)
-	opts.addClusterType(cmd, e, "say of this `cluster type` what every policy makes of it")
+	opts.addClusterType(cmd, e, "show how every policy evaluates for this `cluster type`")
 	return cmd
 }
 

@@ -42,20 +42,20 @@ func New(e *cli.Host) *cobra.Command {
 	f := &initFlags{}
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Begin a fleet: a control plane, a GitOps repository and workflows, or a sample to try",
-		Long: `Make a control plane and a GitOps repository with all their branches, in two new folders below FOLDER
-(default: the current one), ready to be pushed: templates for Flux and Argo CD, an Environment for each
-environment, an example of a workload, a cluster type, a policy and a configuration, and the workflows
-that check, publish and promote. What is not given with flags is asked for on a terminal.
+		Short: "Create a control plane, a GitOps repository and workflows, or a sample fleet",
+		Long: `Create a control plane and a GitOps repository with all their branches, in two new folders in FOLDER
+(default: the current folder), ready to push: templates for Flux and Argo CD, an Environment for each
+environment, an example workload, cluster type, policy and configuration, and the workflows that
+validate, publish and promote. On a terminal, init prompts for required values that no flag sets.
 
-With --sample, a whole fleet to try kalypso with, all of it on this machine. With --workflows, only the
-workflows of one kind of repository, in FOLDER/.github/workflows, for a fleet that there is already:
+With --sample, create a complete sample fleet on this machine. With --workflows, write only the
+workflows of one kind of repository, in FOLDER/.github/workflows, for an existing fleet:
   control-plane  its base branch
   environment    the branch of an environment in the control plane
   gitops         the branch of an environment in the GitOps repository
   application    the registered branch of an application repository
 
-Nothing is ever overwritten. Nothing is sent anywhere.`,
+This command never overwrites files, and sends nothing over the network.`,
 		Example: `  kalypso init
   kalypso init --control-plane https://github.com/acme/control-plane --gitops https://github.com/acme/gitops
   kalypso init --env dev --env prod --fleet dev=flux:dev-1,dev-2 --fleet prod=flux:prod-1
@@ -82,14 +82,14 @@ Nothing is ever overwritten. Nothing is sent anywhere.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
 	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
-	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in the order in which a commit goes through them (repeatable; default dev, stage, prod, with --workflows those of the control plane around the current folder)")
-	flags.StringVar(&f.baseBranch, "base-branch", "main", "`branch` of the control plane that all environments share")
-	flags.StringVar(&f.reconciler, "reconciler", "", "what the example's clusters pull with: `"+strings.Join(scaffold.Reconcilers(), "` or ")+" (default "+scaffold.Reconcilers()[0]+")")
-	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet that check-promote asks: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person decides)")
-	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: kalypso's own, at the commit of this program)")
-	flags.StringVar(&f.author, "author", "", "author of the commits: `\"NAME <EMAIL>\"` (default: kalypso)")
-	flags.StringVar(&f.sample, "sample", "", "make a sample of a whole fleet in this `folder` instead, which must not exist yet, or be empty")
-	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows of this `place`: "+strings.Join(scaffold.Places(), ", "))
+	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in promotion order (repeatable; default dev, stage, prod; with --workflows, those of the control plane in the current folder)")
+	flags.StringVar(&f.baseBranch, "base-branch", "main", "base `branch` of the control plane, shared by all environments")
+	flags.StringVar(&f.reconciler, "reconciler", "", "GitOps reconciler of the example's clusters: `"+strings.Join(scaffold.Reconcilers(), "` or ")+" (default "+scaffold.Reconcilers()[0]+")")
+	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet source for check-promote: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person sets the status)")
+	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: the kalypso action at the commit of this binary)")
+	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: kalypso)")
+	flags.StringVar(&f.sample, "sample", "", "create a sample fleet in this new or empty `folder`")
+	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows for this `place`: "+strings.Join(scaffold.Places(), ", "))
 	cli.AddOutputFlag(cmd, &f.format)
 	cli.Group(flags, cli.Fleet, "control-plane gitops env reconciler fleet base-branch action author", "")
 	cli.Group(flags, cli.Output, "sample workflows output", "")

@@ -45,22 +45,22 @@ func NewCheckPromote(e *cli.Host) *cobra.Command {
 	opts := &checkPromoteOptions{}
 	cmd := &cobra.Command{
 		Use:   "check-promote",
-		Short: "Find out whether the fleet has deployed a commit, and let it go on",
-		Long: `Find out whether the fleet has deployed what was merged into the GitOps repository of an
-environment, for the job that runs after the merge. The commit of the control plane that it was
-made from gets the status "ENVIRONMENT environment": Deploying while the fleet is looked at, then
-Deployed or Failed to deploy. Once it is deployed, it is promoted to the next environments.
+		Short: "Check a rollout and promote it when healthy",
+		Long: `Check whether the fleet has deployed a merged commit of the GitOps repository of an environment.
+Run it in a job after the merge. It sets the status "ENVIRONMENT environment" on the control plane
+commit that the output was compiled from: Deploying during the check, then Deployed or Failed to
+deploy. Then it promotes a deployed commit to the next environments.
 
-Every cluster that pulls the GitOps branch must have the commit, or a newer one of the branch, and
-be healthy: twice in a row, or for a failure to count, for --failure-grace. spec.promotion.checks
-of the Environment says what else counts; flags go before it. The run can be stopped and started
-again at any time, and ends in the same place.
+The commit counts as deployed when every cluster that pulls the GitOps branch runs it, or a newer
+commit of the branch, and is healthy in two checks in a row. A failure counts when it persists for
+--failure-grace. spec.promotion.checks of the Environment sets these conditions; flags override it.
+You can stop and repeat the run at any time, with the same result.
 
 Fleets (--fleet NAME[:ARGUMENT], repeatable):
-  azure-resource-graph[:SUBSCRIPTION,...]  Flux configurations that Azure knows of
+  azure-resource-graph[:SUBSCRIPTION,...]  Flux configurations in Azure Resource Graph
   flux[:CONTEXT,...]                       clusters of the kubeconfig
-  argocd:URL                               Applications of an Argo CD (ARGOCD_AUTH_TOKEN)
-  command:PROGRAM [ARGUMENT ...]           any program that prints the clusters as JSON
+  argocd:URL                               Applications of an Argo CD server (ARGOCD_AUTH_TOKEN)
+  command:PROGRAM [ARGUMENT ...]           a program that prints the clusters as JSON
   none                                     a person sets the status`,
 		Example: `  kalypso check-promote --env dev --commit "$GITOPS_COMMIT" --fleet azure-resource-graph
   kalypso check-promote --env stage --fleet flux:stage-eu,stage-us --timeout 30m
@@ -73,22 +73,22 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	opts.AddControlPlane(cmd, e)
 	opts.AddParsing(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("env").Usage = "`environment` that was deployed"
-	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the newest of its branch)")
-	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo that --commit is in, if there are several")
-	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to ask, see above (repeatable; default: spec.promotion.checks.fleet)")
+	flags.Lookup("env").Usage = "`environment` to check"
+	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the latest of its branch)")
+	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo of --commit, if the environment has several")
+	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to query, see above (repeatable; default: spec.promotion.checks.fleet)")
 	_ = flags.SetAnnotation("fleet", cli.OneAlone, nil) // there is this flag
-	flags.StringVar(&opts.healthy, "healthy", "", "how many clusters must have deployed the commit: `number` or percentage (default 100%)")
-	flags.IntVar(&opts.expect, "expect", 0, "the `number` of clusters that there are at least")
-	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "how long to wait for the fleet: a `duration` such as 90s or 30m")
-	flags.DurationVar(&opts.interval, "interval", defaultInterval, "the `duration` between two looks at the fleet")
-	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "the `duration` that a failure must last")
-	flags.BoolVar(&opts.once, "once", false, "look once, and end with code 5 if it is not deployed yet")
-	flags.BoolVar(&opts.allowNone, "allow-no-clusters", false, "it is fine if no cluster is registered")
-	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command` to run before it counts as deployed, for example tests; it may be run more than once")
-	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "set statuses as Kalypso's own workflows do: Deployed is pending while the chain goes on")
-	flags.StringArrayVar(&opts.next, "next", nil, "`environment` that comes next (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
-	flags.StringVar(&opts.dispatch, "dispatch", "", "start the workflow in this `file` of .github/workflows, with the inputs environment and commit, instead of promoting here")
+	flags.StringVar(&opts.healthy, "healthy", "", "`number` or percentage of clusters that must have deployed the commit (default 100%)")
+	flags.IntVar(&opts.expect, "expect", 0, "minimum `number` of clusters")
+	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "time to wait for the fleet: a `duration` such as 90s or 30m")
+	flags.DurationVar(&opts.interval, "interval", defaultInterval, "polling interval: a `duration`")
+	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "how long a failure must persist: a `duration`")
+	flags.BoolVar(&opts.once, "once", false, "check once, and exit with code 5 if the commit is not deployed yet")
+	flags.BoolVar(&opts.allowNone, "allow-no-clusters", false, "succeed without registered clusters")
+	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command` to run before the commit counts as deployed, such as tests; it may run more than once")
+	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "set statuses as Kalypso's original workflows do: Deployed is pending until the last environment")
+	flags.StringArrayVar(&opts.next, "next", nil, "next `environment` (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
+	flags.StringVar(&opts.dispatch, "dispatch", "", "instead of promoting, start the workflow in this `file` of .github/workflows with the inputs environment and commit")
 	opts.promoteFlags.add(cmd)
 	cli.Group(flags, cli.Source, "env commit control-plane", "gitops-repo replace base-branch")
 	cli.Group(flags, cli.Fleet, "fleet healthy timeout once post-deploy", "expect interval failure-grace allow-no-clusters seed-statuses")

@@ -30,15 +30,14 @@ func NewPromote(e *cli.Host) *cobra.Command {
 	opts := &promoteOptions{}
 	cmd := &cobra.Command{
 		Use:   "promote",
-		Short: "Let an environment have a commit of the base branch",
-		Long: `Promote a commit of the control plane's base branch to an environment: write it into the
-BaseRepo "main" of the environment's branch, commit and push that, and set the status
-"ENVIRONMENT environment" of the commit to Promoted. If the environment has the commit already,
-nothing is done.
+		Short: "Promote a commit to an environment",
+		Long: `Promote a commit of the control plane's base branch to an environment: write it to the BaseRepo
+"main" on the environment's branch, push the change, and set the status "ENVIRONMENT environment" of
+the commit to Promoted. If the commit is already promoted, nothing changes.
 
-Refused are a commit that is not on the base branch (--unmerged), one that is older than what
-the environment has (--rollback), and one that an environment before it in the chain has not
-deployed (--skip-gates). The chain is spec.promotion.next of the Environments.`,
+promote refuses a commit that is not on the base branch (unless --unmerged), that is older than the
+promoted commit (unless --rollback), or that an earlier environment of the promotion chain has not
+deployed (unless --skip-gates). spec.promotion.next of the Environments defines the chain.`,
 		Example: `  kalypso promote --env dev
   kalypso promote --env stage --commit 4c1f9e2a
   kalypso promote --env prod --commit 4c1f9e2a --pull-request --reviewer acme/platform
@@ -51,11 +50,11 @@ deployed (--skip-gates). The chain is spec.promotion.next of the Environments.`,
 	opts.AddParsing(cmd)
 	opts.AddTimeout(cmd)
 	flags := cmd.Flags()
-	flags.Lookup("env").Usage = "`environment` that gets the commit (repeatable)"
-	flags.StringVar(&opts.commit, "commit", "", "`commit` to promote, or the beginning of one (default: the one that the workflow runs for, else the newest of the base branch)")
-	flags.BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, change nothing")
-	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than what the environment has")
-	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch; give its full id")
+	flags.Lookup("env").Usage = "`environment` to promote to (repeatable)"
+	flags.StringVar(&opts.commit, "commit", "", "full or short id of the `commit` to promote (default: the commit of the workflow, else the latest of the base branch)")
+	flags.BoolVar(&opts.dryRun, "dry-run", false, "show what would be promoted, change nothing")
+	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than the promoted one")
+	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch (needs the full id)")
 	opts.promoteFlags.add(cmd)
 	cli.Group(flags, cli.Source, "env commit control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "dry-run output", "color")
@@ -135,10 +134,10 @@ type promoteFlags struct {
 
 func (f *promoteFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.pullRequest, "pull-request", false, "propose the promotion with a pull request from promotion/ENVIRONMENT instead of pushing it")
-	flags.BoolVar(&f.render, "render", false, "then compile and publish what was promoted, as kalypso render does")
-	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote although an environment before has not deployed the commit")
-	flags.StringVar(&f.targetURL, "target-url", "", "`page` that the statuses of the commit link to (default: the run of the workflow)")
+	flags.BoolVar(&f.pullRequest, "pull-request", false, "open a pull request from promotion/ENVIRONMENT instead of pushing")
+	flags.BoolVar(&f.render, "render", false, "compile and publish after the promotion, as kalypso render does")
+	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote even if an earlier environment has not deployed the commit")
+	flags.StringVar(&f.targetURL, "target-url", "", "`URL` that the commit statuses link to (default: the workflow run)")
 	f.PublishFlags.Add(cmd)
 	for _, name := range renderFlags() {
 		flags.Lookup(name).Usage = "with --render: " + flags.Lookup(name).Usage

@@ -38,15 +38,14 @@ func New(e *cli.Host) *cobra.Command {
 	opts := &Options{}
 	cmd := &cobra.Command{
 		Use:   "render",
-		Short: "Compile an environment and publish it",
-		Long: `Compile an environment: schedule its deployment targets on its cluster types and render
-the manifests of each. The result is published: one commit on the branch deployment/BRANCH of
-each GitOps repository, and a pull request from there, which is updated in place. Nothing is
-published if nothing changed.
+		Short: "Compile an environment and publish the manifests",
+		Long: `Compile an environment: schedule its deployment targets on its cluster types and render their
+manifests. Then publish the result: push one commit to the branch deployment/BRANCH of each GitOps
+repository, and open or update one pull request from it. If nothing changed, nothing is published.
 
 --dry-run shows how the result differs from the GitOps branch and publishes nothing.
---output-dir writes it to a folder instead; with several environments, to a folder for each
-below it.`,
+--output-dir writes the result to a folder instead, or to one subfolder per environment if there are
+several.`,
 		Example: `  kalypso render --env dev
   kalypso render --env dev --dry-run
   kalypso render --env dev --control-plane ./control-plane --output-dir out
@@ -56,10 +55,10 @@ below it.`,
 	}
 	opts.Flags.Add(cmd, e)
 	opts.PublishFlags.Add(cmd)
-	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` and publish nothing; what kalypso did not write there stays")
-	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the difference to the GitOps branch, change nothing")
+	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` instead of publishing it; other files in it are kept")
+	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the differences from the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
-	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at the commit that went out last instead of failing; the exit code is 1 nevertheless")
+	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at its last published commit instead of stopping; the exit code is still 1")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane worktree replace", "base-branch base")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "with --dry-run: show only counts per cluster type")
 	cli.Group(cmd.Flags(), cli.Output, "dry-run stat output-dir output exit-code", "color")

@@ -25,13 +25,13 @@ func New(e *cli.Host) *cobra.Command {
 	opts := &session.Flags{}
 	cmd := &cobra.Command{
 		Use:   "report FILE",
-		Short: "Make a picture of the fleet: one HTML file that needs nothing else",
-		Long: `Compile all environments, or those that --env names, and write what came of them to one HTML file:
-which deployment target is on which cluster type and why, with which configuration and which
-manifests, and how the environments differ. It needs no network, so it can be mailed, or kept as
-the artifact of a workflow. Nothing else is written or published.
+		Short: "Generate a self-contained HTML report",
+		Long: `Compile all environments, or those in --env, and write an HTML report: which deployment target is
+scheduled on which cluster type and why, its configuration and manifests, and how the environments
+differ. The file needs no network, so you can mail it or keep it as a workflow artifact. This command
+publishes nothing.
 
-If the model has errors, they are in the file, and the exit code is 1.`,
+If the model has errors, the report lists them, and the exit code is 1.`,
 		Example: `  kalypso report fleet.html
   kalypso report fleet.html --env dev --base main`,
 		Args: cobra.ExactArgs(1),

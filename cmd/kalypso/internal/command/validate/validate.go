@@ -23,16 +23,15 @@ func New(e *cli.Host) *cobra.Command {
 	opts, workload, keepLastGood := &session.Flags{}, "", false
 	cmd := &cobra.Command{
 		Use:   "validate",
-		Short: "Compile all environments, publish nothing, report every problem",
-		Long: `Compile all environments, or those that --env names, and report every problem in them,
-and in the chain in which commits are promoted. Nothing is written or published.
+		Short: "Check the model of all environments and report every problem",
+		Long: `Compile all environments, or those in --env, and report every problem in them and in the promotion
+chain. This command writes and publishes nothing.
 
-Use --keep-last-good for a check that one broken application must not fail: errors of a
-registration that render --keep-last-good holds back are warnings, and errors in the platform's
-files stay errors.
+With --keep-last-good, errors of a registration that render --keep-last-good holds back are warnings,
+so one broken application does not fail the check. Errors in the platform's files are still errors.
 
---workload checks the workloads of an application by themselves, for its own repository: without
-the control plane, and without what other applications have.`,
+--workload checks only the workloads of one application, for use in its own repository: without the
+control plane and without other applications.`,
 		Example: `  kalypso validate
   kalypso validate --workload workload/
   kalypso validate --env dev --env stage --control-plane ./control-plane
@@ -52,8 +51,8 @@ the control plane, and without what other applications have.`,
 		},
 	}
 	opts.Add(cmd, e)
-	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of a registration that render --keep-last-good holds back as warnings")
-	cmd.Flags().StringVar(&workload, "workload", "", "check nothing but the workloads in this `path`, a file or a folder of an application")
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good holds back as warnings")
+	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or folder of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload worktree base replace", "base-branch keep-last-good")
 	return cmd
 }
