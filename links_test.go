@@ -143,7 +143,7 @@ func linksOf(text string) []string {
 	return slices.DeleteFunc(links, scheme.MatchString)
 }
 
-// follow says why a link in a file leads nowhere, or nothing.
+// follow says why a link in a file does not exist in the schema, or nothing.
 func follow(root fs.FS, from, link string) string {
 	to, anchor, anchored := strings.Cut(strings.TrimPrefix(link, ourFiles), "#")
 	switch {

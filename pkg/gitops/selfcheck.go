@@ -73,7 +73,7 @@ func checkLayout(tree *render.Tree) []error {
 	folder := ""
 	for i, file := range tree.Files {
 		if i > 0 && tree.Files[i-1].Path >= file.Path {
-			flaws = append(flaws, fmt.Errorf("%s is there twice, or out of order", file.Path))
+			flaws = append(flaws, fmt.Errorf("%s is duplicated, or out of order", file.Path))
 		}
 		if strings.Count(file.Path, "/") != 2 || file.Path == render.TrackingFile || path.Dir(file.Path) == folder {
 			continue

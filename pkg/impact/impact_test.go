@@ -163,7 +163,7 @@ func TestCauses(t *testing.T) {
 		policy("till", "{deploymentTargetSelector: {labelSelector: {matchLabels: {workload: till}}}, clusterTypeSelector: {labelSelector: {matchLabels: {size: small}}}}"),
 	)
 	assert.Equal(t, []string{
-		`-cloud/till-app policies large; wants size=large, but the cluster type has size=huge`,
+		`-cloud/till-app policies large; requires size=large, but the cluster type has size=huge`,
 		`-edge/shop-gone deployment-target small`,
 		`+edge/till-app policies till`,
 		`+new/shop-web cluster-type small`,
@@ -172,7 +172,7 @@ func TestCauses(t *testing.T) {
 		`-old/shop-web cluster-type small`,
 	}, lines(compare(t, before, after)))
 	back := compare(t, after, before)
-	assert.Contains(t, lines(back), `+cloud/till-app policies large; wants size=large, but the cluster type has size=huge`)
+	assert.Contains(t, lines(back), `+cloud/till-app policies large; requires size=large, but the cluster type has size=huge`)
 	assert.Contains(t, lines(back), `-edge/till-app policies till`)
 	assert.Empty(t, lines(compare(t, before, before)))
 	assert.True(t, compare(t, before, before).Change.Empty())
@@ -197,7 +197,7 @@ func TestSeveralPolicies(t *testing.T) {
 	fleet := []string{clusterType("edge", ""), workload("shop", "web: dev {size: small}")}
 	before := compile(t, "dev", append(slices.Clone(fleet), policy("a", "{}"), policy("b", "{}"))...)
 	after := compile(t, "dev", append(slices.Clone(fleet), policy("b", "{deploymentTargetSelector: {labelSelector: {matchLabels: {size: large}}}}"))...)
-	assert.Equal(t, []string{`-edge/shop-web policies a b; wants size=large, but the deployment target has size=small`}, lines(compare(t, before, after)))
+	assert.Equal(t, []string{`-edge/shop-web policies a b; requires size=large, but the deployment target has size=small`}, lines(compare(t, before, after)))
 	gone := impact.State{Absent: true, Fleet: &model.Fleet{Environment: before.Fleet.Environment}, Tree: &render.Tree{}}
 	assert.Equal(t, []string{`-edge/shop-web environment a b`}, lines(compare(t, before, gone)))
 	assert.Equal(t, []string{`+edge/shop-web environment a b`}, lines(compare(t, gone, before)))

@@ -106,7 +106,7 @@ func described(n *yaml.Node, value any) string {
 }
 
 func (d *decoder) wrongTag(n *yaml.Node, path *trail) {
-	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s has the tag %s, which does not fit its value", path, n.Tag),
+	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s has the tag %s, which does not match its value", path, n.Tag),
 		diag.Hint("remove the tag"))
 }
 
@@ -348,7 +348,7 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 // ignored are fields, with | between their names, that may hold anything and mean nothing here.
 type ignored struct{}
 
-// manifest decodes one entry of a template: a text or an object.
+// manifest decodes one entry of a template: a string or an object.
 func (d *decoder) manifest(n *yaml.Node, path *trail) Manifest {
 	m := Manifest{At: d.Place(n)}
 	switch n.Kind {
@@ -357,7 +357,7 @@ func (d *decoder) manifest(n *yaml.Node, path *trail) Manifest {
 	case yaml.ScalarNode:
 		m.Text = d.block(n, path)
 	default:
-		d.wrongType(n, path, "a text or an object")
+		d.wrongType(n, path, "a string or an object")
 	}
 	return m
 }

@@ -123,13 +123,13 @@ func TestStrictDecoding(t *testing.T) {
 			`repo:f.yaml:3:11: error: metadata must be a map, but is the string "` + strings.Repeat("ä", 20) + `…" [wrong-type]`,
 		}},
 		{"manifest", api + "kind: Template\nmetadata: {name: a}\nspec: {type: config, manifests: [[a], 5, ~]}\n", []string{
-			`repo:f.yaml:4:34: error: spec.manifests[0] must be a text or an object, but is a list [wrong-type]`,
+			`repo:f.yaml:4:34: error: spec.manifests[0] must be a string or an object, but is a list [wrong-type]`,
 			`repo:f.yaml:4:39: error: spec.manifests[1] must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`,
 		}},
 		{"tag", api + "kind: ClusterType\nmetadata: {name: !secret a}\nspec: {reconciler: !!int r, namespaceService: !!binary bg==}\n", []string{
-			`repo:f.yaml:3:18: error: metadata.name has the tag !secret, which does not fit its value [wrong-type] remove the tag`,
-			`repo:f.yaml:4:20: error: spec.reconciler has the tag !!int, which does not fit its value [wrong-type] remove the tag`,
-			`repo:f.yaml:4:47: error: spec.namespaceService has the tag !!binary, which does not fit its value [wrong-type] remove the tag`,
+			`repo:f.yaml:3:18: error: metadata.name has the tag !secret, which does not match its value [wrong-type] remove the tag`,
+			`repo:f.yaml:4:20: error: spec.reconciler has the tag !!int, which does not match its value [wrong-type] remove the tag`,
+			`repo:f.yaml:4:47: error: spec.namespaceService has the tag !!binary, which does not match its value [wrong-type] remove the tag`,
 		}},
 		{"a core kind in our group", api + "kind: ConfigMap\nmetadata: {name: a}\n", []string{
 			`repo:f.yaml:2:7: error: unknown kind "ConfigMap" in scheduler.kalypso.io/v1alpha1 [unknown-kind] one of BaseRepo, ClusterType, ConfigSchema, DeploymentTarget, Environment, GitOpsRepo, SchedulingPolicy, Template, Workload, WorkloadRegistration`,
@@ -145,22 +145,22 @@ func TestStrictDecoding(t *testing.T) {
 
 		// duplicates
 		{"key twice", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: '1'\n  z: '1'\n  x: '2'\n", []string{
-			`repo:f.yaml:7:3: error: key "x" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:7:3: error: duplicate key "x" [duplicate-key] remove one of them`,
 		}},
 		{"key twice, written differently", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {yes: a, 'true': b, 1: c, 0x1: d}\n", []string{
 			`repo:f.yaml:4:8: warning: YAML reads the key yes as "true" [unquoted-key] put it in quotes: "yes"`,
-			`repo:f.yaml:4:16: error: key "true" is given twice [duplicate-key] remove one of them`,
-			`repo:f.yaml:4:33: error: key "0x1" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:4:16: error: duplicate key "true" [duplicate-key] remove one of them`,
+			`repo:f.yaml:4:33: error: duplicate key "0x1" [duplicate-key] remove one of them`,
 			`repo:f.yaml:4:33: warning: YAML reads the key 0x1 as "1" [unquoted-key] put it in quotes: "0x1"`,
 		}},
 		{"key twice, by an alias", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: &n a}\ndata: {a: x, *n : z}\n", []string{
-			`repo:f.yaml:4:14: error: key "a" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:4:14: error: duplicate key "a" [duplicate-key] remove one of them`,
 		}},
 		{"kind twice", api + "kind: ClusterType\nkind: Template\nmetadata: {name: a}\nspec: {type: config, manifests: []}\n", []string{
-			`repo:f.yaml:3:1: error: key "kind" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:3:1: error: duplicate key "kind" [duplicate-key] remove one of them`,
 		}},
 		{"in another project's object", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", []string{
-			`repo:f.yaml:3:14: error: key "a" is given twice [duplicate-key] remove one of them`,
+			`repo:f.yaml:3:14: error: duplicate key "a" [duplicate-key] remove one of them`,
 		}},
 
 		// values
@@ -375,6 +375,6 @@ func TestTooManyProblems(t *testing.T) {
 	diags := read(yamldoc.MostReported + 2)
 	assert.Equal(t, yamldoc.MostReported+1, diags.Count(diag.Error))
 	assert.Equal(t, 1, diags.Count(diag.Warning), "another severity is not left out")
-	assert.Equal(t, "repo:f.yaml: error: the file has more problems than these, of which 100 are shown [too-many-problems]", shown(diags)[0])
+	assert.Equal(t, "repo:f.yaml: error: the file has more problems; only 100 are shown [too-many-problems]", shown(diags)[0])
 	assert.Equal(t, diags.Sorted(), read(yamldoc.MostReported+2).Sorted())
 }

@@ -169,6 +169,6 @@ func checkSize(c *ConfigMap, diags *diag.List) {
 		size += len(key) + len(value.Value)
 	}
 	if size > mostConfigBytes {
-		diags.Error("too-large", c.Name.At, fmt.Sprintf("ConfigMap %q holds %d bytes, Kubernetes allows %d", c.Name.Value, size, mostConfigBytes))
+		diags.Error("too-large", c.Name.At, fmt.Sprintf("ConfigMap %q has %d bytes, but Kubernetes allows %d", c.Name.Value, size, mostConfigBytes))
 	}
 }

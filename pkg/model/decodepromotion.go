@@ -15,16 +15,16 @@ import (
 )
 
 type promotionSpec struct {
-	Next   []Text `field:"next" doc:"Environments that get a commit after this one has deployed it."`
+	Next   []Text `field:"next" doc:"Environments to promote a commit to after this one has deployed it."`
 	Checks struct {
-		Fleets       fleetNames `field:"fleet" doc:"Who is asked what the clusters run: NAME or NAME:ARGUMENT, as --fleet has it. none leaves the decision to a person."`
+		Fleets       fleetNames `field:"fleet" doc:"Fleet source to query for the state of the clusters: NAME or NAME:ARGUMENT, as in --fleet. With none, a person sets the status."`
 		Healthy      Healthy    `field:"healthy" doc:"How many clusters must run the commit and be healthy: a count such as 27, or a percentage such as 95%."`
-		Timeout      Duration   `field:"timeout" doc:"How long they may take: 90s, 30m, 2h."`
-		Expect       Number     `field:"expect" doc:"How many clusters there are at least."`
+		Timeout      Duration   `field:"timeout" doc:"How long to wait for the clusters: 90s, 30m, 2h."`
+		Expect       Number     `field:"expect" doc:"Minimum number of clusters."`
 		ClusterTypes struct {
 			Labels Selector `field:"labelSelector" doc:"Selects cluster types by their labels."`
-		} `field:"clusterTypeSelector" doc:"The cluster types whose clusters count; without it all of them."`
-		StatusLogins loginNames `field:"statusLogins" doc:"GitHub logins whose statuses of this environment count, besides kalypso's own: octocat, or NAME[bot] for a GitHub App."`
+		} `field:"clusterTypeSelector" doc:"The cluster types whose clusters are checked (default: all)."`
+		StatusLogins loginNames `field:"statusLogins" doc:"GitHub logins whose commit statuses for this environment are trusted, besides kalypso's own: octocat, or NAME[bot] for a GitHub App."`
 		At           diag.Place
 	} `field:"checks" doc:"When a commit counts as deployed."`
 	At diag.Place
@@ -53,7 +53,7 @@ func (p *parser) promotion(spec *promotionSpec, annotations map[string]Text) *Pr
 	}
 	if field := given.difference(annotated); field != "" {
 		p.diags.Error("promotion-differs", annotations[PromotionAnnotation].At,
-			fmt.Sprintf("annotation %s and spec.promotion do not say the same: %s differs", PromotionAnnotation, field),
+			fmt.Sprintf("annotation %s and spec.promotion differ in %s", PromotionAnnotation, field),
 			diag.See(given.At, "spec.promotion is here"), diag.Hint("remove one of them"))
 	}
 	return given
@@ -176,11 +176,11 @@ func (f *fleetNames) decode(d *decoder, n *yaml.Node, path *trail) {
 	*f = d.validTexts(n, path, func(name string) string {
 		switch {
 		case !fleetText.MatchString(name), strings.ContainsFunc(name, isControl), strings.HasPrefix(name, NoFleet+":"):
-			return fmt.Sprintf("write NAME or NAME:ARGUMENT with a name in lower case, such as flux:edge-1, or %s if a person is to decide", NoFleet)
+			return fmt.Sprintf("write NAME or NAME:ARGUMENT with a name in lower case, such as flux:edge-1, or %s if a person sets the status", NoFleet)
 		case name == NoFleet && len(n.Content) > 1:
-			return fmt.Sprintf("remove the others if a person is to decide, else %q", NoFleet)
+			return fmt.Sprintf("remove the others if a person sets the status, else %q", NoFleet)
 		case seen[name]:
-			return "it is given twice: remove one of them"
+			return "remove the duplicate"
 		}
 		seen[name] = true
 		return ""

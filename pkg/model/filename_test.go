@@ -18,5 +18,5 @@ func TestFileNameThatIsNotUTF8(t *testing.T) {
 	}}
 	_, diags := Parse(source, &WorkloadRegistration{}, DefaultOptions())
 	assert.Equal(t, 1, diags.Count(diag.Error), diags)
-	assert.Equal(t, "the name of the file is not valid UTF-8", diags[0].Message)
+	assert.Equal(t, "the file name is not valid UTF-8", diags[0].Message)
 }

@@ -77,7 +77,7 @@ func files(source *Source, limits Limits, ignoreKustomization bool) ([]string, d
 		}
 		return []string{w.root}, diags
 	case err == nil && !info.IsDir():
-		diags.Error("unreadable", w.at(w.root), "this is neither a folder nor a file: symbolic links and submodules are not followed")
+		diags.Error("unreadable", w.at(w.root), "not a folder or file: symbolic links and submodules are not followed")
 		return nil, diags
 	}
 	if !w.inherit() {
@@ -164,7 +164,7 @@ func (w *walker) readIgnoreFile(folder string) bool {
 		}
 		if len(w.patterns) >= mostPatterns || len(line) > longestPattern {
 			w.diags.Error("too-many-patterns", diag.Place{File: w.source.File(p), Line: number},
-				fmt.Sprintf("more than %d patterns are in force here, or this one is longer than %d bytes", mostPatterns, longestPattern))
+				fmt.Sprintf("more than %d patterns apply here, or this pattern is longer than %d bytes", mostPatterns, longestPattern))
 			return false
 		}
 		w.patterns = append(w.patterns, gitignore.ParsePattern(line, segments(folder)))
@@ -200,13 +200,13 @@ func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	if w.visited++; w.visited > mostVisited {
-		return w.stop("too-many-files", fmt.Sprintf("%s holds more than %d files and folders below %q", w.source.Repo, mostVisited, w.source.Ref.Path))
+		return w.stop("too-many-files", fmt.Sprintf("%s has more than %d files and folders below %q", w.source.Repo, mostVisited, w.source.Ref.Path))
 	}
 	if len(p) > longestPath {
 		return w.stop("unreadable", fmt.Sprintf("%s has a path that is longer than %d bytes", w.source.Repo, longestPath))
 	}
 	if w.matching > mostMatching {
-		return w.stop("too-many-patterns", fmt.Sprintf("the patterns of the .sourceignore files of %s have too many stars for its files", w.source.Repo))
+		return w.stop("too-many-patterns", fmt.Sprintf("the .sourceignore patterns of %s have too many wildcards for its files", w.source.Repo))
 	}
 	if entry.IsDir() {
 		return w.folder(p, entry.Name())
@@ -250,16 +250,16 @@ func (w *walker) at(p string) diag.Place { return diag.Place{File: w.source.File
 // not known, and unknown is not empty.
 func (w *walker) notFollowed(p string, isLink bool) {
 	if strings.ContainsRune(p, utf8.RuneError) { // io/fs has no way to name it
-		w.diags.Error("unreadable", w.at(p), "the name of the file is not valid UTF-8", diag.Hint("rename it"))
+		w.diags.Error("unreadable", w.at(p), "the file name is not valid UTF-8", diag.Hint("rename it"))
 		return
 	}
 	if !isLink {
 		w.diags.Warning("submodule", w.at(p), "submodules are not read",
-			diag.Hint("exclude it with .sourceignore if that is meant"))
+			diag.Hint("exclude it with .sourceignore if this is intended"))
 		return
 	}
 	w.diags.Error("symlink", w.at(p), "symbolic links are not followed",
-		diag.Hint("put a copy of the file there, or exclude the link with .sourceignore"))
+		diag.Hint("replace the link with a copy of the file, or exclude it with .sourceignore"))
 }
 
 func isYAML(p string) bool {
@@ -282,7 +282,7 @@ func (w *walker) kustomization(p string) bool {
 	}
 	if !w.ignoreKustomization {
 		w.diags.Error("kustomization", w.at(p), "kustomize is not run, so the patches of this file would be lost",
-			diag.Hint("exclude it with .sourceignore, or give --ignore-kustomization if that is meant"))
+			diag.Hint("exclude it with .sourceignore, or use --ignore-kustomization if this is intended"))
 	}
 	return true
 }
@@ -293,7 +293,7 @@ func (w *walker) file(p string) error {
 	}
 	if w.limits.Files > 0 && len(w.found) >= w.limits.Files {
 		w.diags.Error("too-many-files", w.source.subjectPlace(),
-			fmt.Sprintf("%s holds more than %d YAML files below %q", w.source.Repo, w.limits.Files, w.source.Ref.Path))
+			fmt.Sprintf("%s has more than %d YAML files below %q", w.source.Repo, w.limits.Files, w.source.Ref.Path))
 		return fs.SkipAll
 	}
 	w.found = append(w.found, p)
@@ -311,12 +311,12 @@ func readFile(source *Source, p string, limits Limits, diags *diag.List) (conten
 	at := diag.Place{File: source.File(p)}
 	info, err := fs.Stat(source.FS, p)
 	if err == nil && limits.FileBytes > 0 && info.Size() > limits.FileBytes {
-		diags.Error("file-too-large", at, fmt.Sprintf("the file is %d bytes large, %d at most are allowed", info.Size(), limits.FileBytes))
+		diags.Error("file-too-large", at, fmt.Sprintf("the file has %d bytes, more than %d", info.Size(), limits.FileBytes))
 		return nil, false
 	}
 	content, err = fs.ReadFile(source.FS, p)
 	if errors.Is(err, ErrTooLarge) && limits.FileBytes > 0 {
-		diags.Error("file-too-large", at, fmt.Sprintf("the file is larger than the %d bytes that are allowed", limits.FileBytes))
+		diags.Error("file-too-large", at, fmt.Sprintf("the file has more than %d bytes", limits.FileBytes))
 		return nil, false
 	}
 	if err != nil {
@@ -324,7 +324,7 @@ func readFile(source *Source, p string, limits Limits, diags *diag.List) (conten
 		return nil, false
 	}
 	if strings.HasPrefix(string(content[:min(len(content), len(lfsPointer))]), lfsPointer) {
-		diags.Error("lfs-pointer", at, "the file is a Git LFS pointer; what it points to is not read",
+		diags.Error("lfs-pointer", at, "the file is a Git LFS pointer, which is not followed",
 			diag.Hint("commit the file itself, without LFS"))
 		return nil, false
 	}

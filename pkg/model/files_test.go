@@ -221,7 +221,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 		source := sourceOf(Tenant, repo)
 		source.Ref.Path = path
 		objects, diags := parseSource(source)
-		assert.Equal(t, []string{"repo:" + path + ": error: this is neither a folder nor a file: symbolic links and submodules are not followed [unreadable]"}, shown(diags))
+		assert.Equal(t, []string{"repo:" + path + ": error: not a folder or file: symbolic links and submodules are not followed [unreadable]"}, shown(diags))
 		assert.True(t, objects.Incomplete)
 	}
 }
@@ -262,8 +262,8 @@ func tenantWorkload(line string) string {
 func TestUnusableFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ content, want string }{
-		"LFS":    {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", ": error: the file is a Git LFS pointer; what it points to is not read [lfs-pointer]"},
-		"NUL":    {"a: 1\x00", ":1:5: error: the file holds a NUL byte, so it is no YAML [not-text]"},
+		"LFS":    {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", ": error: the file is a Git LFS pointer, which is not followed [lfs-pointer]"},
+		"NUL":    {"a: 1\x00", ":1:5: error: the file contains a NUL byte, so it is not YAML [not-text]"},
 		"Latin":  {"a: \xe9", ":1:4: error: the file is not valid UTF-8 [not-text]"},
 		"broken": {"a: [", ":1: error: invalid YAML: did not find expected node content [invalid-yaml]"},
 	} {
@@ -344,13 +344,13 @@ func TestS8PatternsWithManyStars(t *testing.T) {
 	repo[ignoreFile] = &fstest.MapFile{Data: []byte(patterns.String())}
 	read, diags := files(sourceOf(Tenant, repo), DefaultOptions().Tenant, false)
 	assert.Empty(t, read)
-	assert.Equal(t, []string{"repo: error: the patterns of the .sourceignore files of repo have too many stars for its files [too-many-patterns]"}, shown(diags))
+	assert.Equal(t, []string{"repo: error: the .sourceignore patterns of repo have too many wildcards for its files [too-many-patterns]"}, shown(diags))
 }
 
 func TestS8EndlessFolders(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]string{
-		4:      `repo: error: repo holds more than 1000000 files and folders below "." [too-many-files]`,
+		4:      `repo: error: repo has more than 1000000 files and folders below "." [too-many-files]`,
 		10_000: `repo: error: repo has a path that is longer than 4096 bytes [unreadable]`,
 	} {
 		read, diags := files(sourceOf(Tenant, endlessFolders{depth}), DefaultOptions().Tenant, false)

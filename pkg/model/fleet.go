@@ -118,7 +118,7 @@ func gather[T kindred](parts []*Objects, list func(*Objects) []T, diags *diag.Li
 func duplicate(first, second *Object, diags *diag.List) {
 	message := fmt.Sprintf("%s %q is defined twice", second.Kind, second.Name.Value)
 	if second.Source.Ref.Role == Tenant || first.Source.Ref.Role == Tenant {
-		message = fmt.Sprintf("%s %q of %s is taken already by %s", second.Kind, second.Name.Value, owner(second), owner(first))
+		message = fmt.Sprintf("%s %q of %s is already used by %s", second.Kind, second.Name.Value, owner(second), owner(first))
 	}
 	diags.Error("duplicate-object", second.Name.At, message, diag.See(first.Name.At, "first defined here"), diag.Hint("rename one of them"))
 }

@@ -86,8 +86,8 @@ func TestS7StolenWorkload(t *testing.T) {
 	workload := validObjects()["Workload"]
 	_, diags := fleetOf(t, sourceOf(Tenant, tree{"a.yaml": workload}.fs()), sourceOf(Tenant, tree{"a.yaml": workload}.fs()), sourceOf(Base, tree{"a.yaml": workload}.fs()))
 	assert.Equal(t, []string{
-		`repo1:a.yaml:3:18: error: Workload "x" of WorkloadRegistration "repo1" is taken already by WorkloadRegistration "repo0" [duplicate-object]`,
-		`repo2:a.yaml:3:18: error: Workload "x" of the control plane is taken already by WorkloadRegistration "repo0" [duplicate-object]`,
+		`repo1:a.yaml:3:18: error: Workload "x" of WorkloadRegistration "repo1" is already used by WorkloadRegistration "repo0" [duplicate-object]`,
+		`repo2:a.yaml:3:18: error: Workload "x" of the control plane is already used by WorkloadRegistration "repo0" [duplicate-object]`,
 	}, shown(diags))
 }
 
@@ -106,8 +106,8 @@ func TestS7OverlappingRegistrations(t *testing.T) {
 	fleet, diags := newFleet(parts...)
 	want := shown(diags)
 	assert.Equal(t, []string{
-		`repo:f.yaml:3:18: error: Workload "x" of WorkloadRegistration "b" is taken already by WorkloadRegistration "a" [duplicate-object]`,
-		`repo:f.yaml:3:18: error: Workload "x" of WorkloadRegistration "c" is taken already by WorkloadRegistration "a" [duplicate-object]`,
+		`repo:f.yaml:3:18: error: Workload "x" of WorkloadRegistration "b" is already used by WorkloadRegistration "a" [duplicate-object]`,
+		`repo:f.yaml:3:18: error: Workload "x" of WorkloadRegistration "c" is already used by WorkloadRegistration "a" [duplicate-object]`,
 	}, want)
 	slices.Reverse(parts)
 	other, diags := newFleet(parts...)

@@ -47,7 +47,7 @@ type BaseRepo struct {
 
 type baseRepoSpec struct {
 	Location
-	Commit Text `field:"commit" doc:"Exactly this commit is read, its full id; without it the tip of the branch."`
+	Commit Text `field:"commit" doc:"Full id of the commit to read (default: the tip of the branch)."`
 }
 
 // GitOpsRepo says where the output goes.
@@ -64,7 +64,7 @@ type WorkloadRegistration struct {
 }
 
 type workloadRegistrationSpec struct {
-	Workload  Location `field:"workload,required" doc:"Where the Workloads are."`
+	Workload  Location `field:"workload,required" doc:"Location of the Workloads."`
 	Workspace Text     `field:"workspace" doc:"Workspace (tenant) of all their deployment targets."`
 }
 
@@ -83,12 +83,12 @@ type workloadSpec struct {
 
 // TargetSpec is one deployment target as a Workload writes it.
 type TargetSpec struct {
-	Name        Text            `field:"name,required" doc:"Unique in the workload. The full name is that of the workload, a dash, and this."`
-	Labels      map[string]Text `field:"labels" doc:"What SchedulingPolicies and configuration select by, besides those of the workload."`
-	Environment Text            `field:"environment,required" doc:"Name of the Environment that the target is in."`
+	Name        Text            `field:"name,required" doc:"Unique in the workload. The full name is WORKLOAD-NAME."`
+	Labels      map[string]Text `field:"labels" doc:"Labels that SchedulingPolicies and configuration select by, in addition to those of the workload."`
+	Environment Text            `field:"environment,required" doc:"Name of the Environment of the target."`
 	// Manifests says where the application's manifests are: repo, branch, path and whatever else
 	// the platform's templates read.
-	Manifests     map[string]Text `field:"manifests,required" doc:"Where the manifests of the application are: repo, branch, path and whatever else the templates read."`
+	Manifests     map[string]Text `field:"manifests,required" doc:"Location of the application's manifests: repo, branch, path and any other values that the templates use."`
 	ConfigSchemas []Text          `field:"configSchemas" doc:"JSON Schemas for the configuration of this target."`
 }
 
@@ -149,7 +149,7 @@ type ConfigSchema struct {
 }
 
 type configSchemaSpec struct {
-	Schema Text `field:"schema,required" doc:"A JSON Schema as JSON text, of draft 7 unless it says otherwise."`
+	Schema Text `field:"schema,required" doc:"A JSON Schema as JSON text (default: draft 7)."`
 }
 
 // DeploymentTarget is one unfolded target of a workload in the environment compiled, or one given

@@ -63,11 +63,11 @@ func TestS8Limits(t *testing.T) {
 		}{
 			{
 				"bytes of a file", func(size int) tree { return tree{"f.yaml": "#" + strings.Repeat(" ", size-1)} }, int(limits.FileBytes),
-				[]string{fmt.Sprintf("repo:f.yaml: error: the file is %d bytes large, %d at most are allowed [file-too-large]", limits.FileBytes+1, limits.FileBytes)},
+				[]string{fmt.Sprintf("repo:f.yaml: error: the file has %d bytes, more than %d [file-too-large]", limits.FileBytes+1, limits.FileBytes)},
 			},
 			{
 				"bytes of an ignore file", func(size int) tree { return tree{".sourceignore": "#" + strings.Repeat(" ", size-1)} }, int(limits.FileBytes),
-				[]string{fmt.Sprintf("repo:.sourceignore: error: the file is %d bytes large, %d at most are allowed [file-too-large]", limits.FileBytes+1, limits.FileBytes)},
+				[]string{fmt.Sprintf("repo:.sourceignore: error: the file has %d bytes, more than %d [file-too-large]", limits.FileBytes+1, limits.FileBytes)},
 			},
 			{
 				"bytes of a source", func(size int) tree {
@@ -79,7 +79,7 @@ func TestS8Limits(t *testing.T) {
 					}
 					return files
 				}, int(limits.SourceBytes),
-				[]string{fmt.Sprintf("repo: error: the YAML files of repo below \".\" have more than %d bytes in all [source-too-large]", limits.SourceBytes)},
+				[]string{fmt.Sprintf("repo: error: the YAML files of repo below \".\" have more than %d bytes in total [source-too-large]", limits.SourceBytes)},
 			},
 			{
 				"files", func(size int) tree {
@@ -89,11 +89,11 @@ func TestS8Limits(t *testing.T) {
 					}
 					return files
 				}, limits.Files,
-				[]string{fmt.Sprintf("repo: error: repo holds more than %d YAML files below \".\" [too-many-files]", limits.Files)},
+				[]string{fmt.Sprintf("repo: error: repo has more than %d YAML files below \".\" [too-many-files]", limits.Files)},
 			},
 			{
 				"documents", func(size int) tree { return tree{"f.yaml": strings.Repeat("---\n[]\n", size)} }, limits.Documents,
-				[]string{fmt.Sprintf("repo:f.yaml: error: the file holds more than %d documents [too-many-documents]", limits.Documents)},
+				[]string{fmt.Sprintf("repo:f.yaml: error: the file has more than %d documents [too-many-documents]", limits.Documents)},
 			},
 			{
 				"nested lists", func(size int) tree {
@@ -116,14 +116,14 @@ func TestS8Limits(t *testing.T) {
 					files["rest.yaml"] = workloadOf("rest", size-4*each)
 					return files
 				}, limits.Targets,
-				[]string{fmt.Sprintf("repo: error: repo has %d deployment targets, %d at most are allowed [too-many-targets]", limits.Targets+1, limits.Targets)},
+				[]string{fmt.Sprintf("repo: error: repo has %d deployment targets, more than %d [too-many-targets]", limits.Targets+1, limits.Targets)},
 			},
 			{
 				"schemas", func(size int) tree {
 					return tree{"a.yaml": strings.Replace(workloadOf("a", 1), "manifests: {}", "manifests: {}, configSchemas: ["+strings.Repeat("'',", size-1)+"]", 1) +
 						"  configSchemas: ['']\n"}
 				}, limits.Schemas,
-				[]string{fmt.Sprintf("repo: error: repo has %d schemas, %d at most are allowed [too-large]", limits.Schemas+1, limits.Schemas)},
+				[]string{fmt.Sprintf("repo: error: repo has %d schemas, more than %d [too-large]", limits.Schemas+1, limits.Schemas)},
 			},
 		} {
 			t.Run(limits.name+"/"+c.name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestS8Patterns(t *testing.T) {
 		assert.Equal(t, diags.HasErrors(), paths == nil)
 		return shown(diags)
 	}
-	const tooMany = "error: more than 1000 patterns are in force here, or this one is longer than 250 bytes [too-many-patterns]"
+	const tooMany = "error: more than 1000 patterns apply here, or this pattern is longer than 250 bytes [too-many-patterns]"
 	assert.Empty(t, read(tree{".sourceignore": strings.Repeat("a\n", room)}))
 	assert.Equal(t, []string{fmt.Sprintf("repo:.sourceignore:%d: %s", room+1, tooMany)}, read(tree{".sourceignore": strings.Repeat("a\n", room+1)}))
 	assert.Equal(t, []string{"repo:app/.sourceignore:3: " + tooMany},
@@ -533,6 +533,6 @@ func TestS8ConfigMapsAreNoLargerThanKubernetesAllows(t *testing.T) {
 	noProblem(t, diags)
 	assert.False(t, objects.ConfigMaps[0].Broken)
 	objects, diags = parseOne(Platform, config(mostConfigBytes+1))
-	assert.Equal(t, []string{`repo:f.yaml:3:18: error: ConfigMap "c" holds 1048577 bytes, Kubernetes allows 1048576 [too-large]`}, shown(diags))
+	assert.Equal(t, []string{`repo:f.yaml:3:18: error: ConfigMap "c" has 1048577 bytes, but Kubernetes allows 1048576 [too-large]`}, shown(diags))
 	assert.True(t, objects.ConfigMaps[0].Broken)
 }

@@ -32,7 +32,7 @@ func checkDNSLabel(what string, name Text, diags *diag.List) {
 		return // an empty name is reported as missing
 	}
 	if len(name.Value) > validation.DNS1123LabelMaxLength {
-		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q is %d characters long, %d at most are allowed",
+		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q has %d characters, more than %d",
 			what, name.Value, len(name.Value), validation.DNS1123LabelMaxLength))
 		return
 	}
@@ -44,7 +44,7 @@ func checkDNSLabel(what string, name Text, diags *diag.List) {
 func checkOutputFolder(folder Text, diags *diag.List) {
 	for _, name := range strings.Split(path.Clean(strings.TrimLeft(folder.Value, "/")), "/") {
 		if strings.HasPrefix(name, ".") && name != "." || strings.ContainsFunc(name, isControl) {
-			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q: nothing is written outside the repository or to a folder that begins with a dot", folder.Value))
+			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q, but output must be inside the repository and not in a folder that begins with a dot", folder.Value))
 			return
 		}
 	}
@@ -54,7 +54,7 @@ func checkOutputFolder(folder Text, diags *diag.List) {
 // and policies need not satisfy Kubernetes.
 func checkName(what string, name Text, diags *diag.List) {
 	if i := strings.IndexFunc(name.Value, isControl); i >= 0 {
-		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q holds a control character", what, name.Value))
+		diags.Error("invalid-name", name.At, fmt.Sprintf("%s %q contains a control character", what, name.Value))
 	}
 }
 

@@ -35,7 +35,7 @@ func Parse(source *Source, registration *WorkloadRegistration, options Options) 
 	if s.full() {
 		// Which files were still read is a matter of chance, so none of them counts.
 		diags.Error("source-too-large", source.subjectPlace(),
-			fmt.Sprintf("the YAML files of %s below %q have more than %d bytes in all", source.Repo, source.Ref.Path, limits.SourceBytes))
+			fmt.Sprintf("the YAML files of %s below %q have more than %d bytes in total", source.Repo, source.Ref.Path, limits.SourceBytes))
 		objects.Incomplete = true
 		return objects, diags
 	}
@@ -135,7 +135,7 @@ func (f *fileObjects) finish(file *diag.File) {
 		if n > yamldoc.MostReported {
 			f.diags = append(f.diags, diag.Diagnostic{
 				Severity: diag.Severity(severity), Rule: "too-many-problems", At: diag.Place{File: file},
-				Message: fmt.Sprintf("the file has more problems than these, of which %d are shown", yamldoc.MostReported),
+				Message: fmt.Sprintf("the file has more problems; only %d are shown", yamldoc.MostReported),
 			})
 		}
 	}
@@ -189,7 +189,7 @@ func (p *parser) parse() func(*Objects) {
 	switch {
 	case p.kind == "List":
 		p.diags.Error("list", p.Place(kind), `kind "List" is not read`,
-			diag.Hint("write its items as documents of their own, separated by ---"))
+			diag.Hint("write its items as separate documents, separated by ---"))
 		return nil
 	case apiVersion != nil && apiVersion.Kind != yaml.ScalarNode:
 		p.diags.Error("wrong-type", p.Place(apiVersion), fmt.Sprintf("apiVersion must be a string, but is %s", nodeType(apiVersion)))
@@ -209,7 +209,7 @@ func (p *parser) noKind() {
 		p.diags.Notice("no-kind", p.Place(p.Root), message)
 		return
 	}
-	p.diags.Warning("no-kind", p.Place(p.Root), message, diag.Hint("exclude the file with .sourceignore if it is no Kubernetes object"))
+	p.diags.Warning("no-kind", p.Place(p.Root), message, diag.Hint("exclude the file with .sourceignore if it is not a Kubernetes object"))
 }
 
 // foreign handles a document that is not of our group at our version: usually another project's
@@ -224,11 +224,11 @@ func (p *parser) foreign(group string, apiVersion, kind *yaml.Node) func(*Object
 			return nil
 		}
 	case group == Group || strings.HasPrefix(group, Group+"/"):
-		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("version %q is not known", group),
+		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("unknown version %q", group),
 			diag.Hint("write "+APIVersion))
 		return nil
 	case isOurs && diag.Nearest(group, []string{APIVersion}) != "":
-		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("apiVersion %q is not known", group),
+		p.diags.Error("unknown-version", p.Place(apiVersion), fmt.Sprintf("unknown apiVersion %q", group),
 			diag.Hint(fmt.Sprintf("did you mean %q?", APIVersion)))
 		return nil
 	}
@@ -261,13 +261,13 @@ func (p *parser) ours(kind *yaml.Node) func(*Objects) {
 		p.tenantKind(kind)
 		return nil
 	case role == Main && p.kind != "Environment":
-		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: %s/ is read for Environments alone", p.kind, EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: %s/ is read only for Environments", p.kind, EnvironmentsFolder))
 		return nil
 	case role != Main && p.kind == "Environment":
-		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("Environment is skipped: Environments count only in %s/ of the base branch", EnvironmentsFolder))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("Environment is skipped: Environments are read only from %s/ of the base branch", EnvironmentsFolder))
 		return nil
 	case role == Base && (p.kind == "BaseRepo" || p.kind == "GitOpsRepo"):
-		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: it counts only in the branch of an environment", p.kind))
+		p.diags.Notice("not-counted", p.Place(kind), fmt.Sprintf("%s is skipped: it is read only from the branch of an environment", p.kind))
 		return nil
 	}
 	return k.decode(p)
@@ -284,12 +284,12 @@ func (o *Objects) checkTargets(limits Limits, diags *diag.List) {
 	}
 	if limits.Schemas > 0 && schemas > limits.Schemas {
 		diags.Error("too-large", o.Source.subjectPlace(),
-			fmt.Sprintf("%s has %d schemas, %d at most are allowed", o.Source.Repo, schemas, limits.Schemas))
+			fmt.Sprintf("%s has %d schemas, more than %d", o.Source.Repo, schemas, limits.Schemas))
 		o.Workloads, o.Incomplete = nil, true
 	}
 	if limits.Targets > 0 && targets > limits.Targets {
 		diags.Error("too-many-targets", o.Source.subjectPlace(),
-			fmt.Sprintf("%s has %d deployment targets, %d at most are allowed", o.Source.Repo, targets, limits.Targets))
+			fmt.Sprintf("%s has %d deployment targets, more than %d", o.Source.Repo, targets, limits.Targets))
 		o.Workloads, o.Incomplete = nil, true
 	}
 }
@@ -300,7 +300,7 @@ func (p *parser) parseConfigMap(apiVersion string) func(*Objects) {
 		return func(o *Objects) { o.Others[configMapKind]++ }
 	}
 	if apiVersion == "" {
-		p.diags.Notice("no-api-version", p.Place(p.Root), "ConfigMap has no apiVersion: v1 is assumed", diag.Hint("add apiVersion: v1"))
+		p.diags.Notice("no-api-version", p.Place(p.Root), "ConfigMap has no apiVersion: using v1", diag.Hint("add apiVersion: v1"))
 	}
 	return configMaps.decode(p)
 }

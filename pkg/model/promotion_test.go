@@ -152,7 +152,7 @@ func TestPromotionErrors(t *testing.T) {
 		{"nxt: [a]", `1:1 unknown field "nxt" in Environment PATH [unknown-field] did you mean "next"?`},
 		{"next: stage", `1:7 PATH.next must be a list, but is the string "stage" [wrong-type]`},
 		{"next: [yes]", `1:8 PATH.next[0] must be a string, but is the boolean true (YAML reads yes so) [wrong-type] put it in quotes: "yes"`},
-		{"next: [a]\nnext: [b]", `2:1 key "next" is given twice [duplicate-key] remove one of them`},
+		{"next: [a]\nnext: [b]", `2:1 duplicate key "next" [duplicate-key] remove one of them`},
 		{"checks: 5", `1:9 PATH.checks must be a map, but is the number 5 [wrong-type]`},
 		{"checks: {health: 5}", `1:10 unknown field "health" in Environment PATH.checks [unknown-field] did you mean "healthy"?`},
 		{"checks: {timeout: 30}", `1:19 Environment PATH.checks.timeout is "30" [invalid-value] write a duration above 0 with its unit, such as 90s, 30m or 2h`},
@@ -162,7 +162,7 @@ func TestPromotionErrors(t *testing.T) {
 		{"checks: {timeout: 9999999h}", `1:19 Environment PATH.checks.timeout is "9999999h" [invalid-value] write a duration above 0 with its unit, such as 90s, 30m or 2h`},
 		{"checks: {timeout: [30m]}", `1:19 PATH.checks.timeout must be a duration, but is a list [wrong-type]`},
 		{"checks: {timeout: true}", `1:19 PATH.checks.timeout must be a duration, but is the boolean true [wrong-type]`},
-		{"checks: {timeout: !!int 30m}", `1:19 PATH.checks.timeout has the tag !!int, which does not fit its value [wrong-type] remove the tag`},
+		{"checks: {timeout: !!int 30m}", `1:19 PATH.checks.timeout has the tag !!int, which does not match its value [wrong-type] remove the tag`},
 		{"checks: {expect: 0}", `1:18 Environment PATH.checks.expect is "0" [invalid-value] write a whole number above 0`},
 		{"checks: {expect: -3}", `1:18 Environment PATH.checks.expect is "-3" [invalid-value] write a whole number above 0`},
 		{"checks: {expect: 18446744073709551615}", `1:18 Environment PATH.checks.expect is "18446744073709551615" [invalid-value] write a whole number above 0`},
@@ -174,8 +174,8 @@ func TestPromotionErrors(t *testing.T) {
 		{"checks: {fleet: {}}", `1:17 PATH.checks.fleet must be a string or a list of strings, but is a map [wrong-type]`},
 		{"checks: {fleet: 5}", `1:17 PATH.checks.fleet must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`},
 		{"checks:\n  fleet:\n  - [flux]", `3:5 PATH.checks.fleet[0] must be a string, but is a list [wrong-type]`},
-		{"checks: {fleet: [none, flux]}", `1:18 Environment PATH.checks.fleet[0] is "none" [invalid-value] remove the others if a person is to decide, else "none"`},
-		{"checks: {fleet: [flux, flux]}", `1:24 Environment PATH.checks.fleet[1] is "flux" [invalid-value] it is given twice: remove one of them`},
+		{"checks: {fleet: [none, flux]}", `1:18 Environment PATH.checks.fleet[0] is "none" [invalid-value] remove the others if a person sets the status, else "none"`},
+		{"checks: {fleet: [flux, flux]}", `1:24 Environment PATH.checks.fleet[1] is "flux" [invalid-value] remove the duplicate`},
 		{"checks: {statusLogins: ann}", `1:24 PATH.checks.statusLogins must be a list, but is the string "ann" [wrong-type]`},
 		{"checks: {statusLogins: [5]}", `1:25 PATH.checks.statusLogins[0] must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`},
 		{"checks: {statusLogins: ['@ann']}", `1:25 Environment PATH.checks.statusLogins[0] is "@ann" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},
@@ -385,7 +385,7 @@ func TestPromotionGivenTwice(t *testing.T) {
 			}
 			_, diags := parseEnvironments(content)
 			require.Equal(t, []string{"3:59 promotion-differs"}, places(diags))
-			assert.Contains(t, diags[0].Message, ": "+c.differs+" differs")
+			assert.Contains(t, diags[0].Message, " differ in "+c.differs)
 			assert.Equal(t, 6, diags[0].Related[0].At.Line)
 		})
 	}

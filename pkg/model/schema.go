@@ -175,25 +175,25 @@ func anyOf(texts []string) []any {
 // descriptions are what editors show of a kind, by its name, and of a field whose tag "doc" does not say it for this kind,
 // by the kind and where the field stands.
 var descriptions = map[string]string{
-	"Environment":          "A rollout environment, and where its data is.",
-	"BaseRepo":             "Common data that an environment sees, at a commit. The one named main is what is promoted.",
-	"GitOpsRepo":           "Where the output of the environment goes.",
-	"WorkloadRegistration": "Admits an application repository: where its Workloads are read, and the workspace they belong to.",
-	"Workload":             "An application or service, with the deployment targets that it wants.",
-	"DeploymentTarget":     "One deployment target, given directly and without a Workload.",
-	"ClusterType":          "A set of alike clusters that host the same workloads.",
+	"Environment":          "A rollout environment and the location of its data.",
+	"BaseRepo":             "Common data of an environment, at a commit. The BaseRepo named main holds the promoted commit.",
+	"GitOpsRepo":           "Where to publish the output of the environment.",
+	"WorkloadRegistration": "Registers an application repository: the location of its Workloads and their workspace.",
+	"Workload":             "An application or service and its deployment targets.",
+	"DeploymentTarget":     "One deployment target without a Workload.",
+	"ClusterType":          "A set of identical clusters that host the same workloads.",
 	"Template":             "Renders one of the files of each deployment target on a cluster type.",
-	"SchedulingPolicy":     "Schedules the deployment targets that it selects on the cluster types that it selects.",
-	"ConfigSchema":         "A JSON Schema that the configuration of the assignments its labels select must satisfy.",
-	configMapKind:          "Platform configuration, if it has the label platform-config: \"true\". Its other labels say what it applies to.",
+	"SchedulingPolicy":     "Schedules the selected deployment targets on the selected cluster types.",
+	"ConfigSchema":         "A JSON Schema for the configuration of the assignments that its labels select.",
+	configMapKind:          "Platform configuration, if it has the label platform-config: \"true\". Its other labels select the assignments that it applies to.",
 
-	"ClusterType.metadata.labels":      "What SchedulingPolicies and configuration select by.",
-	"ConfigSchema.metadata.labels":     "The assignments that it is for: what the cluster type or the deployment target must have. None is all.",
-	"ConfigMap.metadata.labels":        "platform-config: \"true\", and what the cluster type or the deployment target must have for it to apply.",
-	"DeploymentTarget.metadata.labels": "What SchedulingPolicies and configuration select by; workload and workspace among them.",
+	"ClusterType.metadata.labels":      "Labels that SchedulingPolicies and configuration select by.",
+	"ConfigSchema.metadata.labels":     "Labels that the cluster type or the deployment target must have for it to apply (default: all).",
+	"ConfigMap.metadata.labels":        "platform-config: \"true\", and labels that the cluster type or the deployment target must have for it to apply.",
+	"DeploymentTarget.metadata.labels": "Labels that SchedulingPolicies and configuration select by, including workload and workspace.",
 	"Workload.metadata.labels":         "Labels of all its deployment targets.",
 
-	"GitOpsRepo.spec.path": "Folder that is the top of the output; it need not exist yet.",
+	"GitOpsRepo.spec.path": "Top folder of the output; it need not exist yet.",
 }
 
 // allowed are the values of fields that may have only some; by the type that declares them.

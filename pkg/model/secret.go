@@ -110,7 +110,7 @@ func refuseSecret(what string, text *Text, diags *diag.List) bool {
 		return false
 	}
 	diags.Error(ruleTenantSecret, text.At, fmt.Sprintf("%s looks like a secret (%s, %s…)", what, found.what, found.prefix),
-		diag.Hint("revoke it, because it stays in the history of this repository, and refer to a Secret instead; a server with push protection refuses the whole push, for all tenants"))
+		diag.Hint("revoke it, because it remains in the Git history, and refer to a Secret instead; a server with push protection rejects the whole push, for all tenants"))
 	text.Value = strings.TrimRight(found.prefix, "-_/= ")
 	return true
 }

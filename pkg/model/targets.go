@@ -20,7 +20,7 @@ func checkTargetNames(w *Workload, diags *diag.List) {
 		checkDNSLabel("deployment target name", spec.Name, diags)
 		full := FullName(w.Name.Value, spec.Name.Value)
 		if len(full) > validation.DNS1123LabelMaxLength && len(spec.Name.Value) <= validation.DNS1123LabelMaxLength {
-			diags.Error("invalid-name", spec.Name.At, fmt.Sprintf("the full name %q of the deployment target is %d characters long, %d at most are allowed",
+			diags.Error("invalid-name", spec.Name.At, fmt.Sprintf("the full name %q of the deployment target has %d characters, more than %d",
 				full, len(full), validation.DNS1123LabelMaxLength))
 		}
 	}

@@ -51,7 +51,7 @@ const bootstrapName = "flux-system"
 // checkBootstrapName refuses the one full name of a target with which the usual template would replace these.
 func checkBootstrapName(w *Workload, name Text, diags *diag.List) {
 	if FullName(w.Name.Value, name.Value) == bootstrapName {
-		diags.Error("invalid-name", name.At, fmt.Sprintf("the full name %q of the deployment target is that of Flux's own objects", bootstrapName),
+		diags.Error("invalid-name", name.At, fmt.Sprintf("the full name %q of the deployment target is reserved for Flux", bootstrapName),
 			diag.Hint("rename the deployment target or the workload"))
 	}
 }
@@ -61,7 +61,7 @@ func checkLength(what string, text Text, limits Limits, diags *diag.List) bool {
 	if limits.ValueBytes == 0 || len(text.Value) <= limits.ValueBytes {
 		return true
 	}
-	diags.Error("value-too-large", text.At, fmt.Sprintf("%s is %d bytes long, %d at most are allowed", what, len(text.Value), limits.ValueBytes))
+	diags.Error("value-too-large", text.At, fmt.Sprintf("%s has %d bytes, more than %d", what, len(text.Value), limits.ValueBytes))
 	return false
 }
 
@@ -101,11 +101,11 @@ func seeWorkspace(r *WorkloadRegistration) diag.Option {
 func checkInert(what string, text Text, diags *diag.List) {
 	switch {
 	case strings.Contains(text.Value, "{{"):
-		diags.Error("tenant-template", text.At, what+` holds "{{": values from application repositories are never templates`)
+		diags.Error("tenant-template", text.At, what+` contains "{{", but values from application repositories are never templates`)
 	case strings.HasSuffix(text.Value, "{"): // two values may meet
-		diags.Error("tenant-template", text.At, what+` ends in "{": with what a template prints next it could become a template`)
+		diags.Error("tenant-template", text.At, what+` ends with "{", which could become a template action with the text that follows it`)
 	case strings.ContainsFunc(text.Value, isControl):
-		diags.Error("tenant-control-character", text.At, what+" holds a line break or another control character")
+		diags.Error("tenant-control-character", text.At, what+" contains a line break or another control character")
 	}
 }
 
@@ -131,7 +131,7 @@ func checkHidden(key string, label Text, diags *diag.List) {
 	const chance = 6
 	for _, decoded := range Decoded(label.Value) {
 		if strings.Contains(decoded, "{{") || len(decoded) >= chance && strings.ContainsAny(decoded, "\r\n") {
-			diags.Error("tenant-template", label.At, fmt.Sprintf("label %q holds an encoded template or line break", key))
+			diags.Error("tenant-template", label.At, fmt.Sprintf("label %q contains an encoded template or line break", key))
 		}
 	}
 }

@@ -188,9 +188,9 @@ func TestNoKind(t *testing.T) {
 		assert.Equal(t, []string{"repo:f.yaml:1:1: warning: the document has no kind, so it is skipped [no-kind]"}, shown(diags), content)
 	}
 	_, diags := parseOne(Platform, "kind: ConfigMap\nmetadata: {name: c}\n")
-	assert.Equal(t, []string{"repo:f.yaml:1:1: notice: ConfigMap has no apiVersion: v1 is assumed [no-api-version]"}, shown(diags))
+	assert.Equal(t, []string{"repo:f.yaml:1:1: notice: ConfigMap has no apiVersion: using v1 [no-api-version]"}, shown(diags))
 	_, diags = parseOne(Platform, "apiVersion:\nkind: ConfigMap\nmetadata: {name: c}\n")
-	assert.Equal(t, []string{"repo:f.yaml:1:1: notice: ConfigMap has no apiVersion: v1 is assumed [no-api-version]"}, shown(diags))
+	assert.Equal(t, []string{"repo:f.yaml:1:1: notice: ConfigMap has no apiVersion: using v1 [no-api-version]"}, shown(diags))
 }
 
 // SECURITY S6: workspace and workload come from the registration and the name; a tenant may repeat

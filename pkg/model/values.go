@@ -21,7 +21,7 @@ type Location struct {
 	Repo   Text `field:"repo,required" doc:"URL of a git repository, such as https://github.com/acme/shop."`
 	Branch Text `field:"branch,required" doc:"Branch of the repository."`
 	// Path is "." if it was not given.
-	Path Text `field:"path" doc:"Folder or file in the repository; without it all of it."`
+	Path Text `field:"path" doc:"Folder or file in the repository (default: the whole repository)."`
 }
 
 // normal fills in defaults and removes the blanks around what people paste.
@@ -55,8 +55,8 @@ type Block struct {
 
 // Selector is a Kubernetes LabelSelector as written; package schedule gives it its meaning.
 type Selector struct {
-	MatchLabels      map[string]Text `field:"matchLabels" doc:"Labels that must all be there, with these values."`
-	MatchExpressions []Requirement   `field:"matchExpressions" doc:"Conditions that must all hold."`
+	MatchLabels      map[string]Text `field:"matchLabels" doc:"Labels that must all have these values."`
+	MatchExpressions []Requirement   `field:"matchExpressions" doc:"Conditions that must all be true."`
 	At               diag.Place
 }
 

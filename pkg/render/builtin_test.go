@@ -69,9 +69,9 @@ func TestBuiltInEnvFileKeys(t *testing.T) {
 	t.Parallel()
 	_, diags := builtIn("envFile", platformConfig("a", "", `{A-B: v, 9A: v, GOOD: v, "A B": v, NUL: "a\0b"}`)).render(t)
 	assert.Equal(t, []string{
-		`cp:a.yaml:4:13: error: config key "A-B" is no name that a shell variable may have (in edge/cart/platform-config.sh) [config-key]`,
-		`cp:a.yaml:4:20: error: config key "9A" is no name that a shell variable may have (in edge/cart/platform-config.sh) [config-key]`,
-		`cp:a.yaml:4:39: error: config key "A B" is no name that a shell variable may have (in edge/cart/platform-config.sh) [config-key]`,
-		`cp:a.yaml:4:47: error: the value of config key "NUL" holds a NUL byte, which no shell variable can (in edge/cart/platform-config.sh) [config-key]`,
+		`cp:a.yaml:4:13: error: config key "A-B" is not a valid shell variable name (in edge/cart/platform-config.sh) [config-key]`,
+		`cp:a.yaml:4:20: error: config key "9A" is not a valid shell variable name (in edge/cart/platform-config.sh) [config-key]`,
+		`cp:a.yaml:4:39: error: config key "A B" is not a valid shell variable name (in edge/cart/platform-config.sh) [config-key]`,
+		`cp:a.yaml:4:47: error: the value of config key "NUL" contains a NUL byte, which a shell variable cannot contain (in edge/cart/platform-config.sh) [config-key]`,
 	}, problems(diags))
 }

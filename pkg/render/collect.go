@@ -93,7 +93,7 @@ func (g *problemGroup) diagnostic() diag.Diagnostic {
 		Message: fmt.Sprintf("%s (in %s)", g.Message, where), Hint: g.Hint,
 	}
 	if g.severity == diag.Warning {
-		d.Hint = "the published file is the same, so this does not stop the run"
+		d.Hint = "the published file is identical, so the run continues"
 	}
 	if g.Related != nil {
 		d.Related = append(d.Related, *g.Related)

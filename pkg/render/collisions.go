@@ -103,10 +103,10 @@ func (c *collider) collision(one, two occurrence) {
 		if common[two.statement()] {
 			return
 		}
-		content = "by a name that comes from the application"
+		content = "with a name from the application"
 		for object := range common {
 			if object.ID == id {
-				content = "with content that comes from the application"
+				content = "with content from the application"
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (c *collider) collision(one, two occurrence) {
 	report("object-collision", second.Target.Name.At, fmt.Sprintf("deployment targets %q and %q both render %s on cluster type %q, %s",
 		first.Target.Name.Value, second.Target.Name.Value, id, second.ClusterType.Name.Value, content),
 		diag.See(first.Target.Name.At, "the other one"),
-		diag.Hint("make the name in the template depend on .DeploymentTargetName or .Namespace"))
+		diag.Hint("use .DeploymentTargetName or .Namespace in the name in the template"))
 }
 
 // commonObjects returns objects that the templates write for every target alike: an object is

@@ -23,8 +23,8 @@ func twoTenants(template, cart, ledger string, more ...string) fleetTexts {
 func TestCollisionsOfObjects(t *testing.T) {
 	t.Parallel()
 	const different = `bank:a.yaml:6:30: error: deployment targets "cart-web" and "ledger-web" both render OBJECT on cluster type "edge", with different content [object-collision]`
-	const byName = `bank:a.yaml:6:30: error: deployment targets "cart-web" and "ledger-web" both render OBJECT on cluster type "edge", by a name that comes from the application [object-collision]`
-	byContent := strings.ReplaceAll(byName, "by a name", "with content")
+	const byName = `bank:a.yaml:6:30: error: deployment targets "cart-web" and "ledger-web" both render OBJECT on cluster type "edge", with a name from the application [object-collision]`
+	byContent := strings.ReplaceAll(byName, "a name", "content")
 	secret := func(name, data string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", namespace: flux-system}\ndata: {a: " + data + "}\n"
 	}
@@ -66,7 +66,7 @@ func TestCollisionsBetweenWorkspaces(t *testing.T) {
 		app("bank", workload("ledger", "", "name: web, manifests: {own: retail}"))
 	_, diags := texts.render(t)
 	assert.Equal(t, []string{
-		`bank:a.yaml:6:30: error: deployment targets "cart-a" and "ledger-web" both render Secret retail on cluster type "edge", by a name that comes from the application [object-collision]`,
+		`bank:a.yaml:6:30: error: deployment targets "cart-a" and "ledger-web" both render Secret retail on cluster type "edge", with a name from the application [object-collision]`,
 	}, problems(diags))
 }
 
@@ -80,7 +80,7 @@ func TestCollisionsWithinARegistration(t *testing.T) {
 	_, diags := texts.render(t)
 	assert.Equal(t, `shop:a.yaml:7:30: warning: deployment targets "cart-api" and "cart-web" both render Secret cart on cluster type "edge", with different content [object-collision]
     shop:a.yaml:6:30: the other one
-    hint: make the name in the template depend on .DeploymentTargetName or .Namespace
+    hint: use .DeploymentTargetName or .Namespace in the name in the template
 `, reported(diags))
 }
 

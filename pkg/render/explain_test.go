@@ -41,34 +41,34 @@ func TestExplainConfigs(t *testing.T) {
 		"cluster type":   {platformConfig("c", "site: store", "{K: v}"), "c sets K for site=store:"},
 		"target":         {platformConfig("c", "tier: web", "{K: v}"), "c sets K for tier=web:"},
 		"either of both": {platformConfig("c", "both: target", "{K: v}"), "c sets K for both=target:"},
-		"value":          {platformConfig("c", "site: azure", "{K: v}"), "c sets K for site=azure: wants site=azure, but the cluster type has site=store;"},
+		"value":          {platformConfig("c", "site: azure", "{K: v}"), "c sets K for site=azure: requires site=azure, but the cluster type has site=store;"},
 		"value of target": {
-			platformConfig("c", "tier: db", "{K: v}"), "c sets K for tier=db: wants tier=db, but the deployment target has tier=web;",
+			platformConfig("c", "tier: db", "{K: v}"), "c sets K for tier=db: requires tier=db, but the deployment target has tier=web;",
 		},
 		"values of both": {
 			platformConfig("c", "both: other", "{K: v}"),
-			"c sets K for both=other: wants both=other, but the cluster type has both=cluster, and the deployment target has both=target;",
+			"c sets K for both=other: requires both=other, but the cluster type has both=cluster, and the deployment target has both=target;",
 		},
 		"no label": {
 			platformConfig("c", "size: large", "{K: v}"),
-			`c sets K for size=large: wants size=large, but neither the cluster type nor the deployment target has the label "size";`,
+			`c sets K for size=large: requires size=large, but neither the cluster type nor the deployment target has the label "size";`,
 		},
-		"name of cluster type": {platformConfig("c", "cluster-type: cloud", "{K: v}"), "c sets K for cluster-type=cloud: wants cluster-type=cloud, but the cluster type is edge;"},
+		"name of cluster type": {platformConfig("c", "cluster-type: cloud", "{K: v}"), "c sets K for cluster-type=cloud: requires cluster-type=cloud, but the cluster type is edge;"},
 		"name of target": {
 			platformConfig("c", "deployment-target: ledger-api", "{K: v}"),
-			"c sets K for deployment-target=ledger-api: wants deployment-target=ledger-api, but the deployment target is cart-web;",
+			"c sets K for deployment-target=ledger-api: requires deployment-target=ledger-api, but the deployment target is cart-web;",
 		},
-		"workload": {platformConfig("c", "workload: ledger", "{K: v}"), "c sets K for workload=ledger: wants workload=ledger, but the workload is cart;"},
+		"workload": {platformConfig("c", "workload: ledger", "{K: v}"), "c sets K for workload=ledger: requires workload=ledger, but the workload is cart;"},
 		"several": {
 			platformConfig("c", "site: azure, tier: db, region: west", "{K: v}"),
-			"c sets K for region=west,site=azure,tier=db: wants site=azure, but the cluster type has site=store; wants tier=db, but the deployment target has tier=web;",
+			"c sets K for region=west,site=azure,tier=db: requires site=azure, but the cluster type has site=store; requires tier=db, but the deployment target has tier=web;",
 		},
-		"not meant": {configMap("c", "", "{K: v}"), `c sets  for : is no platform configuration, as it lacks the label platform-config: "true";`},
+		"not meant": {configMap("c", "", "{K: v}"), `c sets  for : is not platform configuration, because the label platform-config: "true" is missing;`},
 		"not quite": {
 			configMap("c", `platform-config: "yes"`, "{K: v}"),
-			`c sets  for : is no platform configuration, as its label platform-config is "yes" and not "true";`,
+			`c sets  for : is not platform configuration, because its label platform-config is "yes" instead of "true";`,
 		},
-		"Azure": {configMap("azure-app-config", "", "{site.azure.K: v}"), "azure-app-config sets K for site=azure: wants site=azure, but the cluster type has site=store;"},
+		"Azure": {configMap("azure-app-config", "", "{site.azure.K: v}"), "azure-app-config sets K for site=azure: requires site=azure, but the cluster type has site=store;"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -320,8 +320,8 @@ func TestTaintMessages(t *testing.T) {
 				}
 			}
 			assert.Regexp(t, `^shop:a.yaml:6:\d+: error: `, found)
-			assert.Contains(t, found, test.want+" does not come out as one plain value (in edge/cart-web/reconciler.yaml) [tenant-value]\n"+
-				"    cp:a.yaml:3:18: it is printed by this template\n"+
+			assert.Contains(t, found, test.want+" is not rendered as one plain value (in edge/cart-web/reconciler.yaml) [tenant-value]\n"+
+				"    cp:a.yaml:3:18: printed by this template\n"+
 				"    hint: use a value without special characters, or print it with {{ … | quote }} in the template\n")
 		})
 	}

@@ -90,7 +90,7 @@ func TestTemplateErrorsNobodyNeeds(t *testing.T) {
 	for reconciler, severity := range map[string]string{"faulty": "error", "flux": "warning"} {
 		_, diags := platform(textTemplate("faulty", "reconciler", "a: {{ nope }}\n"), standardTemplates(),
 			object("ClusterType", "edge", "", "spec: {reconciler: "+reconciler+", namespaceService: default}"), target("cart", ""), everywhere()).render(t)
-		assert.Equal(t, []string{"cp:a.yaml:8:13: " + severity + `: function "nope" is not known [unknown-function]`}, problems(diags))
+		assert.Equal(t, []string{"cp:a.yaml:8:13: " + severity + `: unknown function "nope" [unknown-function]`}, problems(diags))
 	}
 }
 

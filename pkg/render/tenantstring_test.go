@@ -182,14 +182,14 @@ func TestStringMessages(t *testing.T) {
 	t.Parallel()
 	const template = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Manifests.x }}\n  labels:\n    a: {{ .Labels.x }}\n    b: {{ .Manifests.z }}\nspec: {x: {{ .Manifests.x }}}\n"
 	_, diags := newStringPress(t, template).both(t, cartWith("0123", "on"))
-	assert.Equal(t, `shop:a.yaml:6:47: error: the value "0123" of label "x" is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 6) [tenant-value]
-    cp:a.yaml:3:18: it is printed by this template
+	assert.Equal(t, `shop:a.yaml:6:47: error: the value "0123" of label "x" is rendered as 0123, which some YAML parsers do not read as a string (in edge/cart-web/reconciler.yaml line 6) [tenant-value]
+    cp:a.yaml:3:18: printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
-shop:a.yaml:6:80: error: the value "0123" of manifests.x is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]
-    cp:a.yaml:3:18: it is printed by this template
+shop:a.yaml:6:80: error: the value "0123" of manifests.x is rendered as 0123, which some YAML parsers do not read as a string (in edge/cart-web/reconciler.yaml line 4) [tenant-value]
+    cp:a.yaml:3:18: printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
-shop:a.yaml:6:91: error: the value "on" of manifests.z is rendered as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 7) [tenant-value]
-    cp:a.yaml:3:18: it is printed by this template
+shop:a.yaml:6:91: error: the value "on" of manifests.z is rendered as on, which some YAML parsers do not read as a string (in edge/cart-web/reconciler.yaml line 7) [tenant-value]
+    cp:a.yaml:3:18: printed by this template
     hint: print it with {{ … | quote }} in the template, or use another value
 `, reported(diags))
 }
@@ -202,8 +202,8 @@ func TestStringsThatArePublished(t *testing.T) {
 	content, diags := p.both(t, cartWith("0123", "on"))
 	assert.Contains(t, content, "{name: 0123, labels: {a: true}}\nspec: {b: on}")
 	assert.Equal(t, []string{
-		`shop:a.yaml:6:58: warning: the value "on" of label "z" is rendered as on, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 4) [tenant-value]`,
-		`shop:a.yaml:6:80: warning: the value "0123" of manifests.x is rendered as 0123, which is not a string to every YAML reader (in edge/cart-web/reconciler.yaml line 3) [tenant-value]`,
+		`shop:a.yaml:6:58: warning: the value "on" of label "z" is rendered as on, which some YAML parsers do not read as a string (in edge/cart-web/reconciler.yaml line 4) [tenant-value]`,
+		`shop:a.yaml:6:80: warning: the value "0123" of manifests.x is rendered as 0123, which some YAML parsers do not read as a string (in edge/cart-web/reconciler.yaml line 3) [tenant-value]`,
 	}, problems(diags))
 	_, diags = p.both(t, cartWith("a", "b"))
 	assert.Equal(t, []string{

@@ -166,7 +166,7 @@ func (t *Tree) check() error {
 	}
 	for i := 1; i < len(paths); i++ {
 		if paths[i] == paths[i-1] {
-			return fmt.Errorf("output path %q is there twice", paths[i])
+			return fmt.Errorf("output path %q is duplicated", paths[i])
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func TestTreeRefusesPathsThatDifferByCase(t *testing.T) {
 	tree := &Tree{Files: []File{{Path: "edge/cart/reconciler.yaml"}, {Path: "edge/cart/namespace.yaml"}}}
 	require.NoError(t, tree.check())
 	tree.Files = append(tree.Files, File{Path: "edge/cart/reconciler.yaml"})
-	require.EqualError(t, tree.check(), `output path "edge/cart/reconciler.yaml" is there twice`)
+	require.EqualError(t, tree.check(), `output path "edge/cart/reconciler.yaml" is duplicated`)
 	tree.Files[2].Path = "edge/CART/reconciler.yaml"
 	require.EqualError(t, tree.check(), `output path "edge/CART/reconciler.yaml": folder "CART" is no DNS label`)
 }

@@ -119,7 +119,7 @@ func TestConfigData(t *testing.T) {
 func TestConfigDuplicateKeyInValue(t *testing.T) {
 	t.Parallel()
 	_, problems := configure(t, store(platformConfig("a", "", "{K: '{a: 1, a: 2}'}")))
-	assert.Equal(t, []string{`cp:a.yaml:4:11: warning: the value of "K" has a key twice: the last one counts [duplicate-key]`}, problems)
+	assert.Equal(t, []string{`cp:a.yaml:4:11: warning: the value of "K" contains a duplicate key: the last value is used [duplicate-key]`}, problems)
 }
 
 func TestAzureAppConfig(t *testing.T) {
@@ -186,7 +186,7 @@ func TestAzureAppConfigKeys(t *testing.T) {
 		"a.K": false, "a.b.c.K": false, "a.b.": false, ".b.K": false, "a.b..d.K": false, ".": false, "..": false,
 	} {
 		_, problems := configure(t, store(configMap("azure-app-config", "", fmt.Sprintf("{%q: v}", key))))
-		problem := fmt.Sprintf("cp:a.yaml:4:%d: error: key %q is not of the form label.value.label.value.KEY [azure-key]", 12+len(key), key)
+		problem := fmt.Sprintf("cp:a.yaml:4:%d: error: key %q does not have the form label.value.label.value.KEY [azure-key]", 12+len(key), key)
 		assert.Equal(t, !good, len(problems) > 0 && problems[0] == problem, "%s: %v", key, problems)
 	}
 }
@@ -196,7 +196,7 @@ func TestAzureKeysThatNameALabelTwice(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"region.west.region.east.K", "region.west.site.store.region.west.K"} {
 		values, problems := configure(t, store(configMap("azure-app-config", "", fmt.Sprintf("{%q: v}", key))))
-		assert.Equal(t, []string{fmt.Sprintf("cp:a.yaml:4:%d: error: key %q names the label \"region\" twice [azure-key]", 12+len(key), key)}, problems)
+		assert.Equal(t, []string{fmt.Sprintf("cp:a.yaml:4:%d: error: key %q contains the label \"region\" twice [azure-key]", 12+len(key), key)}, problems)
 		assert.Empty(t, values["edge/cart-web"].Data())
 	}
 }
@@ -273,16 +273,16 @@ func TestNoticeUnused(t *testing.T) {
 	}
 	assert.Empty(t, unused())
 	assert.Empty(t, unused(platformConfig("a", "", "{}"), configMap("no-config", "", "{}")))
-	assert.Equal(t, "notice: 2 of 3 platform configs apply to no assignment: a, c [config-unused]\n",
+	assert.Equal(t, "notice: 2 of 3 platform ConfigMaps are unused: a, c [config-unused]\n",
 		unused(platformConfig("c", "cluster-type: edge", "{}"), platformConfig("b", "cluster-type: cloud", "{}"), platformConfig("a", "site: store", "{}")))
 	assert.Empty(t, unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a, cluster-type.cloud.A: a}")))
-	assert.Equal(t, "notice: 1 of 1 platform configs apply to no assignment: azure-app-config [config-unused]\n",
+	assert.Equal(t, "notice: 1 of 1 platform ConfigMaps are unused: azure-app-config [config-unused]\n",
 		unused(configMap("azure-app-config", "", "{cluster-type.edge.A: a}")))
 	var many []string
 	for i := range 7 {
 		many = append(many, platformConfig(fmt.Sprintf("c%d", i), "cluster-type: edge", "{}"))
 	}
-	assert.Equal(t, "notice: 7 of 7 platform configs apply to no assignment: c0, c1, c2, c3, c4 and 2 more [config-unused]\n", unused(many...))
+	assert.Equal(t, "notice: 7 of 7 platform ConfigMaps are unused: c0, c1, c2, c3, c4 and 2 more [config-unused]\n", unused(many...))
 }
 
 func TestUnknownLabelValues(t *testing.T) {
@@ -295,9 +295,9 @@ func TestUnknownLabelValues(t *testing.T) {
 		{platformConfig("c", `colour: ""`, "{}"), []string{}},
 		{platformConfig("c", "kustomize.toolkit.fluxcd.io/name: x", "{}"), []string{}},
 		{configMap("c", "site: stoer", "{}"), []string{}},
-		{platformConfig("c", "site: stoer", "{}"), []string{`cp:a.yaml:3:63: warning: ConfigMap "c" asks for site=stoer, which nothing in the environment has [unknown-label-value]`}},
-		{platformConfig("c", "cluster-type: cart-web", "{}"), []string{`cp:a.yaml:3:71: warning: ConfigMap "c" asks for cluster-type=cart-web, which nothing in the environment has [unknown-label-value]`}},
-		{configMap("azure-app-config", "site: stoer", "{deployment-target.web.K: v}"), []string{`cp:a.yaml:4:33: warning: ConfigMap "azure-app-config" asks for deployment-target=web, which nothing in the environment has [unknown-label-value]`}},
+		{platformConfig("c", "site: stoer", "{}"), []string{`cp:a.yaml:3:63: warning: ConfigMap "c" selects site=stoer, but nothing in the environment has that label [unknown-label-value]`}},
+		{platformConfig("c", "cluster-type: cart-web", "{}"), []string{`cp:a.yaml:3:71: warning: ConfigMap "c" selects cluster-type=cart-web, but nothing in the environment has that label [unknown-label-value]`}},
+		{configMap("azure-app-config", "site: stoer", "{deployment-target.web.K: v}"), []string{`cp:a.yaml:4:33: warning: ConfigMap "azure-app-config" selects deployment-target=web, but nothing in the environment has that label [unknown-label-value]`}},
 	}
 	for _, test := range tests {
 		_, problems := configure(t, store(test.document))

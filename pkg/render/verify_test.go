@@ -33,11 +33,11 @@ func TestVerify(t *testing.T) {
 		{"no YAML further down", "a: 1\n---\nb: c: d\n", []string{"invalid-output 3: not valid YAML: mapping values are not allowed in this context"}},
 		{"a tab", "a:\n\tb: 1\n", []string{"invalid-output 2: not valid YAML: found character that cannot start any token"}},
 		{"unknown alias", "a: *b\n", []string{"invalid-output 0: not valid YAML: unknown anchor 'b' referenced"}},
-		{"a key twice", "a: 1\nb: 2\na: 3\n", []string{`duplicate-output-key 3 lasting: key "a" is there twice`}},
-		{"a key twice deep down", "a:\n- b: {c: 1, d: 2, c: 3}\n", []string{`duplicate-output-key 2 lasting: key "c" is there twice`}},
-		{"a key three times", "a: 1\na: 2\na: 3\n", []string{`duplicate-output-key 2 lasting: key "a" is there twice`, `duplicate-output-key 3 lasting: key "a" is there twice`}},
-		{"a key twice, once in quotes", "1: a\n\"1\": b\n", []string{`duplicate-output-key 2 lasting: key "1" is there twice`}},
-		{"in the second document", "a: 1\n---\na: 1\na: 1\n", []string{`duplicate-output-key 4 lasting: key "a" is there twice`}},
+		{"a key twice", "a: 1\nb: 2\na: 3\n", []string{`duplicate-output-key 3 lasting: key "a" is duplicated`}},
+		{"a key twice deep down", "a:\n- b: {c: 1, d: 2, c: 3}\n", []string{`duplicate-output-key 2 lasting: key "c" is duplicated`}},
+		{"a key three times", "a: 1\na: 2\na: 3\n", []string{`duplicate-output-key 2 lasting: key "a" is duplicated`, `duplicate-output-key 3 lasting: key "a" is duplicated`}},
+		{"a key twice, once in quotes", "1: a\n\"1\": b\n", []string{`duplicate-output-key 2 lasting: key "1" is duplicated`}},
+		{"in the second document", "a: 1\n---\na: 1\na: 1\n", []string{`duplicate-output-key 4 lasting: key "a" is duplicated`}},
 		{"no kind", "apiVersion: v1\nmetadata: {name: a}\n", []string{"invalid-output-name 1 lasting: the document has an apiVersion but no kind"}},
 		{"no name", "---\napiVersion: v1\nkind: Secret\nmetadata: {}\n", []string{"invalid-output-name 2 lasting: Secret has no metadata.name"}},
 		{"neither", "apiVersion: v1\n", []string{"invalid-output-name 1 lasting: the document has an apiVersion but no kind", "invalid-output-name 1 lasting: the document has no metadata.name"}},
@@ -158,7 +158,7 @@ func TestPublishedFilesMayKeepFlaws(t *testing.T) {
 		lasting        bool
 	}{
 		{"name", "apiVersion: v1\nkind: Secret\nmetadata: {name: A}\n", `Secret name "A" is not valid`, true},
-		{"duplicate key", "a: 1\na: 2\n", `key "a" is there twice`, true},
+		{"duplicate key", "a: 1\na: 2\n", `key "a" is duplicated`, true},
 		{"no value", "a: {{ .ConfigData.nothing }}\n", `.ConfigData.nothing has no value`, true},
 		{"no YAML", "a: [\n", `not valid YAML`, false},
 	}
@@ -198,11 +198,11 @@ func TestProblemsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	fleet := withReconciler(flowTemplate("flux", "reconciler", "yaml", "a: 1\na: 2\n"), target("ledger", ""), clusterType("cloud", "")).read(t)
 	_, diags := renderFleet(fleet, Options{})
-	assert.Equal(t, []string{`cp:a.yaml:3:18: error: key "a" is there twice (in cloud/cart/reconciler.yaml line 2 and 3 more) [duplicate-output-key]`}, problems(diags))
+	assert.Equal(t, []string{`cp:a.yaml:3:18: error: key "a" is duplicated (in cloud/cart/reconciler.yaml line 2 and 3 more) [duplicate-output-key]`}, problems(diags))
 	_, diags = renderFleet(fleet, Options{Published: func(path string, _ []byte) bool { return strings.HasPrefix(path, "edge/") }})
 	assert.Equal(t, []string{
-		`cp:a.yaml:3:18: error: key "a" is there twice (in cloud/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
-		`cp:a.yaml:3:18: warning: key "a" is there twice (in edge/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
+		`cp:a.yaml:3:18: error: key "a" is duplicated (in cloud/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
+		`cp:a.yaml:3:18: warning: key "a" is duplicated (in edge/cart/reconciler.yaml line 2 and 1 more) [duplicate-output-key]`,
 	}, problems(diags))
 }
 

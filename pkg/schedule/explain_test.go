@@ -34,23 +34,23 @@ func TestExplainMisses(t *testing.T) {
 	}{
 		{"nothing", `{}`, []string{}},
 		{"workspace", `{deploymentTargetSelector: {workspace: bank}}`, []string{`wants workspace "bank", but the deployment target is of "shop"`}},
-		{"value", targets(`{matchLabels: {tier: db}}`), []string{`wants tier=db, but the deployment target has tier=web`}},
-		{"no label", targets(`{matchLabels: {size: large}}`), []string{`wants size=large, but the deployment target has no label "size"`}},
+		{"value", targets(`{matchLabels: {tier: db}}`), []string{`requires tier=db, but the deployment target has tier=web`}},
+		{"no label", targets(`{matchLabels: {size: large}}`), []string{`requires size=large, but the deployment target has no label "size"`}},
 		{"in", targets(`{matchExpressions: [{key: tier, operator: In, values: [z, db]}]}`), []string{`wants tier in (db,z), but the deployment target has tier=web`}},
 		{"not in", targets(`{matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}`), []string{`wants tier notin (web), but the deployment target has tier=web`}},
 		{"exists", targets(`{matchExpressions: [{key: size, operator: Exists}]}`), []string{`wants size, but the deployment target has no label "size"`}},
 		{"does not exist", targets(`{matchExpressions: [{key: tier, operator: DoesNotExist}]}`), []string{`wants !tier, but the deployment target has the label "tier"`}},
-		{"cluster type", `{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`, []string{`wants site=azure, but the cluster type has site=store`}},
+		{"cluster type", `{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`, []string{`requires site=azure, but the cluster type has site=store`}},
 		{
 			"all of them, in the order of the file",
 			`{clusterTypeSelector: {labelSelector: {matchLabels: {size: large, site: azure}}}, deploymentTargetSelector: {workspace: bank, labelSelector: {matchLabels: {tier: db, b: x, a: x}}}}`,
 			[]string{
 				`wants workspace "bank", but the deployment target is of "shop"`,
-				`wants tier=db, but the deployment target has tier=web`,
-				`wants b=x, but the deployment target has no label "b"`,
-				`wants a=x, but the deployment target has no label "a"`,
-				`wants size=large, but the cluster type has no label "size"`,
-				`wants site=azure, but the cluster type has site=store`,
+				`requires tier=db, but the deployment target has tier=web`,
+				`requires b=x, but the deployment target has no label "b"`,
+				`requires a=x, but the deployment target has no label "a"`,
+				`requires size=large, but the cluster type has no label "size"`,
+				`requires site=azure, but the cluster type has site=store`,
 			},
 		},
 	}
@@ -67,9 +67,9 @@ func TestExplainIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		assert.Equal(t, []string{
-			`wants a=x, but the deployment target has no label "a"`,
-			`wants b=x, but the deployment target has no label "b"`,
-			`wants c=x, but the deployment target has no label "c"`,
+			`requires a=x, but the deployment target has no label "a"`,
+			`requires b=x, but the deployment target has no label "b"`,
+			`requires c=x, but the deployment target has no label "c"`,
 		}, misses(t, `{deploymentTargetSelector: {labelSelector: {matchLabels: {c: &v x, b: *v, a: *v}}}}`, "", ""))
 	}
 }
@@ -168,7 +168,7 @@ func TestSelections(t *testing.T) {
 		got = append(got, line)
 	}
 	assert.Equal(t, []string{
-		"bank: 1 on 1, wants site=hub, but the cluster type has site=store",
-		"nobody: 0 on 0, wants site=moon, but the cluster type has site=store",
+		"bank: 1 on 1, requires site=hub, but the cluster type has site=store",
+		"nobody: 0 on 0, requires site=moon, but the cluster type has site=store",
 	}, got)
 }

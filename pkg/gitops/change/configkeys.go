@@ -138,7 +138,7 @@ func parseYAMLKeys(content string) (map[string]keyValue, bool) {
 
 type yamlKeys map[string]keyValue
 
-// add adds what is at and below a node. It fails if a key is there twice.
+// add adds what is at and below a node. It fails if a key is duplicated.
 func (k yamlKeys) add(node *yaml.Node, prefix, at string) bool {
 	if node.Kind != yaml.MappingNode || len(node.Content) == 0 {
 		return k.addValue(node, prefix+at)

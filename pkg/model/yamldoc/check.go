@@ -83,7 +83,7 @@ func (a *auditor) alias(n *yaml.Node, outer int) extent {
 	}
 	named, done := a.anchored[n.Alias]
 	if !done {
-		return a.fail("invalid-yaml", n, fmt.Sprintf("alias *%s stands inside the value that it names", n.Value))
+		return a.fail("invalid-yaml", n, fmt.Sprintf("alias *%s is inside the value that it refers to", n.Value))
 	}
 	if a.tooDeep(outer + named.levels) {
 		return a.tooDeepAt(n)
@@ -105,8 +105,8 @@ func (a *auditor) uniqueKeys(mapping *yaml.Node) {
 				a.failed = true
 				return
 			}
-			a.diags.Error("duplicate-key", at, fmt.Sprintf("key %q is given twice", key.Value),
-				diag.See(a.Place(first), "first given here"), diag.Hint("remove one of them"))
+			a.diags.Error("duplicate-key", at, fmt.Sprintf("duplicate key %q", key.Value),
+				diag.See(a.Place(first), "first defined here"), diag.Hint("remove one of them"))
 			continue
 		}
 		seen[name] = mapping.Content[i]

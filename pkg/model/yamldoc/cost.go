@@ -15,12 +15,12 @@ func (r *documentReader) checkCost(c chunk) bool {
 	if at := TagDirective(c.text); at >= 0 {
 		line := c.lineOffset + strings.Count(c.text[:at], "\n") + 1
 		r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line}, "invalid YAML: %TAG directives are not read",
-			diag.Hint("leave out the line, and write tags in full"))
+			diag.Hint("remove the line, and write tags in full"))
 		return false
 	}
 	if most := r.limits.Nodes; most > 0 && structure(c.text) > most {
 		r.diags.Error("too-large", diag.Place{File: r.file, Line: c.lineOffset + 1, Column: 1},
-			fmt.Sprintf("the document has more than %d commas, colons, brackets and other places for values", most),
+			fmt.Sprintf("the document has more than %d commas, colons, brackets and other value separators", most),
 			diag.Hint("split it into several documents"))
 		return false
 	}

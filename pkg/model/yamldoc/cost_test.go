@@ -47,7 +47,7 @@ func TestS8CostIsKnownBeforeParsing(t *testing.T) {
 	t.Parallel()
 	docs, diags := readDocuments("a: b\n---\n# c\n["+strings.Repeat("x,", 10)+"\n---\nc: d\n", Limits{Nodes: 10})
 	assert.Equal(t, []string{
-		"f.yaml:4:1: error: the document has more than 10 commas, colons, brackets and other places for values [too-large]",
+		"f.yaml:4:1: error: the document has more than 10 commas, colons, brackets and other value separators [too-large]",
 	}, shown(diags))
 	assert.Len(t, docs, 2, "the others are read")
 }

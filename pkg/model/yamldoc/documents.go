@@ -44,7 +44,7 @@ func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) 
 	for c := range split(text) {
 		if !r.read(c) {
 			r.diags.Error("too-many-documents", diag.Place{File: file},
-				fmt.Sprintf("the file holds more than %d documents", limits.Documents))
+				fmt.Sprintf("the file has more than %d documents", limits.Documents))
 			break
 		}
 	}
@@ -55,7 +55,7 @@ func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) 
 // order mark and carriage returns.
 func readableText(file *diag.File, content []byte, diags *diag.List) (string, bool) {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
-	at, problem := bytes.IndexByte(content, 0), "the file holds a NUL byte, so it is no YAML"
+	at, problem := bytes.IndexByte(content, 0), "the file contains a NUL byte, so it is not YAML"
 	if at < 0 && !utf8.Valid(content) {
 		problem = "the file is not valid UTF-8"
 		for at = 0; ; {
@@ -136,8 +136,8 @@ func (r *documentReader) checkSeparators(text string) bool {
 		if rest != "" && (rest[0] != '#' || strings.ContainsAny(rest, unusualBreaks)) {
 			line := c.lineOffset + strings.Count(c.text, "\n") + 1
 			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line, Column: 1},
-				fmt.Sprintf("invalid YAML: the line begins with the document separator ---, which %s may not follow", Quote(rest)),
-				diag.Hint("a separator stands alone; put the text on the next line, or indent the line if it is not meant as a separator"))
+				fmt.Sprintf("invalid YAML: the document separator --- cannot be followed by %s", Quote(rest)),
+				diag.Hint("put the text on the next line, or indent the line if it is not a separator"))
 			return false
 		}
 	}
@@ -230,7 +230,7 @@ func (d *Document) Embedded(value string, at diag.Place, name string, limits Lim
 			first = doc
 			return
 		}
-		diags.Error("too-many-documents", doc.Place(doc.Root), fmt.Sprintf("%s holds more than one YAML document", name),
+		diags.Error("too-many-documents", doc.Place(doc.Root), fmt.Sprintf("%s contains more than one YAML document", name),
 			diag.Hint("remove the line ---"))
 	})
 	for _, problem := range problems {

@@ -118,7 +118,7 @@ func TestTextAfterSeparator(t *testing.T) {
 	} {
 		docs, diags := testDocuments(c.content)
 		assert.Empty(t, docs)
-		assert.Equal(t, []string{fmt.Sprintf("f.yaml:%d:1: error: invalid YAML: the line begins with the document separator ---, which %s may not follow [invalid-yaml]",
+		assert.Equal(t, []string{fmt.Sprintf("f.yaml:%d:1: error: invalid YAML: the document separator --- cannot be followed by %s [invalid-yaml]",
 			c.line, c.quoted)}, shown(diags), "%q", c.content)
 	}
 }
@@ -183,9 +183,9 @@ func TestUnreadableFiles(t *testing.T) {
 		name, content string
 		want          string
 	}{
-		{"NUL", "a: 1\nb: x\x00\n", "f.yaml:2:5: error: the file holds a NUL byte, so it is no YAML [not-text]"},
-		{"NUL behind wide characters", "ä: \x00", "f.yaml:1:4: error: the file holds a NUL byte, so it is no YAML [not-text]"},
-		{"UTF-16", "\xff\xfea\x00:\x00", "f.yaml:1:4: error: the file holds a NUL byte, so it is no YAML [not-text]"},
+		{"NUL", "a: 1\nb: x\x00\n", "f.yaml:2:5: error: the file contains a NUL byte, so it is not YAML [not-text]"},
+		{"NUL behind wide characters", "ä: \x00", "f.yaml:1:4: error: the file contains a NUL byte, so it is not YAML [not-text]"},
+		{"UTF-16", "\xff\xfea\x00:\x00", "f.yaml:1:4: error: the file contains a NUL byte, so it is not YAML [not-text]"},
 		{"Latin-1", "a: 1\r\nb: caf\xe9\r\n", "f.yaml:2:7: error: the file is not valid UTF-8 [not-text]"},
 		{"Latin-1 after a byte order mark", "\ufeffb: caf\xe9\n", "f.yaml:1:7: error: the file is not valid UTF-8 [not-text]"},
 		{"surrogate", "a: \xed\xa0\x80", "f.yaml:1:4: error: the file is not valid UTF-8 [not-text]"},
@@ -260,7 +260,7 @@ func TestDocumentLimit(t *testing.T) {
 		docs, diags := readDocuments(content, Limits{Documents: limit})
 		return len(docs), shown(diags)
 	}
-	tooMany := []string{"f.yaml: error: the file holds more than 3 documents [too-many-documents]"}
+	tooMany := []string{"f.yaml: error: the file has more than 3 documents [too-many-documents]"}
 	for _, c := range []struct {
 		name, content string
 		want          int

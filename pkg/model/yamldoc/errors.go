@@ -58,7 +58,7 @@ func yamlErrorText(err error) string {
 func yamlErrorHint(err error) diag.Option {
 	switch text := err.Error(); {
 	case strings.Contains(text, "<document start>"):
-		return diag.Hint("begin each document with a line ---, and leave out %YAML and ... lines")
+		return diag.Hint("begin each document with a line ---, and remove %YAML and ... lines")
 	case strings.Contains(text, "cannot start any token"):
 		return diag.Hint("indent with blanks instead of tabs, and put text that begins with @, ` or % in quotes")
 	}

@@ -219,7 +219,7 @@ func warnUnknownLabels(layers []layer, fleet *model.Fleet, diags *diag.List) {
 				values = append(values, value)
 			}
 			slices.Sort(values)
-			diags.Warning("unknown-label-value", c.at, fmt.Sprintf("ConfigMap %q asks for %s=%s, which nothing in the environment has",
+			diags.Warning("unknown-label-value", c.at, fmt.Sprintf("ConfigMap %q selects %s=%s, but nothing in the environment has that label",
 				layer.config.Name.Value, c.key, c.value), diag.Hint(diag.DidYouMean(c.value, values)))
 		}
 	}

@@ -90,7 +90,7 @@ func (l layer) misses(clusterType *model.ClusterType, target *model.DeploymentTa
 		if !holds && (decided || !condition.holdsOnTarget(target)) {
 			misses = append(misses, Miss{
 				condition.at, condition.key,
-				fmt.Sprintf("wants %s=%s, but %s", condition.key, condition.value, condition.found(clusterType, target)),
+				fmt.Sprintf("requires %s=%s, but %s", condition.key, condition.value, condition.found(clusterType, target)),
 			})
 		}
 	}
@@ -129,10 +129,10 @@ func unread(config *model.ConfigMap) Verdict {
 	case strings.HasPrefix(config.Name.Value, azurePrefix):
 		v.Misses = []Miss{{At: v.At, Message: "sets no key"}}
 	case has:
-		v.Misses = []Miss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is no platform configuration, as its label %s is %q and not \"true\"",
+		v.Misses = []Miss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is not platform configuration, because its label %s is %q instead of \"true\"",
 			model.PlatformConfigLabel, label.Value)}}
 	default:
-		v.Misses = []Miss{{At: v.At, Message: fmt.Sprintf("is no platform configuration, as it lacks the label %s: \"true\"", model.PlatformConfigLabel)}}
+		v.Misses = []Miss{{At: v.At, Message: fmt.Sprintf("is not platform configuration, because the label %s: \"true\" is missing", model.PlatformConfigLabel)}}
 	}
 	return v
 }

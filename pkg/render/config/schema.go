@@ -136,7 +136,7 @@ func keywordSuffix(keyword string) string {
 	if keyword == "" {
 		return ""
 	}
-	return " says so at " + keyword
+	return " requires it at " + keyword
 }
 
 func (c *Schemas) violations(schema *jsonschema.Schema, values *Values) []jsonschema.Violation {

@@ -123,7 +123,7 @@ func entries(config *model.ConfigMap, diags *diag.List) []*configEntry {
 func newEntry(config *model.ConfigMap, key string, text model.Text, diags *diag.List) *configEntry {
 	value, duplicateKey := parseConfigValue(text.Value)
 	if duplicateKey {
-		diags.Warning("duplicate-key", text.At, fmt.Sprintf("the value of %q has a key twice: the last one counts", key))
+		diags.Warning("duplicate-key", text.At, fmt.Sprintf("the value of %q contains a duplicate key: the last value is used", key))
 	}
 	return &configEntry{name: key, value: value, origin: Origin{config, text.At, text.Value}}
 }
@@ -144,11 +144,11 @@ func azureLayers(config *model.ConfigMap, diags *diag.List) []layer {
 		parts := strings.Split(key, ".")
 		last := len(parts) - 1
 		if last%2 != 0 || parts[last] == "" || emptyLabel(parts[:last]) {
-			diags.Error("azure-key", text.At, fmt.Sprintf("key %q is not of the form label.value.label.value.KEY", key))
+			diags.Error("azure-key", text.At, fmt.Sprintf("key %q does not have the form label.value.label.value.KEY", key))
 			continue
 		}
 		if label := repeatedLabel(parts[:last]); label != "" {
-			diags.Error("azure-key", text.At, fmt.Sprintf("key %q names the label %q twice", key, label), diag.Hint("name each label once"))
+			diags.Error("azure-key", text.At, fmt.Sprintf("key %q contains the label %q twice", key, label), diag.Hint("use each label once"))
 			continue
 		}
 		var conditions []condition
@@ -328,7 +328,7 @@ func (c *Configurator) NoticeUnused() diag.List {
 		return nil
 	}
 	slices.Sort(names)
-	diags.Notice("config-unused", diag.Place{}, fmt.Sprintf("%d of %d platform configs apply to no assignment: %s",
+	diags.Notice("config-unused", diag.Place{}, fmt.Sprintf("%d of %d platform ConfigMaps are unused: %s",
 		len(names), len(seen), listed(names)))
 	return diags
 }

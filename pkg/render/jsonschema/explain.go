@@ -210,7 +210,7 @@ func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
 		f.Message = "must be " + typeNames(k.Want) + ", but is "
 		switch {
 		case written != "":
-			f.Message = fmt.Sprintf("must be %s, but %s counts as a number", typeNames(k.Want), quote(written))
+			f.Message = fmt.Sprintf("must be %s, but %s is a number", typeNames(k.Want), quote(written))
 		case k.Got == "string" || k.Got == "number" || k.Got == "boolean":
 			f.Message += "the " + k.Got + " " + shown
 		default:

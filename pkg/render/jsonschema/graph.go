@@ -164,13 +164,13 @@ func (g *graph) check(problems *problems, found *survey) bool {
 	for _, p := range g.parts {
 		if !strings.HasPrefix(p.Location, schemaURL+"#") {
 			if found.report(problems); !problems.list.HasErrors() {
-				problems.add(ruleOutside, "a reference leads out of the schema: "+quote(p.Location))
+				problems.add(ruleOutside, "reference to another document: "+quote(p.Location))
 			}
 			return false
 		}
 		// Where these lead depends on how the library came to them, and so would what a check costs.
 		if p.DynamicRef != nil || p.RecursiveRef != nil {
-			problems.add(ruleInvalid, "$dynamicRef and $recursiveRef are not supported, at "+p.place(201), diag.Hint("refer by $ref"))
+			problems.add(ruleInvalid, "$dynamicRef and $recursiveRef are not supported, at "+p.place(201), diag.Hint("use $ref"))
 			return false
 		}
 		if !p.measure(nil, problems) {
@@ -185,7 +185,7 @@ func (p *part) measure(way []*part, problems *problems) bool {
 	way = append(way, p)
 	switch {
 	case p.measuring:
-		problems.add(ruleInvalid, "schema refers to itself without end: "+cycle(way))
+		problems.add(ruleInvalid, "schema refers to itself in a cycle: "+cycle(way))
 		return false
 	case p.chain > 0:
 		return true

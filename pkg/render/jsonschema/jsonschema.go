@@ -174,7 +174,7 @@ func validate(schema *jsonschema.Schema, value any) (failure *jsonschema.Validat
 // recovered turns a panic in the library into an error: a tenant's schema must not stop the run for all others.
 func recovered(err *error) {
 	if cause := recover(); cause != nil {
-		*err = errors.New("the JSON Schema library gave up")
+		*err = errors.New("the JSON Schema library failed")
 	}
 }
 

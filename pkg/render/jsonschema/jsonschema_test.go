@@ -57,7 +57,7 @@ func TestCompileSchemaProblems(t *testing.T) {
 		{"not UTF-8", "{\"ü\xff\":1}", []string{`invalid-schema: schema is not UTF-8 text`}},
 		{
 			"key twice", "{\"type\":\"object\",\n\"type\":\"array\"}",
-			[]string{`invalid-schema: key "type" is there twice, first at line 1, column 9 (line 2, column 1 of the schema)`},
+			[]string{`invalid-schema: key "type" is duplicated, first at line 1, column 9 (line 2, column 1 of the schema)`},
 		},
 		{"no schema", `5`, []string{`invalid-schema: schema must be a boolean or an object, but is the number 5 (line 1, column 1 of the schema)`}},
 		{
@@ -77,22 +77,22 @@ func TestCompileSchemaProblems(t *testing.T) {
 		{
 			"references out", `{"properties":{"a":{"$ref":"http://example.com/s.json"},"b":{"$ref":"other.json#/x"}}}`,
 			[]string{
-				`schema-ref-outside: $ref "http://example.com/s.json" leads out of the schema (line 1, column 28 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
-				`schema-ref-outside: $ref "other.json#/x" leads out of the schema (line 1, column 69 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
+				`schema-ref-outside: $ref "http://example.com/s.json" refers to another document (line 1, column 28 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
+				`schema-ref-outside: $ref "other.json#/x" refers to another document (line 1, column 69 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
 			},
 		},
 		{
 			"references nowhere", `{"definitions":{"port":{}},"properties":{"a":{"$ref":"#/definitions/prot"},"b":{"$ref":"#port"}}}`,
 			[]string{
-				`invalid-schema: $ref "#/definitions/prot" leads nowhere (line 1, column 54 of the schema)`,
-				`invalid-schema: $ref "#port" leads nowhere (line 1, column 88 of the schema)`,
+				`invalid-schema: $ref "#/definitions/prot" does not exist in the schema (line 1, column 54 of the schema)`,
+				`invalid-schema: $ref "#port" does not exist in the schema (line 1, column 88 of the schema)`,
 			},
 		},
 		{
 			"names twice", `{"definitions":{"a":{"$id":"x"},"b":{"$id":"x"},"c":{"$id":"#n"},"d":{"$id":"#n"}}}`,
 			[]string{
-				`invalid-schema: $id "n" is there twice (line 1, column 77 of the schema)`,
-				`invalid-schema: $id "x" is there twice (line 1, column 44 of the schema)`,
+				`invalid-schema: $id "n" is duplicated (line 1, column 77 of the schema)`,
+				`invalid-schema: $id "x" is duplicated (line 1, column 44 of the schema)`,
 			},
 		},
 		{
@@ -104,14 +104,14 @@ func TestCompileSchemaProblems(t *testing.T) {
 				`invalid-schema: pattern "^(?=x)" cannot be used: invalid or unsupported Perl syntax at "(?=" (line 1, column 31 of the schema)`,
 			},
 		},
-		{"cycle", `{"$ref":"#"}`, []string{`invalid-schema: schema refers to itself without end: # → #`}},
+		{"cycle", `{"$ref":"#"}`, []string{`invalid-schema: schema refers to itself in a cycle: # → #`}},
 		{
 			"cycle of two", `{"$ref":"#/definitions/a","definitions":{"a":{"allOf":[{"$ref":"#/definitions/b"}]},"b":{"anyOf":[{"$ref":"#/definitions/a"}]}}}`,
-			[]string{`invalid-schema: schema refers to itself without end: #/definitions/a → #/definitions/a/allOf/0 → #/definitions/b → #/definitions/b/anyOf/0 → #/definitions/a`},
+			[]string{`invalid-schema: schema refers to itself in a cycle: #/definitions/a → #/definitions/a/allOf/0 → #/definitions/b → #/definitions/b/anyOf/0 → #/definitions/a`},
 		},
 		{
 			"cycle in a condition", `{"if":{"required":["A"]},"then":{"$ref":"#"}}`,
-			[]string{`invalid-schema: schema refers to itself without end: # → #/then → #`},
+			[]string{`invalid-schema: schema refers to itself in a cycle: # → #/then → #`},
 		},
 	}
 	place := diag.Place{File: &diag.File{Repo: "https://example.com/cp", Path: "s.yaml"}, Line: 7, Column: 3}
@@ -172,7 +172,7 @@ func TestSchemaDrafts(t *testing.T) {
 				"properties":{"A":{"type":"integer"},"B":{"format":"email"}},"additionalProperties":false}`)
 			assert.Empty(t, schema.Check(map[string]any{"A": "5.0", "B": "a@example.com"}))
 			assert.Equal(t, []string{
-				`A: must be an integer, but "5.5" counts as a number [/properties/A/type]`,
+				`A: must be an integer, but "5.5" is a number [/properties/A/type]`,
 				`B: must be an email address, but is "x" [/properties/B/format]`,
 				`C: key "C" is not allowed [/additionalProperties]`,
 			}, told(schema.Check(map[string]any{"A": "5.5", "B": "x", "C": "c"})))

@@ -133,7 +133,7 @@ func (s *survey) name(found named) {
 // and patterns that do not compile.
 func (s *survey) report(p *problems) {
 	for _, name := range s.repeats {
-		p.addAt(name.offset, ruleInvalid, fmt.Sprintf("%s %s is there twice", name.keyword, quote(name.text)))
+		p.addAt(name.offset, ruleInvalid, fmt.Sprintf("%s %s is duplicated", name.keyword, quote(name.text)))
 	}
 	patterns := patternSet{compiled: map[string]jsonschema.Regexp{}}
 	for _, found := range s.strings {
@@ -156,13 +156,13 @@ func (s *survey) report(p *problems) {
 	}
 }
 
-// follow reports a reference that leads nowhere as far as can be told from its text. What it is relative to is not
+// follow reports a reference that does not exist in the schema as far as can be told from its text. What it is relative to is not
 // looked at: a name or a pointer that is right for any part of the schema passes.
 func (s *survey) follow(reference named, p *problems) {
 	address, fragment, _ := strings.Cut(reference.text, "#")
 	text := reference.keyword + " " + quote(reference.text)
 	if !s.isInside(address) {
-		p.addAt(reference.offset, ruleOutside, text+" leads out of the schema",
+		p.addAt(reference.offset, ruleOutside, text+" refers to another document",
 			diag.Hint(`copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}`))
 		return
 	}
@@ -175,7 +175,7 @@ func (s *survey) follow(reference named, p *problems) {
 		})
 	}
 	if !found || err != nil {
-		p.addAt(reference.offset, ruleInvalid, text+" leads nowhere")
+		p.addAt(reference.offset, ruleInvalid, text+" does not exist in the schema")
 	}
 }
 

@@ -165,7 +165,7 @@ func (r *reader) value(depth, pointer int) *node {
 	case isContainer && depth >= maxNesting:
 		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema nests deeper than %d levels", maxNesting))
 	case pointer > maxPointer:
-		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("the keys on the way to a value have more than %d bytes", maxPointer))
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("the path of a value has more than %d bytes", maxPointer))
 	case !numberFits(number.String()):
 		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("number %s has more than %d digits", quote(number.String()), maxNumber))
 	case delimiter == '{':
@@ -185,7 +185,7 @@ func (r *reader) object(n *node, depth, pointer int) *node {
 		token, _ := r.decoder.Token()
 		key, _ := token.(string)
 		if first := n.members[key]; first != nil {
-			return r.refuse(offset, ruleInvalid, fmt.Sprintf("key %s is there twice, first at %s", quote(key), r.position(first.offset)))
+			return r.refuse(offset, ruleInvalid, fmt.Sprintf("key %s is duplicated, first at %s", quote(key), r.position(first.offset)))
 		}
 		member := r.value(depth, pointer+len(key)+1)
 		if member == nil {

@@ -102,7 +102,7 @@ func (c *converter) convert(value any, path []string) any {
 		}
 		return c.convert(named, path)
 	default:
-		return c.fault(path, fmt.Sprintf("has the type %T, which JSON does not know", value))
+		return c.fault(path, fmt.Sprintf("has the type %T, which JSON does not support", value))
 	}
 }
 

@@ -62,7 +62,7 @@ func TestSchemaViolations(t *testing.T) {
 		{
 			"text that reads as a number", `{"properties":{"A":{"type":"string"}}}`,
 			map[string]any{"A": "8080"},
-			[]string{`A: must be a string, but "8080" counts as a number [/properties/A/type]`},
+			[]string{`A: must be a string, but "8080" is a number [/properties/A/type]`},
 		},
 		{
 			"boolean text", `{"properties":{"A":{"type":"boolean"}}}`,
@@ -197,7 +197,7 @@ func TestSchemaViolations(t *testing.T) {
 			"unevaluated as a consequence", `{"$schema":"https://json-schema.org/draft/2020-12/schema","allOf":[{"properties":{"NAME":{"type":"string"}}}],"unevaluatedProperties":false}`,
 			map[string]any{"NAME": "5", "OTHER": "y"},
 			[]string{
-				`NAME: must be a string, but "5" counts as a number [/allOf/0/properties/NAME/type]`,
+				`NAME: must be a string, but "5" is a number [/allOf/0/properties/NAME/type]`,
 				`OTHER: is not allowed [/unevaluatedProperties]`,
 			},
 		},
@@ -262,7 +262,7 @@ func TestSchemaAlternatives(t *testing.T) {
 		},
 		{
 			"nested", `{"properties":{"A":{"anyOf":[{"type":"null"},{"anyOf":[{"type":"object"},{"type":"array"}]}]}}}`, "3",
-			[]string{`A: matches none of the 2 alternatives: must be an object, but "3" counts as a number; must be a list, but "3" counts as a number [/properties/A/anyOf/1/anyOf]`},
+			[]string{`A: matches none of the 2 alternatives: must be an object, but "3" is a number; must be a list, but "3" is a number [/properties/A/anyOf/1/anyOf]`},
 		},
 	}
 	for _, test := range tests {

@@ -27,7 +27,7 @@ func ConfigMap(namespace string, values *config.Values) (string, error) {
 	for _, s := range values.Settings {
 		key := s.Key.Name
 		if len(key) > MaxConfigMapKey {
-			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key is %d characters long, Kubernetes allows %d", len(key), MaxConfigMapKey)})
+			wrong = append(wrong, keyError{key, fmt.Sprintf("a config key has %d characters, but Kubernetes allows %d", len(key), MaxConfigMapKey)})
 			continue
 		}
 		text, err := s.Text()
@@ -81,14 +81,14 @@ func EnvFile(_ string, values *config.Values) (string, error) {
 // EnvFileLine returns the line that sets a shell variable to the value, or what is wrong with it.
 func EnvFileLine(s *config.Setting) (line, problem string, err error) {
 	if !shellName.MatchString(s.Key.Name) {
-		return "", fmt.Sprintf("config key %q is no name that a shell variable may have", s.Key.Name), nil
+		return "", fmt.Sprintf("config key %q is not a valid shell variable name", s.Key.Name), nil
 	}
 	text, err := s.Text()
 	if err != nil {
 		return "", "", err
 	}
 	if strings.Contains(text, "\x00") {
-		return "", fmt.Sprintf("the value of config key %q holds a NUL byte, which no shell variable can", s.Key.Name), nil
+		return "", fmt.Sprintf("the value of config key %q contains a NUL byte, which a shell variable cannot contain", s.Key.Name), nil
 	}
 	return fmt.Sprintf("export %s=\"%s\"\n", s.Key.Name, shellEscapes.Replace(text)), "", nil
 }

@@ -36,7 +36,7 @@ func (g *rendering) misplaced(file File, empty []tenantString) []verify.Problem 
 				Flaw: verify.Flaw{Rule: "tenant-value", Line: line, Lasting: true, Message: fmt.Sprintf(
 					"%s changes the structure of the YAML around it", some[0].what)},
 				At:      some[0].at,
-				Related: &diag.Related{At: file.Template, Message: "it is printed by this template"},
+				Related: &diag.Related{At: file.Template, Message: "printed by this template"},
 				Hint:    "print the whole text with {{ … | quote }} in the template, or use a value that is not empty",
 			})
 			break

@@ -76,9 +76,9 @@ func (g *rendering) tainted(file File, key string) verify.Problem {
 	return verify.Problem{
 		Path: file.Path,
 		Flaw: verify.Flaw{Rule: "tenant-value", Message: fmt.Sprintf(
-			"the value %q of manifests.%s does not come out as one plain value", value.Value, key)},
+			"the value %q of manifests.%s is not rendered as one plain value", value.Value, key)},
 		At:      value.At,
-		Related: &diag.Related{At: file.Template, Message: "it is printed by this template"},
+		Related: &diag.Related{At: file.Template, Message: "printed by this template"},
 		Hint:    "use a value without special characters, or print it with {{ … | quote }} in the template",
 	}
 }

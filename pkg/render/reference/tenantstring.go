@@ -160,9 +160,9 @@ func (p *typeProof) problem(s tenantString, n *yaml.Node) verify.Problem {
 	f := verify.Problem{
 		Path: p.file.Path,
 		Flaw: verify.Flaw{Rule: "tenant-value", Line: n.Line, Lasting: true, Message: fmt.Sprintf(
-			"%s is rendered as %s, which is not a string to every YAML reader", s.what, n.Value)},
+			"%s is rendered as %s, which some YAML parsers do not read as a string", s.what, n.Value)},
 		At:      s.at,
-		Related: &diag.Related{At: p.file.Template, Message: "it is printed by this template"},
+		Related: &diag.Related{At: p.file.Template, Message: "printed by this template"},
 		Hint:    "print it with {{ … | quote }} in the template, or use another value",
 	}
 	if p.file.Written {

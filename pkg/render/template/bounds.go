@@ -68,7 +68,7 @@ func (m *meter) spend(steps int) error {
 		return &Error{
 			Rule:    ruleTooLong,
 			Message: fmt.Sprintf("the template takes more than %d steps", m.bounds.Steps),
-			Hint:    "loop over less, or make the template simpler",
+			Hint:    "shorten the loops or simplify the template",
 		}
 	}
 	m.steps += steps
@@ -87,7 +87,7 @@ func (m *meter) admit(function string, bytes float64) error {
 	}
 	return &Error{
 		Rule:    ruleTooLarge,
-		Message: fmt.Sprintf("%s makes a value of more than %d bytes", function, m.bounds.Bytes),
+		Message: fmt.Sprintf("%s returns a value of more than %d bytes", function, m.bounds.Bytes),
 	}
 }
 

@@ -140,23 +140,23 @@ func TestBoundsAreCountedNotTimed(t *testing.T) {
 		{
 			"one more", `{{ range 10 }}{{ end }}`,
 			Bounds{Steps: 10},
-			"the template takes more than 10 steps, the last of them in the range in line 1",
+			"the template takes more than 10 steps, the last in the range in line 1",
 		},
 		{
 			"a template is a step", `{{ define "a" }}{{ end }}{{ template "a" }}{{ template "a" }}`,
 			Bounds{Steps: 2},
-			`the template takes more than 2 steps, the last of them in template "a"`,
+			`the template takes more than 2 steps, the last in template "a"`,
 		},
 		{
 			"a long body is many steps", "{{ range 9 }}" + strings.Repeat("{{ $x := 1 }}", 40) + "{{ end }}",
 			Bounds{Steps: 100},
-			"the template takes more than 100 steps, the last of them in the range in line 1",
+			"the template takes more than 100 steps, the last in the range in line 1",
 		},
 		{"as many bytes as there are", `12345{{ "67890" }}`, Bounds{Bytes: 10}, ""},
 		{"one byte more", `12345{{ "678901" }}`, Bounds{Bytes: 10}, "the result is larger than 10 bytes"},
 		{"text without actions", `12345678901`, Bounds{Bytes: 10}, "the result is larger than 10 bytes"},
 		{"a value as large as may be", `{{ $x := repeat 10 "a" }}`, Bounds{Bytes: 10}, ""},
-		{"a value one larger", `{{ $x := repeat 11 "a" }}`, Bounds{Bytes: 10}, "repeat makes a value of more than 10 bytes"},
+		{"a value one larger", `{{ $x := repeat 11 "a" }}`, Bounds{Bytes: 10}, "repeat returns a value of more than 10 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,34 +15,34 @@ var forbiddenFunctions = sync.OnceValue(func() map[string]forbidden {
 			all[name] = why
 		}
 	}
-	forbid(forbidden{reason: "it reads the environment of the machine that renders", hint: "put the value into a platform ConfigMap"},
+	forbid(forbidden{reason: "it reads the environment of this machine", hint: "put the value into a platform ConfigMap"},
 		"env", "expandenv")
-	forbid(forbidden{reason: "it asks the network", hint: "put the address into a platform ConfigMap"},
+	forbid(forbidden{reason: "it uses the network", hint: "put the address into a platform ConfigMap"},
 		"getHostByName")
-	forbid(forbidden{reason: "it depends on the operating system that renders", hint: "base, clean, dir, ext and isAbs do the same everywhere"},
+	forbid(forbidden{reason: "it depends on the operating system", hint: "use base, clean, dir, ext or isAbs"},
 		"osBase", "osClean", "osDir", "osExt", "osIsAbs")
-	forbid(forbidden{reason: "it reads the clock or the time zone of the machine that renders", hint: "put the date into a platform ConfigMap"},
+	forbid(forbidden{reason: "it reads the clock or the time zone of this machine", hint: "put the date into a platform ConfigMap"},
 		"ago", "date", "dateInZone", "dateModify", "date_in_zone", "date_modify", "htmlDate", "htmlDateInZone",
 		"mustDateModify", "mustToDate", "must_date_modify", "now", "toDate", "unixEpoch")
-	forbid(forbidden{reason: "its result differs from run to run", hint: "put the value into a platform ConfigMap"},
+	forbid(forbidden{reason: "its result differs in every run", hint: "put the value into a platform ConfigMap"},
 		"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4")
-	forbid(forbidden{reason: "it makes keys or certificates, which differ from run to run", hint: "secrets do not belong into a GitOps repository"},
+	forbid(forbidden{reason: "it generates keys or certificates, which differ in every run", hint: "do not store secrets in a GitOps repository"},
 		"buildCustomCert", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert", "genSelfSignedCertWithKey",
 		"genSignedCert", "genSignedCertWithKey")
-	forbid(forbidden{reason: "it works on secrets", hint: "secrets do not belong into a GitOps repository"},
+	forbid(forbidden{reason: "it processes secrets", hint: "do not store secrets in a GitOps repository"},
 		"bcrypt", "decryptAES", "derivePassword", "encryptAES", "htpasswd")
-	forbid(forbidden{reason: "it writes into its arguments", hint: "make a new map: {{ $d = merge (dict \"key\" \"value\") $d }}"},
+	forbid(forbidden{reason: "it modifies its arguments", hint: "create a new map: {{ $d = merge (dict \"key\" \"value\") $d }}"},
 		"set")
-	forbid(forbidden{reason: "it writes into its arguments", hint: "make a new map: {{ $d = omit $d \"key\" }}"},
+	forbid(forbidden{reason: "it modifies its arguments", hint: "create a new map: {{ $d = omit $d \"key\" }}"},
 		"unset")
 	return all
 })
 
 // helmHint explains the functions that only Helm has; "" for another name.
 func helmHint(name string) string {
-	const none = "text/template and sprig have none like it"
+	const none = "text/template and sprig have no equivalent"
 	hint := map[string]string{
-		"fromYaml":      "a config value that is YAML is an object already",
+		"fromYaml":      "a YAML config value is already an object",
 		"include":       "use {{ template }}",
 		"required":      "use {{ if }} and fail",
 		"tpl":           `a result that contains "{{" is rendered again anyway`,

@@ -141,7 +141,7 @@ func lookUpFunction(name string) (*function, *Error) {
 	}
 	return nil, &Error{
 		Rule:    ruleUnknownFunction,
-		Message: fmt.Sprintf("function %q is not known", name),
+		Message: fmt.Sprintf("unknown function %q", name),
 		Hint:    hint,
 	}
 }
@@ -225,7 +225,7 @@ func (m *meter) arguments(f *function, in []reflect.Value) (arguments, error) {
 		given[i].Value = v
 		switch {
 		case f.builds && isAddress(in[i]):
-			return nil, fmt.Errorf("a %T cannot be held by a list or map", in[i].Interface())
+			return nil, fmt.Errorf("a list or map cannot contain a %T", in[i].Interface())
 		case f.looks:
 			given[i].bytes = float64(len(given[i].text()))
 		case f.builds:
@@ -261,7 +261,7 @@ func (m *meter) payResult(f *function, result reflect.Value) error {
 	if made.depth > maxValueDepth {
 		return &Error{
 			Rule:    ruleTooLarge,
-			Message: fmt.Sprintf("%s makes a value that is nested more than %d deep", f.name, maxValueDepth),
+			Message: fmt.Sprintf("%s returns a value nested more than %d levels deep", f.name, maxValueDepth),
 		}
 	}
 	if f.builds {

@@ -336,7 +336,7 @@ func TestFunctionErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ toJson (list (div 1 1) (float64 "NaN")) }}`:                "toJson: json: unsupported value: NaN",
 		`{{ toJson (dict "a" .Workload) | fromJson | toYaml | fail }}`: "a: hello",
-		`{{ chunk 0 (list 1) }}`:                                       "chunk: a chunk of 0 items holds nothing",
+		`{{ chunk 0 (list 1) }}`:                                       "chunk: chunk size 0 is not above 0",
 		`{{ mod 1 "x" }}`:                                              "mod: division by zero",
 		`{{ first "a" }}`:                                              "first: Cannot find first on type string",
 		`{{ repeat -1 "a" }}`:                                          "repeat: strings: negative Repeat count",
@@ -346,7 +346,7 @@ func TestFunctionErrors(t *testing.T) {
 		`{{ slice (list 1 2) 5 }}`:                                     "slice: reflect.Value.Slice: slice index out of bounds",
 		`{{ urlParse "http://[" }}`:                                    `urlParse: unable to parse url: parse "http://[": missing ']' in host`,
 		`{{ semver "x" }}`:                                             "semver: Invalid Semantic Version",
-		`{{ printf "%s%p" "a" "b" }}`:                                  `the verb "%p" of printf is not allowed: it prints an address, which differs from run to run`,
+		`{{ printf "%s%p" "a" "b" }}`:                                  `the verb "%p" of printf is not allowed: it prints an address, which differs in every run`,
 		`{{ printf "%d" . }}`:                                          "printf: argument 1 is a *template.engineData, which has no text",
 		`{{ toJson (dict "a" .ConfigData.loose "b" .ConfigData.mixed) | fail }}`: `{"a":{"x":1,"y":[true]},"b":{"2":"two","x":1}}`,
 	} {

@@ -23,7 +23,7 @@ var rangeCheck = &function{hidden: func(m *meter) any {
 		if ok && mixedKeys(mixed) {
 			return nil, &Error{
 				Rule:    ruleFailed,
-				Message: "range over a map with keys of several types (numbers, bools, texts), which have no order",
+				Message: "range over a map with keys of several types (numbers, booleans, strings), which have no order",
 				Hint:    "quote the keys of the map",
 			}
 		}
@@ -55,7 +55,7 @@ func listFunctions(known map[string]any) map[string]any {
 	slice := known["mustSlice"].(func(any, ...any) (any, error))   // a test calls it
 	chunked := func(size int, list any) ([][]any, error) {
 		if size < 1 {
-			return nil, fmt.Errorf("a chunk of %d items holds nothing", size)
+			return nil, fmt.Errorf("chunk size %d is not above 0", size)
 		}
 		return chunks(size, list)
 	}
@@ -152,7 +152,7 @@ func discardedMerge(pipe *parse.PipeNode) *Error {
 	}
 	return &Error{
 		Rule:    ruleForbiddenFunction,
-		Message: "the result of " + function.Ident + " is not used, and it does not write into its arguments here",
+		Message: "the result of " + function.Ident + " is not used, and it does not modify its arguments here",
 		Hint:    "assign the result: {{ $merged := " + function.Ident + " … }}",
 	}
 }
@@ -194,7 +194,7 @@ func withTextKeys(v any) (any, error) {
 		for entry := value.MapRange(); entry.Next(); {
 			name := fmt.Sprint(entry.Key().Interface())
 			if _, twice := copied[name]; twice {
-				return nil, fmt.Errorf("the key %q is there twice, as a text and as a number or bool", name)
+				return nil, fmt.Errorf("duplicate key %q, once as a string and once as a number or boolean", name)
 			}
 			member, err := withTextKeys(entry.Value().Interface())
 			if err != nil {

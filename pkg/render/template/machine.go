@@ -138,16 +138,16 @@ func (m *machine) pass(passed mark) error {
 		if m.depth > maxCallDepth {
 			return &Error{
 				Rule:    ruleTooLong,
-				Message: fmt.Sprintf("%s calls itself more than %d deep", passed, maxCallDepth),
-				Hint:    "a template that calls itself needs a condition that ends it",
+				Message: fmt.Sprintf("%s calls itself more than %d levels deep", passed, maxCallDepth),
+				Hint:    "add a condition that ends the recursion",
 			}
 		}
 	}
 	if m.spend(passed.steps) != nil {
 		return &Error{
 			Rule:    ruleTooLong,
-			Message: fmt.Sprintf("the template takes more than %d steps, the last of them in %s", m.bounds.Steps, passed),
-			Hint:    "loop over less",
+			Message: fmt.Sprintf("the template takes more than %d steps, the last in %s", m.bounds.Steps, passed),
+			Hint:    "shorten the loops",
 			Line:    passed.line,
 		}
 	}
@@ -162,8 +162,8 @@ func cycleError(text string) *Error {
 	}
 	return &Error{
 		Rule:    ruleCycle,
-		Message: fmt.Sprintf("the result still contains %s after it was rendered again %d times", excerpt(piece), maxRerenderings),
-		Hint:    "a value that holds a template must not lead back to itself",
+		Message: fmt.Sprintf("the result still contains %s after %d more rounds of rendering", excerpt(piece), maxRerenderings),
+		Hint:    "remove the template action that refers back to itself",
 	}
 }
 

@@ -110,7 +110,7 @@ func (p *program) readProse(expression, message string, data any) *Error {
 		return noFieldError(expression, m[1], m[2], data)
 	}
 	if m := nilField.FindStringSubmatch(message); m != nil {
-		problem := failed("%s: there is nothing to take %q from", expression, m[1])
+		problem := failed("%s: cannot read %q of an empty value", expression, m[1])
 		problem.Rule = ruleUnknownField
 		return problem
 	}
@@ -121,18 +121,18 @@ func (p *program) readProse(expression, message string, data any) *Error {
 		if m[2] == "interface {}" {
 			return nothingGivenError(expression, m[1])
 		}
-		return failed("%s is %s, where %s is needed", expression, typeName(m[2]), typeName(m[1]))
+		return failed("%s is %s, but %s is required", expression, typeName(m[2]), typeName(m[1]))
 	}
 	if m := nothingGiven.FindStringSubmatch(message); m != nil {
 		return nothingGivenError(expression, m[1])
 	}
 	if m := argumentCount.FindStringSubmatch(message); m != nil {
-		return failed("%s is called with %s arguments instead of %s", m[1], m[3], m[2])
+		return failed("%s has %s arguments instead of %s", m[1], m[3], m[2])
 	}
 	if m := noTemplate.FindStringSubmatch(message); m != nil {
 		hint := diag.DidYouMean(m[1], p.defined())
 		if hint == "" {
-			hint = "a template is defined by {{ define }} in the same text"
+			hint = "define it with {{ define }} in the same text"
 		}
 		return &Error{
 			Rule:    ruleUnknownTemplate,
@@ -144,12 +144,12 @@ func (p *program) readProse(expression, message string, data any) *Error {
 }
 
 // missingHint is what to do about a value that is not there.
-const missingHint = `give it a value, or a default in the template: {{ … | default "…" }}`
+const missingHint = `set a value, or add a default in the template: {{ … | default "…" }}`
 
 func nothingGivenError(expression, wanted string) *Error {
 	return &Error{
 		Rule:    ruleNoValue,
-		Message: excerpt(fmt.Sprintf("%s has no value, where %s is needed", expression, typeName(wanted))),
+		Message: excerpt(fmt.Sprintf("%s has no value, but %s is required", expression, typeName(wanted))),
 		Hint:    missingHint,
 	}
 }
@@ -189,11 +189,11 @@ func fieldsOfType(t reflect.Type, name string) []string {
 func typeName(typ string) string {
 	switch {
 	case typ == "string":
-		return "a text"
+		return "a string"
 	case typ == "interface {}":
-		return "a value that is no map"
+		return "a value that is not a map"
 	case typ == "bool":
-		return "a bool"
+		return "a boolean"
 	case typ == "int", typ == "int64", typ == "float64", typ == "uint64":
 		return "a number"
 	case strings.HasPrefix(typ, "map["):

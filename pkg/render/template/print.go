@@ -32,13 +32,13 @@ func formatted(format string, values ...any) (string, error) {
 		if match[2] == "p" {
 			return "", &Error{
 				Rule:    ruleForbiddenFunction,
-				Message: `the verb "%p" of printf is not allowed: it prints an address, which differs from run to run`,
+				Message: `the verb "%p" of printf is not allowed: it prints an address, which differs in every run`,
 			}
 		}
 	}
 	for i, value := range values {
 		if _, hasText := value.(fmt.Stringer); !hasText && isAddress(reflect.ValueOf(value)) {
-			return "", fmt.Errorf("argument %d is a %T, which has no text", i+1, value)
+			return "", fmt.Errorf("argument %d is a %T, which cannot be printed", i+1, value)
 		}
 	}
 	return fmt.Sprintf(format, values...), nil

@@ -115,7 +115,7 @@ func (p probe) problem(base any) *Error {
 	}
 }
 
-// firstMissing follows a path and returns the first step of it that leads nowhere, with the keys that
+// firstMissing follows a path and returns the first step of it that does not exist in the schema, with the keys that
 // are there instead.
 func firstMissing(value reflect.Value, path []string) (name string, candidates []string) {
 	for _, step := range path {

@@ -47,7 +47,7 @@ func parseProgram(text string) (*program, []*Error) {
 		return nil, []*Error{{
 			Rule:    ruleTooLarge,
 			Message: fmt.Sprintf("the template has more than %d variables (:=)", maxVariables),
-			Hint:    "a variable can be set anew with =",
+			Hint:    "reuse a variable by assigning with =",
 		}}
 	}
 	p := &program{trees: make(map[string]*parse.Tree), functions: make(map[string]*function)}
@@ -135,13 +135,13 @@ func syntaxError(err error) *Error {
 func syntaxHint(message string) string {
 	switch {
 	case strings.Contains(message, "bad character U+002D"):
-		return `a name with "-" in it is read by {{ index .Labels "the-name" }}`
+		return `read a name that contains "-" with {{ index .Labels "the-name" }}`
 	case strings.Contains(message, "unclosed action"):
-		return `every "{{" needs its "}}"`
+		return `close every "{{" with "}}"`
 	case strings.Contains(message, "unexpected EOF"):
-		return "every if, range, with, define and block needs its {{ end }}"
+		return "close every if, range, with, define and block with {{ end }}"
 	case strings.Contains(message, "undefined variable"):
-		return `a variable is defined by {{ $name := … }} before it is used, and only until the next {{ end }}`
+		return `define a variable with {{ $name := … }} before its use; it is valid until the next {{ end }}`
 	default:
 		return ""
 	}

@@ -116,39 +116,39 @@ func TestParseTemplateErrors(t *testing.T) {
 		want       []string
 	}{
 		{"unclosed action", "a\nb: {{ .x\n", []string{
-			`t.yaml:12: template-syntax: unclosed action (every "{{" needs its "}}")`,
+			`t.yaml:12: template-syntax: unclosed action (close every "{{" with "}}")`,
 		}},
 		{"dash in a field", "{{ .Labels.tier-name }}", []string{
-			`t.yaml:11: template-syntax: bad character U+002D '-' (a name with "-" in it is read by {{ index .Labels "the-name" }})`,
+			`t.yaml:11: template-syntax: bad character U+002D '-' (read a name that contains "-" with {{ index .Labels "the-name" }})`,
 		}},
 		{"no end", "\n{{ if .x }}", []string{
-			`t.yaml:12: template-syntax: unexpected EOF (every if, range, with, define and block needs its {{ end }})`,
+			`t.yaml:12: template-syntax: unexpected EOF (close every if, range, with, define and block with {{ end }})`,
 		}},
 		{"undefined variable", "{{ $x }}", []string{
-			"t.yaml:11: template-syntax: undefined variable \"$x\" (a variable is defined by {{ $name := … }} before it is used, and only until the next {{ end }})",
+			"t.yaml:11: template-syntax: undefined variable \"$x\" (define a variable with {{ $name := … }} before its use; it is valid until the next {{ end }})",
 		}},
 		{"break outside of a loop", "{{ break }}", []string{
 			`t.yaml:11: template-syntax: {{break}} outside {{range}}`,
 		}},
 		{"every function is reported", "{{ now }}\n  {{ uper .x | nope }}", []string{
-			`t.yaml:11:8: forbidden-function: function "now" is not allowed: it reads the clock or the time zone of the machine that renders (put the date into a platform ConfigMap)`,
-			`t.yaml:12:10: unknown-function: function "uper" is not known (did you mean "upper"?)`,
-			`t.yaml:12:20: unknown-function: function "nope" is not known`,
+			`t.yaml:11:8: forbidden-function: function "now" is not allowed: it reads the clock or the time zone of this machine (put the date into a platform ConfigMap)`,
+			`t.yaml:12:10: unknown-function: unknown function "uper" (did you mean "upper"?)`,
+			`t.yaml:12:20: unknown-function: unknown function "nope"`,
 		}},
 		{"in a define", `{{ define "x" }}{{ env "HOME" }}{{ end }}`, []string{
-			`t.yaml:11:24: forbidden-function: function "env" is not allowed: it reads the environment of the machine that renders (put the value into a platform ConfigMap)`,
+			`t.yaml:11:24: forbidden-function: function "env" is not allowed: it reads the environment of this machine (put the value into a platform ConfigMap)`,
 		}},
 		{"in an argument", `{{ if eq (set .ConfigData "a" 1) 2 }}{{ else }}{{ end }}`, []string{
-			`t.yaml:11:15: forbidden-function: function "set" is not allowed: it writes into its arguments (make a new map: {{ $d = merge (dict "key" "value") $d }})`,
+			`t.yaml:11:15: forbidden-function: function "set" is not allowed: it modifies its arguments (create a new map: {{ $d = merge (dict "key" "value") $d }})`,
 		}},
 		{"helm", `{{ include "x" . }}`, []string{
-			`t.yaml:11:8: unknown-function: function "include" is not known (this is a function of Helm; use {{ template }})`,
+			`t.yaml:11:8: unknown-function: unknown function "include" (this is a function of Helm; use {{ template }})`,
 		}},
 		{"hidden functions have no name", `{{ kalypsoProbe 0 . . }}`, []string{
-			`t.yaml:11:8: unknown-function: function "kalypsoProbe" is not known`,
+			`t.yaml:11:8: unknown-function: unknown function "kalypsoProbe"`,
 		}},
 		{"merge for its side effect", `{{ $d := dict }}{{ $_ := merge $d .ConfigData }}`, []string{
-			`t.yaml:11:24: forbidden-function: the result of merge is not used, and it does not write into its arguments here (assign the result: {{ $merged := merge … }})`,
+			`t.yaml:11:24: forbidden-function: the result of merge is not used, and it does not modify its arguments here (assign the result: {{ $merged := merge … }})`,
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"field of a plain value", "{{ .ConfigData.region.name }}",
-			`t.yaml:11:8: unknown-field: .ConfigData.region.name: there is no "name" in a value that is no map`,
+			`t.yaml:11:8: unknown-field: .ConfigData.region.name: there is no "name" in a value that is not a map`,
 		},
 		{
 			"range over a text", "{{ range .Workload }}{{ end }}",
@@ -185,31 +185,31 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"no template at all", `{{ template "x" }}`,
-			`t.yaml:11:17: unknown-template: template "x" is not defined in this text (a template is defined by {{ define }} in the same text)`,
+			`t.yaml:11:17: unknown-template: template "x" is not defined in this text (define it with {{ define }} in the same text)`,
 		},
 		{
 			"field of null", "{{ .ConfigData.null.name }}",
-			`t.yaml:11:8: unknown-field: .ConfigData.null.name: there is nothing to take "name" from`,
+			`t.yaml:11:8: unknown-field: .ConfigData.null.name: cannot read "name" of an empty value`,
 		},
 		{
 			"null for a text", "{{ upper .ConfigData.null }}",
-			`t.yaml:11:14: no-value: .ConfigData.null has no value, where a text is needed (give it a value, or a default in the template: {{ … | default "…" }})`,
+			`t.yaml:11:14: no-value: .ConfigData.null has no value, but a text is required (set a value, or add a default in the template: {{ … | default "…" }})`,
 		},
 		{
 			"nothing for a text", "{{ .ConfigData.nothing | upper }}",
-			`t.yaml:11:30: no-value: .ConfigData.nothing has no value, where a text is needed (give it a value, or a default in the template: {{ … | default "…" }})`,
+			`t.yaml:11:30: no-value: .ConfigData.nothing has no value, but a text is required (set a value, or add a default in the template: {{ … | default "…" }})`,
 		},
 		{
 			"wrong type", "{{ upper .Labels }}",
-			`t.yaml:11:14: template-failed: .Labels is a map, where a text is needed`,
+			`t.yaml:11:14: template-failed: .Labels is a map, but a text is required`,
 		},
 		{
 			"wrong type in a pipeline", `{{ .Labels | trimSuffix "a" }}`,
-			`t.yaml:11:29: template-failed: .Labels is a map, where a text is needed`,
+			`t.yaml:11:29: template-failed: .Labels is a map, but a text is required`,
 		},
 		{
 			"number of arguments", "{{ upper 1 2 }}",
-			`t.yaml:11:8: template-failed: upper is called with 2 arguments instead of 1`,
+			`t.yaml:11:8: template-failed: upper has 2 arguments instead of 1`,
 		},
 		{
 			"undefined template", `{{ define "name" }}{{ end }}{{ template "nmae" }}`,
@@ -234,11 +234,11 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"keys of several types", `{{ range .ConfigData.mixed }}{{ end }}`,
-			`t.yaml:11:14: template-failed: range over a map with keys of several types (numbers, bools, texts), which have no order (quote the keys of the map)`,
+			`t.yaml:11:14: template-failed: range over a map with keys of several types (numbers, booleans, strings), which have no order (quote the keys of the map)`,
 		},
 		{
 			"address", `{{ printf "%p" .Labels }}`,
-			`t.yaml:11:8: forbidden-function: the verb "%p" of printf is not allowed: it prints an address, which differs from run to run`,
+			`t.yaml:11:8: forbidden-function: the verb "%p" of printf is not allowed: it prints an address, which differs in every run`,
 		},
 		{
 			"address in a list", `{{ list (semver "1.2.3") }}`,
@@ -246,12 +246,12 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"cycle", "{{ .ConfigData.cycle }}",
-			`t.yaml:10:7: template-cycle: the result still contains {{ .ConfigData.cycle }} after it was rendered again 5 times (a value that holds a template must not lead back to itself)`,
+			`t.yaml:10:7: template-cycle: the result still contains {{ .ConfigData.cycle }} after 5 more rounds of rendering (remove the template action that refers back to itself)`,
 		},
 		{
 			"nested syntax", `a: b
 c: {{ "{{ .Environment " }}`,
-			`t.yaml:10:7: template-syntax: the rendered text contains "{{" and was rendered again: in its line 2, "c: {{ .Environment": unclosed action (every "{{" needs its "}}")`,
+			`t.yaml:10:7: template-syntax: the rendered text contains "{{" and was rendered again: in its line 2, "c: {{ .Environment": unclosed action (close every "{{" with "}}")`,
 		},
 		{
 			"nested field", `{{ "{{ .Env }}" }}`,
@@ -259,7 +259,7 @@ c: {{ "{{ .Environment " }}`,
 		},
 		{
 			"nested function", `{{ "{{ env \"A\" }}" }}`,
-			`t.yaml:10:7: forbidden-function: the rendered text contains "{{" and was rendered again: in its line 1, "{{ env \"A\" }}": function "env" is not allowed: it reads the environment of the machine that renders (put the value into a platform ConfigMap)`,
+			`t.yaml:10:7: forbidden-function: the rendered text contains "{{" and was rendered again: in its line 1, "{{ env \"A\" }}": function "env" is not allowed: it reads the environment of this machine (put the value into a platform ConfigMap)`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -285,7 +285,7 @@ func TestNoValue(t *testing.T) {
 		}},
 		{"two of them, one with a default before", "{{ .ConfigData.x | default 1 }}\n{{ .ConfigData.nulls }} {{ .ConfigData.null }}", []string{
 			`t.yaml:12:8: no-value: .ConfigData.nulls has no value (did you mean "null"?)`,
-			`t.yaml:12:32: no-value: .ConfigData.null has no value (give it a value, or a default in the template: {{ … | default "…" }})`,
+			`t.yaml:12:32: no-value: .ConfigData.null has no value (set a value, or add a default in the template: {{ … | default "…" }})`,
 		}},
 		{"by index", `{{ index .ConfigData "regin" }}`, []string{
 			`t.yaml:11:8: no-value: index .ConfigData "regin" has no value (did you mean "region"?)`,
@@ -300,13 +300,13 @@ func TestNoValue(t *testing.T) {
 			`t.yaml:11:21: no-value: $.Manifests.brunch has no value (did you mean "branch"?)`,
 		}},
 		{"of a function", `{{ first (list) }}`, []string{
-			`t.yaml:11:8: no-value: first (list) has no value (give it a value, or a default in the template: {{ … | default "…" }})`,
+			`t.yaml:11:8: no-value: first (list) has no value (set a value, or add a default in the template: {{ … | default "…" }})`,
 		}},
 		{"in a named template", `{{ define "x" }}{{ .k2 }}{{ end }}{{ template "x" .ConfigData.map }}`, []string{
 			`t.yaml:11:24: no-value: .k2 has no value (one of k)`,
 		}},
 		{"in nested text", `{{ .ConfigData.missing }}`, []string{
-			`t.yaml:10:7: no-value: the rendered text contains "{{" and was rendered again: in its line 1, "{{ .ConfigData.nothing }}": .ConfigData.nothing has no value (give it a value, or a default in the template: {{ … | default "…" }})`,
+			`t.yaml:10:7: no-value: the rendered text contains "{{" and was rendered again: in its line 1, "{{ .ConfigData.nothing }}": .ConfigData.nothing has no value (set a value, or add a default in the template: {{ … | default "…" }})`,
 		}},
 		{"a value that holds the text", `{{ .ConfigData.literal }}`, []string{}},
 		{"a template that holds the text", `<no value>{{ .Environment }}`, []string{}},

@@ -144,7 +144,7 @@ func DuplicateKeys(n *yaml.Node) []Flaw {
 				continue
 			}
 			if seen[key.Value] && key.Value != "<<" {
-				flaws = append(flaws, Flaw{"duplicate-output-key", fmt.Sprintf("key %q is there twice", key.Value), key.Line, true})
+				flaws = append(flaws, Flaw{"duplicate-output-key", fmt.Sprintf("key %q is duplicated", key.Value), key.Line, true})
 			}
 			seen[key.Value] = true
 		}

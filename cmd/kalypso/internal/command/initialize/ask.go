@@ -60,7 +60,7 @@ func (f field) problem() error {
 	}
 	for i, value := range *f.list {
 		if slices.Contains((*f.list)[:i], value) {
-			return fmt.Errorf("%q is there twice", value)
+			return fmt.Errorf("%q is duplicated", value)
 		}
 		if err := f.check(value); err != nil {
 			return err
