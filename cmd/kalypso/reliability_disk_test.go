@@ -162,9 +162,9 @@ func asNobody(t *testing.T) func(*exec.Cmd) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	copied := filepath.Join(dir, "kalypso")
-	data, err := os.ReadFile(self)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(copied, data, 0o755))
+	// By another process: one that starts here meanwhile would hold the file open for writing, which cannot be run.
+	require.NoError(t, exec.Command("cp", self, copied).Run())
+	require.NoError(t, os.Chmod(copied, 0o755))
 	return func(cmd *exec.Cmd) {
 		cmd.Path = copied
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
