@@ -111,7 +111,7 @@ func (p policy) targetMisses(target *model.DeploymentTarget) []Miss {
 	if w := p.Workspace; w.Value != "" && w.Value != target.Workspace {
 		miss := Miss{
 			At: w.At, Side: OfTarget, Wants: w.Value,
-			Message: fmt.Sprintf("wants workspace %q, but the deployment target is of %q", w.Value, target.Workspace),
+			Message: fmt.Sprintf("requires workspace %q, but the deployment target is of %q", w.Value, target.Workspace),
 		}
 		if target.Workspace != "" {
 			miss.Found = &target.Workspace
@@ -139,7 +139,7 @@ func missesOf(s selector, labels map[string]model.Text, side Side) []Miss {
 					found = fmt.Sprintf("the label %q", r.key)
 				}
 			}
-			miss.Message = fmt.Sprintf("wants %s, but the %s has %s", r, side, found)
+			miss.Message = fmt.Sprintf("requires %s, but the %s has %s", r, side, found)
 			misses = append(misses, miss)
 		}
 	}

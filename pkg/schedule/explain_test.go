@@ -33,19 +33,19 @@ func TestExplainMisses(t *testing.T) {
 		want         []string
 	}{
 		{"nothing", `{}`, []string{}},
-		{"workspace", `{deploymentTargetSelector: {workspace: bank}}`, []string{`wants workspace "bank", but the deployment target is of "shop"`}},
+		{"workspace", `{deploymentTargetSelector: {workspace: bank}}`, []string{`requires workspace "bank", but the deployment target is of "shop"`}},
 		{"value", targets(`{matchLabels: {tier: db}}`), []string{`requires tier=db, but the deployment target has tier=web`}},
 		{"no label", targets(`{matchLabels: {size: large}}`), []string{`requires size=large, but the deployment target has no label "size"`}},
-		{"in", targets(`{matchExpressions: [{key: tier, operator: In, values: [z, db]}]}`), []string{`wants tier in (db,z), but the deployment target has tier=web`}},
-		{"not in", targets(`{matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}`), []string{`wants tier notin (web), but the deployment target has tier=web`}},
-		{"exists", targets(`{matchExpressions: [{key: size, operator: Exists}]}`), []string{`wants size, but the deployment target has no label "size"`}},
-		{"does not exist", targets(`{matchExpressions: [{key: tier, operator: DoesNotExist}]}`), []string{`wants !tier, but the deployment target has the label "tier"`}},
+		{"in", targets(`{matchExpressions: [{key: tier, operator: In, values: [z, db]}]}`), []string{`requires tier in (db,z), but the deployment target has tier=web`}},
+		{"not in", targets(`{matchExpressions: [{key: tier, operator: NotIn, values: [web]}]}`), []string{`requires tier notin (web), but the deployment target has tier=web`}},
+		{"exists", targets(`{matchExpressions: [{key: size, operator: Exists}]}`), []string{`requires size, but the deployment target has no label "size"`}},
+		{"does not exist", targets(`{matchExpressions: [{key: tier, operator: DoesNotExist}]}`), []string{`requires !tier, but the deployment target has the label "tier"`}},
 		{"cluster type", `{clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`, []string{`requires site=azure, but the cluster type has site=store`}},
 		{
 			"all of them, in the order of the file",
 			`{clusterTypeSelector: {labelSelector: {matchLabels: {size: large, site: azure}}}, deploymentTargetSelector: {workspace: bank, labelSelector: {matchLabels: {tier: db, b: x, a: x}}}}`,
 			[]string{
-				`wants workspace "bank", but the deployment target is of "shop"`,
+				`requires workspace "bank", but the deployment target is of "shop"`,
 				`requires tier=db, but the deployment target has tier=web`,
 				`requires b=x, but the deployment target has no label "b"`,
 				`requires a=x, but the deployment target has no label "a"`,

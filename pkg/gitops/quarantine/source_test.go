@@ -178,7 +178,7 @@ func TestLoadSharedBranch(t *testing.T) {
 // TestLoadDefaultBranch reads the base branch that the repository has, if it is not called main.
 func TestLoadDefaultBranch(t *testing.T) {
 	t.Parallel()
-	files := gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev"), "x.yaml": ""}
+	files := gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev")}
 	dev := gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": baseFile("trunk", "")}}
 	dir := filepath.Join(t.TempDir(), "control-plane.git")
 	_, err := gitopstest.Bare(dir, gitopstest.Commit{Branch: "trunk", Files: files}, dev)
@@ -219,7 +219,7 @@ func TestLoadReplacesTheControlPlane(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := gitopstest.Bare(filepath.Join(dir, "control-plane.git"),
-		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev"), "x.yaml": ""}},
+		gitopstest.Commit{Files: gitopstest.Files{".environments/dev.yaml": environmentFile("dev", "dev")}},
 		gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"base.yaml": baseFile("main", "")}})
 	require.NoError(t, err)
 	_, diags := loadFleet(t, source.ControlPlane{Repo: "https://github.com/acme/control-plane"}, "https://github.com/acme/*="+dir+"/*.git")

@@ -308,7 +308,7 @@ func TestSchemaValuesThatJSONDoesNotKnow(t *testing.T) {
 	assert.Equal(t, []string{
 		`A.x: must be a finite number, but is +Inf []`,
 		`A.y.1: must be a finite number, but is NaN []`,
-		`B: has the type struct {}, which JSON does not know []`,
+		`B: has the type struct {}, which JSON does not support []`,
 	}, told(got))
 	got = schema.Check(map[string]any{"A": deep})
 	require.Len(t, got, 1)

@@ -347,7 +347,7 @@ func TestFunctionErrors(t *testing.T) {
 		`{{ urlParse "http://[" }}`:                                    `urlParse: unable to parse url: parse "http://[": missing ']' in host`,
 		`{{ semver "x" }}`:                                             "semver: Invalid Semantic Version",
 		`{{ printf "%s%p" "a" "b" }}`:                                  `the verb "%p" of printf is not allowed: it prints an address, which differs in every run`,
-		`{{ printf "%d" . }}`:                                          "printf: argument 1 is a *template.engineData, which has no text",
+		`{{ printf "%d" . }}`:                                          "printf: argument 1 is a *template.engineData, which cannot be printed",
 		`{{ toJson (dict "a" .ConfigData.loose "b" .ConfigData.mixed) | fail }}`: `{"a":{"x":1,"y":[true]},"b":{"2":"two","x":1}}`,
 	} {
 		t.Run(text, func(t *testing.T) {

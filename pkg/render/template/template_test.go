@@ -173,7 +173,7 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"field of a text", "{{ .Labels.app.name }}",
-			`t.yaml:11:8: unknown-field: .Labels.app.name: there is no "name" in a text`,
+			`t.yaml:11:8: unknown-field: .Labels.app.name: there is no "name" in a string`,
 		},
 		{
 			"field of a plain value", "{{ .ConfigData.region.name }}",
@@ -193,19 +193,19 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"null for a text", "{{ upper .ConfigData.null }}",
-			`t.yaml:11:14: no-value: .ConfigData.null has no value, but a text is required (set a value, or add a default in the template: {{ … | default "…" }})`,
+			`t.yaml:11:14: no-value: .ConfigData.null has no value, but a string is required (set a value, or add a default in the template: {{ … | default "…" }})`,
 		},
 		{
 			"nothing for a text", "{{ .ConfigData.nothing | upper }}",
-			`t.yaml:11:30: no-value: .ConfigData.nothing has no value, but a text is required (set a value, or add a default in the template: {{ … | default "…" }})`,
+			`t.yaml:11:30: no-value: .ConfigData.nothing has no value, but a string is required (set a value, or add a default in the template: {{ … | default "…" }})`,
 		},
 		{
 			"wrong type", "{{ upper .Labels }}",
-			`t.yaml:11:14: template-failed: .Labels is a map, but a text is required`,
+			`t.yaml:11:14: template-failed: .Labels is a map, but a string is required`,
 		},
 		{
 			"wrong type in a pipeline", `{{ .Labels | trimSuffix "a" }}`,
-			`t.yaml:11:29: template-failed: .Labels is a map, but a text is required`,
+			`t.yaml:11:29: template-failed: .Labels is a map, but a string is required`,
 		},
 		{
 			"number of arguments", "{{ upper 1 2 }}",
@@ -242,7 +242,7 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"address in a list", `{{ list (semver "1.2.3") }}`,
-			`t.yaml:11:8: template-failed: list: a *semver.Version cannot be held by a list or map`,
+			`t.yaml:11:8: template-failed: list: a list or map cannot contain a *semver.Version`,
 		},
 		{
 			"cycle", "{{ .ConfigData.cycle }}",
