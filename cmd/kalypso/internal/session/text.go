@@ -137,7 +137,7 @@ func (p Printer) change(c *Change, withDiff bool) {
 		c.Change.CountFiles(change.Added), c.Change.CountFiles(change.Changed), c.Change.CountFiles(change.Removed))
 }
 
-// Stat writes how many targets come, change and go on each cluster type that has any of them.
+// Stat writes the added, changed and removed targets of each cluster type with changes, as counts.
 func (p Printer) Stat(c *change.Change) {
 	counts := map[string]map[change.Action]int{}
 	for _, t := range c.Targets {
@@ -150,8 +150,10 @@ func (p Printer) Stat(c *change.Change) {
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		n := counts[name]
 		if n[change.Added]+n[change.Changed]+n[change.Removed] > 0 {
-			rows = append(rows, []string{name, fmt.Sprintf("+%d", n[change.Added]), fmt.Sprintf("~%d", n[change.Changed]),
-				fmt.Sprintf("-%d", n[change.Removed]), fmt.Sprintf("=%d", n[change.Unchanged])})
+			rows = append(rows, []string{
+				name, fmt.Sprintf("+%d", n[change.Added]), fmt.Sprintf("~%d", n[change.Changed]),
+				fmt.Sprintf("-%d", n[change.Removed]), fmt.Sprintf("=%d", n[change.Unchanged]),
+			})
 		}
 	}
 	fmt.Fprintln(p)
