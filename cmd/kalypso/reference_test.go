@@ -78,7 +78,7 @@ var otherRules = map[string]string{
 	"unsafe-edit":          "The file of a BaseRepo is written so that its commit cannot be changed without a doubt that something else changes. The hint says what to write by hand.",
 	"file-too-large":       "A file is larger than the limit for its repository (`--tenant-limit file-bytes=N`).",
 	"health-unseen":        "A reconciler reports healthy before the objects that it applies are healthy, or a fleet cannot read a reconciler of the published tree. The message names the first one, the hint says what to change.",
-	"held-back":            "A registration is broken, and `--keep-last-good` compiles it at the commit that went out last, or leaves what is published of it as it is.",
+	"held-back":            "A registration is broken, and `--keep-last-good` compiles it at the last published commit, or leaves what is published of it as it is.",
 	"host-unreachable":     "A host does not answer: name, network, certificate or time.",
 	"invalid-repository":   "What should be a repository or folder cannot be read as one.",
 	"kept-folder":          "A target would replace what is published in a folder that may be of a registration which `--keep-last-good` holds back, or take the name of its workload. Whose it is can be told when that one is fixed.",

@@ -74,7 +74,7 @@ func TestC6TimeIsUp(t *testing.T) {
 		got := finish(t, cmd)
 		p.heard(got)
 		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", what, got.stderr)
-		assert.Contains(t, got.stderr, "time is up after 3s, while promoting to stage", what)
+		assert.Contains(t, got.stderr, "timed out after 3s, while promoting to stage", what)
 		if p.count(what) > 0 { // on a slow machine the time may be up before
 			assert.Contains(t, got.stderr, left, what)
 		}

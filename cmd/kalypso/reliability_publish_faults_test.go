@@ -218,7 +218,7 @@ func TestR26SilentWhilePublishing(t *testing.T) {
 		got := finish(t, cmd)
 		p.heard(got)
 		assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", what, got.stderr)
-		assert.Contains(t, got.stderr, "time is up after 3s", what)
+		assert.Contains(t, got.stderr, "timed out after 3s", what)
 		if p.count(what) > 0 && what == createStep {
 			assert.Contains(t, got.stderr, "not everything was published", what)
 		}

@@ -325,7 +325,7 @@ func TestR26Deadline(t *testing.T) {
 					continue
 				}
 				assert.Equal(t, cli.ExitTimeUp, got.code, "%s: %s", read.name, got.stderr)
-				assert.Contains(t, got.stderr, "error: time is up after "+timeout.String()+", while "+doing+" [time-is-up]", read.name)
+				assert.Contains(t, got.stderr, "error: timed out after "+timeout.String()+", while "+doing+" [time-is-up]", read.name)
 				assert.Contains(t, got.stderr, "reading "+acme(read.repo)+" ", read.name)
 				assert.Contains(t, got.stderr, "nothing was written", read.name)
 				assert.NotContains(t, got.stderr, "warning", "nothing is concluded from what was not read")

@@ -151,7 +151,7 @@ func TestR26DeadlineAtAnyMoment(t *testing.T) {
 	assertAllOrNothing(t, func(args []string, moment time.Duration) int {
 		got := kalypso(t, append(args, "--timeout", max(moment, time.Millisecond).String())...)
 		if got.code == cli.ExitTimeUp {
-			assert.Contains(t, got.stderr, "error: time is up after ")
+			assert.Contains(t, got.stderr, "error: timed out after ")
 			assert.Contains(t, got.stderr, "nothing was written")
 			assert.NotContains(t, got.stderr, "cannot be written")
 		}

@@ -35,7 +35,7 @@ type Publication struct {
 	// of the commit, so that the same input gives the same commit.
 	Dates source.Dates
 	PublishOptions
-	// Forge opens the pull request; nil if the repository is on no forge that kalypso knows.
+	// Forge opens the pull request; nil if the repository is not on a supported forge.
 	Forge pullrequest.Forge
 	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
 	NoForge string
@@ -327,7 +327,7 @@ func (p *Publication) noForge(pushed bool) string {
 	if p.mergeRequest() != nil {
 		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.At, p.Head, p.Branch)
 	}
-	return fmt.Sprintf("%s is on no forge that kalypso knows: make a pull request from %s into %s", p.At, p.Head, p.Branch)
+	return fmt.Sprintf("%s is not on a supported forge: open a pull request from %s into %s", p.At, p.Head, p.Branch)
 }
 
 // After returns what this and an earlier try of one run have done together.

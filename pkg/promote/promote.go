@@ -42,7 +42,7 @@ type Request struct {
 	DryRun bool
 	// PullRequest proposes the promotion instead of pushing it.
 	PullRequest bool
-	// Forge opens the pull request; nil if the control plane is on no forge that kalypso knows.
+	// Forge opens the pull request; nil if the control plane is not on a supported forge.
 	Forge pullrequest.Forge
 	// PullRequestOptions are what the command line says about the pull request.
 	PullRequestOptions pullrequest.Options

@@ -68,7 +68,7 @@ func (s *step) promotion() message.Promotion {
 // propose makes the pull request what it should be.
 func (s *step) propose(ctx context.Context, committed gitops.Committed) error {
 	if s.Forge == nil {
-		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is on no forge that kalypso knows, or there is no token for it: make a pull request from %s into %s",
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s is not on a supported forge, or no token is set for it: open a pull request from %s into %s",
 			s.out.Repo, committed.Branch, s.out.Branch))
 		return nil
 	}

@@ -250,13 +250,13 @@ func (e *quarantined) reason() string {
 func (e *quarantined) consequence(last string, isNew bool) string {
 	switch {
 	case e.commit != "":
-		return fmt.Sprintf("it is compiled at %.12s, which went out last", e.commit)
+		return fmt.Sprintf("it is compiled at %.12s, the last published commit", e.commit)
 	case isNew:
 		return "it was never published, so it is left out"
 	case last == "":
-		return "which commit of it went out last is not known, so what is published of it stays as it is"
+		return "its last published commit is not known, so what is published of it stays as it is"
 	default:
-		return fmt.Sprintf("%.12s, which went out last, cannot be compiled either (%s), so what is published of it stays as it is", last, e.lastError)
+		return fmt.Sprintf("%.12s, the last published commit, cannot be compiled either (%s), so what is published of it stays as it is", last, e.lastError)
 	}
 }
 

@@ -219,7 +219,7 @@ func (h *History) notOnBranch(commit string) *giterror.Error {
 
 // undecided is the error for what cannot be said without the rest of the history.
 func (h *History) undecided(format string, args ...any) *giterror.Error {
-	return giterror.New(RuleCutHistory, "%s does not have all of its history, so it cannot be said %s", h.at, fmt.Sprintf(format, args...)).
+	return giterror.New(RuleCutHistory, "%s has a shallow history: cannot determine %s", h.at, fmt.Sprintf(format, args...)).
 		WithHint(h.source.CutHint())
 }
 

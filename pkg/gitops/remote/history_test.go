@@ -376,7 +376,7 @@ func TestShallowHistory(t *testing.T) {
 		var known *giterror.Error
 		require.ErrorAs(t, ask(), &known, name)
 		assert.Equal(t, RuleCutHistory, known.Rule, name)
-		assert.Contains(t, known.Message, "it cannot be said", name)
+		assert.Contains(t, known.Message, "cannot determine", name)
 		assert.Contains(t, known.Hint, "git fetch --unshallow", name)
 	}
 	gitopstest.RunGit(t, clone, "fetch", "--quiet", "--unshallow")

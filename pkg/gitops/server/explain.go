@@ -18,7 +18,7 @@ func (s *Connection) ExplainPush(err error, branches string) *giterror.Error {
 	case errors.As(err, &stopped):
 		return giterror.New(giterror.RuleRemoteFailed, "pushing to %s was interrupted: %v", s.At, stopped.Cause).WithCause(stopped.Err)
 	case errors.As(err, &status) && denies(status):
-		return giterror.New(giterror.RuleAccessDenied, "%s must not be written with these credentials: %s", s.At, s.shown()).
+		return giterror.New(giterror.RuleAccessDenied, "%s: push access denied: %s", s.At, s.shown()).
 			WithHint(s.Keys.AdviceToWrite(s.Role, s.credential(), s.At.Address)).WithRemark(status.Text)
 	default:
 		e := s.explained(err)

@@ -223,7 +223,7 @@ func (s *Session) SayPushed(commit, branch, repo string) {
 
 // TimeUp reports that a run took longer than it may.
 func (s *Session) TimeUp() {
-	s.Diags.Error(RuleTimeUp, diag.Place{}, fmt.Sprintf("time is up after %v, while %s", s.Flags.timeout, s.doing),
+	s.Diags.Error(RuleTimeUp, diag.Place{}, fmt.Sprintf("timed out after %v, while %s", s.Flags.timeout, s.doing),
 		diag.Hint("--timeout gives a run more time"))
 }
 

@@ -113,7 +113,7 @@ func (a *ClusterTypeAnswer) text(p term.Printer) {
 	if len(a.Others) == 0 {
 		return
 	}
-	p.Section("policies that bring nothing here")
+	p.Section("policies that do not match")
 	rows = nil
 	for _, o := range a.Others {
 		rows = append(rows, o.rows()...)

@@ -124,7 +124,7 @@ func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
 		if !slices.Contains(append(counts, "output", "directory", "quiet"), flag.Name) && !cli.FromVariable(flag) {
-			err = cli.Usage("--%s counts for nothing with %s: leave it out", flag.Name, what)
+			err = cli.Usage("--%s cannot be combined with %s", flag.Name, what)
 		}
 	})
 	return err
