@@ -31,7 +31,7 @@ func acme(repo string) string { return "https://github.com/acme/" + repo }
 var appsOfAcme = []string{"app-1", "app-2", "app-3"}
 
 // acmeFleet is a small fleet of bare repositories in one folder: a control plane with the environment
-// dev, three applications, and a GitOps repository with nothing of ours in it. It is made once, and copied for each test.
+// dev, three applications, and a GitOps repository without kalypso output. It is made once, and copied for each test.
 func acmeFleet(t *testing.T) string {
 	t.Helper()
 	acmeTemplate.Do(func() {

@@ -237,7 +237,7 @@ type Edit struct {
 	// Files are the full contents of what changes, by path from the root. A file that is there keeps its mode; nothing
 	// else is ever replaced by a file.
 	Files map[string][]byte
-	// Message ends in the trailers by which the commit is told from those of others; see message.PromotionCommit.
+	// Message ends in the trailers that identify commits of kalypso; see message.PromotionCommit.
 	Message string
 	// Newest is the newest date of what the edit was made of. The commit bears it, or that of its parent if that is
 	// newer.

@@ -56,7 +56,7 @@ func TestSettled(t *testing.T) {
 		"is to merge itself":        {open: with(func(p *pullrequest.Request) { p.Body = marked(" auto") }), request: merges},
 		"not written that it does":  {open: with(func(p *pullrequest.Request) { p.Body, p.AutoMerging = marked(" auto"), true }), request: merges},
 		"merges no more":            {open: with(func(p *pullrequest.Request) { p.Body, p.AutoMerging = marked(" auto on"), true })},
-		"an older one of ours":      {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "deployment/old", Body: marked("")})},
+		"an older one of kalypso":   {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "deployment/old", Body: marked("")})},
 		"an adopted one beside":     {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "theirs", Body: marked(" adopted")}), want: true},
 		"somebody's beside":         {open: append(with(func(*pullrequest.Request) {}), pullrequest.Request{Head: "theirs"}), want: true},
 		"published":                 {latest: published, want: true},

@@ -207,7 +207,7 @@ func (c *Client) failure(predicate string, err error) *promote.FleetError {
 	return &promote.FleetError{Message: c.Secrets.Line(c.Subject + " " + predicate), Err: err}
 }
 
-// remark is what servers say about an error. The outer code and message of Azure's may only name whom to contact:
+// remark is a server's description of an error. Azure's outer code and message may only name a contact:
 // https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors
 type remark struct {
 	Code    string   `json:"code"`
