@@ -149,7 +149,7 @@ func (f *shapeProof) tenantStrings(n *yaml.Node) {
 // objectStrings does the same for labels and annotations, which Kubernetes requires to be strings, whatever
 // their source.
 func (f *shapeProof) objectStrings(metadata *yaml.Node) {
-	verify.StringsOf(metadata, func(_ string, n *yaml.Node) {
+	verify.StringsOf(metadata, func(_ string, _, n *yaml.Node) {
 		switch {
 		case slices.ContainsFunc(f.runs, func(r proofRun) bool { return n.Value == r.key || n.Value == r.value }):
 			f.failed = true

@@ -64,29 +64,28 @@ func Read(content string) ([]Object, []Flaw) {
 	var flaws []Flaw
 	for _, root := range roots {
 		flaws = append(flaws, DuplicateKeys(root)...)
-		found, wrong := readObjects(root)
-		objects, flaws = append(objects, found...), append(flaws, wrong...)
+		for _, item := range items(root) {
+			found, wrong := ReadObject(item)
+			flaws = append(flaws, wrong...)
+			if found != nil {
+				objects = append(objects, *found)
+			}
+		}
 	}
 	return objects, flaws
 }
 
-// readObjects reads a document, and the items of one that is a List: kubectl applies each of them.
-func readObjects(root *yaml.Node) ([]Object, []Flaw) {
-	items := Lookup(root, "items")
-	if items == nil || items.Kind != yaml.SequenceNode || !strings.HasSuffix(Scalar(Lookup(root, "kind")), "List") {
-		found, flaws := ReadObject(root)
-		if found == nil {
-			return nil, flaws
-		}
-		return []Object{*found}, flaws
+// items returns a document itself, or the items of one that is a List: kubectl applies each of them.
+func items(root *yaml.Node) []*yaml.Node {
+	list := Lookup(root, "items")
+	if list == nil || list.Kind != yaml.SequenceNode || !strings.HasSuffix(Scalar(Lookup(root, "kind")), "List") {
+		return []*yaml.Node{root}
 	}
-	var objects []Object
-	var flaws []Flaw
-	for _, item := range items.Content {
-		found, wrong := readObjects(item)
-		objects, flaws = append(objects, found...), append(flaws, wrong...)
+	var all []*yaml.Node
+	for _, item := range list.Content {
+		all = append(all, items(item)...)
 	}
-	return objects, flaws
+	return all
 }
 
 // ParseDocuments returns the documents that are not empty.
@@ -178,9 +177,19 @@ func Scalar(n *yaml.Node) string {
 
 // ReadObject checks a document that claims an apiVersion. Others, playbooks for instance, are fine.
 func ReadObject(root *yaml.Node) (*Object, []Flaw) {
+	id, flaws := readID(root)
+	if id.Kind == "" || id.Name == "" {
+		return nil, flaws
+	}
+	sum := digest(root)
+	return &Object{id, &sum}, flaws
+}
+
+// readID returns the zero ID for a document without an apiVersion.
+func readID(root *yaml.Node) (ID, []Flaw) {
 	apiVersion := Lookup(root, "apiVersion")
 	if apiVersion == nil {
-		return nil, nil
+		return ID{}, nil
 	}
 	metadata := Lookup(root, "metadata")
 	group, _, found := strings.Cut(Scalar(apiVersion), "/")
@@ -191,12 +200,7 @@ func ReadObject(root *yaml.Node) (*Object, []Flaw) {
 	if id.IsNamespace() {
 		id.Namespace = "" // it is in none, whatever is written
 	}
-	flaws := slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata), stringFlaws(metadata))
-	if id.Kind == "" || id.Name == "" {
-		return nil, flaws
-	}
-	sum := digest(root)
-	return &Object{id, &sum}, flaws
+	return id, slices.Concat(checkIdentity(id, root.Line), textFlaws(metadata), stringFlaws(metadata))
 }
 
 // textFlaws reports names that Kubernetes would not read as strings.
@@ -210,8 +214,8 @@ func textFlaws(metadata *yaml.Node) []Flaw {
 	return flaws
 }
 
-// StringsOf calls each for the keys and values of labels and annotations, with a description for messages.
-func StringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
+// StringsOf calls each for the keys and values of labels and annotations. n is the key itself or its value.
+func StringsOf(metadata *yaml.Node, each func(field string, key, n *yaml.Node)) {
 	for _, field := range []string{"labels", "annotations"} {
 		n := Lookup(metadata, field)
 		if n == nil || n.Kind != yaml.MappingNode {
@@ -220,8 +224,8 @@ func StringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key, value := n.Content[i], n.Content[i+1]
 			if value.Kind == yaml.ScalarNode { // otherwise it is a merge or not a map of strings
-				each("the key "+key.Value+" of metadata."+field, key)
-				each("metadata."+field+"."+key.Value+" "+value.Value, value)
+				each(field, key, key)
+				each(field, key, value)
 			}
 		}
 	}
@@ -230,8 +234,12 @@ func StringsOf(metadata *yaml.Node, each func(what string, n *yaml.Node)) {
 // stringFlaws reports labels and annotations that some reader does not read as strings.
 func stringFlaws(metadata *yaml.Node) []Flaw {
 	var flaws []Flaw
-	StringsOf(metadata, func(what string, n *yaml.Node) {
+	StringsOf(metadata, func(field string, key, n *yaml.Node) {
 		if n.Value != "" && !yamltext.IsText(n) {
+			what := "metadata." + field + "." + key.Value + " " + n.Value
+			if n == key {
+				what = "the key " + key.Value + " of metadata." + field
+			}
 			flaws = append(flaws, Flaw{RuleOutputString, what + " is not a string to YAML: put it in quotes", n.Line, true})
 		}
 	})
