@@ -32,25 +32,25 @@ func TestActionReference(t *testing.T) {
 
 	var b strings.Builder
 	b.WriteString("<!-- made by make golden -->\n# The action\n\n" +
-		"The inputs and outputs of [action.yml](../../action.yml). How it is used is in\n" +
-		"[Publishing](publishing.md#in-github-actions), which version of kalypso it runs in [Installing](../how-to/install.md#the-action).\n" +
-		"\n## Inputs\n\n| input | default | |\n| --- | --- | --- |\n")
+		"The inputs and outputs of [action.yml](../../action.yml); [how it is used](publishing.md#in-github-actions), and\n" +
+		"[which version of kalypso it runs](../how-to/install.md#the-action).\n" +
+		"\n## Inputs\n\n")
 	for _, input := range inputs {
 		value := ""
 		if input.value != "" {
-			value = "`" + input.value + "`"
+			value = " (default `" + input.value + "`)"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", input.name, value, input.description)
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", input.name, value, input.description)
 	}
-	b.WriteString("\n## Outputs\n\nNumbers are sums over all environments. What each result has one of is a line for each, in the order of `results`.\n" +
-		"\n| output | |\n| --- | --- |\n")
+	b.WriteString("\n## Outputs\n\nWith several environments or GitOps repositories, numbers are sums, and other outputs have a line for each result, in\n" +
+		"the order of `results`.\n\n")
 	for _, output := range outputs {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", output.name, output.description)
+		fmt.Fprintf(&b, "- `%s`: %s\n", output.name, output.description)
 	}
 	assertReference(t, "reference/action.md", b.String())
 }
 
-// parameters reads the inputs or outputs of an action. Each must have a description that fits in a row of a table.
+// parameters reads the inputs or outputs of an action. Each must have a description of one line.
 func parameters(t *testing.T, node yaml.Node, valueKey string) []parameter {
 	t.Helper()
 	require.Equal(t, yaml.MappingNode, node.Kind)
@@ -64,7 +64,7 @@ func parameters(t *testing.T, node yaml.Node, valueKey string) []parameter {
 		assert.NotContains(t, description, "\n", name)
 		_, has := fields[valueKey]
 		assert.True(t, has, "%s of action.yml has no %s", name, valueKey)
-		all = append(all, parameter{name, strings.ReplaceAll(description, "|", `\|`), fields[valueKey]})
+		all = append(all, parameter{name, description, fields[valueKey]})
 	}
 	return all
 }
