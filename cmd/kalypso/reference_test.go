@@ -31,28 +31,107 @@ func TestCommandReference(t *testing.T) {
 		"false, no or off, in any case.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&cli.Host{IO: term.IO{Stdout: &b, Stderr: &b, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() {
-			writeCommand(&b, cmd)
-		}
+	commands := documentedCommands(root)
+	common := commonFlags(commands)
+	require.Contains(t, common, "--help")
+	b.WriteString("\n## Common flags\n\nEvery command has `--directory`, `--help` and `--quiet`. The other flags below belong to the commands that name them.\n\n```text\n")
+	for _, name := range slices.Sorted(maps.Keys(common)) {
+		fmt.Fprintf(&b, "  %-30s %s\n", common[name].syntax, common[name].text)
+	}
+	b.WriteString("```\n")
+	for _, cmd := range commands {
+		writeCommand(&b, cmd, common)
 	}
 	assertReference(t, "reference/cli.md", b.String())
 }
 
-func writeCommand(b *bytes.Buffer, cmd *cobra.Command) {
+// documentedCommands are all commands below one, in the order of the reference.
+func documentedCommands(cmd *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
+			sub.InitDefaultHelpFlag()
+			all = append(append(all, sub), documentedCommands(sub)...)
+		}
+	}
+	return all
+}
+
+// flagHelp is a line of help about a flag. The condition is "with --render", or empty.
+type flagHelp struct{ name, syntax, condition, text string }
+
+var flagLine = regexp.MustCompile(`^ {2,6}((?:-\w, )?(--[a-z-]+).*?) {3,}(?:(with --[^:]*): )?(.*)$`)
+
+func parseFlag(line string) (flagHelp, bool) {
+	match := flagLine.FindStringSubmatch(line)
+	if match == nil {
+		return flagHelp{}, false
+	}
+	if match[2] == "--help" {
+		match[4] = "show the help of the command"
+	}
+	return flagHelp{match[2], match[1], match[3], match[4]}, true
+}
+
+// commonFlags are the flags that mean the same in at least three commands.
+func commonFlags(commands []*cobra.Command) map[string]flagHelp {
+	counts := map[flagHelp]int{}
+	for _, cmd := range commands {
+		var usage bytes.Buffer
+		cli.WriteUsage(&usage, cmd, true)
+		for line := range strings.Lines(usage.String()) {
+			if help, is := parseFlag(strings.TrimSuffix(line, "\n")); is {
+				help.condition = ""
+				counts[help]++
+			}
+		}
+	}
+	common := map[string]flagHelp{}
+	for help, count := range counts {
+		if count >= 3 {
+			common[help.name] = help
+		}
+	}
+	return common
+}
+
+// everyCommandHas are flags that no command names.
+var everyCommandHas = map[string]bool{"--directory": true, "--help": true, "--quiet": true}
+
+// writeCommand writes a section about a command, which has only the names of common flags.
+func writeCommand(b *bytes.Buffer, cmd *cobra.Command, common map[string]flagHelp) {
 	description := cmd.Long
 	if description == "" || cmd.Name() == "completion" {
 		description = cmd.Short
 	}
-	cmd.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```text\n", cmd.CommandPath(), strings.TrimSpace(description))
-	cli.WriteUsage(b, cmd, true)
-	b.WriteString("```\n")
-	for _, sub := range cmd.Commands() {
-		if sub.IsAvailableCommand() && cmd.Name() != "completion" {
-			writeCommand(b, sub)
+	var usage bytes.Buffer
+	cli.WriteUsage(&usage, cmd, true)
+	names := map[string][]string{}
+	var title string
+	for line := range strings.Lines(usage.String()) {
+		help, is := parseFlag(strings.TrimSuffix(line, "\n"))
+		condition := help.condition
+		help.condition = ""
+		switch {
+		case is && everyCommandHas[help.name]:
+		case is && common[help.name] == help:
+			names[condition] = append(names[condition], help.name)
+		case strings.HasSuffix(line, " flags:\n"):
+			title = "\n" + line
+		case line == "\n":
+			title = line
+		default:
+			b.WriteString(title + line)
+			title = ""
 		}
 	}
+	if len(names) > 0 {
+		b.WriteString("\nCommon flags:\n")
+	}
+	for _, condition := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(b, "  %s%s\n", strings.TrimPrefix(condition+": ", ": "), strings.Join(names[condition], ", "))
+	}
+	b.WriteString("```\n")
 }
 
 // otherRules are those that a folder of text files cannot show.
