@@ -85,6 +85,9 @@ func (s *Session) print(diags diag.List, summary string) error {
 	if summary != "" {
 		fmt.Fprintln(s.Stderr, summary)
 	}
+	if errs := diags.Only(diag.Error); len(errs) > 0 && s.StderrTerminal {
+		s.notice("see kalypso explain %s", errs[0].Rule)
+	}
 	return nil
 }
 

@@ -29,24 +29,27 @@ type explainFlags struct {
 // New returns kalypso explain.
 func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "explain",
-		Short: "Explain why a target is scheduled or not, and where a config value comes from",
-		Long: `Explain why a deployment target is or is not scheduled on a cluster type, what is scheduled on a
-cluster type, and where a config value comes from, with file and line. This command reads the same
-model as render, but renders and writes nothing.
+		Use:   "explain [RULE]",
+		Short: "Explain a rule, why a target is scheduled or not, and where a config value comes from",
+		Long: `Explain the rule of an error, warning or notice: what it means, an example and the fix. Messages end
+with their rule in brackets.
 
-By default, it searches all environments; --env restricts it to some.`,
-		Args: func(cmd *cobra.Command, args []string) error {
+The commands below explain why a deployment target is or is not scheduled on a cluster type, what
+is scheduled on a cluster type, and where a config value comes from, with file and line. They read the
+same model as render, but render and write nothing.
+
+By default, they search all environments; --env restricts them to some.`,
+		Example: `  kalypso explain unknown-field
+  kalypso explain target self-checkout-integration --env dev`,
+		Args:      ruleArgs,
+		ValidArgs: ruleNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return nil
+				return cmd.Help()
 			}
-			var names []string
-			for _, sub := range cmd.Commands() {
-				names = append(names, sub.Name())
-			}
-			return cli.Usage("there is nothing to explain called %q (%s)", args[0], diag.DidYouMean(args[0], names))
+			printRule(e.Stdout, args[0])
+			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newExplainTarget(e), newExplainClusterType(e), newExplainConfig(e))
 	return cmd

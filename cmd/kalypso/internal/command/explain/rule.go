@@ -1,0 +1,65 @@
+package explain
+
+import (
+	_ "embed" // rules.md
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+)
+
+// Rules has a section of Markdown for each rule, in alphabetical order. docs/reference/errors.md is made from it.
+//
+//go:embed rules.md
+var Rules string
+
+// ruleNames returns the ids of all rules.
+func ruleNames() []string {
+	var names []string
+	for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(Rules, -1) {
+		names = append(names, heading[1])
+	}
+	return names
+}
+
+// ruleArgs accepts the id of one rule.
+func ruleArgs(cmd *cobra.Command, args []string) error {
+	names := ruleNames()
+	if len(args) == 0 || slices.Contains(names, args[0]) {
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	message := fmt.Sprintf("unknown rule or command %q for %q", args[0], cmd.CommandPath())
+	if near := diag.Nearest(args[0], names); near != "" {
+		message += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return cli.Usage("%s\nsee %s --help", message, cmd.CommandPath())
+}
+
+// printRule writes the description of a rule, with examples indented instead of fenced and without comments.
+func printRule(w io.Writer, rule string) {
+	_, section, _ := strings.Cut(Rules, "## "+rule+"\n\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	indent := ""
+	for line := range strings.Lines(section) {
+		switch {
+		case strings.HasPrefix(line, "<!--"):
+		case strings.HasPrefix(line, "```text"):
+			indent = "    "
+		case strings.HasPrefix(line, "```"):
+			indent = ""
+		case line == "\n":
+			fmt.Fprint(w, line)
+		default:
+			fmt.Fprint(w, indent+line)
+		}
+	}
+}
