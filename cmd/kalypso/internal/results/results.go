@@ -81,14 +81,34 @@ const Version = "1"
 
 // Report is the result of a command on environments.
 type Report[T any] struct {
-	FormatVersion string    `json:"formatVersion"`
-	Environments  []T       `json:"environments"`
-	Diagnostics   diag.List `json:"diagnostics"`
+	FormatVersion string       `json:"formatVersion"`
+	Environments  []T          `json:"environments"`
+	Diagnostics   []Diagnostic `json:"diagnostics"`
 }
 
 // NewReport returns a report, which has lists also where they are empty.
 func NewReport[T any](environments []T, diags diag.List) Report[T] {
-	return Report[T]{Version, append([]T{}, environments...), append(diag.List{}, diags...)}
+	return Report[T]{Version, append([]T{}, environments...), Diagnostics(diags)}
+}
+
+// Diagnostic is a diagnostic with the page that describes its rule.
+type Diagnostic struct {
+	diag.Diagnostic
+	URL string `json:"url"`
+}
+
+// Diagnostics returns diagnostics for JSON; none is an empty list.
+func Diagnostics(diags diag.List) []Diagnostic {
+	all := make([]Diagnostic, len(diags))
+	for i, d := range diags {
+		all[i] = Diagnostic{d, RuleURL(d.Rule)}
+	}
+	return all
+}
+
+// RuleURL is the page that describes a rule.
+func RuleURL(rule string) string {
+	return "https://github.com/kalypso-gitops/kalypso/blob/main/docs/reference/errors.md#" + rule
 }
 
 // PullRequest is a pull request.

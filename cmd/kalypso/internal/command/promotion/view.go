@@ -25,7 +25,7 @@ type Report struct {
 	Promotions []promotionResult `json:"promotions"`
 	// Environments are those that were published, with --render.
 	Environments []session.Environment `json:"environments,omitempty"`
-	Diagnostics  diag.List             `json:"diagnostics"`
+	Diagnostics  []results.Diagnostic  `json:"diagnostics"`
 }
 
 // promotionResult is what became of a promotion.
@@ -84,7 +84,7 @@ func newCheckResult(c *Checked) *CheckResult {
 func (r *promotionRun) structured(diags diag.List) any {
 	report := Report{
 		FormatVersion: results.Version, Check: newCheckResult(r.checked), Promotions: []promotionResult{},
-		Environments: session.Environments(r.Results), Diagnostics: append(diag.List{}, diags...),
+		Environments: session.Environments(r.Results), Diagnostics: results.Diagnostics(diags),
 	}
 	for _, outcome := range r.outcomes {
 		report.Promotions = append(report.Promotions, newPromotionResult(outcome))
