@@ -90,11 +90,12 @@ func Variable(flag string) string {
 	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// AddOutputFlag adds -o.
-func AddOutputFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("output `format`: %s", strings.Join(results.Formats(), ", ")))
+// AddOutputFlag adds -o, with more formats than those of every command.
+func AddOutputFlag(cmd *cobra.Command, format *string, more ...string) {
+	formats := append(results.Formats(), more...)
+	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("output `format`: %s", strings.Join(formats, ", ")))
 	Group(cmd.Flags(), Output, "output", "")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(results.Formats(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Split splits the values of a flag that repeats, each of which may be a list with commas. GitHub trims names:

@@ -27,10 +27,10 @@ const (
 // Formats are those of -o.
 func Formats() []string { return []string{Text, JSON, YAML} }
 
-// CheckFormat reports whether there is a format of that name.
-func CheckFormat(format string) error {
-	if !slices.Contains(Formats(), format) {
-		return fmt.Errorf("--output %s: write one of %s", format, strings.Join(Formats(), ", "))
+// CheckFormat reports whether there is a format of that name, or among more.
+func CheckFormat(format string, more ...string) error {
+	if formats := append(Formats(), more...); !slices.Contains(formats, format) {
+		return fmt.Errorf("--output %s: write one of %s", format, strings.Join(formats, ", "))
 	}
 	return nil
 }

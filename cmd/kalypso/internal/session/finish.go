@@ -65,6 +65,9 @@ func (s *Session) Finish(without string) error {
 }
 
 func (s *Session) print(diags diag.List, summary string) error {
+	if write := s.Flags.MoreFormats[s.Flags.Format]; write != nil {
+		return write(s, diags)
+	}
 	if s.Flags.Format != results.Text {
 		return results.Print(s.Stdout, s.Flags.Format, s.View.Structured(diags))
 	}

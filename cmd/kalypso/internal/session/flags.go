@@ -39,6 +39,8 @@ type Flags struct {
 	Color               string
 	Format              string
 
+	// MoreFormats write the result in formats of -o that only this command has.
+	MoreFormats map[string]func(*Session, diag.List) error
 	// Permissions are those that a run needs on the repositories of a role, if it does more than read them.
 	Permissions func(model.Role) *github.Needs
 	// Publishes says that the run publishes: it then reads and writes the remote of a clone and not the clone.
@@ -71,7 +73,7 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane with the Environments (default: its default branch; for a local path, main)")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from another path or URL: `REPO=PATH`, with * as wildcard on both sides (repeatable)")
 	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
-	cli.AddOutputFlag(cmd, &f.Format)
+	cli.AddOutputFlag(cmd, &f.Format, slices.Sorted(maps.Keys(f.MoreFormats))...)
 	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "", "color")
 	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -144,7 +146,7 @@ func (f *Flags) Check() error {
 	if f.timeout < 0 {
 		return cli.Usage("--timeout %v: write a duration such as 90s or 10m, or 0 for no limit", f.timeout)
 	}
-	return results.CheckFormat(f.Format)
+	return results.CheckFormat(f.Format, slices.Sorted(maps.Keys(f.MoreFormats))...)
 }
 
 // open returns what reads the fleet. Close the Reader when done.

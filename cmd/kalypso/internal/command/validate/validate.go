@@ -20,7 +20,7 @@ import (
 
 // New returns kalypso validate.
 func New(e *cli.Host) *cobra.Command {
-	opts, workload, keepLastGood := &session.Flags{}, "", false
+	opts, workload, keepLastGood := &session.Flags{MoreFormats: formats(controlPlane)}, "", false
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the model of all environments and report every problem",
@@ -35,7 +35,8 @@ control plane and without other applications.`,
 		Example: `  kalypso validate
   kalypso validate --workload workload/
   kalypso validate --env dev --env stage --control-plane ./control-plane
-  kalypso validate --keep-last-good`,
+  kalypso validate --keep-last-good
+  kalypso validate -o sarif >kalypso.sarif`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("workload") && keepLastGood {
@@ -55,6 +56,22 @@ control plane and without other applications.`,
 	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or folder of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload worktree base replace", "base-branch keep-last-good")
 	return cmd
+}
+
+// formats are the formats of -o that other commands do not have. own returns the repository that was checked.
+func formats(own func(*session.Session) string) map[string]func(*session.Session, diag.List) error {
+	return map[string]func(*session.Session, diag.List) error{
+		"sarif": func(s *session.Session, diags diag.List) error { return writeSARIF(s.Stdout, diags, own(s)) },
+		"junit": writeJUnit,
+	}
+}
+
+// controlPlane returns the repository of the control plane; empty if it cannot be read.
+func controlPlane(s *session.Session) string {
+	if main := s.Loader.Main(); main != nil {
+		return main.Repo
+	}
+	return ""
 }
 
 // check compiles all environments and reports what is wrong with them.
