@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/report"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/validate"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 )
 
@@ -31,6 +33,22 @@ func run(ctx context.Context, args []string, given *cli.Host) int {
 		return session.InterruptedCode(context.Cause(ctx))
 	}
 	return cli.Report(err, e.Stderr)
+}
+
+// outputs are the types of what commands print with -o json.
+func outputs() map[string]reflect.Type {
+	environments := reflect.TypeFor[results.Report[session.Environment]]()
+	return map[string]reflect.Type{
+		"render": environments, "validate": environments, "report": environments,
+		"explain target":       reflect.TypeFor[results.Report[explain.TargetAnswer]](),
+		"explain cluster-type": reflect.TypeFor[results.Report[explain.ClusterTypeAnswer]](),
+		"explain config":       reflect.TypeFor[results.Report[explain.ConfigAnswer]](),
+		"diff":                 reflect.TypeFor[results.Report[diff.Result]](),
+		"promote":              reflect.TypeFor[promotion.Report](),
+		"check-promote":        reflect.TypeFor[promotion.Report](),
+		"init":                 reflect.TypeFor[initialize.Result](),
+		"version":              reflect.TypeFor[cli.Build](),
+	}
 }
 
 func newRoot(e *cli.Host) *cobra.Command {
@@ -74,7 +92,7 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 	})
 	root.SetHelpCommand(cli.NewHelp())
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
+	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e, outputs()), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
 	root.InitDefaultHelpCmd()
 	return root
 }

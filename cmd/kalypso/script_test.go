@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http/httptest"
 	"os"
@@ -89,9 +91,13 @@ func codeHere(ts *testscript.TestScript, args []string) int {
 		environ = append(environ, name+"="+ts.Getenv(name))
 	}
 	host := cli.System()
-	host.Stdout, host.Stderr, host.Env = ts.Stdout(), ts.Stderr(), ts.Getenv
+	host.Stderr, host.Env = ts.Stderr(), ts.Getenv
 	host.Environ = func() []string { return environ }
-	return runIn(ts.MkAbs("."), args, host)
+	var stdout bytes.Buffer
+	host.Stdout = io.MultiWriter(ts.Stdout(), &stdout)
+	code := runIn(ts.MkAbs("."), args, host)
+	ts.Check(checkOutput(args, stdout.Bytes()))
+	return code
 }
 
 // exits CODE PROGRAM ARGUMENTS… runs a program that must end with the code: kalypso in this process.

@@ -4,7 +4,9 @@ package about
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -53,8 +55,8 @@ func printBuild(w io.Writer, b cli.Build) error {
 	return table.Flush()
 }
 
-// NewSchema returns kalypso schema.
-func NewSchema(e *cli.Host) *cobra.Command {
+// NewSchema returns kalypso schema. outputs are the types of what commands print with -o json.
+func NewSchema(e *cli.Host, outputs map[string]reflect.Type) *cobra.Command {
 	format := results.JSON
 	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
@@ -65,15 +67,18 @@ other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
   kalypso schema ClusterType`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: model.Kinds(),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if outputs[format] != nil { // schema --output COMMAND
+				return printOutputSchema(cmd, e, outputs, []string{format})
+			}
 			schema := model.AnySchema()
 			if len(args) > 0 {
 				if schema = model.Schema(kindNamed(args[0])); schema == nil {
 					return cli.Usage("there is no kind %q (%s)", args[0], diag.DidYouMean(args[0], model.Kinds()))
 				}
 			}
-			if format == results.Text {
-				return cli.Usage("--output %s: write json or yaml", format)
+			if format != results.JSON && format != results.YAML {
+				return cli.Usage("--output %s: write json or yaml, or a command with JSON output", format)
 			}
 			if err := results.Print(e.Stdout, format, schema); err != nil {
 				return cli.Failure("write the schema: %w", err)
@@ -84,7 +89,41 @@ other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
 	cmd.Flags().StringVarP(&format, "output", "o", results.JSON, "`format`: json or yaml")
 	cli.Group(cmd.Flags(), cli.Output, "output", "")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{results.JSON, results.YAML}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.AddCommand(&cobra.Command{
+		Use:       "output [COMMAND]",
+		Short:     "Print the JSON Schema of what a command prints with -o json, or all commands",
+		Example:   "  kalypso schema output render\n  kalypso schema output explain target",
+		ValidArgs: slices.Sorted(maps.Keys(outputs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return printOutputSchema(cmd, e, outputs, args)
+		},
+	})
 	return cmd
+}
+
+// printOutputSchema prints the schema of the output of a command, whose name may be several arguments; without one, a
+// schema that has those of all commands in its definitions.
+func printOutputSchema(cmd *cobra.Command, e *cli.Host, outputs map[string]reflect.Type, args []string) error {
+	names := slices.Sorted(maps.Keys(outputs))
+	schema := map[string]any{}
+	if name := strings.Join(args, " "); name != "" {
+		if outputs[name] == nil {
+			return cli.Usage("no command %q has -o json (%s)\nsee %s --help", name, diag.DidYouMean(name, names), cmd.CommandPath())
+		}
+		schema = results.Schema(outputs[name])
+		schema["title"] = "kalypso " + name
+	} else {
+		definitions := map[string]any{}
+		for _, name := range names {
+			definitions[name] = results.Schema(outputs[name])
+		}
+		schema["title"], schema["definitions"] = "kalypso", definitions
+	}
+	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+	if err := results.Print(e.Stdout, results.JSON, schema); err != nil {
+		return cli.Failure("write the schema: %w", err)
+	}
+	return nil
 }
 
 // kindNamed returns the kind that somebody means who does not care about upper and lower case, as kubectl does not.
