@@ -27,7 +27,7 @@ func TestHelpShowsFewFlags(t *testing.T) {
 		assert.LessOrEqual(t, len(flagInHelp.FindAllString(help.String(), -1)), 15, "%s --help", cmd.CommandPath())
 		_, global, _ := bytes.Cut(all.Bytes(), []byte("Global flags:"))
 		for _, flag := range flagInHelp.FindAllString(string(global), -1) {
-			assert.Regexp(t, `--(help|version|timeout|no-descriptions|directory|quiet)$`, flag, "%s: call cli.Group", cmd.CommandPath())
+			assert.Regexp(t, `--(help|version|timeout|no-descriptions|directory|quiet|verbose)$`, flag, "%s: call cli.Group", cmd.CommandPath())
 		}
 		for _, sub := range cmd.Commands() {
 			check(sub)

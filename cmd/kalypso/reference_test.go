@@ -35,7 +35,7 @@ func TestCommandReference(t *testing.T) {
 	commands := documentedCommands(root)
 	common := commonFlags(commands)
 	require.Contains(t, common, "--help")
-	b.WriteString("\n## Common flags\n\nEvery command has `--directory`, `--help` and `--quiet`. The other flags below belong to the commands that name them.\n\n```text\n")
+	b.WriteString("\n## Common flags\n\nEvery command has `--directory`, `--help`, `--quiet` and `--verbose`. The other flags below belong to the commands that name them.\n\n```text\n")
 	for _, name := range slices.Sorted(maps.Keys(common)) {
 		fmt.Fprintf(&b, "  %-30s %s\n", common[name].syntax, common[name].text)
 	}
@@ -96,7 +96,7 @@ func commonFlags(commands []*cobra.Command) map[string]flagHelp {
 }
 
 // everyCommandHas are flags that no command names.
-var everyCommandHas = map[string]bool{"--directory": true, "--help": true, "--quiet": true}
+var everyCommandHas = map[string]bool{"--directory": true, "--help": true, "--quiet": true, "--verbose": true}
 
 // writeCommand writes a section about a command, which has only the names of common flags.
 func writeCommand(b *bytes.Buffer, cmd *cobra.Command, common map[string]flagHelp) {

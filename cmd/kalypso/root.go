@@ -86,6 +86,8 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 	root.PersistentFlags().StringP("directory", "C", "", "run as if started in `DIR`")
 	_ = root.MarkPersistentFlagDirname("directory")
 	root.PersistentFlags().BoolP("quiet", "q", false, "show no progress and no notices")
+	root.PersistentFlags().BoolP("verbose", "v", false, "show each source with its commit, each HTTP request, and durations")
+	cli.Group(root.PersistentFlags(), cli.Global, "", "verbose") // the help of root shows it
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		cli.WriteUsage(cmd.OutOrStderr(), cmd, false)
 		return nil

@@ -27,6 +27,8 @@ type Options struct {
 	ActionsToken bool
 	// UserAgent names the program; "kalypso" if empty.
 	UserAgent string
+	// Transport sends the requests; nil means http.DefaultTransport.
+	Transport http.RoundTripper
 	// Sleep waits, or until ctx is done, whose error it then returns. Nil means by the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Now is the clock; nil means that of the machine.
@@ -97,6 +99,9 @@ func (c *Client) Repository(owner, name string) *Repository {
 func (o Options) orDefaults() Options {
 	if o.Token == nil {
 		o.Token = StaticToken("")
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
 	}
 	if o.Sleep == nil {
 		o.Sleep = retryafter.Sleep

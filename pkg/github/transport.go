@@ -134,7 +134,7 @@ func (t *transport) send(r *http.Request) (Token, *http.Response, error) {
 	if err != nil {
 		return token, nil, err
 	}
-	answer, err := http.DefaultTransport.RoundTrip(sent)
+	answer, err := t.Transport.RoundTrip(sent)
 	if err != nil {
 		return token, nil, err
 	}

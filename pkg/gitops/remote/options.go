@@ -7,6 +7,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // Options says how repositories are read. The zero Options read with no replacements, no
@@ -35,6 +36,8 @@ type Options struct {
 	// Waiting is told when a request is sent again after a pause, and why; nil tells nobody. It may be called
 	// from several goroutines.
 	Waiting func(pause time.Duration, why string)
+	// Read is told what was read, where and in what time; nil tells nobody. It may be called from several goroutines.
+	Read func(source *model.Source, from string, took time.Duration)
 	// Limits bound what is read; a field that is zero has its default.
 	Limits wire.Limits
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -24,6 +25,7 @@ type Reader struct {
 	*connections
 	worktree bool
 	progress func(done, total int)
+	told     func(source *model.Source, from string, took time.Duration)
 	snapshot snapshot
 }
 
@@ -49,6 +51,7 @@ func NewReader(opts Options) (*Reader, error) {
 		},
 		worktree: opts.Worktree,
 		progress: opts.Progress,
+		told:     opts.Read,
 		snapshot: snapshot{branches: map[branchKey]gitobject.Branch{}},
 	}, nil
 }
@@ -113,6 +116,7 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 		return nil, err
 	}
 	ref.Path = giturl.CleanPath(ref.Path)
+	began := time.Now()
 	source := &model.Source{Ref: ref, Repo: at.Name}
 	switch {
 	case ctx.Err() != nil:
@@ -128,6 +132,9 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	}
 	if err != nil {
 		return nil, at.Explain(err)
+	}
+	if r.told != nil {
+		r.told(source, at.String(), time.Since(began))
 	}
 	return source, nil
 }

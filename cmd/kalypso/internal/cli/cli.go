@@ -28,6 +28,8 @@ type Host struct {
 	Chdir func(dir string) error
 	// Quiet leaves out progress and notices; errors and warnings stay.
 	Quiet bool
+	// Verbose writes sources, requests and durations to stderr.
+	Verbose bool
 	// Workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	Workflow *actions.Workflow
 }
@@ -36,6 +38,9 @@ type Host struct {
 func (h Host) WithProgress(color string) (*Host, *term.Progress) {
 	if h.Quiet {
 		return &h, term.NewProgress(io.Discard, term.Off, h.Now)
+	}
+	if h.Verbose {
+		return &h, term.NewProgress(h.Stderr, term.Verbose, h.Now)
 	}
 	var p *term.Progress
 	h.IO, p = h.IO.WithProgress(color)

@@ -21,6 +21,10 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 		return err
 	}
 	e.Quiet, _ = flags.GetBool("quiet")
+	e.Verbose, _ = flags.GetBool("verbose")
+	if e.Quiet && e.Verbose {
+		return Usage("--quiet and --verbose: give one of them")
+	}
 	dir, _ := flags.GetString("directory")
 	if dir == "" {
 		return nil

@@ -84,8 +84,10 @@ func writeFlags(w io.Writer, cmd *cobra.Command, all bool) (left int) {
 		title, position := positionOf(f)
 		switch {
 		case f.Hidden:
-		case position == rest && !all:
-			left++
+		case position == rest && !all && cmd.HasParent():
+			if cmd.LocalFlags().Lookup(f.Name) != nil { // the help of root shows the others
+				left++
+			}
 		default:
 			groups[title] = append(groups[title], f)
 		}

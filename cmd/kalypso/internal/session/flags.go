@@ -172,6 +172,9 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 	if tokens != nil {
 		reading.Tokens = tokens
 	}
+	if e.Verbose && progress != nil {
+		reading.Transport, reading.Read = transport(e, progress), traceSource(progress)
+	}
 	reader, err := remote.NewReader(reading)
 	if err != nil {
 		return nil, nil, cli.Usage("%w", err)

@@ -20,6 +20,8 @@ const (
 	Lines
 	// Live keeps one line on a terminal up to date.
 	Live
+	// Verbose is Lines with the duration of each phase.
+	Verbose
 )
 
 const (
@@ -51,6 +53,8 @@ type Progress struct {
 	mode  Mode
 	Now   func() time.Time
 	doing string
+	// began is when the phase did.
+	began time.Time
 	// shown is how many columns of a live line are on the screen.
 	shown int
 	drawn time.Time
@@ -70,7 +74,10 @@ func (p *Progress) Live() bool { return p != nil && p.mode == Live }
 func (p *Progress) Phase(doing string) {
 	p.show(func() {
 		fresh := doing != p.doing
-		p.doing = doing
+		if fresh {
+			p.end()
+			p.doing, p.began = doing, p.Now()
+		}
 		p.draw(doing, fresh)
 	})
 }
@@ -111,8 +118,16 @@ func (p *Progress) Line(text string) {
 func (p *Progress) Done() {
 	p.show(func() {
 		p.clear()
+		p.end()
 		p.doing = ""
 	})
+}
+
+// end writes how long the phase took.
+func (p *Progress) end() {
+	if p.mode == Verbose && p.doing != "" {
+		fmt.Fprintf(p.w, "phase: %s (%v)\n", diag.Safe(p.doing), p.Now().Sub(p.began).Round(time.Millisecond))
+	}
 }
 
 func (p *Progress) show(change func()) {
@@ -128,7 +143,7 @@ func (p *Progress) show(change func()) {
 // terminal but the carriage return.
 func (p *Progress) draw(text string, worthALine bool) {
 	switch {
-	case p.mode == Lines && worthALine:
+	case (p.mode == Lines || p.mode == Verbose) && worthALine:
 		fmt.Fprintln(p.w, diag.Safe(text))
 	case p.mode == Live && !p.broken:
 		line := Word(text, progressWidth)
