@@ -123,7 +123,7 @@ var layout = []layer{
 	{dir: "pkg/github/githubtest/openapitest"},
 	{dir: "pkg/github/githubtest"},
 	{dir: "pkg/github/githubtest/scripttest"},
-	{dir: "cmd/kalypso/internal/term", thirdParty: []string{"github.com/fatih/color", "github.com/mattn/go-isatty"}},
+	{dir: "cmd/kalypso/internal/term", thirdParty: []string{"github.com/fatih/color", "github.com/google/shlex", "github.com/mattn/go-isatty"}},
 	{dir: "cmd/kalypso/internal/results", thirdParty: []string{"sigs.k8s.io/yaml"}},
 	{dir: "cmd/kalypso/internal/actions"},
 	{dir: "cmd/kalypso/internal/cli", thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},

@@ -29,7 +29,8 @@ func TestCommandReference(t *testing.T) {
 	b.WriteString("<!-- made by make docs -->\n# Commands and flags\n\n")
 	b.WriteString("Every flag can be given as an environment variable: `--control-plane` as `KALYPSO_CONTROL_PLANE`. Values of a\n" +
 		"flag that repeats are separated by line breaks or commas there. A flag without a value is 1, true, yes or on, or 0,\n" +
-		"false, no or off, in any case.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
+		"false, no or off, in any case.\n\nOn a terminal, `diff`, `render --dry-run` and `explain` use the pager in `KALYPSO_PAGER`, else `PAGER`, else `less`; `cat`\n" +
+		"or an empty value turns it off.\n\n## Exit codes\n\n```text\n" + strings.TrimPrefix(cli.ExitCodes, "Exit codes:\n") + "```\n")
 	root := newRoot(&cli.Host{IO: term.IO{Stdout: &b, Stderr: &b, Env: func(string) string { return "" }, WorkingDir: os.Getwd}})
 	root.InitDefaultCompletionCmd()
 	commands := documentedCommands(root)

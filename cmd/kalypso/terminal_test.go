@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,13 @@ func onTerminal(t *testing.T, env map[string]string, args ...string) (stdout, st
 	code = run(t.Context(), args, &cli.Host{IO: term.IO{
 		Stdout: &out, Stderr: &errs, StdoutTerminal: true, StderrTerminal: true,
 		Env: func(name string) string { return env[name] }, WorkingDir: os.Getwd, Now: time.Now,
+		Environ: func() []string {
+			variables := os.Environ()
+			for name, value := range env {
+				variables = append(variables, name+"="+value)
+			}
+			return variables
+		},
 	}})
 	return out.String(), errs.String(), code
 }
@@ -35,4 +43,36 @@ func TestTerminalNamesExplain(t *testing.T) {
 	assert.Regexp(t, `(?s)1 error\nsee kalypso explain unknown-kind\n$`, stderr)
 	_, stderr, _ = onTerminal(t, nil, "validate", "-q", "--workload", file)
 	assert.NotContains(t, stderr, "see kalypso")
+}
+
+// TestTerminalPager shows long text in a pager, and only that.
+func TestTerminalPager(t *testing.T) {
+	t.Parallel()
+	fleet := []string{"--control-plane", "../../testdata/fleets/harvest/in/control-plane", "--env", "dev",
+		"--replace", "https://github.com/oatwick-grocers/harvest-global=../../testdata/fleets/harvest/in/global",
+		"--replace", "https://github.com/oatwick-grocers/*=../../testdata/fleets/harvest/in/*"}
+	const mark = "shown by the pager"
+	env := map[string]string{"KALYPSO_PAGER": "sh -c 'cat; echo " + mark + "'"}
+	for name, test := range map[string]struct {
+		args  []string
+		paged bool
+	}{
+		"a rule":        {[]string{"explain", "unknown-field"}, true},
+		"explain":       {append([]string{"explain", "cluster-type", "store-next"}, fleet...), true},
+		"a dry run":     {append([]string{"render", "--dry-run"}, fleet...), true},
+		"a diff":        {append([]string{"diff", "--with-env", "stage"}, fleet...), true},
+		"JSON":          {append([]string{"explain", "cluster-type", "store-next", "-o", "json"}, fleet...), false},
+		"short results": {append([]string{"validate"}, fleet...), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, code := onTerminal(t, env, test.args...)
+			require.Zero(t, code, stderr)
+			text, paged := strings.CutSuffix(stdout, mark+"\n")
+			assert.Equal(t, test.paged, paged)
+			plain, _, _ := onTerminal(t, map[string]string{"PAGER": "cat"}, test.args...)
+			assert.Equal(t, plain, text)
+			assert.NotEmpty(t, plain)
+		})
+	}
 }

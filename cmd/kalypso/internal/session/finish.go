@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (s *Session) print(diags diag.List, summary string) error {
 			s.notice("%s: %s", result.Environment.Name.Value, diag.Safe(note))
 		}
 	}
-	if err := s.View.Text(); err != nil {
+	if err := s.printView(); err != nil {
 		return err
 	}
 	if summary != "" {
@@ -92,6 +93,19 @@ func (s *Session) print(diags diag.List, summary string) error {
 		s.notice("see kalypso explain %s", errs[0].Rule)
 	}
 	return nil
+}
+
+// printView writes the result for people, in a pager if it may be long.
+func (s *Session) printView() error {
+	if !s.View.Paged || !s.StdoutTerminal {
+		return s.View.Text()
+	}
+	var text bytes.Buffer
+	terminal := s.Stdout
+	s.Stdout = &text
+	err := s.View.Text()
+	s.Stdout = terminal
+	return errors.Join(err, s.Page(text.Bytes()))
 }
 
 // notice writes a line to stderr, unless --quiet asks for none.

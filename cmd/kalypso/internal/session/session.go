@@ -61,6 +61,8 @@ type View struct {
 	Structured func(diags diag.List) any
 	// Text writes the result for people.
 	Text func() error
+	// Paged says that the text may be long, so that a terminal shows it in a pager.
+	Paged bool
 	// Actions completes what is said in GitHub Actions; nil adds nothing.
 	Actions func(r *actions.Report)
 }

@@ -112,7 +112,7 @@ func runDiff(ctx context.Context, e *cli.Host, opts *diffFlags) error {
 	opts.Environments = nil // one may be there in the other state only
 	return session.Connect(ctx, &opts.Flags, e, func(ctx context.Context, s *session.Session) error {
 		run := &comparison{Session: s, flags: opts, named: named}
-		s.View = session.View{Structured: run.structured, Text: run.text, Actions: run.summarize}
+		s.View = session.View{Structured: run.structured, Text: run.text, Paged: true, Actions: run.summarize}
 		if err := run.compare(ctx); err != nil && ctx.Err() == nil {
 			if err := s.Fail(diag.Place{}, err); err != nil {
 				return err

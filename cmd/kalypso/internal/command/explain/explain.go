@@ -47,8 +47,7 @@ By default, they search all environments; --env restricts them to some.`,
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			printRule(e.Stdout, args[0])
-			return nil
+			return e.Page(describe(args[0]))
 		},
 	}
 	cmd.AddCommand(newExplainTarget(e), newExplainClusterType(e), newExplainConfig(e))
@@ -118,7 +117,7 @@ type explanation struct {
 func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inquiry) (Answer, error)) error {
 	return session.Run(ctx, &f.Flags, e, true, func(ctx context.Context, s *session.Session) error {
 		r := &explanation{Session: s}
-		s.View = session.View{Text: r.text, Structured: func(diags diag.List) any { return results.NewReport(r.answers, diags) }}
+		s.View = session.View{Text: r.text, Paged: true, Structured: func(diags diag.List) any { return results.NewReport(r.answers, diags) }}
 		missing, err := r.ask(ctx, ask)
 		switch {
 		case ctx.Err() != nil:

@@ -1,9 +1,9 @@
 package explain
 
 import (
+	"bytes"
 	_ "embed" // rules.md
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,8 +44,9 @@ func ruleArgs(cmd *cobra.Command, args []string) error {
 	return cli.Usage("%s\nsee %s --help", message, cmd.CommandPath())
 }
 
-// printRule writes the description of a rule, with examples indented instead of fenced and without comments.
-func printRule(w io.Writer, rule string) {
+// describe returns the description of a rule, with examples indented instead of fenced and without comments.
+func describe(rule string) []byte {
+	var b bytes.Buffer
 	_, section, _ := strings.Cut(Rules, "## "+rule+"\n\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	indent := ""
@@ -57,9 +58,10 @@ func printRule(w io.Writer, rule string) {
 		case strings.HasPrefix(line, "```"):
 			indent = ""
 		case line == "\n":
-			fmt.Fprint(w, line)
+			b.WriteString(line)
 		default:
-			fmt.Fprint(w, indent+line)
+			b.WriteString(indent + line)
 		}
 	}
+	return b.Bytes()
 }

@@ -95,6 +95,7 @@ func runRender(ctx context.Context, e *cli.Host, opts *Options) error {
 	}
 	return session.Run(ctx, &opts.Flags, e, false, func(ctx context.Context, s *session.Session) error {
 		s.Quarantine = session.Quarantine{KeepLastGood: opts.keepLastGood, Comparing: opts.outputDir == "", AllowDeletions: opts.allowDeletions}
+		s.View.Paged = opts.dryRun
 		if opts.stat {
 			s.View.Text = s.PrintStat
 		}
