@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -89,7 +90,9 @@ func commonFlags(commands []*cobra.Command) map[string]flagHelp {
 	}
 	common := map[string]flagHelp{}
 	for help, count := range counts {
-		if count >= 3 {
+		other, found := common[help.name]
+		more := cmp.Or(cmp.Compare(count, counts[other]), strings.Compare(other.text, help.text)) > 0
+		if count >= 3 && (!found || more) { // of two descriptions the more frequent one
 			common[help.name] = help
 		}
 	}
