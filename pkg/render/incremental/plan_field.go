@@ -5,6 +5,7 @@ import (
 	"text/template/parse"
 
 	"github.com/kalypso-gitops/kalypso/pkg/render/reference"
+	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
@@ -29,9 +30,6 @@ var textFields = map[string]func(*reference.Data) string{
 	"Workspace":            func(d *reference.Data) string { return d.Workspace },
 	"Workload":             func(d *reference.Data) string { return d.Workload },
 	"ClusterType":          func(d *reference.Data) string { return d.ClusterType },
-	"Repo":                 func(d *reference.Data) string { return d.Repo },
-	"Branch":               func(d *reference.Data) string { return d.Branch },
-	"Path":                 func(d *reference.Data) string { return d.Path },
 }
 
 var mapFields = map[string]func(*reference.Data) map[string]string{
@@ -41,10 +39,14 @@ var mapFields = map[string]func(*reference.Data) map[string]string{
 }
 
 func newFieldStep(pipe *parse.PipeNode) step {
-	arguments, quoted := printed(pipe)
+	arguments, quote := template.Printed(pipe)
 	path, indexed := fieldPath(arguments)
-	s := &fieldStep{indexed: indexed, quoted: quoted}
+	s := &fieldStep{indexed: indexed, quoted: quote == "quote"}
 	switch {
+	case quote == "squote":
+		return nil
+	case len(path) == 1 && template.ManifestFields[path[0]] != "" && !indexed:
+		s.values, s.key = mapFields["Manifests"], template.ManifestFields[path[0]]
 	case len(path) == 1 && textFields[path[0]] != nil && !indexed:
 		s.field = textFields[path[0]]
 	case len(path) == 2 && mapFields[path[0]] != nil:
@@ -56,20 +58,6 @@ func newFieldStep(pipe *parse.PipeNode) step {
 	r.field(path[0])
 	s.manifests, s.target = r.manifests, r.target
 	return s
-}
-
-// printed returns the words of the only command of a pipeline, and whether it goes through quote.
-func printed(pipe *parse.PipeNode) (arguments []parse.Node, quoted bool) {
-	switch commands := pipe.Cmds; {
-	case len(commands) == 2 && isCall(commands[1], "quote", 0):
-		return commands[0].Args, true
-	case len(commands) == 1 && isCall(commands[0], "quote", 1):
-		return commands[0].Args[1:], true
-	case len(commands) == 1:
-		return commands[0].Args, false
-	default:
-		return nil, false
-	}
 }
 
 // fieldPath returns the names in .Labels.app, and in index .Labels "app"; nil for anything else.

@@ -13,10 +13,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// standardKeys are the keys of manifests that every target may have, whether a template reads them or not, by the fields
-// that stand for them.
-var standardKeys = map[string]string{"Repo": "repo", "Branch": "branch", "Path": "path"}
-
 // keysRead are the keys of manifests that templates read. all means that they may read any key.
 type keysRead struct {
 	keys map[string]bool
@@ -57,8 +53,9 @@ func WarnUnusedManifests(fleet *model.Fleet, assignments []schedule.Assignment, 
 	return diags
 }
 
+// isStandard reports whether every target may have a key, whether a template reads it or not.
 func isStandard(key string) bool {
-	return slices.Contains(slices.Collect(maps.Values(standardKeys)), key)
+	return slices.Contains(slices.Collect(maps.Values(template.ManifestFields)), key)
 }
 
 func hasOtherKeys(t *model.DeploymentTarget) bool {
@@ -179,8 +176,8 @@ func (k *keysRead) field(chain []string, known bool) {
 	switch {
 	case len(chain) == 0:
 		k.all = true
-	case standardKeys[chain[0]] != "":
-		k.keys[standardKeys[chain[0]]] = true
+	case template.ManifestFields[chain[0]] != "":
+		k.keys[template.ManifestFields[chain[0]]] = true
 	case chain[0] == "Manifests" && len(chain) > 1:
 		k.keys[chain[1]] = true
 	case chain[0] == "Manifests":

@@ -22,6 +22,8 @@ type machine struct {
 	// probing asks the probes to record what has no value.
 	probing bool
 	missing []*Error
+	// printsEmpty reports that a field of ManifestFields was printed as an empty string.
+	printsEmpty bool
 }
 
 func newMachine(p *program) *machine {
@@ -33,7 +35,7 @@ func newMachine(p *program) *machine {
 // reset prepares the machine for an execution. What was compiled before stays.
 func (m *machine) reset(bounds Bounds) {
 	m.meter.reset(bounds)
-	m.missing = nil
+	m.missing, m.printsEmpty = nil, false
 }
 
 // render executes the program, and what comes out again as long as it contains a template.

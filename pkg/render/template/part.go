@@ -46,7 +46,7 @@ func (p *Part) Execute(data any, bounds Bounds, into Sink) (steps int, ok bool) 
 	m.reset(bounds)
 	m.depth, m.into = 1, into // the text itself
 	err := m.execute(data)
-	return m.steps, err == nil
+	return m.steps, err == nil && !m.printsEmpty
 }
 
 func (p *Part) machine() *machine {

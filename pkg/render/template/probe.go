@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"text/template/parse"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -47,9 +48,11 @@ func (p *program) addProbe(action *parse.ActionNode, text string) {
 	base, path := lookedUp(action.Pipe)
 	line, column := position(text, action.Pipe.Position())
 	number := len(p.probes)
-	p.probes = append(p.probes, probe{
-		expression: action.Pipe.String(), line: line, column: column, path: path,
-	})
+	expression := action.Pipe.String()
+	if manifestKey(path) != "" {
+		expression = "." + path[0] // without quote
+	}
+	p.probes = append(p.probes, probe{expression: expression, line: line, column: column, path: path})
 	index := &parse.NumberNode{
 		NodeType: parse.NodeNumber, Pos: action.Pipe.Pos,
 		IsInt: true, Int64: int64(number), Text: fmt.Sprint(number),
@@ -59,20 +62,78 @@ func (p *program) addProbe(action *parse.ActionNode, text string) {
 
 // probe records a printed value that is not there; index is that of the probe.
 func (m *machine) probe(index int, base, value any) any {
-	if value == nil {
-		m.missing = append(m.missing, m.program.probes[index].problem(base))
+	if p := m.program.probes[index]; value == nil || isUnset(base, manifestKey(p.path)) {
+		m.missing = append(m.missing, p.problem(base))
 	}
 	return value
+}
+
+// ManifestFields are the fields of the data that stand for keys of the manifests of the target, with these keys. They are
+// strings, so one without a value prints nothing instead of "<no value>".
+var ManifestFields = map[string]string{"Repo": "repo", "Branch": "branch", "Path": "path"}
+
+// manifestKey returns the key of the manifests that a field of the data stands for; empty for any other path.
+func manifestKey(path []string) string {
+	if len(path) != 1 {
+		return ""
+	}
+	return ManifestFields[path[0]]
+}
+
+// isUnset reports whether data has manifests without a key.
+func isUnset(data any, key string) bool {
+	if value := concrete(reflect.ValueOf(data)); key != "" && value.Kind() == reflect.Struct {
+		manifests := value.FieldByName("Manifests")
+		return manifests.Kind() == reflect.Map && !mapValue(manifests, key).IsValid()
+	}
+	return false
+}
+
+// emptyFunction is the hidden function that is called with what prints a field of ManifestFields.
+const emptyFunction = "kalypsoEmpty"
+
+func (m *machine) noteEmpty(value any) any {
+	if text, isText := value.(string); isText && strings.Trim(text, `"'`) == "" {
+		m.printsEmpty = true
+	}
+	return value
+}
+
+// Printed returns the words of the command whose result a pipeline prints, and the function that puts it in quotes:
+// quote, squote or none. There are no words if the pipeline does more.
+func Printed(pipe *parse.PipeNode) (arguments []parse.Node, quote string) {
+	commands := pipe.Cmds
+	called := func(i int) string {
+		function, _ := commands[i].Args[0].(*parse.IdentifierNode)
+		if function == nil {
+			return ""
+		}
+		return function.Ident
+	}
+	if last := len(commands) - 1; called(last) == emptyFunction {
+		commands = commands[:last]
+	}
+	quotes := []string{"quote", "squote"}
+	switch last := called(len(commands) - 1); {
+	case len(commands) == 2 && len(commands[1].Args) == 1 && slices.Contains(quotes, last):
+		return commands[0].Args, last
+	case len(commands) == 1 && len(commands[0].Args) == 2 && slices.Contains(quotes, last):
+		return commands[0].Args[1:], last
+	case len(commands) == 1:
+		return commands[0].Args, ""
+	}
+	return nil, ""
 }
 
 // lookedUp returns the value in which a pipeline looks something up, and the path that it follows.
 // For a pipeline that does anything else the path is empty.
 func lookedUp(pipe *parse.PipeNode) (base parse.Node, path []string) {
 	dot := &parse.DotNode{NodeType: parse.NodeDot, Pos: pipe.Pos}
-	if len(pipe.Cmds) != 1 {
+	arguments, _ := Printed(pipe)
+	if arguments == nil {
 		return dot, nil
 	}
-	switch arguments := pipe.Cmds[0].Args; first := arguments[0].(type) {
+	switch first := arguments[0].(type) {
 	case *parse.FieldNode:
 		return dot, first.Ident
 	case *parse.VariableNode:
@@ -103,7 +164,10 @@ func variable(n *parse.VariableNode) parse.Node {
 // problem says what is missing, with the nearest key that is there.
 func (p probe) problem(base any) *Error {
 	hint := diag.DidYouMean(firstMissing(reflect.ValueOf(base), p.path))
-	if hint == "" {
+	switch key := manifestKey(p.path); {
+	case key != "":
+		hint = fmt.Sprintf(`set manifests.%s of the deployment target, or add a default in the template: {{ … | default "…" }}`, key)
+	case hint == "":
 		hint = missingHint
 	}
 	return &Error{

@@ -195,6 +195,10 @@ func (p *program) instrument() {
 				if len(node.Text) > 0 {
 					p.texts[&node.Text[0]] = string(node.Text)
 				}
+			case *parse.ActionNode:
+				if _, path := lookedUp(node.Pipe); manifestKey(path) != "" {
+					node.Pipe.Cmds = append(node.Pipe.Cmds, hiddenCall(node.Pipe, emptyFunction))
+				}
 			case *parse.PipeNode:
 				p.countTexts(node)
 			case *parse.RangeNode:
@@ -283,11 +287,11 @@ func (p *program) link(m *machine) func(data any) error {
 
 // linkTemplates makes all templates of the program executable.
 func (p *program) linkTemplates(m *machine) *template.Template {
-	bound := make(template.FuncMap, len(p.functions)+1)
+	bound := make(template.FuncMap, len(p.functions)+2)
 	for name, f := range p.functions {
 		bound[name] = f.bind(&m.meter)
 	}
-	bound[probeFunction] = m.probe
+	bound[probeFunction], bound[emptyFunction] = m.probe, m.noteEmpty
 	all := template.New(rootName).Funcs(bound)
 	for name, tree := range p.trees {
 		// It cannot fail: the name is new and the tree was parsed.

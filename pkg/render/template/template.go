@@ -67,13 +67,13 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Err
 	if err != nil {
 		return "", nil, err
 	}
-	if strings.Contains(text, NoValue) {
+	if machine.printsEmpty || strings.Contains(text, NoValue) {
 		missing = t.findMissing(data, bounds)
 	}
 	return text, missing, nil
 }
 
-// findMissing renders once more and watches what each action prints. It finds nothing if
+// findMissing renders once more and checks what each action prints. It finds nothing if
 // "<no value>" came from a value or is written in the template itself.
 func (t *Template) findMissing(data any, bounds Bounds) []*Error {
 	machine := newMachine(t.probed())
