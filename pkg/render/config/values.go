@@ -97,11 +97,15 @@ func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 		if config.Broken {
 			continue
 		}
-		if config.Labels[model.PlatformConfigLabel].Value == "true" {
+		isPlatform, isAzure := config.Labels[model.PlatformConfigLabel].Value == "true", strings.HasPrefix(config.Name.Value, azurePrefix)
+		if isPlatform {
 			all = append(all, layer{config: config, conditions: conditions(config.Labels), entries: entries(config, diags)})
 		}
-		if strings.HasPrefix(config.Name.Value, azurePrefix) {
+		if isAzure {
 			azure = append(azure, azureLayers(config, diags)...)
+		}
+		if !isPlatform && !isAzure {
+			noticeNearLabel(config, diags)
 		}
 	}
 	slices.SortStableFunc(azure, func(a, b layer) int {
@@ -109,6 +113,16 @@ func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 		return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y), cmp.Compare(a.config.Name.Value, b.config.Name.Value))
 	})
 	return append(all, azure...)
+}
+
+// noticeNearLabel reports a ConfigMap that is not platform configuration but has a label with nearly that name.
+func noticeNearLabel(config *model.ConfigMap, diags *diag.List) {
+	for key, value := range config.Labels {
+		if near := diag.Nearest(key, []string{model.PlatformConfigLabel}); near != "" && near != key {
+			diags.Notice("near-label", value.At, fmt.Sprintf("ConfigMap %q is not platform configuration, but has the label %q", config.Name.Value, key),
+				diag.Hint(fmt.Sprintf("did you mean %q?", near)))
+		}
+	}
 }
 
 func entries(config *model.ConfigMap, diags *diag.List) []*configEntry {
