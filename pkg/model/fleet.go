@@ -29,6 +29,11 @@ type Fleet struct {
 	Sources []*Source
 }
 
+// ConfigIncomplete reports whether errors kept platform configuration from being read.
+func (f *Fleet) ConfigIncomplete() bool {
+	return f.PlatformIncomplete || slices.ContainsFunc(f.ConfigMaps, func(c *ConfigMap) bool { return c.Broken })
+}
+
 // Template returns the template with the name, or nil.
 func (f *Fleet) Template(name string) *Template { return find(f.Templates, name) }
 

@@ -177,6 +177,8 @@ type renderer struct {
 	// shortcut is nil if every file is rendered in the usual way.
 	shortcut reference.Shortcut
 	usage    usage
+	// configIncomplete reports that a value that is missing may be in what could not be read.
+	configIncomplete bool
 }
 
 func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options Options) (*renderer, diag.List) {
@@ -185,7 +187,8 @@ func newRenderer(fleet *model.Fleet, assignments []schedule.Assignment, options 
 	diags.Add(schemaDiags)
 	r := &renderer{
 		options: options, configurator: configurator, schemas: schemas,
-		targets: make(map[*model.DeploymentTarget]*reference.Target, len(fleet.Targets)),
+		targets:          make(map[*model.DeploymentTarget]*reference.Target, len(fleet.Targets)),
+		configIncomplete: fleet.ConfigIncomplete(),
 	}
 	used := map[*model.ClusterType]bool{}
 	for i := range assignments {
@@ -261,7 +264,19 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 		}
 		out.objects = append(out.objects, file.Objects...)
 	}
+	if r.configIncomplete {
+		out.dropMissing()
+	}
 	return out
+}
+
+// dropMissing removes the problems of files in which a value is missing.
+func (o *output) dropMissing() {
+	missing := map[string]bool{}
+	for _, p := range o.problems {
+		missing[p.Path] = missing[p.Path] || p.Rule == "no-value"
+	}
+	o.problems = slices.DeleteFunc(o.problems, func(p verify.Problem) bool { return missing[p.Path] })
 }
 
 // data is reference.Data by the name that templates see in hashes and messages, which is that of the first versions.

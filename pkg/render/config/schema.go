@@ -16,7 +16,9 @@ import (
 type Schemas struct {
 	platform []placedSchema
 	choice   *choice
-	targets  map[*model.DeploymentTarget][]placedSchema
+	// incomplete reports that a value that is missing may be in what could not be read.
+	incomplete bool
+	targets    map[*model.DeploymentTarget][]placedSchema
 
 	mu sync.Mutex
 	// passed remembers for each schema what was checked of the keys that it looks at.
@@ -48,8 +50,9 @@ type checkKey struct {
 func NewSchemas(fleet *model.Fleet) (*Schemas, diag.List) {
 	var diags diag.List
 	c := &Schemas{
-		targets: map[*model.DeploymentTarget][]placedSchema{},
-		passed:  map[*jsonschema.Schema]*passedValues{}, checked: map[checkKey][]jsonschema.Violation{},
+		incomplete: fleet.ConfigIncomplete(),
+		targets:    map[*model.DeploymentTarget][]placedSchema{},
+		passed:     map[*jsonschema.Schema]*passedValues{}, checked: map[checkKey][]jsonschema.Violation{},
 	}
 	texts := map[model.Text]*jsonschema.Schema{} // a workload's schemas are those of all its targets
 	compile := func(text model.Text) *jsonschema.Schema {
@@ -120,6 +123,9 @@ func (c *Schemas) against(schema placedSchema, values *Values) []Violation {
 	var problems []Violation
 	for _, v := range c.violations(schema.Schema, values) {
 		at, seen := values.Place(v.Path), &diag.Related{At: schema.at, Message: schema.name + keywordSuffix(v.Keyword)}
+		if c.incomplete && (at.IsZero() || strings.HasSuffix(v.Keyword, "/required")) {
+			continue
+		}
 		message := "config"
 		if len(v.Path) > 0 {
 			message = "config value " + strings.Join(v.Path, ".")
