@@ -33,8 +33,8 @@ func (l *fleetLoad) readBases(ctx context.Context) {
 // baseRefs returns what the BaseRepos name, and which of it is the promoted base; -1 if none is.
 func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 	main = -1
-	for _, base := range l.parts[0].BaseRepos {
-		if base.Broken {
+	for i, base := range l.parts[0].BaseRepos {
+		if base.Broken || l.readTwice(base, l.parts[0].BaseRepos[:i]) {
 			l.baseUnread = true
 			continue
 		}
@@ -59,6 +59,21 @@ func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 		l.neverPromoted(l.parts[0].BaseRepos)
 	}
 	return refs, main
+}
+
+// readTwice reports a BaseRepo that reads the same place as another one: all objects there would be defined twice. A
+// second one of the same name is reported as a duplicate object and not read either.
+func (l *fleetLoad) readTwice(base *model.BaseRepo, others []*model.BaseRepo) bool {
+	if slices.ContainsFunc(others, func(o *model.BaseRepo) bool { return o.Name.Value == base.Name.Value }) {
+		return true
+	}
+	i := slices.IndexFunc(others, func(o *model.BaseRepo) bool { return placeOf(o.Location) == placeOf(base.Location) })
+	if i < 0 {
+		return false
+	}
+	l.diags.Error("duplicate-base", base.Repo.At, fmt.Sprintf("BaseRepo %q reads the same place as %q", base.Name.Value, others[i].Name.Value),
+		diag.See(others[i].Repo.At, "first read here"), diag.Hint("remove one of them"))
+	return true
 }
 
 func baseRef(base *model.BaseRepo) model.Ref {

@@ -19,12 +19,14 @@ const RegistrationSubject = "WorkloadRegistration "
 type Place struct{ Repo, Branch, Path string }
 
 // PlaceOf returns the place that a registration names.
-func PlaceOf(r *model.WorkloadRegistration) Place {
-	repo, err := giturl.NormalURL(r.Workload.Repo.Value)
+func PlaceOf(r *model.WorkloadRegistration) Place { return placeOf(r.Workload) }
+
+func placeOf(at model.Location) Place {
+	repo, err := giturl.NormalURL(at.Repo.Value)
 	if err != nil {
-		repo = r.Workload.Repo.Value // it is refused when it is read
+		repo = at.Repo.Value // it is refused when it is read
 	}
-	return Place{repo, r.Workload.Branch.Value, giturl.CleanPath(r.Workload.Path.Value)}
+	return Place{repo, at.Branch.Value, giturl.CleanPath(at.Path.Value)}
 }
 
 // CompiledAt returns the commits at which the registrations of a fleet were read.
@@ -147,6 +149,9 @@ func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[Plac
 	if !twice {
 		seen[PlaceOf(r)] = r
 		return false
+	}
+	if first.Name.Value == r.Name.Value {
+		return true // reported as a duplicate object
 	}
 	l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
 		fmt.Sprintf("WorkloadRegistration %q registers the same place as %q", r.Name.Value, first.Name.Value),
