@@ -375,6 +375,7 @@ func TestS8Bombs(t *testing.T) {
 		{"anchors without number", manyAnchors(70_000), []string{"no-kind"}, []string{"no-kind"}},
 		{"comments without number", strings.Repeat("# x\n", 250_000) + "a: b # c\n", []string{"no-kind"}, []string{"no-kind"}},
 		{"a comment behind each value", strings.Repeat("- a # c\n", 90_000), []string{}, []string{}},
+		{"a wrong indentation at the end", "a:\n" + strings.Repeat("  - a\n", 90_000) + " b: c\n", []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"tabs", strings.Repeat("\t", 1_000_000), []string{}, []string{"empty-file"}},
 		{"a quote that is open", "a: '" + strings.Repeat("x\n\n", 300_000), []string{"invalid-yaml"}, []string{"invalid-yaml"}},
 		{"a plain scalar of many lines", "a\n" + strings.Repeat(" x\n\n", 250_000), []string{}, []string{}},

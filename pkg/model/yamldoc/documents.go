@@ -184,8 +184,7 @@ func (r *documentReader) read(c chunk) bool {
 		case errors.Is(err, io.EOF):
 			return true
 		case err != nil:
-			line, _ := lines.find(yamlErrorLine(c.text, err), 1)
-			r.diags.Error("invalid-yaml", diag.Place{File: r.file, Line: line}, "invalid YAML: "+yamlErrorText(err), yamlErrorHint(err))
+			r.invalid(c, lines, err)
 			return true
 		case len(node.Content) == 1 && !IsNull(node.Content[0]):
 			move(node.Content[0], lines.find)
@@ -193,6 +192,20 @@ func (r *documentReader) read(c chunk) bool {
 			r.each(&Document{file: r.file, Root: node.Content[0], lines: r.lines})
 		}
 	}
+}
+
+// invalid reports an error of the library.
+func (r *documentReader) invalid(c chunk, lines lineMap, err error) {
+	found := findFault(c.text, err)
+	place := func(line int) diag.Place {
+		line, _ = lines.find(line, 1)
+		return diag.Place{File: r.file, Line: line}
+	}
+	options := []diag.Option{diag.Hint(found.hint)}
+	if found.other > 0 {
+		options = append(options, diag.See(place(found.other), "this line is indented differently"))
+	}
+	r.diags.Error("invalid-yaml", place(found.line), "invalid YAML: "+yamlErrorText(err), options...)
 }
 
 // decodeNode keeps a panic of the YAML library, of which there have been some, from ending the run.
@@ -236,6 +249,9 @@ func (d *Document) Embedded(value string, at diag.Place, name string, limits Lim
 	for _, problem := range problems {
 		problem.At.Line, problem.At.Column = in.find(problem.At.Line, problem.At.Column)
 		problem.Message = fmt.Sprintf("%s: %s", name, problem.Message)
+		for i, related := range problem.Related {
+			problem.Related[i].At.Line, problem.Related[i].At.Column = in.find(related.At.Line, related.At.Column)
+		}
 		diags = append(diags, problem)
 	}
 	return first, diags

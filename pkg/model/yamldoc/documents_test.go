@@ -213,6 +213,47 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
+// An error is reported at the line that is probably wrong, with the one that it does not match.
+func TestWrongIndentation(t *testing.T) {
+	t.Parallel()
+	const others = "m:\n  n: 1\n"
+	for _, c := range []struct {
+		name, content string
+		line, other   int
+		hint          string
+	}{
+		{"too far right", "a:\n  b: 1\n   c: 2\n  d: 3\n", 3, 2, "indentation"},
+		{"too far left", "l:\n- a:\n    b: 1\n   c: 2\n", 4, 3, "indentation"},
+		{"too far left, after an inner block", "a: 1\ns:\n  x: 1\n  m:\n    p: 1\n   y: 2\n", 6, 5, "indentation"},
+		{"below a comment", "a: 1\ns:\n  x: 1\n\n  # c\n   z: 1\n", 6, 3, "indentation"},
+		{"first key too far right", others + "a:\n    b: 1\n  c: 2\n", 4, 5, "indentation"},
+		{"first key too far left", others + "a:\n b: 1\n  c: 2\n", 4, 5, "indentation"},
+		{"first key too far left, later document", "a: 1\n---\n# c\n" + others + "a:\n b: 1\n  c: 2\n", 7, 8, "indentation"},
+		{"item too far left", "a: 1\nl:\n    - a\n   - b\n", 4, 3, "indentation"},
+		{"key in a list", "a: 1\nl:\n  - a\n  b: 1\n", 4, 0, `begin each item of the list with "- "`},
+		{"text too far left", "a: 1\nm:\n  t: |\n    x\n   y\n", 5, 4, "indentation"},
+		{"no colon", "a:\n  b 1\n  c: 2\n", 2, 0, "write a colon between key and value"},
+		{"no blank", "a:\n  b:1\n  c: 2\n", 2, 0, "write a blank after the colon"},
+		{"colon in a value, in an item", "- b: c\n  d: e: f\n", 2, 0, `put a value that contains ": " in quotes`},
+		{"colon in a value", "a:\n  b: c: d\n", 2, 0, `put a value that contains ": " in quotes`},
+		{"text after a quote", "a: 1\nb: 2\nc: 'it's'\n", 3, 0, "put the whole value in one pair of quotes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := testDocuments(c.content)
+			require.Len(t, diags, 1)
+			assert.Equal(t, c.line, diags[0].At.Line)
+			assert.Contains(t, diags[0].Hint, c.hint)
+			if c.other == 0 {
+				assert.Empty(t, diags[0].Related)
+				return
+			}
+			require.Len(t, diags[0].Related, 1)
+			assert.Equal(t, c.other, diags[0].Related[0].At.Line)
+		})
+	}
+}
+
 // An error in one document does not hide the others of the file.
 func TestDocumentsAfterAnError(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,11 @@ package yamldoc
 
 import (
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"go.yaml.in/yaml/v3"
 )
 
 var (
@@ -54,13 +55,129 @@ func yamlErrorText(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// yamlErrorHint adds to a message that only writers of parsers understand what to do.
-func yamlErrorHint(err error) diag.Option {
+// yamlErrorHint says what to do about a message that only writers of parsers understand.
+func yamlErrorHint(err error) string {
 	switch text := err.Error(); {
 	case strings.Contains(text, "<document start>"):
-		return diag.Hint("begin each document with a line ---, and remove %YAML and ... lines")
+		return "begin each document with a line ---, and remove %YAML and ... lines"
 	case strings.Contains(text, "cannot start any token"):
-		return diag.Hint("indent with blanks instead of tabs, and put text that begins with @, ` or % in quotes")
+		return "indent with blanks instead of tabs, and put text that begins with @, ` or % in quotes"
+	case strings.Contains(text, misplacedColon):
+		return `put a value that contains ": " in quotes`
 	}
-	return diag.Hint("")
+	return ""
+}
+
+// misplacedColon is the error of a line that is indented further than the key above it, among others.
+const misplacedColon = "mapping values are not allowed in this context"
+
+// fault is what is probably wrong in a text. Lines count from 1.
+type fault struct {
+	// line is the line to change.
+	line int
+	// other is a line with an indentation that does not match it; 0 if the indentation is right.
+	other int
+	hint  string
+}
+
+// blockError are errors of a line that does not belong to the block above it. The library reports the first line of a block
+// around it.
+var blockError = regexp.MustCompile(`^did not find expected (?:key|'-' indicator)$`)
+
+// findFault finds what is wrong. The library reports the line in which it notices a wrong indentation. That is the line to
+// change unless it has the indentation of others, which the line that it does not match has not.
+func findFault(text string, err error) fault {
+	problem, lines := yamlErrorText(err), strings.Split(text, "\n")
+	found := fault{line: min(yamlErrorLine(text, err), len(lines)), hint: yamlErrorHint(err)}
+	switch {
+	case blockError.MatchString(problem):
+		found.line = blockErrorLine(lines, problem)
+		found.other = firstOfBlock(lines, found.line)
+	case problem == misplacedColon:
+		above := lineAbove(lines, found.line, func(int) bool { return true })
+		switch {
+		case above == 0 || strings.HasSuffix(lines[above-1], ":") || column(lines, above) > column(lines, found.line):
+		case column(lines, above) < column(lines, found.line):
+			found.other = above
+		case !strings.Contains(lines[above-1], ":"):
+			return fault{line: above, hint: "write a colon between key and value"}
+		case !strings.Contains(lines[above-1]+" ", ": "):
+			return fault{line: above, hint: "write a blank after the colon"}
+		}
+	}
+	switch {
+	case found.other == 0:
+	case indentation(lines, found.other) != indentation(lines, found.line):
+		found.hint = "give the keys of a map, the items of a list and the lines of a text the same indentation"
+		if isOnly(lines, found.other) && !isOnly(lines, found.line) {
+			found.line, found.other = found.other, found.line
+		}
+	case strings.HasSuffix(problem, "key"):
+		return fault{line: found.line, hint: "put the whole value in one pair of quotes"}
+	default:
+		return fault{line: found.line, hint: `begin each item of the list with "- "`}
+	}
+	return found
+}
+
+// blockErrorLine returns the first line up to which the text has an error.
+func blockErrorLine(lines []string, problem string) int {
+	return 1 + sort.Search(len(lines)-1, func(i int) bool {
+		decoder := yaml.NewDecoder(strings.NewReader(strings.Join(lines[:i+1], "\n")))
+		for {
+			if err := decodeNode(decoder, &yaml.Node{}); err != nil {
+				return yamlErrorText(err) == problem
+			}
+		}
+	})
+}
+
+// firstOfBlock returns the first line of the block that a line belongs to by its indentation, or the line above if that is
+// none; 0 if there is no line above.
+func firstOfBlock(lines []string, line int) int {
+	parent := lineAbove(lines, line, func(n int) bool { return indentation(lines, n) < indentation(lines, line) })
+	for first := parent + 1; first < line; first++ {
+		if hasContent(lines, first) {
+			return first
+		}
+	}
+	return parent
+}
+
+// lineAbove returns the last line with content above a line that matches; 0 if there is none.
+func lineAbove(lines []string, line int, matches func(line int) bool) int {
+	for line--; line > 0; line-- {
+		if hasContent(lines, line) && matches(line) {
+			return line
+		}
+	}
+	return 0
+}
+
+func hasContent(lines []string, line int) bool {
+	text := strings.TrimSpace(lines[line-1])
+	return text != "" && text[0] != '#'
+}
+
+func indentation(lines []string, line int) int {
+	return len(lines[line-1]) - len(strings.TrimLeft(lines[line-1], " "))
+}
+
+// column is how many characters precede the text of a line, also if it begins items of lists.
+func column(lines []string, line int) int {
+	text := lines[line-1]
+	for strings.HasPrefix(strings.TrimLeft(text, " "), "- ") {
+		text = strings.Replace(text, "-", " ", 1)
+	}
+	return len(text) - len(strings.TrimLeft(text, " "))
+}
+
+// isOnly reports whether no other line has the indentation of a line.
+func isOnly(lines []string, line int) bool {
+	for n := range lines {
+		if n+1 != line && hasContent(lines, n+1) && indentation(lines, n+1) == indentation(lines, line) {
+			return false
+		}
+	}
+	return true
 }
