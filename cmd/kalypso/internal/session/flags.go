@@ -38,6 +38,8 @@ type Flags struct {
 	timeout             time.Duration
 	Color               string
 	Format              string
+	// Strict refuses warnings.
+	Strict bool
 
 	// MoreFormats write the result in formats of -o that only this command has.
 	MoreFormats map[string]func(*Session, diag.List) error
@@ -94,6 +96,19 @@ func (f *Flags) AddParsing(cmd *cobra.Command) {
 func (f *Flags) AddTimeout(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", defaultTimeout, "exit with code 5 after this `duration`, such as 90s or 10m; 0 for no limit")
 	cli.Group(cmd.Flags(), cli.Global, "", "timeout")
+}
+
+// AddStrict adds --strict.
+func (f *Flags) AddStrict(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.Strict, "strict", false, "fail with exit code 1 if there are warnings")
+}
+
+// RefuseWarnings returns an error if the run is strict and diagnostics have warnings, but no errors.
+func (f *Flags) RefuseWarnings(diags diag.List) (refused diag.List) {
+	if warnings := diags.Sorted().Count(diag.Warning); f.Strict && warnings > 0 && !diags.HasErrors() {
+		refused.Error("strict", diag.Place{}, diag.Plural(warnings, "warning")+" (--strict)")
+	}
+	return refused
 }
 
 // limits are the limits that --tenant-limit can change: for the files of application repositories and for their servers.

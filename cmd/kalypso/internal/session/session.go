@@ -202,6 +202,17 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	s.Results = append(s.Results, &Result{Compiled: compiled})
 }
 
+// RefuseWarnings adds an error to an environment if the run is strict and has warnings, but no errors.
+func (s *Session) RefuseWarnings(r *Result) {
+	refused := s.Flags.RefuseWarnings(append(slices.Clone(s.Diags), r.Diags...))
+	for i := range refused {
+		if len(s.Environments) > 1 {
+			refused[i].Message = r.Environment.Name.Value + ": " + refused[i].Message
+		}
+	}
+	r.Diags.Add(refused)
+}
+
 // Result returns what came of an environment; nil if it was not compiled.
 func (s *Session) Result(environment *model.Environment) *Result {
 	for _, r := range s.Results {

@@ -127,6 +127,7 @@ func (s *Publisher) publishAll(ctx context.Context, opts *publishing, environmen
 			return nil
 		}
 		result := s.Result(environment)
+		s.RefuseWarnings(result)
 		if !result.Diags.HasErrors() {
 			lost = append(lost, s.publishResult(ctx, opts, result)...)
 		}

@@ -55,13 +55,14 @@ several.`,
 	}
 	opts.Flags.Add(cmd, e)
 	opts.PublishFlags.Add(cmd)
+	opts.AddStrict(cmd)
 	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` instead of publishing it; other files in it are kept")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the differences from the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at its last published commit instead of stopping; the exit code is still 1")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane worktree replace", "base-branch base")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "with --dry-run: show only counts per cluster type")
-	cli.Group(cmd.Flags(), cli.Output, "dry-run stat output-dir output exit-code", "color")
+	cli.Group(cmd.Flags(), cli.Output, "dry-run stat output-dir output exit-code", "color strict")
 	cli.Group(cmd.Flags(), cli.Publishing, "", "keep-last-good")
 	return cmd
 }
@@ -163,6 +164,9 @@ func (s *Publisher) compile(ctx context.Context, opts *Options) map[string]*gito
 			folders[name] = gitops.OpenFolder(opts.folder(s, name))
 		}
 		s.Compile(ctx, environment, folders[name])
+		if result := s.Result(environment); result != nil {
+			s.RefuseWarnings(result)
+		}
 	}
 	return folders
 }

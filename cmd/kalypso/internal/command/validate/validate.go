@@ -52,9 +52,11 @@ control plane and without other applications.`,
 		},
 	}
 	opts.Add(cmd, e)
+	opts.AddStrict(cmd)
 	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good holds back as warnings")
 	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or folder of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload worktree base replace", "base-branch keep-last-good")
+	cli.Group(cmd.Flags(), cli.Output, "strict output", "color")
 	return cmd
 }
 
@@ -87,6 +89,7 @@ func check(ctx context.Context, s *session.Session) error {
 	}
 	for _, result := range s.Results {
 		checkCounted(result)
+		s.RefuseWarnings(result)
 	}
 	return s.Finish("")
 }

@@ -40,6 +40,7 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	run := &workloadCheck{Session: &session.Session{Host: e, Flags: opts, Diags: diags}, objects: objects}
 	run.View = session.View{Text: run.text, Structured: func(diags diag.List) any { return results.NewReport[session.Environment](nil, diags) }}
 	run.checkTogether()
+	run.Diags.Add(opts.RefuseWarnings(run.Diags))
 	return run.Finish("")
 }
 
