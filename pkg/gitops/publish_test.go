@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -338,11 +339,19 @@ func TestDeploymentBranchIsOnlyThat(t *testing.T) {
 
 func TestCheckBranch(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deployment/dev", "a.b", "ünï"} {
-		require.NoError(t, gitobject.CheckBranch(name), name)
+	for _, name := range []string{"deployment/dev", "a.b", "ünï", "a/-b", "a@b", "a{b"} {
+		require.NoError(t, model.CheckBranch(name), name)
+		require.NoError(t, plumbing.NewBranchReferenceName(name).Validate(), name)
 	}
-	for _, name := range []string{"HEAD", "@", "-x", "refs/heads/x", "a b", "a..b", "x.lock", "a//b", "/a", "a/", "a~", "a\nb"} {
-		require.Error(t, gitobject.CheckBranch(name), name)
+	for _, name := range []string{"HEAD", "refs/heads/x"} {
+		require.Error(t, model.CheckBranch(name), name)
+	}
+	for _, name := range []string{
+		"", "@", "a/@", "-x", "a b", "a..b", "x.lock", "x.lock/a", ".a", "a/.b", "a.", "a//b", "/a", "a/", "a~", "a^", "a:b", "a?", "a*", "a[", `a\b`,
+		"a@{b", "a\nb", "a\tb", "a\x7f",
+	} {
+		require.Error(t, model.CheckBranch(name), name)
+		require.Error(t, plumbing.NewBranchReferenceName(name).Validate(), name)
 	}
 }
 

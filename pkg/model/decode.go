@@ -162,7 +162,11 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 			continue
 		}
 		at := path.key(entry.name)
-		d.decode(entry.value, out.FieldByIndex(field.index), at)
+		if format, ok := formats[field.format]; ok {
+			d.formatted(yamldoc.Deref(entry.value), out.FieldByIndex(field.index), format, at)
+		} else {
+			d.decode(entry.value, out.FieldByIndex(field.index), at)
+		}
 		d.notEmpty(entry.value, field, at)
 	}
 	d.missing(n, known, given, path)
@@ -177,6 +181,8 @@ type specField struct {
 	owner string
 	// doc is what editors show.
 	doc string
+	// format is the name of what its texts must look like; empty for any text.
+	format string
 }
 
 // specFields returns the fields of a struct by their names in YAML, those of embedded structs too.
@@ -188,7 +194,7 @@ func specFields(typ reflect.Type) map[string]specField {
 		switch {
 		case name != "":
 			for name := range strings.SplitSeq(name, "|") {
-				fields[name] = specField{field.Type, field.Index, options == "required", typ.Name(), field.Tag.Get("doc")}
+				fields[name] = specField{field.Type, field.Index, options == "required", typ.Name(), field.Tag.Get("doc"), field.Tag.Get("format")}
 			}
 		case field.Anonymous:
 			for name, embedded := range specFields(field.Type) {

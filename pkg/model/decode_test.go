@@ -57,8 +57,8 @@ func TestStrictDecoding(t *testing.T) {
 			`repo:f.yaml:4:41: error: unknown field "pth" in BaseRepo spec [unknown-field] did you mean "path"?`,
 			`repo:f.yaml:4:49: error: unknown field "comit" in BaseRepo spec [unknown-field] did you mean "commit"?`,
 		}},
-		{"a commit does not belong to a GitOpsRepo", api + "kind: GitOpsRepo\nmetadata: {name: a}\nspec: {repo: https://h/r, branch: main, commit: c}\n", []string{
-			`repo:f.yaml:4:41: error: unknown field "commit" in GitOpsRepo spec [unknown-field] one of branch, path, repo`,
+		{"the commit of a GitOpsRepo is not an id", api + "kind: GitOpsRepo\nmetadata: {name: a}\nspec: {repo: https://h/r, branch: main, commit: c}\n", []string{
+			`repo:f.yaml:4:49: error: spec.commit must be a map, but is the string "c" [wrong-type]`,
 		}},
 
 		// what is missing

@@ -68,10 +68,13 @@ func (p *parser) fill(body any) {
 }
 
 func (p *parser) environment(object Object, body *withSpec[environmentSpec]) *Environment {
-	return &Environment{
-		Object: object, ControlPlane: body.Spec.ControlPlane.normal(),
-		Promotion: p.promotion(body.Spec.Promotion, object.Annotations),
+	promotion := annotated(p, body.Spec.Promotion, annotation{
+		name: PromotionAnnotation, field: "spec.promotion", rule: "promotion-differs", text: object.Annotations[PromotionAnnotation],
+	}).promotion()
+	if promotion != nil {
+		p.checkPullRequest(promotion.Publishing.PullRequest)
 	}
+	return &Environment{Object: object, ControlPlane: body.Spec.ControlPlane.normal(), Promotion: promotion}
 }
 
 func (p *parser) baseRepo(object Object, body *withSpec[baseRepoSpec]) *BaseRepo {
@@ -81,8 +84,17 @@ func (p *parser) baseRepo(object Object, body *withSpec[baseRepoSpec]) *BaseRepo
 	return b
 }
 
-func (p *parser) gitOpsRepo(object Object, body *withSpec[Location]) *GitOpsRepo {
-	g := &GitOpsRepo{object, body.Spec.normal()}
+func (p *parser) gitOpsRepo(object Object, body *withSpec[gitOpsRepoSpec]) *GitOpsRepo {
+	g := &GitOpsRepo{object, body.Spec.normal(), body.Spec.Publishing}
+	var given *Publishing
+	if !g.Publishing.PullRequest.At.IsZero() || !g.Publishing.Commit.At.IsZero() {
+		given = &g.Publishing
+	}
+	of := annotation{name: PublishingAnnotation, field: "spec", rule: "publishing-differs", text: object.Annotations[PublishingAnnotation]}
+	if said := annotated(p, given, of); said != nil {
+		g.Publishing = *said
+	}
+	p.checkPullRequest(g.Publishing.PullRequest)
 	checkOutputFolder(g.Path, p.diags)
 	return g
 }

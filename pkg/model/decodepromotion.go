@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -24,9 +25,10 @@ type promotionSpec struct {
 		ClusterTypes struct {
 			Labels Selector `field:"labelSelector" doc:"Selects cluster types by their labels."`
 		} `field:"clusterTypeSelector" doc:"The cluster types whose clusters are checked (default: all)."`
-		StatusLogins loginNames `field:"statusLogins" doc:"GitHub logins whose commit statuses for this environment are trusted, besides kalypso's own: octocat, or NAME[bot] for a GitHub App."`
+		StatusLogins []Text `field:"statusLogins" format:"login" doc:"GitHub logins whose commit statuses for this environment are trusted, besides kalypso's own: octocat, or NAME[bot] for a GitHub App."`
 		At           diag.Place
 	} `field:"checks" doc:"When a commit counts as deployed."`
+	Publishing
 	At diag.Place
 }
 
@@ -36,41 +38,79 @@ func (s *promotionSpec) promotion() *Promotion {
 		return nil
 	}
 	c := s.Checks
-	return &Promotion{Next: s.Next, At: s.At, Checks: Checks{
+	return &Promotion{Next: s.Next, At: s.At, Publishing: s.Publishing, Checks: Checks{
 		Fleets: c.Fleets, Healthy: c.Healthy, Timeout: c.Timeout, Expect: c.Expect, ClusterTypes: c.ClusterTypes.Labels,
 		StatusLogins: c.StatusLogins, At: c.At,
 	}}
 }
 
-// promotion returns what spec.promotion says, or the annotation that stands in for it.
-func (p *parser) promotion(spec *promotionSpec, annotations map[string]Text) *Promotion {
-	given, annotated := spec.promotion(), p.annotatedPromotion(annotations[PromotionAnnotation])
-	switch {
-	case given == nil:
-		return annotated
-	case annotated == nil || p.diags.HasErrors():
+// annotation stands in for a field.
+type annotation struct {
+	name, field string
+	// rule is for one that says something else than the field.
+	rule string
+	text Text
+}
+
+// annotated returns what a field says, or the annotation that stands in for it, which is decoded as strictly and within
+// the same limits. given is nil without the field.
+func annotated[S any](p *parser, given *S, of annotation) *S {
+	name := "annotation " + of.name
+	doc, diags := p.Embedded(of.text.Value, of.text.At, name, p.limits.Limits)
+	p.diags.Add(diags)
+	if doc == nil || !doc.Check(p.limits.Limits, p.diags) {
 		return given
 	}
-	if field := given.difference(annotated); field != "" {
-		p.diags.Error("promotion-differs", annotations[PromotionAnnotation].At,
-			fmt.Sprintf("annotation %s and spec.promotion differ in %s", PromotionAnnotation, field),
-			diag.See(given.At, "spec.promotion is here"), diag.Hint("remove one of them"))
+	var other *S
+	d := &decoder{Document: doc, diags: p.diags, kind: p.kind}
+	d.decode(doc.Root, reflect.ValueOf(&other).Elem(), (*trail)(nil).key(name))
+	if given == nil || p.diags.HasErrors() {
+		return cmp.Or(given, other)
+	}
+	field := reflect.ValueOf(*given)
+	if at, differ := difference(field, reflect.ValueOf(*other), nil); differ {
+		here, _ := field.FieldByName("At").Interface().(diag.Place)
+		p.diags.Error(of.rule, of.text.At,
+			fmt.Sprintf("%s and %s differ in %s", name, of.field, at), diag.See(here, of.field+" is here"), diag.Hint("remove one of them"))
 	}
 	return given
 }
 
-// annotatedPromotion decodes the text as strictly as a field, and within the same limits.
-func (p *parser) annotatedPromotion(text Text) *Promotion {
-	const name = "annotation " + PromotionAnnotation
-	doc, diags := p.Embedded(text.Value, text.At, name, p.limits.Limits)
-	p.diags.Add(diags)
-	if doc == nil || !doc.Check(p.limits.Limits, p.diags) {
-		return nil
+// difference returns the path of the first field in which two values of a type differ. Places do not count.
+func difference(a, b reflect.Value, path *trail) (at *trail, differ bool) {
+	if a.Type() == placeType {
+		return nil, false
 	}
-	var spec *promotionSpec
-	d := &decoder{Document: doc, diags: p.diags, kind: p.kind}
-	d.decode(doc.Root, reflect.ValueOf(&spec).Elem(), (*trail)(nil).key(name))
-	return spec.promotion()
+	if text, ok := a.Interface().(fmt.Stringer); ok {
+		return path, text.String() != fmt.Sprint(b.Interface())
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			at := path
+			if name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("field"), ","); name != "" {
+				at = path.key(name)
+			}
+			if at, differ = difference(a.Field(i), b.Field(i), at); differ {
+				return at, true
+			}
+		}
+		return nil, false
+	case reflect.Slice:
+		differ = a.Len() != b.Len()
+		for i := 0; !differ && i < a.Len(); i++ {
+			_, differ = difference(a.Index(i), b.Index(i), path)
+		}
+		return path, differ
+	case reflect.Map: // of texts
+		differ = a.Len() != b.Len()
+		for key, value := range a.Seq2() {
+			differ = differ || fmt.Sprint(value) != fmt.Sprint(b.MapIndex(key))
+		}
+		return path, differ
+	default:
+		return path, !a.Equal(b)
+	}
 }
 
 // invalid reports a value that is of the right type and has no meaning.
@@ -187,22 +227,6 @@ func (f *fleetNames) decode(d *decoder, n *yaml.Node, path *trail) {
 	})
 }
 
-// loginNames is a list of GitHub logins.
-type loginNames []Text
-
 // loginText matches the login of a person or of a GitHub App. Only logins of Apps have brackets, so that no person can
 // have the login of an App. Logins of managed users of an enterprise contain an underscore.
 var loginText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?$`)
-
-func (l *loginNames) decode(d *decoder, n *yaml.Node, path *trail) {
-	if n.Kind != yaml.SequenceNode {
-		d.wrongType(n, path, "a list")
-		return
-	}
-	*l = d.validTexts(n, path, func(login string) string {
-		if loginText.MatchString(login) {
-			return ""
-		}
-		return "write a GitHub login such as octocat, or NAME[bot] for a GitHub App"
-	})
-}

@@ -54,6 +54,8 @@ type baseRepoSpec struct {
 type GitOpsRepo struct {
 	Object
 	Location
+	// Publishing is what spec or the PublishingAnnotation says.
+	Publishing Publishing
 }
 
 // WorkloadRegistration admits an application repository: it names the place where Workloads are

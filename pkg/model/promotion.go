@@ -23,7 +23,9 @@ type Promotion struct {
 	// Next are the environments that come after, in the order in which they are written.
 	Next   []Text
 	Checks Checks
-	At     diag.Place
+	// Publishing are the settings of the commit and the pull request that promote to the environment.
+	Publishing Publishing
+	At         diag.Place
 }
 
 // Checks say when an environment runs a commit well enough to promote it further. The zero value of a
@@ -102,38 +104,6 @@ func (h Healthy) String() string {
 	share := h.share()
 	text := fmt.Sprintf("%d.%04d", share/percent, share%percent)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "%"
-}
-
-// difference names the first field in which two promotions do not say the same; it is empty if there is
-// none.
-func (p *Promotion) difference(other *Promotion) string {
-	a, b := p.Checks, other.Checks
-	for _, field := range []struct {
-		name string
-		a, b any
-	}{
-		{"next", p.Next, other.Next},
-		{"checks.fleet", a.Fleets, b.Fleets},
-		{"checks.healthy", a.Healthy, b.Healthy},
-		{"checks.timeout", a.Timeout.Value, b.Timeout.Value},
-		{"checks.expect", a.Expect.Value, b.Expect.Value},
-		{"checks.clusterTypeSelector", a.ClusterTypes.withoutPlaces(), b.ClusterTypes.withoutPlaces()},
-		{"checks.statusLogins", a.StatusLogins, b.StatusLogins},
-	} {
-		if fmt.Sprintf("%q", field.a) != fmt.Sprintf("%q", field.b) { // texts are written without their places
-			return field.name
-		}
-	}
-	return ""
-}
-
-// withoutPlaces is what a selector asks for.
-func (s Selector) withoutPlaces() []any {
-	all := []any{s.MatchLabels}
-	for _, r := range s.MatchExpressions {
-		all = append(all, r.Key, r.Operator, r.Values)
-	}
-	return all
 }
 
 const hintHealthy = `write a count such as 27, or a percentage from 1% to 100% such as "95%" or "99.5%"`

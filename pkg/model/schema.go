@@ -104,8 +104,8 @@ func (d describer) value(typ reflect.Type, path *trail) map[string]any {
 	case reflect.TypeFor[fleetNames]():
 		one := map[string]any{"type": "string", "minLength": 1}
 		return map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": one}}}
-	case reflect.TypeFor[loginNames]():
-		return map[string]any{"type": "array", "items": map[string]any{"type": "string", "pattern": loginText.String()}}
+	case reflect.TypeFor[Bool]():
+		return map[string]any{"type": "boolean"}
 	}
 	switch typ.Kind() {
 	case reflect.Pointer:
@@ -133,6 +133,7 @@ func (d describer) structure(typ reflect.Type, path *trail) map[string]any {
 		if values := allowed[field.owner+"."+name]; values != nil {
 			schema["enum"] = anyOf(values)
 		}
+		formats[field.format].describe(schema)
 		if field.required {
 			required = append(required, name)
 			if field.typ == textType {
@@ -145,6 +146,19 @@ func (d describer) structure(typ reflect.Type, path *trail) map[string]any {
 	}
 	slices.SortFunc(required, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+// describe adds the format to the schema of a text or of a list of texts.
+func (f format) describe(schema map[string]any) {
+	if items, isList := schema["items"].(map[string]any); isList {
+		schema = items
+	}
+	if f.values != nil {
+		schema["enum"] = anyOf(f.values)
+	}
+	if f.pattern != nil {
+		schema["pattern"] = f.pattern.String()
+	}
 }
 
 // orNull lets a value be left empty: that is as if it were not there.

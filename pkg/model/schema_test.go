@@ -144,6 +144,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"an unknown type":         head + "kind: Template\nmetadata: {name: a}\nspec: {type: recon, manifests: []}",
 		"a list for a map":        head + "kind: Workload\nmetadata: {name: a}\nspec: {deploymentTargets: {name: a}}",
 		"a share beyond all":      head + "kind: Environment\nmetadata: {name: a}\nspec: {controlPlane: {repo: a, branch: b}, promotion: {checks: {healthy: lots}}}",
+		"a draft in quotes":       head + "kind: GitOpsRepo\nmetadata: {name: a}\nspec: {repo: a, branch: b, pullRequest: {draft: 'true'}}",
+		"an unknown auto-merge":   head + "kind: GitOpsRepo\nmetadata: {name: a}\nspec: {repo: a, branch: b, pullRequest: {autoMerge: never}}",
+		"a label with a comma":    head + "kind: GitOpsRepo\nmetadata: {name: a}\nspec: {repo: a, branch: b, pullRequest: {labels: ['a,b']}}",
 		"a time without a unit":   head + "kind: Environment\nmetadata: {name: a}\nspec: {controlPlane: {repo: a, branch: b}, promotion: {checks: {timeout: 5}}}",
 		"a number of a ConfigMap": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {A: 5}",
 	} {
@@ -153,6 +156,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"another kind":            "apiVersion: apps/v1\nkind: Deployment\nspec: 5",
 		"a ClusterType of others": "apiVersion: example.com/v1\nkind: ClusterType",
 		"nothing":                 "",
+		"settings":                head + "kind: GitOpsRepo\nmetadata: {name: a}\nspec:\n  repo: a\n  branch: b\n" + indented(allSettings, 2),
+		"settings of promotions":  inField(allSettings),
 		"a policy for all":        head + "kind: SchedulingPolicy\nmetadata: {name: a, labels: null}\nspec:",
 		"promotion":               head + "kind: Environment\nmetadata: {name: a}\nspec: {controlPlane: {repo: a, branch: b}, promotion: {next: [b], checks: {healthy: 99.5%, timeout: 1h30m, fleet: flux:a, expect: 3}}}",
 	} {

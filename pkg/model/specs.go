@@ -30,7 +30,7 @@ type configMapBody struct {
 type objectMeta struct {
 	Name        Text            `field:"name,required" doc:"Unique among the objects of the kind in an environment."`
 	Labels      map[string]Text `field:"labels" doc:"Put values such as true or 5 in quotes."`
-	Annotations map[string]Text `field:"annotations" doc:"Environment reads kalypso.io/promotion; other annotations are ignored."`
+	Annotations map[string]Text `field:"annotations" doc:"Environment reads kalypso.io/promotion, GitOpsRepo kalypso.io/publishing; other annotations are ignored."`
 
 	Unused ignored `field:"namespace|generateName|finalizers|ownerReferences|uid|resourceVersion|generation|selfLink|creationTimestamp|deletionTimestamp|deletionGracePeriodSeconds|managedFields"`
 }
@@ -38,6 +38,11 @@ type objectMeta struct {
 type environmentSpec struct {
 	ControlPlane Location       `field:"controlPlane,required" doc:"Location of the data of this environment."`
 	Promotion    *promotionSpec `field:"promotion" doc:"Where to promote commits after this environment, and when."`
+}
+
+type gitOpsRepoSpec struct {
+	Location
+	Publishing
 }
 
 type deploymentTargetSpec struct {

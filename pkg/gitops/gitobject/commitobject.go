@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // NewCommit is a commit to be made. The same one is always the same bytes, and so the same id.
@@ -113,17 +114,6 @@ func (k *SigningKey) sign(payload []byte) (string, error) {
 
 // ParseIdentity reads "Name <email>".
 func ParseIdentity(text string) (Identity, error) {
-	address, err := mail.ParseAddress(text)
-	if err != nil || strings.TrimSpace(address.Name) == "" {
-		return Identity{}, errors.New("write NAME <EMAIL>")
-	}
-	return Identity{address.Name, address.Address}, nil
-}
-
-// CheckBranch says why a name cannot be that of a branch.
-func CheckBranch(name string) error {
-	if name == "HEAD" || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "refs/") || plumbing.NewBranchReferenceName(name).Validate() != nil {
-		return errors.New("it cannot be the name of a branch")
-	}
-	return nil
+	name, email, err := model.ParseAuthor(text)
+	return Identity{name, email}, err
 }

@@ -12,8 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/api"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/statustext"
@@ -183,7 +183,7 @@ func queryFor(wanted promote.Deployment) (string, error) {
 	}
 	branch, err := quote(wanted.Branch)
 	if err == nil {
-		err = gitobject.CheckBranch(wanted.Branch)
+		err = model.CheckBranch(wanted.Branch)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot ask for the branch %.100q: %w", wanted.Branch, err)

@@ -74,7 +74,7 @@ func (f *PublishFlags) Check() error {
 	if f.direct && f.branch != "" {
 		return cli.Usage("--direct commits to the GitOps branch, --branch names another one: give one of them")
 	}
-	if err := gitobject.CheckBranch(f.branch); f.branch != "" && err != nil {
+	if err := model.CheckBranch(f.branch); f.branch != "" && err != nil {
 		return cli.Usage("--branch %q: %v", f.branch, err)
 	}
 	if f.author != "" {
