@@ -381,14 +381,24 @@ func signingKey(t *testing.T, file, of string) (signers string) {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("git checks signatures with ssh-keygen, which is not installed")
 	}
-	public, private, err := ed25519.GenerateKey(nil)
+	public, err := writeKey(file)
 	require.NoError(t, err)
-	block, err := ssh.MarshalPrivateKey(private, "")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	known, err := ssh.NewPublicKey(public)
 	require.NoError(t, err)
 	signers = file + ".signers"
 	require.NoError(t, os.WriteFile(signers, append([]byte(of+" "), ssh.MarshalAuthorizedKey(known)...), 0o600))
 	return signers
+}
+
+// writeKey makes a key to sign with.
+func writeKey(file string) (ed25519.PublicKey, error) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		return nil, err
+	}
+	return public, os.WriteFile(file, pem.EncodeToMemory(block), 0o600)
 }

@@ -68,6 +68,10 @@ func TestScript(t *testing.T) {
 			"gitserver": gitServer,
 			"regexsub":  regexSub,
 			"run":       runHere,
+			"signingkey": func(ts *testscript.TestScript, _ bool, args []string) {
+				_, err := writeKey(ts.MkAbs(args[0]))
+				ts.Check(err)
+			},
 		},
 	})
 }

@@ -150,7 +150,7 @@ func refuseShared(destinations []*Destination) {
 	}
 }
 
-const hintDeploymentBranch = "leave out --branch: then each GitOps branch and path has its own; or give one path another name"
+const hintDeploymentBranch = "leave out --branch and spec.pullRequest.branch: then each GitOps branch and path has its own; or give one path another name"
 
 func openDestination(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, head string) *Destination {
 	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
@@ -173,7 +173,7 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	d.At = at.Read
 	if d.Head == d.Branch {
 		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
-			WithHint("give --branch another name; to publish without a pull request, give --direct instead")
+			WithHint("give --branch or spec.pullRequest.branch another name; to publish without a pull request, give --direct instead")
 	}
 	if d.repo, err = d.reader.Repository(ctx, at, ref.Role); err != nil {
 		return err
@@ -186,9 +186,12 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	return nil
 }
 
-// DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: deployment/dev, or with
-// a path deployment/dev.clusters-eu.
+// DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: the one that it names, else
+// deployment/dev, or with a path deployment/dev.clusters-eu.
 func DeploymentBranch(repo *model.GitOpsRepo) string {
+	if named := repo.Publishing.PullRequest.Branch.Value; named != "" {
+		return named
+	}
 	name := "deployment/" + repo.Branch.Value
 	if folder := giturl.CleanPath(repo.Path.Value); folder != "." {
 		name += "." + strings.ReplaceAll(folder, "/", "-")

@@ -39,7 +39,7 @@ type Publication struct {
 	Forge pullrequest.Forge
 	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
 	NoForge string
-	// Request is what the command line says about the pull request.
+	// Request is what flags and the GitOpsRepo say about the pull request.
 	Request pullrequest.Options
 }
 

@@ -44,7 +44,7 @@ type Request struct {
 	PullRequest bool
 	// Forge opens the pull request; nil if the control plane is not on a supported forge.
 	Forge pullrequest.Forge
-	// PullRequestOptions are what the command line says about the pull request.
+	// PullRequestOptions are what flags and the environment say about the pull request.
 	PullRequestOptions pullrequest.Options
 	// Force overwrites what others committed to the branch of the pull request.
 	Force bool

@@ -220,7 +220,7 @@ func (s *step) open(ctx context.Context) error {
 	s.out.Diags = onlyNeeded(s.out.Diags, objects)
 	head := ""
 	if s.PullRequest {
-		head = headBranch(s.Environment.Name.Value)
+		head = s.headBranch()
 	}
 	var err error
 	if s.branch, err = gitops.OpenBranch(ctx, s.Reader, source.PlatformRef(s.Environment), head); err != nil {

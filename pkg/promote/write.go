@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -10,8 +11,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
-// headBranch is the branch that a promotion is proposed from: promotion/stage.
-func headBranch(environment string) string { return "promotion/" + environment }
+// headBranch is the branch that a promotion is proposed from: the one that the environment names, else promotion/stage.
+func (s *step) headBranch() string {
+	return cmp.Or(s.Environment.Publishing().PullRequest.Branch.Value, "promotion/"+s.Environment.Name.Value)
+}
 
 // write pushes the commit, or proposes it.
 func (s *step) write(ctx context.Context) error {
@@ -20,6 +23,9 @@ func (s *step) write(ctx context.Context) error {
 	}
 	if s.DryRun {
 		s.out.Action = s.intended()
+		return nil
+	}
+	if s.out.Diags.Add(s.Environment.Publishing().Commit.Unsigned(s.Key != nil)); s.out.Diags.HasErrors() {
 		return nil
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{
@@ -114,7 +120,7 @@ func (s *step) submission(committed gitops.Committed) pullrequest.Submission {
 	return pullrequest.Submission{
 		Environment: s.Environment.Name.Value, Head: committed.Branch, Base: s.out.Branch,
 		HeadCommit: committed.Commit, Tree: committed.Tree,
-		Title: message.PromotionSubject(s.promotion()), Body: s.body(),
+		Title: cmp.Or(s.Environment.Publishing().PullRequest.Title.Value, message.PromotionSubject(s.promotion())), Body: s.body(),
 		Promoted: true, Options: s.PullRequestOptions,
 	}
 }

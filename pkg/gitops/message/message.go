@@ -17,6 +17,8 @@ import (
 // else, so that the same publication has the same words whenever and wherever it is made.
 type Report struct {
 	Environment string
+	// Title of the pull request; empty for PullRequestTitle to make one.
+	Title string
 	// Change is what is published. It must not be nil.
 	Change *change.Change
 	// Now says what was compiled, Before what the published commit says that it was compiled from; nil
@@ -87,8 +89,11 @@ func (r Report) subject() string {
 // maxTitle is how long GitHub lets the title of a pull request be.
 const maxTitle = 256
 
-// PullRequestTitle returns a title that says what happens where. It has at most 256 bytes.
+// PullRequestTitle returns the title that was set, else one that says what happens where. It has at most 256 bytes.
 func PullRequestTitle(r Report) string {
+	if r.Title != "" {
+		return diag.Shorten(r.Title, maxTitle)
+	}
 	var parts []string
 	_, after, promotes := r.Change.Promotion()
 	if promotes {

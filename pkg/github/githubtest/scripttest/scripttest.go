@@ -49,6 +49,8 @@ func Setup(env *testscript.Env) {
 //	github start OWNER/NAME=DIR.git…            serves bare repositories; sets GITHUB_API_URL, GITHUB_SERVER_URL, GITHUB_TOKEN
 //	github use OWNER/NAME                       makes the rest about another than the first repository
 //	github pulls                                prints the open pull requests: #1 head -> base: title [labels]
+//	github pull N                               prints the settings of a pull request, one in a line
+//	github people LOGIN… team/SLUG…             lets them review and be assigned; auto-merge waits for a status
 //	github body N                               prints the body of an issue or a pull request
 //	github comments N                           prints the comments
 //	github issues                               prints the open issues: #1 title [labels]
@@ -104,6 +106,8 @@ func commands() map[string]scriptCommand {
 		"start":      {1, 100, (*script).start},
 		"use":        {1, 1, (*script).use},
 		"pulls":      {0, 0, (*script).pulls},
+		"pull":       {1, 1, (*script).pull},
+		"people":     {1, 20, (*script).people},
 		"body":       {1, 1, (*script).body},
 		"comments":   {1, 1, (*script).comments},
 		"issues":     {0, 0, (*script).issues},
@@ -168,6 +172,25 @@ func (s *script) pulls(ts *testscript.TestScript, _ []string) {
 	for _, p := range s.repo.OpenPulls() {
 		fmt.Fprintln(ts.Stdout(), p)
 	}
+}
+
+func (s *script) pull(ts *testscript.TestScript, args []string) {
+	p := s.repo.Pull(s.number(ts, args[0]))
+	fmt.Fprintf(ts.Stdout(), "title: %s\nhead: %s\ndraft: %t\nlabels: %s\nreviewers: %s\nteams: %s\nassignees: %s\nauto-merge: %s\n", p.Title, p.Head, p.Draft,
+		strings.Join(p.Labels, ","), strings.Join(p.Reviewers, ","), strings.Join(p.Teams, ","), strings.Join(p.Assignees, ","), p.AutoMerge)
+}
+
+func (s *script) people(_ *testscript.TestScript, args []string) {
+	s.repo.SetOptions(func(o *githubtest.RepoOptions) {
+		o.AllowAutoMerge, o.RequiredChecks, o.Collaborators = true, []string{"test"}, map[string]string{}
+		for _, name := range args {
+			if team, is := strings.CutPrefix(name, "team/"); is {
+				o.Teams = append(o.Teams, team)
+			} else {
+				o.Collaborators[name] = "write"
+			}
+		}
+	})
 }
 
 func (s *script) body(ts *testscript.TestScript, args []string) {

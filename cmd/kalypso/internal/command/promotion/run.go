@@ -193,10 +193,10 @@ func (r *promotionRun) promoteOnce(ctx context.Context, outcome *promote.Outcome
 	}
 	request := promote.Request{
 		Environment: found, Commit: of.commit, Overrides: r.opts.overrides, Deployed: of.deployed, DryRun: of.dryRun,
-		PullRequest: r.opts.pullRequest, PullRequestOptions: r.opts.Request(), Force: r.opts.Force, Key: options.Key,
+		PullRequest: r.opts.pullRequest, PullRequestOptions: r.opts.Request(found.Publishing().PullRequest), Force: r.opts.Force, Key: options.Key,
 		Author: func(ctx context.Context) (gitobject.Identity, error) {
-			if options.Author != (gitobject.Identity{}) {
-				return options.Author, nil
+			if author := r.opts.Author(found.Publishing().Commit); author != (gitobject.Identity{}) {
+				return author, nil
 			}
 			return r.AuthorOf(ctx, r.forge)
 		},
@@ -275,7 +275,7 @@ func (r *promotionRun) renderPromoted(ctx context.Context) error {
 			r.Environments = append(r.Environments, environment)
 		}
 	}
-	return r.publisher.PublishUntilNewest(ctx, &render.Options{Flags: *r.Flags, PublishFlags: r.opts.PublishFlags})
+	return r.publisher.PublishUntilNewest(ctx, &render.Options{Flags: *r.Flags, PublishFlags: &r.opts.PublishFlags})
 }
 
 // leftUnpromoted says what was promoted before something went wrong.

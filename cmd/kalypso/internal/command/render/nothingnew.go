@@ -68,7 +68,7 @@ func (s *Publisher) settled(ctx context.Context, opts *publishing, destination *
 	if err != nil {
 		return nil, false
 	}
-	return destination.Settled(*latest, opts.request, open)
+	return destination.Settled(*latest, opts.flags.Request(destination.Repo.Publishing.PullRequest), open)
 }
 
 // newStanding is the result for a destination at which nothing is new.

@@ -43,7 +43,7 @@ type publishing struct {
 	// recompile says that an environment is compiled even if nothing that it is made of has changed.
 	recompile bool
 	options   gitops.PublishOptions
-	request   pullrequest.Options
+	flags     *PublishFlags
 }
 
 // Publisher is a run that publishes, or shows what it would publish.
@@ -61,7 +61,7 @@ func (s *Publisher) PublishUntilNewest(ctx context.Context, flags *Options) erro
 		return err
 	}
 	s.Quarantine.Comparing = true
-	opts := &publishing{branch: flags.branch, options: options, request: flags.Request(), recompile: flags.mustRecompile(s.Build.Version)}
+	opts := &publishing{branch: flags.branch, options: options, flags: flags.PublishFlags, recompile: flags.mustRecompile(s.Build.Version)}
 	pending := s.Environments
 	for race := 1; ; race++ {
 		lost := s.publishAll(ctx, opts, pending)
@@ -116,6 +116,8 @@ func (s *Publisher) publishAll(ctx context.Context, opts *publishing, environmen
 		s.Destinations = map[string][]*gitops.Destination{}
 	}
 	for _, environment := range environments { // all of them before anything that may be newer
+		platform, _ := s.Loader.Platform(ctx, environment)
+		opts.flags.expectTeams(platform)
 		s.Destinations[environment.Name.Value] = gitops.OpenDestinations(ctx, s.Loader, environment, opts.branch)
 	}
 	for _, environment := range environments {
@@ -187,14 +189,20 @@ func (s *Publisher) outputs(ctx context.Context, result *session.Result) iter.Se
 // publishTo publishes a change of an environment to one destination.
 func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *session.Result, destination *gitops.Destination, output gitops.Output, diff *change.Change) error {
 	name := result.Environment.Name.Value
+	settings := destination.Repo.Publishing
+	if unsigned := settings.Commit.Unsigned(opts.options.Key != nil); !diff.Empty() && unsigned.HasErrors() {
+		result.Diags.Add(unsigned)
+		return nil
+	}
 	forge, err := s.Forge(ctx, destination)
 	if err != nil {
 		return err
 	}
 	publication := &gitops.Publication{
-		Destination: destination, Output: output, Tree: result.Tree, Change: diff, Report: s.report(result, diff),
-		PublishOptions: opts.options, Request: opts.request, NoForge: forge.Note,
+		Destination: destination, Output: output, Tree: result.Tree, Change: diff, Report: s.report(result, output.Repo, diff),
+		PublishOptions: opts.options, Request: opts.flags.Request(settings.PullRequest), NoForge: forge.Note,
 	}
+	publication.Author = opts.flags.Author(settings.Commit)
 	publication.UsualAuthor = func(ctx context.Context) (gitobject.Identity, error) { return s.AuthorOf(ctx, forge) }
 	_, publication.Dates = s.Loader.Origins(result.Fleet)
 	if forge.Repo != nil {
@@ -219,14 +227,18 @@ func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *ses
 	return err
 }
 
-// report is what a publication of a result says.
-func (s *Publisher) report(result *session.Result, diff *change.Change) message.Report {
+// report is what a publication of a result says. repo is nil if there is no GitOpsRepo.
+func (s *Publisher) report(result *session.Result, repo *model.GitOpsRepo, diff *change.Change) message.Report {
 	name := result.Environment.Name.Value
 	origins, _ := s.Loader.Origins(result.Fleet)
-	return message.Report{
+	report := message.Report{
 		Environment: name, Change: diff, Held: result.Held.Registrations, Warnings: result.Diags.Only(diag.Warning),
 		Now: message.Provenance{Version: s.Build.Version, Environment: name, Origins: append(origins, result.Held.Origins...)},
 	}
+	if repo != nil {
+		report.Title = repo.Publishing.PullRequest.Title.Value
+	}
+	return report
 }
 
 // continued adds what earlier tries of this run have done at a destination.

@@ -33,23 +33,29 @@ type PublishFlags struct {
 	labels, reviewers, assignees []string
 	draft                        bool
 	autoMerge                    string
+
+	// changed reports whether a flag was given: then it replaces the setting of the GitOpsRepo or Environment.
+	changed func(name string) bool
+	// teams says that a GitOpsRepo requests reviews from teams.
+	teams bool
 }
 
 // Add adds the flags to a command.
 func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default deployment/BRANCH, with the branch of the GitOpsRepo)")
+	f.changed = flags.Changed
+	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default: spec.pullRequest.branch, else deployment/BRANCH)")
 	flags.BoolVar(&f.createBranch, "create-branch", false, "create the GitOps branch if it is missing")
 	flags.BoolVar(&f.direct, "direct", false, "push to the GitOps branch directly, without a pull request")
 	flags.BoolVar(&f.Force, "force", false, "overwrite commits of others on the deployment branch")
 	flags.BoolVar(&f.allowDeletions, "allow-deletions", false, "publish even if most targets would be removed")
-	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: the bot of the GitHub App or workflow, else kalypso)")
+	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: spec.commit.author, else the bot of the GitHub App or workflow, else kalypso)")
 	flags.StringVar(&f.signingKey, "signing-key", "", "sign the commit with the ssh-ed25519 key in this `file`")
-	flags.StringArrayVar(&f.labels, "label", nil, "add a `label` to the pull request (repeatable)")
-	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "request a review from a `user` or OWNER/TEAM (repeatable)")
-	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `user` (repeatable)")
-	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft")
-	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always or no-change (only if no cluster changes)")
+	flags.StringArrayVar(&f.labels, "label", nil, "add a `label` to the pull request (repeatable; default: spec.pullRequest.labels)")
+	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "request a review from a `user` or OWNER/TEAM (repeatable; default: spec.pullRequest.reviewers)")
+	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `user` (repeatable; default: spec.pullRequest.assignees)")
+	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft (default: spec.pullRequest.draft)")
+	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, no-change (only if no cluster changes) or never (default: spec.pullRequest.autoMerge)")
 	flags.Lookup("auto-merge").NoOptDefVal = string(pullrequest.AutoMergeAlways)
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository if an environment fails, and close it when it succeeds")
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing changed since the last output")
@@ -58,17 +64,27 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	cli.Group(flags, cli.Publishing, "direct force allow-deletions",
 		"branch create-branch recompile report-issues draft label reviewer assignee auto-merge reopen save-body author signing-key")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
-		[]string{string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange)}, cobra.ShellCompDirectiveNoFileComp))
+		[]string{string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange), never}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// never is the value of --auto-merge that turns spec.pullRequest.autoMerge off.
+const never = "never"
+
+func (f *PublishFlags) when() pullrequest.AutoMerge {
+	if f.autoMerge == never {
+		return pullrequest.AutoMergeNever
+	}
+	return pullrequest.AutoMerge(f.autoMerge)
 }
 
 // Check finds wrong values.
 func (f *PublishFlags) Check() error {
-	switch pullrequest.AutoMerge(f.autoMerge) {
+	switch f.when() {
 	case pullrequest.AutoMergeNever, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange:
 	default:
-		return cli.Usage("--auto-merge %s: write %s or %s", f.autoMerge, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange)
+		return cli.Usage("--auto-merge %s: write %s, %s or %s", f.autoMerge, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange, never)
 	}
-	if f.draft && f.autoMerge != "" {
+	if f.draft && f.when() != pullrequest.AutoMergeNever {
 		return cli.Usage("--draft keeps a pull request from being merged, --auto-merge merges it: give one of them")
 	}
 	if f.direct && f.branch != "" {
@@ -85,16 +101,20 @@ func (f *PublishFlags) Check() error {
 	return nil
 }
 
-// PublishOptions turns the flags into what publishing needs. Without --author there is none.
+// Author is what --author or else the setting says; the zero value if neither does.
+func (f *PublishFlags) Author(of model.Commit) gitobject.Identity {
+	text := f.author
+	if !f.changed("author") {
+		text = of.Author.Value
+	}
+	author, _ := gitobject.ParseIdentity(text) // both were checked
+	return author
+}
+
+// PublishOptions turns the flags into what publishing needs, but for the author.
 func (f *PublishFlags) PublishOptions() (gitops.PublishOptions, error) {
 	options := gitops.PublishOptions{
 		Direct: f.direct, Force: f.Force, CreateBranch: f.createBranch, AllowDeletions: f.allowDeletions,
-	}
-	if f.author != "" {
-		var err error
-		if options.Author, err = gitobject.ParseIdentity(f.author); err != nil {
-			return options, cli.Usage("--author %q: %v", f.author, err)
-		}
 	}
 	if f.signingKey != "" {
 		pem, err := os.ReadFile(f.signingKey)
@@ -121,10 +141,24 @@ func (f *PublishFlags) needs() github.Needs {
 	if f.reportIssues {
 		needs.Optional["issues"] = "write"
 	}
-	if slices.ContainsFunc(cli.Split(f.reviewers), func(who string) bool { return strings.Contains(who, "/") }) {
+	if f.teams || hasTeam(cli.Split(f.reviewers)) {
 		needs.Optional["members"] = "read" // to ask a team
 	}
 	return needs
+}
+
+// expectTeams finds out whether a GitOpsRepo requests reviews from teams, before there is a token for it.
+func (f *PublishFlags) expectTeams(platform *model.Objects) {
+	if platform == nil {
+		return
+	}
+	for _, repo := range platform.GitOpsRepos {
+		f.teams = f.teams || hasTeam(f.Request(repo.Publishing.PullRequest).Reviewers)
+	}
+}
+
+func hasTeam(reviewers []string) bool {
+	return slices.ContainsFunc(reviewers, func(who string) bool { return strings.Contains(who, "/") })
 }
 
 // Permissions are those on the repositories of a role; nil where nothing is published.
@@ -136,10 +170,30 @@ func (f *PublishFlags) Permissions(role model.Role) *github.Needs {
 	return &needs
 }
 
-// Request is what the flags say about the pull request.
-func (f *PublishFlags) Request() pullrequest.Options {
-	return pullrequest.Options{
-		Labels: cli.Split(f.labels), Reviewers: cli.Split(f.reviewers), Assignees: cli.Split(f.assignees),
-		Draft: f.draft, AutoMerge: pullrequest.AutoMerge(f.autoMerge), Reopen: f.reopen,
+// Request is what flags and settings say about the pull request. A flag that was given replaces its setting, and one that
+// contradicts it: --draft autoMerge, --auto-merge draft.
+func (f *PublishFlags) Request(of model.PullRequest) pullrequest.Options {
+	options := pullrequest.Options{
+		Labels: f.list("label", f.labels, of.Labels), Reviewers: f.list("reviewer", f.reviewers, of.Reviewers),
+		Assignees: f.list("assignee", f.assignees, of.Assignees), Draft: f.draft, AutoMerge: f.when(), Reopen: f.reopen,
 	}
+	if !f.changed("draft") && f.when() == pullrequest.AutoMergeNever {
+		options.Draft = of.Draft.Value
+	}
+	if !f.changed("auto-merge") && !f.draft {
+		options.AutoMerge = pullrequest.AutoMerge(of.AutoMerge.Value)
+	}
+	return options
+}
+
+// list is what a flag that repeats says, or else its setting.
+func (f *PublishFlags) list(flag string, given []string, setting []model.Text) []string {
+	if f.changed(flag) {
+		return cli.Split(given)
+	}
+	var values []string
+	for _, text := range setting {
+		values = append(values, text.Value)
+	}
+	return values
 }

@@ -24,7 +24,7 @@ const ruleOutputFolder = "output-folder"
 // Options are the flags of kalypso render.
 type Options struct {
 	session.Flags
-	PublishFlags
+	*PublishFlags
 	outputDir string
 	dryRun    bool
 	exitCode  bool
@@ -35,7 +35,7 @@ type Options struct {
 
 // New returns kalypso render.
 func New(e *cli.Host) *cobra.Command {
-	opts := &Options{}
+	opts := &Options{PublishFlags: &PublishFlags{}}
 	cmd := &cobra.Command{
 		Use:   "render",
 		Short: "Compile an environment and publish the manifests",
@@ -210,7 +210,7 @@ func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
 			s.Diags.Error(giterror.RuleRemoteFailed, output.Repo.Path.At, s.Reader.Scrub(err.Error()))
 			return
 		}
-		shown, report := session.NewChangeResult(diff, output), s.report(result, diff)
+		shown, report := session.NewChangeResult(diff, output), s.report(result, output.Repo, diff)
 		shown.Report = &report
 		result.Changes = append(result.Changes, shown)
 	}
