@@ -126,9 +126,9 @@ func (c *call) admit(r *http.Request) {
 	}
 }
 
-// permitted reports whether the token has what the endpoint needs.
+// permitted reports whether the token has what the endpoint needs. Everybody may read what is public, except settings.
 func (c *call) permitted() bool {
-	if !c.route.writes() && !c.repo.options.Private {
+	if !c.route.writes() && !c.repo.options.Private && !strings.HasPrefix(c.route.needs, "administration=") {
 		return true
 	}
 	if !c.token.reaches(c.repo) {

@@ -32,6 +32,16 @@ type RepoOptions struct {
 	MergeMethods []string
 	// AllowAutoMerge allows auto-merge.
 	AllowAutoMerge bool
+	// SquashMessage is the default message of squash merges: "PR_BODY", "BLANK", or "COMMIT_MESSAGES", also if it is empty.
+	SquashMessage string
+	// Rules are the types of rules by branch, and Protected the branches with a branch protection rule. They are shown, and
+	// stop nobody.
+	Rules     map[string][]string
+	Protected []string
+	// MayBypass are logins that may bypass the rules.
+	MayBypass []string
+	// WorkflowsWrite gives the GITHUB_TOKEN of workflows write access by default.
+	WorkflowsWrite bool
 	// RequiredChecks are contexts of statuses that must be a success before anything is merged.
 	RequiredChecks []string
 	// ActionsMayNotOpenPulls keeps github-actions[bot] from opening pull requests: the default of new

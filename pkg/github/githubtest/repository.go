@@ -17,6 +17,7 @@ func (c *call) showRepo() answer {
 	if c.token.reaches(r) && c.token.has("contents=write") { // hidden from others
 		o["allow_merge_commit"], o["allow_squash_merge"] = r.allows("merge"), r.allows("squash")
 		o["allow_rebase_merge"], o["allow_auto_merge"] = r.allows("rebase"), r.options.AllowAutoMerge
+		o["squash_merge_commit_message"] = cmp.Or(r.options.SquashMessage, "COMMIT_MESSAGES")
 	}
 	return ok(o)
 }
@@ -28,6 +29,39 @@ func (c *call) showRef() answer {
 		panic(notFound())
 	}
 	return ok(object{"ref": "refs/heads/" + branch, "object": object{"type": "commit", "sha": tip}})
+}
+
+func (c *call) showBranch() answer {
+	name := c.values["branch"]
+	tip := c.repo.branches.Tips()[name]
+	if tip == "" {
+		panic(refuse(http.StatusNotFound, "Branch not found"))
+	}
+	return ok(object{"name": name, "commit": object{"sha": tip}, "protected": slices.Contains(c.repo.options.Protected, name)})
+}
+
+func (c *call) listRules() answer {
+	return page(c, c.repo.options.Rules[c.values["branch"]], func(kind string) object {
+		return object{"type": kind, "ruleset_source_type": "Repository", "ruleset_source": c.repo.Name, "ruleset_id": 1}
+	})
+}
+
+func (c *call) showRuleset() answer {
+	bypass := "never"
+	if slices.Contains(c.repo.options.MayBypass, c.login()) {
+		bypass = "always"
+	}
+	return ok(object{"id": c.number("ruleset_id"), "current_user_can_bypass": bypass})
+}
+
+func (c *call) showWorkflowPermissions() answer {
+	permissions := "read"
+	if c.repo.options.WorkflowsWrite {
+		permissions = "write"
+	}
+	return ok(object{
+		"default_workflow_permissions": permissions, "can_approve_pull_request_reviews": !c.repo.options.ActionsMayNotOpenPulls,
+	})
 }
 
 // compare answers how two commits relate. It shows no files.

@@ -131,6 +131,12 @@ func (s *Server) handle(r *http.Request, request Request, below bool) answer {
 	c.admit(r)
 	a := c.route.handle(c)
 	check(c.route.operation.CheckAnswer(a.status, a.bytes()))
+	if c.token != nil && !c.token.Expires.IsZero() {
+		if a.header == nil {
+			a.header = http.Header{}
+		}
+		a.header.Set("GitHub-Authentication-Token-Expiration", c.token.Expires.UTC().Format("2006-01-02 15:04:05 MST"))
+	}
 	return a
 }
 

@@ -26,7 +26,7 @@ type Token struct {
 // AllPermissions are all that the stand-in knows, for writing.
 func AllPermissions() map[string]string {
 	return map[string]string{
-		"actions": "write", "contents": "write", "issues": "write", "members": "read", "metadata": "read",
+		"actions": "write", "administration": "read", "contents": "write", "issues": "write", "members": "read", "metadata": "read",
 		"pull_requests": "write", "statuses": "write",
 	}
 }

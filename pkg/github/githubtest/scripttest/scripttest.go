@@ -62,11 +62,14 @@ func Setup(env *testscript.Env) {
 //	github statuses [-urls] REF                 prints the newest of each context, the newest first: context: state description <url>
 //	github dispatches                           prints what workflows were started, and forgets them: cd.yaml on main: a=b c=d
 //	                                            (they are known if they are in .github/workflows of the default branch)
-//	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read
+//	github token SECRET PERMISSION=ACCESS…      makes a token known: github token s contents=write pull_requests=read;
+//	                                            expires=72h is when it expires
 //	github app KEYFILE OWNER PERMISSION=ACCESS… makes the App 17 known, installed by OWNER (with all permissions, if none are
 //	                                            given), and writes its private key
 //	github tokens                               prints the tokens that it was given, and forgets them: owner/a owner/b: contents=read
 //	github private OWNER/NAME…                  hides repositories from those without a token
+//	github set SETTING…                         changes the repository: archived, auto-merge, squash=PR_BODY, protected=BRANCH,
+//	                                            rule=BRANCH:TYPE, bypass=LOGIN, actions=write, actions=no-pull-requests
 //	github writes                               prints how many writing requests there were, and forgets them
 //	github requests                             prints the requests, and forgets them
 //
@@ -121,6 +124,7 @@ func commands() map[string]scriptCommand {
 		"app":        {2, 20, (*script).app},
 		"tokens":     {0, 0, (*script).tokens},
 		"private":    {1, 100, (*script).private},
+		"set":        {1, 20, (*script).set},
 		"writes":     {0, 0, (*script).writes},
 		"requests":   {0, 0, (*script).requests},
 	}
@@ -229,15 +233,21 @@ func (s *script) comment(ts *testscript.TestScript, args []string) {
 }
 
 func (s *script) token(ts *testscript.TestScript, args []string) {
-	permissions := map[string]string{}
+	permissions, expires := map[string]string{}, time.Time{}
 	for _, arg := range args[1:] {
 		name, access, ok := strings.Cut(arg, "=")
+		if name == "expires" {
+			left, err := time.ParseDuration(access)
+			ts.Check(err)
+			expires = time.Now().Add(left)
+			continue
+		}
 		if !ok || access != "read" && access != "write" {
 			ts.Fatalf("github token: %s is not PERMISSION=read or PERMISSION=write", arg)
 		}
 		permissions[name] = access
 	}
-	s.server.AddToken(args[0], githubtest.Token{Name: args[0], Permissions: permissions})
+	s.server.AddToken(args[0], githubtest.Token{Name: args[0], Permissions: permissions, Expires: expires})
 }
 
 func (s *script) writes(ts *testscript.TestScript, _ []string) {
@@ -281,6 +291,38 @@ func (s *script) private(ts *testscript.TestScript, args []string) {
 		}
 		repo.SetOptions(func(o *githubtest.RepoOptions) { o.Private = true })
 	}
+}
+
+// set changes the settings of the repository.
+func (s *script) set(ts *testscript.TestScript, args []string) {
+	s.repo.SetOptions(func(o *githubtest.RepoOptions) {
+		for _, arg := range args {
+			name, value, _ := strings.Cut(arg, "=")
+			switch name {
+			case "archived":
+				o.Archived = true
+			case "auto-merge":
+				o.AllowAutoMerge = true
+			case "squash":
+				o.SquashMessage = value
+			case "protected":
+				o.Protected = append(o.Protected, value)
+			case "bypass":
+				o.MayBypass = append(o.MayBypass, value)
+			case "rule":
+				branch, kind, _ := strings.Cut(value, ":")
+				if o.Rules == nil {
+					o.Rules = map[string][]string{}
+				}
+				o.Rules[branch] = append(o.Rules[branch], kind)
+			case "actions":
+				o.WorkflowsWrite = o.WorkflowsWrite || value == "write"
+				o.ActionsMayNotOpenPulls = o.ActionsMayNotOpenPulls || value == "no-pull-requests"
+			default:
+				ts.Fatalf("github set: there is no setting %s", name)
+			}
+		}
+	})
 }
 
 // tokens prints what tokens an App was given since it was asked last, in order.
