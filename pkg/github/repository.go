@@ -47,6 +47,8 @@ const (
 	maxCreations = 3
 )
 
+func readRepository() operation { return operation{act: "read the repository", need: "metadata: read"} }
+
 // about returns what GitHub says of the repository itself, asking once.
 func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	r.mu.Lock()
@@ -56,7 +58,7 @@ func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	}
 	details, _, err := r.client.api.Repositories.Get(ctx, r.owner, r.name)
 	if err != nil {
-		return nil, r.explain(operation{act: "read the repository", need: "metadata: read"}, err)
+		return nil, r.explain(readRepository(), err)
 	}
 	r.details = details
 	return details, nil
