@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // RefUpdate moves one branch. The server does it only if the branch is at old, so that whoever comes
@@ -149,6 +150,31 @@ func push(ctx context.Context, n *wire.Network, to Repository, order PushOrder) 
 			return to.ExplainPush(giterror.Interrupted(ctx), order.names())
 		}
 	}
+}
+
+// CheckPush reports whether the credentials may push to the repository of a ref. It pushes nothing and does not check the
+// rules for branches. The error is an *Error.
+func (r *Reader) CheckPush(ctx context.Context, ref model.Ref) error {
+	at, err := r.Locate(ref)
+	if err != nil {
+		return r.Clean(err)
+	}
+	to, err := r.Repository(ctx, at, ref.Role)
+	if err != nil || to == nil {
+		return r.Clean(at.Explain(err))
+	}
+	err = r.net.Retry(ctx, nil, func(at wire.Attempt) error {
+		s, err := to.Sender(at.Ctx)
+		if err != nil {
+			return err
+		}
+		_, err = s.ReceivePack(at, func(*packp.AdvRefs) (*packp.ReferenceUpdateRequest, error) { return nil, nil })
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	return r.Clean(to.ExplainPush(err, ref.Branch))
 }
 
 func pushOnce(ctx context.Context, n *wire.Network, to Repository, order PushOrder) error {
