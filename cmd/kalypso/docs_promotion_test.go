@@ -96,7 +96,7 @@ func TestPromotionDocFlags(t *testing.T) {
 	}
 }
 
-// TestPromotionDocStatuses keeps the table of statuses complete.
+// TestPromotionDocStatuses keeps the list of statuses complete.
 func TestPromotionDocStatuses(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../pkg/promote/status.go")
@@ -105,7 +105,7 @@ func TestPromotionDocStatuses(t *testing.T) {
 	require.Greater(t, len(descriptions), 5)
 	text := readDoc(t, "reference/promotion.md")
 	for _, description := range descriptions {
-		if !strings.Contains(text, "| `"+description[1]) {
+		if !strings.Contains(text, "- `"+description[1]) {
 			t.Errorf("docs/reference/promotion.md has no status %q", description[1])
 		}
 	}
