@@ -1,6 +1,5 @@
-// Package diag holds what every stage of kalypso reports: a problem is a value with a rule, a
-// place and a hint. Stages collect problems in a List and go on; the list is sorted and freed of
-// repeats once, when it is shown.
+// Package diag defines diagnostics: errors, warnings and notices with a rule, a place and a hint. Stages collect them in a
+// List and continue. The list is sorted, and duplicates are removed, when it is shown.
 package diag
 
 import (
@@ -8,19 +7,19 @@ import (
 	"slices"
 )
 
-// Severity says what a Diagnostic means for the run.
+// Severity is the effect of a Diagnostic on the run.
 type Severity int
 
 const (
-	// Notice is worth knowing; nothing is wrong.
+	// Notice is information; nothing is wrong.
 	Notice Severity = iota
-	// Warning is probably a mistake; the run goes on and succeeds.
+	// Warning is probably a mistake; the run continues and succeeds.
 	Warning
 	// Error stops the run before anything is published.
 	Error
 )
 
-// String returns the word that people and JSON read.
+// String returns "error", "warning" or "notice".
 func (s Severity) String() string {
 	switch s {
 	case Error:
@@ -32,35 +31,35 @@ func (s Severity) String() string {
 	}
 }
 
-// MarshalText writes the severity as its word.
+// MarshalText returns the severity as String does.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Diagnostic is one problem found in the input. It is also its form in JSON.
+// Diagnostic is one problem found in the input. Its fields are those of the JSON output.
 type Diagnostic struct {
 	Severity Severity `json:"severity"`
 	// Rule is a stable identifier such as "unknown-field"; tools may match on it.
 	Rule string `json:"rule"`
 	// Message says what is wrong: one line, lower case, no full stop, quoting what was written.
 	Message string `json:"message"`
-	// Hint says what to do about it. Empty if the message alone is enough.
+	// Hint is what to do about it; empty if the message alone is enough.
 	Hint string `json:"hint,omitempty"`
 	// At is the place to change. The zero Place means the run as a whole.
 	At Place `json:"at,omitzero"`
-	// Related are further places that take part, such as the first of two duplicates.
+	// Related are further places, such as the first of two duplicates.
 	Related []Related `json:"related,omitempty"`
-	// Concerns are the objects that a problem elsewhere, as in a template, came up with. They are not
-	// shown, and have no part in the order.
+	// Concerns are the objects that a problem elsewhere, such as in a template, was found with. They are not
+	// shown and do not affect the order.
 	Concerns []Place `json:"-"`
 }
 
-// Related is a second place that a Diagnostic speaks of.
+// Related is a further place of a Diagnostic.
 type Related struct {
 	At Place `json:"at,omitzero"`
-	// Message says what is there, for example "first defined here".
+	// Message describes the place, for example "first defined here".
 	Message string `json:"message"`
 }
 
-// Option adds a detail to a Diagnostic that Errorf and its kin make.
+// Option adds a detail to a Diagnostic that Error, Warning or Notice adds.
 type Option func(*Diagnostic)
 
 // Hint sets what to do about the problem.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate that the writer of name most likely meant, or "" if none is near:
-// at most a third of the letters may differ. Ties go to the first candidate.
+// Nearest returns the candidate that is most similar to name, or "" if none is: at most a third of the
+// letters may differ. The first of equally similar candidates is returned.
 func Nearest(name string, candidates []string) string {
 	const longestName = 256 // beyond it the search would cost more than the hint is worth
 	if len(name) > longestName {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Style says how the parts of a diagnostic are set off. The zero Style sets off nothing.
+// Style formats the parts of a diagnostic. The zero Style leaves them plain.
 type Style struct {
 	Error, Warning, Notice, Place, Hint func(string) string
 }
@@ -17,7 +17,7 @@ func (s Style) severity(severity Severity) string {
 	return apply(styles[severity], severity.String())
 }
 
-// place returns how a line begins that speaks of a place: not at all if it is nowhere.
+// place returns the beginning of a line about a place; empty for the zero Place.
 func (s Style) place(at Place) string {
 	if at.IsZero() {
 		return ""
@@ -32,9 +32,9 @@ func apply(style func(string) string, text string) string {
 	return style(text)
 }
 
-// Format writes a diagnostic for people: a line that begins with the place as compilers have it, and
-// lines below it for what to do and where else to look. It ends in a newline, and holds no control
-// characters but those of the style, whatever the input held.
+// Format returns a diagnostic as text: a line that begins with the place, as those of compilers, and
+// indented lines for related places and the hint. It ends in a newline and has no control characters
+// except those of the style.
 func Format(d Diagnostic, style Style) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s: %s [%s]\n", style.place(d.At), style.severity(d.Severity), Safe(d.Message), d.Rule)
@@ -47,8 +47,7 @@ func Format(d Diagnostic, style Style) string {
 	return b.String()
 }
 
-// Safe makes text harmless to show: control characters, and those that change the order in which
-// text is read, are written as escapes.
+// Safe escapes control characters and those that change the order in which text is read.
 func Safe(text string) string {
 	if !strings.ContainsFunc(text, unsafeRune) {
 		return text
@@ -65,13 +64,13 @@ func Safe(text string) string {
 	return b.String()
 }
 
-// unsafeRune tells control characters, line breaks, and format characters (Cf): those change the
-// order of text or are not seen at all. An invalid byte comes as the replacement character.
+// unsafeRune reports control characters, line breaks and format characters (Cf), which change the order of text or are
+// invisible. An invalid byte is the replacement character.
 func unsafeRune(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
 
-// Shorten returns at most limit bytes of a text, with an ellipsis in place of what is left out. No character is torn.
+// Shorten returns at most limit bytes of a text, with an ellipsis in place of the rest. It does not split characters.
 func Shorten(text string, limit int) string {
 	const ellipsis = "…"
 	if len(text) <= limit {

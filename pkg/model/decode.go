@@ -15,7 +15,7 @@ import (
 
 // decoder decodes the nodes of one document into structs whose fields have a `field` tag (and a `doc` tag for editors). It is
 // strict: an unknown field, a wrong type and a missing required field are errors at their place.
-// It goes on after an error, so that one run reports all of them.
+// It continues after an error, so that one run reports all of them.
 type decoder struct {
 	*yamldoc.Document
 	diags *diag.List
@@ -30,7 +30,7 @@ var (
 	placeType    = reflect.TypeFor[diag.Place]()
 )
 
-// selfDecoder is what knows itself how it is written; n is no alias.
+// selfDecoder is a type with a decoding of its own. n is not an alias.
 type selfDecoder interface {
 	decode(d *decoder, n *yaml.Node, path *trail)
 }

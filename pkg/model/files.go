@@ -21,8 +21,8 @@ const (
 	EnvironmentsFolder = ".environments"
 )
 
-// fluxExclusions are the files that Flux leaves out of every source unless .sourceignore brings
-// them back. https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions
+// fluxExclusions are the files that Flux excludes from every source unless .sourceignore includes
+// them. https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions
 var fluxExclusions = []string{
 	".git/", ".gitignore", ".gitmodules", ".gitattributes",
 	"*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip",
@@ -40,7 +40,7 @@ type walker struct {
 	root string
 	// ignored is false below EnvironmentsFolder, which .sourceignore usually excludes.
 	ignored bool
-	// patterns are those in force, general ones first; scopes says which folder brought which.
+	// patterns are those in force, general ones first. scopes are the folders that set them.
 	patterns []gitignore.Pattern
 	scopes   []scope
 	// weight estimates the cost of matching one byte of a path against all patterns.

@@ -128,7 +128,7 @@ func duplicate(first, second *Object, diags *diag.List) {
 	diags.Error("duplicate-object", second.Name.At, message, diag.See(first.Name.At, "first defined here"), diag.Hint("rename one of them"))
 }
 
-// owner names who brought an object in.
+// owner names the registration of an object, or the control plane.
 func owner(o *Object) string {
 	if o.Source.Ref.Subject != "" && o.Source.Ref.Role == Tenant {
 		return o.Source.Ref.Subject

@@ -15,8 +15,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model/yamldoc"
 )
 
-// Parse reads and decodes everything that counts in a source. registration is what admitted a
-// Tenant source, and nil for the others, or if nobody knows it: then any workspace may be named.
+// Parse reads and decodes the objects of a source. registration is that of a Tenant source. It is nil for other sources,
+// and if the registration is unknown: then every workspace is allowed.
 func Parse(source *Source, registration *WorkloadRegistration, options Options) (*Objects, diag.List) {
 	limits := options.limits(source.Ref.Role)
 	paths, diags := files(source, limits, options.IgnoreKustomization)
@@ -33,7 +33,7 @@ func Parse(source *Source, registration *WorkloadRegistration, options Options) 
 	}
 	_ = group.Wait() // no function returns an error
 	if s.full() {
-		// Which files were still read is a matter of chance, so none of them counts.
+		// The order of reading is random, so the files that were read are ignored as well.
 		diags.Error("source-too-large", source.subjectPlace(),
 			fmt.Sprintf("the YAML files of %s below %q have more than %d bytes in total", source.Repo, source.Ref.Path, limits.SourceBytes))
 		objects.Incomplete = true
@@ -212,8 +212,8 @@ func (p *parser) noKind() {
 	p.diags.Warning("no-kind", p.Place(p.Root), message, diag.Hint("exclude the file with .sourceignore if it is not a Kubernetes object"))
 }
 
-// foreign handles a document that is not of our group at our version: usually another project's
-// object, sometimes a slip of the pen.
+// foreign handles a document of another group or version: usually an object of another project,
+// sometimes a misspelling.
 func (p *parser) foreign(group string, apiVersion, kind *yaml.Node) func(*Objects) {
 	_, isOurs := kinds[p.kind]
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// Role says what a repository is read for, and with it how far it is trusted.
+// Role is the purpose of reading a repository. It decides how far the repository is trusted.
 type Role int
 
 const (
@@ -23,9 +23,9 @@ const (
 	Output
 )
 
-// Ref names what is to be read: one path of one repository at one branch or commit.
+// Ref identifies what to read: one path of one repository at one branch or commit.
 type Ref struct {
-	// Repo is the URL or local path as it was written, without blanks around it.
+	// Repo is the URL or local path as written, without surrounding blanks.
 	Repo string
 	// Branch is the branch to read, and the one that Commit is said to be on.
 	Branch string
@@ -36,10 +36,10 @@ type Ref struct {
 	Role Role
 	// WorkTree reads the files of a local clone's work tree as they are, whatever Branch says.
 	WorkTree bool
-	// At is the value that asked for it; zero if the command line did. The others are the values of
-	// single parts, to point to if just these are wrong; zero if they were not given.
+	// At is the value that names the source; zero if the command line does. The others are the places of
+	// branch, commit and path; zero if they are not set.
 	At, BranchAt, CommitAt, PathAt diag.Place
-	// Subject names what asked, for messages: `WorkloadRegistration "hello"`, `flag --control-plane`.
+	// Subject is what names the source, for messages: `WorkloadRegistration "hello"`, `flag --control-plane`.
 	Subject string
 }
 
@@ -62,7 +62,7 @@ func (s *Source) File(path string) *diag.File {
 	return &diag.File{Repo: s.Repo, Branch: s.Ref.Branch, Path: path}
 }
 
-// subjectPlace is where to point if a source as a whole is at fault: the value that asked for it.
+// subjectPlace is the place of an error of the whole source: the value that names it.
 func (s *Source) subjectPlace() diag.Place {
 	if s.Ref.At.IsZero() {
 		return diag.Place{File: s.File("")}

@@ -49,7 +49,7 @@ type Manifest struct {
 type Block struct {
 	Text
 	// Indent is how many columns the lines of a literal block (|) are indented; -1 if the text is
-	// written in another style, so that its lines cannot be told from its place.
+	// written in another style, whose lines do not follow from its place.
 	Indent int
 }
 
@@ -98,7 +98,7 @@ func (t *trail) write(b *strings.Builder) {
 	b.WriteString(t.name)
 }
 
-// orObject names the object itself where there is no path to speak of.
+// orObject returns the path, or "the object" for an empty one.
 func (t *trail) orObject() string {
 	if t == nil {
 		return "the object"

@@ -32,11 +32,11 @@ import (
 
 // Options says how assignments are rendered.
 type Options struct {
-	// Published reports whether a file is out there already with exactly this content; nil if that
+	// Published reports whether a file is already published with exactly this content; nil if that
 	// is not known. A file that does not change may keep flaws that a new one may not have. It is
 	// asked only about files that have flaws.
 	Published func(path string, content []byte) bool
-	// Stop reports whether to give up; nil means never. The tree is not complete then.
+	// Stop reports whether to stop; nil means never. The tree is then incomplete.
 	Stop func() bool
 	// Bounds limits each execution of a template; the zero value stands for the defaults.
 	Bounds template.Bounds

@@ -39,8 +39,8 @@ func (v *Values) Data() map[string]any {
 	return v.data
 }
 
-// Origins tells where a value was set, in the order in which the values were laid over each other: the
-// last one decided, or was merged in last.
+// Origins returns where a value is set, in the order in which the values are merged: the last one
+// overrides the others.
 func (v *Values) Origins(key string) []Origin {
 	if s := v.setting(key); s != nil {
 		return s.origins()
@@ -62,11 +62,11 @@ func (v *Values) expressible() bool {
 	return !slices.ContainsFunc(v.Settings, func(s *Setting) bool { return !s.expressible() })
 }
 
-// Origin is a config value as it was written.
+// Origin is the source of a config value.
 type Origin struct {
 	Config *model.ConfigMap
 	At     diag.Place
-	// Text is the value as it was written.
+	// Text is the value as written.
 	Text string
 }
 

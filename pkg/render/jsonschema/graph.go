@@ -30,7 +30,7 @@ const maxSteps = 250_000
 type graph struct {
 	root  *part
 	parts []*part
-	// byLocation finds the subschema that a failure speaks of.
+	// byLocation finds the subschema of a failure.
 	byLocation map[string]*part
 }
 

@@ -181,12 +181,12 @@ func recovered(err *error) {
 // Violation is one way in which values break a schema.
 type Violation struct {
 	// Path leads to the offending value: keys and list indexes from the top, for example ["DATABASE", "port"]. It is
-	// empty if the values as a whole are at fault; for a missing key it leads to the object that lacks it.
+	// empty for an error of the values as a whole; for a missing key it is the path of the object that lacks it.
 	Path []string
 	// Message says what is required and what was found: lower case, one line, no full stop.
 	Message string
 	// Keyword is the part of the schema that objects, as a JSON Pointer such as "/properties/REGION/enum". It is empty
-	// where no single keyword is at fault.
+	// if no single keyword fails.
 	Keyword string
 }
 

@@ -156,7 +156,7 @@ func (s *survey) report(p *problems) {
 	}
 }
 
-// follow reports a reference that does not exist in the schema as far as can be told from its text. What it is relative to is not
+// follow reports a reference that, according to its text, does not exist in the schema. What it is relative to is not
 // looked at: a name or a pointer that is right for any part of the schema passes.
 func (s *survey) follow(reference named, p *problems) {
 	address, fragment, _ := strings.Cut(reference.text, "#")

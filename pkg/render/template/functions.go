@@ -120,7 +120,7 @@ func functionNames() []string {
 	return names
 }
 
-// lookUpFunction returns the function of a name, nil for one that text/template brings.
+// lookUpFunction returns the function of a name, nil for a built-in function of text/template.
 func lookUpFunction(name string) (*function, *Error) {
 	if f, ok := catalogue()[name]; ok {
 		return f, nil

@@ -112,7 +112,7 @@ func (m *machine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Sink takes a piece of output: a text of the template if fixed, else what an action prints. It reports whether to go on.
+// Sink takes a piece of output: a text of the template if fixed, else what an action prints. It reports whether to continue.
 type Sink func(text string, fixed bool) bool
 
 // errStopped ends an execution whose output is not wanted.

@@ -20,7 +20,7 @@ func (t *Template) Defines() bool { return len(t.program.trees) > 1 }
 type Part struct {
 	program *program
 	tree    *parse.Tree
-	// idle holds machines that have nothing to do.
+	// idle holds machines that are not in use.
 	idle sync.Pool
 }
 

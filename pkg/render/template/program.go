@@ -68,8 +68,8 @@ func parseProgram(text string) (*program, []*Error) {
 // maxVariables is how many variables a text may have: text/template looks for one among all of them.
 const maxVariables = 1000
 
-// checkFunctions collects the functions that a tree calls and refuses those that it may not. On the
-// way it puts right where errors will point to.
+// checkFunctions collects the functions that a tree calls, and returns errors for those that are not allowed. It also
+// corrects the positions of nodes for later errors.
 func (p *program) checkFunctions(tree *parse.Tree, text string) []*Error {
 	var problems []*Error
 	refuse := func(node parse.Node, problem *Error) {

@@ -16,7 +16,7 @@ type Template struct {
 	program *program
 	// probed is the same text made to report what prints "<no value>".
 	probed func() *program
-	// idle holds machines that have nothing to do.
+	// idle holds machines that are not in use.
 	idle sync.Pool
 }
 
@@ -44,7 +44,7 @@ func Parse(block model.Block) (*Template, diag.List) {
 	}
 	t.program = parsed
 	t.probed = sync.OnceValue(func() *program {
-		probed, _ := compileProbes(block.Value) // it was parsed a moment ago
+		probed, _ := compileProbes(block.Value) // it was parsed above
 		return probed
 	})
 	return t, nil
@@ -62,7 +62,7 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Err
 		machine = newMachine(t.program)
 	}
 	text, err = machine.render(data, bounds)
-	// A machine that failed is as good as new: nothing of a run survives the next reset.
+	// A machine that failed can be used again: reset clears everything.
 	t.idle.Put(machine)
 	if err != nil {
 		return "", nil, err
@@ -78,7 +78,7 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Err
 func (t *Template) findMissing(data any, bounds Bounds) []*Error {
 	machine := newMachine(t.probed())
 	machine.probing = true
-	// It rendered a moment ago, and a probe costs no steps.
+	// It rendered without an error before, and a probe costs no steps.
 	_, _ = machine.render(data, bounds)
 	slices.SortFunc(machine.missing, func(a, b *Error) int {
 		return a.compare(b)
