@@ -48,9 +48,11 @@ func TestTerminalNamesExplain(t *testing.T) {
 // TestTerminalPager shows long text in a pager, and only that.
 func TestTerminalPager(t *testing.T) {
 	t.Parallel()
-	fleet := []string{"--control-plane", "../../testdata/fleets/harvest/in/control-plane", "--env", "dev",
+	fleet := []string{
+		"--control-plane", "../../testdata/fleets/harvest/in/control-plane", "--env", "dev",
 		"--replace", "https://github.com/oatwick-grocers/harvest-global=../../testdata/fleets/harvest/in/global",
-		"--replace", "https://github.com/oatwick-grocers/*=../../testdata/fleets/harvest/in/*"}
+		"--replace", "https://github.com/oatwick-grocers/*=../../testdata/fleets/harvest/in/*",
+	}
 	const mark = "shown by the pager"
 	env := map[string]string{"KALYPSO_PAGER": "sh -c 'cat; echo " + mark + "'"}
 	for name, test := range map[string]struct {
