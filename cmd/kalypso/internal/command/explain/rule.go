@@ -44,13 +44,18 @@ func ruleArgs(cmd *cobra.Command, args []string) error {
 	return cli.Usage("%s\nsee %s --help", message, cmd.CommandPath())
 }
 
-// describe returns the description of a rule, with examples indented instead of fenced and without comments.
+// describe returns the description of a rule.
 func describe(rule string) []byte {
-	var b bytes.Buffer
 	_, section, _ := strings.Cut(Rules, "## "+rule+"\n\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	return Plain(section)
+}
+
+// Plain returns text of Rules with examples indented instead of fenced and without comments.
+func Plain(rules string) []byte {
+	var b bytes.Buffer
 	indent := ""
-	for line := range strings.Lines(section) {
+	for line := range strings.Lines(rules) {
 		switch {
 		case strings.HasPrefix(line, "<!--"):
 		case strings.HasPrefix(line, "```text"):
