@@ -45,8 +45,6 @@ branch of the control plane or, with --repo, of an application repository. A cha
 branch is shown as if it were promoted. Without flags, the work tree is compared with the branch
 that is checked out; in a pull request workflow, the pull request with its base branch.
 
---comment posts the result as a pull request comment, and updates that comment on later runs.
-
 To compare two environments, use --env and --with-env. A target that exists in only one of them is
 compared with a target of the same workload on the same cluster type. Differences only in the names
 of target and environment are not shown.`,

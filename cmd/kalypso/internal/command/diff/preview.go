@@ -216,10 +216,9 @@ func NewComment(e *cli.Host) *cobra.Command {
 		Long: `Post the text that "kalypso diff --save-comment FILE" wrote as a pull request comment, or update
 the comment of an earlier run.
 
-Use it for pull requests from forks: their workflows get no secrets, so one workflow computes the
-preview without secrets, and another workflow, which the fork cannot change, posts the comment. The
-second workflow must get the number of the pull request from GitHub and not from a file. The author
-of a pull request can change what the first workflow saves, so do not trust the text of the comment.`,
+Use it for pull requests from forks, whose workflows get no secrets: one workflow saves the preview,
+and another one, which the fork cannot change, posts it. Get the number of the pull request from
+GitHub, not from a file. The author of the pull request can change the text: do not trust it.`,
 		Example: `  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md
   kalypso comment --pull-request 12 --control-plane https://github.com/acme/control-plane preview.md`,
 		Args: cobra.ExactArgs(1),

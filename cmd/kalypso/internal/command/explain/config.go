@@ -23,8 +23,8 @@ func newExplainConfig(e *cli.Host) *cobra.Command {
 KEY, show which values of that key were overridden or merged, and which ConfigMaps set it but do not
 apply.
 
---cluster-type is optional if the target is scheduled on only one cluster type. For a cluster type
-that the target is not scheduled on, the command shows the configuration that it would get there.`,
+--cluster-type is optional if the target is scheduled on only one cluster type. On a cluster type that
+it is not scheduled on, the command shows what it would get there.`,
 		Example: `  kalypso explain config storefront-integration --env dev
   kalypso explain config checkout-stores LOG_LEVEL --env prod --cluster-type store-large`,
 		Args: cobra.RangeArgs(1, 2),

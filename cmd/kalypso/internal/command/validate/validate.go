@@ -30,8 +30,8 @@ chain. This command writes and publishes nothing.
 With --keep-last-good, errors of a registration that render --keep-last-good holds back are warnings,
 so one broken application does not fail the check. Errors in the platform's files are still errors.
 
---workload checks only the workloads of one application, for use in its own repository: without the
-control plane and without other applications.`,
+--workload checks only the workloads of one application, in its own repository, without the control
+plane.`,
 		Example: `  kalypso validate
   kalypso validate --workload workload/
   kalypso validate --env dev --env stage --control-plane ./control-plane
