@@ -26,16 +26,16 @@ func checkTenant(w *Workload, limits Limits, diags *diag.List) {
 		target := &w.DeploymentTargets[i]
 		checkBootstrapName(w, target.Name, diags)
 		checkTenantLabels(w, target.Labels, diags)
-		checkInert("environment", target.Environment, diags)
+		checkPlain("environment", target.Environment, diags)
 		for _, key := range slices.Sorted(maps.Keys(target.Manifests)) {
 			if yamldoc.Enough(diags) {
 				return
 			}
 			value := target.Manifests[key]
 			if checkLength("a key of manifests", Text{key, value.At}, limits, diags) {
-				checkInert("a key of manifests", Text{key, value.At}, diags)
+				checkPlain("a key of manifests", Text{key, value.At}, diags)
 				checkLength("manifests."+key, value, limits, diags)
-				checkInert("manifests."+key, value, diags)
+				checkPlain("manifests."+key, value, diags)
 			}
 		}
 		if p, ok := target.Manifests["path"]; ok && escapes(p.Value) {
@@ -97,8 +97,8 @@ func seeWorkspace(r *WorkloadRegistration) diag.Option {
 	return diag.See(r.Workspace.At, "the registration sets the workspace here")
 }
 
-// checkInert refuses a string that could be more than one plain value where a template prints it.
-func checkInert(what string, text Text, diags *diag.List) {
+// checkPlain refuses a string that could be more than one plain value where a template prints it.
+func checkPlain(what string, text Text, diags *diag.List) {
 	switch {
 	case strings.Contains(text.Value, "{{"):
 		diags.Error("tenant-template", text.At, what+` contains "{{", but values from application repositories are never templates`)

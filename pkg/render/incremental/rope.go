@@ -18,7 +18,7 @@ type pieceKind byte
 const (
 	// constantPiece is text that nothing is known of.
 	constantPiece pieceKind = iota
-	// plainHole is a text that is part of one scalar wherever it stands; see yamltext.IsInert.
+	// plainHole is a text that is part of one scalar wherever it stands; see yamltext.IsPlainAnywhere.
 	plainHole
 	// pathHole is the same, but begins with "./" or "../".
 	pathHole
@@ -118,7 +118,7 @@ func kindOf(text string) pieceKind {
 	switch {
 	case text == "" || len(text) > maxHole:
 		return constantPiece
-	case yamltext.IsInert(text):
+	case yamltext.IsPlainAnywhere(text):
 		switch {
 		case text[0] != '.':
 			return plainHole

@@ -11,23 +11,23 @@ import (
 
 // sameShell reports whether a file that is no YAML is the one rendered with placeholders. What a
 // shell would make of a string cannot be known, so one that is not plain must not occur.
-func (d *disguise) sameShell(rendered, disguised string) bool {
-	return rendered == d.restorer(shellInert.MatchString).Replace(disguised)
+func (d *placeholders) sameShell(rendered, withPlaceholders string) bool {
+	return rendered == d.restorer(shellPlain.MatchString).Replace(withPlaceholders)
 }
 
 // sameYAML reports whether rendered YAML differs from the one with placeholders in nothing but the
 // values that these stand for. probed returns the YAML with placeholders that stay one value only if a
 // function escapes them.
-func (d *disguise) sameYAML(rendered, disguised string, probed func() string) bool {
-	if rendered == disguised {
+func (d *placeholders) sameYAML(rendered, withPlaceholders string, probed func() string) bool {
+	if rendered == withPlaceholders {
 		return true
 	}
 	a, errA := verify.AllDocuments(rendered)
-	b, errB := verify.AllDocuments(disguised)
+	b, errB := verify.AllDocuments(withPlaceholders)
 	if errA != nil || errB != nil {
 		return false
 	}
-	c := &comparison{restore: d.restorer(anyText), rendered: strings.Split(rendered, "\n"), expected: strings.Split(disguised, "\n")}
+	c := &comparison{restore: d.restorer(anyText), rendered: strings.Split(rendered, "\n"), expected: strings.Split(withPlaceholders, "\n")}
 	if slices.EqualFunc(a, b, c.sameNode) {
 		return true
 	}

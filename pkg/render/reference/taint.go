@@ -11,8 +11,8 @@ import (
 )
 
 // A tenant's string must come out as one plain value, whatever it holds. Most strings cannot be
-// anything else. For the rest it is proven: the files are rendered once more in a disguise, with
-// placeholders for these strings, and may differ from the real ones in nothing but these values.
+// anything else. For the rest it is proven: the files are rendered once more with placeholders for these
+// strings, and may differ from the real ones in nothing but these values.
 // tenantstring.go proves that such a value is a string.
 
 // rendering is an assignment with all that its files are rendered from.
@@ -26,7 +26,7 @@ type rendering struct {
 // taint reports the files in which a string of the application is not exactly one string.
 func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
 	if doubtful || slices.ContainsFunc(g.files, func(f File) bool { return !f.Untainted }) {
-		if problems := g.prove(target.disguise); len(problems) > 0 {
+		if problems := g.prove(target.placeholders); len(problems) > 0 {
 			return problems
 		}
 	}
@@ -41,7 +41,7 @@ func (g *rendering) taint(target *tenantText, doubtful bool) []verify.Problem {
 }
 
 // prove reports the files whose structure is not proven to be the same with placeholders.
-func (g *rendering) prove(d *disguise) []verify.Problem {
+func (g *rendering) prove(d *placeholders) []verify.Problem {
 	if d == nil {
 		return nil
 	}
@@ -49,21 +49,21 @@ func (g *rendering) prove(d *disguise) []verify.Problem {
 	proven := g.sameStructure(d)
 	for _, file := range g.files {
 		if !proven[file.Path] {
-			problems = append(problems, g.tainted(file, g.blame(file, d)))
+			problems = append(problems, g.tainted(file, g.causingKey(file, d)))
 		}
 	}
 	return problems
 }
 
-// blame returns the key of the manifests that keeps a file from being proven: the first if it is not
-// the fault of one alone.
-func (g *rendering) blame(file File, d *disguise) string {
+// causingKey returns the key of the manifests because of which a file is not proven: the first one if
+// there are several.
+func (g *rendering) causingKey(file File, d *placeholders) string {
 	if len(d.entries) > 1 {
 		for _, entry := range d.entries {
-			manifests, hidden := d.reveal(entry)
-			revealed := rendering{g.with(g.Facts.withManifests(manifests)), g.bounds, nil}
-			revealed.files, _ = g.render(manifests)
-			if !revealed.sameStructure(hidden)[file.Path] {
+			manifests, hidden := d.restore(entry)
+			restored := rendering{g.with(g.Facts.withManifests(manifests)), g.bounds, nil}
+			restored.files, _ = g.render(manifests)
+			if !restored.sameStructure(hidden)[file.Path] {
 				return entry.key
 			}
 		}
@@ -84,7 +84,7 @@ func (g *rendering) tainted(file File, key string) verify.Problem {
 }
 
 // sameStructure returns the files that differ in nothing but the values that were replaced.
-func (g *rendering) sameStructure(d *disguise) map[string]bool {
+func (g *rendering) sameStructure(d *placeholders) map[string]bool {
 	proven := make(map[string]bool, len(g.files))
 	_, want := g.render(g.Facts.Manifests)
 	files, actions := g.render(d.manifests)
@@ -96,14 +96,14 @@ func (g *rendering) sameStructure(d *disguise) map[string]bool {
 		return files
 	})
 	for _, file := range g.files {
-		disguised, _ := find(files, file.Path)
+		withPlaceholders, _ := find(files, file.Path)
 		if file.YAML {
-			proven[file.Path] = d.sameYAML(file.Content.String(), disguised.Content.String(), func() string {
+			proven[file.Path] = d.sameYAML(file.Content.String(), withPlaceholders.Content.String(), func() string {
 				probe, _ := find(probes(), file.Path)
 				return probe.Content.String()
 			})
 		} else {
-			proven[file.Path] = d.sameShell(file.Content.String(), disguised.Content.String())
+			proven[file.Path] = d.sameShell(file.Content.String(), withPlaceholders.Content.String())
 		}
 	}
 	return proven

@@ -43,8 +43,8 @@ const (
 
 // tenantText is what an application says of a deployment target.
 type tenantText struct {
-	// disguise is nil if no string of the manifests is wild.
-	disguise *disguise
+	// placeholders is nil if no string of the manifests needs one.
+	placeholders *placeholders
 	// strings are the strings that are not empty, empty the values that are.
 	strings, empty []tenantString
 }
@@ -55,7 +55,7 @@ func newTenantText(target *model.DeploymentTarget, manifests map[string]string) 
 		return tenantText{}
 	}
 	all, empty := tenantStrings(target)
-	return tenantText{newDisguise(manifests), all, empty}
+	return tenantText{newPlaceholders(manifests), all, empty}
 }
 
 // tenantStrings returns the tenant's strings of a target, and apart from them the values that are empty. Strings that

@@ -133,7 +133,7 @@ func yamlWords() []string {
 // they do.
 func isPlainText(text string) bool {
 	const longest = 300
-	if len(text) > longest || !IsInert(text) {
+	if len(text) > longest || !IsPlainAnywhere(text) {
 		return false
 	}
 	switch first := text[0]; {

@@ -4,10 +4,10 @@ import "strings"
 
 // The classes of characters.
 const (
-	// inertFirst may begin an inert text, inertInside may follow.
-	inertFirst = 1 << iota
-	inertInside
-	// printable is ASCII that means nothing between double quotes.
+	// plainFirst may begin a text that IsPlainAnywhere accepts, plainInside may follow.
+	plainFirst = 1 << iota
+	plainInside
+	// printable is ASCII without a special meaning between double quotes.
 	printable
 )
 
@@ -16,10 +16,10 @@ var characters = func() (table [256]byte) {
 	for c := range table {
 		letterOrDigit := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 		if letterOrDigit || c == '_' || c == '/' {
-			table[c] |= inertFirst
+			table[c] |= plainFirst
 		}
 		if letterOrDigit || strings.IndexByte("._/@+=-", byte(c)) >= 0 {
-			table[c] |= inertInside
+			table[c] |= plainInside
 		}
 		if ' ' <= c && c <= '~' && c != '"' && c != '\\' {
 			table[c] |= printable
@@ -28,24 +28,24 @@ var characters = func() (table [256]byte) {
 	return table
 }()
 
-// IsInert reports whether a string is one plain scalar wherever a template prints it, quoted or not: it
+// IsPlainAnywhere reports whether a string is one plain scalar wherever a template prints it, quoted or not: it
 // has no character with a meaning in YAML, and does not begin like a document marker. A path may begin
 // with "./" or "../", or be "." or "..".
-func IsInert(text string) bool {
+func IsPlainAnywhere(text string) bool {
 	if text == "" {
 		return false
 	}
-	if characters[text[0]]&inertFirst != 0 {
-		return isInertTail(text[1:])
+	if characters[text[0]]&plainFirst != 0 {
+		return isPlainTail(text[1:])
 	}
 	after, isPath := strings.CutPrefix(text, ".")
 	after = strings.TrimPrefix(after, ".")
-	return isPath && (after == "" || after[0] == '/' && isInertTail(after[1:]))
+	return isPath && (after == "" || after[0] == '/' && isPlainTail(after[1:]))
 }
 
-// isInertTail reports whether a text may follow the first character of an inert one: a colon must
-// have something behind it, or it would make a key.
-func isInertTail(text string) bool {
+// isPlainTail reports whether a text may follow the first character of a text that IsPlainAnywhere accepts: a colon must
+// not be the last character, or it would make a key.
+func isPlainTail(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] == ':' {
 			i++
@@ -53,7 +53,7 @@ func isInertTail(text string) bool {
 				return false
 			}
 		}
-		if characters[text[i]]&inertInside == 0 {
+		if characters[text[i]]&plainInside == 0 {
 			return false
 		}
 	}
