@@ -153,9 +153,11 @@ type documentReader struct {
 	nonSpecific []position
 	// seen is how many documents there were. Empty ones count if they have at least a comment: reading
 	// them takes time too.
-	seen  int
-	each  func(*Document)
-	diags diag.List
+	seen int
+	// searched is the size of the texts with errors in bytes.
+	searched int
+	each     func(*Document)
+	diags    diag.List
 }
 
 // read parses a chunk, which is almost always one document ("..." or a leading "---" may still
@@ -196,7 +198,9 @@ func (r *documentReader) read(c chunk) bool {
 
 // invalid reports an error of the library.
 func (r *documentReader) invalid(c chunk, lines lineMap, err error) {
-	found := findFault(c.text, err)
+	const mostSearched = 1 << 16 // longer texts would take long to search
+	r.searched += len(c.text)
+	found := findFault(c.text, err, r.searched <= mostSearched)
 	place := func(line int) diag.Place {
 		line, _ = lines.find(line, 1)
 		return diag.Place{File: r.file, Line: line}

@@ -85,14 +85,17 @@ type fault struct {
 var blockError = regexp.MustCompile(`^did not find expected (?:key|'-' indicator)$`)
 
 // findFault finds what is wrong. The library reports the line in which it notices a wrong indentation. That is the line to
-// change unless it has the indentation of others, which the line that it does not match has not.
-func findFault(text string, err error) fault {
+// change unless it has the indentation of others, which the line that it does not match has not. If thorough is true, the
+// text is parsed several times.
+func findFault(text string, err error, thorough bool) fault {
 	problem, lines := yamlErrorText(err), strings.Split(text, "\n")
 	found := fault{line: min(yamlErrorLine(text, err), len(lines)), hint: yamlErrorHint(err)}
 	switch {
 	case blockError.MatchString(problem):
-		found.line = blockErrorLine(lines, problem)
-		found.other = firstOfBlock(lines, found.line)
+		if thorough {
+			found.line = blockErrorLine(lines, problem)
+			found.other = firstOfBlock(lines, found.line)
+		}
 	case problem == misplacedColon:
 		above := lineAbove(lines, found.line, func(int) bool { return true })
 		switch {
