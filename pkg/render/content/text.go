@@ -8,14 +8,14 @@ type Text struct {
 	// Frame is nil for a text of one piece, which is then the only hole.
 	Frame *Frame
 	Holes []string
-	// Fragments are those of all runs; a nil stands between two runs.
-	Fragments []*Fragment
+	// Segments are those of all runs; a nil stands between two runs.
+	Segments []*Segment
 	// Size is the length in bytes.
 	Size int
 }
 
-// Fragment is text that many files share: entries of a map, for instance.
-type Fragment struct {
+// Segment is text that many files share: entries of a map, for instance.
+type Segment struct {
 	Key string
 	// Text is what is written. It ends with a line break, or is leading and begins with one, unless it is
 	// no entry.
@@ -28,7 +28,7 @@ type Fragment struct {
 }
 
 // Lines returns the text without the line break around it.
-func (f *Fragment) Lines() string {
+func (f *Segment) Lines() string {
 	if f.Leading {
 		return strings.TrimPrefix(f.Text, "\n")
 	}
@@ -43,7 +43,7 @@ type Slot struct {
 	Kind SlotKind
 	// Text is that of a constant slot.
 	Text string
-	// Trimmed says that the first fragment of a run is written without the line break before it.
+	// Trimmed says that the first segment of a run is written without the line break before it.
 	Trimmed bool
 }
 
@@ -55,7 +55,7 @@ const (
 	ConstantSlot SlotKind = iota
 	// HoleSlot is a text that differs.
 	HoleSlot
-	// RunSlot is a run of fragments.
+	// RunSlot is a run of segments.
 	RunSlot
 )
 
@@ -75,7 +75,7 @@ func (t Text) Append(b []byte) []byte {
 		}
 		return b
 	}
-	holes, fragments := t.Holes, t.Fragments
+	holes, segments := t.Holes, t.Segments
 	for _, slot := range t.Frame.Slots {
 		switch slot.Kind {
 		case ConstantSlot:
@@ -83,22 +83,22 @@ func (t Text) Append(b []byte) []byte {
 		case HoleSlot:
 			b, holes = append(b, holes[0]...), holes[1:]
 		case RunSlot:
-			b, fragments = appendRun(b, fragments, slot.Trimmed)
+			b, segments = appendRun(b, segments, slot.Trimmed)
 		}
 	}
 	return b
 }
 
 // appendRun appends a run, and returns what follows it.
-func appendRun(b []byte, fragments []*Fragment, trimmed bool) ([]byte, []*Fragment) {
-	for i, fragment := range fragments {
+func appendRun(b []byte, segments []*Segment, trimmed bool) ([]byte, []*Segment) {
+	for i, segment := range segments {
 		switch {
-		case fragment == nil:
-			return b, fragments[i+1:]
+		case segment == nil:
+			return b, segments[i+1:]
 		case i == 0 && trimmed:
-			b = append(b, fragment.Lines()...)
+			b = append(b, segment.Lines()...)
 		default:
-			b = append(b, fragment.Text...)
+			b = append(b, segment.Text...)
 		}
 	}
 	return b, nil

@@ -1,7 +1,7 @@
 // Package incremental composes files from parts that they share: a reference.Shortcut.
 //
-// A plan has the steps of a template (plan.go), which add pieces to a rope (rope.go); entries of the configuration are
-// written once for all files (fragment.go), and so is the YAML of objects (object_compose.go). Files that differ in
+// A plan has the steps of a template (plan.go), which add pieces to a builder (builder.go); entries of the configuration are
+// written once for all files (segment.go), and so is the YAML of objects (object_compose.go). Files that differ in
 // harmless places alone have one shape, of which it is proven once what package verify and the proof of package
 // reference would find (shape.go, shape_proof.go). What is not sure is left to the reference.
 package incremental
@@ -104,7 +104,7 @@ func (r *Composer) Render(s *reference.Subject, template *reference.Template, fi
 			return false
 		}
 	}
-	placed := r.shapes.place(&c.rope, file.YAML, &c.scratch.key)
+	placed := r.shapes.place(&c.builder, file.YAML, &c.scratch.key)
 	file.Content, file.Verified, file.Objects = placed.text, placed.verified || !file.YAML, placed.objects
 	file.Untainted = !c.readsManifests && (placed.verified || !c.printsManifests)
 	return true

@@ -32,7 +32,7 @@ type plannedObject struct {
 
 // objectScratch is for the strings of an object: where each begins, where the holes are, and their shapes.
 type objectScratch struct {
-	strings       rope
+	strings       builder
 	starts, holes []int
 	key           []byte
 }
@@ -49,7 +49,7 @@ func (m *plannedObject) compose(c *composition) bool {
 			return false
 		}
 		x.starts = append(x.starts, first)
-		x.key = shapeKey(x.key, &rope{pieces: x.strings.pieces[first:]}, nil, true)
+		x.key = shapeKey(x.key, &builder{pieces: x.strings.pieces[first:]}, nil, true)
 	}
 	known := m.layout(x)
 	if !known.ok {
@@ -75,10 +75,10 @@ func (m *plannedObject) compose(c *composition) bool {
 
 // composeString adds what a plan renders to the strings of an object.
 func (c *composition) composeString(p *plan) bool {
-	c.rope, c.scratch.strings = c.scratch.strings, c.rope
+	c.builder, c.scratch.strings = c.scratch.strings, c.builder
 	c.last = 0
 	ok := p.compose(c)
-	c.rope, c.scratch.strings = c.scratch.strings, c.rope
+	c.builder, c.scratch.strings = c.scratch.strings, c.builder
 	return ok
 }
 

@@ -26,7 +26,7 @@ type step interface {
 type composition struct {
 	*Composer
 	*reference.Subject
-	rope
+	builder
 	// yaml says that the file must be YAML.
 	yaml    bool
 	scratch objectScratch
@@ -110,4 +110,4 @@ func (p *plan) compose(c *composition) bool {
 // constantStep is text of the template.
 type constantStep string
 
-func (s constantStep) add(c *composition) bool { return c.rope.add(piece{text: string(s)}) }
+func (s constantStep) add(c *composition) bool { return c.builder.add(piece{text: string(s)}) }

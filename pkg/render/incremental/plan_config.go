@@ -77,7 +77,7 @@ func isConfigData(node parse.Node) bool {
 }
 
 func (s *configStep) add(c *composition) bool {
-	return c.rope.add(piece{text: s.before}) && c.addEntries(s.form)
+	return c.builder.add(piece{text: s.before}) && c.addEntries(s.form)
 }
 
 // addEntries writes all settings in a form.
@@ -95,14 +95,14 @@ func (c *composition) addEntries(f form) bool {
 	}
 	for i, s := range settings {
 		entry := entryOf(s, f)
-		if !entry.usable || !c.addFragment(entry, i == 0 && entry.Leading && f.writer != inRange) {
+		if !entry.usable || !c.addSegment(entry, i == 0 && entry.Leading && f.writer != inRange) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *composition) addFragment(f *writtenEntry, trimmed bool) bool {
+func (c *composition) addSegment(f *writtenEntry, trimmed bool) bool {
 	c.steps += f.steps
 	if f.nested == nil {
 		text := f.Text
@@ -113,7 +113,7 @@ func (c *composition) addFragment(f *writtenEntry, trimmed bool) bool {
 		if c.yaml && !f.Entry {
 			kind = constantPiece // the file has to be read with it
 		}
-		return c.add(piece{kind: kind, trimmed: trimmed, text: text, fragment: &f.Fragment})
+		return c.add(piece{kind: kind, trimmed: trimmed, text: text, segment: &f.Segment})
 	}
 	first, size := len(c.pieces), c.size
 	if !f.nested.compose(c) || len(c.pieces) == first {
@@ -140,5 +140,5 @@ func (hashStep) add(c *composition) bool {
 		}
 		sum ^= part
 	}
-	return c.rope.addHole(strconv.FormatUint(sum, 10), false)
+	return c.builder.addHole(strconv.FormatUint(sum, 10), false)
 }

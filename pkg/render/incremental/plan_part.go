@@ -42,7 +42,7 @@ func (s *partStep) execute(c *composition) bool {
 	}
 	steps, ok := s.part.Execute(c.View(&c.Facts), c.bounds, func(text string, fixed bool) bool {
 		if fixed {
-			return c.rope.add(piece{text: text}) && c.size <= c.bounds.Bytes
+			return c.builder.add(piece{text: text}) && c.size <= c.bounds.Bytes
 		}
 		return c.addHole(text, s.reads.target) && c.size <= c.bounds.Bytes
 	})

@@ -51,7 +51,7 @@ type placed struct {
 }
 
 // place finds the shape of a rendered file. buffer is scratch space.
-func (s *fileShapes) place(r *rope, yaml bool, buffer *[]byte) placed {
+func (s *fileShapes) place(r *builder, yaml bool, buffer *[]byte) placed {
 	found := s.find(r, nil, yaml, buffer)
 	if found == nil {
 		return placed{text: content.New(r.String())}
@@ -68,8 +68,8 @@ func (s *fileShapes) place(r *rope, yaml bool, buffer *[]byte) placed {
 	return file
 }
 
-// find returns the shape of a rope in which some holes are fixed; nil if there is no room for it.
-func (s *fileShapes) find(r *rope, fixed []bool, yaml bool, buffer *[]byte) *fileShape {
+// find returns the shape of a builder in which some holes are fixed; nil if there is no room for it.
+func (s *fileShapes) find(r *builder, fixed []bool, yaml bool, buffer *[]byte) *fileShape {
 	key := shapeKey((*buffer)[:0], r, fixed, yaml)
 	*buffer = key
 	s.mu.RLock()
@@ -93,7 +93,7 @@ func (s *fileShapes) find(r *rope, fixed []bool, yaml bool, buffer *[]byte) *fil
 }
 
 // shapeKey writes down all that files of a shape have in common.
-func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
+func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
 	const tenantMark, togetherMark, fixedMark, yamlMark = 1 << 4, 1 << 5, 1 << 6, 1 << 7
 	first := byte(0)
 	if yaml {
@@ -117,8 +117,8 @@ func shapeKey(key []byte, r *rope, fixed []bool, yaml bool) []byte {
 			key = append(binary.AppendUvarint(append(key, mark), uint64(len(p.text))), p.text...)
 		case entryPiece:
 			if !r.continuesRun(i) {
-				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.fragment.Leading))
-				key = binary.AppendUvarint(key, uint64(p.fragment.Indent)) // never negative
+				key = append(key, byte(entryPiece), flag(p.trimmed), flag(p.segment.Leading))
+				key = binary.AppendUvarint(key, uint64(p.segment.Indent)) // never negative
 			}
 		default:
 			key = append(key, mark)
@@ -186,10 +186,10 @@ func (p textPart) fill(holes []string) string {
 }
 
 // check looks at what a file of the shape has in its holes. It fails if the file must be read.
-func (s *fileShape) check(r *rope) ([]verify.Object, bool) {
+func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	if len(s.reserved) > 0 {
 		for i := range r.pieces {
-			if r.pieces[i].kind == entryPiece && s.reserved[r.pieces[i].fragment.Key] {
+			if r.pieces[i].kind == entryPiece && s.reserved[r.pieces[i].segment.Key] {
 				return nil, false
 			}
 		}
@@ -222,7 +222,7 @@ func (s *fileShape) check(r *rope) ([]verify.Object, bool) {
 }
 
 // holes returns what is in the holes. A quoted text is given without its quotes, as YAML reads it.
-func (r *rope) holes() []string {
+func (r *builder) holes() []string {
 	holes := make([]string, 0, 16)
 	for i := range r.pieces {
 		switch p := &r.pieces[i]; p.kind {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// prove finds out what is true of every file of the shape of a rope, of which some holes are fixed.
+// prove finds out what is true of every file of the shape of a builder, of which some holes are fixed.
 //
 // The file is read by the YAML library with a placeholder in each hole, and one entry in the place of
 // each run of entries. Where a placeholder comes out as part of one scalar, anything that the kind of
@@ -20,7 +20,7 @@ import (
 // entry of a block mapping can: each is complete in itself, see blockEntry.
 //
 // FuzzShape holds this against the library.
-func (s *fileShape) prove(r *rope, fixed []bool) {
+func (s *fileShape) prove(r *builder, fixed []bool) {
 	f := &shapeProof{shape: s}
 	text := f.fill(r, fixed)
 	roots, flaw := verify.ParseDocuments(text)
@@ -81,7 +81,7 @@ type proofRun struct {
 }
 
 // fill writes the file with placeholders.
-func (f *shapeProof) fill(r *rope, fixed []bool) string {
+func (f *shapeProof) fill(r *builder, fixed []bool) string {
 	var b strings.Builder
 	before, first, line := byte('\n'), byte(0), 1
 	for i, p := range r.pieces {
@@ -191,22 +191,22 @@ func firstOfLine(first byte, text string) byte {
 // mayBeMarker reports whether a line could become "---" or "...", which end a document even in quotes.
 func mayBeMarker(first byte) bool { return first == 0 || first == '-' || first == '.' }
 
-// startsLine and endsLine report whether a fragment has its lines for itself.
+// startsLine and endsLine report whether a segment has its lines for itself.
 func startsLine(p piece, before byte) bool {
-	return p.fragment.Leading && !p.trimmed || before == '\n'
+	return p.segment.Leading && !p.trimmed || before == '\n'
 }
 
 func endsLine(p piece, rest []piece) bool {
-	return !p.fragment.Leading || len(rest) == 0 || rest[0].text[0] == '\n'
+	return !p.segment.Leading || len(rest) == 0 || rest[0].text[0] == '\n'
 }
 
 func (f *shapeProof) addRun(p piece) string {
 	number := len(f.runs)
-	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.fragment.Indent}
+	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.segment.Indent}
 	f.runs = append(f.runs, run)
 	line := strings.Repeat(" ", run.indent) + run.key + ": " + run.value
 	switch {
-	case !p.fragment.Leading:
+	case !p.segment.Leading:
 		return line + "\n"
 	case p.trimmed:
 		return line

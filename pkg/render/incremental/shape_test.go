@@ -53,9 +53,9 @@ func (k pieceKind) harmless(n int) string {
 	}
 }
 
-// sketched is a rope with what was written into its holes.
+// sketched is a builder with what was written into its holes.
 type sketched struct {
-	rope
+	builder
 	kinds []pieceKind
 	texts []string
 	// tenant are the holes that may hold a string of an application.
@@ -71,7 +71,7 @@ func draw(sketch string, values *config.Values, texts ...string) (*sketched, boo
 		mark := sketchMark.FindStringSubmatchIndex(rest)
 		if mark == nil {
 			ok := c.add(piece{text: rest})
-			drawn.rope = c.rope
+			drawn.builder = c.builder
 			return drawn, ok
 		}
 		if !c.add(piece{text: rest[:mark[0]]}) {
@@ -106,9 +106,9 @@ func draw(sketch string, values *config.Values, texts ...string) (*sketched, boo
 			for i, s := range settings {
 				f := entryOf(s, form{writer: inYAML, indent: indent})
 				if name == "lines" {
-					f = &writtenEntry{Fragment: content.Fragment{Key: f.Key, Text: f.Lines() + "\n", Entry: f.Entry, Indent: f.Indent}, usable: f.usable}
+					f = &writtenEntry{Segment: content.Segment{Key: f.Key, Text: f.Lines() + "\n", Entry: f.Entry, Indent: f.Indent}, usable: f.usable}
 				}
-				if !f.usable || f.nested != nil || !c.addFragment(f, name == "first" && i == 0) {
+				if !f.usable || f.nested != nil || !c.addSegment(f, name == "first" && i == 0) {
 					return nil, false
 				}
 			}
@@ -129,7 +129,7 @@ func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *confi
 	}
 	var buffer []byte
 	for _, s := range []*sketched{harmless, drawn} {
-		placed := shapes.place(&s.rope, true, &buffer)
+		placed := shapes.place(&s.builder, true, &buffer)
 		require.Equal(t, s.String(), placed.text.String())
 		requireVerified(t, reference.File{Content: placed.text, Verified: placed.verified, Objects: placed.objects})
 		verified = placed.verified

@@ -38,7 +38,7 @@ const (
 
 // writtenEntry is a setting in one form.
 type writtenEntry struct {
-	content.Fragment
+	content.Segment
 	form form
 	// steps is what it takes to write it, as Bounds counts it, or more.
 	steps int
@@ -88,7 +88,7 @@ func hashOf(s *config.Setting) (sum uint64, ok bool) {
 }
 
 func newEntry(s *config.Setting, f form) *writtenEntry {
-	made := &writtenEntry{form: f, Fragment: content.Fragment{Key: s.Key.Name, Leading: true}}
+	made := &writtenEntry{form: f, Segment: content.Segment{Key: s.Key.Name, Leading: true}}
 	text, steps, ok := f.write(s)
 	if !ok {
 		return made

@@ -26,36 +26,36 @@ const (
 	quotedHole
 	// wildHole is printable text without a double quote or backslash in it.
 	wildHole
-	// entryPiece is a fragment.
+	// entryPiece is a segment.
 	entryPiece
 )
 
 type piece struct {
 	kind pieceKind
-	// trimmed says that a fragment is written without the line break that it begins with.
+	// trimmed says that a segment is written without the line break that it begins with.
 	trimmed bool
 	// tenant says that the text was printed and may contain a string of an application.
 	tenant bool
 	text   string
-	// fragment is that of an entryPiece.
-	fragment *content.Fragment
+	// segment is that of an entryPiece.
+	segment *content.Segment
 	// together is how many pieces, of which this is the first, are the same in many files, and whole
 	// what they are together: that is kept instead of their holes. It is 0 for all others.
 	together int
 	whole    string
 }
 
-// rope is text in pieces, in the making.
-type rope struct {
+// builder collects the pieces of a text.
+type builder struct {
 	pieces []piece
 	size   int
 	last   byte
 }
 
-func (r *rope) reset() { r.pieces, r.size, r.last = r.pieces[:0], 0, 0 }
+func (r *builder) reset() { r.pieces, r.size, r.last = r.pieces[:0], 0, 0 }
 
 // add appends a piece. It fails if that makes an action, which would have to be rendered again.
-func (r *rope) add(p piece) bool {
+func (r *builder) add(p piece) bool {
 	if p.text == "" {
 		return true
 	}
@@ -76,12 +76,12 @@ func keepTogether(pieces []piece) {
 		}
 	}
 	if holes > 1 {
-		pieces[0].together, pieces[0].whole = len(pieces), (&rope{pieces: pieces}).String()
+		pieces[0].together, pieces[0].whole = len(pieces), (&builder{pieces: pieces}).String()
 	}
 }
 
-// addAll appends pieces that were added to another rope.
-func (r *rope) addAll(pieces []piece) bool {
+// addAll appends pieces that were added to another builder.
+func (r *builder) addAll(pieces []piece) bool {
 	for _, p := range pieces {
 		if !r.add(p) {
 			return false
@@ -91,7 +91,7 @@ func (r *rope) addAll(pieces []piece) bool {
 }
 
 // addHole appends a text that was printed.
-func (r *rope) addHole(text string, tenant bool) bool {
+func (r *builder) addHole(text string, tenant bool) bool {
 	return isQuiet(text) && r.add(piece{kind: kindOf(text), text: text, tenant: tenant})
 }
 
@@ -101,7 +101,7 @@ func isQuiet(text string) bool {
 	return !strings.Contains(text, template.ActionStart) && !strings.Contains(text, template.NoValue)
 }
 
-func (r *rope) String() string {
+func (r *builder) String() string {
 	var b strings.Builder
 	b.Grow(r.size)
 	for _, p := range r.pieces {
@@ -131,8 +131,8 @@ func kindOf(text string) pieceKind {
 	return constantPiece
 }
 
-// newFrame returns the frame of a rope, with everything that is not a hole or a fragment as it is.
-func newFrame(r *rope) *content.Frame {
+// newFrame returns the frame of a builder, with everything that is not a hole or a segment as it is.
+func newFrame(r *builder) *content.Frame {
 	f := &content.Frame{}
 	for i := 0; i < len(r.pieces); i++ {
 		p := r.pieces[i]
@@ -155,20 +155,20 @@ func newFrame(r *rope) *content.Frame {
 	return f
 }
 
-// fill returns the text that the rope makes in its frame.
-func (r *rope) fill(f *content.Frame) content.Text {
+// fill returns the text that the builder makes in its frame.
+func (r *builder) fill(f *content.Frame) content.Text {
 	if r.size == 0 {
 		return content.Text{}
 	}
 	t := content.Text{Frame: f, Size: r.size}
-	fragments := 0
+	segments := 0
 	for i := range r.pieces {
 		if r.pieces[i].kind == entryPiece {
-			fragments++
+			segments++
 		}
 	}
-	if fragments > 0 {
-		t.Fragments = make([]*content.Fragment, 0, fragments+f.Count(content.RunSlot)-1)
+	if segments > 0 {
+		t.Segments = make([]*content.Segment, 0, segments+f.Count(content.RunSlot)-1)
 	}
 	if holes := f.Count(content.HoleSlot); holes > 0 {
 		t.Holes = make([]string, 0, holes)
@@ -179,10 +179,10 @@ func (r *rope) fill(f *content.Frame) content.Text {
 			t.Holes = append(t.Holes, p.whole)
 			i += p.together - 1
 		case p.kind == entryPiece:
-			if len(t.Fragments) > 0 && !r.continuesRun(i) {
-				t.Fragments = append(t.Fragments, nil)
+			if len(t.Segments) > 0 && !r.continuesRun(i) {
+				t.Segments = append(t.Segments, nil)
 			}
-			t.Fragments = append(t.Fragments, p.fragment)
+			t.Segments = append(t.Segments, p.segment)
 		case p.kind != constantPiece:
 			t.Holes = append(t.Holes, p.text)
 		}
@@ -190,11 +190,11 @@ func (r *rope) fill(f *content.Frame) content.Text {
 	return t
 }
 
-// continuesRun reports whether a fragment belongs to the run of the piece before it.
-func (r *rope) continuesRun(i int) bool {
+// continuesRun reports whether a segment belongs to the run of the piece before it.
+func (r *builder) continuesRun(i int) bool {
 	if i == 0 || r.pieces[i-1].kind != entryPiece || r.pieces[i].trimmed {
 		return false
 	}
-	before, this := r.pieces[i-1].fragment, r.pieces[i].fragment
+	before, this := r.pieces[i-1].segment, r.pieces[i].segment
 	return before.Indent == this.Indent && before.Leading == this.Leading
 }

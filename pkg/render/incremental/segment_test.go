@@ -60,7 +60,7 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 			want, err := way.whole(values)
 			require.NoError(t, err, name)
 			require.Equal(t, want, c.String(), name)
-			require.Equal(t, want, c.fill(newFrame(&c.rope)).String(), name)
+			require.Equal(t, want, c.fill(newFrame(&c.builder)).String(), name)
 			if yaml && name != "env file" {
 				requireEntriesApart(t, &c)
 			}
@@ -69,18 +69,18 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 	return composed
 }
 
-// requireEntriesApart checks that a fragment that is said to be one entry is that and no more.
+// requireEntriesApart checks that a segment that is said to be one entry is that and no more.
 func requireEntriesApart(t *testing.T, c *composition) {
 	t.Helper()
 	for _, p := range c.pieces {
 		if p.kind == entryPiece {
-			pad := strings.Repeat(" ", p.fragment.Indent)
+			pad := strings.Repeat(" ", p.segment.Indent)
 			before, after := pad+"a before: x\n", "\n"+pad+"z after: |\n"+pad+"  x\n"
-			roots, flaw := verify.AllDocuments(before + p.fragment.Lines() + after)
+			roots, flaw := verify.AllDocuments(before + p.segment.Lines() + after)
 			require.Nil(t, flaw, "%q", p.text)
 			require.Len(t, roots, 1)
 			require.Len(t, roots[0].Content, 6, "%q", p.text)
-			assert.Equal(t, p.fragment.Key, roots[0].Content[2].Value)
+			assert.Equal(t, p.segment.Key, roots[0].Content[2].Value)
 			assert.Equal(t, "x\n", roots[0].Content[5].Value)
 		}
 	}
