@@ -138,6 +138,7 @@ var layout = []layer{
 	{dir: "cmd/kalypso/internal/command/report", thirdParty: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/kalypso/internal/command/promotion", thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
 	{dir: "cmd/kalypso/internal/command/initialize", thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}},
+	{dir: "cmd/kalypso/internal/command/doctor", thirdParty: []string{"github.com/spf13/cobra", "go.yaml.in/yaml/v3"}},
 	{dir: "cmd/kalypso/internal/command/about", thirdParty: []string{"github.com/spf13/cobra"}},
 	{dir: "cmd/kalypso", thirdParty: []string{
 		"github.com/spf13/cobra",

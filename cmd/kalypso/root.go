@@ -11,6 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/about"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/diff"
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/doctor"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/explain"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/initialize"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/promotion"
@@ -47,6 +48,7 @@ func outputs() map[string]reflect.Type {
 		"promote":              reflect.TypeFor[promotion.Report](),
 		"check-promote":        reflect.TypeFor[promotion.Report](),
 		"init":                 reflect.TypeFor[initialize.Result](),
+		"doctor":               reflect.TypeFor[doctor.Result](),
 		"version":              reflect.TypeFor[cli.Build](),
 	}
 }
@@ -94,7 +96,7 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 	})
 	root.SetHelpCommand(cli.NewHelp())
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e, outputs()), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), about.NewVersion(e), about.NewMan(e))
+	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e, outputs()), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), doctor.New(e), about.NewVersion(e), about.NewMan(e))
 	root.InitDefaultHelpCmd()
 	return root
 }

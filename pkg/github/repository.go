@@ -27,7 +27,9 @@ type Repository struct {
 
 	mu      sync.Mutex
 	details *gh.Repository
-	login   string
+	// tokenExpires is when the token expires; zero if GitHub does not report it.
+	tokenExpires time.Time
+	login        string
 }
 
 var (
@@ -47,8 +49,6 @@ const (
 	maxCreations = 3
 )
 
-func readRepository() operation { return operation{act: "read the repository", need: "metadata: read"} }
-
 // about returns what GitHub says of the repository itself, asking once.
 func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	r.mu.Lock()
@@ -56,11 +56,11 @@ func (r *Repository) about(ctx context.Context) (*gh.Repository, error) {
 	if r.details != nil {
 		return r.details, nil
 	}
-	details, _, err := r.client.api.Repositories.Get(ctx, r.owner, r.name)
+	details, answer, err := r.client.api.Repositories.Get(ctx, r.owner, r.name)
 	if err != nil {
-		return nil, r.explain(readRepository(), err)
+		return nil, r.explain(operation{act: "read the repository", need: "metadata: read"}, err)
 	}
-	r.details = details
+	r.details, r.tokenExpires = details, answer.TokenExpiration.Time
 	return details, nil
 }
 

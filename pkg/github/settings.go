@@ -22,15 +22,15 @@ type Settings struct {
 	TokenExpires time.Time
 }
 
-// Settings reads the settings of the repository.
+// Settings reads the settings of the repository, once.
 func (r *Repository) Settings(ctx context.Context) (Settings, error) {
-	found, answer, err := r.client.api.Repositories.Get(ctx, r.owner, r.name)
+	found, err := r.about(ctx)
 	if err != nil {
-		return Settings{}, r.explain(readRepository(), err)
+		return Settings{}, err
 	}
 	s := Settings{
 		Archived: found.GetArchived(), ShowsMerges: found.AllowSquashMerge != nil, AllowAutoMerge: found.GetAllowAutoMerge(),
-		TokenExpires: answer.TokenExpiration.Time,
+		TokenExpires: r.tokenExpires,
 	}
 	if message := found.GetSquashMergeCommitMessage(); found.GetAllowSquashMerge() && message != "COMMIT_MESSAGES" {
 		s.SquashMessage = message

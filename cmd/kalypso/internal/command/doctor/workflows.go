@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
+)
+
+// workflows compares the workflows on the base branch with those that kalypso init writes for the environments in
+// promotion order.
+func (r *run) workflows(order []string) {
+	const check = "workflows"
+	plan := scaffold.Fleet{Base: r.Loader.BaseBranch(), Environments: order, Asks: map[string][]string{}, Action: scaffold.UnknownAction}
+	for _, e := range r.Known {
+		name := e.Name.Value
+		if name != e.ControlPlane.Branch.Value {
+			r.warn(check, "", "not checked: workflows (environment %q is the branch %q, and kalypso init writes workflows only for equal names)",
+				name, e.ControlPlane.Branch.Value)
+			return
+		}
+		if e.Promotion != nil {
+			for _, fleet := range e.Promotion.Checks.Fleets {
+				plan.Asks[name] = append(plan.Asks[name], fleet.Value)
+			}
+		}
+	}
+	wanted, err := plan.Workflows(scaffold.OfControlPlane)
+	if err != nil {
+		r.unchecked(check, "workflows", err)
+		return
+	}
+	var missing, outdated []string
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		found, err := fs.ReadFile(r.Loader.Main().FS, path.Join(scaffold.WorkflowFolder, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, name)
+		case err != nil:
+			r.unchecked(check, "workflow "+name, err)
+		case !isCurrent(found, []byte(wanted[name])):
+			outdated = append(outdated, name)
+		}
+		r.autoMerge = r.autoMerge || strings.Contains(string(found), "--auto-merge")
+	}
+	where := scaffold.WorkflowFolder + " of branch " + plan.Base
+	if len(missing) > 0 {
+		r.warn(check, "in a clone, run kalypso init --workflows control-plane; if other automation runs kalypso, ignore this", "%s has no %s", where, strings.Join(missing, ", "))
+	}
+	if len(outdated) > 0 {
+		r.warn(check, "in a clone, run kalypso init /tmp/new --workflows control-plane && diff -r "+scaffold.WorkflowFolder+" /tmp/new/"+scaffold.WorkflowFolder,
+			"%s differs from what kalypso init writes: %s", where, strings.Join(outdated, ", "))
+	}
+	if len(missing)+len(outdated) == 0 {
+		r.ok(check, "%s has the workflows of kalypso init", where)
+	}
+}
+
+// isCurrent reports whether a workflow has all that a generated one has.
+func isCurrent(found, generated []byte) bool {
+	var have, want any
+	return yaml.Unmarshal(found, &have) == nil && yaml.Unmarshal(generated, &want) == nil && covers(have, want)
+}
+
+// covers reports whether a part of a workflow has all keys, list items and lines of a generated one. Users add to workflows
+// and replace what is their own: schedules, runners, names, scripts and versions of actions.
+func covers(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		found, ok := have.(map[string]any)
+		for key, value := range want {
+			part, has := found[key]
+			own := slices.Contains([]string{"cron", "description", "name", "run", "run-name", "runs-on", "timeout-minutes", "uses", "version"}, key)
+			ok = ok && has && (own || covers(part, value))
+		}
+		return ok
+	case []any:
+		found, ok := have.([]any)
+		for _, item := range want {
+			ok = ok && slices.ContainsFunc(found, func(one any) bool { return covers(one, item) })
+		}
+		return ok
+	case string:
+		found, ok := have.(string)
+		lines := strings.Split(found, "\n")
+		for line := range strings.SplitSeq(want, "\n") {
+			ok = ok && slices.Contains(lines, line)
+		}
+		return ok
+	}
+	return have == want
+}
