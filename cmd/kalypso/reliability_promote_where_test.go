@@ -98,7 +98,7 @@ func TestC6NeverPromoted(t *testing.T) {
 	} {
 		p := newNever(t, c.folder, c.files)
 		before := p.tip("stage")
-		got := p.run()
+		got := p.run("--skip-compile")
 		if !assert.Equal(t, cli.ExitDone, got.code, "%s: %s", c.name, got.stderr) {
 			continue
 		}
@@ -161,7 +161,7 @@ func TestC6BrokenElsewhere(t *testing.T) {
 	p := newStages(t)
 	p.commit("control-plane", "stage", gitopstest.Files{"broken.yaml": acmeObject("ClusterType", "broken", "spec: {reconcilr: flux}")})
 	before := p.tip("stage")
-	got := p.must()
+	got := p.must("--skip-compile")
 	assert.Empty(t, got.stderr)
 	p.assertPromotes("stage", before, p.versions[0], p.versions[2], "broken elsewhere")
 }
@@ -230,7 +230,7 @@ func TestC6DefaultCommit(t *testing.T) {
 		p := template.another()
 		p.commit("control-plane", "stage", gitopstest.Files{stageBase: strings.Replace(stageBaseAt(p.versions[0]), "https://github.com", p.url, 1)})
 		p.variables = map[string]string{"GITHUB_REPOSITORY": c.repo, "GITHUB_REF": c.ref, "GITHUB_SHA": older}
-		p.must("--control-plane", p.url+"/acme/control-plane")
+		p.must("--control-plane", p.url+"/acme/control-plane", "--skip-compile")
 		assert.Equal(t, c.want, commitOf(p.files("control-plane", "stage")[stageBase]), c)
 		p.assertNothingLost(c.ref)
 	}

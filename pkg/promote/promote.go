@@ -38,6 +38,9 @@ type Request struct {
 	Overrides
 	// Deployed are environments of which this run itself has found out that they have deployed the commit.
 	Deployed []string
+	// Compile compiles the environment with a commit, given by its full id, and returns what it reports. It is called
+	// before the promotion is written; nil does not compile.
+	Compile func(ctx context.Context, commit string) diag.List
 	// DryRun finds out what would be done, and does nothing.
 	DryRun bool
 	// PullRequest proposes the promotion instead of pushing it.
@@ -84,6 +87,8 @@ type Outcome struct {
 	// Commit is the promoted one, and From what the environment had before; empty if there was none.
 	Commit string `json:"commit,omitempty"`
 	From   string `json:"from,omitempty"`
+	// Compiled says that the environment compiles with the commit; false if it was not compiled.
+	Compiled bool `json:"compiled,omitempty"`
 	// DryRun says that nothing was done.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Newer says that the environment has something newer than the commit.

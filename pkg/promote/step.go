@@ -49,7 +49,7 @@ func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
 }
 
 func (s *step) run(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.proposals, s.gates, s.decide, s.write, s.report} {
+	for _, part := range []func(context.Context) error{s.open, s.resolve, s.loops, s.compare, s.proposals, s.gates, s.decide, s.compile, s.write, s.report} {
 		if err := part(ctx); err != nil || s.out.Diags.HasErrors() {
 			if s.out.Diags.HasErrors() {
 				s.out.Action = ActionRefused
@@ -301,6 +301,32 @@ func (s *step) decide(context.Context) error {
 		return err
 	}
 	return s.change(baserepo.SetCommit(old, s.base, s.out.Commit))
+}
+
+// RuleNotCompiled is a commit with which an environment does not compile.
+const RuleNotCompiled = "does-not-compile"
+
+// compile refuses a commit with which the environment does not compile.
+func (s *step) compile(ctx context.Context) error {
+	if s.files == nil || s.Compile == nil {
+		return nil
+	}
+	errs := s.Compile(ctx, s.out.Commit).Only(diag.Error).Sorted()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.out.Compiled = len(errs) == 0
+	if s.out.Compiled {
+		return nil
+	}
+	s.out.Diags.Add(errs)
+	format := "%q does not compile with %.7s: %s"
+	if slices.ContainsFunc(errs, func(d diag.Diagnostic) bool { return giterror.IsRemote(d.Rule) }) { // others may follow from it
+		format = "cannot determine whether %q compiles with %.7s: %s"
+	}
+	s.out.Diags.Error(RuleNotCompiled, s.Environment.Name.At, fmt.Sprintf(format, s.out.Environment, s.out.Commit, diag.Plural(len(errs), "error")),
+		diag.Hint("fix the errors; --skip-compile promotes anyway, for example in a job that cannot read the application repositories"))
+	return nil
 }
 
 // change has the file of the BaseRepo changed.

@@ -50,13 +50,15 @@ type Loader struct {
 	controlPlane ControlPlane
 	// instead is what is read instead of the tip of a branch; see At.
 	instead map[BranchOf]string
+	// baseSubject names controlPlane.Base in errors.
+	baseSubject string
 	// main is the base branch of the control plane, once it is read.
 	main *model.Source
 }
 
 // NewLoader returns a Loader that reads through reader.
 func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
-	return &Loader{Reader: reader, controlPlane: controlPlane}
+	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: "--base " + controlPlane.Base}
 }
 
 // BaseBranch is the branch that holds the Environments, once they are read.
@@ -75,11 +77,19 @@ func (l *Loader) At(branch BranchOf, state string) *Loader {
 	at := NewLoader(l.Reader, l.controlPlane)
 	at.instead = map[BranchOf]string{branch: state}
 	if branch == (BranchOf{Branch: l.controlPlane.BaseBranch}) {
-		at.controlPlane.Base = state
+		at.controlPlane.Base, at.baseSubject = state, state
 	} else {
 		at.main = l.main
 	}
 	return at
+}
+
+// WithBase returns a Loader of the same control plane that reads the BaseRepo "main" at a commit, given by its full id,
+// instead of the promoted one.
+func (l *Loader) WithBase(commit string) *Loader {
+	with := *l
+	with.controlPlane.Base, with.baseSubject = commit, fmt.Sprintf("commit %.12s", commit)
+	return &with
 }
 
 // Owns reports whether the branch of an environment is in the repository of the control plane. The Environments must have been

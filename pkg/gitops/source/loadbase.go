@@ -84,14 +84,10 @@ func baseRef(base *model.BaseRepo) model.Ref {
 	}
 }
 
-// override reads the base that the command line names instead of the pinned one.
+// override reads another base instead of the promoted one, if there is one.
 func (l *fleetLoad) override(ref *model.Ref) {
-	switch base := l.controlPlane.Base; {
-	case base == "":
-	case len(l.instead) > 0: // no flag names it
-		readAt(ref, base, base)
-	default:
-		readAt(ref, base, "--base "+base)
+	if base := l.controlPlane.Base; base != "" {
+		readAt(ref, base, l.baseSubject)
 	}
 }
 

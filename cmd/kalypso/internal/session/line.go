@@ -5,6 +5,7 @@ import (
 	"context"
 	"io/fs"
 	"iter"
+	"slices"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
@@ -58,6 +59,45 @@ type Compiler struct {
 	Names []string
 	// Quarantine says how broken registrations are treated.
 	Quarantine Quarantine
+	// reusable are the results that Reuse was called with.
+	reusable []reusable
+}
+
+// reusable is what an environment was compiled to, and what from.
+type reusable struct {
+	*Compiled
+	origins []source.Origin
+}
+
+// Reuse makes the next Line of an environment take over what was compiled before its promotion, unless more has changed
+// since than the branch of the environment, which the promotion has moved to a commit.
+func (c *Compiler) Reuse(compiled *Compiled, promotion string) {
+	if compiled.Tree == nil || compiled.Diags.HasErrors() || len(compiled.Held.Registrations) > 0 {
+		return
+	}
+	origins, _ := c.Loader.Origins(compiled.Fleet)
+	for i := range origins {
+		if origins[i].Role == model.Platform {
+			origins[i].Commit = promotion
+		}
+	}
+	c.reusable = append(c.reusable, reusable{compiled, origins})
+}
+
+// reuse completes an environment of which the fleet was read with what Reuse was called with, if that is the same.
+func (c *Compiler) reuse(out *Compiled) bool {
+	origins, _ := c.Loader.Origins(out.Fleet)
+	i := slices.IndexFunc(c.reusable, func(r reusable) bool {
+		return r.Environment.Name.Value == out.Environment.Name.Value && slices.Equal(r.origins, origins)
+	})
+	if i < 0 {
+		return false
+	}
+	before := c.reusable[i].Compiled
+	c.reusable = slices.Delete(c.reusable, i, i+1) // a tree is large
+	out.Assignments, out.Tree = before.Assignments, before.Tree
+	out.Diags.Add(before.Diags)
+	return true
 }
 
 // Stages say where on the line an environment begins, how far it goes, and beside what.
@@ -98,30 +138,12 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 		if o.FleetOnly || out.Fleet == nil || ctx.Err() != nil {
 			return out
 		}
-		o.begin("rendering", environment)
-		assignments, assigned := schedule.Assign(out.Fleet)
-		out.Assignments = assignments
-		out.Diags.Add(assigned)
-		if !out.Diags.HasErrors() {
-			out.Diags.Add(schedule.WarnNothing(out.Fleet, assignments))
+		if !c.reuse(out) {
+			c.render(ctx, out, o)
 		}
-		published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
-		if out.Diags.HasErrors() {
-			o.stage = nil // nothing will be written
-		}
-		tree, rendered := render.Render(out.Fleet, assignments, render.Options{
-			Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
-			Stop:      func() bool { return ctx.Err() != nil },
-			Stage:     o.stage,
-			// The output of one registration for many cluster types must fit into memory.
-			OutputBytes: c.Loader.TenantLimits().OutputBytes,
-		})
 		if ctx.Err() != nil {
-			return out // what half of an environment looks like says nothing about it
+			return out
 		}
-		out.Tree = tree
-		out.Diags.Add(rendered)
-		out.Diags.Add(published.unknown())
 	}
 	if o.Publish == nil {
 		return out
@@ -131,6 +153,34 @@ func (c *Compiler) Line(ctx context.Context, environment *model.Environment, o S
 		o.Publish(destination, output, diff, err)
 	}
 	return out
+}
+
+// render assigns the targets of a fleet that was read, and renders the assignments.
+func (c *Compiler) render(ctx context.Context, out *Compiled, o Stages) {
+	o.begin("rendering", out.Environment)
+	assignments, assigned := schedule.Assign(out.Fleet)
+	out.Assignments = assignments
+	out.Diags.Add(assigned)
+	if !out.Diags.HasErrors() {
+		out.Diags.Add(schedule.WarnNothing(out.Fleet, assignments))
+	}
+	published := &published{reader: c.Reader, fleet: out.Fleet, folder: o.folder}
+	if out.Diags.HasErrors() {
+		o.stage = nil // nothing will be written
+	}
+	tree, rendered := render.Render(out.Fleet, assignments, render.Options{
+		Published: func(path string, content []byte) bool { return published.holds(ctx, path, content) },
+		Stop:      func() bool { return ctx.Err() != nil },
+		Stage:     o.stage,
+		// The output of one registration for many cluster types must fit into memory.
+		OutputBytes: c.Loader.TenantLimits().OutputBytes,
+	})
+	if ctx.Err() != nil {
+		return // what half of an environment looks like says nothing about it
+	}
+	out.Tree = tree
+	out.Diags.Add(rendered)
+	out.Diags.Add(published.unknown())
 }
 
 // published returns what is published already. The GitOps repositories are read when it is first

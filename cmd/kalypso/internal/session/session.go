@@ -213,6 +213,20 @@ func (s *Session) RefuseWarnings(r *Result) {
 	r.Diags.Add(refused)
 }
 
+// CompileWith compiles an environment with another commit as its base than the promoted one. The session keeps no result
+// of it. With Quarantine.KeepLastGood, the errors of broken registrations are warnings.
+func (s *Session) CompileWith(ctx context.Context, environment *model.Environment, commit string) *Compiled {
+	with := *s
+	with.Results = nil
+	with.Compiler = &Compiler{Reader: s.Reader, Loader: s.Loader.WithBase(commit), Names: s.Names, Quarantine: s.Quarantine}
+	with.Quarantine.Tolerant = s.Quarantine.KeepLastGood
+	with.Compile(ctx, environment, nil)
+	if ctx.Err() != nil {
+		return &Compiled{Environment: environment}
+	}
+	return with.Results[0].Compiled
+}
+
 // Result returns what came of an environment; nil if it was not compiled.
 func (s *Session) Result(environment *model.Environment) *Result {
 	for _, r := range s.Results {

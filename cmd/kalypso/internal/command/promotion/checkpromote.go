@@ -92,7 +92,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	opts.promoteFlags.add(cmd)
 	cli.Group(flags, cli.Source, "env commit control-plane", "gitops-repo replace base-branch")
 	cli.Group(flags, cli.Fleet, "fleet healthy timeout once post-deploy", "expect interval failure-grace allow-no-clusters seed-statuses")
-	cli.Group(flags, cli.Promotion, "next pull-request render", "dispatch skip-gates target-url")
+	cli.Group(flags, cli.Promotion, "next pull-request render", "dispatch skip-gates skip-compile keep-last-good target-url")
 	return cmd
 }
 

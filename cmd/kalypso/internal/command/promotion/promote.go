@@ -37,7 +37,8 @@ the commit to Promoted. If the commit is already promoted, nothing changes.
 
 promote refuses a commit that is not on the base branch (unless --unmerged), that is older than the
 promoted commit (unless --rollback), or that an earlier environment of the promotion chain has not
-deployed (unless --skip-gates). spec.promotion.next of the Environments defines the chain.`,
+deployed (unless --skip-gates). spec.promotion.next of the Environments defines the chain. It also
+refuses a commit with which the environment does not compile (unless --skip-compile).`,
 		Example: `  kalypso promote --env dev
   kalypso promote --env stage --commit 4c1f9e2a
   kalypso promote --env prod --commit 4c1f9e2a --pull-request --reviewer acme/platform
@@ -58,7 +59,7 @@ deployed (unless --skip-gates). spec.promotion.next of the Environments defines 
 	opts.promoteFlags.add(cmd)
 	cli.Group(flags, cli.Source, "env commit control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "dry-run output", "color")
-	cli.Group(flags, cli.Promotion, "pull-request render rollback unmerged skip-gates", "target-url")
+	cli.Group(flags, cli.Promotion, "pull-request render rollback unmerged skip-gates skip-compile", "keep-last-good target-url")
 	return cmd
 }
 
@@ -119,10 +120,12 @@ type promoteFlags struct {
 	// dryRun says that nothing is to be changed, so nothing need be allowed to.
 	dryRun bool
 	render.PublishFlags
-	pullRequest bool
-	render      bool
-	targetURL   string
-	overrides   promote.Overrides
+	pullRequest  bool
+	render       bool
+	skipCompile  bool
+	keepLastGood bool
+	targetURL    string
+	overrides    promote.Overrides
 	// dispatch is the workflow that promotes instead; empty to promote here.
 	dispatch string
 	// next are the environments that come after the one that is checked, if nextGiven.
@@ -137,6 +140,8 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.pullRequest, "pull-request", false, "open a pull request from promotion/ENVIRONMENT instead of pushing")
 	flags.BoolVar(&f.render, "render", false, "compile and publish after the promotion, as kalypso render does")
 	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote even if an earlier environment has not deployed the commit")
+	flags.BoolVar(&f.skipCompile, "skip-compile", false, "promote without compiling the environment with the commit first")
+	flags.BoolVar(&f.keepLastGood, "keep-last-good", false, "promote although an application is broken, and with --render compile it at its last published commit")
 	flags.StringVar(&f.targetURL, "target-url", "", "`URL` that the commit statuses link to (default: the workflow run)")
 	f.PublishFlags.Add(cmd)
 	for _, name := range renderFlags() {
@@ -145,14 +150,14 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	for _, name := range pullRequestFlags() {
 		flags.Lookup(name).Usage = "with --pull-request or --render: " + flags.Lookup(name).Usage
 	}
-	cli.Group(flags, cli.Promotion, "pull-request render", "skip-gates target-url")
+	cli.Group(flags, cli.Promotion, "pull-request render", "skip-gates skip-compile keep-last-good target-url")
 	cli.Group(flags, cli.Publishing, "", "direct force allow-deletions")
 	f.given = flags
 }
 
 // renderFlags are those that mean something with --render only, if the command has them.
 func renderFlags() []string {
-	return []string{"allow-deletions", "branch", "create-branch", "direct", "ignore-kustomization", "recompile", "report-issues", "save-body", "tenant-limit"}
+	return []string{"allow-deletions", "branch", "create-branch", "direct", "recompile", "report-issues", "save-body"}
 }
 
 // pullRequestFlags are those about pull requests, of a promotion or of what is rendered.

@@ -43,6 +43,7 @@ func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *
 		return err
 	}
 	return session.Run(ctx, fleet, e, false, func(ctx context.Context, s *session.Session) error {
+		s.Quarantine.KeepLastGood = opts.keepLastGood
 		run := &promotionRun{Session: s, opts: opts, publisher: &render.Publisher{Session: s}}
 		s.View = session.View{Structured: run.structured, Text: run.text, Actions: run.summarize}
 		if err := run.prepare(ctx); err != nil {
@@ -201,6 +202,13 @@ func (r *promotionRun) promoteOnce(ctx context.Context, outcome *promote.Outcome
 			return r.AuthorOf(ctx, r.forge)
 		},
 	}
+	var compiled *session.Compiled
+	if !r.opts.skipCompile {
+		request.Compile = func(ctx context.Context, commit string) diag.List {
+			compiled = r.CompileWith(ctx, found, commit)
+			return compiled.Diags
+		}
+	}
 	at, err := r.forgeOf(ctx, found)
 	if err != nil {
 		return err
@@ -209,6 +217,9 @@ func (r *promotionRun) promoteOnce(ctx context.Context, outcome *promote.Outcome
 		request.Forge = at.Repo
 	}
 	*outcome, err = r.promoter.Promote(ctx, request)
+	if r.opts.render && compiled != nil && outcome.Action == promote.ActionPromoted {
+		r.Reuse(compiled, outcome.Pushed)
+	}
 	return err
 }
 
