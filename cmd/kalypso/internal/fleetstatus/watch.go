@@ -10,7 +10,7 @@ import (
 
 const (
 	// watchEvery is the longest time without a line in a log while the command polls.
-	watchEvery = 30 * time.Second
+	watchEvery = time.Minute
 	// MaxToldFailures is how many failing clusters are named in all.
 	MaxToldFailures = 20
 )
@@ -60,11 +60,15 @@ func (w *Watch) Look(look promote.Snapshot) {
 		w.progress.Status(w.times(now.Sub(w.began)) + ": " + countsLine(look))
 		return
 	}
-	if !w.told.IsZero() && state == w.said && len(failed) == 0 && now.Sub(w.told) < watchEvery {
-		return
+	line := fmt.Sprintf("%v: %s", now.Sub(w.began).Round(time.Second), countsLine(look))
+	if !w.told.IsZero() && state == w.said && len(failed) == 0 {
+		if now.Sub(w.told) < watchEvery {
+			return
+		}
+		line = w.times(now.Sub(w.began)) + ": no change"
 	}
 	w.told, w.said = now, state
-	w.progress.Line(fmt.Sprintf("%v: %s", now.Sub(w.began).Round(time.Second), countsLine(look)))
+	w.progress.Line(line)
 	w.tellFailures(look, failed)
 }
 

@@ -71,20 +71,21 @@ func TestWatchInALog(t *testing.T) {
 		l.after(5*time.Second, lookOf(clusters...))
 		clusters[1].Message = "another message is no news"
 		l.after(5*time.Second, lookOf(clusters...))
-		l.after(20*time.Second, lookOf(clusters...))
-		l.after(25*time.Second, lookOf(clusters...))
+		l.after(49*time.Second, lookOf(clusters...))
+		l.after(time.Second, lookOf(clusters...))
+		l.after(55*time.Second, lookOf(clusters...))
 		clusters[1].State = promote.Progressing
 		l.after(2*time.Second, lookOf(clusters...))
-		l.after(29*time.Second, lookOf(clusters...))
+		l.after(59*time.Second, lookOf(clusters...))
 		l.after(time.Second, lookOf(clusters...))
 		clusters[1].State = promote.Deployed
 		l.after(time.Second, lookOf(clusters...))
 		l.progress.Done()
 		assert.Equal(t, `0s: 1 of 2 clusters deployed, 1 behind
-30s: 1 of 2 clusters deployed, 1 behind
-57s: 1 of 2 clusters deployed, 1 progressing
-1m27s: 1 of 2 clusters deployed, 1 progressing
-1m28s: 2 of 2 clusters deployed
+1m0s, 4m0s left: no change
+1m57s: 1 of 2 clusters deployed, 1 progressing
+2m57s, 2m3s left: no change
+2m58s: 2 of 2 clusters deployed
 `, l.out.String())
 	}
 }

@@ -48,9 +48,9 @@ func TestWithoutClusters(t *testing.T) {
 
 func TestString(t *testing.T) {
 	t.Parallel()
-	f, err := New(`./state.sh --all "a b"`, api.Options{})
+	f, err := New(`go --all "a b"`, api.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, "command:./state.sh", f.String(), "an argument may be a secret")
+	assert.Equal(t, "command:go", f.String(), "an argument may be a secret")
 }
 
 func TestUsage(t *testing.T) {
@@ -104,6 +104,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"exit code":     {[]string{"fail", "curl: (6) x", "could not resolve host", ""}, "ended with exit code 7: could not resolve host", true},
 		"silent":        {[]string{"fail"}, "ended with exit code 7", true},
+		"no program":    {[]string{"missing"}, "ended with exit code 127", false},
 		"signal":        {[]string{"signal"}, "", true},
 		"nothing":       {[]string{"print"}, "is empty, or ends in the middle", true},
 		"cut off":       {[]string{"print", `{"clusters":[{"name":"a"`}, "ends in the middle", true},
@@ -125,14 +126,9 @@ func TestErrors(t *testing.T) {
 
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
-	f, err := New("./no-such-file.sh", api.Options{})
-	require.NoError(t, err)
-	_, err = f.Look(t.Context(), programDeployment())
-	var failure *promote.FleetError
-	require.ErrorAs(t, err, &failure)
-	assert.False(t, failure.Temporary)
-	assert.Contains(t, failure.Message, "./no-such-file.sh cannot be started: ")
-	assert.Contains(t, failure.Hint, "relative to the folder that kalypso was started in")
+	_, err := New("./no-such-file.sh", api.Options{})
+	require.ErrorContains(t, err, "./no-such-file.sh cannot be started: ")
+	require.ErrorContains(t, err, "relative to the working folder")
 }
 
 func TestCancelled(t *testing.T) {

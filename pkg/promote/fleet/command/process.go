@@ -51,6 +51,33 @@ func Split(text string) ([]string, error) {
 	return args, nil
 }
 
+// Find returns the program of a command and its arguments, as Split does, if there is such a program. The error is wrong
+// usage.
+func Find(text string) ([]string, error) {
+	args, err := Split(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		failure := notStarted(args[0], err)
+		return nil, fmt.Errorf("%s; %s", failure.Message, failure.Hint)
+	}
+	return args, nil
+}
+
+// notStarted returns the error of a program that cannot be started.
+func notStarted(program string, err error) *promote.FleetError {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot) {
+		return &promote.FleetError{
+			Message: fmt.Sprintf("there is no program %q in PATH", program), Hint: "a program in the working folder is written ./" + diag.Safe(program), Err: err,
+		}
+	}
+	return &promote.FleetError{
+		Message: diag.Safe(program) + " cannot be started: " + statustext.Reason(err), Err: err,
+		Hint: "name an executable file, relative to the working folder; the first line of a script must name an existing interpreter",
+	}
+}
+
 // run runs a program and waits for it. If ctx is done it asks the program and all that it has started to end, and soon
 // ends them; also what a program leaves behind is ended with it. Asking again may help if it did start: what it asks
 // itself is a network away, and the wait for a fleet must not end with one request that failed. The error is a
@@ -74,20 +101,17 @@ func run(ctx context.Context, p process) error {
 	case ctx.Err() != nil:
 		why := "the run was ended"
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			why = "time is up"
+			why = "timed out"
 		}
 		return &promote.FleetError{Temporary: true, Message: program + " was stopped: " + why, Err: ctx.Err()}
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, exec.ErrDot):
-		return &promote.FleetError{
-			Message: fmt.Sprintf("there is no program %q in PATH", p.Args[0]), Hint: "a program of this folder is written ./" + program, Err: err,
-		}
 	case !started:
-		return &promote.FleetError{
-			Message: program + " cannot be started: " + statustext.Reason(err), Err: err,
-			Hint: "it must be a file that may be executed, its path is relative to the folder that kalypso was started in; the first line of a script names an interpreter that exists",
-		}
+		return notStarted(p.Args[0], err)
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s ended with exit code %d", program, exit.ExitCode()), Err: err}
+		failure := &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s ended with exit code %d", program, exit.ExitCode()), Err: err}
+		if code := exit.ExitCode(); code == 126 || code == 127 {
+			failure.Temporary, failure.Hint = false, "a shell ends with 126 or 127 if a program that it runs is missing or not executable"
+		}
+		return failure
 	}
 	return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s was ended (%s)", program, diag.Safe(err.Error())), Err: err}
 }

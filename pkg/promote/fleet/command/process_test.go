@@ -70,6 +70,8 @@ func testProgram(name string, args []string) int {
 		fmt.Println("on its way")
 		fmt.Fprint(os.Stderr, strings.Join(args, "\n"))
 		return 7
+	case "missing": // as a shell ends that does not find a program
+		return 127
 	case "signal":
 		self, _ := os.FindProcess(os.Getpid())
 		_ = self.Kill()
@@ -175,7 +177,7 @@ func TestRunNotStarted(t *testing.T) {
 	for program, want := range map[string]struct{ message, hint string }{
 		"no-such-program-anywhere":      {`there is no program "no-such-program-anywhere" in PATH`, "./no-such-program-anywhere"},
 		filepath.Join(dir, "missing"):   {"cannot be started: no such file or directory", "interpreter"},
-		plain:                           {"cannot be started: permission denied", "may be executed"},
+		plain:                           {"cannot be started: permission denied", "executable file"},
 		"bad\x1b]0;name\u202e" + "\x07": {`there is no program "bad\x1b`, `\x1b`},
 	} {
 		err := run(t.Context(), process{Args: []string{program}})
@@ -238,7 +240,7 @@ func TestRunTimeIsUp(t *testing.T) {
 	defer cancel()
 	err := run(ctx, process{Args: programArgs(t, "hang"), Environ: programEnviron(), exitTimeout: 10 * time.Millisecond})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	assert.Contains(t, err.Error(), "was stopped: time is up")
+	assert.Contains(t, err.Error(), "was stopped: timed out")
 }
 
 func TestRunStopsWhenNobodyReads(t *testing.T) {

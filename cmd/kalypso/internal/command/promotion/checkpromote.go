@@ -122,7 +122,7 @@ func (o *checkPromoteOptions) check() error {
 		}
 	}
 	if o.postDeploy != "" {
-		if _, err := command.Split(o.postDeploy); err != nil {
+		if _, err := command.Find(o.postDeploy); err != nil {
 			return cli.Usage("--post-deploy %s: %w", o.postDeploy, err)
 		}
 	}
