@@ -131,7 +131,7 @@ func TestS17NeverPromoted(t *testing.T) {
 	c.replace("gitops", "dev", gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"})
 	got := c.must()
 	assert.Contains(t, got.stdout, "dev: nothing to do\n")
-	assert.Contains(t, got.stdout, "nothing was ever promoted to dev")
+	assert.Contains(t, got.stdout, "nothing was promoted to dev yet")
 	assert.Empty(t, c.writes())
 }
 

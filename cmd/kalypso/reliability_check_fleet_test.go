@@ -251,8 +251,8 @@ func TestC5FleetFaults(t *testing.T) {
 			looks: []look{sees("edge-1=pending"), notNow}, code: cli.ExitRemote, say: "no route to host",
 			status: "failure Failed to deploy: no cluster was seen after 5m0s; command:",
 		},
-		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
-		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be asked"},
+		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},
+		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},
 	} {
 		c := template.another()
 		c.asks(test.looks...)

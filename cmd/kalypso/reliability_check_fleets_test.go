@@ -124,7 +124,7 @@ func TestCheckArgoCD(t *testing.T) {
 	got := c.checkWith("argocd:"+server.URL, variables)
 	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[fleet-unreachable]")
-	assert.Equal(t, "failure Failed to deploy: the fleet cannot be asked", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "failure Failed to deploy: the fleet cannot be queried", c.standing().Statuses["version 2 dev environment"])
 
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token"
 	got = c.checkWith("argocd:"+server.URL, variables)

@@ -133,7 +133,7 @@ func TestStrandedOvertaken(t *testing.T) {
 	require.Equal(t, "pending Promoted", c.standing().Statuses["version 1 dev environment"])
 	c.merge(first, "merge")
 	got := c.must()
-	assert.Contains(t, got.stdout, older[:12]+" was overtaken before it was deployed")
+	assert.Contains(t, got.stdout, older[:12]+" was superseded before it was deployed")
 	c.assertStage(newer)
 	assert.Equal(t, "error Superseded by "+newer[:7], c.standing().Statuses["version 1 dev environment"])
 }

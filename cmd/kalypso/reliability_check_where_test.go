@@ -36,7 +36,7 @@ func TestCheckSeveralGitOpsRepos(t *testing.T) {
 		first := c.merged(order[0], c.commits[2])
 		c.set(nil)
 		got := c.must("--commit", first)
-		assert.Contains(t, got.stdout, fmt.Sprintf("GitOpsRepo %q has not %.12s: once all have it, the check after that merge counts", names[order[1]], c.commits[2]), order)
+		assert.Contains(t, got.stdout, fmt.Sprintf("GitOpsRepo %q does not have %.12s yet: run the check again when all GitOpsRepos have it", names[order[1]], c.commits[2]), order)
 		assert.Empty(t, c.writes(), order)
 
 		second := c.merged(order[1], c.commits[2])

@@ -71,7 +71,7 @@ func TestC6NotOnBase(t *testing.T) {
 	p.point("control-plane", "main", p.versions[1]) // forced back
 	p.say(gone, devStatus, "success", "Deployed")
 	p.mustRefuse(cli.ExitModel, "[not-on-base]", "--commit", gone)
-	p.mustRefuse(cli.ExitModel, "hint: merge it first; kalypso promote --unmerged promotes it all the same", "--commit", gone)
+	p.mustRefuse(cli.ExitModel, "hint: merge it first; kalypso promote --unmerged promotes it anyway", "--commit", gone)
 	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", gone[:9])
 	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", gone[:9], "--unmerged")
 	never := strings.Repeat("0a", 20)
@@ -98,7 +98,7 @@ func TestC6ForcedBase(t *testing.T) {
 	})
 	p.say(p.versions[3], devStatus, "success", "Deployed")
 	got := p.must()
-	assert.Contains(t, got.stderr, `stage has commit `+p.versions[2][:12]+`, which is not on "main" any more`)
+	assert.Contains(t, got.stderr, `stage has commit `+p.versions[2][:12]+`, which is no longer on "main"`)
 	assert.Equal(t, p.versions[3], commitOf(p.files("control-plane", "stage")[stageBase]))
 	assert.Equal(t, "pending Promoted", p.statusSaid())
 	p.assertNothingLost("forced")
@@ -148,7 +148,7 @@ func TestC6Gates(t *testing.T) {
 			assert.Contains(t, got.stderr, "is "+c.state+" ("+c.description+")", which)
 		}
 		got = p.must("--skip-gates")
-		assert.Contains(t, got.stderr, "goes on to stage although", which)
+		assert.Contains(t, got.stderr, "promoting "+newest[:12]+" to stage although", which)
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *checkRun) reverted(ctx context.Context) (bool, error) {
 	if now.Relation == gitobject.Older {
 		status = c.text.rolledBack(now.Commit)
 	}
-	c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s by now", c.Environment, now.Commit)
+	c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%s has %.12s now", c.Environment, now.Commit)
 	return true, c.set(ctx, status)
 }
 
@@ -239,7 +239,7 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	}
 	if failed, ok := errors.AsType[*FleetError](err); ok && ctx.Err() == nil { // it will not answer the next time either
 		c.result.State, c.result.Reason = CheckFailed, failed.Message
-		status := c.text.failed("the fleet cannot be asked")
+		status := c.text.failed("the fleet cannot be queried")
 		return &status, err
 	}
 	switch {

@@ -188,7 +188,7 @@ func TestCheck(t *testing.T) {
 			looks: []answer{failing, failing, healthy},
 			state: CheckDeployed, status: "dev environment: success Deployed: 3 of 3 clusters", next: []string{"eu", "us"},
 		},
-		"the fleet cannot be asked": {
+		"the fleet cannot be queried": {
 			looks: []answer{{err: &FleetError{Temporary: true, Message: "it is busy"}}},
 			state: CheckFailed, status: "dev environment: failure Failed to deploy: no cluster was seen after 1m0s; flux: it is busy",
 		},
@@ -510,7 +510,7 @@ func TestCheckFleetDenies(t *testing.T) {
 	report, err := w.check("stage").Run(t.Context())
 	require.ErrorIs(t, err, denied)
 	assert.Equal(t, CheckFailed, report.State)
-	assert.Equal(t, "dev environment: failure Failed to deploy: the fleet cannot be asked", w.said(promotedCommit))
+	assert.Equal(t, "dev environment: failure Failed to deploy: the fleet cannot be queried", w.said(promotedCommit))
 	assert.Empty(t, w.promotions)
 }
 

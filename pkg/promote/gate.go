@@ -71,10 +71,10 @@ func guard(f facts, o Overrides) diag.List {
 	switch {
 	case f.onBase:
 	case o.Unmerged:
-		diags.Notice(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on %q, and is promoted all the same", f.commit, f.base))
+		diags.Notice(RuleNotOnBase, diag.Place{}, fmt.Sprintf("promoting commit %.12s although it is not on %q", f.commit, f.base))
 	default:
 		diags.Error(RuleNotOnBase, diag.Place{}, fmt.Sprintf("commit %.12s is not on the branch %q of the control plane", f.commit, f.base),
-			diag.Hint("merge it first; kalypso promote --unmerged promotes it all the same"))
+			diag.Hint("merge it first; kalypso promote --unmerged promotes it anyway"))
 	}
 	guardOrder(f, o, &diags)
 	for _, g := range f.gates {
@@ -91,13 +91,13 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	}
 	if f.proposed != "" {
 		diags.Error(RuleOlderCommit, diag.Place{}, fmt.Sprintf("pull request #%d proposes commit %.12s for %s, which is newer than %.12s", f.proposedIn, f.proposed, name, f.commit),
-			diag.Hint("nothing needs to be done if another run came first; kalypso promote --rollback proposes this one instead"))
+			diag.Hint("no action is needed if another run was faster; kalypso promote --rollback proposes this one instead"))
 	}
 	if f.current == "" {
 		return
 	}
 	if !f.currentOnBase {
-		diags.Notice(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is not on %q any more: what is older cannot be told",
+		diags.Notice(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is no longer on %q: cannot determine whether it is older",
 			name, f.current, f.base))
 		return
 	}
@@ -105,10 +105,10 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	case !f.onBase: // where it belongs is not known, and a person has decided
 	case f.relation == gitobject.Older:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
-			diag.Hint("nothing needs to be done if another run came first; kalypso promote --rollback takes the environment back"))
+			diag.Hint("no action is needed if another run was faster; kalypso promote --rollback rolls the environment back"))
 	case f.relation == gitobject.Apart, f.relation == gitobject.Unknown:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
-			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; kalypso promote --rollback promotes this one all the same", f.base)))
+			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; kalypso promote --rollback promotes this one anyway", f.base)))
 	}
 }
 
@@ -118,10 +118,10 @@ func guardGate(f facts, g gate, o Overrides, diags *diag.List) {
 	case g.open:
 	case o.SkipGates && diags.HasErrors(): // it does not go on
 	case o.SkipGates:
-		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("%.12s goes on to %s although %s", f.commit, name, g.describe()))
+		diags.Notice(RuleGateClosed, diag.Place{}, fmt.Sprintf("promoting %.12s to %s although %s", f.commit, name, g.describe()))
 	case g.unknown:
-		diags.Error(RuleGateUnknown, f.environment.Name.At, fmt.Sprintf("whether %s has deployed %.12s is not known: %s", g.environment, f.commit, g.status.Description),
-			diag.Hint("--skip-gates promotes it all the same"))
+		diags.Error(RuleGateUnknown, f.environment.Name.At, fmt.Sprintf("cannot determine whether %s has deployed %.12s: %s", g.environment, f.commit, g.status.Description),
+			diag.Hint("--skip-gates promotes it anyway"))
 	default:
 		diags.Error(RuleGateClosed, f.environment.Name.At, fmt.Sprintf("%.12s must be deployed in %s before %s: %s", f.commit, g.environment, name, g.describe()),
 			diag.Hint(g.hint()))
@@ -149,7 +149,7 @@ func trustHint(environment string, s Status) string {
 func (g gate) describe() string {
 	switch {
 	case g.unknown:
-		return fmt.Sprintf("nobody knows whether %s has deployed it", g.environment)
+		return fmt.Sprintf("it is unknown whether %s has deployed it", g.environment)
 	case isDeployed(g.untrusted):
 		return fmt.Sprintf("the status %q is %s (%s), but was set by %s, whose statuses do not count",
 			statusContext(g.environment), g.untrusted.State, g.untrusted.Description, g.untrusted.creator())

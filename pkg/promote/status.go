@@ -118,7 +118,7 @@ func (t statusText) failed(reason string) Status {
 	return t.status(StatusFailure, descriptionFailed+": "+reason)
 }
 
-// superseded is a commit that was overtaken before it was deployed.
+// superseded is a commit that was superseded before it was deployed.
 func (t statusText) superseded(by string) Status {
 	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
 }

@@ -265,7 +265,7 @@ func (s *step) findBase(objects *model.Objects) {
 	}
 	main := s.Loader.Main()
 	if s.out.From = strings.ToLower(s.base.Commit.Value); s.out.From != "" && !giturl.IsCommit(s.out.From) {
-		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is no id of a commit", model.MainBase, s.base.Commit.Value),
+		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is not a commit id", model.MainBase, s.base.Commit.Value),
 			diag.Hint("write the id of the commit that the environment has, or remove the line if it has none"))
 	}
 	if repo, err := giturl.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
@@ -274,7 +274,7 @@ func (s *step) findBase(objects *model.Objects) {
 	}
 	if s.base.Branch.Value != main.Ref.Branch {
 		s.out.Diags.Error(RuleForeignBase, s.base.Branch.At, fmt.Sprintf("BaseRepo %q is on the branch %q, and commits of %q are promoted",
-			model.MainBase, s.base.Branch.Value, main.Ref.Branch), diag.Hint("--base-branch says which is meant"))
+			model.MainBase, s.base.Branch.Value, main.Ref.Branch), diag.Hint("--base-branch selects the base branch"))
 	}
 }
 
@@ -357,8 +357,8 @@ func (s *step) newBase() error {
 	s.out.File = path.Join(s.Environment.ControlPlane.Path.Value, baserepo.BaseRepoFile)
 	if model.Ignores(s.source, baserepo.BaseRepoFile) {
 		return s.cannotEdit(&baserepo.EditError{
-			Message: fmt.Sprintf("BaseRepo %q belongs in this file, which .sourceignore keeps from being read", model.MainBase),
-			Hint:    "bring it back with the line !/" + baserepo.BaseRepoFile + ", or write the BaseRepo to another file",
+			Message: fmt.Sprintf("BaseRepo %q belongs in this file, which .sourceignore excludes", model.MainBase),
+			Hint:    "include it with the line !/" + baserepo.BaseRepoFile + ", or write the BaseRepo to another file",
 		})
 	}
 	old, err := fs.ReadFile(s.branch.FS, s.out.File)
@@ -370,7 +370,7 @@ func (s *step) newBase() error {
 		return err
 	}
 	return s.cannotEdit(&baserepo.EditError{
-		Message: fmt.Sprintf("BaseRepo %q belongs in this file, and it is none", model.MainBase), Hint: "write the BaseRepo to another file",
+		Message: fmt.Sprintf("BaseRepo %q belongs in this file, which is not a regular file", model.MainBase), Hint: "write the BaseRepo to another file",
 	})
 }
 

@@ -104,7 +104,7 @@ func (s *step) withdraw(ctx context.Context) error {
 	}
 	closed, err := pullrequest.Withdraw(ctx, s.Forge, pullrequest.Withdrawal{
 		Environment: s.Environment.Name.Value, Head: s.branch.Head, Base: s.out.Branch, HeadCommit: s.branch.HeadTip(),
-		Why: fmt.Sprintf("Closed, as %s has %.12s by now.", s.Environment.Name.Value, s.out.From),
+		Why: fmt.Sprintf("Closed because %s has %.12s now.", s.Environment.Name.Value, s.out.From),
 	})
 	for _, pull := range closed {
 		s.out.Notes = append(s.out.Notes, fmt.Sprintf("closed pull request #%d, which proposes %.12s", pull.Number, proposed.Commit))
@@ -208,9 +208,9 @@ func (s *step) reportRollback(ctx context.Context, text statusText) error {
 	}
 	status := text.rolledBack(s.out.Commit)
 	if err := s.Statuses.SetStatus(ctx, s.reverted, status); err != nil {
-		return fmt.Errorf("%w (%s; run again to tell %.12s, which is taken back)", err, s.reached(), s.reverted)
+		return fmt.Errorf("%w (%s; run again to set the status of %.12s, which was rolled back)", err, s.reached(), s.reverted)
 	}
-	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%.12s was told: %s", s.reverted, status.Description))
+	s.out.Notes = append(s.out.Notes, fmt.Sprintf("set the status of %.12s: %s", s.reverted, status.Description))
 	return nil
 }
 

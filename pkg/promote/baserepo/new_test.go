@@ -86,7 +86,7 @@ func TestAppendBaseRepo(t *testing.T) {
 			assert.False(t, base.Broken)
 			assert.Equal(t, oldCommit, base.Commit.Value)
 			_, err = Append(got, aBaseSpec())
-			requireEditError(t, err, `holds a BaseRepo "main" already`)
+			requireEditError(t, err, `already has a BaseRepo "main"`)
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestAppendBaseRepoRefused(t *testing.T) {
 	}{
 		"invalid YAML":              {"{", aBaseSpec(), "the file has errors"},
 		"unknown field":             {"apiVersion: " + model.APIVersion + "\nkind: GitOpsRepo\nmetadata: {name: x}\nspec: {repos: x}\n", aBaseSpec(), "the file has errors"},
-		"value that would change":   {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    b", aBaseSpec(), "what the file holds would change"},
+		"value that would change":   {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    b", aBaseSpec(), "other contents of the file would change"},
 		"a tag directive somewhere": {"%TAG ! x\n---\na: b\n", aBaseSpec(), "the file has errors"},
 	} {
 		t.Run(name, func(t *testing.T) {

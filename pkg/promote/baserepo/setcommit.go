@@ -190,9 +190,9 @@ func Append(file []byte, spec Spec) ([]byte, error) {
 	bases, problems := readBases(file)
 	switch {
 	case problems > 0:
-		return nil, &EditError{Message: "the file has errors, so nothing is added to it", Hint: "mend it first"}
+		return nil, &EditError{Message: "the file has errors, so nothing is added to it", Hint: "fix it first"}
 	case slices.ContainsFunc(bases, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase }):
-		return nil, &EditError{Message: fmt.Sprintf("the file holds a BaseRepo %q already", model.MainBase), Hint: "change its commit"}
+		return nil, &EditError{Message: fmt.Sprintf("the file already has a BaseRepo %q", model.MainBase), Hint: "change its commit"}
 	}
 	newLine := lineBreak(string(file))
 	changed := append(bytes.Clone(file), separation(string(file), newLine)...)
@@ -201,7 +201,7 @@ func Append(file []byte, spec Spec) ([]byte, error) {
 	is, errAfter := documents(changed)
 	_, problems = readBases(changed)
 	if cmp.Or(errBefore, errAfter) != nil || problems > 0 || len(is) != len(was)+1 || !slices.EqualFunc(was, is[:len(was)], reflect.DeepEqual) {
-		return nil, &EditError{Message: "what the file holds would change", Hint: fmt.Sprintf("add a BaseRepo %q by hand", model.MainBase)}
+		return nil, &EditError{Message: "other contents of the file would change", Hint: fmt.Sprintf("add a BaseRepo %q by hand", model.MainBase)}
 	}
 	return changed, nil
 }
@@ -243,7 +243,7 @@ func verifyCommit(before, after []byte, at diag.Place, commit string) error {
 	case i < 0 || left > problems:
 		return errors.New("the file would have errors")
 	case bases[i].Broken:
-		return errors.New("the BaseRepo has errors, which are to be mended first")
+		return errors.New("the BaseRepo has errors: fix them first")
 	case bases[i].Commit.Value != commit:
 		return errors.New("the commit would not be read as it is written")
 	}

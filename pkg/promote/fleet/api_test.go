@@ -43,7 +43,7 @@ func TestBounded(t *testing.T) {
 		}
 	})
 	require.NotNil(t, failure)
-	assert.Equal(t, "the server answers more than 1 MiB", failure.Message)
+	assert.Equal(t, "the server returns more than 1 MiB", failure.Message)
 	assert.False(t, failure.Temporary)
 	assert.Empty(t, slept)
 }

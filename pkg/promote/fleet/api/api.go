@@ -197,7 +197,7 @@ func (e *StatusError) Temporary() bool {
 
 // Unexpected is the error for a server that answers something else than it should.
 func (c *Client) Unexpected(what string) *promote.FleetError {
-	f := c.failure("answers "+what, nil)
+	f := c.failure("returned "+what, nil)
 	f.Hint = c.Hints[http.StatusOK]
 	return f
 }
@@ -265,24 +265,24 @@ func (c *Client) explain(err error, what string) *promote.FleetError {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &certificate):
-		f := c.failure("is not to be trusted: "+statustext.Reason(err), nil)
+		f := c.failure("is not trusted: "+statustext.Reason(err), nil)
 		f.Hint = c.Hints[Untrusted]
 		return f
 	case errors.As(err, &long):
-		return c.failure(fmt.Sprintf("answers more than %d MiB", long.Limit>>20), nil)
+		return c.failure(fmt.Sprintf("returns more than %d MiB", long.Limit>>20), nil)
 	case errors.As(err, new(*json.SyntaxError)), errors.As(err, new(*json.UnmarshalTypeError)), errors.Is(err, errFollows):
-		return c.Unexpected("what is not " + what)
+		return c.Unexpected("something other than " + what)
 	}
 	f := c.failure("cannot be reached: "+err.Error(), nil)
 	switch {
 	case errors.Is(err, context.Canceled):
-		f = c.failure("was not waited for: the run was ended", context.Canceled)
+		f = c.failure("was canceled: the run ended", context.Canceled)
 	case timedOut(err):
 		f = c.failure("has not answered in time", context.DeadlineExceeded)
 	case errors.As(err, &request): // its text has the URL in it
 		f = c.failure("cannot be reached: "+request.Err.Error(), nil)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		f = c.failure("broke off its answer", nil)
+		f = c.failure("closed the connection early", nil)
 	}
 	f.Temporary = true
 	return f

@@ -73,9 +73,9 @@ func (a *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	}
 	switch meta := answer.Metadata; {
 	case meta == nil && answer.Items == nil:
-		return nil, a.client.Unexpected("what is not a list of Applications")
+		return nil, a.client.Unexpected("something other than a list of Applications")
 	case meta != nil && (meta.Continue != "" || meta.RemainingItemCount != "" && meta.RemainingItemCount != "0"):
-		return nil, a.client.Unexpected("only some of its Applications, and that more remain")
+		return nil, a.client.Unexpected("only some of its Applications")
 	}
 	all := applications{byName: map[objectName]*application{}, narrowed: a.server.RawQuery != ""}
 	for i := range answer.Items {
@@ -155,14 +155,14 @@ func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	if token == "" {
 		token = strings.TrimSpace(env(envToken))
 		if only := env("ARGOCD_SERVER"); token != "" && only != "" && !sameServer(only, server) {
-			return "", fmt.Errorf("%s is for another server, as ARGOCD_SERVER says: set %s", envToken, own)
+			return "", fmt.Errorf("%s is for another server, according to ARGOCD_SERVER: set %s", envToken, own)
 		}
 	}
 	switch {
 	case token == "":
 		return "", fmt.Errorf("there is no token: set %s, or %s for this server only", envToken, own)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= unicode.MaxASCII }):
-		return "", fmt.Errorf("the token in %s or %s has a character in it that no token has", envToken, own)
+		return "", fmt.Errorf("the token in %s or %s contains an invalid character", envToken, own)
 	}
 	return token, nil
 }

@@ -104,7 +104,7 @@ func TestToken(t *testing.T) {
 		"of another server":    {env: map[string]string{common: "t1", server: "other.example.com"}, fail: "is for another server"},
 		"of another port":      {env: map[string]string{common: "t1", server: "argocd.example.com"}, fail: "is for another server"},
 		"own, another server":  {env: map[string]string{common: "t1", own: "t2", server: "other.example.com"}, want: "t2"},
-		"a line break":         {env: map[string]string{common: "t1\r\nHost: x"}, fail: "has a character in it"},
+		"a line break":         {env: map[string]string{common: "t1\r\nHost: x"}, fail: "contains an invalid character"},
 	} {
 		f, err := New("https://argocd.example.com:8443", api.Options{Env: func(name string) string { return test.env[name] }})
 		if test.fail != "" {
@@ -128,12 +128,12 @@ func TestRefusals(t *testing.T) {
 		"token":      {refused(401, "invalid session: token has expired"), "answers 401 Unauthorized: invalid session", "argocd account generate-token"},
 		"permission": {refused(403, "permission denied: applications, get"), "answers 403 Forbidden: permission denied", "applications, get"},
 		"path":       {refused(404, "Not Found"), "answers 404 Not Found", "check the URL"},
-		"page":       {text("<!doctype html><html></html>"), "what is not a list of Applications", "check the URL"},
-		"other JSON": {text(`{"error":"x","message":"y"}`), "what is not a list of Applications", "check the URL"},
-		"a list":     {text(`[]`), "what is not a list of Applications", ""},
-		"more JSON":  {text(`{"metadata":{},"items":[]}{}`), "what is not a list of Applications", ""},
-		"odd items":  {text(`{"items":{}}`), "what is not a list of Applications", ""},
-		"odd item":   {text(`{"items":["x"]}`), "what is not a list of Applications", ""},
+		"page":       {text("<!doctype html><html></html>"), "something other than a list of Applications", "check the URL"},
+		"other JSON": {text(`{"error":"x","message":"y"}`), "something other than a list of Applications", "check the URL"},
+		"a list":     {text(`[]`), "something other than a list of Applications", ""},
+		"more JSON":  {text(`{"metadata":{},"items":[]}{}`), "something other than a list of Applications", ""},
+		"odd items":  {text(`{"items":{}}`), "something other than a list of Applications", ""},
+		"odd item":   {text(`{"items":["x"]}`), "something other than a list of Applications", ""},
 		"more pages": {text(`{"metadata":{"continue":"abc"},"items":[]}`), "only some of its Applications", ""},
 		"remaining":  {text(`{"metadata":{"remainingItemCount":3},"items":[]}`), "only some of its Applications", ""},
 		"echo":       {refused(400, "bad header: Bearer "+token1+"\n::error::"), "answers 400 Bad Request: bad header: Bearer ***", ""},
@@ -169,9 +169,9 @@ func TestTriesAgain(t *testing.T) {
 		"limit":      {refused(429, "", "Retry-After", "7"), "answers 429 Too Many Requests", []time.Duration{7 * time.Second, 7 * time.Second}},
 		"date":       {refused(503, "", "Retry-After", "Sun, 01 Mar 2026 12:00:05 GMT", "Date", "Sun, 01 Mar 2026 12:00:00 GMT"), "answers 503", []time.Duration{5 * time.Second, 5 * time.Second}},
 		"connection": {hangUp, "cannot be reached: EOF", []time.Duration{time.Second, 2 * time.Second}},
-		"half":       {half, "broke off its answer", []time.Duration{time.Second, 2 * time.Second}},
-		"cut JSON":   {text(`{"metadata":{},"items":[{"metadata":{`), "broke off its answer", []time.Duration{time.Second, 2 * time.Second}},
-		"empty":      {text(""), "broke off its answer", []time.Duration{time.Second, 2 * time.Second}},
+		"half":       {half, "closed the connection early", []time.Duration{time.Second, 2 * time.Second}},
+		"cut JSON":   {text(`{"metadata":{},"items":[{"metadata":{`), "closed the connection early", []time.Duration{time.Second, 2 * time.Second}},
+		"empty":      {text(""), "closed the connection early", []time.Duration{time.Second, 2 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +250,7 @@ func TestCertificate(t *testing.T) {
 	t.Cleanup(server.Close)
 	s := newStandIn(t)
 	for url, want := range map[string]string{
-		server.URL: "is not to be trusted: x509: certificate signed by unknown authority",
+		server.URL: "is not trusted: x509: certificate signed by unknown authority",
 		strings.Replace(s.URL, "http:", "https:", 1): "cannot be reached: http: server gave HTTP response to HTTPS client",
 	} {
 		f, err := New(url, s.options())
@@ -297,6 +297,6 @@ func TestListCutAnywhere(t *testing.T) {
 		s := newStandIn(t)
 		cut := text(whole[:end])
 		s.faults = []http.HandlerFunc{cut, cut, cut}
-		assert.Contains(t, s.failure(t).Message, "broke off its answer", whole[:end])
+		assert.Contains(t, s.failure(t).Message, "closed the connection early", whole[:end])
 	}
 }

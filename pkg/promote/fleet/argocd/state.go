@@ -33,7 +33,7 @@ func (a *application) judge(source int) (commit string, state promote.State, mes
 	case failed && a.Status.OperationState.retrying() && attempted != "" && (attempted == compared || compared == ""):
 		return attempted, promote.Failed, say("the sync fails and is retried", a.operationMessage())
 	case a.busy():
-		return compared, promote.Pending, say("a sync is under way", a.operationMessage())
+		return compared, promote.Pending, say("a sync is running", a.operationMessage())
 	case failed && attempted != "" && (attempted == compared || compared == ""):
 		return attempted, promote.Failed, say("the sync failed", a.operationMessage())
 	case a.unsettled() != "":
@@ -98,9 +98,9 @@ func (a *application) unsettled() string {
 	case a.Metadata.DeletionTimestamp != nil:
 		return "the Application is being deleted"
 	case a.refreshing():
-		return "Argo CD is about to compare the cluster anew"
+		return "Argo CD is about to refresh the Application"
 	case a.Status.ReconciledAt.Before(op.FinishedAt) && !op.Operation.Sync.DryRun:
-		return "Argo CD has not looked at the cluster since the last sync"
+		return "Argo CD has not compared the cluster since the last sync"
 	}
 	return ""
 }

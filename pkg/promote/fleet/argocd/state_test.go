@@ -50,16 +50,16 @@ func TestStates(t *testing.T) {
 
 		"not compared since the sync": {
 			app(join(syncedA, healthy, `"reconciledAt":"2026-03-01T11:58:59Z"`, operationOf("Succeeded", commitA, "ok"))),
-			commitA, promote.Pending, "Argo CD has not looked at the cluster since the last sync",
+			commitA, promote.Pending, "Argo CD has not compared the cluster since the last sync",
 		},
 		"never compared since the sync": {
 			app(join(syncedA, healthy, operationOf("Succeeded", commitA, "ok"))), commitA, promote.Pending,
-			"Argo CD has not looked at the cluster since the last sync",
+			"Argo CD has not compared the cluster since the last sync",
 		},
 		"about to be compared": {
 			strings.Replace(app(join(syncedA, healthy)), `"namespace":"argocd"`,
 				`"namespace":"argocd","annotations":{"argocd.argoproj.io/refresh":"normal"}`, 1),
-			commitA, promote.Pending, "Argo CD is about to compare the cluster anew",
+			commitA, promote.Pending, "Argo CD is about to refresh the Application",
 		},
 		"being deleted": {
 			strings.Replace(app(join(syncedA, healthy)), `"namespace":"argocd"`,
@@ -68,14 +68,14 @@ func TestStates(t *testing.T) {
 		},
 		"about to be synced": {
 			app(join(syncedA, healthy), `,"operation":{"sync":{"revision":"`+commitA+`"}}`),
-			commitA, promote.Pending, "a sync is under way",
+			commitA, promote.Pending, "a sync is running",
 		},
 		"sync running": {
 			app(join(outOfSyncA, healthy, `"operationState":{"phase":"Running","message":"waiting for healthy state of apps/Deployment/web"}`)),
-			commitA, promote.Pending, "a sync is under way: waiting for healthy state of apps/Deployment/web",
+			commitA, promote.Pending, "a sync is running: waiting for healthy state of apps/Deployment/web",
 		},
 		"sync being stopped": {
-			app(join(syncedA, healthy, `"operationState":{"phase":"Terminating"}`)), commitA, promote.Pending, "a sync is under way",
+			app(join(syncedA, healthy, `"operationState":{"phase":"Terminating"}`)), commitA, promote.Pending, "a sync is running",
 		},
 
 		"sync failed": {
@@ -120,7 +120,7 @@ func TestStates(t *testing.T) {
 		"degraded, synced another": {
 			app(join(outOfSyncA, degraded, at12, operationOf("Succeeded", commitB, "ok"))), commitA, promote.Pending, "OutOfSync, Degraded: pods crash",
 		},
-		"degraded while syncing": {app(join(syncedA, degraded, `"operationState":{"phase":"Running"}`)), commitA, promote.Pending, "a sync is under way"},
+		"degraded while syncing": {app(join(syncedA, degraded, `"operationState":{"phase":"Running"}`)), commitA, promote.Pending, "a sync is running"},
 
 		"progressing":    {app(join(syncedA, `"health":{"status":"Progressing"}`)), commitA, promote.Pending, "Synced, Progressing"},
 		"missing":        {app(join(syncedA, `"health":{"status":"Missing"}`)), commitA, promote.Pending, "Synced, Missing"},

@@ -113,9 +113,9 @@ func newGraph(argument string, o api.Options, manager cloud.ServiceConfiguration
 
 // hints say what to do about answers of Resource Manager.
 func hints() map[int]string {
-	const cloud = "is the cloud the right one? see " + envCloud + " and " + envEndpoint
+	const cloud = "check the cloud: " + envCloud + " and " + envEndpoint
 	return map[int]string{
-		api.Untrusted:           "is there something in between that opens encrypted connections? this machine must know its certificate",
+		api.Untrusted:           "a proxy may intercept TLS: this machine must trust its certificate",
 		http.StatusOK:           cloud,
 		http.StatusUnauthorized: hintSignIn,
 		http.StatusForbidden:    hintRole,
@@ -142,7 +142,7 @@ func readSubscriptions(argument string) ([]string, error) {
 		}
 	}
 	if len(ids) > maxSubscriptions {
-		return nil, fmt.Errorf("%s: there are %d subscriptions, and Azure takes %d at a time: repeat --fleet, with some of them each",
+		return nil, fmt.Errorf("%s: there are %d subscriptions, and Azure takes %d at a time: repeat --fleet with some of them",
 			Name, len(ids), maxSubscriptions)
 	}
 	return ids, nil
@@ -272,7 +272,7 @@ func (c *credential) GetToken(ctx context.Context, o policy.TokenRequestOptions)
 	case said != nil:
 		reason = said[1]
 	case !errors.As(err, &failed): // no credential of the chain can be used
-		reason = "nobody is signed in"
+		reason = "not signed in"
 	case failed.RawResponse != nil:
 		status := &api.StatusError{Status: failed.RawResponse.StatusCode}
 		reason, fault.Temporary = "it answers "+status.Error(), status.Temporary()

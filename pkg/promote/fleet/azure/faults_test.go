@@ -30,33 +30,33 @@ func TestC5Incomplete(t *testing.T) {
 		return answer
 	}
 	one, two := compliant(t, "edge-1"), compliant(t, "edge-2")
-	const notAnAnswer = "Azure answers what is not an answer of Resource Graph"
+	const notAnAnswer = "Azure returned something other than an answer of Resource Graph"
 	for name, test := range map[string]struct {
 		answers []answer
 		want    string
 	}{
-		"cut off without a token": {[]answer{edited(data(2, "", one), "resultTruncated", "true")}, "it is not complete"},
-		"unknown truncation":      {[]answer{edited(data(2, "", one), "resultTruncated", "perhaps")}, "it is not complete"},
-		"fewer rows than counted": {[]answer{edited(data(2, "", one), "count", 2)}, "it is not complete"},
+		"cut off without a token": {[]answer{edited(data(2, "", one), "resultTruncated", "true")}, "it is incomplete"},
+		"unknown truncation":      {[]answer{edited(data(2, "", one), "resultTruncated", "perhaps")}, "it is incomplete"},
+		"fewer rows than counted": {[]answer{edited(data(2, "", one), "count", 2)}, "it is incomplete"},
 		"fewer rows than total":   {[]answer{data(3, "", one, two)}, "it has 2 rows instead of 3"},
 		"more rows than total":    {[]answer{data(1, "", one, two)}, "it has 2 rows instead of 1"},
 		"second page missing":     {[]answer{data(2, "a", one), data(2, "")}, "it has 1 rows instead of 2"},
-		"page twice":              {[]answer{data(2, "a", one), data(2, "", one)}, "came twice"},
+		"page twice":              {[]answer{data(2, "a", one), data(2, "", one)}, "is a duplicate"},
 		"empty page":              {[]answer{data(2, "a")}, "it has 0 rows instead of 2"},
 		"circle": {
 			[]answer{data(9, "a", one), data(9, "b", two), data(9, "a", compliant(t, "edge-3"))},
-			"came twice",
+			"is a duplicate",
 		},
 		"total changes":  {[]answer{data(2, "a", one), data(3, "", two)}, "it has 2 rows instead of 3"},
-		"no end":         {[]answer{data(100_001, "a", one)}, "no more than 100000 are read"},
-		"no data":        {[]answer{edited(data(1, "", one), "data", nil)}, "it is not complete"},
+		"no end":         {[]answer{data(100_001, "a", one)}, "more than the limit of 100000"},
+		"no data":        {[]answer{edited(data(1, "", one), "data", nil)}, "it is incomplete"},
 		"data a table":   {[]answer{edited(data(1, "", one), "data", map[string]any{"columns": []any{}, "rows": []any{}})}, notAnAnswer},
-		"no total":       {[]answer{edited(data(1, "", one), "totalRecords", nil)}, "it is not complete"},
-		"no count":       {[]answer{edited(data(1, "", one), "count", nil)}, "it is not complete"},
-		"no truncation":  {[]answer{edited(data(1, "", one), "resultTruncated", nil)}, "it is not complete"},
+		"no total":       {[]answer{edited(data(1, "", one), "totalRecords", nil)}, "it is incomplete"},
+		"no count":       {[]answer{edited(data(1, "", one), "count", nil)}, "it is incomplete"},
+		"no truncation":  {[]answer{edited(data(1, "", one), "resultTruncated", nil)}, "it is incomplete"},
 		"row is a text":  {[]answer{edited(data(1, "", one), "data", []any{"x"})}, notAnAnswer},
-		"row is null":    {[]answer{edited(data(1, "", one), "data", []any{nil})}, "a row of it has no id"},
-		"row without id": {[]answer{data(1, "", compliant(t, "x", "id", nil))}, "a row of it has no id"},
+		"row is null":    {[]answer{edited(data(1, "", one), "data", []any{nil})}, "a row has no id"},
+		"row without id": {[]answer{data(1, "", compliant(t, "x", "id", nil))}, "a row has no id"},
 		"id a number":    {[]answer{data(1, "", compliant(t, "x", "id", 7))}, notAnAnswer},
 		"id of a cluster": {
 			[]answer{data(1, "", compliant(t, "x", "id", "/subscriptions/"+sub+"/resourceGroups/edge"))},
@@ -67,8 +67,8 @@ func TestC5Incomplete(t *testing.T) {
 		"branch a number":   {[]answer{data(1, "", compliant(t, "x", "branch", 1.5))}, notAnAnswer},
 		"not JSON":          {[]answer{{body: "<html>welcome to the hotel</html>"}}, notAnAnswer},
 		"another JSON":      {[]answer{{body: `[]`}}, notAnAnswer},
-		"empty":             {[]answer{{}}, "Azure broke off its answer"},
-		"cut in the middle": {[]answer{{body: data(1, "", one).body[:200]}}, "Azure broke off its answer"},
+		"empty":             {[]answer{{}}, "Azure closed the connection early"},
+		"cut in the middle": {[]answer{{body: data(1, "", one).body[:200]}}, "Azure closed the connection early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func TestC5ShortBody(t *testing.T) {
 	})
 	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	fault := faultIn(t, err)
-	assert.Equal(t, "Azure broke off its answer", fault.Message)
+	assert.Equal(t, "Azure closed the connection early", fault.Message)
 	assert.True(t, fault.Temporary)
 }
 
@@ -120,7 +120,7 @@ func TestC5TooLarge(t *testing.T) {
 	require.NoError(t, err)
 	_, err = fleet.Look(t.Context(), wanted)
 	fault := faultIn(t, err)
-	assert.Contains(t, fault.Message, "Azure answers more than ")
+	assert.Contains(t, fault.Message, "Azure returns more than ")
 	assert.False(t, fault.Temporary)
 }
 
@@ -131,7 +131,7 @@ func TestC5CertificateUnknown(t *testing.T) {
 	require.NoError(t, err)
 	_, err = fleet.Look(t.Context(), wanted)
 	fault := faultIn(t, err)
-	assert.Contains(t, fault.Message, "Azure is not to be trusted: ")
+	assert.Contains(t, fault.Message, "Azure is not trusted: ")
 	assert.False(t, fault.Temporary)
 }
 
@@ -158,8 +158,8 @@ func TestC5Refusals(t *testing.T) {
 			answer{status: 400, body: fmt.Sprintf(nested, "ParserFailure", "ParserFailure")},
 			"Azure answers 400 ParserFailure: ParserFailure", "", false,
 		},
-		"wrong cloud":     {answer{status: 404, body: "<html>"}, "Azure answers 404 Not Found", "is the cloud the right one? see AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
-		"redirect":        {answer{status: 307, header: map[string]string{"Location": "https://example.com/"}}, "Azure answers 307 Temporary Redirect", "is the cloud the right one? see AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
+		"wrong cloud":     {answer{status: 404, body: "<html>"}, "Azure answers 404 Not Found", "check the cloud: AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
+		"redirect":        {answer{status: 307, header: map[string]string{"Location": "https://example.com/"}}, "Azure answers 307 Temporary Redirect", "check the cloud: AZURE_ENVIRONMENT and AZURE_RESOURCE_MANAGER_ENDPOINT", false},
 		"strange error":   {answer{status: 400, body: `{"error":"no"}`}, "Azure answers 400 Bad Request", "", false},
 		"not implemented": {refusal(501, "", ""), "Azure answers 501 Not Implemented", "", false},
 		"internal":        {refusal(500, "InternalServerError", "oops"), "Azure answers 500 InternalServerError: oops", "", true},
@@ -284,7 +284,7 @@ func TestC5SubscriptionLimit(t *testing.T) {
 	})
 	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
 	fault := faultIn(t, err)
-	assert.Contains(t, fault.Message, "more subscriptions than Azure looks through")
+	assert.Contains(t, fault.Message, "more subscriptions than Azure queries at once")
 	assert.Contains(t, fault.Hint, "--fleet azure-resource-graph:SUBSCRIPTION")
 	assert.False(t, fault.Temporary)
 }

@@ -106,7 +106,7 @@ func (a *graph) pages(ctx context.Context, query string) ([]row, *promote.FleetE
 		}
 		for _, r := range page.Data {
 			if r.ID == "" || ids[r.ID] {
-				return nil, a.unusable("a row of it has no id, or came twice")
+				return nil, a.unusable("a row has no id or is a duplicate")
 			}
 			ids[r.ID] = true
 		}
@@ -114,7 +114,7 @@ func (a *graph) pages(ctx context.Context, query string) ([]row, *promote.FleetE
 		total := *page.TotalRecords
 		switch next = page.SkipToken; {
 		case total > maxTotal:
-			return nil, a.unusable(fmt.Sprintf("it has %d rows, and no more than %d are read", total, maxTotal))
+			return nil, a.unusable(fmt.Sprintf("it has %d rows, more than the limit of %d", total, maxTotal))
 		case len(rows) > total, next == "" && len(rows) < total, next != "" && len(page.Data) == 0:
 			return nil, a.unusable(fmt.Sprintf("it has %d rows instead of %d", len(rows), total))
 		case next == "":
@@ -122,7 +122,7 @@ func (a *graph) pages(ctx context.Context, query string) ([]row, *promote.FleetE
 		}
 		if delay := untilQuota(header); delay > 0 && delay <= maxQuotaWait { // else Resource Graph will say so
 			if err := a.client.Sleep(ctx, delay); err != nil {
-				return nil, &promote.FleetError{Message: "interrupted while asking Azure", Err: err}
+				return nil, &promote.FleetError{Message: "interrupted while querying Azure", Err: err}
 			}
 		}
 	}
@@ -142,11 +142,11 @@ func (a *graph) page(ctx context.Context, query, next string) (answer page, head
 	case err != nil:
 	case strings.EqualFold(header.Get("X-Ms-Tenant-Subscription-Limit-Hit"), "true"):
 		err = &promote.FleetError{
-			Message: "the credential can read more subscriptions than Azure looks through",
+			Message: "the credential can read more subscriptions than Azure queries at once",
 			Hint:    "name those with clusters: --fleet " + Name + ":SUBSCRIPTION,SUBSCRIPTION",
 		}
 	case answer.TotalRecords == nil, answer.Count != len(answer.Data), answer.ResultTruncated != "false" && answer.SkipToken == "":
-		err = a.unusable("it is not complete")
+		err = a.unusable("it is incomplete")
 	}
 	return answer, header, err
 }

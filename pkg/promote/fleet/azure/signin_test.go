@@ -167,7 +167,7 @@ func TestC5NobodyIsSignedIn(t *testing.T) {
 	_, err = server.fleet(t, "", chain).Look(t.Context(), wanted)
 	fault := faultOf(t, err)
 	assert.Equal(t, toldFault{
-		message: "cannot sign in to Azure: nobody is signed in",
+		message: "cannot sign in to Azure: not signed in",
 		hint:    "run az login, or in a workflow azure/login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET",
 	}, fault)
 }

@@ -18,9 +18,9 @@ import (
 )
 
 // errCutAnswer is an answer that ends before it should.
-var errCutAnswer = errors.New("what it prints is empty, or ends in the middle of the JSON")
+var errCutAnswer = errors.New("its output is empty or truncated")
 
-const answerHint = `it prints {"clusters":[{"name":"edge-1","commit":"<40 hex digits>","state":"compliant|pending|failed","message":"why"}]}`
+const answerHint = `it must print {"clusters":[{"name":"edge-1","commit":"<40 hex digits>","state":"compliant|pending|failed","message":"why"}]}`
 
 // reported is one reconciler as a program prints it.
 type reported struct {
@@ -53,10 +53,10 @@ func readAnswer(printed []byte) ([]promote.ReconcilerStatus, error) {
 		return nil, fmt.Errorf("%s: a JSON %s does not belong there", cmp.Or(typed.Field, "what it prints"), typed.Value)
 	}
 	if err = errors.Join(append(strict, err)...); err != nil {
-		return nil, errors.New("what it prints cannot be used: " + statustext.Line(err.Error()))
+		return nil, errors.New("invalid output: " + statustext.Line(err.Error()))
 	}
 	if answer.Clusters == nil {
-		return nil, errors.New(`there is no list "clusters"; one without clusters is empty: []`)
+		return nil, errors.New(`the list "clusters" is missing; without clusters it is []`)
 	}
 	type key struct{ cluster, reconciler string }
 	first := map[key]int{}
@@ -67,7 +67,7 @@ func readAnswer(printed []byte) ([]promote.ReconcilerStatus, error) {
 		}
 		k := key{cluster.Name, cluster.Reconciler}
 		if earlier, twice := first[k]; twice {
-			return nil, fmt.Errorf("clusters[%d]: %q was in clusters[%d] already; several on one cluster differ in \"reconciler\"",
+			return nil, fmt.Errorf("clusters[%d]: %q is a duplicate of clusters[%d]; several on one cluster differ in \"reconciler\"",
 				i, cluster.Name, earlier)
 		}
 		first[k] = i

@@ -54,7 +54,7 @@ func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	})
 	program := diag.Safe(c.args[0])
 	if printed.full {
-		return nil, &promote.FleetError{Message: fmt.Sprintf("%s was stopped: it prints more than %d MiB", program, c.limit>>20)}
+		return nil, &promote.FleetError{Message: fmt.Sprintf("%s was stopped: its output exceeds %d MiB", program, c.limit>>20)}
 	}
 	if failure, ok := errors.AsType[*promote.FleetError](err); ok {
 		if complaint := complaints.lastLine(); complaint != "" {
@@ -67,7 +67,7 @@ func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 		failure := &promote.FleetError{Message: program + ": " + err.Error(), Hint: answerHint}
 		if errors.Is(err, errCutAnswer) {
 			// A script without "set -o pipefail" hides that its curl failed, and then prints nothing, or half of it.
-			failure.Temporary, failure.Hint = true, `a script says by its exit code that it failed: "set -eo pipefail" in bash`
+			failure.Temporary, failure.Hint = true, `a script must report a failure by its exit code: "set -eo pipefail" in bash`
 		}
 		return nil, failure
 	}

@@ -106,9 +106,9 @@ func TestErrors(t *testing.T) {
 		"silent":        {[]string{"fail"}, "ended with exit code 7", true},
 		"no program":    {[]string{"missing"}, "ended with exit code 127", false},
 		"signal":        {[]string{"signal"}, "", true},
-		"nothing":       {[]string{"print"}, "is empty, or ends in the middle", true},
-		"cut off":       {[]string{"print", `{"clusters":[{"name":"a"`}, "ends in the middle", true},
-		"no JSON":       {[]string{"print", "all is well"}, "cannot be used: ", false},
+		"nothing":       {[]string{"print"}, "its output is empty or truncated", true},
+		"cut off":       {[]string{"print", `{"clusters":[{"name":"a"`}, "its output is empty or truncated", true},
+		"no JSON":       {[]string{"print", "all is well"}, "invalid output: ", false},
 		"unknown field": {[]string{"print", `{"clusters":[{"name":"a","comit":"","state":"pending"}]}`}, `unknown field "clusters[0].comit"`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestPrintsTooMuch(t *testing.T) {
 	var failure *promote.FleetError
 	require.ErrorAs(t, err, &failure)
 	assert.False(t, failure.Temporary)
-	assert.Contains(t, failure.Message, "was stopped: it prints more than 1 MiB")
+	assert.Contains(t, failure.Message, "was stopped: its output exceeds 1 MiB")
 }
 
 func TestAnswerRefused(t *testing.T) {
@@ -161,9 +161,9 @@ func TestAnswerRefused(t *testing.T) {
 	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
 	for printed, want := range map[string]string{
 		`[]`:                              "a JSON array does not belong there",
-		`null`:                            `there is no list "clusters"`,
-		`{}`:                              `there is no list "clusters"`,
-		`{"clusters":null}`:               `there is no list "clusters"`,
+		`null`:                            `the list "clusters" is missing`,
+		`{}`:                              `the list "clusters" is missing`,
+		`{"clusters":null}`:               `the list "clusters" is missing`,
 		`{"clusters":{}}`:                 "a JSON object does not belong there",
 		`{"clusters":["a"]}`:              "a JSON string does not belong there",
 		`{"clusters":[null]}`:             "clusters[0]: the name is empty or missing",
@@ -180,10 +180,10 @@ func TestAnswerRefused(t *testing.T) {
 		`{"clusters":[{"name":"a","state":"ok"}]}`:                                                                      `there is no state "ok" (one of compliant, pending, failed)`,
 		`{"clusters":[{"name":"a","state":"pending","commit":"8d1f2c3"}]}`:                                              `the commit "8d1f2c3" is not 40 hex digits`,
 		`{"clusters":[{"name":"a","state":"pending","commit":"main@sha1:` + commit + `"}]}`:                             "is not 40 hex digits",
-		`{"clusters":[{"name":"a","state":"pending"},{"name":"a","state":"failed"}]}`:                                   `clusters[1]: "a" was in clusters[0] already`,
+		`{"clusters":[{"name":"a","state":"pending"},{"name":"a","state":"failed"}]}`:                                   `clusters[1]: "a" is a duplicate of clusters[0]`,
 		`{"clusters":[{"name":"a","state":"failed","state":"compliant"}]}`:                                              `duplicate field "clusters[0].state"`,
 		`{"clusters":[],"clusters":[{"name":"a","state":"compliant"}]}`:                                                 `duplicate field "clusters"`,
-		`{"clusters":[{"name":"a","state":"pending","reconciler":"x"},{"name":"a","state":"failed","reconciler":"x"}]}`: "already",
+		`{"clusters":[{"name":"a","state":"pending","reconciler":"x"},{"name":"a","state":"failed","reconciler":"x"}]}`: "is a duplicate of clusters[0]",
 	} {
 		seen, err := readAnswer([]byte(printed))
 		require.ErrorContains(t, err, want, printed)

@@ -22,7 +22,7 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"hang", "parent"} {
 		said, err := started(t, name, 20*time.Millisecond)
-		require.ErrorContains(t, err, "was stopped: the run was ended", name)
+		require.ErrorContains(t, err, "was stopped: the run ended", name)
 		assertGone(t, said)
 	}
 }

@@ -99,7 +99,7 @@ func run(ctx context.Context, p process) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // that its output was held open is none of its faults
 		return nil
 	case ctx.Err() != nil:
-		why := "the run was ended"
+		why := "the run ended"
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			why = "timed out"
 		}
@@ -113,7 +113,7 @@ func run(ctx context.Context, p process) error {
 		}
 		return failure
 	}
-	return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s was ended (%s)", program, diag.Safe(err.Error())), Err: err}
+	return &promote.FleetError{Temporary: true, Message: fmt.Sprintf("%s was terminated (%s)", program, diag.Safe(err.Error())), Err: err}
 }
 
 // deploymentFacts describe a deployment to programs, as environment variables.

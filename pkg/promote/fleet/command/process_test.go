@@ -166,7 +166,7 @@ func TestRunHasOnlyItsEnvironment(t *testing.T) {
 func TestRunEndedBySignal(t *testing.T) {
 	t.Parallel()
 	err := run(t.Context(), process{Args: programArgs(t, "signal"), Environ: programEnviron()})
-	require.ErrorContains(t, err, "was ended (signal: killed)")
+	require.ErrorContains(t, err, "was terminated (signal: killed)")
 }
 
 func TestRunNotStarted(t *testing.T) {
@@ -231,7 +231,7 @@ func TestRunCancelledBeforehand(t *testing.T) {
 	cancel()
 	err := run(ctx, process{Args: programArgs(t, "print"), Environ: programEnviron()})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Contains(t, err.Error(), "was stopped: the run was ended")
+	assert.Contains(t, err.Error(), "was stopped: the run ended")
 }
 
 func TestRunTimeIsUp(t *testing.T) {

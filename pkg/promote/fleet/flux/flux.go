@@ -91,7 +91,7 @@ func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.
 	}
 	_ = all.Wait() // no function returns an error
 	if err := ctx.Err(); err != nil {
-		return nil, &promote.FleetError{Temporary: true, Message: "asking the clusters was broken off", Err: err}
+		return nil, &promote.FleetError{Temporary: true, Message: "querying the clusters was interrupted", Err: err}
 	}
 	if err := nobody(answers); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func nobody(answers []outcome) error {
 	all.Err, all.Hint = first.err, first.err.Hint
 	all.Message = fmt.Sprintf("the cluster of context %q %s", first.cluster, first.err.Message)
 	if len(answers) > 1 {
-		all.Message = fmt.Sprintf("none of the %d clusters can be asked: that of context %q %s", len(answers), first.cluster, first.err.Message)
+		all.Message = fmt.Sprintf("none of the %d clusters can be queried: that of context %q %s", len(answers), first.cluster, first.err.Message)
 	}
 	return &all
 }

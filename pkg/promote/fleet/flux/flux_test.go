@@ -279,7 +279,7 @@ func TestNothingThere(t *testing.T) {
 		fleet   string
 		message string
 	}{
-		"no Flux":             {without, "flux:edge", "has no Flux: it knows no gitrepositories.source.toolkit.fluxcd.io"},
+		"no Flux":             {without, "flux:edge", "has no Flux: it does not know gitrepositories.source.toolkit.fluxcd.io"},
 		"no Flux, not named":  {without, "flux", ""},
 		"not ours":            {fluxtest.NewFluxCluster(fluxtest.GitRepository(gitopsURL, "stage", oldCommit)), "flux:edge", "no GitRepository there follows this repository and branch"},
 		"not ours, not named": {fluxtest.NewFluxCluster(fluxtest.GitRepository(gitopsURL, "stage", oldCommit)), "flux", ""},
@@ -346,7 +346,7 @@ func TestNobody(t *testing.T) {
 	refused = refusedFleet(t, w.fleet(t, "flux:denied,busy"))
 	assert.True(t, refused.Temporary)
 	assert.Equal(t, time.Minute, refused.Wait)
-	assert.True(t, strings.HasPrefix(refused.Message, `none of the 2 clusters can be asked: that of context "denied" answers 403`), refused.Message)
+	assert.True(t, strings.HasPrefix(refused.Message, `none of the 2 clusters can be queried: that of context "denied" answers 403`), refused.Message)
 	assert.Empty(t, w.naps, "a minute is not waited here")
 }
 
@@ -391,14 +391,14 @@ func TestFaults(t *testing.T) {
 		"broken twice":      {faults: []fluxtest.Fault{broken, broken}, naps: []time.Duration{time.Second, 2 * time.Second}},
 		"cut":               {faults: []fluxtest.Fault{breakingOff}, naps: []time.Duration{time.Second}},
 		"broken":            {[]fluxtest.Fault{broken, broken, broken}, []time.Duration{time.Second, 2 * time.Second}, "answers 500 Internal Server Error: try later", true},
-		"cut for good":      {[]fluxtest.Fault{breakingOff, breakingOff, breakingOff}, []time.Duration{time.Second, 2 * time.Second}, "broke off its answer", true},
+		"cut for good":      {[]fluxtest.Fault{breakingOff, breakingOff, breakingOff}, []time.Duration{time.Second, 2 * time.Second}, "closed the connection early", true},
 		"busy for long":     {[]fluxtest.Fault{answering(http.StatusTooManyRequests, "3600")}, nil, "answers 429 Too Many Requests: try later", true},
 		"strange wait":      {faults: []fluxtest.Fault{answering(http.StatusServiceUnavailable, "soon")}, naps: []time.Duration{time.Second}},
-		"no JSON":           {[]fluxtest.Fault{writing("<html>log in</html>")}, nil, "answers what is not a list of gitrepositories", false},
-		"JSON, but no list": {[]fluxtest.Fault{writing("{}")}, nil, "answers what is not a list of gitrepositories", false},
-		"another list":      {[]fluxtest.Fault{writing(`{"kind":"SecretList","items":[]}`)}, nil, "answers what is not a list of gitrepositories", false},
-		"wrong types":       {[]fluxtest.Fault{list(`"items":[{"spec":{"url":7}}]`)}, nil, "answers what is not a list of gitrepositories", false},
-		"without end":       {slices.Repeat([]fluxtest.Fault{list(`"metadata":{"continue":"a"},"items":[]`)}, maxPages), nil, "does not come to the end of its gitrepositories", false},
+		"no JSON":           {[]fluxtest.Fault{writing("<html>log in</html>")}, nil, "returned something other than a list of gitrepositories", false},
+		"JSON, but no list": {[]fluxtest.Fault{writing("{}")}, nil, "returned something other than a list of gitrepositories", false},
+		"another list":      {[]fluxtest.Fault{writing(`{"kind":"SecretList","items":[]}`)}, nil, "returned something other than a list of gitrepositories", false},
+		"wrong types":       {[]fluxtest.Fault{list(`"items":[{"spec":{"url":7}}]`)}, nil, "returned something other than a list of gitrepositories", false},
+		"without end":       {slices.Repeat([]fluxtest.Fault{list(`"metadata":{"continue":"a"},"items":[]`)}, maxPages), nil, "does not finish listing its gitrepositories", false},
 		"not for us":        {[]fluxtest.Fault{answering(http.StatusTeapot, "")}, nil, "answers 418 I'm a teapot: try later", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -454,7 +454,7 @@ func TestRedirect(t *testing.T) {
 	assert.Empty(t, other.Requests())
 }
 
-// TestSilent: a look that is broken off ends.
+// TestSilent: a look that is interrupted ends.
 func TestSilent(t *testing.T) {
 	t.Parallel()
 	silent := func(_ http.ResponseWriter, r *http.Request) bool {

@@ -66,7 +66,7 @@ func (f *fleet) kubeconfig() (*api.Config, error) {
 	config, err := rules.Load()
 	if err != nil {
 		return nil, &promote.FleetError{
-			Message: strings.Join(files, ", ") + " is not a kubeconfig", Hint: "kubectl config view says what is wrong with it",
+			Message: strings.Join(files, ", ") + " is not a kubeconfig", Hint: "run kubectl config view to see the error",
 		}
 	}
 	host, port := f.options.Getenv("KUBERNETES_SERVICE_HOST"), f.options.Getenv("KUBERNETES_SERVICE_PORT")
@@ -130,7 +130,7 @@ func (f *fleet) cluster(config *api.Config, name string) (cluster, error) {
 	access.CAFile, access.CertFile, access.KeyFile = "", "", ""
 	if plugin := access.ExecProvider; plugin != nil {
 		plugin.StdinUnavailable = true
-		plugin.StdinUnavailableMessage = "several clusters are asked at once"
+		plugin.StdinUnavailableMessage = "several clusters are queried at once"
 	}
 	base, _, err := rest.DefaultServerUrlFor(access)
 	if err != nil {

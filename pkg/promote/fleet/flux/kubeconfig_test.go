@@ -179,7 +179,7 @@ func TestAuthority(t *testing.T) {
 	w := &world{env: map[string]string{}, served: []fluxtest.Context{{Name: "edge", Server: strings.Replace(server.URL, "https://", "https://me:hunter22@", 1)}}}
 	w.write(t)
 	refused := refusedFleet(t, w.fleet(t, "flux:edge"))
-	assert.Contains(t, refused.Message, `the cluster of context "edge" is not to be trusted: `)
+	assert.Contains(t, refused.Message, `the cluster of context "edge" is not trusted: `)
 	assert.NotContains(t, refused.Message, "hunter22")
 	assert.Contains(t, refused.Hint, "certificate-authority")
 	assert.False(t, refused.Temporary)
@@ -233,7 +233,7 @@ func TestPluginFails(t *testing.T) {
 	assert.Empty(t, cluster.Requests())
 }
 
-// TestPluginHangs: a plugin that waits for something does not keep a look that is broken off from ending.
+// TestPluginHangs: a plugin that waits for something does not keep a look that is interrupted from ending.
 func TestPluginHangs(t *testing.T) {
 	t.Parallel()
 	w := one(t, deployed(oldCommit))

@@ -169,7 +169,7 @@ func list(ctx context.Context, c cluster, kind kind) (objects, *promote.FleetErr
 			return items, err
 		}
 	}
-	return nil, &promote.FleetError{Message: "has no Flux: it knows no " + kind.resource(), Err: errNoFlux}
+	return nil, &promote.FleetError{Message: "has no Flux: it does not know " + kind.resource(), Err: errNoFlux}
 }
 
 // listVersion reads a list page by page.
@@ -186,7 +186,7 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 			return nil, err
 		}
 		if page.Kind != kind.kind+"List" {
-			return nil, c.client.Unexpected("what is not a list of " + kind.plural)
+			return nil, c.client.Unexpected("something other than a list of " + kind.plural)
 		}
 		for i := range page.Items {
 			items[page.Items[i].Metadata.NamespacedName] = &page.Items[i]
@@ -196,7 +196,7 @@ func listVersion(ctx context.Context, c cluster, kind kind, version string) (obj
 		}
 		query.Set("continue", page.Metadata.Continue)
 	}
-	return nil, &promote.FleetError{Message: fmt.Sprintf("does not come to the end of its %s", kind.plural)}
+	return nil, &promote.FleetError{Message: fmt.Sprintf("does not finish listing its %s", kind.plural)}
 }
 
 // hints say what to do about answers of an API server.

@@ -132,7 +132,7 @@ func trouble(r *object) string {
 
 // said returns the message of a condition, or at least its reason.
 func said(c condition) string {
-	return cmp.Or(line(c.Message), line(c.Reason), "Flux does not say why")
+	return cmp.Or(line(c.Message), line(c.Reason), "Flux reports no reason")
 }
 
 // line makes the text of a cluster fit for a message.

@@ -124,7 +124,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 	for _, text := range texts {
 		name, _, _ := strings.Cut(text, ":") // what follows may be a secret
 		if name == model.NoFleet {
-			return nil, false, cli.Usage("%s %s: a person decides alone, so name no other fleet", from, name)
+			return nil, false, cli.Usage("%s %s: cannot be combined with another fleet", from, name)
 		}
 		asked, err := fleet.New(text, fleet.Options{
 			Env: c.Env, Environ: c.Variables(), Sleep: c.Sleep, Now: c.Now, UserAgent: "kalypso/" + c.Build.Version,
@@ -135,7 +135,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 		fleets = append(fleets, asked)
 	}
 	if len(fleets) == 0 {
-		return nil, false, cli.Usage("say who knows what the clusters run with --fleet, or spec.promotion.checks.fleet of the Environment: %s",
+		return nil, false, cli.Usage("no fleet: set --fleet, or spec.promotion.checks.fleet of the Environment: %s",
 			strings.Join(append(fleet.Names(), model.NoFleet), ", "))
 	}
 	return fleets, false, nil
@@ -273,16 +273,16 @@ func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err erro
 		}
 	}
 	if c.promoted.Commit == "" && c.flags.commit != "" {
-		c.noteNothing(promote.CheckNothing, "commit %.12s of the GitOps repository has nothing that was promoted: there is no commit to report on", c.flags.commit)
+		c.noteNothing(promote.CheckNothing, "commit %.12s of the GitOps repository contains no promotion: no commit to check", c.flags.commit)
 		return true, nil
 	}
 	if c.promoted.Commit == "" {
-		c.noteNothing(promote.CheckNothing, "nothing was ever promoted to %s: there is no commit to report on", c.environment.Name.Value)
+		c.noteNothing(promote.CheckNothing, "nothing was promoted to %s yet: no commit to check", c.environment.Name.Value)
 		return true, nil
 	}
 	for _, output := range c.outputs {
 		if output.promoted.Commit != c.promoted.Commit {
-			c.noteNothing(promote.CheckUnmerged, "GitOpsRepo %q has not %.12s: once all have it, the check after that merge counts",
+			c.noteNothing(promote.CheckUnmerged, "GitOpsRepo %q does not have %.12s yet: run the check again when all GitOpsRepos have it",
 				output.repo.Name.Value, c.promoted.Commit)
 			return true, nil
 		}

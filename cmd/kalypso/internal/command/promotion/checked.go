@@ -246,7 +246,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 	case promote.TimedOut:
 		rule, hint = session.RuleTimeUp, timeHint(report.Snapshot)
 	case promote.NoClusters:
-		rule, hint = ruleNoClusters, "--allow-no-clusters says that this is fine"
+		rule, hint = ruleNoClusters, "--allow-no-clusters accepts that"
 	case promote.Unreachable:
 		rule = session.RuleFleetUnasked
 	case promote.Succeeded:
@@ -259,9 +259,9 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 func timeHint(look *promote.Snapshot) string {
 	switch {
 	case look.Need > look.Total():
-		return "--healthy, or spec.promotion.checks.healthy, asks for more clusters than there are"
+		return "--healthy, or spec.promotion.checks.healthy, requires more clusters than exist"
 	case look.Missing > 0:
-		return "register the clusters that are missing; --expect, or spec.promotion.checks.expect, says how many there are"
+		return "register the missing clusters, or change --expect or spec.promotion.checks.expect"
 	default:
 		return "--timeout gives the fleet more time"
 	}

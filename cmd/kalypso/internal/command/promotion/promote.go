@@ -65,7 +65,7 @@ refuses a commit with which the environment does not compile (unless --skip-comp
 
 func (o *promoteOptions) check() error {
 	if o.dryRun && o.render {
-		return cli.Usage("--dry-run changes nothing, --render publishes: give one of them")
+		return cli.Usage("--dry-run cannot be combined with --render")
 	}
 	if err := checkCommit(o.given, o.commit); err != nil {
 		return err
@@ -170,12 +170,12 @@ func (f *promoteFlags) checkIdle(env func(string) string) error {
 	given := func(name string) bool { return f.given.Changed(name) && env(cli.Variable(name)) == "" }
 	for _, name := range renderFlags() {
 		if given(name) && !f.render {
-			return cli.Usage("--%s is about what --render publishes: give both, or neither", name)
+			return cli.Usage("--%s requires --render", name)
 		}
 	}
 	for _, name := range pullRequestFlags() {
 		if given(name) && !f.render && !f.pullRequest {
-			return cli.Usage("--%s is about a pull request: give --pull-request or --render too", name)
+			return cli.Usage("--%s requires --pull-request or --render", name)
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func (f *promoteFlags) check() error {
 		return cli.Usage("--target-url %s: write a URL that begins with https://", f.targetURL)
 	}
 	if f.dispatch != "" && (f.render || f.pullRequest) {
-		return cli.Usage("--dispatch lets a workflow promote, --render and --pull-request are for promoting here: give one of them")
+		return cli.Usage("--dispatch cannot be combined with --render or --pull-request")
 	}
 	if f.dispatch != "" && !strings.HasSuffix(f.dispatch, ".yaml") && !strings.HasSuffix(f.dispatch, ".yml") {
 		return cli.Usage("--dispatch %s: write the file of a workflow, such as cd.yaml", f.dispatch)

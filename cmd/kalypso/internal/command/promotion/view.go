@@ -123,7 +123,7 @@ func (p promotionPrinter) check(c *Checked) {
 	fmt.Fprintln(p, p.Heading(c.verdict()))
 	p.status(c.Status)
 	for _, commit := range c.Superseded {
-		fmt.Fprintf(p, "%.12s was overtaken before it was deployed\n", commit)
+		fmt.Fprintf(p, "%.12s was superseded before it was deployed\n", commit)
 	}
 	for _, note := range c.Notes {
 		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
@@ -139,18 +139,18 @@ func (c *Checked) verdict() string {
 	case c.promoted == "":
 		return name + " was not checked"
 	case c.State == promote.CheckFailed && (c.Snapshot == nil || c.Verdict == promote.Unreachable):
-		return fmt.Sprintf("whether %s has deployed %.12s is not known", name, c.promoted)
+		return fmt.Sprintf("cannot determine whether %s has deployed %.12s", name, c.promoted)
 	}
 	text := map[promote.CheckState]string{
 		promote.CheckUnmerged:   "%s waits for a merge: not all of its GitOps repositories have %.12s",
 		promote.CheckDeployed:   "%s has deployed %.12s",
 		promote.CheckFailed:     "%s has not deployed %.12s",
 		promote.CheckWaiting:    "%s has not deployed %.12s yet",
-		promote.CheckSuperseded: "%s goes on without %.12s, which was overtaken",
-		promote.CheckByHand:     "%s waits for a person to say that %.12s is deployed",
+		promote.CheckSuperseded: "%s no longer deploys %.12s",
+		promote.CheckByHand:     "%s waits for a person to confirm that %.12s is deployed",
 	}[c.State]
 	if text == "" { // it was not found out
-		text = "whether %s has deployed %.12s is not known"
+		text = "cannot determine whether %s has deployed %.12s"
 	}
 	return fmt.Sprintf(text, name, c.promoted)
 }
