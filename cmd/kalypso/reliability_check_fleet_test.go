@@ -327,7 +327,7 @@ func TestC7ThreeThousandClusters(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(got.stderr, "\n"), 60)
 	assert.LessOrEqual(t, strings.Count(got.stdout, "\n"), 100)
 
-	assert.Equal(t, fleetstatus.MaxToldFailures, strings.Count(got.stderr, "  cluster edge-"), got.stderr)
+	assert.Equal(t, fleetstatus.MaxReportedFailures, strings.Count(got.stderr, "  cluster edge-"), got.stderr)
 	assert.Contains(t, got.stderr, "  and 480 more failed\n")
 
 	got = c.run("--failure-grace", "0s", "-o", "json")

@@ -68,7 +68,7 @@ const (
 // CheckResult is the result of a check.
 type CheckResult struct {
 	State   CheckState
-	Verdict Verdict
+	Rollout RolloutState
 	// Snapshot is the last one; nil if the fleet was not looked at.
 	Snapshot *Snapshot
 	// Reason says in a line why it failed.
@@ -231,10 +231,10 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 	return nil
 }
 
-// watch asks the fleet until there is a verdict, and returns the status for it: nil if there is none yet.
+// watch asks the fleet until there is a state, and returns the status for it: nil if there is none yet.
 func (c *checkRun) watch(ctx context.Context) (*Status, error) {
-	verdict, snapshot, err := c.Watch.Run(ctx)
-	if c.result.Verdict = verdict; err == nil {
+	state, snapshot, err := c.Watch.Run(ctx)
+	if c.result.Rollout = state; err == nil {
 		c.result.Snapshot = &snapshot
 	}
 	if failed, ok := errors.AsType[*FleetError](err); ok && ctx.Err() == nil { // it will not answer the next time either
@@ -245,11 +245,11 @@ func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case verdict == Waiting, verdict == Unreachable && c.Watch.Rules.Once:
+	case state == Waiting, state == Unreachable && c.Watch.Rules.Once:
 		c.result.State, c.result.Reason = CheckWaiting, snapshot.QueryErrors
 		return nil, nil
-	case verdict != Succeeded:
-		c.result.State, c.result.Reason = CheckFailed, c.Watch.Rules.reason(verdict, snapshot)
+	case state != Succeeded:
+		c.result.State, c.result.Reason = CheckFailed, c.Watch.Rules.reason(state, snapshot)
 		return c.overtaken(ctx, snapshot)
 	default:
 		c.result.State = CheckDeployed

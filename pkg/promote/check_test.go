@@ -73,11 +73,11 @@ func (w *world) SetStatus(ctx context.Context, commit string, status Status) err
 	return nil
 }
 
-func (w *world) Look(ctx context.Context, d Deployment) ([]ReconcilerStatus, error) {
+func (w *world) Query(ctx context.Context, d Deployment) ([]ReconcilerStatus, error) {
 	if err := w.step(ctx); err != nil {
 		return nil, err
 	}
-	return w.fleet.Look(ctx, d)
+	return w.fleet.Query(ctx, d)
 }
 
 func (w *world) String() string { return w.fleet.name }

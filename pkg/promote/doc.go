@@ -5,5 +5,5 @@
 // the repositories and in the statuses of their commits, so every step can be killed and run again.
 //
 // Decisions are pure: the order of environments (Chain), whether a commit may be promoted (guard), what a snapshot of the
-// fleet means (Verdict). Package github implements the interface StatusSource, package fleet implements Fleet.
+// fleet means (RolloutState). Package github implements the interface StatusSource, package fleet implements Fleet.
 package promote

@@ -72,7 +72,7 @@ const (
 	descriptionOvertaken = "Superseded by"
 	// descriptionRolledBack is said of a commit that was taken back.
 	descriptionRolledBack = "Rolled back to"
-	// descriptionByHand is said of a deployment that nobody but a person can judge.
+	// descriptionByHand is said of a deployment that nobody but a person can evaluator.
 	descriptionByHand = descriptionDeploying + ": a person decides whether it is deployed"
 )
 
@@ -187,10 +187,10 @@ func cutDescription(text string) string {
 type Fleet interface {
 	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
 	String() string
-	// Look asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
+	// Query asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
 	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer
 	// that is known to be incomplete is an error, which is a *FleetError.
-	Look(ctx context.Context, wanted Deployment) ([]ReconcilerStatus, error)
+	Query(ctx context.Context, wanted Deployment) ([]ReconcilerStatus, error)
 }
 
 // Deployment is what clusters are asked about: a commit of a GitOps branch.

@@ -12,8 +12,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// lastLook is the least that a look may take, so that the one at the very end can still be answered.
-const lastLook = 10 * time.Second
+// lastQuery is the least that a look may take, so that the one at the very end can still be answered.
+const lastQuery = 10 * time.Second
 
 // Watch asks fleets until they have deployed something, or cannot deploy it.
 type Watch struct {
@@ -42,24 +42,24 @@ type newerKey struct{ deployment, wanted, commit string }
 // reconcilerKey identifies a reconciler.
 type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
-// Run asks until there is a verdict, and returns it with the last snapshot. The error is a *FleetError that is not
+// Run asks until there is a state, and returns it with the last snapshot. The error is a *FleetError that is not
 // temporary, what Newer returned, or that of ctx.
-func (w *Watch) Run(ctx context.Context) (Verdict, Snapshot, error) {
+func (w *Watch) Run(ctx context.Context) (RolloutState, Snapshot, error) {
 	w.newer, w.last = map[newerKey]bool{}, map[reconcilerKey]ReconcilerStatus{}
 	started := w.Now()
-	judge := judge{rules: w.Rules, started: started}
+	evaluator := evaluator{rules: w.Rules, started: started}
 	for {
-		snapshot, wait, err := w.snapshot(ctx, max(w.Rules.Timeout-w.Now().Sub(started), lastLook))
+		snapshot, wait, err := w.snapshot(ctx, max(w.Rules.Timeout-w.Now().Sub(started), lastQuery))
 		if err != nil {
 			return Waiting, snapshot, err
 		}
 		now := w.Now()
-		verdict := judge.see(snapshot, now)
+		state := evaluator.evaluate(snapshot, now)
 		if w.Show != nil {
 			w.Show(snapshot)
 		}
-		if verdict != Waiting || w.Rules.Once {
-			return verdict, snapshot, nil
+		if state != Waiting || w.Rules.Once {
+			return state, snapshot, nil
 		}
 		pause := min(max(w.Rules.Interval, wait), started.Add(w.Rules.Timeout).Sub(now))
 		if err := w.Sleep(ctx, pause); err != nil {
@@ -131,7 +131,7 @@ func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 			reports = append(reports, fleetReport{fleet: names[i], deployment: deployment})
 			r := &reports[len(reports)-1]
 			group.Go(func() {
-				r.statuses, r.err = fleet.Look(ctx, deployment)
+				r.statuses, r.err = fleet.Query(ctx, deployment)
 				if r.err != nil && ctx.Err() != nil {
 					r.err = &FleetError{Temporary: true, Message: "it did not answer in time", Err: r.err}
 				}

@@ -40,7 +40,7 @@ type answer struct {
 
 func (f *scripted) String() string { return f.name }
 
-func (f *scripted) Look(context.Context, Deployment) ([]ReconcilerStatus, error) {
+func (f *scripted) Query(context.Context, Deployment) ([]ReconcilerStatus, error) {
 	a := f.looks[min(f.asked, len(f.looks)-1)]
 	f.asked++
 	if a.before != nil {
@@ -74,9 +74,9 @@ func TestWatchSucceeds(t *testing.T) {
 	w := newTestWatch(c, flux, argo)
 	var shown []Counts
 	w.Show = func(snapshot Snapshot) { shown = append(shown, snapshot.Counts) }
-	verdict, snapshot, err := w.Run(t.Context())
+	state, snapshot, err := w.Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, Succeeded, verdict)
+	assert.Equal(t, Succeeded, state)
 	assert.Equal(t, Counts{Deployed: 2}, snapshot.Counts)
 	assert.Equal(t, []Counts{{Deployed: 1, Behind: 1}, {Deployed: 1, Progressing: 1}, {Deployed: 2}, {Deployed: 2}}, shown)
 	assert.Equal(t, 15*time.Second, c.now.Sub(newClock().now), "it waits between looks only")
@@ -89,9 +89,9 @@ func TestWatchTimesOutExactly(t *testing.T) {
 		c := newClock()
 		w := newTestWatch(c, &scripted{name: "flux", looks: []answer{statusesOf(olderCommit, Compliant)}})
 		w.Rules.Interval = interval
-		verdict, _, err := w.Run(t.Context())
+		state, _, err := w.Run(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, TimedOut, verdict)
+		assert.Equal(t, TimedOut, state)
 		assert.Equal(t, time.Minute, c.now.Sub(newClock().now), interval)
 	}
 }
@@ -101,9 +101,9 @@ func TestWatchOnce(t *testing.T) {
 	fleet := &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Pending)}}
 	w := newTestWatch(newClock(), fleet)
 	w.Rules.Once = true
-	verdict, _, err := w.Run(t.Context())
+	state, _, err := w.Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, Waiting, verdict)
+	assert.Equal(t, Waiting, state)
 	assert.Equal(t, 1, fleet.asked)
 }
 
@@ -114,16 +114,16 @@ func TestC5FleetThatCannotBeAsked(t *testing.T) {
 	t.Run("it passes", func(t *testing.T) {
 		t.Parallel()
 		c := newClock()
-		verdict, _, err := newTestWatch(c, &scripted{name: "azure", looks: []answer{busy, statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
+		state, _, err := newTestWatch(c, &scripted{name: "azure", looks: []answer{busy, statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, Succeeded, verdict)
+		assert.Equal(t, Succeeded, state)
 		assert.Equal(t, 25*time.Second, c.now.Sub(newClock().now), "twenty for the fleet, five between two looks")
 	})
 	t.Run("it does not pass", func(t *testing.T) {
 		t.Parallel()
-		verdict, snapshot, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
+		state, snapshot, err := newTestWatch(newClock(), &scripted{name: "azure", looks: []answer{busy}}, &scripted{name: "flux", looks: []answer{statusesOf(wantedCommit, Compliant)}}).Run(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, Unreachable, verdict)
+		assert.Equal(t, Unreachable, state)
 		assert.Contains(t, snapshot.QueryErrors, "too many requests")
 		assert.Equal(t, 1, snapshot.Deployed, "the others are shown")
 	})
@@ -148,9 +148,9 @@ func TestC5NoCommit(t *testing.T) {
 	for _, commit := range []string{strings.Repeat("a", 64), "main", "::error::"} {
 		w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{statusesOf(commit, Compliant)}})
 		w.Newer = func(context.Context, Deployment, string) (bool, error) { return false, errors.New("it is no commit") }
-		verdict, snapshot, err := w.Run(t.Context())
+		state, snapshot, err := w.Run(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, TimedOut, verdict)
+		assert.Equal(t, TimedOut, state)
 		assert.Equal(t, Counts{Behind: 1}, snapshot.Counts)
 	}
 }
@@ -171,9 +171,9 @@ func TestWatchFlips(t *testing.T) {
 	for range 20 {
 		looks = append(looks, statusesOf(wantedCommit, Compliant), statusesOf(wantedCommit, Failed), statusesOf(olderCommit, Compliant), statusesOf(wantedCommit, Pending))
 	}
-	verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
+	state, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, TimedOut, verdict)
+	assert.Equal(t, TimedOut, state)
 }
 
 // TestWatchAsksOfEachCommitUntilItIsKnown: a commit that came after the branch was read is asked about again.
@@ -182,9 +182,9 @@ func TestWatchAsksOfEachCommitUntilItIsKnown(t *testing.T) {
 	w := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{statusesOf(newerCommit, Compliant, Compliant, Compliant)}})
 	asked := 0
 	w.Newer = func(context.Context, Deployment, string) (bool, error) { asked++; return asked >= 3, nil }
-	verdict, _, err := w.Run(t.Context())
+	state, _, err := w.Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, Succeeded, verdict)
+	assert.Equal(t, Succeeded, state)
 	assert.Equal(t, 3, asked, "once in a look, and never again when it is known")
 }
 
@@ -193,9 +193,9 @@ func TestC3RetriedFailure(t *testing.T) {
 	t.Parallel()
 	failed, retried := statusesOf(wantedCommit, Failed), statusesOf(wantedCommit, Pending)
 	c := newClock()
-	verdict, snapshot, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
+	state, snapshot, err := newTestWatch(c, &scripted{name: "flux", looks: []answer{failed, retried, failed, retried, retried, retried, retried}}).Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, Rejected, verdict)
+	assert.Equal(t, Rejected, state)
 	assert.Equal(t, 30*time.Second, c.now.Sub(newClock().now), "as long as a failure must last")
 	assert.Equal(t, "message of failed", snapshot.Clusters[0].Message, "the message is that of the failure")
 
@@ -204,14 +204,14 @@ func TestC3RetriedFailure(t *testing.T) {
 		if name == "commit" {
 			after = then
 		}
-		verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{failed, then, after}}).Run(t.Context())
+		state, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{failed, then, after}}).Run(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, TimedOut, verdict, name)
+		assert.Equal(t, TimedOut, state, name)
 	}
 	before, retry := statusesOf(olderCommit, Failed), statusesOf(wantedCommit, Pending)
-	verdict, _, err = newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{before, retry}}).Run(t.Context())
+	state, _, err = newTestWatch(newClock(), &scripted{name: "flux", looks: []answer{before, retry}}).Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, TimedOut, verdict, "a failure with an older commit is none of this one")
+	assert.Equal(t, TimedOut, state, "a failure with an older commit is none of this one")
 }
 
 // TestC2DeployedWhileItReconcilesAgain: of many clusters, each of which reconciles again at another time, all are deployed. One that
@@ -225,10 +225,10 @@ func TestC2DeployedWhileItReconcilesAgain(t *testing.T) {
 		}
 		return a
 	}
-	run := func(looks ...answer) Verdict {
-		verdict, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
+	run := func(looks ...answer) RolloutState {
+		state, _, err := newTestWatch(newClock(), &scripted{name: "flux", looks: looks}).Run(t.Context())
 		require.NoError(t, err)
-		return verdict
+		return state
 	}
 	assert.Equal(t, Succeeded, run(again(0), again(1), again(2), again(0, 1, 2)))
 	assert.Equal(t, TimedOut, run(again(0), again(0)), "the first was never seen to be deployed")

@@ -72,7 +72,7 @@ func TestOptionsReachTheFleet(t *testing.T) {
 		UserAgent: "kalypso/test",
 	})
 	require.NoError(t, err)
-	_, err = asked.Look(t.Context(), promote.Deployment{})
+	_, err = asked.Query(t.Context(), promote.Deployment{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"kalypso/test", "kalypso/test"}, agents)
 	assert.Equal(t, []time.Duration{7 * time.Second}, slept)

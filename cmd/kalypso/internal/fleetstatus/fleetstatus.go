@@ -14,33 +14,33 @@ import (
 
 // countsLine says in one line how far a fleet has come, the same everywhere: "27 of 30 clusters deployed, 2 behind,
 // 1 failed". Clusters that were expected and not seen count among all.
-func countsLine(look promote.Snapshot) string {
-	return countsWithoutReason(look) + unaskedNote(look)
+func countsLine(snapshot promote.Snapshot) string {
+	return countsWithoutReason(snapshot) + queryErrorsNote(snapshot)
 }
 
-func countsWithoutReason(look promote.Snapshot) string {
-	total := look.Total()
+func countsWithoutReason(snapshot promote.Snapshot) string {
+	total := snapshot.Total()
 	switch {
-	case look.Seen() > 0:
-	case look.QueryErrors != "":
+	case snapshot.Seen() > 0:
+	case snapshot.QueryErrors != "":
 		return "no cluster was seen" // there may be some
-	case look.Missing > 0:
-		return fmt.Sprintf("no cluster is registered (%s expected)", thousands(look.Missing))
+	case snapshot.Missing > 0:
+		return fmt.Sprintf("no cluster is registered (%s expected)", thousands(snapshot.Missing))
 	default:
 		return "no cluster is registered"
 	}
-	line := fmt.Sprintf("%s of %s deployed", thousands(look.Deployed), clusterCount(total))
-	if look.Need > 0 && look.Need != total {
-		line += fmt.Sprintf(" (%s needed)", thousands(look.Need))
+	line := fmt.Sprintf("%s of %s deployed", thousands(snapshot.Deployed), clusterCount(total))
+	if snapshot.Need > 0 && snapshot.Need != total {
+		line += fmt.Sprintf(" (%s needed)", thousands(snapshot.Need))
 	}
 	for _, part := range []struct {
 		n    int
 		what string
 	}{
-		{look.Progressing, "progressing"},
-		{look.Behind, "behind"},
-		{look.Failed, "failed"},
-		{look.Missing, "not registered"},
+		{snapshot.Progressing, "progressing"},
+		{snapshot.Behind, "behind"},
+		{snapshot.Failed, "failed"},
+		{snapshot.Missing, "not registered"},
 	} {
 		if part.n > 0 {
 			line += fmt.Sprintf(", %s %s", thousands(part.n), part.what)
@@ -49,12 +49,12 @@ func countsWithoutReason(look promote.Snapshot) string {
 	return line
 }
 
-// unaskedNote is what follows the counts if a fleet could not be asked: they are not those of all clusters.
-func unaskedNote(look promote.Snapshot) string {
-	if look.QueryErrors == "" {
+// queryErrorsNote is what follows the counts if a fleet could not be asked: they are not those of all clusters.
+func queryErrorsNote(snapshot promote.Snapshot) string {
+	if snapshot.QueryErrors == "" {
 		return ""
 	}
-	return "; " + term.Line(look.QueryErrors, term.MaxMessage)
+	return "; " + term.Line(snapshot.QueryErrors, term.MaxMessage)
 }
 
 // clusterCount writes a number of clusters: "1 cluster", "3,000 clusters".
@@ -74,15 +74,15 @@ func thousands(n int) string {
 	return digits
 }
 
-// badness orders standings: what needs a look first comes first. One that is not known is like a failure.
-func badness(s promote.ClusterState) int {
+// severity orders states: the worst first. One that is not known is like a failure.
+func severity(s promote.ClusterState) int {
 	return slices.Index([]promote.ClusterState{promote.Broken, promote.Behind, promote.Progressing, promote.Deployed}, s)
 }
 
 // worstFirst returns the clusters in the order in which people want to see them.
 func worstFirst(clusters []promote.Cluster) []promote.Cluster {
 	return slices.SortedStableFunc(slices.Values(clusters), func(a, b promote.Cluster) int {
-		return cmp.Or(cmp.Compare(badness(a.State), badness(b.State)), byName(a, b))
+		return cmp.Or(cmp.Compare(severity(a.State), severity(b.State)), byName(a, b))
 	})
 }
 
@@ -125,10 +125,10 @@ type countsResult struct {
 }
 
 // NewResult returns how a fleet stands, in JSON.
-func NewResult(look promote.Snapshot) Result {
+func NewResult(snapshot promote.Snapshot) Result {
 	r := Result{
-		Counts:      countsResult{countsLine(look), look.Total(), look.Need, look.Counts},
-		QueryErrors: Harmless(look.QueryErrors), Clusters: append([]promote.Cluster{}, look.Clusters...),
+		Counts:      countsResult{countsLine(snapshot), snapshot.Total(), snapshot.Need, snapshot.Counts},
+		QueryErrors: Harmless(snapshot.QueryErrors), Clusters: append([]promote.Cluster{}, snapshot.Clusters...),
 	}
 	slices.SortStableFunc(r.Clusters, byName)
 	for i := range r.Clusters {

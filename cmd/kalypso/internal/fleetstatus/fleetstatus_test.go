@@ -17,16 +17,16 @@ const (
 	olderCommit  = "2222222222222222222222222222222222222222"
 )
 
-// lookOf is a look at clusters, of which all are needed.
-func lookOf(clusters ...promote.Cluster) promote.Snapshot {
-	look := promote.Snapshot{Clusters: clusters, Need: len(clusters)}
+// snapshotOf is a snapshot of clusters, of which all are needed.
+func snapshotOf(clusters ...promote.Cluster) promote.Snapshot {
+	snapshot := promote.Snapshot{Clusters: clusters, Need: len(clusters)}
 	for _, c := range clusters {
-		look.Counts.Add(c.State)
+		snapshot.Counts.Add(c.State)
 	}
-	return look
+	return snapshot
 }
 
-// someClusters are one of each standing.
+// someClusters are one of each state.
 func someClusters() []promote.Cluster {
 	return []promote.Cluster{
 		{Name: "berlin", Fleet: "flux:edge", ClusterType: "drone", Commit: wantedCommit, State: promote.Deployed},
@@ -63,12 +63,12 @@ func hostileTexts() []string {
 	}
 }
 
-// hostileClusters have such texts wherever there can be one, in every standing.
+// hostileClusters have such texts wherever there can be one, in every state.
 func hostileClusters() []promote.Cluster {
 	var clusters []promote.Cluster
 	for i, text := range hostileTexts() {
-		standing := []promote.ClusterState{promote.Deployed, promote.Progressing, promote.Behind, promote.Broken}[i%4]
-		clusters = append(clusters, promote.Cluster{Name: text, Fleet: text, ClusterType: text, Commit: text, State: standing, Message: text})
+		state := []promote.ClusterState{promote.Deployed, promote.Progressing, promote.Behind, promote.Broken}[i%4]
+		clusters = append(clusters, promote.Cluster{Name: text, Fleet: text, ClusterType: text, Commit: text, State: state, Message: text})
 	}
 	return clusters
 }
@@ -78,7 +78,7 @@ func TestCountsLine(t *testing.T) {
 	counts := func(deployed, progressing, behind, failed, missing int) promote.Counts {
 		return promote.Counts{Deployed: deployed, Progressing: progressing, Behind: behind, Failed: failed, Missing: missing}
 	}
-	for want, look := range map[string]promote.Snapshot{
+	for want, snapshot := range map[string]promote.Snapshot{
 		"27 of 30 clusters deployed, 2 behind, 1 failed":                                           {Counts: counts(27, 0, 2, 1, 0), Need: 30},
 		"30 of 30 clusters deployed":                                                               {Counts: counts(30, 0, 0, 0, 0), Need: 30},
 		"1 of 1 cluster deployed":                                                                  {Counts: counts(1, 0, 0, 0, 0), Need: 1},
@@ -93,7 +93,7 @@ func TestCountsLine(t *testing.T) {
 		"no cluster was seen; flux:edge: connection refused":                                       {QueryErrors: "flux:edge: connection refused"},
 		`1 of 1 cluster deployed; flux:edge: \x1b[31m gone`:                                        {Counts: counts(1, 0, 0, 0, 0), Need: 1, QueryErrors: "flux:edge:\n\x1b[31m gone"},
 	} {
-		assert.Equal(t, want, countsLine(look))
+		assert.Equal(t, want, countsLine(snapshot))
 	}
 }
 

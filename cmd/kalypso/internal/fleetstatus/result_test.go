@@ -16,13 +16,13 @@ import (
 
 func TestFleetResult(t *testing.T) {
 	t.Parallel()
-	look := lookOf(someClusters()[:3]...)
-	look.Missing, look.Need, look.QueryErrors = 1, 4, "argocd: connection refused"
-	look.Clusters[2].Name, look.Clusters[2].Fleet = "edge", "azure-resource-graph"
-	look.Clusters[1].Commit = ""
-	slices.Reverse(look.Clusters)
+	snapshot := snapshotOf(someClusters()[:3]...)
+	snapshot.Missing, snapshot.Need, snapshot.QueryErrors = 1, 4, "argocd: connection refused"
+	snapshot.Clusters[2].Name, snapshot.Clusters[2].Fleet = "edge", "azure-resource-graph"
+	snapshot.Clusters[1].Commit = ""
+	slices.Reverse(snapshot.Clusters)
 	var out bytes.Buffer
-	require.NoError(t, results.Print(&out, results.JSON, NewResult(look)))
+	require.NoError(t, results.Print(&out, results.JSON, NewResult(snapshot)))
 	assert.Equal(t, `{
   "counts": {
     "summary": "1 of 4 clusters deployed, 1 behind, 1 failed, 1 not registered; argocd: connection refused",
@@ -72,15 +72,15 @@ func TestFleetResultOfNothing(t *testing.T) {
 
 func TestC7FleetResultHasAll(t *testing.T) {
 	t.Parallel()
-	assert.Len(t, NewResult(lookOf(manyClusters(3000)...)).Clusters, 3000)
+	assert.Len(t, NewResult(snapshotOf(manyClusters(3000)...)).Clusters, 3000)
 }
 
 func TestFleetResultHoldsNoEscapes(t *testing.T) {
 	t.Parallel()
-	look := lookOf(hostileClusters()...)
+	snapshot := snapshotOf(hostileClusters()...)
 	for _, format := range []string{results.JSON, results.YAML} {
 		var out bytes.Buffer
-		require.NoError(t, results.Print(&out, format, NewResult(look)))
+		require.NoError(t, results.Print(&out, format, NewResult(snapshot)))
 		assertHarmless(t, out.String())
 		assert.False(t, term.HoldsCommand(out.Bytes()), format)
 	}

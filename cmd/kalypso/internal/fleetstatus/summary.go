@@ -19,18 +19,18 @@ const (
 )
 
 // Summary is how a fleet stands, for the summary of a step.
-func Summary(environment string, look promote.Snapshot) actions.Result {
-	return actions.Result{Environment: environment, Uncompared: true, Details: lookMarkdown(look, session.MaxDetails)}
+func Summary(environment string, snapshot promote.Snapshot) actions.Result {
+	return actions.Result{Environment: environment, Uncompared: true, Details: snapshotMarkdown(snapshot, session.MaxDetails)}
 }
 
-// lookMarkdown is Markdown of at most room bytes: the counts, a table of the clusters that are not deployed, and one of
+// snapshotMarkdown is Markdown of at most room bytes: the counts, a table of the clusters that are not deployed, and one of
 // the others that is folded away. What does not fit is counted. It is empty if there is no room at all.
-func lookMarkdown(look promote.Snapshot, room int) string {
-	head := "**" + markdown.Text(countsLine(look)) + "**\n\n"
+func snapshotMarkdown(snapshot promote.Snapshot, room int) string {
+	head := "**" + markdown.Text(countsLine(snapshot)) + "**\n\n"
 	if len(head) > room {
 		return ""
 	}
-	waiting, deployed := undeployed(look.Clusters)
+	waiting, deployed := undeployed(snapshot.Clusters)
 	head += markdownTable(waiting, maxSummaryRows, room-len(head))
 	return head + foldedTable(deployed, room-len(head))
 }

@@ -32,8 +32,8 @@ func TestLookMarkdown(t *testing.T) {
 
 </details>
 
-`, lookMarkdown(lookOf(someClusters()...), session.MaxDetails))
-	assert.Equal(t, "**no cluster is registered**\n\n", lookMarkdown(promote.Snapshot{}, session.MaxDetails))
+`, snapshotMarkdown(snapshotOf(someClusters()...), session.MaxDetails))
+	assert.Equal(t, "**no cluster is registered**\n\n", snapshotMarkdown(promote.Snapshot{}, session.MaxDetails))
 }
 
 func TestU9LookMarkdownIsBounded(t *testing.T) {
@@ -42,14 +42,14 @@ func TestU9LookMarkdownIsBounded(t *testing.T) {
 	for i := range clusters {
 		clusters[i].Message = strings.Repeat("@#|", 1000)
 	}
-	look := lookOf(clusters...)
+	snapshot := snapshotOf(clusters...)
 	for _, room := range []int{0, 10, 100, 200, 1000, 5000, 20000, 50000, 100000, session.MaxDetails, 10 << 20} {
-		got := lookMarkdown(look, room)
+		got := snapshotMarkdown(snapshot, room)
 		assert.LessOrEqual(t, len(got), room)
 		assert.Equal(t, strings.Count(got, "<details>"), strings.Count(got, "</details>"))
 		assert.True(t, got == "" || strings.HasSuffix(got, "\n\n"), "what follows is a paragraph of its own")
 	}
-	all := lookMarkdown(look, 100<<20)
+	all := snapshotMarkdown(snapshot, 100<<20)
 	waiting, deployed, _ := strings.Cut(all, "<details><summary>2,835 clusters deployed</summary>")
 	assert.Equal(t, 165, strings.Count(waiting, "\n| <code>"))
 	assert.Equal(t, maxSummaryDeployed, strings.Count(deployed, "\n| <code>"))
@@ -58,7 +58,7 @@ func TestU9LookMarkdownIsBounded(t *testing.T) {
 	for i := range clusters {
 		clusters[i].State = promote.Behind
 	}
-	all = lookMarkdown(lookOf(clusters...), 100<<20)
+	all = snapshotMarkdown(snapshotOf(clusters...), 100<<20)
 	assert.Equal(t, maxSummaryRows, strings.Count(all, "\n| <code>"))
 	assert.Contains(t, all, "\n\n2,800 more\n\n")
 	assert.NotContains(t, all, "<details>")
@@ -66,13 +66,13 @@ func TestU9LookMarkdownIsBounded(t *testing.T) {
 
 func TestS13LookMarkdownIsInert(t *testing.T) {
 	t.Parallel()
-	look := lookOf(hostileClusters()...)
-	look.QueryErrors = strings.Join(hostileTexts(), " ")
-	got := lookMarkdown(look, 10<<20)
+	snapshot := snapshotOf(hostileClusters()...)
+	snapshot.QueryErrors = strings.Join(hostileTexts(), " ")
+	got := snapshotMarkdown(snapshot, 10<<20)
 	assertHarmless(t, got)
 	assert.NotRegexp(t, `[^\\]<(script|b)\b|[^\\]\[x|[^\\]\x60|\|a|@acme|[^&]#1`, got)
 	assert.Equal(t, 1, strings.Count(got, "</details>"))
-	assert.Equal(t, len(look.Clusters), strings.Count(got, "\n| <code>"))
+	assert.Equal(t, len(snapshot.Clusters), strings.Count(got, "\n| <code>"))
 	for line := range strings.Lines(got) {
 		if strings.HasPrefix(line, "| ") {
 			assert.Equal(t, 7, strings.Count(line, "|"), "a row has its columns and no more: %.200s", line)
@@ -82,8 +82,8 @@ func TestS13LookMarkdownIsInert(t *testing.T) {
 
 func TestFleetInTheSummaryOfAStep(t *testing.T) {
 	t.Parallel()
-	look := lookOf(manyClusters(3000)...)
-	report := actions.Report{Title: "kalypso check-promote", Verdict: "time is up", Results: []actions.Result{Summary("dev", look)}}
+	snapshot := snapshotOf(manyClusters(3000)...)
+	report := actions.Report{Title: "kalypso check-promote", Verdict: "time is up", Results: []actions.Result{Summary("dev", snapshot)}}
 	file := filepath.Join(t.TempDir(), "summary")
 	w := actions.NewWorkflow(func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": file}[name] }, nil)
 	require.NoError(t, w.Say(report))

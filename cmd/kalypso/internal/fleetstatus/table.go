@@ -21,11 +21,11 @@ const (
 
 // Print writes how a fleet stands, for people: the counts, and the clusters if they are few; else how many of each
 // cluster type stand how, and the worst.
-func Print(w io.Writer, look promote.Snapshot, p term.Palette) {
-	fmt.Fprintln(w, p.Heading(countsLine(look)))
-	tables := [][]string{tableLines(look.Clusters, p)}
-	if len(look.Clusters) > maxTableClusters {
-		tables = [][]string{typeLines(look.Clusters, p), worstLines(look.Clusters, p)}
+func Print(w io.Writer, snapshot promote.Snapshot, p term.Palette) {
+	fmt.Fprintln(w, p.Heading(countsLine(snapshot)))
+	tables := [][]string{tableLines(snapshot.Clusters, p)}
+	if len(snapshot.Clusters) > maxTableClusters {
+		tables = [][]string{typeLines(snapshot.Clusters, p), worstLines(snapshot.Clusters, p)}
 	}
 	for _, lines := range tables {
 		if len(lines) > 0 {
@@ -88,7 +88,7 @@ func tableLines(clusters []promote.Cluster, p term.Palette) []string {
 			case "MESSAGE":
 				cell = term.Line(c.Message, term.MaxMessage)
 			case "STATE":
-				cell = standingColour(p, c.State)(cell)
+				cell = stateColour(p, c.State)(cell)
 			}
 			rows[i] = append(rows[i], cell)
 		}
@@ -96,8 +96,8 @@ func tableLines(clusters []promote.Cluster, p term.Palette) []string {
 	return p.Table(titles, rows)
 }
 
-// standingColour is that of what is said of a cluster.
-func standingColour(p term.Palette, s promote.ClusterState) func(string) string {
+// stateColour is the colour of a cluster state.
+func stateColour(p term.Palette, s promote.ClusterState) func(string) string {
 	switch s {
 	case promote.Deployed:
 		return p.Added
@@ -140,7 +140,7 @@ func typeLines(clusters []promote.Cluster, p term.Palette) []string {
 	return lines
 }
 
-// worse orders counts as badness orders clusters.
+// worse orders counts as severity orders clusters.
 func worse(a, b promote.Counts) int {
 	return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Behind, a.Behind), cmp.Compare(b.Progressing, a.Progressing))
 }

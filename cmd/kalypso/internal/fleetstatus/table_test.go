@@ -56,15 +56,15 @@ func TestClusterTableInColours(t *testing.T) {
 	assert.Equal(t, tableOf(someClusters()), regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(got, ""), "colours take no room")
 }
 
-func lookText(look promote.Snapshot) string {
+func lookText(snapshot promote.Snapshot) string {
 	var out bytes.Buffer
-	Print(&out, look, term.NewPalette(false))
+	Print(&out, snapshot, term.NewPalette(false))
 	return out.String()
 }
 
 func TestPrintLook(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed\n\n"+tableOf(someClusters()), lookText(lookOf(someClusters()...)))
+	assert.Equal(t, "1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed\n\n"+tableOf(someClusters()), lookText(snapshotOf(someClusters()...)))
 	assert.Equal(t, "no cluster is registered\n", lookText(promote.Snapshot{}))
 }
 
@@ -89,7 +89,7 @@ edge-1411  type-1  failed  111111111111  disk full
 edge-1611  type-0  failed  111111111111  disk full
 edge-1811  type-2  failed  111111111111  disk full
 … and 155 more (-o json has all)
-`, lookText(lookOf(manyClusters(3000)...)))
+`, lookText(snapshotOf(manyClusters(3000)...)))
 }
 
 func TestC7PrintLookIsBounded(t *testing.T) {
@@ -98,24 +98,24 @@ func TestC7PrintLookIsBounded(t *testing.T) {
 	for i := range clusters {
 		clusters[i].ClusterType = clusters[i].Name
 	}
-	got := lookText(lookOf(clusters...))
+	got := lookText(snapshotOf(clusters...))
 	assert.Equal(t, 2+1+maxTableClusters+1+1+1+maxWorst+1, strings.Count(got, "\n"), got)
 	assert.Contains(t, got, "… and 2,950 more cluster types\n")
-	assert.Equal(t, 2+1+maxTableClusters, strings.Count(lookText(lookOf(clusters[:maxTableClusters]...)), "\n"))
+	assert.Equal(t, 2+1+maxTableClusters, strings.Count(lookText(snapshotOf(clusters[:maxTableClusters]...)), "\n"))
 
 	for i := range clusters {
 		clusters[i].ClusterType, clusters[i].State = "", promote.Deployed
 	}
-	assert.Equal(t, "3,000 of 3,000 clusters deployed\n", lookText(lookOf(clusters...)))
+	assert.Equal(t, "3,000 of 3,000 clusters deployed\n", lookText(snapshotOf(clusters...)))
 }
 
 func TestHostileClustersAreInert(t *testing.T) {
 	t.Parallel()
-	look := lookOf(hostileClusters()...)
-	look.QueryErrors = strings.Join(hostileTexts(), " ")
-	got := lookText(look)
+	snapshot := snapshotOf(hostileClusters()...)
+	snapshot.QueryErrors = strings.Join(hostileTexts(), " ")
+	got := lookText(snapshot)
 	assertHarmless(t, got)
-	assert.Equal(t, 3+len(look.Clusters), strings.Count(got, "\n"), "a line each")
+	assert.Equal(t, 3+len(snapshot.Clusters), strings.Count(got, "\n"), "a line each")
 	for line := range strings.Lines(got) {
 		assert.Less(t, len(line), 8<<10)
 	}

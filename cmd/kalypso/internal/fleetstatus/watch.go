@@ -11,8 +11,8 @@ import (
 const (
 	// watchEvery is the longest time without a line in a log while the command polls.
 	watchEvery = time.Minute
-	// MaxToldFailures is how many failing clusters are named in all.
-	MaxToldFailures = 20
+	// MaxReportedFailures is how many failing clusters are named in all.
+	MaxReportedFailures = 20
 )
 
 // Watch shows people how a fleet comes along while it is waited for: the counts, on a terminal in a line that is kept up
@@ -22,18 +22,18 @@ type Watch struct {
 	// timeout is how long is waited in all; zero for as long as it takes.
 	timeout time.Duration
 	began   time.Time
-	// told and said are when the last line was written, and what it said; for a log.
-	told time.Time
-	said watchState
-	// failures are the clusters whose failure was told, or counted.
+	// reported and last are when the last line was written, and what it last; for a log.
+	reported time.Time
+	last     watchState
+	// failures are the clusters whose failure was reported, or counted.
 	failures map[clusterKey]bool
 }
 
 // watchState is what is worth a line in a log when it changes.
 type watchState struct {
 	promote.Counts
-	need    int
-	unasked bool
+	need        int
+	queryErrors bool
 }
 
 type clusterKey struct{ fleet, name string }
@@ -48,28 +48,28 @@ func NewWatch(p *term.Progress, timeout time.Duration) *Watch {
 	return w
 }
 
-// Look shows what was seen last.
-func (w *Watch) Look(look promote.Snapshot) {
+// Show shows what was seen last.
+func (w *Watch) Show(snapshot promote.Snapshot) {
 	if w.progress == nil {
 		return
 	}
 	now := w.progress.Now()
-	state, failed := watchState{look.Counts, look.Need, look.QueryErrors != ""}, w.newFailures(look)
+	state, failed := watchState{snapshot.Counts, snapshot.Need, snapshot.QueryErrors != ""}, w.newFailures(snapshot)
 	if w.progress.Live() {
-		w.tellFailures(look, failed)
-		w.progress.Status(w.times(now.Sub(w.began)) + ": " + countsLine(look))
+		w.reportFailures(snapshot, failed)
+		w.progress.Status(w.times(now.Sub(w.began)) + ": " + countsLine(snapshot))
 		return
 	}
-	line := fmt.Sprintf("%v: %s", now.Sub(w.began).Round(time.Second), countsLine(look))
-	if !w.told.IsZero() && state == w.said && len(failed) == 0 {
-		if now.Sub(w.told) < watchEvery {
+	line := fmt.Sprintf("%v: %s", now.Sub(w.began).Round(time.Second), countsLine(snapshot))
+	if !w.reported.IsZero() && state == w.last && len(failed) == 0 {
+		if now.Sub(w.reported) < watchEvery {
 			return
 		}
 		line = w.times(now.Sub(w.began)) + ": no change"
 	}
-	w.told, w.said = now, state
+	w.reported, w.last = now, state
 	w.progress.Line(line)
-	w.tellFailures(look, failed)
+	w.reportFailures(snapshot, failed)
 }
 
 // times says how long it has been, and how long it may be yet: "12s, 4m48s left".
@@ -81,10 +81,10 @@ func (w *Watch) times(elapsed time.Duration) string {
 	return text
 }
 
-// newFailures returns the clusters that have failed and were not told of, by fleet and name, and notes them.
-func (w *Watch) newFailures(look promote.Snapshot) []promote.Cluster {
+// newFailures returns the clusters that have failed and were not reported of, by fleet and name, and notes them.
+func (w *Watch) newFailures(snapshot promote.Snapshot) []promote.Cluster {
 	var failed []promote.Cluster
-	for _, c := range look.Clusters {
+	for _, c := range snapshot.Clusters {
 		key := clusterKey{c.Fleet, c.Name}
 		if c.State == promote.Broken && !w.failures[key] {
 			w.failures[key] = true
@@ -94,10 +94,10 @@ func (w *Watch) newFailures(look promote.Snapshot) []promote.Cluster {
 	return failed
 }
 
-// tellFailures writes a line for each cluster that has failed since, as long as they are few.
-func (w *Watch) tellFailures(look promote.Snapshot, failed []promote.Cluster) {
-	room := min(max(0, MaxToldFailures-(len(w.failures)-len(failed))), len(failed))
-	several := severalFleets(look.Clusters)
+// reportFailures writes a line for each cluster that has failed since, as long as they are few.
+func (w *Watch) reportFailures(snapshot promote.Snapshot, failed []promote.Cluster) {
+	room := min(max(0, MaxReportedFailures-(len(w.failures)-len(failed))), len(failed))
+	several := severalFleets(snapshot.Clusters)
 	for _, c := range failed[:room] {
 		w.progress.Line("  " + failureLine(c, several))
 	}

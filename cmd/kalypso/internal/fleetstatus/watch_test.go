@@ -17,13 +17,13 @@ func TestWatchLive(t *testing.T) {
 	t.Parallel()
 	l := newLogged(term.Live)
 	clusters := someClusters()
-	l.after(0, lookOf(clusters...))
+	l.after(0, snapshotOf(clusters...))
 	assert.Equal(t, "  cluster paris-2 failed: Deployment shop/cart: not ready\n\r0s, 5m0s left: 1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed", l.out.String())
 	clusters[3].State = promote.Deployed
-	l.after(12*time.Second, lookOf(clusters...))
+	l.after(12*time.Second, snapshotOf(clusters...))
 	assert.Equal(t, "12s, 4m48s left: 2 of 4 clusters deployed, 1 behind, 1 failed", l.liveLine())
 	clusters[1].State = promote.Deployed
-	l.after(5*time.Second, lookOf(clusters...))
+	l.after(5*time.Second, snapshotOf(clusters...))
 	assert.Equal(t, "17s, 4m43s left: 3 of 4 clusters deployed, 1 failed", l.liveLine())
 	assert.Equal(t, 1, strings.Count(l.out.String(), "\n"), "a failure is reported once")
 }
@@ -32,9 +32,9 @@ func TestC7WatchIsALine(t *testing.T) {
 	t.Parallel()
 	l := newLogged(term.Live)
 	clusters := manyClusters(3000)
-	l.after(time.Minute, lookOf(clusters...))
+	l.after(time.Minute, snapshotOf(clusters...))
 	assert.Equal(t, "1m0s, 4m0s left: 2,835 of 3,000 clusters deployed, 150 behind, 15 failed", l.liveLine())
-	l.after(time.Minute, lookOf(clusters...))
+	l.after(time.Minute, snapshotOf(clusters...))
 	assert.Equal(t, 15, strings.Count(l.out.String(), "\n"))
 }
 
@@ -57,9 +57,9 @@ func newLogged(mode term.Mode) *logged {
 	return l
 }
 
-func (l *logged) after(d time.Duration, look promote.Snapshot) {
+func (l *logged) after(d time.Duration, snapshot promote.Snapshot) {
 	l.now = l.now.Add(d)
-	l.Look(look)
+	l.Show(snapshot)
 }
 
 func TestWatchInALog(t *testing.T) {
@@ -67,19 +67,19 @@ func TestWatchInALog(t *testing.T) {
 	for _, mode := range []term.Mode{term.Lines, term.Off} {
 		l := newLogged(mode)
 		clusters := someClusters()[:2]
-		l.after(0, lookOf(clusters...))
-		l.after(5*time.Second, lookOf(clusters...))
+		l.after(0, snapshotOf(clusters...))
+		l.after(5*time.Second, snapshotOf(clusters...))
 		clusters[1].Message = "another message is no news"
-		l.after(5*time.Second, lookOf(clusters...))
-		l.after(49*time.Second, lookOf(clusters...))
-		l.after(time.Second, lookOf(clusters...))
-		l.after(55*time.Second, lookOf(clusters...))
+		l.after(5*time.Second, snapshotOf(clusters...))
+		l.after(49*time.Second, snapshotOf(clusters...))
+		l.after(time.Second, snapshotOf(clusters...))
+		l.after(55*time.Second, snapshotOf(clusters...))
 		clusters[1].State = promote.Progressing
-		l.after(2*time.Second, lookOf(clusters...))
-		l.after(59*time.Second, lookOf(clusters...))
-		l.after(time.Second, lookOf(clusters...))
+		l.after(2*time.Second, snapshotOf(clusters...))
+		l.after(59*time.Second, snapshotOf(clusters...))
+		l.after(time.Second, snapshotOf(clusters...))
 		clusters[1].State = promote.Deployed
-		l.after(time.Second, lookOf(clusters...))
+		l.after(time.Second, snapshotOf(clusters...))
 		l.progress.Done()
 		assert.Equal(t, `0s: 1 of 2 clusters deployed, 1 behind
 1m0s, 4m0s left: no change
@@ -93,14 +93,14 @@ func TestWatchInALog(t *testing.T) {
 func TestWatchInALogTellsWhenAFleetCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	l := newLogged(term.Lines)
-	look := lookOf(someClusters()[0])
-	l.after(0, look)
-	look.QueryErrors = "argocd: connection refused"
-	l.after(5*time.Second, look)
-	look.QueryErrors = "argocd: 503"
-	l.after(5*time.Second, look)
-	look.QueryErrors = ""
-	l.after(5*time.Second, look)
+	snapshot := snapshotOf(someClusters()[0])
+	l.after(0, snapshot)
+	snapshot.QueryErrors = "argocd: connection refused"
+	l.after(5*time.Second, snapshot)
+	snapshot.QueryErrors = "argocd: 503"
+	l.after(5*time.Second, snapshot)
+	snapshot.QueryErrors = ""
+	l.after(5*time.Second, snapshot)
 	assert.Equal(t, `0s: 1 of 1 cluster deployed
 5s: 1 of 1 cluster deployed; argocd: connection refused
 15s: 1 of 1 cluster deployed
@@ -111,12 +111,12 @@ func TestWatchInALogNamesFailures(t *testing.T) {
 	t.Parallel()
 	l := newLogged(term.Off)
 	clusters := someClusters()
-	l.after(0, lookOf(clusters...))
-	l.after(5*time.Second, lookOf(clusters...))
+	l.after(0, snapshotOf(clusters...))
+	l.after(5*time.Second, snapshotOf(clusters...))
 	clusters[2].State, clusters[3].State, clusters[3].Message = promote.Progressing, promote.Broken, ""
-	l.after(5*time.Second, lookOf(clusters...))
+	l.after(5*time.Second, snapshotOf(clusters...))
 	clusters[0].Fleet, clusters[0].State = "argocd", promote.Broken
-	l.after(5*time.Second, lookOf(clusters...))
+	l.after(5*time.Second, snapshotOf(clusters...))
 	assert.Equal(t, `0s: 1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed
   cluster paris-2 failed: Deployment shop/cart: not ready
 10s: 1 of 4 clusters deployed, 1 progressing, 1 behind, 1 failed
@@ -130,44 +130,44 @@ func TestC7WatchInALogIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLogged(term.Lines)
 	clusters := manyClusters(3000)
-	l.after(0, lookOf(clusters...))
+	l.after(0, snapshotOf(clusters...))
 	assert.Equal(t, 1+15, strings.Count(l.out.String(), "\n"))
 	for i := range clusters {
 		clusters[i].State = promote.Broken
 	}
 	l.out.Reset()
-	l.after(time.Second, lookOf(clusters...))
+	l.after(time.Second, snapshotOf(clusters...))
 	lines := strings.Split(l.out.String(), "\n")
 	assert.Len(t, lines, 1+5+1+1)
 	assert.Equal(t, "  and 2,980 more failed", lines[6])
 	l.out.Reset()
 	clusters = append(clusters, promote.Cluster{Name: "late", Fleet: "azure-resource-graph", State: promote.Broken})
-	l.after(time.Second, lookOf(clusters...))
+	l.after(time.Second, snapshotOf(clusters...))
 	assert.Equal(t, "2s: 0 of 3,001 clusters deployed, 3,001 failed\n  and 1 more failed\n", l.out.String())
 	l.out.Reset()
 	for i := range clusters { // all flap
-		for _, standing := range []promote.ClusterState{promote.Behind, promote.Broken} {
-			clusters[i].State = standing
+		for _, state := range []promote.ClusterState{promote.Behind, promote.Broken} {
+			clusters[i].State = state
 		}
 	}
-	l.after(time.Second, lookOf(clusters...))
+	l.after(time.Second, snapshotOf(clusters...))
 	assert.Empty(t, l.out.String(), "each failure is reported once")
 }
 
 func TestU18WatchIsInert(t *testing.T) {
 	t.Parallel()
-	look := lookOf(hostileClusters()...)
-	look.QueryErrors = strings.Join(hostileTexts(), "")
-	for i := range look.Clusters {
-		look.Clusters[i].State = promote.Broken
+	snapshot := snapshotOf(hostileClusters()...)
+	snapshot.QueryErrors = strings.Join(hostileTexts(), "")
+	for i := range snapshot.Clusters {
+		snapshot.Clusters[i].State = promote.Broken
 	}
 	live := newLogged(term.Live)
-	live.after(0, look)
+	live.after(0, snapshot)
 	assertHarmless(t, strings.ReplaceAll(live.out.String(), "\r", ""))
 	l := newLogged(term.Lines)
-	l.after(0, look)
+	l.after(0, snapshot)
 	assertHarmless(t, l.out.String())
-	assert.Equal(t, 1+len(look.Clusters), strings.Count(l.out.String(), "\n"))
+	assert.Equal(t, 1+len(snapshot.Clusters), strings.Count(l.out.String(), "\n"))
 	for line := range strings.Lines(l.out.String()) {
 		assert.NotRegexp(t, `^\s*::`, line)
 	}
@@ -179,7 +179,7 @@ func TestU18WatchIsInert(t *testing.T) {
 
 func TestNoWatch(t *testing.T) {
 	t.Parallel()
-	NewWatch(nil, 0).Look(lookOf(someClusters()...))
+	NewWatch(nil, 0).Show(snapshotOf(someClusters()...))
 }
 
 func TestWatchTimes(t *testing.T) {

@@ -57,7 +57,7 @@ func TestAsksForSomeOnly(t *testing.T) {
 	f, err := New(s.URL+"/?selector=env%3Dstage&project=a&project=b", s.options())
 	require.NoError(t, err)
 	assert.Equal(t, "argocd:"+s.URL+"?project=a&project=b&selector=env%3Dstage", f.String())
-	_, err = f.Look(t.Context(), deployment())
+	_, err = f.Query(t.Context(), deployment())
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]string{"project": {"a", "b"}, "selector": {"env=stage"}}, map[string][]string(s.asked[0].URL.Query()))
 }
@@ -219,15 +219,15 @@ func TestEndsWithTheRun(t *testing.T) {
 	}}
 	f, err := New(s.URL, s.options())
 	require.NoError(t, err)
-	_, err = f.Look(ctx, deployment())
+	_, err = f.Query(ctx, deployment())
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = f.Look(ctx, deployment())
+	_, err = f.Query(ctx, deployment())
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Len(t, s.asked, 1)
 
 	ctx, cancel = context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
-	_, err = f.Look(ctx, deployment())
+	_, err = f.Query(ctx, deployment())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Contains(t, err.Error(), "has not answered in time")
 }
@@ -255,7 +255,7 @@ func TestCertificate(t *testing.T) {
 	} {
 		f, err := New(url, s.options())
 		require.NoError(t, err)
-		_, err = f.Look(t.Context(), deployment())
+		_, err = f.Query(t.Context(), deployment())
 		require.ErrorContains(t, err, want)
 	}
 
@@ -263,7 +263,7 @@ func TestCertificate(t *testing.T) {
 	options.Transport = server.Client().Transport
 	f, err := New(server.URL, options)
 	require.NoError(t, err)
-	_, err = f.Look(t.Context(), deployment())
+	_, err = f.Query(t.Context(), deployment())
 	require.ErrorContains(t, err, "answers 404")
 }
 

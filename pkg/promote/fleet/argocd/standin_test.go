@@ -141,7 +141,7 @@ func (s *standIn) look(t *testing.T) ([]promote.ReconcilerStatus, error) {
 	t.Helper()
 	f, err := New(s.URL+s.prefix, s.options())
 	require.NoError(t, err)
-	return f.Look(t.Context(), deployment())
+	return f.Query(t.Context(), deployment())
 }
 
 // failure is the error of a look.

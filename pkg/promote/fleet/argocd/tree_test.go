@@ -41,7 +41,7 @@ func lookAt(t *testing.T, s *standIn, query string, wanted promote.Deployment) [
 	t.Helper()
 	f, err := New(s.URL+query, s.options())
 	require.NoError(t, err)
-	seen, err := f.Look(t.Context(), wanted)
+	seen, err := f.Query(t.Context(), wanted)
 	require.NoError(t, err)
 	var all, warnings []string
 	for _, s := range seen {

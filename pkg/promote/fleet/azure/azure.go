@@ -155,8 +155,8 @@ func (a *graph) String() string {
 	return Name + ":" + strings.Join(a.subscriptions, ",")
 }
 
-// Look asks Resource Graph for the Flux configurations of a repository and branch.
-func (a *graph) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
+// Query asks Resource Graph for the Flux configurations of a repository and branch.
+func (a *graph) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	query, err := queryFor(wanted)
 	if err != nil {
 		return nil, &promote.FleetError{Message: err.Error()}

@@ -19,7 +19,7 @@ func TestLook(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer {
 		return data(2, "", compliant(t, "edge-1"), compliant(t, "edge-2", "compliance", "Pending", "revision", "dev@sha1:"+oldCommit))
 	})
-	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{
 		{Cluster: "edge-1", Reconciler: "cfg", ClusterType: "large", Commit: wantCommit, State: promote.Compliant},
@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t, func(int, question) answer { return data(0, "") })
-	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Empty(t, statuses)
 }
@@ -60,7 +60,7 @@ func TestLooksAgain(t *testing.T) {
 	tokens := new(tokens)
 	fleet := server.fleet(t, "", tokens)
 	for range 3 {
-		_, err := fleet.Look(t.Context(), wanted)
+		_, err := fleet.Query(t.Context(), wanted)
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 1, tokens.made)
@@ -93,7 +93,7 @@ func many(n int) func(int, question) answer {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	server := newStandIn(t, many(3000))
-	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	require.NoError(t, err)
 	require.Len(t, statuses, 3000)
 	assert.Equal(t, "edge-00000", statuses[0].Cluster)
@@ -117,7 +117,7 @@ func TestSubscriptions(t *testing.T) {
 	fleet := server.fleet(t, strings.ToUpper(sub)+", "+sub2+","+sub2, nil)
 	assert.Equal(t, "azure-resource-graph:"+sub+","+sub2, fleet.String())
 	for range 2 {
-		_, err := fleet.Look(t.Context(), wanted)
+		_, err := fleet.Query(t.Context(), wanted)
 		require.NoError(t, err)
 	}
 	require.Len(t, server.asked, 3, "whether they can be read is asked once")
@@ -230,7 +230,7 @@ func TestDefaultChain(t *testing.T) {
 	}
 	fleet, err := New("", options)
 	require.NoError(t, err)
-	statuses, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Len(t, statuses, 1)
 	assert.Equal(t, "Bearer secret-from-authority", server.asked[0].token)
@@ -244,7 +244,7 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		return refusal(503, "ServiceUnavailable", "busy")
 	})
-	_, err := server.fleet(t, "", nil).Look(ctx, wanted)
+	_, err := server.fleet(t, "", nil).Query(ctx, wanted)
 	fault := faultIn(t, err)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Len(t, server.asked, 1)

@@ -73,7 +73,7 @@ func TestC5Incomplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newStandIn(t, func(n int, _ question) answer { return test.answers[n%len(test.answers)] })
-			statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 			assert.Empty(t, statuses)
 			fault := faultIn(t, err)
 			assert.Contains(t, fault.Message, test.want)
@@ -90,13 +90,13 @@ func TestC5Connection(t *testing.T) {
 		}
 		return data(1, "", compliant(t, "edge-1"))
 	})
-	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Len(t, statuses, 1)
 	assert.Equal(t, []time.Duration{time.Second, 2 * time.Second}, server.slept)
 
 	server.Close()
-	_, err = server.fleet(t, "", nil).Look(t.Context(), wanted)
+	_, err = server.fleet(t, "", nil).Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Contains(t, fault.Message, "Azure cannot be reached: dial tcp")
 	assert.True(t, fault.Temporary)
@@ -107,7 +107,7 @@ func TestC5ShortBody(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer {
 		return data(0, "").with("Content-Length", "100000")
 	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Equal(t, "Azure closed the connection early", fault.Message)
 	assert.True(t, fault.Temporary)
@@ -118,7 +118,7 @@ func TestC5TooLarge(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer { return data(1, "", compliant(t, "edge-1")) })
 	fleet, err := newGraph("", server.options(), server.manager(), new(tokens), api.NewSender(server.Client().Transport, 100))
 	require.NoError(t, err)
-	_, err = fleet.Look(t.Context(), wanted)
+	_, err = fleet.Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Contains(t, fault.Message, "Azure returns more than ")
 	assert.False(t, fault.Temporary)
@@ -129,7 +129,7 @@ func TestC5CertificateUnknown(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer { return data(0, "") })
 	fleet, err := newGraph("", server.options(), server.manager(), new(tokens), api.NewSender(nil, maxAnswer))
 	require.NoError(t, err)
-	_, err = fleet.Look(t.Context(), wanted)
+	_, err = fleet.Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Contains(t, fault.Message, "Azure is not trusted: ")
 	assert.False(t, fault.Temporary)
@@ -173,7 +173,7 @@ func TestC5Refusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := newStandIn(t, func(int, question) answer { return test.answer })
-			_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 			fault := faultIn(t, err)
 			assert.Contains(t, fault.Message, test.message)
 			assert.Equal(t, test.hint, fault.Hint)
@@ -214,7 +214,7 @@ func TestC5Throttled(t *testing.T) {
 			t.Parallel()
 			answers := []answer{limit.with(test.header...), data(1, "", compliant(t, "edge-1"))}
 			server := newStandIn(t, func(n int, _ question) answer { return answers[min(n, 1)] })
-			statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+			statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 			if test.slept == 0 {
 				fault := faultIn(t, err)
 				assert.True(t, fault.Temporary)
@@ -240,7 +240,7 @@ func TestC5QuotaBetweenPages(t *testing.T) {
 	})
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(10)
-	statuses, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Len(t, statuses, 30)
 	assert.Equal(t, []time.Duration{3 * time.Second}, server.slept, "not after the last")
@@ -260,7 +260,7 @@ func TestC5PayloadTooLarge(t *testing.T) {
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(40)
 	for range 2 {
-		statuses, err := fleet.Look(t.Context(), wanted)
+		statuses, err := fleet.Query(t.Context(), wanted)
 		require.NoError(t, err)
 		assert.Len(t, statuses, 40)
 	}
@@ -272,7 +272,7 @@ func TestC5PayloadAlwaysTooLarge(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer {
 		return refusal(400, "ResponsePayloadTooLarge", "too large")
 	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	assert.Equal(t, "Azure answers 400 ResponsePayloadTooLarge: too large", faultIn(t, err).Message)
 	assert.Len(t, server.asked, 6)
 }
@@ -282,7 +282,7 @@ func TestC5SubscriptionLimit(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer {
 		return data(1, "", compliant(t, "edge-1")).with("X-Ms-Tenant-Subscription-Limit-Hit", "true")
 	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Contains(t, fault.Message, "more subscriptions than Azure queries at once")
 	assert.Contains(t, fault.Hint, "--fleet azure-resource-graph:SUBSCRIPTION")
@@ -298,7 +298,7 @@ func TestC5SubscriptionUnreadable(t *testing.T) {
 		}
 		return data(1, "", compliant(t, "edge-1"))
 	})
-	_, err := server.fleet(t, sub+","+sub2, nil).Look(t.Context(), wanted)
+	_, err := server.fleet(t, sub+","+sub2, nil).Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.Equal(t, "1 of 2 subscriptions cannot be read, or do not exist: "+sub2, fault.Message)
 	assert.Equal(t, hintRole, fault.Hint)
@@ -311,7 +311,7 @@ func TestC5SameTwice(t *testing.T) {
 	failed := compliant(t, "EDGE-1", "compliance", "Non-Compliant")
 	failed["id"] = strings.ToUpper(failed["id"].(string))
 	server := newStandIn(t, func(int, question) answer { return data(2, "", compliant(t, "edge-1"), failed) })
-	statuses, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	statuses, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	require.NoError(t, err)
 	require.Len(t, statuses, 2)
 	assert.Equal(t, statuses[0].Cluster, statuses[1].Cluster)
@@ -322,7 +322,7 @@ func TestC5InterruptedWait(t *testing.T) {
 	server := newStandIn(t, func(int, question) answer { return refusal(503, "ServiceUnavailable", "x") })
 	fleet := server.fleet(t, "", nil)
 	fleet.client.Sleep = func(context.Context, time.Duration) error { return context.Canceled }
-	_, err := fleet.Look(t.Context(), wanted)
+	_, err := fleet.Query(t.Context(), wanted)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Len(t, server.asked, 1)
 }

@@ -71,7 +71,7 @@ func TestS17QueryRefused(t *testing.T) {
 		{Repo: "ext::sh -c id", Branch: "dev"},
 	} {
 		server := newStandIn(t, func(int, question) answer { return data(0, "") })
-		_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+		_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 		fault := faultIn(t, err)
 		assert.False(t, fault.Temporary)
 		assert.Contains(t, fault.Message, "cannot ask for the ")

@@ -102,7 +102,7 @@ func TestC5SignIn(t *testing.T) {
 			t.Parallel()
 			server := newStandIn(t, func(int, question) answer { return data(0, "") })
 			fleet := withAuthority(t, server, newAuthority(t, test.answer))
-			_, err := fleet.Look(t.Context(), wanted)
+			_, err := fleet.Query(t.Context(), wanted)
 			fault := faultOf(t, err)
 			assert.Contains(t, fault.message, test.message)
 			assert.NotContains(t, fault.message, "Trace ID")
@@ -119,7 +119,7 @@ func TestC5AuthorityDown(t *testing.T) {
 	authority := newAuthority(t, token("secret"))
 	fleet := withAuthority(t, server, authority)
 	authority.Close()
-	_, err := fleet.Look(t.Context(), wanted)
+	_, err := fleet.Query(t.Context(), wanted)
 	fault := faultOf(t, err)
 	assert.True(t, fault.temporary, "the network may come back")
 	assert.Contains(t, fault.message, "cannot sign in to Azure")
@@ -164,7 +164,7 @@ func TestC5NobodyIsSignedIn(t *testing.T) {
 		nobody("AzureCLICredential: Azure CLI not found on path"),
 	}, nil)
 	require.NoError(t, err)
-	_, err = server.fleet(t, "", chain).Look(t.Context(), wanted)
+	_, err = server.fleet(t, "", chain).Query(t.Context(), wanted)
 	fault := faultOf(t, err)
 	assert.Equal(t, toldFault{
 		message: "cannot sign in to Azure: not signed in",
@@ -184,7 +184,7 @@ func TestC5TokenExpires(t *testing.T) {
 	})
 	fleet := server.fleet(t, "", nil)
 	fleet.rows.Store(10)
-	statuses, err := fleet.Look(t.Context(), wanted)
+	statuses, err := fleet.Query(t.Context(), wanted)
 	require.NoError(t, err)
 	assert.Len(t, statuses, 20)
 	assert.Len(t, server.asked, 3)
@@ -196,7 +196,7 @@ func TestC5TokenIsNeverTaken(t *testing.T) {
 	server := newStandIn(t, func(_ int, asked question) answer {
 		return refusal(401, "InvalidAuthenticationToken", "The access token is invalid: "+asked.token)
 	})
-	_, err := server.fleet(t, "", nil).Look(t.Context(), wanted)
+	_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 	fault := faultIn(t, err)
 	assert.False(t, fault.Temporary)
 	assert.Equal(t, "Azure answers 401 InvalidAuthenticationToken: The access token is invalid: Bearer ***", fault.Message)

@@ -46,8 +46,8 @@ func New(argument string, o api.Options) (promote.Fleet, error) {
 // String leaves out the arguments, in which there may be a secret.
 func (c *fleet) String() string { return "command:" + c.args[0] }
 
-// Look runs the program once.
-func (c *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
+// Query runs the program once.
+func (c *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	printed, complaints := &boundedOutput{limit: c.limit}, &tailOutput{}
 	err := run(ctx, process{
 		Args: c.args, Environ: slices.Concat(c.environ, deploymentFacts(wanted)), Stdout: printed, Stderr: complaints,

@@ -21,7 +21,7 @@ func look(t *testing.T, environ []string, name string, args ...string) ([]promot
 	t.Helper()
 	f, err := New(programText(t, name, args...), api.Options{Environ: environ})
 	require.NoError(t, err)
-	return f.Look(t.Context(), programDeployment())
+	return f.Query(t.Context(), programDeployment())
 }
 
 func TestFleet(t *testing.T) {
@@ -137,7 +137,7 @@ func TestCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = f.Look(ctx, programDeployment())
+	_, err = f.Query(ctx, programDeployment())
 	require.ErrorIs(t, err, context.Canceled)
 	var failure *promote.FleetError
 	require.ErrorAs(t, err, &failure)
@@ -149,7 +149,7 @@ func TestPrintsTooMuch(t *testing.T) {
 	f, err := New(programText(t, "flood"), api.Options{Environ: programEnviron()})
 	require.NoError(t, err)
 	f.(*fleet).limit = 1 << 20
-	_, err = f.Look(t.Context(), programDeployment())
+	_, err = f.Query(t.Context(), programDeployment())
 	var failure *promote.FleetError
 	require.ErrorAs(t, err, &failure)
 	assert.False(t, failure.Temporary)

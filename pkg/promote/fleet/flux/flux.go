@@ -73,9 +73,9 @@ func (f *fleet) String() string {
 	return "flux:" + strings.Join(f.contexts, ",")
 }
 
-// Look asks all clusters side by side. It reads the kubeconfig anew each time, for credentials in it may be renewed
+// Query asks all clusters side by side. It reads the kubeconfig anew each time, for credentials in it may be renewed
 // while somebody waits. The error is one if the kubeconfig is wrong, or no cluster at all can be asked.
-func (f *fleet) Look(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
+func (f *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	clusters, err := f.clusters()
 	if err != nil {
 		return nil, err

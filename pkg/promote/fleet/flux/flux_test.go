@@ -105,7 +105,7 @@ func compliant(cluster, commit string) promote.ReconcilerStatus {
 // refusedFleet is the error of a look.
 func refusedFleet(t *testing.T, f *fleet) *promote.FleetError {
 	t.Helper()
-	statuses, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Query(t.Context(), wanted())
 	assert.Empty(t, statuses)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
@@ -117,7 +117,7 @@ func TestLook(t *testing.T) {
 	cluster := deployed(oldCommit)
 	w := one(t, cluster)
 	f := w.fleet(t, "flux:edge")
-	statuses, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 	assert.Equal(t, []string{
@@ -126,7 +126,7 @@ func TestLook(t *testing.T) {
 	}, cluster.Requests())
 
 	cluster.Put(fluxtest.Kustomization("./clusters/edge", "dev@sha1:"+newCommit))
-	statuses, err = f.Look(t.Context(), wanted())
+	statuses, err = f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", newCommit)}, statuses)
 }
@@ -142,7 +142,7 @@ func TestSeveral(t *testing.T) {
 		clusters[name] = deployed(oldCommit)
 	}
 	w := newWorld(t, clusters, names...)
-	statuses, err := w.fleet(t, "flux:"+strings.Join(names, ",")).Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:"+strings.Join(names, ",")).Query(t.Context(), wanted())
 	require.NoError(t, err)
 	require.Len(t, statuses, len(names))
 	for i, name := range names {
@@ -181,7 +181,7 @@ func TestSideBySide(t *testing.T) {
 		clusters[name].Fail(meet)
 	}
 	f := newWorld(t, clusters, names...).fleet(t, "flux:"+strings.Join(names, ","))
-	statuses, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Len(t, statuses, len(names))
 	assert.Equal(t, together, most)
@@ -213,7 +213,7 @@ func TestOurs(t *testing.T) {
 		from(named(applier, "other", "missing"), "", "missing"),
 		named(applier, "flux-system", "chart").With("spec.sourceRef.kind", "OCIRepository"),
 	)
-	statuses, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := one(t, cluster).fleet(t, "flux:edge").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	var seen []string
 	for _, s := range statuses {
@@ -232,7 +232,7 @@ func TestVersions(t *testing.T) {
 	t.Parallel()
 	cluster := deployed(oldCommit)
 	cluster.Serve("v1beta2")
-	statuses, err := one(t, cluster).fleet(t, "flux").Look(t.Context(), wanted())
+	statuses, err := one(t, cluster).fleet(t, "flux").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
@@ -245,7 +245,7 @@ func TestPages(t *testing.T) {
 		cluster.Put(fluxtest.Kustomization("./clusters/edge", "dev@sha1:"+oldCommit).With("metadata.name", fmt.Sprintf("app-%03d", i)))
 	}
 	f := one(t, cluster).fleet(t, "flux:edge")
-	statuses, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Len(t, statuses, 250)
 	assert.Len(t, cluster.Requests(), 1+3)
@@ -288,7 +288,7 @@ func TestNothingThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			statuses, err := one(t, test.cluster).fleet(t, test.fleet).Look(t.Context(), wanted())
+			statuses, err := one(t, test.cluster).fleet(t, test.fleet).Query(t.Context(), wanted())
 			require.NoError(t, err)
 			if test.message == "" {
 				assert.Empty(t, statuses)
@@ -313,7 +313,7 @@ func TestOneAway(t *testing.T) {
 	gone.Close()
 	w.write(t)
 
-	statuses, err := w.fleet(t, "flux:gone,denied,here,locked").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:gone,denied,here,locked").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	require.Len(t, statuses, 4)
 	assert.Regexp(t, `^cannot be reached: dial tcp 127\.0\.0\.1:\d+: connect: connection refused$`, statuses[0].Message)
@@ -412,7 +412,7 @@ func TestFaults(t *testing.T) {
 				assert.Equal(t, `the cluster of context "edge" `+test.want, refused.Message)
 				assert.Equal(t, test.temporary, refused.Temporary)
 			} else {
-				statuses, err := f.Look(t.Context(), wanted())
+				statuses, err := f.Query(t.Context(), wanted())
 				require.NoError(t, err)
 				assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 			}
@@ -467,7 +467,7 @@ func TestSilent(t *testing.T) {
 		cancel()
 		return silent(w, r)
 	})
-	_, err := one(t, cluster).fleet(t, "flux:edge").Look(ctx, wanted())
+	_, err := one(t, cluster).fleet(t, "flux:edge").Query(ctx, wanted())
 	require.ErrorIs(t, err, context.Canceled)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)

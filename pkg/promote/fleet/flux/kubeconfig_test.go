@@ -69,7 +69,7 @@ func TestKubeconfigFiles(t *testing.T) {
 	second := file(t, fluxtest.Kubeconfig(w.served[1], fluxtest.Context{Name: "edge", Server: "https://127.0.0.1:1"}))
 	missing := filepath.Join(t.TempDir(), "missing")
 	w.env["KUBECONFIG"] = strings.Join([]string{missing, first, "", second}, string(filepath.ListSeparator))
-	statuses, err := w.fleet(t, "flux:edge,hub").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge,hub").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit), compliant("hub", newCommit)}, statuses)
 
@@ -77,7 +77,7 @@ func TestKubeconfigFiles(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(home, ".kube"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".kube", "config"), []byte(fluxtest.Kubeconfig(w.served[0])), 0o600))
 	w.env = map[string]string{"HOME": home}
-	statuses, err = w.fleet(t, "flux").Look(t.Context(), wanted())
+	statuses, err = w.fleet(t, "flux").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
@@ -141,7 +141,7 @@ func TestInCluster(t *testing.T) {
 	f.account = t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(f.account, "ca.crt"), fluxtest.ContextOf("", server).Authority, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(f.account, "token"), []byte("of-the-pod\n"), 0o600))
-	statuses, err := f.Look(t.Context(), wanted())
+	statuses, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("in-cluster", oldCommit)}, statuses)
 }
@@ -160,7 +160,7 @@ func TestToken(t *testing.T) {
 
 	w.served[0].Token = "s3cr3t-token"
 	w.write(t)
-	_, err := f.Look(t.Context(), wanted())
+	_, err := f.Query(t.Context(), wanted())
 	require.NoError(t, err)
 
 	cluster.Fail(writingRefusal("token s3cr3t-token is bad"))
@@ -195,7 +195,7 @@ func TestPrefix(t *testing.T) {
 	at.Server += "/k8s/clusters/c-1"
 	w := &world{env: map[string]string{}, served: []fluxtest.Context{at}}
 	w.write(t)
-	statuses, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
@@ -217,7 +217,7 @@ func TestPlugin(t *testing.T) {
 	cluster.Require("from-plugin")
 	w := one(t, cluster)
 	w.plugin(t, `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"from-plugin"}}'`)
-	statuses, err := w.fleet(t, "flux:edge").Look(t.Context(), wanted())
+	statuses, err := w.fleet(t, "flux:edge").Query(t.Context(), wanted())
 	require.NoError(t, err)
 	assert.Equal(t, []promote.ReconcilerStatus{compliant("edge", oldCommit)}, statuses)
 }
@@ -244,7 +244,7 @@ func TestPluginHangs(t *testing.T) {
 	f := w.fleet(t, "flux:edge")
 	ended := make(chan error)
 	go func() {
-		_, err := f.Look(ctx, wanted())
+		_, err := f.Query(ctx, wanted())
 		ended <- err
 	}()
 	_, err := os.ReadFile(begun) // waits for the plugin

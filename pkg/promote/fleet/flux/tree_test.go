@@ -95,7 +95,7 @@ func TestC1RecordedClusters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			statuses, err := one(t, fluxtest.NewFluxCluster(fluxtest.Recorded(name)...)).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
+			statuses, err := one(t, fluxtest.NewFluxCluster(fluxtest.Recorded(name)...)).fleet(t, "flux:edge").Query(t.Context(), recordedTree())
 			require.NoError(t, err)
 			assert.Equal(t, test.lines, lines(t, statuses))
 			assert.Equal(t, test.warnings, warned(statuses))
@@ -139,7 +139,7 @@ func TestC1ReconcilerHasNotCaughtUp(t *testing.T) {
 		"new":       {changed(t, "deployed", "Kustomization", shop, "status", nil), "pending: Kustomization flux-system/shop-functional-test: Flux has not tried it yet"},
 		"not there": {changed(t, "deployed", "Kustomization", shop, "metadata.name", "other"), "pending: Kustomization flux-system/shop-functional-test: not found"},
 	} {
-		statuses, err := one(t, test.cluster).fleet(t, "flux:edge").Look(t.Context(), recordedTree())
+		statuses, err := one(t, test.cluster).fleet(t, "flux:edge").Query(t.Context(), recordedTree())
 		require.NoError(t, err, name)
 		assert.Contains(t, lines(t, statuses), "Kustomization/flux-system/shop-functional-test "+test.want, name)
 	}
@@ -177,7 +177,7 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	cluster := fluxtest.NewFluxCluster(append(fluxtest.Recorded("deployed"), oci, charts, installed)...)
 	f := one(t, cluster).fleet(t, "flux:edge")
 	look := func() []string {
-		statuses, err := f.Look(t.Context(), wanted)
+		statuses, err := f.Query(t.Context(), wanted)
 		require.NoError(t, err)
 		return lines(t, statuses)
 	}
@@ -205,7 +205,7 @@ func TestC1KindsOfTheTree(t *testing.T) {
 	cluster.Without("helmreleases")
 	assert.Contains(t, look(), "HelmRelease/shop/cart pending: HelmRelease shop/cart: not found")
 	cluster.Deny("ocirepositories")
-	_, err := f.Look(t.Context(), wanted)
+	_, err := f.Query(t.Context(), wanted)
 	var refused *promote.FleetError
 	require.ErrorAs(t, err, &refused)
 	assert.Contains(t, refused.Message, "answers 403 Forbidden: ocirepositories.source.toolkit.fluxcd.io is forbidden")
@@ -216,7 +216,7 @@ func TestC1KindsOfTheTree(t *testing.T) {
 func TestC1OtherObjectsInTree(t *testing.T) {
 	t.Parallel()
 	look := func(cluster *fluxtest.Cluster, wanted promote.Deployment) []promote.ReconcilerStatus {
-		statuses, err := one(t, cluster).fleet(t, "flux:edge").Look(t.Context(), wanted)
+		statuses, err := one(t, cluster).fleet(t, "flux:edge").Query(t.Context(), wanted)
 		require.NoError(t, err)
 		return statuses
 	}

@@ -105,7 +105,7 @@ func (c *deploymentCheck) newCheck(fleets []promote.Fleet, byHand bool) *promote
 		Reporting: c.promoter.Reporting, ByHand: byHand, ControlPlane: c,
 		Watch: promote.Watch{
 			Fleets: fleets, Deployments: c.deployments, Rules: c.rules, Newer: c.newer, Now: c.Now, Sleep: c.Sleep,
-			Show: watch.Look,
+			Show: watch.Show,
 		},
 	}
 	check.Seed = c.flags.seedStatuses
@@ -162,13 +162,13 @@ func (c *deploymentCheck) checks() model.Checks {
 
 // newRules puts together what the command line and the Environment say.
 func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
-	said := c.checks()
+	checks := c.checks()
 	rules := promote.Rules{
 		AllowNone: c.flags.allowNone, Timeout: c.flags.wait, Interval: c.flags.interval, Grace: c.flags.grace, Once: c.flags.once,
-		Expect: said.Expect.Value, Need: said.Healthy.Of,
+		Expect: checks.Expect.Value, Need: checks.Healthy.Of,
 	}
-	if !c.flags.given.Changed("timeout") && said.Timeout.Value > 0 {
-		rules.Timeout = said.Timeout.Value
+	if !c.flags.given.Changed("timeout") && checks.Timeout.Value > 0 {
+		rules.Timeout = checks.Timeout.Value
 	}
 	if c.flags.expect > 0 {
 		rules.Expect = c.flags.expect
@@ -176,7 +176,7 @@ func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
 	if c.flags.healthy != "" {
 		rules.Need = c.flags.atLeast.Of
 	}
-	if selector := said.ClusterTypes; len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
+	if selector := checks.ClusterTypes; len(selector.MatchLabels)+len(selector.MatchExpressions) > 0 {
 		rules.Counts = c.newCounts(ctx, selector)
 	}
 	return rules

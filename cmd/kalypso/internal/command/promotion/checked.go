@@ -92,9 +92,9 @@ func (c *deploymentCheck) Overtaken(ctx context.Context) (string, error) {
 func (c *deploymentCheck) Reverted(ctx context.Context) (promote.Revision, error) {
 	err := c.Reader.VerifyAll(ctx)
 	if errors.Is(err, giterror.ErrConflict) {
-		said := c.Diags
+		before := c.Diags
 		err = c.readAnew(ctx)
-		c.Diags = slices.Concat(said, c.Diags.Only(diag.Error))
+		c.Diags = slices.Concat(before, c.Diags.Only(diag.Error))
 	}
 	if err != nil {
 		return promote.Revision{}, err
@@ -140,7 +140,7 @@ func (c *deploymentCheck) Promote(ctx context.Context, environment string) (prom
 	return outcome, nil
 }
 
-func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Snapshot) error {
+func (c *deploymentCheck) runPostDeploy(ctx context.Context, snapshot promote.Snapshot) error {
 	c.Begin("running the post-deployment command")
 	deployment := c.deployments[0]
 	for i, output := range c.outputs {
@@ -149,7 +149,7 @@ func (c *deploymentCheck) runPostDeploy(ctx context.Context, look promote.Snapsh
 		}
 	}
 	return command.PostDeploy(ctx, c.flags.postDeploy, command.PostDeployOptions{
-		Environ: c.Variables(), Deployment: deployment, Promoted: c.promoted.Commit, Clusters: look.Deployed,
+		Environ: c.Variables(), Deployment: deployment, Promoted: c.promoted.Commit, Clusters: snapshot.Deployed,
 		Stdout: c.Stderr, Stderr: c.Stderr,
 	})
 }
@@ -231,7 +231,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 		}
 	}
 	for _, err := range unjoined(err) {
-		if !errors.Is(err, errSaid) {
+		if !errors.Is(err, errReported) {
 			_ = c.Fail(at, err) // end returns what is wrong usage
 		}
 	}
@@ -242,7 +242,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 		return
 	}
 	rule, hint := ruleNotDeployed, ""
-	switch report.Verdict {
+	switch report.Rollout {
 	case promote.TimedOut:
 		rule, hint = session.RuleTimeUp, timeHint(report.Snapshot)
 	case promote.NoClusters:
@@ -256,11 +256,11 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 }
 
 // timeHint says what would help a check whose time was up.
-func timeHint(look *promote.Snapshot) string {
+func timeHint(snapshot *promote.Snapshot) string {
 	switch {
-	case look.Need > look.Total():
+	case snapshot.Need > snapshot.Total():
 		return "--healthy, or spec.promotion.checks.healthy, requires more clusters than exist"
-	case look.Missing > 0:
+	case snapshot.Missing > 0:
 		return "register the missing clusters, or change --expect or spec.promotion.checks.expect"
 	default:
 		return "--timeout gives the fleet more time"

@@ -53,15 +53,15 @@ func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *
 	})
 }
 
-// errSaid is an error that the diagnostics of the run have already.
-var errSaid = errors.New("the control plane cannot be read")
+// errReported is an error that the diagnostics of the run have already.
+var errReported = errors.New("the control plane cannot be read")
 
 // prepare makes what promotes, from the control plane as it was read.
 func (r *promotionRun) prepare(ctx context.Context) (err error) {
 	chain, diags := promote.NewChain(r.Known)
 	r.Diags.Add(diags)
 	if diags.HasErrors() {
-		return errSaid
+		return errReported
 	}
 	if r.opts.nextGiven && len(r.Environments) == 1 {
 		of := r.Environments[0].Name.Value
@@ -91,7 +91,7 @@ func (r *promotionRun) prepare(ctx context.Context) (err error) {
 
 // fail ends a run that something of the world keeps from going on.
 func (r *promotionRun) fail(err error) error {
-	if !errors.Is(err, errSaid) {
+	if !errors.Is(err, errReported) {
 		if err := r.Fail(diag.Place{}, err); err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 		return outcome
 	}
 	err := r.promoteUntilNewest(ctx, &outcome, of)
-	r.unread = errors.Is(err, errSaid)
+	r.unread = errors.Is(err, errReported)
 	if err != nil && !r.unread && ctx.Err() == nil {
 		rule, hint := session.CauseOf(err)
 		var at diag.Place
@@ -155,13 +155,13 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, outcome *promote.
 	}
 }
 
-// readAnew reads the control plane as it is now. The error is errSaid if it cannot.
+// readAnew reads the control plane as it is now. The error is errReported if it cannot.
 func (r *promotionRun) readAnew(ctx context.Context) error {
 	switch read, err := r.Reload(ctx); {
 	case err != nil:
 		return err
 	case !read:
-		return errSaid
+		return errReported
 	default:
 		return r.prepare(ctx)
 	}

@@ -120,7 +120,7 @@ func (p promotionPrinter) check(c *Checked) {
 		fleetstatus.Print(p, *c.Snapshot, p.Palette)
 		fmt.Fprintln(p)
 	}
-	fmt.Fprintln(p, p.Heading(c.verdict()))
+	fmt.Fprintln(p, p.Heading(c.headline()))
 	p.status(c.Status)
 	for _, commit := range c.Superseded {
 		fmt.Fprintf(p, "%.12s was superseded before it was deployed\n", commit)
@@ -130,15 +130,15 @@ func (p promotionPrinter) check(c *Checked) {
 	}
 }
 
-// verdict says in a line what a check has found.
-func (c *Checked) verdict() string {
+// headline says in a line what a check has found.
+func (c *Checked) headline() string {
 	name := c.environment
 	switch {
 	case c.State == promote.CheckNothing:
 		return name + ": nothing to do"
 	case c.promoted == "":
 		return name + " was not checked"
-	case c.State == promote.CheckFailed && (c.Snapshot == nil || c.Verdict == promote.Unreachable):
+	case c.State == promote.CheckFailed && (c.Snapshot == nil || c.Rollout == promote.Unreachable):
 		return fmt.Sprintf("cannot determine whether %s has deployed %.12s", name, c.promoted)
 	}
 	text := map[promote.CheckState]string{
@@ -204,7 +204,7 @@ func (p promotionPrinter) status(s *promote.Status) {
 	}
 }
 
-// summarize adds what became of promotions to what is said in GitHub Actions.
+// summarize adds the promotions to the report for GitHub Actions.
 func (r *promotionRun) summarize(report *actions.Report) {
 	report.Title = "kalypso promote"
 	var heads []actions.Result
@@ -214,7 +214,7 @@ func (r *promotionRun) summarize(report *actions.Report) {
 		if c.Snapshot != nil {
 			head = fleetstatus.Summary(c.environment, *c.Snapshot)
 		}
-		head.Details = markdown.Text(c.verdict()) + "\n\n" + head.Details
+		head.Details = markdown.Text(c.headline()) + "\n\n" + head.Details
 		heads = append(heads, head)
 	}
 	for _, o := range r.outcomes {

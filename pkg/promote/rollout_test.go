@@ -55,9 +55,9 @@ func TestVerdict(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		rules Rules
-		// looks come every ten seconds; the verdict is that after the last, before which there must be none.
+		// looks come every ten seconds; the state is that after the last, before which there must be none.
 		looks []string
-		want  Verdict
+		want  RolloutState
 	}{
 		"at once is not enough":                {usual, []string{"dd"}, Waiting},
 		"two looks in a row":                   {usual, []string{"dd", "dd"}, Succeeded},
@@ -93,9 +93,9 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := time.Unix(1_700_000_000, 0)
-			j := judge{rules: test.rules, started: now}
+			j := evaluator{rules: test.rules, started: now}
 			for i, letters := range test.looks {
-				got := j.see(lookOf(letters, test.rules), now)
+				got := j.evaluate(lookOf(letters, test.rules), now)
 				want := Waiting
 				if i == len(test.looks)-1 {
 					want = test.want

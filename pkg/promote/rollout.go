@@ -40,31 +40,31 @@ func (r Rules) need(total int) int {
 	}
 }
 
-// Verdict is the result of waiting for a fleet.
-type Verdict string
+// RolloutState is the result of waiting for a fleet.
+type RolloutState string
 
-// The verdicts.
+// The states.
 const (
 	// Waiting: nothing is decided yet. With Rules.Once it is final: neither deployed nor failed.
-	Waiting Verdict = "waiting"
+	Waiting RolloutState = "waiting"
 	// Succeeded: enough clusters have deployed the commit.
-	Succeeded Verdict = "succeeded"
+	Succeeded RolloutState = "succeeded"
 	// Rejected: so many clusters have failed that the others are not enough.
-	Rejected Verdict = "failed"
+	Rejected RolloutState = "failed"
 	// NoClusters: the time is up, and no cluster was ever registered.
-	NoClusters Verdict = "no-clusters"
+	NoClusters RolloutState = "no-clusters"
 	// TimedOut: the time is up.
-	TimedOut Verdict = "timed-out"
+	TimedOut RolloutState = "timed-out"
 	// Unreachable: the time is up, and in the end the fleet could not be asked.
-	Unreachable Verdict = "unreachable"
+	Unreachable RolloutState = "unreachable"
 )
 
-// looksToSucceed is how often in a row enough clusters must be deployed: a fleet that has just got a commit may
+// successesRequired is how often in a row enough clusters must be deployed: a fleet that has just got a commit may
 // report it before it finds out that it fails.
-const looksToSucceed = 2
+const successesRequired = 2
 
-// judge makes a verdict of one look after the other.
-type judge struct {
+// evaluator makes a state of one look after the other.
+type evaluator struct {
 	rules   Rules
 	started time.Time
 	// good is how many looks in a row have shown enough clusters.
@@ -73,8 +73,8 @@ type judge struct {
 	failing time.Time
 }
 
-// see returns the verdict after a look at a time.
-func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
+// see returns the state after a look at a time.
+func (j *evaluator) evaluate(snapshot Snapshot, now time.Time) RolloutState {
 	if snapshot.QueryErrors == "" && snapshot.Deployed >= snapshot.Need && snapshot.Missing == 0 && (len(snapshot.NoReports) == 0 || j.rules.AllowNone) {
 		j.good++
 	} else {
@@ -87,7 +87,7 @@ func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
 		j.failing = now
 	}
 	switch {
-	case j.good >= looksToSucceed, j.good > 0 && j.rules.Once:
+	case j.good >= successesRequired, j.good > 0 && j.rules.Once:
 		return Succeeded
 	case !j.failing.IsZero() && (j.rules.Once || now.Sub(j.failing) >= j.rules.Grace):
 		return Rejected
@@ -105,7 +105,7 @@ func (j *judge) see(snapshot Snapshot, now time.Time) Verdict {
 }
 
 // reason says in a line why a commit is not deployed.
-func (r Rules) reason(verdict Verdict, snapshot Snapshot) string {
+func (r Rules) reason(state RolloutState, snapshot Snapshot) string {
 	counts, after := snapshot.Counts.String(), ""
 	if !r.Once {
 		after = fmt.Sprintf(" after %v", r.Timeout)
@@ -113,7 +113,7 @@ func (r Rules) reason(verdict Verdict, snapshot Snapshot) string {
 	if snapshot.Seen() == 0 {
 		counts = "no cluster was seen"
 	}
-	switch verdict {
+	switch state {
 	case NoClusters:
 		return "no cluster is registered" + after
 	case Unreachable:
