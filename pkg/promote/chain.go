@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Chain is the order of the environments of a control plane: from each, a commit goes on to those that
+// Chain is the order of the environments of a control plane: from each, a commit is promoted to those that
 // are next. It may fan out and in, and has no cycle. It is read-only.
 type Chain struct {
 	// next has all environments.
@@ -19,7 +19,7 @@ type Chain struct {
 	order          []string
 }
 
-// NewChain orders environments, whose names are unique, by what they say of their promotion. It returns nil
+// NewChain orders environments, whose names are unique, by their spec.promotion. It returns nil
 // if there are errors.
 func NewChain(environments []*model.Environment) (*Chain, diag.List) {
 	var diags diag.List

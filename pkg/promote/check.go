@@ -18,9 +18,9 @@ type Check struct {
 	// Promoted is the commit of the control plane that the GitOps repositories were made from.
 	Promoted string
 	Reporting
-	// ByHand leaves it to a person to say that the commit is deployed.
+	// ByHand leaves it to a person to set the final status.
 	ByHand bool
-	// Watch asks the fleet.
+	// Watch polls the fleet.
 	Watch Watch
 	// PostDeploy runs before the commit counts as deployed, for example tests; nil for nothing.
 	PostDeploy func(ctx context.Context, snapshot Snapshot) error
@@ -38,7 +38,7 @@ type ControlPlane interface {
 	// Revision compares what an environment has with the promoted commit.
 	Revision(ctx context.Context, environment string) (Revision, error)
 	// RolledBack reports whether the last promotion to an environment was a rollback from the promoted commit or a newer
-	// one. It is asked where there are no statuses.
+	// one. It is called if there are no statuses.
 	RolledBack(ctx context.Context, environment string) (bool, error)
 	// Promote promotes the commit to an environment.
 	Promote(ctx context.Context, environment string) (Outcome, error)
@@ -71,19 +71,19 @@ type CheckResult struct {
 	Rollout RolloutState
 	// Snapshot is the last one; nil if the fleet was not looked at.
 	Snapshot *Snapshot
-	// Reason says in a line why it failed.
+	// Reason is why it failed, in one line.
 	Reason string
 	// Status is the last that was set on the commit; nil if none was.
 	Status *Status
-	// Superseded are the earlier commits whose status now says that this one has overtaken them.
+	// Superseded are the earlier commits that got the status Superseded by.
 	Superseded []string
-	// Next is what became of the environments that come after.
+	// Next has the outcomes of the next environments.
 	Next []Outcome
 	// Notes are for people.
 	Notes []string
 }
 
-// Run checks. The result says how far it came, also if there is an error.
+// Run checks. The result is valid also if there is an error.
 func (c *Check) Run(ctx context.Context) (CheckResult, error) {
 	run := &checkRun{Check: c, text: statusText{c.Environment, c.Reporting}}
 	if c.Statuses == nil {
@@ -151,7 +151,7 @@ func (c *checkRun) run(ctx context.Context) error {
 	return c.promoteNext(ctx)
 }
 
-// rolledBack reports whether the status says that the commit was taken back, which is to be remembered.
+// rolledBack reports whether the commit has the status Rolled back.
 func (c *checkRun) rolledBack() bool {
 	if !c.current.isRolledBack() {
 		return false
@@ -190,7 +190,7 @@ func (c *checkRun) readStatus(ctx context.Context) error {
 
 // missing returns the next environments that have neither the commit nor a newer one. One that has it without a status
 // that reports it is missing too: a run was stopped between the two. One that had it is not: a person has reverted it, by a
-// rollback, a revert or an edit, and the notes say so.
+// rollback, a revert or an edit, and the notes report that.
 func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err error) {
 	for _, next := range c.Next {
 		has, err := c.Revision(ctx, next)
@@ -231,7 +231,7 @@ func (c *checkRun) set(ctx context.Context, status Status) error {
 	return nil
 }
 
-// watch asks the fleet until there is a state, and returns the status for it: nil if there is none yet.
+// watch polls the fleet until the rollout has a final state, and returns the status for it; nil if it has none yet.
 func (c *checkRun) watch(ctx context.Context) (*Status, error) {
 	state, snapshot, err := c.Watch.Run(ctx)
 	if c.result.Rollout = state; err == nil {

@@ -15,25 +15,25 @@ import (
 const (
 	// RuleNotOnBase is a commit that is not on the base branch.
 	RuleNotOnBase = "not-on-base"
-	// RuleOlderCommit is a commit that would take back what an environment has.
+	// RuleOlderCommit is a commit that would revert what an environment has.
 	RuleOlderCommit = "older-commit"
 	// RuleGateClosed is a commit that an environment before has not deployed.
 	RuleGateClosed = "gate-closed"
-	// RuleGateUnknown is a gate of which nobody can say whether it is open.
+	// RuleGateUnknown is a gate whose state cannot be determined.
 	RuleGateUnknown = "gate-unknown"
 )
 
-// Overrides are what a person decides about the guards.
+// Overrides are the guards that a person has disabled.
 type Overrides struct {
 	// Unmerged promotes a commit that is not on the base branch.
 	Unmerged bool
-	// Rollback promotes one that takes back what the environment has.
+	// Rollback promotes one that reverts what the environment has.
 	Rollback bool
 	// SkipGates promotes one that the environments before have not deployed.
 	SkipGates bool
 }
 
-// facts are what the guards look at.
+// facts are the input of the guards.
 type facts struct {
 	environment *model.Environment
 	base        string
@@ -57,15 +57,15 @@ type facts struct {
 // gate is the status of an environment before.
 type gate struct {
 	environment string
-	// open says that it has deployed the commit; unknown that nobody can say.
+	// open is true if it has deployed the commit, unknown if that cannot be determined.
 	open, unknown bool
-	// status is what it says, if anything.
+	// status is the status that counts; zero if there is none.
 	status Status
 	// untrusted is a newer status that does not count; zero if there is none.
 	untrusted Status
 }
 
-// guard returns what speaks against a promotion, all of it.
+// guard returns all reasons against a promotion.
 func guard(f facts, o Overrides) diag.List {
 	var diags diag.List
 	switch {
@@ -83,7 +83,7 @@ func guard(f facts, o Overrides) diag.List {
 	return diags
 }
 
-// guardOrder keeps a job that comes late from taking back what a newer one has promoted.
+// guardOrder keeps a late job from reverting a newer promotion.
 func guardOrder(f facts, o Overrides, diags *diag.List) {
 	name := f.environment.Name.Value
 	if o.Rollback {
@@ -145,7 +145,7 @@ func trustHint(environment string, s Status) string {
 	return fmt.Sprintf("; to trust statuses of %s, add the login to %s of Environment %q", s.Creator, StatusLoginsField, environment)
 }
 
-// describe says what the status of a gate is.
+// describe returns the state of a gate for messages.
 func (g gate) describe() string {
 	switch {
 	case g.unknown:

@@ -51,16 +51,16 @@ type Request struct {
 	PullRequestOptions pullrequest.Options
 	// Force overwrites what others committed to the branch of the pull request.
 	Force bool
-	// Author says who commits.
+	// Author returns the author of the commit.
 	Author func(context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *gitobject.SigningKey
 }
 
-// Action says what became of a request.
+// Action is the result of a request.
 type Action string
 
-// What can become of a request.
+// The results of requests.
 const (
 	// ActionPromoted: the environment has the commit now.
 	ActionPromoted Action = "promoted"
@@ -80,7 +80,7 @@ const (
 	ActionRefused Action = "refused"
 )
 
-// Outcome is what became of a request.
+// Outcome is the result of a request with its details.
 type Outcome struct {
 	Environment string `json:"environment"`
 	Action      Action `json:"action"`
@@ -91,19 +91,19 @@ type Outcome struct {
 	Compiled bool `json:"compiled,omitempty"`
 	// DryRun says that nothing was done.
 	DryRun bool `json:"dryRun,omitempty"`
-	// Newer says that the environment has something newer than the commit.
+	// Newer is true if the environment has a newer commit.
 	Newer bool `json:"-"`
 	Written
 	// Request is the pull request; nil if there is none.
 	Request *pullrequest.Result `json:"-"`
-	// Status is what was said on the commit; nil if nothing was.
+	// Status is the status that was set on the commit; nil if none was.
 	Status *Status   `json:"-"`
 	Diags  diag.List `json:"-"`
 	// Notes are for people.
 	Notes []string `json:"-"`
 }
 
-// Written says where a promoted commit is written.
+// Written is where a promoted commit is written.
 type Written struct {
 	// Repo, Branch and File are where it belongs.
 	Repo   string `json:"repo,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// Rules say when a fleet has deployed a commit.
+// Rules define when a fleet has deployed a commit.
 type Rules struct {
 	// Need returns how many of total clusters must have deployed it; nil means all.
 	Need func(total int) int
@@ -20,11 +20,11 @@ type Rules struct {
 	AllowNone bool
 	// Counts reports whether the clusters of a type count; nil means all. One whose type is not known counts.
 	Counts func(clusterType string) bool
-	// Timeout is how long the fleet is waited for, and Interval how long between two looks.
+	// Timeout limits the polling of the fleet, and Interval is the time between two polls.
 	Timeout, Interval time.Duration
-	// Grace is how long a failure must last until it is one.
+	// Grace is how long a failure must persist.
 	Grace time.Duration
-	// Once looks a single time: then neither success nor failure has to last.
+	// Once polls a single time: then neither success nor failure has to persist.
 	Once bool
 }
 
@@ -40,7 +40,7 @@ func (r Rules) need(total int) int {
 	}
 }
 
-// RolloutState is the result of waiting for a fleet.
+// RolloutState is the state of a rollout.
 type RolloutState string
 
 // The states.
@@ -51,29 +51,29 @@ const (
 	Succeeded RolloutState = "succeeded"
 	// Rejected: so many clusters have failed that the others are not enough.
 	Rejected RolloutState = "failed"
-	// NoClusters: the time is up, and no cluster was ever registered.
+	// NoClusters: timed out, and no cluster was ever registered.
 	NoClusters RolloutState = "no-clusters"
-	// TimedOut: the time is up.
+	// TimedOut: timed out.
 	TimedOut RolloutState = "timed-out"
-	// Unreachable: the time is up, and in the end the fleet could not be asked.
+	// Unreachable: timed out, and the last query of the fleet failed.
 	Unreachable RolloutState = "unreachable"
 )
 
-// successesRequired is how often in a row enough clusters must be deployed: a fleet that has just got a commit may
-// report it before it finds out that it fails.
+// successesRequired is the number of snapshots in a row that must have enough deployed clusters: a fleet may report
+// a new commit before it reports that it fails.
 const successesRequired = 2
 
-// evaluator makes a state of one look after the other.
+// evaluator derives the rollout state from consecutive snapshots.
 type evaluator struct {
 	rules   Rules
 	started time.Time
-	// good is how many looks in a row have shown enough clusters.
+	// good is how many snapshots in a row had enough deployed clusters.
 	good int
 	// failing is since when too many have failed; zero if they have not.
 	failing time.Time
 }
 
-// see returns the state after a look at a time.
+// evaluate returns the rollout state after another snapshot.
 func (j *evaluator) evaluate(snapshot Snapshot, now time.Time) RolloutState {
 	if snapshot.QueryErrors == "" && snapshot.Deployed >= snapshot.Need && snapshot.Missing == 0 && (len(snapshot.NoReports) == 0 || j.rules.AllowNone) {
 		j.good++
@@ -104,7 +104,7 @@ func (j *evaluator) evaluate(snapshot Snapshot, now time.Time) RolloutState {
 	}
 }
 
-// reason says in a line why a commit is not deployed.
+// reason returns why a commit is not deployed, in one line.
 func (r Rules) reason(state RolloutState, snapshot Snapshot) string {
 	counts, after := snapshot.Counts.String(), ""
 	if !r.Once {
@@ -125,7 +125,7 @@ func (r Rules) reason(state RolloutState, snapshot Snapshot) string {
 	}
 }
 
-// lacking says what keeps a commit from being deployed although no cluster is waited for.
+// lacking returns the missing fleets and clusters.
 func lacking(snapshot Snapshot) string {
 	text := ""
 	for _, name := range snapshot.NoReports {
@@ -140,7 +140,7 @@ func lacking(snapshot Snapshot) string {
 	return text
 }
 
-// firstOf names the first cluster that failed, with what it says.
+// firstOf names the first cluster that failed, with its message.
 func firstOf(snapshot Snapshot) string {
 	at := slices.IndexFunc(snapshot.Clusters, func(c Cluster) bool { return c.State == Broken })
 	if at < 0 {
@@ -153,7 +153,7 @@ func firstOf(snapshot Snapshot) string {
 	return fmt.Sprintf("; %s: %s", failed.Name, diag.Safe(failed.Message))
 }
 
-// Snapshot is what the fleet showed at one time, cluster by cluster.
+// Snapshot has the states of all clusters at one time.
 type Snapshot struct {
 	// Clusters are all that count, in order of fleet and name.
 	Clusters []Cluster
@@ -163,13 +163,13 @@ type Snapshot struct {
 	Need int
 	// NoReports are the fleets and GitOps repositories of which no reconciler was seen, as texts for people.
 	NoReports []string
-	// QueryErrors says why a fleet could not be asked; then Clusters are those of the others. Empty if all were.
+	// QueryErrors is the reason why a fleet could not be queried; Clusters are then those of the others.
 	QueryErrors string
 	// Warnings are about reconcilers with incomplete reports, one for each hint.
 	Warnings []Warning
 }
 
-// Cluster is one cluster as it stands. If several reconcilers of it were seen it is as the worst of them.
+// Cluster is the state of one cluster: that of the worst of its reconcilers.
 type Cluster struct {
 	// Name is unique within its fleet; Fleet is as --fleet names it.
 	Name  string `json:"name"`
@@ -183,7 +183,7 @@ type Cluster struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ClusterState is how a cluster stands to the commit that is wanted, or a newer one of the branch.
+// ClusterState is the state of a cluster with regard to the checked commit or a newer one of the branch.
 type ClusterState string
 
 // The states of a cluster, the best first.
@@ -194,11 +194,11 @@ const (
 	Progressing ClusterState = "progressing"
 	// Behind: it has another commit, or none yet.
 	Behind ClusterState = "behind"
-	// Broken: it has the commit, and says that it failed.
+	// Broken: it has the commit and reports a failure.
 	Broken ClusterState = "failed"
 )
 
-// Counts are how many clusters stand how.
+// Counts are the numbers of clusters by state.
 type Counts struct {
 	// Deployed, Progressing, Behind and Failed add up to all that were seen.
 	Deployed    int `json:"deployed"`
@@ -241,7 +241,7 @@ type fleetReport struct {
 	statuses   []ReconcilerStatus
 	// newer are the commits among those reported that the branch got after the wanted one.
 	newer map[string]bool
-	// err is why the fleet could not be asked.
+	// err is why the fleet could not be queried.
 	err error
 }
 
@@ -296,8 +296,8 @@ func summarize(warnings map[string][]string) []Warning {
 	return summary
 }
 
-// withoutReports names the fleets in which no reconciler is registered, and the deployments for which none is in any fleet: that
-// all others are fine says nothing of them.
+// withoutReports names the fleets without registered reconcilers, and the deployments without any in all fleets: that all
+// others are healthy does not imply that they are.
 func withoutReports(all []fleetReport) []string {
 	var names []string
 	heard := map[string]bool{}
@@ -314,7 +314,7 @@ func withoutReports(all []fleetReport) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return heard[name] })
 }
 
-// cluster is what a status says of its cluster.
+// cluster returns the state of the cluster of a status.
 func (s fleetReport) cluster(status ReconcilerStatus) Cluster {
 	c := Cluster{
 		Name: status.Cluster, Fleet: s.fleet, ClusterType: status.ClusterType, Commit: status.Commit,
@@ -326,8 +326,8 @@ func (s fleetReport) cluster(status ReconcilerStatus) Cluster {
 	return c
 }
 
-// state says how a reconciler stands to the commit. What it says of an older one, or of none that the branch
-// has, tells nothing of this one.
+// state returns the state of a reconciler with regard to the commit. Its report about an older commit, or about one
+// that is not on the branch, does not count.
 func (s fleetReport) state(status ReconcilerStatus) ClusterState {
 	switch {
 	case status.Commit == "" || status.Commit != s.deployment.Commit && !s.newer[status.Commit]:

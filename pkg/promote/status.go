@@ -21,9 +21,9 @@ type Statuses interface {
 	SetStatus(ctx context.Context, commit string, status Status) error
 }
 
-// Status says on a commit how far it has come.
+// Status is a commit status.
 type Status struct {
-	// Context tells what it is about: "stage environment".
+	// Context is what it is about: "stage environment".
 	Context string      `json:"context"`
 	State   StatusState `json:"state"`
 	// Description is a line of at most MaxDescription characters.
@@ -32,18 +32,18 @@ type Status struct {
 	TargetURL string `json:"targetUrl,omitempty"`
 	// Creator is the login of the author; empty if the account was deleted. It is ignored when a status is written.
 	Creator string `json:"-"`
-	// Untrusted says that the status does not count; see TrustStatuses.
+	// Untrusted is true if the status does not count; see TrustStatuses.
 	Untrusted bool `json:"-"`
 }
 
-// Reporting says how the progress of a commit is reported on it.
+// Reporting configures the statuses of a commit.
 type Reporting struct {
-	// Statuses are those of the control plane's commits; nil if there are none, and NoStatuses says why.
+	// Statuses are those of the control plane's commits; nil if there are none, for the reason in NoStatuses.
 	Statuses   Statuses
 	NoStatuses string
 	// TargetURL is the page that statuses link to; it may be empty.
 	TargetURL string
-	// Seed says no more in a status than the seeds' workflows do, and says it in their way.
+	// Seed uses the format of Kalypso's original workflows.
 	Seed bool
 }
 
@@ -61,7 +61,7 @@ const (
 // MaxDescription is how many characters GitHub takes.
 const MaxDescription = 140
 
-// The descriptions of statuses. The first four are those of the seeds' workflows; what follows them says more.
+// The descriptions of statuses. The first four are those of Kalypso's original workflows.
 const (
 	descriptionPromoted  = "Promoted"
 	descriptionDeploying = "Deploying"
@@ -70,9 +70,9 @@ const (
 	descriptionProposed  = "Promotion proposed"
 	descriptionDeclined  = "Promotion declined"
 	descriptionOvertaken = "Superseded by"
-	// descriptionRolledBack is said of a commit that was taken back.
+	// descriptionRolledBack is for a commit that was reverted.
 	descriptionRolledBack = "Rolled back to"
-	// descriptionByHand is said of a deployment that nobody but a person can evaluator.
+	// descriptionByHand is for a deployment that a person checks.
 	descriptionByHand = descriptionDeploying + ": a person decides whether it is deployed"
 )
 
@@ -123,7 +123,7 @@ func (t statusText) superseded(by string) Status {
 	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionOvertaken, by))
 }
 
-// rolledBack is a commit that an environment had, and that a person has taken back for an older one.
+// rolledBack is the status of a commit that a person has reverted to an older one.
 func (t statusText) rolledBack(to string) Status {
 	return t.status(StatusError, fmt.Sprintf("%s %.7s", descriptionRolledBack, to))
 }
@@ -149,7 +149,7 @@ func (s Status) hadIt() bool {
 	return isDeployed(s) || s.wasPromoted() || s.begins(descriptionOvertaken, descriptionRolledBack)
 }
 
-// isRolledBack reports whether a status says that the commit was taken back.
+// isRolledBack reports whether the commit was reverted.
 func (s Status) isRolledBack() bool {
 	return s.State == StatusError && s.begins(descriptionRolledBack+" ")
 }
@@ -187,15 +187,15 @@ func cutDescription(text string) string {
 type Fleet interface {
 	// String names it as --fleet does, for messages: "flux:edge-1,edge-2". No secret is in it.
 	String() string
-	// Query asks once, for every reconciler that is registered for the deployment's repository and branch, whatever
-	// commit it is at, and for those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer
+	// Query returns every reconciler that is registered for the deployment's repository and branch, whatever
+	// commit it is at, and those of Deployment.Reconcilers on its cluster, if single objects can be seen. An answer
 	// that is known to be incomplete is an error, which is a *FleetError.
 	Query(ctx context.Context, wanted Deployment) ([]ReconcilerStatus, error)
 }
 
-// Deployment is what clusters are asked about: a commit of a GitOps branch.
+// Deployment is a commit of a GitOps branch that fleets are queried for.
 type Deployment struct {
-	// Repo is the URL of the GitOps repository in normal form; compare it with giturl.NormalURL of what a cluster says.
+	// Repo is the URL of the GitOps repository in normal form; compare it with giturl.NormalURL of a cluster's URL.
 	Repo   string `json:"repo"`
 	Branch string `json:"branch"`
 	// Path is the folder of the output, slash-separated; "." is the root. Cluster types are the folders in it.
@@ -226,11 +226,11 @@ func (d Deployment) Below(folder string) []gitops.Reconciler {
 	return d.Reconcilers[first(prefix):first(prefix+"\xff")]
 }
 
-// ReconcilerStatus is what one reconciler on one cluster says of itself.
+// ReconcilerStatus is the report of one reconciler on one cluster.
 type ReconcilerStatus struct {
-	// Cluster tells the cluster from all others of this Fleet.
+	// Cluster identifies the cluster in this Fleet.
 	Cluster string
-	// Reconciler tells it from others on the same cluster; empty if there can be only one.
+	// Reconciler identifies it on its cluster; empty if there can be only one.
 	Reconciler string
 	// ClusterType is the folder that is pulled, below Deployment.Path; empty if that is not one cluster type.
 	ClusterType string
@@ -239,10 +239,10 @@ type ReconcilerStatus struct {
 	// brought it.
 	Commit string
 	State  State
-	// Again says that a pending reconciler only reconciles the same revision and spec again: if it was compliant
+	// Again is true if a pending reconciler only reconciles the same revision and spec again: if it was compliant
 	// before, it still is.
 	Again bool
-	// Warning says that the report of the reconciler is incomplete; zero if it is complete.
+	// Warning is set if the report of the reconciler is incomplete.
 	Warning Warning
 	// Message is why it is not compliant, as the cluster reports it: untrusted text of any length.
 	Message string
@@ -261,12 +261,12 @@ type Warning struct {
 	Message, Hint string
 }
 
-// State is what a reconciler has made of a commit.
+// State is the state of a commit on a reconciler.
 type State string
 
 // The states.
 const (
-	// Compliant: what the commit says is applied, and healthy.
+	// Compliant: the commit is applied and healthy.
 	Compliant State = "compliant"
 	// Pending: not yet, or not known.
 	Pending State = "pending"
@@ -274,11 +274,11 @@ const (
 	Failed State = "failed"
 )
 
-// FleetError is why a Fleet could not be asked.
+// FleetError is why a Fleet could not be queried.
 type FleetError struct {
-	// Temporary says that asking again may help: the network, a server's fault, a rate limit.
+	// Temporary is true if another query may succeed: the network, a server's fault, a rate limit.
 	Temporary bool
-	// Wait is how long the server asks to be left alone; zero if it does not say.
+	// Wait is the retry delay that the server requests; zero for none.
 	Wait time.Duration
 	// Message is one line without secrets; Hint says what to do, and may be empty.
 	Message, Hint string

@@ -41,7 +41,7 @@ type step struct {
 }
 
 // Promote promotes a commit. What keeps it from being promoted is in the diagnostics of the outcome. The error wraps
-// giterror.ErrConflict if somebody was faster.
+// giterror.ErrConflict after a concurrent update.
 func (p *Promoter) Promote(ctx context.Context, r Request) (Outcome, error) {
 	step := &step{Promoter: p, Request: r, out: Outcome{Environment: r.Environment.Name.Value, Action: ActionRefused, DryRun: r.DryRun}}
 	err := step.run(ctx)
@@ -97,7 +97,7 @@ func (s *step) resolve(ctx context.Context) error {
 	return err
 }
 
-// compare finds out how the commit stands to what the environment has.
+// compare determines the relation of the commit to the commit of the environment.
 func (s *step) compare(ctx context.Context) error {
 	s.facts.environment, s.facts.base = s.Environment, s.Loader.Main().Ref.Branch
 	s.facts.commit, s.facts.current = s.out.Commit, s.out.From
@@ -133,8 +133,8 @@ func (s *step) compare(ctx context.Context) error {
 	return err
 }
 
-// gates reads what the environments before say. A commit that is refused as it is anywhere else may not even be there to
-// have statuses.
+// gates reads the statuses of the previous environments. A commit that is refused anyway
+// may not exist there.
 func (s *step) gates(ctx context.Context) error {
 	if !s.facts.onBase && !s.Unmerged && s.out.From != s.out.Commit {
 		return nil
@@ -182,8 +182,8 @@ func (s *step) proposals(ctx context.Context) error {
 	return err
 }
 
-// settles reports whether all that speaks against going on from a deployed environment is what happens every day: other
-// environments have to deploy the commit too, or there is a newer one.
+// settles reports whether all reasons against the promotion of a deployed commit are expected: other environments must
+// deploy it, too, or there is a newer one.
 func (s *step) settles(refusals diag.List) bool {
 	if !refusals.HasErrors() {
 		return false

@@ -12,18 +12,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// lastQuery is the least that a look may take, so that the one at the very end can still be answered.
+// lastQuery is the minimum time of a query, so that the last one can still be answered.
 const lastQuery = 10 * time.Second
 
-// Watch asks fleets until they have deployed something, or cannot deploy it.
+// Watch polls fleets until a rollout has a final state.
 type Watch struct {
 	Fleets []Fleet
 	// Deployments are what is to be deployed: one for each GitOps repository.
 	Deployments []Deployment
 	Rules       Rules
 	// Newer reports whether the branch of a deployment has a commit, got it after the wanted one, and what was promoted with
-	// it is what was promoted with the wanted one, or newer: a rollback comes later too, and says nothing of what it takes
-	// back. It is asked about each commit again as long as the answer is no.
+	// it is what was promoted with the wanted one, or newer: a rollback comes later, too, and does not contain what it
+	// reverts. It is called again for a commit as long as it returns false.
 	Newer func(ctx context.Context, wanted Deployment, commit string) (bool, error)
 	// Now is the clock. Sleep waits, or until ctx is done, whose error it then returns.
 	Now   func() time.Time
@@ -42,8 +42,8 @@ type newerKey struct{ deployment, wanted, commit string }
 // reconcilerKey identifies a reconciler.
 type reconcilerKey struct{ fleet, deployment, cluster, reconciler string }
 
-// Run asks until there is a state, and returns it with the last snapshot. The error is a *FleetError that is not
-// temporary, what Newer returned, or that of ctx.
+// Run polls until the rollout has a final state, and returns it with the last snapshot. The error is a *FleetError that is
+// not temporary, what Newer returned, or that of ctx.
 func (w *Watch) Run(ctx context.Context) (RolloutState, Snapshot, error) {
 	w.newer, w.last = map[newerKey]bool{}, map[reconcilerKey]ReconcilerStatus{}
 	started := w.Now()
@@ -68,7 +68,7 @@ func (w *Watch) Run(ctx context.Context) (RolloutState, Snapshot, error) {
 	}
 }
 
-// snapshot asks all fleets once, for at most so long. wait is how long one of them asks to be left alone.
+// snapshot queries all fleets once, with a time limit. wait is the longest retry delay that one of them requests.
 func (w *Watch) snapshot(ctx context.Context, within time.Duration) (snapshot Snapshot, wait time.Duration, err error) {
 	reports := w.ask(ctx, within)
 	if ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (w *Watch) snapshot(ctx context.Context, within time.Duration) (snapshot Sn
 	return snapshot, wait, nil
 }
 
-// named puts the name of a fleet before what it says, unless it is there.
+// named prefixes a message with the name of its fleet, unless it has it.
 func named(fleet, message string) string {
 	if strings.HasPrefix(message, fleet) {
 		return message
@@ -119,7 +119,7 @@ func namesOf(fleets []Fleet) []string {
 	return names
 }
 
-// ask asks each fleet about each deployment, side by side.
+// ask queries each fleet for each deployment concurrently.
 func (w *Watch) ask(ctx context.Context, within time.Duration) []fleetReport {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

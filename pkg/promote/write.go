@@ -183,7 +183,7 @@ func (s *step) report(ctx context.Context) error {
 	return s.reportRollback(ctx, text)
 }
 
-// reached says how far a promotion has come without its status.
+// reached describes a promotion whose status could not be set.
 func (s *step) reached() string {
 	switch s.out.Action {
 	case ActionProposed, ActionDeclined:

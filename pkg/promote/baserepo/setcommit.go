@@ -88,7 +88,7 @@ type slot struct {
 	from, to int
 	// quote is the quote of the value; empty for a plain scalar.
 	quote string
-	// key stands before a commit that is added: a blank, or the beginning of its line.
+	// key precedes a commit that is added: a blank, or the beginning of its line.
 	key string
 }
 
@@ -113,7 +113,7 @@ func findSlot(file string, base *model.BaseRepo) (slot, error) {
 	return slot{}, errors.New("spec.commit is not a plain or quoted text on one line")
 }
 
-// emptyCommit matches a line with a commit that is null; what null stands for is its group.
+// emptyCommit matches a line with a commit that is null; its group is the null value.
 var emptyCommit = regexp.MustCompile(`(?m)^ +commit *:([ \t]+(?:null|~)|[ \t]*)(?:[ \t]+#.*)?[ \t]*\r?$`)
 
 // field matches a line that begins with a field of a BaseRepo in block style.
@@ -143,7 +143,7 @@ func offset(file string, at diag.Place) int {
 // commitID is a full id as git writes it.
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// unsafeEdit says what to do by hand.
+// unsafeEdit returns the error of a file that must be edited by hand.
 func unsafeEdit(base *model.BaseRepo, commit string, reason error) error {
 	at := base.Commit.At
 	if at.IsZero() {
@@ -159,7 +159,7 @@ func unsafeEdit(base *model.BaseRepo, commit string, reason error) error {
 // BaseRepoFile is the file that a BaseRepo is written to if there is none yet.
 const BaseRepoFile = "base-repo.yaml"
 
-// Spec is what a new BaseRepo says; its path is the root of the repository.
+// Spec is the spec of a new BaseRepo; its path is the root of the repository.
 type Spec struct {
 	Repo, Branch string
 	// Commit has 40 hexadecimal digits in lower case.
@@ -273,7 +273,7 @@ func removeCommit(document any) {
 	delete(spec, "commit")
 }
 
-// documents returns the values of all documents of a file but empty ones, with aliases replaced by what they stand for.
+// documents returns the values of all documents of a file but empty ones, with aliases replaced by their values.
 func documents(file []byte) ([]any, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(file))
 	var all []any

@@ -38,7 +38,7 @@ func SeesReconcilers(text string) bool {
 }
 
 // New returns the fleet that NAME or NAME:ARGUMENT means. It asks nothing yet. The error is wrong usage, which does not
-// quote the argument: somebody may have written a secret into it.
+// quote the argument: it may contain a secret.
 func New(text string, o Options) (promote.Fleet, error) {
 	name, argument, _ := strings.Cut(text, ":")
 	create, known := kinds()[name]

@@ -1,4 +1,4 @@
-// Package fleetstatus shows how the clusters of a fleet stand: in a line, a table, JSON and Markdown, and while it is waited for.
+// Package fleetstatus shows the states of the clusters of a fleet: in a line, a table, JSON and Markdown, and during polling.
 package fleetstatus
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// countsLine says in one line how far a fleet has come, the same everywhere: "27 of 30 clusters deployed, 2 behind,
+// countsLine returns the counts of a fleet in one line: "27 of 30 clusters deployed, 2 behind,
 // 1 failed". Clusters that were expected and not seen count among all.
 func countsLine(snapshot promote.Snapshot) string {
 	return countsWithoutReason(snapshot) + queryErrorsNote(snapshot)
@@ -49,7 +49,7 @@ func countsWithoutReason(snapshot promote.Snapshot) string {
 	return line
 }
 
-// queryErrorsNote is what follows the counts if a fleet could not be asked: they are not those of all clusters.
+// queryErrorsNote follows counts that are incomplete because a fleet could not be queried.
 func queryErrorsNote(snapshot promote.Snapshot) string {
 	if snapshot.QueryErrors == "" {
 		return ""
@@ -106,10 +106,10 @@ func severalFleets(clusters []promote.Cluster) bool {
 	return slices.ContainsFunc(clusters, func(c promote.Cluster) bool { return c.Fleet != clusters[0].Fleet })
 }
 
-// Result is how a fleet stands, in JSON.
+// Result is the state of a fleet in JSON.
 type Result struct {
 	Counts countsResult `json:"counts"`
-	// QueryErrors says why a fleet could not be asked; then neither counts nor clusters are complete.
+	// QueryErrors is the reason why a fleet could not be queried; counts and clusters are then incomplete.
 	QueryErrors string `json:"unasked,omitempty"`
 	// Clusters are all, by fleet and name.
 	Clusters []promote.Cluster `json:"clusters"`
@@ -124,7 +124,7 @@ type countsResult struct {
 	promote.Counts
 }
 
-// NewResult returns how a fleet stands, in JSON.
+// NewResult returns the state of a fleet in JSON.
 func NewResult(snapshot promote.Snapshot) Result {
 	r := Result{
 		Counts:      countsResult{countsLine(snapshot), snapshot.Total(), snapshot.Need, snapshot.Counts},

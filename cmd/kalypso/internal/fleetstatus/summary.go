@@ -14,11 +14,11 @@ import (
 const (
 	// maxSummaryRows is how many clusters that are not deployed the summary of a step lists.
 	maxSummaryRows = 200
-	// maxSummaryDeployed is how many of those that are, which nobody looks at but to find one.
+	// maxSummaryDeployed is how many deployed clusters it lists.
 	maxSummaryDeployed = 1000
 )
 
-// Summary is how a fleet stands, for the summary of a step.
+// Summary returns the state of a fleet for the summary of a step.
 func Summary(environment string, snapshot promote.Snapshot) actions.Result {
 	return actions.Result{Environment: environment, Uncompared: true, Details: snapshotMarkdown(snapshot, session.MaxDetails)}
 }

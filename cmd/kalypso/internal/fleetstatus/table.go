@@ -15,12 +15,12 @@ import (
 const (
 	// maxTableClusters is how many clusters the text result lists one by one.
 	maxTableClusters = 50
-	// maxWorst is how many clusters stand for all that are not deployed where they are too many to list.
+	// maxWorst is how many of the clusters that are not deployed are listed if there are too many.
 	maxWorst = 10
 )
 
-// Print writes how a fleet stands, for people: the counts, and the clusters if they are few; else how many of each
-// cluster type stand how, and the worst.
+// Print writes the state of a fleet for people: the counts, and the clusters if they are few; else the counts of each
+// cluster type and the worst clusters.
 func Print(w io.Writer, snapshot promote.Snapshot, p term.Palette) {
 	fmt.Fprintln(w, p.Heading(countsLine(snapshot)))
 	tables := [][]string{tableLines(snapshot.Clusters, p)}
@@ -49,7 +49,7 @@ type clusterColumn struct {
 	title string
 	// value is untrusted text, but for the state; empty if it is not known.
 	value func(promote.Cluster) string
-	// prose says that the value is made of words; else it is a name.
+	// prose is true for text, false for a name.
 	prose bool
 }
 

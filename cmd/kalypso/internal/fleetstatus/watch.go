@@ -15,7 +15,7 @@ const (
 	MaxReportedFailures = 20
 )
 
-// Watch shows people how a fleet comes along while it is waited for: the counts, on a terminal in a line that is kept up
+// Watch shows people the progress of a rollout: the counts, on a terminal in a line that is kept up
 // to date, else in a line whenever they have changed; and each cluster that fails. It must not be used concurrently.
 type Watch struct {
 	progress *term.Progress
@@ -25,7 +25,7 @@ type Watch struct {
 	// reported and last are when the last line was written, and what it last; for a log.
 	reported time.Time
 	last     watchState
-	// failures are the clusters whose failure was reported, or counted.
+	// failures are the clusters whose failure was reported or counted.
 	failures map[clusterKey]bool
 }
 
@@ -39,7 +39,7 @@ type watchState struct {
 type clusterKey struct{ fleet, name string }
 
 // NewWatch returns a watch that begins now. A nil progress shows nothing; one that is not live gets lines, also where
-// phases get none: nobody should wait for minutes without a word.
+// phases get none, because a check can take many minutes.
 func NewWatch(p *term.Progress, timeout time.Duration) *Watch {
 	w := &Watch{progress: p, timeout: timeout, failures: map[clusterKey]bool{}}
 	if p != nil {
@@ -72,7 +72,7 @@ func (w *Watch) Show(snapshot promote.Snapshot) {
 	w.reportFailures(snapshot, failed)
 }
 
-// times says how long it has been, and how long it may be yet: "12s, 4m48s left".
+// times returns the elapsed and the remaining time: "12s, 4m48s left".
 func (w *Watch) times(elapsed time.Duration) string {
 	text := elapsed.Round(time.Second).String()
 	if w.timeout > 0 {
@@ -106,7 +106,7 @@ func (w *Watch) reportFailures(snapshot promote.Snapshot, failed []promote.Clust
 	}
 }
 
-// failureLine says why a cluster failed: "cluster edge-7 failed: health check timed out".
+// failureLine returns the reason why a cluster failed: "cluster edge-7 failed: health check timed out".
 func failureLine(c promote.Cluster, several bool) string {
 	line := "cluster " + term.Word(c.Name, term.MaxName)
 	if several {

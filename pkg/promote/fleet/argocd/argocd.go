@@ -62,7 +62,7 @@ func New(argument string, o api.Options) (promote.Fleet, error) {
 
 func (a *fleet) String() string { return "argocd:" + a.server.String() }
 
-// Query asks for all Applications, which is what its API has: its parameter repo compares URLs letter by letter, and
+// Query lists all Applications, which is what its API has: its parameter repo compares URLs letter by letter, and
 // its parameter fields knows neither revisions nor conditions.
 func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	list := a.server.JoinPath("api/v1/applications")

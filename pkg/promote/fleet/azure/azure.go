@@ -155,7 +155,7 @@ func (a *graph) String() string {
 	return Name + ":" + strings.Join(a.subscriptions, ",")
 }
 
-// Query asks Resource Graph for the Flux configurations of a repository and branch.
+// Query reads from Resource Graph the Flux configurations of a repository and branch.
 func (a *graph) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	query, err := queryFor(wanted)
 	if err != nil {

@@ -73,7 +73,7 @@ func (f *fleet) String() string {
 	return "flux:" + strings.Join(f.contexts, ",")
 }
 
-// Query asks all clusters side by side. It reads the kubeconfig anew each time, for credentials in it may be renewed
+// Query queries all clusters concurrently. It reads the kubeconfig anew each time, for credentials in it may be renewed
 // while somebody waits. The error is one if the kubeconfig is wrong, or no cluster at all can be asked.
 func (f *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote.ReconcilerStatus, error) {
 	clusters, err := f.clusters()

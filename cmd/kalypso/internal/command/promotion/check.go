@@ -30,7 +30,7 @@ type deploymentCheck struct {
 	environment *model.Environment
 	// objects are those of the environment's branch.
 	objects *model.Objects
-	// outputs are its GitOps branches, and deployments what the fleet is asked about of each.
+	// outputs are its GitOps branches, and deployments what the fleet is queried for, one for each.
 	outputs     []checkedOutput
 	deployments []promote.Deployment
 	rules       promote.Rules
@@ -115,7 +115,7 @@ func (c *deploymentCheck) newCheck(fleets []promote.Fleet, byHand bool) *promote
 	return check
 }
 
-// fleets returns who is asked: what the command line says, else the Environment.
+// fleets returns the fleets of the command line, else of the Environment.
 func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err error) {
 	texts, from := c.fleetTexts()
 	if len(texts) == 1 && texts[0] == model.NoFleet {
@@ -152,7 +152,7 @@ func (c *deploymentCheck) fleetTexts() (texts []string, from string) {
 	return texts, "spec.promotion.checks.fleet"
 }
 
-// checks are what the Environment says.
+// checks returns spec.promotion.checks of the Environment.
 func (c *deploymentCheck) checks() model.Checks {
 	if c.environment.Promotion == nil {
 		return model.Checks{}
@@ -160,7 +160,7 @@ func (c *deploymentCheck) checks() model.Checks {
 	return c.environment.Promotion.Checks
 }
 
-// newRules puts together what the command line and the Environment say.
+// newRules merges the rules of the command line and the Environment.
 func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
 	checks := c.checks()
 	rules := promote.Rules{
@@ -182,8 +182,8 @@ func (c *deploymentCheck) newRules(ctx context.Context) promote.Rules {
 	return rules
 }
 
-// newCounts reports whether the clusters of a type count. Unless all cluster types can be read nobody knows: those that
-// cannot be might be the ones that fail.
+// newCounts reports whether the clusters of a type count. It reports an error unless all cluster types can
+// be read, because those that cannot be might be the ones that fail.
 func (c *deploymentCheck) newCounts(ctx context.Context, selector model.Selector) func(clusterType string) bool {
 	all, known, reasons := c.Loader.ClusterTypes(ctx, c.environment)
 	if !known {
@@ -320,7 +320,7 @@ func (c *deploymentCheck) findReconcilers(ctx context.Context) error {
 	return nil
 }
 
-// noteNothing says why there is nothing to check.
+// noteNothing notes the reason why there is nothing to check.
 func (c *deploymentCheck) noteNothing(state promote.CheckState, format string, args ...any) {
 	c.checked = &Checked{CheckResult: promote.CheckResult{State: state, Notes: []string{fmt.Sprintf(format, args...)}}}
 }

@@ -154,7 +154,7 @@ func (c *deploymentCheck) runPostDeploy(ctx context.Context, snapshot promote.Sn
 	})
 }
 
-// end says what came of the check.
+// end reports the result of the check.
 func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, err error) error {
 	switch code, _ := cli.ExitOf(err); {
 	case code == cli.ExitUsage:
@@ -180,7 +180,7 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, e
 }
 
 // noteStuck names the cluster types of clusters for which the GitOps branch has nothing: they keep what they have, and
-// some say that all is well.
+// some report that they are healthy.
 func (c *deploymentCheck) noteStuck() {
 	if c.checked.Snapshot == nil || len(c.promoted.ClusterTypes) == 0 {
 		return
@@ -199,7 +199,7 @@ func (c *deploymentCheck) noteStuck() {
 	}
 }
 
-// noteUnseen names the cluster types that no cluster was seen of. That may be right: nobody says how many there are.
+// noteUnseen names the cluster types that no cluster was seen of. That may be correct, because the number of clusters per type is unknown.
 func (c *deploymentCheck) noteUnseen() {
 	if c.checked.Snapshot == nil || len(c.checked.Snapshot.Clusters) == 0 {
 		return
@@ -255,7 +255,7 @@ func (c *deploymentCheck) explain(report promote.CheckResult, err error) {
 	c.Diags.Error(rule, at, fmt.Sprintf("%s has not deployed %.12s: %s", c.environment.Name.Value, c.promoted.Commit, diag.Safe(report.Reason)), diag.Hint(hint))
 }
 
-// timeHint says what would help a check whose time was up.
+// timeHint returns the hint for a check that timed out.
 func timeHint(snapshot *promote.Snapshot) string {
 	switch {
 	case snapshot.Need > snapshot.Total():

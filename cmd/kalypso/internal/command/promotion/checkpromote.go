@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
 
-// How long check-promote waits if nobody says otherwise.
+// Defaults of the flags of check-promote.
 const (
 	defaultFleetTimeout = 5 * time.Minute
 	defaultInterval     = 5 * time.Second

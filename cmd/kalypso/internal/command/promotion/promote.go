@@ -117,7 +117,7 @@ func checkCommit(given *pflag.FlagSet, commit string) error {
 
 // promoteFlags are the flags of commands that promote.
 type promoteFlags struct {
-	// dryRun says that nothing is to be changed, so nothing need be allowed to.
+	// dryRun changes nothing, so it needs no permission to write.
 	dryRun bool
 	render.PublishFlags
 	pullRequest  bool
@@ -131,7 +131,7 @@ type promoteFlags struct {
 	// next are the environments that come after the one that is checked, if nextGiven.
 	next      []string
 	nextGiven bool
-	// given are the flags of the command; they tell which were given.
+	// given are the flags of the command, for Changed.
 	given *pflag.FlagSet
 }
 
@@ -223,7 +223,7 @@ func (f *promoteFlags) permissions(role model.Role) *github.Needs {
 	}
 }
 
-// pageOfRun is what statuses link to: what the command line says, else the run of the workflow.
+// pageOfRun returns the URL that statuses link to: --target-url, else the run of the workflow.
 func (f *promoteFlags) pageOfRun(env func(string) string) string {
 	server, repo, run := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"), env("GITHUB_RUN_ID")
 	if f.targetURL != "" || server == "" || repo == "" || run == "" {

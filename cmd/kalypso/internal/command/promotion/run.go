@@ -26,9 +26,9 @@ type promotionRun struct {
 	promoter *promote.Promoter
 	// forge is the control plane on GitHub; it has no repo if it is not there.
 	forge session.Forge
-	// outcomes are what became of each environment that something was promoted to.
+	// outcomes are the results of the promotions, one for each environment.
 	outcomes []promote.Outcome
-	// checked is what became of a check; nil if nothing was checked.
+	// checked is the result of a check; nil if nothing was checked.
 	checked *Checked
 	// publisher publishes what was promoted.
 	publisher *render.Publisher
@@ -53,7 +53,7 @@ func runPromotion(ctx context.Context, e *cli.Host, fleet *session.Flags, opts *
 	})
 }
 
-// errReported is an error that the diagnostics of the run have already.
+// errReported is an error that is already in the diagnostics of the run.
 var errReported = errors.New("the control plane cannot be read")
 
 // prepare makes what promotes, from the control plane as it was read.
@@ -89,7 +89,7 @@ func (r *promotionRun) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// fail ends a run that something of the world keeps from going on.
+// fail ends a run that cannot continue.
 func (r *promotionRun) fail(err error) error {
 	if !errors.Is(err, errReported) {
 		if err := r.Fail(diag.Place{}, err); err != nil {
@@ -107,7 +107,7 @@ type promotionOf struct {
 	dryRun   bool
 }
 
-// promote promotes a commit to an environment, and notes what became of it.
+// promote promotes a commit to an environment and keeps the outcome.
 func (r *promotionRun) promote(ctx context.Context, environment string, of promotionOf) promote.Outcome {
 	outcome := promote.Outcome{Environment: environment, Action: promote.ActionRefused}
 	if r.unread {
@@ -130,7 +130,7 @@ func (r *promotionRun) promote(ctx context.Context, environment string, of promo
 	return outcome
 }
 
-// hint says what to do about a push that was refused: as a rule the branch is protected.
+// hint returns the hint for a refused push: the branch is usually protected.
 func (o *promoteFlags) hint(rule, hint string) string {
 	if rule == giterror.RulePushRefused && hint == "" && !o.pullRequest {
 		return "--pull-request proposes the promotion instead of pushing it"
@@ -138,7 +138,7 @@ func (o *promoteFlags) hint(rule, hint string) string {
 	return hint
 }
 
-// promoteUntilNewest starts over from reading as often as somebody else is faster.
+// promoteUntilNewest reads everything again and retries after a concurrent update.
 func (r *promotionRun) promoteUntilNewest(ctx context.Context, outcome *promote.Outcome, of promotionOf) error {
 	for race := 1; ; race++ {
 		r.Begin("promoting to " + outcome.Environment)
@@ -155,7 +155,7 @@ func (r *promotionRun) promoteUntilNewest(ctx context.Context, outcome *promote.
 	}
 }
 
-// readAnew reads the control plane as it is now. The error is errReported if it cannot.
+// readAnew reads the control plane again. The error is errReported if it cannot.
 func (r *promotionRun) readAnew(ctx context.Context) error {
 	switch read, err := r.Reload(ctx); {
 	case err != nil:
@@ -247,7 +247,7 @@ func (r *promotionRun) stillThere(name string) (*model.Environment, error) {
 	return found, nil
 }
 
-// end renders what was promoted, if that is asked for, and shows what became of everything.
+// end publishes what was promoted, with --render, and shows the results.
 func (r *promotionRun) end(ctx context.Context) error {
 	for _, outcome := range r.outcomes {
 		r.Diags.Add(outcome.Diags)
@@ -289,7 +289,7 @@ func (r *promotionRun) renderPromoted(ctx context.Context) error {
 	return r.publisher.PublishUntilNewest(ctx, &render.Options{Flags: *r.Flags, PublishFlags: &r.opts.PublishFlags})
 }
 
-// leftUnpromoted says what was promoted before something went wrong.
+// leftUnpromoted returns the end of the summary of a run with errors.
 func (r *promotionRun) leftUnpromoted() string {
 	done := slices.ContainsFunc(r.outcomes, func(o promote.Outcome) bool { return o.Action != promote.ActionRefused })
 	switch {

@@ -28,7 +28,7 @@ type Report struct {
 	Diagnostics  []results.Diagnostic  `json:"diagnostics"`
 }
 
-// promotionResult is what became of a promotion.
+// promotionResult is the result of a promotion.
 type promotionResult struct {
 	promote.Outcome
 	PullRequest *results.PullRequest `json:"pullRequest,omitempty"`
@@ -40,7 +40,7 @@ type promotionResult struct {
 type CheckResult struct {
 	Environment string             `json:"environment"`
 	State       promote.CheckState `json:"state"`
-	// Commit is that of the base branch; Deployments are what clusters were asked about.
+	// Commit is that of the base branch; Deployments are the checked ones.
 	Commit      string               `json:"commit,omitempty"`
 	Deployments []promote.Deployment `json:"deployments"`
 	Fleet       *fleetstatus.Result  `json:"fleet,omitempty"`
@@ -92,7 +92,7 @@ func (r *promotionRun) structured(diags diag.List) any {
 	return report
 }
 
-// text writes what became of promotions for people: the check first, then each environment that something was
+// text writes the results for people: the check first, then each environment that something was
 // promoted to, and what was published.
 func (r *promotionRun) text() error {
 	p := promotionPrinter{r.Stdout, r.OutPalette(r.Flags.Color)}
@@ -114,7 +114,7 @@ type promotionPrinter struct {
 	term.Palette
 }
 
-// check says what a check has found.
+// check writes the result of a check.
 func (p promotionPrinter) check(c *Checked) {
 	if c.Snapshot != nil {
 		fleetstatus.Print(p, *c.Snapshot, p.Palette)
@@ -130,7 +130,7 @@ func (p promotionPrinter) check(c *Checked) {
 	}
 }
 
-// headline says in a line what a check has found.
+// headline returns the result of a check in one line.
 func (c *Checked) headline() string {
 	name := c.environment
 	switch {
@@ -155,7 +155,7 @@ func (c *Checked) headline() string {
 	return fmt.Sprintf(text, name, c.promoted)
 }
 
-// outcome says what became of a promotion.
+// outcome writes the result of a promotion.
 func (p promotionPrinter) outcome(o promote.Outcome) {
 	if o.Action == promote.ActionRefused {
 		return // the diagnostics say why
@@ -173,7 +173,7 @@ func (p promotionPrinter) outcome(o promote.Outcome) {
 	}
 }
 
-// changeOf says what an environment gets.
+// changeOf returns the change of an environment in one line.
 func changeOf(o promote.Outcome) string {
 	from := "nothing"
 	if o.From != "" {
