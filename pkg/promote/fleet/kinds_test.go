@@ -22,7 +22,7 @@ func TestNew(t *testing.T) {
 	for text, want := range map[string]string{
 		"argocd:https://argocd.example.com": "argocd:https://argocd.example.com",
 		"azure-resource-graph":              "azure-resource-graph",
-		"command:go --all":                  "command:go",
+		"command:./state.sh --all":          "command:./state.sh",
 		"flux":                              "flux",
 		"flux:":                             "flux",
 		"flux: a , b":                       "flux:a,b",
@@ -39,7 +39,6 @@ func TestNew(t *testing.T) {
 		"argocd":                    "name its URL",
 		"azure-resource-graph:prod": `azure-resource-graph: "prod" is not the id of a subscription`,
 		"command":                   "the command is empty",
-		"command:./missing.sh":      "./missing.sh cannot be started: ",
 		"flux:a,":                   "flux:a, has an empty context name",
 	} {
 		_, err := fleet.New(text, o)

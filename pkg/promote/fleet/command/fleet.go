@@ -33,10 +33,10 @@ type fleet struct {
 	limit int
 }
 
-// New makes the fleet "command:TEXT" of the text of a command: see Find. Of the environment the secrets of kalypso are left out.
+// New makes the fleet "command:TEXT" of the text of a command: see Split. Of the environment the secrets of kalypso are left out.
 // The error is wrong usage.
 func New(argument string, o api.Options) (promote.Fleet, error) {
-	args, err := Find(argument)
+	args, err := Split(argument)
 	if err != nil {
 		return nil, err
 	}

@@ -48,9 +48,9 @@ func TestWithoutClusters(t *testing.T) {
 
 func TestString(t *testing.T) {
 	t.Parallel()
-	f, err := New(`go --all "a b"`, api.Options{})
+	f, err := New(`./state.sh --all "a b"`, api.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, "command:go", f.String(), "an argument may be a secret")
+	assert.Equal(t, "command:./state.sh", f.String(), "an argument may be a secret")
 }
 
 func TestUsage(t *testing.T) {
@@ -126,7 +126,7 @@ func TestErrors(t *testing.T) {
 
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
-	_, err := New("./no-such-file.sh", api.Options{})
+	_, err := Find("./no-such-file.sh --all")
 	require.ErrorContains(t, err, "./no-such-file.sh cannot be started: ")
 	require.ErrorContains(t, err, "relative to the working folder")
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet"
+	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
@@ -122,13 +123,16 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 		return nil, true, nil
 	}
 	for _, text := range texts {
-		name, _, _ := strings.Cut(text, ":") // what follows may be a secret
+		name, argument, _ := strings.Cut(text, ":") // what follows may be a secret
 		if name == model.NoFleet {
 			return nil, false, cli.Usage("%s %s: cannot be combined with another fleet", from, name)
 		}
 		asked, err := fleet.New(text, fleet.Options{
 			Env: c.Env, Environ: c.Variables(), Sleep: c.Sleep, Now: c.Now, UserAgent: "kalypso/" + c.Build.Version,
 		})
+		if err == nil && name == "command" {
+			_, err = command.Find(argument)
+		}
 		if err != nil {
 			return nil, false, cli.Usage("%s %s: %w", from, name, err)
 		}
