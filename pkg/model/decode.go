@@ -35,7 +35,7 @@ type selfDecoder interface {
 	decode(d *decoder, n *yaml.Node, path *trail)
 }
 
-// decode fills out from n. path is where n stands in the object.
+// decode fills out from n. path is the path of n in the object.
 func (d *decoder) decode(n *yaml.Node, out reflect.Value, path *trail) {
 	n = yamldoc.Deref(n)
 	switch out.Type() {
@@ -91,7 +91,7 @@ func (d *decoder) text(n *yaml.Node, path *trail) Text {
 	return text
 }
 
-// described says what a scalar is and, if that is not what it looks like, why.
+// described names the type and value of a scalar, and the reason if they differ from the text.
 func described(n *yaml.Node, value any) string {
 	if b, ok := value.(bool); ok {
 		if strings.EqualFold(n.Value, fmt.Sprint(b)) {
@@ -153,7 +153,7 @@ func (d *decoder) structure(n *yaml.Node, out reflect.Value, path *trail) {
 		}
 		field, ok := known[entry.name]
 		if !ok {
-			// What was meant is not missing as well.
+			// The field that was probably meant is not reported as missing.
 			given[d.unknownField(entry.key, entry.name, known, path)] = true
 			continue
 		}
@@ -227,8 +227,8 @@ func (d *decoder) missing(n *yaml.Node, known map[string]specField, given map[st
 	}
 }
 
-// notEmpty refuses null, and a blank string, where a value is required. What a struct misses, and a
-// wrong type, is reported already.
+// notEmpty refuses null and a blank string where a value is required. Missing fields of a struct and
+// wrong types are already reported.
 func (d *decoder) notEmpty(n *yaml.Node, field specField, path *trail) {
 	n = yamldoc.Deref(n)
 	empty := yamldoc.IsNull(n) && field.typ.Kind() != reflect.Struct
@@ -249,7 +249,7 @@ type entry struct {
 }
 
 // entries returns the entries of a mapping in the order of the file, with merge keys (<<) resolved:
-// what the mapping says itself wins over what it merges, an earlier merged map over a later one.
+// entries of the mapping override merged ones, and those of an earlier merged map override those of a later one.
 func (d *decoder) entries(n *yaml.Node, path *trail) []entry {
 	var own, merged []entry
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -303,8 +303,8 @@ func (d *decoder) merged(n *yaml.Node, path *trail) []entry {
 	return nil
 }
 
-// unquotedKey warns of a key that YAML reads as something other than the text that is written, as
-// Kubernetes does: the label n becomes "false".
+// unquotedKey warns of a key that YAML and Kubernetes read as another value than its text: the label n is
+// "false".
 func (d *decoder) unquotedKey(e entry) {
 	if value, _ := yamldoc.Resolve(e.key); e.name != e.key.Value && value != nil {
 		d.diags.Warning("unquoted-key", d.Place(e.key), fmt.Sprintf("YAML reads the key %s as %q", e.key.Value, e.name),
@@ -351,7 +351,7 @@ func (d *decoder) list(n *yaml.Node, out reflect.Value, path *trail) {
 	out.Set(items)
 }
 
-// ignored are fields, with | between their names, that may hold anything and mean nothing here.
+// ignored are fields that are not read. Their names are separated by |.
 type ignored struct{}
 
 // manifest decodes one entry of a template: a string or an object.
@@ -377,8 +377,8 @@ func isAction(n *yaml.Node) bool {
 	return n.Style&yaml.FlowStyle != 0 && len(n.Content) == 2 && yamldoc.Deref(n.Content[0]).Kind == yaml.MappingNode
 }
 
-// value decodes any node to what sigs.k8s.io/yaml would make of it, except that strings become
-// Blocks, which know their places.
+// value decodes any node as sigs.k8s.io/yaml does, except that strings are decoded to Blocks, which have
+// places.
 func (d *decoder) value(n *yaml.Node, path *trail) any {
 	n = yamldoc.Deref(n)
 	switch n.Kind {

@@ -105,7 +105,7 @@ func (p *parser) workloadRegistration(object Object, body *withSpec[workloadRegi
 	return r
 }
 
-// checkedLater leaves the name of a workload to checkTenant, which looks for secrets in it first.
+// checkedLater does not check the name of a workload: checkTenant does, after it has searched it for secrets.
 func checkedLater(string, Text, *diag.List) {}
 
 func (p *parser) workload(object Object, body *withSpec[workloadSpec]) *Workload {
@@ -171,7 +171,7 @@ func (p *parser) configMap(object Object, body *configMapBody) *ConfigMap {
 	return c
 }
 
-// mostConfigBytes is what the keys and values of a ConfigMap may have in all, in Kubernetes as here.
+// mostConfigBytes is the maximum size of all keys and values of a ConfigMap in bytes, which is that of Kubernetes.
 // https://kubernetes.io/docs/concepts/configuration/configmap/
 const mostConfigBytes = mib
 

@@ -89,7 +89,7 @@ func files(source *Source, limits Limits, ignoreKustomization bool) ([]string, d
 	return w.found, diags
 }
 
-// cleanPath turns a path as people write it ("./workload/") into what fs.FS takes.
+// cleanPath returns a path such as "./workload/" in the form of fs.FS.
 func cleanPath(p string) string {
 	p = strings.TrimPrefix(path.Clean("/"+p), "/")
 	if p == "" {
@@ -230,7 +230,7 @@ func (w *walker) stop(rule, message string) error {
 	return fs.SkipAll
 }
 
-// folder says whether to go into a folder, and reads its patterns.
+// folder reports whether to read a folder, and reads its patterns.
 func (w *walker) folder(p, name string) error {
 	isEnvironments := name == EnvironmentsFolder && w.source.Ref.Role == Main
 	if p != w.root && strings.HasPrefix(name, ".") && !isEnvironments {
@@ -246,8 +246,8 @@ func (w *walker) folder(p, name string) error {
 
 func (w *walker) at(p string) diag.Place { return diag.Place{File: w.source.File(p)} }
 
-// notFollowed reports a symbolic link or submodule in a place that is read: what it stands for is
-// not known, and unknown is not empty.
+// notFollowed reports a symbolic link or submodule in a place that is read: its target is unknown, and must
+// not be treated as empty.
 func (w *walker) notFollowed(p string, isLink bool) {
 	if strings.ContainsRune(p, utf8.RuneError) { // io/fs has no way to name it
 		w.diags.Error("unreadable", w.at(p), "the file name is not valid UTF-8", diag.Hint("rename it"))
@@ -275,7 +275,7 @@ func isKustomization(p string) bool {
 	return false
 }
 
-// kustomization reports whether a file is kustomize's own, which is an error unless it is meant.
+// kustomization reports whether a file is a kustomization, which is an error unless they are ignored.
 func (w *walker) kustomization(p string) bool {
 	if !isKustomization(p) {
 		return false

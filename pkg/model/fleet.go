@@ -20,10 +20,10 @@ type Fleet struct {
 
 	// PromotedCommit is the commit of the BaseRepo "main"; empty if it names none.
 	PromotedCommit string
-	// Incomplete says that errors kept something from being read: what is not here may still exist,
-	// so nothing may be concluded from its absence.
+	// Incomplete reports that errors kept something from being read. Objects that are not in the Fleet may exist, so
+	// their absence must not be reported.
 	Incomplete bool
-	// PlatformIncomplete says the same of the platform team's own repositories.
+	// PlatformIncomplete is Incomplete for the repositories of the platform team.
 	PlatformIncomplete bool
 	// Sources are the repositories that were read, each with the commit that the run used.
 	Sources []*Source
@@ -52,7 +52,7 @@ func find[T kindred](objects []T, name string) (found T) {
 	return found
 }
 
-// NewFleet puts the objects of all sources of an environment together. names are those of all
+// NewFleet merges the objects of all sources of an environment. names are those of all
 // environments of the control plane.
 func NewFleet(environment *Environment, names []string, parts []*Objects) (*Fleet, diag.List) {
 	var diags diag.List
@@ -88,7 +88,7 @@ func NewFleet(environment *Environment, names []string, parts []*Objects) (*Flee
 const MainBase = "main"
 
 // unique sorts objects by name and reports those that have the same name. Which of them is kept
-// does not depend on the order they came in.
+// does not depend on their order.
 func unique[T kindred](objects []T, report func(first, second T)) []T {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b T) int {
@@ -187,7 +187,7 @@ func (o *Objects) checkNotEmpty(diags *diag.List) {
 	}
 }
 
-// noticeOthers says in one notice what was skipped.
+// noticeOthers reports all skipped documents in one notice.
 func noticeOthers(parts []*Objects, diags *diag.List) {
 	total, byKind := 0, map[string]int{}
 	for _, part := range parts {

@@ -13,15 +13,15 @@ const (
 type Object struct {
 	Kind string
 	Name Text
-	// Labels may be nil. Values keep their places, because people ask why a label matched.
+	// Labels may be nil. Values have places, for explanations of why a label matches.
 	Labels      map[string]Text
 	Annotations map[string]Text
 	// Source is the repository that the object came from.
 	Source *Source
 	// At is the beginning of the document.
 	At diag.Place
-	// Broken says that an error in the object was reported: it is kept so that references to it
-	// are not reported as well, but nothing may be made of it.
+	// Broken reports that the object has errors. It is kept so that references to it are not reported as
+	// well, but must not be used otherwise.
 	Broken bool
 }
 
@@ -31,11 +31,11 @@ func (o *Object) object() *Object { return o }
 // kindred is any of the kinds.
 type kindred interface{ object() *Object }
 
-// Environment is a rollout environment and where its data is.
+// Environment is a rollout environment and the location of its data.
 type Environment struct {
 	Object
 	ControlPlane Location
-	// Promotion is what spec.promotion or the PromotionAnnotation says; nil if there is neither.
+	// Promotion is spec.promotion or the PromotionAnnotation; nil if there is neither.
 	Promotion *Promotion
 }
 
@@ -50,7 +50,7 @@ type baseRepoSpec struct {
 	Commit Text `field:"commit" doc:"Full id of the commit to read (default: the tip of the branch)."`
 }
 
-// GitOpsRepo says where the output goes.
+// GitOpsRepo is the location of the output.
 type GitOpsRepo struct {
 	Object
 	Location
@@ -70,7 +70,7 @@ type workloadRegistrationSpec struct {
 	Workspace Text     `field:"workspace" doc:"Workspace (tenant) of all their deployment targets."`
 }
 
-// Workload is an application or service with the targets it wants to be deployed to.
+// Workload is an application or service with its deployment targets.
 type Workload struct {
 	Object
 	workloadSpec
@@ -83,18 +83,18 @@ type workloadSpec struct {
 	ConfigSchemas     []Text       `field:"configSchemas" doc:"JSON Schemas for the configuration of all deployment targets."`
 }
 
-// TargetSpec is one deployment target as a Workload writes it.
+// TargetSpec is one deployment target in a Workload.
 type TargetSpec struct {
 	Name        Text            `field:"name,required" doc:"Unique in the workload. The full name is WORKLOAD-NAME."`
 	Labels      map[string]Text `field:"labels" doc:"Labels that SchedulingPolicies and configuration select by, in addition to those of the workload."`
 	Environment Text            `field:"environment,required" doc:"Name of the Environment of the target."`
-	// Manifests says where the application's manifests are: repo, branch, path and whatever else
-	// the platform's templates read.
+	// Manifests is the location of the application's manifests: repo, branch, path and other values that
+	// the templates use.
 	Manifests     map[string]Text `field:"manifests,required" doc:"Location of the application's manifests: repo, branch, path and any other values that the templates use."`
 	ConfigSchemas []Text          `field:"configSchemas" doc:"JSON Schemas for the configuration of this target."`
 }
 
-// ClusterType is a set of alike clusters that host the same workloads.
+// ClusterType is a set of clusters that host the same workloads.
 type ClusterType struct {
 	Object
 	clusterTypeSpec

@@ -16,7 +16,7 @@ func (d *Document) Check(limits Limits, diags *diag.List) bool {
 	return !a.failed
 }
 
-// extent is how far a value reaches once its aliases are expanded.
+// extent is the size of a value after its aliases are expanded.
 type extent struct {
 	nodes int
 	// levels is how many maps and lists lie within each other; 0 for a scalar.
@@ -117,5 +117,5 @@ func (a *auditor) uniqueKeys(mapping *yaml.Node) {
 // that is allowed could have hundreds of thousands.
 const MostReported = 100
 
-// Enough reports whether a document has so many diagnostics that looking for more is a waste.
+// Enough reports whether a document has as many diagnostics as are reported.
 func Enough(diags *diag.List) bool { return len(*diags) > 3*MostReported }

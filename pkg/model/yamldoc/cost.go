@@ -8,9 +8,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// checkCost refuses text that would cost the YAML library far more than its size says. It looks at
-// single characters, so it is quick, and it takes what stands in a text for structure, too: the limit
-// must leave room for that.
+// checkCost refuses text that would take the YAML library much longer than other text of its size. It counts
+// single characters, also those in strings, so the limit must be higher than the number of values.
 func (r *documentReader) checkCost(c chunk) bool {
 	if at := TagDirective(c.text); at >= 0 {
 		line := c.lineOffset + strings.Count(c.text[:at], "\n") + 1
@@ -63,7 +62,7 @@ func structure(text string) int {
 	return n
 }
 
-// isBlank tells blanks and the bytes that line breaks begin and end with.
+// isBlank reports blanks and the first and last bytes of line breaks.
 func isBlank(c byte) bool {
 	switch c {
 	case ' ', '\t', '\n', '\r', "\u0085"[0], "\u0085"[1], "\u2028"[0], "\u2028"[2], "\u2029"[2]:

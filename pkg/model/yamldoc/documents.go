@@ -21,7 +21,7 @@ type Document struct {
 	// Root is the outermost value.
 	Root *yaml.Node
 	file *diag.File
-	// lines returns the lines of the file, for what a node does not tell.
+	// lines returns the lines of the file, for properties that a node does not have.
 	lines func() []string
 }
 
@@ -30,9 +30,8 @@ func (d *Document) Place(n *yaml.Node) diag.Place {
 	return diag.Place{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// Read passes on the documents of a file, one after the other: the nodes of a document take much
-// more memory than its text, so that those of a large file must not be held all at once. Empty
-// documents are left out.
+// Read calls each with every document of a file that is not empty, one at a time: the nodes of a document need
+// much more memory than its text.
 func Read(file *diag.File, content []byte, limits Limits, each func(*Document)) diag.List {
 	r := &documentReader{file: file, limits: limits, each: each}
 	text, ok := readableText(file, content, &r.diags)
@@ -212,7 +211,7 @@ func (r *documentReader) invalid(c chunk, lines lineMap, err error) {
 	r.diags.Error("invalid-yaml", place(found.line), "invalid YAML: "+yamlErrorText(err), options...)
 }
 
-// decodeNode keeps a panic of the YAML library, of which there have been some, from ending the run.
+// decodeNode returns a panic of the YAML library as an error.
 func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -222,7 +221,7 @@ func decodeNode(decoder *yaml.Decoder, node *yaml.Node) (err error) {
 	return decoder.Decode(node)
 }
 
-// IsNull tells an empty value.
+// IsNull reports whether a value is null.
 func IsNull(n *yaml.Node) bool {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!null" {
 		return false

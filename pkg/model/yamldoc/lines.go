@@ -6,9 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Indent returns how many columns the lines of a literal block are indented. The library does not
-// tell; the first line that has text does, less the blanks that belong to the value. It is -1 for
-// another style, and if that line is not where it belongs, as with a tag on a line before the block.
+// Indent returns by how many columns the lines of a literal block are indented: the indentation of the first line with
+// text, without the blanks that belong to the value. It is -1 for another style, and if that line is elsewhere, as with a
+// tag on a line before the block.
 func (d *Document) Indent(n *yaml.Node) int {
 	if n.Style&yaml.LiteralStyle == 0 {
 		return -1
@@ -32,10 +32,10 @@ func firstText(lines []string) string {
 	return ""
 }
 
-// unusualBreaks end a line for the YAML library, but not for what people read files with.
+// unusualBreaks end a line for the YAML library, but not for editors.
 const unusualBreaks = "\r\u0085\u2028\u2029"
 
-// lineMap finds the place in a file that the YAML library means by a place in a chunk.
+// lineMap converts a place in a chunk into a place in the file.
 type lineMap struct {
 	offset int
 	// last is the last line of the chunk that is not blank.
@@ -55,7 +55,7 @@ func (m lineMap) find(line, column int) (fileLine, fileColumn int) {
 	return line + m.offset, column
 }
 
-// move moves a node and all below it to where they stand in the file. Aliases point to nodes that are moved where they stand.
+// move sets the places of a node and its descendants to those in the file. Targets of aliases are moved as descendants.
 func move(n *yaml.Node, find func(line, column int) (fileLine, fileColumn int)) {
 	n.Line, n.Column = find(n.Line, n.Column)
 	for _, child := range n.Content {

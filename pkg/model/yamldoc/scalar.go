@@ -97,7 +97,7 @@ func mayBeNumber(text string) bool {
 	return strings.IndexByte(first, text[0]) >= 0 && strings.Trim(text, all) == ""
 }
 
-// IsMerge tells the key of a mapping whose value is merged into it (<<).
+// IsMerge reports whether a key of a mapping is the merge key (<<).
 func IsMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "" || key.ShortTag() == "!!merge")
 }
