@@ -5,10 +5,11 @@ import "strings"
 // Text is the content of a file. Files share what is the same in them, so that the output of a large
 // fleet fits into memory. The zero value is empty.
 type Text struct {
-	// Frame is nil for a text of one piece, which is then the only hole.
+	// Frame is nil for a text of one piece, which is then the only value.
 	Frame *Frame
-	Holes []string
-	// Segments are those of all runs; a nil stands between two runs.
+	// Values are the texts in the placeholders, in order.
+	Values []string
+	// Segments are the segments of all runs, with a nil between two runs.
 	Segments []*Segment
 	// Size is the length in bytes.
 	Size int
@@ -17,12 +18,10 @@ type Text struct {
 // Segment is text that many files share: entries of a map, for instance.
 type Segment struct {
 	Key string
-	// Text is what is written. It ends with a line break, or is leading and begins with one, unless it is
-	// no entry.
+	// Text ends with a line break, or, if Leading, begins with one; text that is not an entry may have neither.
 	Text    string
 	Leading bool
-	// Entry says that in YAML the text is one entry of a block mapping, and complete in itself; indent
-	// is where its key begins.
+	// Entry is true if the text is exactly one entry of a YAML block mapping; Indent is the column of its key.
 	Entry  bool
 	Indent int
 }
@@ -35,26 +34,26 @@ func (f *Segment) Lines() string {
 	return strings.TrimSuffix(f.Text, "\n")
 }
 
-// Frame is what is the same in all texts of a shape: what stands around the holes.
+// Frame is the layout that all texts of a shape have in common.
 type Frame struct{ Slots []Slot }
 
 // Slot is a part of a Frame.
 type Slot struct {
 	Kind SlotKind
-	// Text is that of a constant slot.
+	// Text is the text of a constant slot.
 	Text string
-	// Trimmed says that the first segment of a run is written without the line break before it.
+	// Trimmed is true if the first segment of a run is written without its leading line break.
 	Trimmed bool
 }
 
-// SlotKind is what a Slot holds.
+// SlotKind is the kind of content in a Slot.
 type SlotKind int
 
 const (
 	// ConstantSlot is text that is the same in all texts of a frame.
 	ConstantSlot SlotKind = iota
-	// HoleSlot is a text that differs.
-	HoleSlot
+	// PlaceholderSlot is a text that differs between texts.
+	PlaceholderSlot
 	// RunSlot is a run of segments.
 	RunSlot
 )
@@ -64,24 +63,24 @@ func New(text string) Text {
 	if text == "" {
 		return Text{}
 	}
-	return Text{Holes: []string{text}, Size: len(text)}
+	return Text{Values: []string{text}, Size: len(text)}
 }
 
 // Append appends the text to b.
 func (t Text) Append(b []byte) []byte {
 	if t.Frame == nil {
-		for _, piece := range t.Holes {
+		for _, piece := range t.Values {
 			b = append(b, piece...)
 		}
 		return b
 	}
-	holes, segments := t.Holes, t.Segments
+	values, segments := t.Values, t.Segments
 	for _, slot := range t.Frame.Slots {
 		switch slot.Kind {
 		case ConstantSlot:
 			b = append(b, slot.Text...)
-		case HoleSlot:
-			b, holes = append(b, holes[0]...), holes[1:]
+		case PlaceholderSlot:
+			b, values = append(b, values[0]...), values[1:]
 		case RunSlot:
 			b, segments = appendRun(b, segments, slot.Trimmed)
 		}
@@ -104,21 +103,21 @@ func appendRun(b []byte, segments []*Segment, trimmed bool) ([]byte, []*Segment)
 	return b, nil
 }
 
-// IsEmpty reports whether it is the zero value.
-func (t Text) IsEmpty() bool { return t.Frame == nil && len(t.Holes) == 0 }
+// IsEmpty reports whether the text is empty.
+func (t Text) IsEmpty() bool { return t.Frame == nil && len(t.Values) == 0 }
 
 // Bytes returns the text.
 func (t Text) Bytes() []byte { return t.Append(nil) }
 
 // String returns the text.
 func (t Text) String() string {
-	if t.Frame == nil && len(t.Holes) == 1 {
-		return t.Holes[0]
+	if t.Frame == nil && len(t.Values) == 1 {
+		return t.Values[0]
 	}
 	return string(t.Bytes())
 }
 
-// Count returns how many slots there are of a kind.
+// Count returns the number of slots of a kind.
 func (f *Frame) Count(kind SlotKind) int {
 	n := 0
 	for i := range f.Slots {

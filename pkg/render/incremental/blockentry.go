@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// blockEntry reports whether lines of YAML are exactly one entry of a block mapping with that key, and
-// stay what they are whatever entries stand around them.
+// blockEntry reports whether lines of YAML are exactly one entry of a block mapping with that key, whatever
+// entries precede and follow them. indent is the column of the key.
 func blockEntry(lines, key string) (indent int, ok bool) {
 	indent = len(lines) - len(strings.TrimLeft(lines, " "))
 	if isSimpleEntry(lines, key, indent) {
@@ -33,18 +33,18 @@ func blockEntry(lines, key string) (indent int, ok bool) {
 	return indent, true
 }
 
-// isSimpleEntry is blockEntry for the entries that are most frequent, without reading YAML: a text
-// that needs no quotes or has nothing special between them, or a block of printable lines.
+// isSimpleEntry is blockEntry for the most frequent entries, without reading YAML: plain text, quoted text
+// without escapes, or a block of printable lines.
 func isSimpleEntry(lines, key string, indent int) bool {
 	rest, ok := strings.CutPrefix(lines[indent:], key+": ")
-	if !ok || kindOf(key) != plainHole || strings.Contains(key, ":") {
+	if !ok || kindOf(key) != plainPlaceholder || strings.Contains(key, ":") {
 		return false
 	}
 	first, block, isBlock := strings.Cut(rest, "\n")
 	if !isBlock {
 		opened, isOpened := strings.CutPrefix(rest, "'")
 		quoted, isClosed := strings.CutSuffix(opened, "'")
-		return kindOf(rest) == plainHole || kindOf(rest) == quotedHole ||
+		return kindOf(rest) == plainPlaceholder || kindOf(rest) == quotedPlaceholder ||
 			isOpened && isClosed && yamltext.IsPrintable(quoted) && !strings.Contains(quoted, "'")
 	}
 	if first != "|" && first != "|-" {
@@ -63,7 +63,7 @@ func isSimpleEntry(lines, key string, indent int) bool {
 	return true
 }
 
-// hasReferences reports whether there is an anchor or an alias.
+// hasReferences reports whether a node has an anchor or an alias, or contains one.
 func hasReferences(n *yaml.Node) bool {
 	if n.Anchor != "" || n.Kind == yaml.AliasNode {
 		return true

@@ -8,39 +8,38 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// Most of what is rendered is the same in thousands of files: the text of the template and what is
-// written of the configuration. So rendered text is kept in pieces, of which only the holes differ
-// from file to file, and what is known of one file is known of all that differ in their holes alone.
+// Most rendered text is the same in thousands of files: the text of the template and the configuration. So rendered
+// text is kept in pieces. Files that differ only in the values of their placeholders are checked once.
 
-// pieceKind tells what is known of a piece of rendered text.
+// pieceKind classifies a piece of rendered text.
 type pieceKind byte
 
 const (
-	// constantPiece is text that nothing is known of.
+	// constantPiece is text without a known property.
 	constantPiece pieceKind = iota
-	// plainHole is a text that is part of one scalar wherever it stands; see yamltext.IsPlainAnywhere.
-	plainHole
-	// pathHole is the same, but begins with "./" or "../".
-	pathHole
-	// quotedHole is printable text in double quotes, without a quote or backslash in it.
-	quotedHole
-	// wildHole is printable text without a double quote or backslash in it.
-	wildHole
+	// plainPlaceholder is text that is part of one scalar in every context; see yamltext.IsPlainAnywhere.
+	plainPlaceholder
+	// pathPlaceholder is a plain text that begins with "./" or "../".
+	pathPlaceholder
+	// quotedPlaceholder is printable text in double quotes, without a quote or backslash in it.
+	quotedPlaceholder
+	// printablePlaceholder is printable text without a double quote or backslash in it.
+	printablePlaceholder
 	// entryPiece is a segment.
 	entryPiece
 )
 
 type piece struct {
 	kind pieceKind
-	// trimmed says that a segment is written without the line break that it begins with.
+	// trimmed is true if a segment is written without its leading line break.
 	trimmed bool
-	// tenant says that the text was printed and may contain a string of an application.
+	// tenant is true if the text was printed and may contain a string of an application.
 	tenant bool
 	text   string
-	// segment is that of an entryPiece.
+	// segment is set for an entryPiece.
 	segment *content.Segment
-	// together is how many pieces, of which this is the first, are the same in many files, and whole
-	// what they are together: that is kept instead of their holes. It is 0 for all others.
+	// together is the number of pieces, beginning with this one, that are kept as one value because they are the
+	// same in many files; whole is their text. It is 0 for other pieces.
 	together int
 	whole    string
 }
@@ -54,7 +53,7 @@ type builder struct {
 
 func (r *builder) reset() { r.pieces, r.size, r.last = r.pieces[:0], 0, 0 }
 
-// add appends a piece. It fails if that makes an action, which would have to be rendered again.
+// add appends a piece. It returns false if that results in a template action, which would have to be rendered again.
 func (r *builder) add(p piece) bool {
 	if p.text == "" {
 		return true
@@ -67,20 +66,20 @@ func (r *builder) add(p piece) bool {
 	return true
 }
 
-// keepTogether marks pieces that are the same in many files.
+// keepTogether marks pieces that are the same in many files, so that they are kept as one value.
 func keepTogether(pieces []piece) {
-	holes := 0
+	placeholders := 0
 	for _, p := range pieces {
 		if p.kind != constantPiece {
-			holes++
+			placeholders++
 		}
 	}
-	if holes > 1 {
+	if placeholders > 1 {
 		pieces[0].together, pieces[0].whole = len(pieces), (&builder{pieces: pieces}).String()
 	}
 }
 
-// addAll appends pieces that were added to another builder.
+// addAll appends pieces of another builder.
 func (r *builder) addAll(pieces []piece) bool {
 	for _, p := range pieces {
 		if !r.add(p) {
@@ -90,13 +89,12 @@ func (r *builder) addAll(pieces []piece) bool {
 	return true
 }
 
-// addHole appends a text that was printed.
-func (r *builder) addHole(text string, tenant bool) bool {
+// addPlaceholder appends a text that an action printed. It returns false if the text needs further processing.
+func (r *builder) addPlaceholder(text string, tenant bool) bool {
 	return isQuiet(text) && r.add(piece{kind: kindOf(text), text: text, tenant: tenant})
 }
 
-// isQuiet reports whether nothing has to be done about a text: it is no template, and no value is
-// missing.
+// isQuiet reports whether a text needs no further processing: it has no template action and no missing value.
 func isQuiet(text string) bool {
 	return !strings.Contains(text, template.ActionStart) && !strings.Contains(text, template.NoValue)
 }
@@ -110,42 +108,42 @@ func (r *builder) String() string {
 	return b.String()
 }
 
-// maxHole keeps holes so short that no line with them gets too long to be a key.
-const maxHole = 300
+// maxPlaceholder is the length of the longest placeholder in bytes. YAML limits the length of a key.
+const maxPlaceholder = 300
 
-// kindOf tells what a printed text is. It is quick, and what it does not know for sure is a constantPiece.
+// kindOf classifies a printed text. It is fast, and returns constantPiece for everything that is uncertain.
 func kindOf(text string) pieceKind {
 	switch {
-	case text == "" || len(text) > maxHole:
+	case text == "" || len(text) > maxPlaceholder:
 		return constantPiece
 	case yamltext.IsPlainAnywhere(text):
 		switch {
 		case text[0] != '.':
-			return plainHole
+			return plainPlaceholder
 		case strings.Contains(text, "/"):
-			return pathHole
+			return pathPlaceholder
 		}
 	case len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' && yamltext.IsPrintable(text[1:len(text)-1]):
-		return quotedHole
+		return quotedPlaceholder
 	}
 	return constantPiece
 }
 
-// newFrame returns the frame of a builder, with everything that is not a hole or a segment as it is.
+// newFrame returns the frame of a builder: its constant text, with slots for placeholders and runs of segments.
 func newFrame(r *builder) *content.Frame {
 	f := &content.Frame{}
 	for i := 0; i < len(r.pieces); i++ {
 		p := r.pieces[i]
 		switch last := len(f.Slots) - 1; {
 		case p.together > 0:
-			f.Slots = append(f.Slots, content.Slot{Kind: content.HoleSlot})
+			f.Slots = append(f.Slots, content.Slot{Kind: content.PlaceholderSlot})
 			i += p.together - 1
 		case p.kind == entryPiece:
 			if !r.continuesRun(i) {
 				f.Slots = append(f.Slots, content.Slot{Kind: content.RunSlot, Trimmed: p.trimmed})
 			}
 		case p.kind != constantPiece:
-			f.Slots = append(f.Slots, content.Slot{Kind: content.HoleSlot})
+			f.Slots = append(f.Slots, content.Slot{Kind: content.PlaceholderSlot})
 		case last >= 0 && f.Slots[last].Kind == content.ConstantSlot:
 			f.Slots[last].Text += p.text
 		default:
@@ -155,7 +153,7 @@ func newFrame(r *builder) *content.Frame {
 	return f
 }
 
-// fill returns the text that the builder makes in its frame.
+// fill returns the text of the builder, in its frame.
 func (r *builder) fill(f *content.Frame) content.Text {
 	if r.size == 0 {
 		return content.Text{}
@@ -170,13 +168,13 @@ func (r *builder) fill(f *content.Frame) content.Text {
 	if segments > 0 {
 		t.Segments = make([]*content.Segment, 0, segments+f.Count(content.RunSlot)-1)
 	}
-	if holes := f.Count(content.HoleSlot); holes > 0 {
-		t.Holes = make([]string, 0, holes)
+	if placeholders := f.Count(content.PlaceholderSlot); placeholders > 0 {
+		t.Values = make([]string, 0, placeholders)
 	}
 	for i := 0; i < len(r.pieces); i++ {
 		switch p := &r.pieces[i]; {
 		case p.together > 0:
-			t.Holes = append(t.Holes, p.whole)
+			t.Values = append(t.Values, p.whole)
 			i += p.together - 1
 		case p.kind == entryPiece:
 			if len(t.Segments) > 0 && !r.continuesRun(i) {
@@ -184,13 +182,13 @@ func (r *builder) fill(f *content.Frame) content.Text {
 			}
 			t.Segments = append(t.Segments, p.segment)
 		case p.kind != constantPiece:
-			t.Holes = append(t.Holes, p.text)
+			t.Values = append(t.Values, p.text)
 		}
 	}
 	return t
 }
 
-// continuesRun reports whether a segment belongs to the run of the piece before it.
+// continuesRun reports whether a segment belongs to the same run as the piece before it.
 func (r *builder) continuesRun(i int) bool {
 	if i == 0 || r.pieces[i-1].kind != entryPiece || r.pieces[i].trimmed {
 		return false

@@ -1,9 +1,9 @@
 // Package incremental composes files from parts that they share: a reference.Shortcut.
 //
 // A plan has the steps of a template (plan.go), which add pieces to a builder (builder.go); entries of the configuration are
-// written once for all files (segment.go), and so is the YAML of objects (object_compose.go). Files that differ in
-// harmless places alone have one shape, of which it is proven once what package verify and the proof of package
-// reference would find (shape.go, shape_proof.go). What is not sure is left to the reference.
+// written once for all files (segment.go), and so is the YAML of objects (object_compose.go). Files that differ only in
+// placeholders have one shape. What package verify and the proof of package reference would find in these files is proven
+// once for the shape (shape.go, shape_proof.go). Files with an uncertain result are left to package reference.
 package incremental
 
 import (
@@ -24,11 +24,11 @@ type Composer struct {
 	targets      map[*model.DeploymentTarget]*memo
 	clusterTypes map[*model.ClusterType]*memo
 	orders       *keyOrders
-	// idle holds compositions that nothing is rendered in.
+	// idle are compositions that are not in use.
 	idle sync.Pool
 }
 
-// plannedManifest renders an entry of a template in pieces, if it can.
+// plannedManifest renders an entry of a template in pieces. compose returns false if it cannot.
 type plannedManifest interface{ compose(c *composition) bool }
 
 // New returns a Composer for the targets and cluster types of a fleet, all its templates, and all keys of its
@@ -82,8 +82,8 @@ func newPlannedManifest(m *reference.Manifest) plannedManifest {
 
 func (s constantStep) compose(c *composition) bool { return s.add(c) }
 
-// Render fills in the file that a template makes, or the configuration in the built-in form of the cluster type if
-// template is nil. It fails if the file has to be rendered in the usual way.
+// Render renders a template into file; if template is nil, the configuration in the built-in form of the cluster type.
+// It returns false if the file must be rendered by package reference.
 func (r *Composer) Render(s *reference.Subject, template *reference.Template, file *reference.File) bool {
 	c := r.idle.Get().(*composition)
 	defer r.idle.Put(c)
@@ -135,14 +135,14 @@ func composeAll(c *composition, manifests []plannedManifest) bool {
 	return true
 }
 
-// composeConfigMap writes what builtinConfigMap does. The keys of the object are in the order of the
-// alphabet, so the namespace comes last.
+// composeConfigMap writes the same text as reference.ConfigMap. The keys of the object are in alphabetical order, so
+// the namespace is last.
 func composeConfigMap(c *composition) bool {
 	namespace := c.Facts.Namespace
-	return kindOf(namespace) == plainHole && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
+	return kindOf(namespace) == plainPlaceholder && yamltext.IsLetter(namespace[0]) && yamltext.ReadsAsText(namespace) &&
 		c.add(piece{text: "apiVersion: v1\ndata:\n"}) &&
 		c.addEntries(form{writer: inConfigMap}) &&
 		c.add(piece{text: "\nkind: ConfigMap\nmetadata:\n  name: " + model.PlatformConfigLabel + "\n  namespace: "}) &&
-		c.add(piece{kind: plainHole, text: namespace}) &&
+		c.add(piece{kind: plainPlaceholder, text: namespace}) &&
 		c.add(piece{text: "\n"})
 }

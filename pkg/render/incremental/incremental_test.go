@@ -35,8 +35,8 @@ func (c composeCase) facts() (reference.Data, *model.DeploymentTarget) {
 	}, target
 }
 
-// requireComposed renders a file in both ways, twice so that what is kept is used, and checks whatever
-// the fast one says of it. It reports whether that said anything.
+// requireComposed renders a file in both ways, twice so that caches are used, and checks the result of the fast one. It
+// reports whether that one rendered the file.
 func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *template.Template, bounds template.Bounds) bool {
 	t.Helper()
 	facts, target := c.facts()
@@ -65,7 +65,7 @@ func (c composeCase) requireComposed(t *testing.T, shapes *fileShapes, parsed *t
 	return true
 }
 
-// requireVerified checks what a shape says of a file.
+// requireVerified checks the properties that a shape proves for a file.
 func requireVerified(t *testing.T, file reference.File) {
 	t.Helper()
 	if !file.Verified {
@@ -101,7 +101,7 @@ func composeCases() []composeCase {
 	return cases
 }
 
-// What is composed is what Execute gives, and what a shape says of it is true.
+// The composed text is the same as that of Execute, and what its shape proves is true.
 func TestComposeIsExecute(t *testing.T) {
 	t.Parallel()
 	bounds := template.Bounds{Steps: 20_000, Bytes: 20_000}
@@ -127,8 +127,8 @@ func TestComposeIsExecute(t *testing.T) {
 	assert.Greater(t, composed, tried/4, "most is left to Execute")
 }
 
-// FuzzCompose: for any template and data, what is composed is what Execute gives without an error, and
-// what a shape that is known of one file says of another is true.
+// FuzzCompose: for any template and data, the composed text is the same as that of Execute without an error, and what a
+// shape proves is true for all its files.
 func FuzzCompose(f *testing.F) {
 	for i, text := range append(rendertest.AllTemplates(), "{{ range 300000000 }}{{ end }}", `{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}`,
 		`{{ $x := "a" }}{{ range 40 }}{{ $x = print $x $x }}{{ end }}`, "{{ range 1000000 }}{{ $.ConfigData.list }}{{ end }}", "{{ .ConfigData.doubling }}") {
@@ -153,7 +153,7 @@ func FuzzCompose(f *testing.F) {
 	})
 }
 
-// What goes beyond the bounds as a whole does so in pieces.
+// A text that exceeds the bounds as a whole exceeds them in pieces, too.
 func TestBoundsOfPieces(t *testing.T) {
 	t.Parallel()
 	loop := "{{ range until 1000 }}{{ end }}"

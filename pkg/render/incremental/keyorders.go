@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// keyOrders are the orders in which libraries write the keys of the configuration: positions by the numbers of keys.
+// keyOrders are the orders in which libraries write the keys of the configuration: the position of each key, by its number.
 type keyOrders struct {
-	// byYAML is the order of go-yaml v3, byJSON that of sigs.k8s.io/yaml; nil if it is not known.
+	// byYAML is the order of go-yaml v3, byJSON that of sigs.k8s.io/yaml; nil if unknown.
 	byYAML, byJSON []int
 }
 
@@ -22,13 +22,13 @@ func newKeyOrders(keys []string) *keyOrders {
 		return orders
 	}
 	orders.byYAML = writtenOrder(keys, yaml.Marshal)
-	if !goInCircles(keys) {
+	if !isIntransitive(keys) {
 		orders.byJSON = writtenOrder(keys, yamltext.Object)
 	}
 	return orders
 }
 
-// of returns the order in which a writer writes keys, nil for that of bytes.
+// of returns the order in which a writer writes keys, nil for byte order.
 func (o *keyOrders) of(writer formWriter) (order []int, known bool) {
 	switch writer {
 	case inYAML, inStringified:
@@ -40,8 +40,8 @@ func (o *keyOrders) of(writer formWriter) (order []int, known bool) {
 	}
 }
 
-// hasOddNumber reports whether there is a number in the key that the libraries cannot count: they order
-// numbers by what they amount to in 64 bits, or seem to.
+// hasOddNumber reports whether the key has a number that the libraries may order in another way than by its value: they
+// compute with 64 bits.
 func hasOddNumber(key string) bool {
 	const longest = 18
 	digits := 0
@@ -56,11 +56,11 @@ func hasOddNumber(key string) bool {
 	return false
 }
 
-// goInCircles reports whether the order in which sigs.k8s.io/yaml writes two keys may depend on which
-// others there are. It writes "a2" before "a10", "a10" before "a22", and "a22" before "a2b", but "a2b"
-// before "a10": where a letter follows a digit, and a digit stands in its place in another key.
-func goInCircles(keys []string) bool {
-	// The beginnings of keys after which there is a letter, and all after which there is a digit.
+// isIntransitive reports whether the order in which sigs.k8s.io/yaml writes two keys may depend on the other keys. It
+// writes "a2" before "a10", "a10" before "a22", and "a22" before "a2b", but "a2b" before "a10": one key has a letter
+// where another has a digit, both after a digit.
+func isIntransitive(keys []string) bool {
+	// The prefixes that end in a digit and are followed by a letter, and those followed by a digit.
 	letters, digits := map[string]bool{}, []string{}
 	for _, key := range keys {
 		inNumber := false
@@ -74,11 +74,11 @@ func goInCircles(keys []string) bool {
 			inNumber = unicode.IsDigit(c)
 		}
 	}
-	return slices.ContainsFunc(digits, func(beginning string) bool { return letters[beginning] })
+	return slices.ContainsFunc(digits, func(prefix string) bool { return letters[prefix] })
 }
 
-// writtenOrder asks a YAML library for the order in which it writes keys: it is neither that of bytes
-// nor described anywhere ("a2" comes before "a10"). It returns nil if it is not to be had.
+// writtenOrder returns the order in which a YAML library writes keys, or nil if it cannot write all of them. The order
+// is neither byte order nor documented ("a2" is before "a10").
 func writtenOrder(keys []string, marshal func(any) ([]byte, error)) []int {
 	values := make(map[string]string, len(keys))
 	for i, key := range keys {

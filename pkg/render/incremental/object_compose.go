@@ -9,15 +9,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// layouts are what object manifests look like in YAML, by the shapes of their strings: the library is
-// asked once, with placeholders in the holes, as it writes all strings alike that differ in harmless
-// holes alone. It is safe for concurrent use.
+// layouts are the layouts of object manifests in YAML, by the shapes of their strings. The library writes strings that
+// differ only in placeholders in the same way, so it is called once, with marks in the placeholders. It is safe for
+// concurrent use.
 type layouts struct {
 	mu    sync.RWMutex
 	known map[string]layout
 }
 
-// layout is the text of an object around its holes.
+// layout is the text of an object around its placeholders.
 type layout struct {
 	parts []textPart
 	ok    bool
@@ -30,15 +30,16 @@ type plannedObject struct {
 	layouts layouts
 }
 
-// objectScratch is for the strings of an object: where each begins, where the holes are, and their shapes.
+// objectScratch is scratch space for the strings of an object: the first piece of each, the positions of the
+// placeholders, and the key of their shapes.
 type objectScratch struct {
-	strings       builder
-	starts, holes []int
-	key           []byte
+	strings              builder
+	starts, placeholders []int
+	key                  []byte
 }
 
-// compose renders the object in pieces. It fails if a string has anything in a hole on which the way
-// that it is written could depend.
+// compose renders the object in pieces. It returns false if the way in which a string is written could depend on the
+// value of a placeholder.
 func (m *plannedObject) compose(c *composition) bool {
 	x := &c.scratch
 	x.strings.reset()
@@ -55,16 +56,16 @@ func (m *plannedObject) compose(c *composition) bool {
 	if !known.ok {
 		return false
 	}
-	x.holes = x.holes[:0]
+	x.placeholders = x.placeholders[:0]
 	for i := range x.strings.pieces {
 		if x.strings.pieces[i].kind != constantPiece {
-			x.holes = append(x.holes, i)
+			x.placeholders = append(x.placeholders, i)
 		}
 	}
 	for _, part := range known.parts {
 		next := piece{text: part.text}
-		if part.hole >= 0 {
-			next = x.strings.pieces[x.holes[part.hole]]
+		if part.placeholder >= 0 {
+			next = x.strings.pieces[x.placeholders[part.placeholder]]
 		}
 		if !c.add(next) {
 			return false
@@ -73,7 +74,7 @@ func (m *plannedObject) compose(c *composition) bool {
 	return true
 }
 
-// composeString adds what a plan renders to the strings of an object.
+// composeString renders a plan as one of the strings of an object.
 func (c *composition) composeString(p *plan) bool {
 	c.builder, c.scratch.strings = c.scratch.strings, c.builder
 	c.last = 0
@@ -82,20 +83,20 @@ func (c *composition) composeString(p *plan) bool {
 	return ok
 }
 
-// isSteady reports whether a string is written like all others of its shape: it must be clear that
-// YAML reads it as a string, and there must be no place to break its line.
+// isSteady reports whether a string is written like all others of its shape: YAML certainly reads it as a string, and
+// its line cannot be broken.
 func isSteady(pieces []piece) bool {
 	if len(pieces) == 0 {
 		return true
 	}
 	var b strings.Builder
-	holes, tenant := false, false
+	placeholders, tenant := false, false
 	for _, p := range pieces {
 		tenant = tenant || p.tenant
 		switch p.kind {
 		case constantPiece:
-		case plainHole, pathHole:
-			holes = true
+		case plainPlaceholder, pathPlaceholder:
+			placeholders = true
 		default:
 			return false
 		}
@@ -105,10 +106,10 @@ func isSteady(pieces []piece) bool {
 	if tenant && !yamltext.ReadsAsText(text) {
 		return false // only the whole file has the information to prove that it is a string
 	}
-	return !holes || yamltext.IsLetter(text[0]) && yamltext.ReadsAsText(text) && yamltext.IsVisible(text) && !strings.Contains(text, " ")
+	return !placeholders || yamltext.IsLetter(text[0]) && yamltext.ReadsAsText(text) && yamltext.IsVisible(text) && !strings.Contains(text, " ")
 }
 
-// layout finds the layout of the object with some strings, which x.key identifies.
+// layout returns the layout of the object with the strings that x.key identifies.
 func (m *plannedObject) layout(x *objectScratch) layout {
 	m.layouts.mu.RLock()
 	known, found := m.layouts.known[string(x.key)]
@@ -128,12 +129,12 @@ func (m *plannedObject) layout(x *objectScratch) layout {
 	return known
 }
 
-// maxLayouts is how many layouts of an object manifest are kept.
+// maxLayouts is the maximum number of layouts that are kept for an object manifest.
 const maxLayouts = 10_000
 
-// newLayout writes the object with placeholders and takes it apart again.
+// newLayout writes the object with marks, and splits the text at them.
 func (m *plannedObject) newLayout(x *objectScratch) layout {
-	var placeholders []string
+	var marks []string
 	next := 0
 	object := m.Filled(func(t *reference.Text) string {
 		if t.Template == nil {
@@ -146,8 +147,8 @@ func (m *plannedObject) newLayout(x *objectScratch) layout {
 		var b strings.Builder
 		for _, p := range x.strings.pieces[x.starts[next]:last] {
 			if p.kind != constantPiece {
-				p.text = fmt.Sprintf("kalypso0string%dz", len(placeholders))
-				placeholders = append(placeholders, p.text)
+				p.text = fmt.Sprintf("kalypso0string%dz", len(marks))
+				marks = append(marks, p.text)
 			}
 			b.WriteString(p.text)
 		}
@@ -158,13 +159,13 @@ func (m *plannedObject) newLayout(x *objectScratch) layout {
 	if err != nil {
 		return layout{}
 	}
-	l := layout{parts: splitAt(string(out), placeholders), ok: true}
+	l := layout{parts: splitAt(string(out), marks), ok: true}
 	used := 0
 	for _, part := range l.parts {
-		if part.hole >= 0 {
+		if part.placeholder >= 0 {
 			used++
 		}
 	}
-	l.ok = used == len(placeholders)
+	l.ok = used == len(marks)
 	return l
 }

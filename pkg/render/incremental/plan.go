@@ -7,40 +7,38 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
-// plan renders the text of a template piece by piece. It renders nothing that it is not sure of, and
-// then gives the same as Template.Execute, which is the reference; a text for which there is no plan,
-// or of which something goes wrong, is left to that.
+// plan renders the text of a template piece by piece. Its result is the same as that of Template.Execute; a text without
+// a plan, or whose plan fails, is rendered by Execute.
 type plan struct {
 	template *template.Template
 	steps    []step
-	// readsManifests says that a part reads the manifests, so that it is not known what becomes of them.
+	// readsManifests is true if a part reads the manifests, so that it is unknown where their values end up.
 	readsManifests bool
 }
 
-// step adds to the composition. It fails if the text has to be rendered in the usual way.
+// step adds to the composition. It returns false if the text must be rendered by Template.Execute.
 type step interface {
 	add(c *composition) bool
 }
 
-// composition is a file of an assignment in the making.
+// composition is the state of rendering a file of an assignment.
 type composition struct {
 	*Composer
 	*reference.Subject
 	builder
-	// yaml says that the file must be YAML.
+	// yaml is true if the file must be YAML.
 	yaml    bool
 	scratch objectScratch
 	// blocks counts how often the whole configuration was written.
 	blocks int
-	// steps is what was done, as Bounds counts it, and removed how many bytes of actions were there before
-	// these were evaluated: they count as output.
+	// steps are counted as by template.Bounds. removed is the size in bytes of actions that were evaluated, which counts
+	// as output.
 	steps, removed int
-	// printsManifests says that there are holes with values of the manifests, readsManifests that these
-	// had a part in anything else.
+	// printsManifests is true if values of the manifests are in placeholders, readsManifests if they affect anything else.
 	printsManifests, readsManifests bool
 }
 
-// newPlan makes the plan of a template, or nil.
+// newPlan returns the plan of a template, or nil if there is none.
 func newPlan(t *template.Template) *plan {
 	made := &plan{template: t}
 	var declarations []parse.Node
@@ -70,14 +68,14 @@ func newPlan(t *template.Template) *plan {
 		}
 		made.steps = append(made.steps, next)
 	}
-	if executed < len(declarations) { // nothing uses them, but they may fail
+	if executed < len(declarations) { // unused, but they may fail
 		made.steps = append(made.steps, made.newPartStep(declarations, declared))
 		made.readsManifests = made.readsManifests || declared.manifests
 	}
 	return made
 }
 
-// directStep returns the step for an action of one of the usual forms, nil for all else.
+// directStep returns the step for an action of one of the usual forms, nil for other actions.
 func (p *plan) directStep(node parse.Node, declared bool) step {
 	switch node := node.(type) {
 	case *parse.ActionNode:
@@ -87,7 +85,7 @@ func (p *plan) directStep(node parse.Node, declared bool) step {
 		return newConfigStep(node.Pipe)
 	case *parse.RangeNode:
 		if declared {
-			return nil // the body may use what was declared
+			return nil // the body may use the declared variables
 		}
 		return p.newRangeStep(node)
 	default:
@@ -95,7 +93,7 @@ func (p *plan) directStep(node parse.Node, declared bool) step {
 	}
 }
 
-// compose adds what the template renders.
+// compose renders the template.
 func (p *plan) compose(c *composition) bool {
 	c.readsManifests = c.readsManifests || p.readsManifests
 	start, steps := c.size+c.removed, c.steps

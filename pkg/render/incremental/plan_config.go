@@ -8,8 +8,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
-// configStep writes the whole configuration: toYaml .ConfigData, stringify .ConfigData or hash
-// .ConfigData, the first two with indent or nindent.
+// configStep writes the whole configuration: toYaml .ConfigData or stringify .ConfigData, possibly with indent or
+// nindent.
 type configStep struct {
 	form   form
 	before string
@@ -49,7 +49,7 @@ func newConfigStep(pipe *parse.PipeNode) step {
 	return s
 }
 
-// configCall returns the function that is called with .ConfigData alone, and what follows.
+// configCall returns the function that is called with .ConfigData as its only argument, and the commands that follow.
 func configCall(pipe *parse.PipeNode) (function string, rest []*parse.CommandNode) {
 	first := pipe.Cmds[0]
 	if len(first.Args) == 2 && isConfigData(first.Args[1]) {
@@ -84,7 +84,7 @@ func (s *configStep) add(c *composition) bool {
 func (c *composition) addEntries(f form) bool {
 	settings := c.Values.Settings
 	if len(settings) == 0 || c.blocks > 0 {
-		return false // "{}", or keys that are there twice
+		return false // "{}", or duplicate keys
 	}
 	c.blocks++
 	if order, known := c.orders.of(f.writer); !known {
@@ -111,7 +111,7 @@ func (c *composition) addSegment(f *writtenEntry, trimmed bool) bool {
 		}
 		kind := entryPiece
 		if c.yaml && !f.Entry {
-			kind = constantPiece // the file has to be read with it
+			kind = constantPiece // the proof must read it
 		}
 		return c.add(piece{kind: kind, trimmed: trimmed, text: text, segment: &f.Segment})
 	}
@@ -122,7 +122,7 @@ func (c *composition) addSegment(f *writtenEntry, trimmed bool) bool {
 	c.removed += max(0, len(f.Text)-(c.size-size))
 	if trimmed {
 		p := &c.pieces[first]
-		p.text = p.text[1:] // the line break, which is text and not of an action
+		p.text = p.text[1:] // the line break, which is not part of an action
 		c.size--
 	}
 	return true
@@ -140,5 +140,5 @@ func (hashStep) add(c *composition) bool {
 		}
 		sum ^= part
 	}
-	return c.builder.addHole(strconv.FormatUint(sum, 10), false)
+	return c.builder.addPlaceholder(strconv.FormatUint(sum, 10), false)
 }

@@ -15,11 +15,11 @@ type fieldStep struct {
 	field  func(*reference.Data) string
 	values func(*reference.Data) map[string]string
 	key    string
-	// indexed says that a key that is not there is an empty string.
+	// indexed is true for the function index, which returns an empty string for a missing key.
 	indexed   bool
 	quoted    bool
 	manifests bool
-	// target says that the string may come from an application.
+	// target is true if the string may come from an application.
 	target bool
 }
 
@@ -60,7 +60,7 @@ func newFieldStep(pipe *parse.PipeNode) step {
 	return s
 }
 
-// fieldPath returns the names in .Labels.app, and in index .Labels "app"; nil for anything else.
+// fieldPath returns the names in .Labels.app or index .Labels "app", nil for other arguments.
 func fieldPath(arguments []parse.Node) (path []string, indexed bool) {
 	switch len(arguments) {
 	case 1:
@@ -97,16 +97,16 @@ func (s *fieldStep) add(c *composition) bool {
 	}
 	c.printsManifests = c.printsManifests || s.manifests
 	if s.quoted {
-		return yamltext.IsPrintable(text) && c.addHole(`"`+text+`"`, s.target)
+		return yamltext.IsPrintable(text) && c.addPlaceholder(`"`+text+`"`, s.target)
 	}
 	switch kind := kindOf(text); {
-	case kind == quotedHole && s.manifests:
-		return false // these quotes are of the value
+	case kind == quotedPlaceholder && s.manifests:
+		return false // the quotes are part of the value
 	case kind != constantPiece:
 		return c.add(piece{kind: kind, text: text, tenant: s.target})
-	case yamltext.IsPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
-		return c.add(piece{kind: wildHole, text: text, tenant: s.target})
+	case yamltext.IsPrintable(text) && len(text) <= maxPlaceholder && isQuiet(text) && strings.TrimSpace(text) == text && text != "":
+		return c.add(piece{kind: printablePlaceholder, text: text, tenant: s.target})
 	default:
-		return (text == "" || !s.manifests) && c.addHole(text, s.target)
+		return (text == "" || !s.manifests) && c.addPlaceholder(text, s.target)
 	}
 }

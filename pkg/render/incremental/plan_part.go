@@ -8,7 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
-// partStep has text/template execute a part of the template.
+// partStep executes a part of the template with text/template.
 type partStep struct {
 	part  *template.Part
 	reads reads
@@ -44,19 +44,19 @@ func (s *partStep) execute(c *composition) bool {
 		if fixed {
 			return c.builder.add(piece{text: text}) && c.size <= c.bounds.Bytes
 		}
-		return c.addHole(text, s.reads.target) && c.size <= c.bounds.Bytes
+		return c.addPlaceholder(text, s.reads.target) && c.size <= c.bounds.Bytes
 	})
 	c.steps += steps
 	return ok
 }
 
-// memo keeps what parts make that look at a deployment target alone, or at a cluster type alone.
+// memo caches the output of parts that read only a deployment target, or only a cluster type.
 type memo struct {
 	mu    sync.RWMutex
 	parts map[*partStep]keptPart
 }
 
-// keptPart is what a part makes, and in how many steps.
+// keptPart is the output of a part, and the number of steps that it takes.
 type keptPart struct {
 	pieces []piece
 	steps  int
@@ -78,7 +78,7 @@ func (m *memo) keep(s *partStep, part keptPart) {
 	m.parts[s] = part
 }
 
-// memoOf returns what is kept of the target or the cluster type; nil if a part reads of both, or it is not of the fleet.
+// memoOf returns the cache of the target or of the cluster type; nil if a part reads both, or if it is not of the fleet.
 func (c *composition) memoOf(r reads) *memo {
 	switch {
 	case r.config || r.target && r.clusterType:

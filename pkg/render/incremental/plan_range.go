@@ -8,15 +8,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/template"
 )
 
-// rangeStep is a range over the configuration whose body looks at nothing but the entry.
+// rangeStep is a range over the configuration whose body reads only the entry.
 type rangeStep struct{ body *rangeBody }
 
 func (s rangeStep) add(c *composition) bool { return c.addEntries(form{writer: inRange, body: s.body}) }
 
-// rangeBody is the body of a range over the configuration: a part that ranges over the map that it is given.
+// rangeBody is the body of a range over the configuration: a part that ranges over the map that it is executed with.
 type rangeBody struct{ part *template.Part }
 
-// newRangeStep returns nil if the range is over anything else, or its body looks further.
+// newRangeStep returns nil if the range is not over the configuration, or its body reads more than the entry.
 func (p *plan) newRangeStep(node *parse.RangeNode) step {
 	const withCheck = 2 // every range passes its value through rangeCheck
 	if len(node.Pipe.Cmds) != withCheck || len(node.Pipe.Cmds[0].Args) != 1 || !isConfigData(node.Pipe.Cmds[0].Args[0]) || !isSelfContained(node) {
@@ -32,7 +32,7 @@ func (p *plan) newRangeStep(node *parse.RangeNode) step {
 	return rangeStep{&rangeBody{p.template.Part([]parse.Node{&loop})}}
 }
 
-// isSelfContained reports whether what a loop does with an entry depends on that alone.
+// isSelfContained reports whether the output of a loop for an entry depends only on that entry.
 func isSelfContained(loop *parse.RangeNode) bool {
 	known := map[string]bool{}
 	good := true
@@ -54,7 +54,7 @@ func isSelfContained(loop *parse.RangeNode) bool {
 	return good
 }
 
-// render returns what the body makes of a setting, and the steps that it takes.
+// render returns the output of the body for a setting, and the number of steps that it takes.
 func (b *rangeBody) render(s *config.Setting) (text string, steps int, ok bool) {
 	var output strings.Builder
 	steps, ok = b.part.Execute(map[string]any{s.Key.Name: s.Value}, template.Bounds{}, func(text string, _ bool) bool {

@@ -5,14 +5,14 @@ import (
 	"text/template/parse"
 )
 
-// reads tells what of the data a node reads.
+// reads are the parts of the data that a node reads.
 type reads struct{ config, manifests, target, clusterType bool }
 
 func (r reads) and(other reads) reads {
 	return reads{r.config || other.config, r.manifests || other.manifests, r.target || other.target, r.clusterType || other.clusterType}
 }
 
-// readsOf finds out what a node reads; ok is false if it changes variables that others may see.
+// readsOf returns the parts of the data that a node reads; ok is false if it changes variables that other nodes may read.
 func readsOf(node parse.Node) (r reads, ok bool) {
 	ok = true
 	var walk func(node parse.Node, dotIsRoot bool)
@@ -69,10 +69,10 @@ func readsOf(node parse.Node) (r reads, ok bool) {
 	return r, ok
 }
 
-// field notes that a field of the data is read, all of it if the name is empty.
+// field records that a field of the data is read, all fields if the name is empty.
 func (r *reads) field(name string) {
 	switch name {
-	case "Environment": // there is one
+	case "Environment": // the same for all
 	case "ConfigData":
 		r.config = true
 	case "ClusterType", "ClusterTypeLabels":

@@ -13,12 +13,12 @@ import (
 	"github.com/mitchellh/hashstructure"
 )
 
-// form is a way to write a setting as an entry of a map, the same for every map that it is in.
+// form is a way to write a setting as an entry of a map, independent of the other entries.
 type form struct {
 	writer formWriter
-	// indent is by how much a template indents the lines.
+	// indent is the number of blanks by which a template indents the lines.
 	indent int
-	// body is what a template makes of each setting, for inRange.
+	// body is the body of the range, for inRange.
 	body *rangeBody
 }
 
@@ -29,10 +29,10 @@ const (
 	inConfigMap formWriter = iota
 	// inEnvFile is a line of the built-in env file.
 	inEnvFile
-	// inYAML and inStringified are entries of what the functions toYaml and stringify make.
+	// inYAML and inStringified are entries in the output of the functions toYaml and stringify.
 	inYAML
 	inStringified
-	// inRange is what the body of a range over the configuration makes of an entry.
+	// inRange is the output of the body of a range over the configuration for an entry.
 	inRange
 )
 
@@ -40,15 +40,15 @@ const (
 type writtenEntry struct {
 	content.Segment
 	form form
-	// steps is what it takes to write it, as Bounds counts it, or more.
+	// steps is an upper bound of the steps that writing it takes, as template.Bounds counts them.
 	steps int
-	// usable is false if the whole map has to be written at once.
+	// usable is false if the whole map must be written at once.
 	usable bool
-	// nested makes the text, if it holds actions; nil otherwise.
+	// nested renders the text if it has actions; nil otherwise.
 	nested *plan
 }
 
-// written is what is kept with a setting: the forms in which it was written so far, and what it has in the hash of the
+// written is the cache of a setting: the forms in which it was written so far, and its part of the hash of the
 // configuration.
 type written struct {
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func writtenOf(s *config.Setting) *written {
 	}).(*written)
 }
 
-// entryOf returns a setting written in a form; it is written once.
+// entryOf returns a setting written in a form. It writes each setting and form once.
 func entryOf(s *config.Setting, f form) *writtenEntry {
 	s = s.Representative()
 	kept := writtenOf(s)
@@ -80,8 +80,8 @@ func entryOf(s *config.Setting, f form) *writtenEntry {
 	return made
 }
 
-// hashOf returns what a setting has in the hash of a map that holds it: hashstructure lays those of all entries over
-// each other by exclusive or.
+// hashOf returns the part of a setting in the hash of a map: hashstructure combines the hashes of all entries by
+// exclusive or.
 func hashOf(s *config.Setting) (sum uint64, ok bool) {
 	sum, err := writtenOf(s.Representative()).sum()
 	return sum, err == nil
@@ -114,8 +114,8 @@ func newEntry(s *config.Setting, f form) *writtenEntry {
 	return made
 }
 
-// resolve prepares the actions in the text, if there are any. It fails if these could have to do with
-// what stands around the text.
+// resolve parses the actions in the text, if there are any. It returns false if they could depend on the text before or
+// after the entry.
 func (f *writtenEntry) resolve() bool {
 	if !strings.Contains(f.Text, template.ActionStart) {
 		return true
@@ -134,8 +134,8 @@ func (f *writtenEntry) resolve() bool {
 	return f.nested != nil
 }
 
-// write returns the setting as text, without the line break at its end, and the steps that it takes; ok
-// is false if it cannot be written by itself.
+// write returns the setting as text, without the line break at its end, and the number of steps that it takes; ok is
+// false if it cannot be written separately.
 func (f form) write(s *config.Setting) (text string, steps int, ok bool) {
 	switch f.writer {
 	case inConfigMap:
@@ -155,8 +155,8 @@ func (f form) write(s *config.Setting) (text string, steps int, ok bool) {
 	return text, steps, ok
 }
 
-// bytesPerEntryStep is few enough bytes for a step: toYaml and indent read and make no more of a value than a
-// few times its text.
+// bytesPerEntryStep is the number of bytes that count as one step. It is a low estimate: toYaml and indent read and write
+// a value a few times.
 const bytesPerEntryStep = 8
 
 func configMapEntry(s *config.Setting) (text string, ok bool) {

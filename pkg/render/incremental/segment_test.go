@@ -69,7 +69,7 @@ func requireEntries(t *testing.T, configs []map[string]string, chosen ...int) (c
 	return composed
 }
 
-// requireEntriesApart checks that a segment that is said to be one entry is that and no more.
+// requireEntriesApart checks that a segment that is marked as one entry is exactly one.
 func requireEntriesApart(t *testing.T, c *composition) {
 	t.Helper()
 	for _, p := range c.pieces {
@@ -86,7 +86,7 @@ func requireEntriesApart(t *testing.T, c *composition) {
 	}
 }
 
-// hardKeys are names that YAML libraries order or write in ways of their own.
+// hardKeys are names that YAML libraries order or write in special ways.
 func hardKeys() []string {
 	keys := []string{
 		"a", "A", "b", "a1", "a2", "a10", "a01", "a1b", "a10b", "a2b", "a22", "a_b", "a-b", "a.b", "ab", "_a", ".a", "-a", "1", "10", "2", "1a", "true", "null", "y", "No",
@@ -98,7 +98,7 @@ func hardKeys() []string {
 	return keys
 }
 
-// hardValues are what YAML libraries write in ways of their own.
+// hardValues are values that YAML libraries write in special ways.
 func hardValues() []string {
 	values := slices.Concat(rendertest.HostileTexts(), rendertest.HardTexts(), []string{
 		"one\ntwo\n", "one\ntwo", "one\n\n", "\n", "\n\n", "  one\n two\n", "one \ntwo", "\tone", "one\t", "a\tb\n", "one\n\ttwo", "a\n---\nb", "a\n...\nb", "# a\nb", "a\r\nb",
@@ -150,7 +150,7 @@ func TestHardEntries(t *testing.T) {
 	}
 }
 
-// The order of keys does not depend on which others there are, or is not known.
+// The order of keys does not depend on the other keys, or it is unknown.
 func TestKeyOrderIsThatOfAnySelection(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 4))

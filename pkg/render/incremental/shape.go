@@ -10,19 +10,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// A fileShape is what files have in common that differ in their holes and configuration alone. That such
-// a file is proper YAML, and which objects are in it, is proven once for all files of a shape: by
-// reading one that has placeholders in the holes, see prove. What remains for each file is to check
-// what is in its holes.
+// A fileShape is the common part of files that differ only in their placeholders and configuration. That such a file
+// is valid YAML, and which objects it has, is proven once for all files of a shape, by reading one with marks in the
+// placeholders; see prove. For each file only the values of its placeholders are checked.
 type fileShape struct {
 	frame *content.Frame
-	// proven says that every file of the shape is proper YAML as long as the rest of this is kept.
+	// proven is true if every file of the shape that satisfies the conditions below is valid YAML.
 	proven bool
-	// fixed tells for each hole whether files that differ in it have shapes of their own; nil if none.
+	// fixed is true for each placeholder whose values have shapes of their own; nil if there is none.
 	fixed []bool
-	// objects are those in the file, in order.
+	// objects are the objects in the file, in order.
 	objects []objectShape
-	// strings are the plain scalars with holes that every reader must read as strings.
+	// strings are the plain scalars with placeholders that every parser must read as strings.
 	strings []namePattern
 	// reserved are keys that no entry of the configuration may have.
 	reserved map[string]bool
@@ -32,20 +31,20 @@ type fileShape struct {
 type fileShapes struct {
 	mu    sync.RWMutex
 	known map[string]*fileShape
-	// size is how many bytes of keys are kept.
+	// size is the size of all keys in bytes.
 	size int
 }
 
-// maxShapes is how many bytes of shapes are kept. Files beyond are still right, but each is read and
-// kept by itself.
+// maxShapes is the maximum size of all keys in bytes. Files of further shapes are still correct, but each is read and
+// kept separately.
 const maxShapes = 64 << 20
 
 func newFileShapes() *fileShapes { return &fileShapes{known: map[string]*fileShape{}} }
 
-// placed is a file with what its shape says of it.
+// placed is a file with the properties that its shape proves.
 type placed struct {
 	text content.Text
-	// verified says that the file needs no other check, and taken with objects that these are all.
+	// verified is true if the file needs no other check and objects are all its objects.
 	verified bool
 	objects  []verify.Object
 }
@@ -68,7 +67,7 @@ func (s *fileShapes) place(r *builder, yaml bool, buffer *[]byte) placed {
 	return file
 }
 
-// find returns the shape of a builder in which some holes are fixed; nil if there is no room for it.
+// find returns the shape of a builder in which some placeholders are fixed; nil if maxShapes is exceeded.
 func (s *fileShapes) find(r *builder, fixed []bool, yaml bool, buffer *[]byte) *fileShape {
 	key := shapeKey((*buffer)[:0], r, fixed, yaml)
 	*buffer = key
@@ -92,7 +91,7 @@ func (s *fileShapes) find(r *builder, fixed []bool, yaml bool, buffer *[]byte) *
 	return made
 }
 
-// shapeKey writes down all that files of a shape have in common.
+// shapeKey appends an encoding of everything that files of a shape have in common.
 func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
 	const tenantMark, togetherMark, fixedMark, yamlMark = 1 << 4, 1 << 5, 1 << 6, 1 << 7
 	first := byte(0)
@@ -103,7 +102,7 @@ func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
 		first |= fixedMark
 	}
 	key = append(key, first)
-	hole := 0
+	placeholder := 0
 	for i, p := range r.pieces {
 		if p.together > 0 {
 			key = binary.AppendUvarint(append(key, togetherMark), uint64(p.together)) // never negative
@@ -122,10 +121,10 @@ func shapeKey(key []byte, r *builder, fixed []bool, yaml bool) []byte {
 			}
 		default:
 			key = append(key, mark)
-			if fixed != nil && fixed[hole] {
+			if fixed != nil && fixed[placeholder] {
 				key = append(binary.AppendUvarint(key, uint64(len(p.text))), p.text...)
 			}
-			hole++
+			placeholder++
 		}
 	}
 	return key
@@ -142,50 +141,51 @@ func flag(b bool) byte {
 type objectShape struct {
 	group, kind     string
 	name, namespace namePattern
-	// sum is that of the object if it is the same in all files of the shape.
+	// sum is the digest of the object if it is the same in all files of the shape, else nil.
 	sum *verify.Digest
 }
 
-// namePattern is a string with holes.
+// namePattern is a string with placeholders.
 type namePattern struct {
 	parts []textPart
-	// text says that YAML reads it as a string whatever is in the holes.
+	// text is true if YAML reads it as a string for all values of the placeholders.
 	text bool
 }
 
-// readsAsText reports whether every reader reads the filled pattern as a string.
-func (p namePattern) readsAsText(holes []string) bool {
-	if first := p.parts[0].fill(holes); len(first) > len("false") && yamltext.IsLetter(first[0]) {
-		return !yamltext.EndsLikeKey(p.parts[len(p.parts)-1].fill(holes))
+// readsAsText reports whether every parser reads the filled pattern as a string.
+func (p namePattern) readsAsText(values []string) bool {
+	if first := p.parts[0].fill(values); len(first) > len("false") && yamltext.IsLetter(first[0]) {
+		return !yamltext.EndsLikeKey(p.parts[len(p.parts)-1].fill(values))
 	}
-	return yamltext.ReadsAsText(p.fill(holes))
+	return yamltext.ReadsAsText(p.fill(values))
 }
 
-// textPart is a text, or a hole.
+// textPart is a constant text or a placeholder, by its number.
 type textPart struct {
-	text string
-	hole int // -1 for a text
+	text        string
+	placeholder int // -1 for a text
 }
 
-func (p namePattern) fill(holes []string) string {
+func (p namePattern) fill(values []string) string {
 	if len(p.parts) == 1 {
-		return p.parts[0].fill(holes)
+		return p.parts[0].fill(values)
 	}
 	var b strings.Builder
 	for _, part := range p.parts {
-		b.WriteString(part.fill(holes))
+		b.WriteString(part.fill(values))
 	}
 	return b.String()
 }
 
-func (p textPart) fill(holes []string) string {
-	if p.hole < 0 {
+func (p textPart) fill(values []string) string {
+	if p.placeholder < 0 {
 		return p.text
 	}
-	return holes[p.hole]
+	return values[p.placeholder]
 }
 
-// check looks at what a file of the shape has in its holes. It fails if the file must be read.
+// check checks the placeholders of a file of the shape, and returns its objects. It returns false if the file must be
+// read.
 func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	if len(s.reserved) > 0 {
 		for i := range r.pieces {
@@ -197,17 +197,17 @@ func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	if len(s.objects) == 0 && len(s.strings) == 0 {
 		return nil, true
 	}
-	holes := r.holes()
+	values := r.values()
 	for i := range s.strings {
-		if !s.strings[i].readsAsText(holes) {
+		if !s.strings[i].readsAsText(values) {
 			return nil, false
 		}
 	}
 	objects := make([]verify.Object, len(s.objects))
 	for i := range s.objects {
 		o := &s.objects[i]
-		id := verify.ID{Group: o.group, Kind: o.kind, Namespace: o.namespace.fill(holes), Name: o.name.fill(holes)}
-		if !o.name.isFine(id.Name) || id.Namespace != "" && (!o.namespace.isFine(id.Namespace) || !isQuickLabel(id.Namespace)) {
+		id := verify.ID{Group: o.group, Kind: o.kind, Namespace: o.namespace.fill(values), Name: o.name.fill(values)}
+		if !o.name.isValid(id.Name) || id.Namespace != "" && (!o.namespace.isValid(id.Namespace) || !isQuickLabel(id.Namespace)) {
 			return nil, false
 		}
 		if id.IsNamespace() {
@@ -221,29 +221,28 @@ func (s *fileShape) check(r *builder) ([]verify.Object, bool) {
 	return objects, true
 }
 
-// holes returns what is in the holes. A quoted text is given without its quotes, as YAML reads it.
-func (r *builder) holes() []string {
-	holes := make([]string, 0, 16)
+// values returns the values of the placeholders, quoted ones without their quotes, as YAML reads them.
+func (r *builder) values() []string {
+	values := make([]string, 0, 16)
 	for i := range r.pieces {
 		switch p := &r.pieces[i]; p.kind {
 		case constantPiece, entryPiece:
-		case quotedHole:
-			holes = append(holes, p.text[1:len(p.text)-1])
+		case quotedPlaceholder:
+			values = append(values, p.text[1:len(p.text)-1])
 		default:
-			holes = append(holes, p.text)
+			values = append(values, p.text)
 		}
 	}
-	return holes
+	return values
 }
 
-// isFine reports whether a name is valid for any kind, and a string to YAML; it may say no where more
-// thought would say yes.
-func (p namePattern) isFine(name string) bool {
+// isValid reports whether a name is valid for every kind, and a string in YAML. It may return false for a valid name.
+func (p namePattern) isValid(name string) bool {
 	return isQuickName(name) && (p.text || yamltext.IsLetter(name[0]) && len(name) > len("false") || yamltext.ReadsAsText(name))
 }
 
-// isQuickName reports whether a text is a DNS subdomain, and isQuickLabel whether it is a DNS label,
-// as package validation has them.
+// isQuickName reports whether a text is a DNS subdomain, and isQuickLabel whether it is a DNS label, by the rules of
+// k8s.io/apimachinery/pkg/util/validation, but without regular expressions.
 func isQuickName(text string) bool {
 	if len(text) == 0 || len(text) > 253 {
 		return false

@@ -10,16 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// prove finds out what is true of every file of the shape of a builder, of which some holes are fixed.
+// prove determines the properties of every file of the shape of a builder in which some placeholders are fixed.
 //
-// The file is read by the YAML library with a placeholder in each hole, and one entry in the place of
-// each run of entries. Where a placeholder comes out as part of one scalar, anything that the kind of
-// the hole allows does: it has no character that means something there. That is so in plain, quoted
-// and block scalars, but not in anchors, tags, escapes and the like, where the placeholder is not
-// found again or the text is no YAML, and nothing is proven. A run of entries may stand wherever one
-// entry of a block mapping can: each is complete in itself, see blockEntry.
+// The YAML library reads the file with a mark in each placeholder and one entry in place of each run of entries. If the
+// mark is part of one scalar, then so is every value that the kind of the placeholder allows, because it has no
+// character with a meaning there. That applies to plain, quoted and block scalars. In anchors, tags and escapes the mark
+// is not found or the text is not YAML, and nothing is proven. A run of entries is valid wherever one entry of a block
+// mapping is; see blockEntry.
 //
-// FuzzShape holds this against the library.
+// FuzzShape compares this with the library.
 func (s *fileShape) prove(r *builder, fixed []bool) {
 	f := &shapeProof{shape: s}
 	text := f.fill(r, fixed)
@@ -35,42 +34,42 @@ func (s *fileShape) prove(r *builder, fixed []bool) {
 		f.tenantStrings(root)
 		f.object(root)
 	}
-	if f.failed || slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.found != 1 && !h.fixed }) ||
+	if f.failed || slices.ContainsFunc(f.placeholders, func(p proofPlaceholder) bool { return p.found != 1 && !p.fixed }) ||
 		slices.ContainsFunc(f.runs, func(r proofRun) bool { return !r.found }) {
 		return
 	}
-	if slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.mustBeFixed && !h.fixed }) {
-		s.fixed, s.objects = make([]bool, len(f.holes)), nil
-		for i, h := range f.holes {
-			s.fixed[i] = h.mustBeFixed || h.fixed
+	if slices.ContainsFunc(f.placeholders, func(p proofPlaceholder) bool { return p.mustBeFixed && !p.fixed }) {
+		s.fixed, s.objects = make([]bool, len(f.placeholders)), nil
+		for i, p := range f.placeholders {
+			s.fixed[i] = p.mustBeFixed || p.fixed
 		}
 		return
 	}
 	s.proven = true
 }
 
-// shapeProof is a shape on its way to be proven.
+// shapeProof is the state of proving a shape.
 type shapeProof struct {
-	shape  *fileShape
-	holes  []proofHole
-	runs   []proofRun
-	failed bool
+	shape        *fileShape
+	placeholders []proofPlaceholder
+	runs         []proofRun
+	failed       bool
 	// lines are the numbers of lines with fixed text that may come from an application.
 	lines map[int]bool
-	// otherBreaks says that the text has other line breaks than \n, so that YAML may count lines differently.
+	// otherBreaks is true if the text has other line breaks than \n, so that YAML may count lines differently.
 	otherBreaks bool
 }
 
-type proofHole struct {
+type proofPlaceholder struct {
 	kind pieceKind
-	// tenant says that the hole may contain a string of an application.
+	// tenant is true if the placeholder may contain a string of an application.
 	tenant bool
-	// placeholder is what a node that holds it has in its value.
-	placeholder string
-	fixed       bool
-	// found counts the places in which the placeholder came out.
+	// mark is the text that is written in place of a value.
+	mark  string
+	fixed bool
+	// found is the number of places in which the mark was found.
 	found int
-	// mustBeFixed says that the structure depends on the hole.
+	// mustBeFixed is true if the structure depends on the placeholder.
 	mustBeFixed bool
 }
 
@@ -80,7 +79,7 @@ type proofRun struct {
 	found      bool
 }
 
-// fill writes the file with placeholders.
+// fill writes the file with marks.
 func (f *shapeProof) fill(r *builder, fixed []bool) string {
 	var b strings.Builder
 	before, first, line := byte('\n'), byte(0), 1
@@ -101,9 +100,9 @@ func (f *shapeProof) fill(r *builder, fixed []bool) string {
 			}
 			f.failed = f.failed || !endsLine(p, r.pieces[i+1:])
 		default:
-			f.failed = f.failed || p.kind == wildHole && mayBeMarker(first)
-			b.WriteString(f.addHole(p, fixed))
-			if f.holes[len(f.holes)-1].fixed {
+			f.failed = f.failed || p.kind == printablePlaceholder && mayBeMarker(first)
+			b.WriteString(f.addPlaceholder(p, fixed))
+			if f.placeholders[len(f.placeholders)-1].fixed {
 				f.note(p, line)
 			}
 		}
@@ -111,11 +110,11 @@ func (f *shapeProof) fill(r *builder, fixed []bool) string {
 		line += strings.Count(b.String()[written:], "\n")
 	}
 	f.otherBreaks = strings.ContainsAny(b.String(), "\r\u0085\u2028\u2029")
-	f.failed = f.failed || strings.Count(b.String(), placeholderMark) != f.placeholders()
+	f.failed = f.failed || strings.Count(b.String(), markPrefix) != f.marks()
 	return b.String()
 }
 
-// note records the lines of a text that may come from an application; line is the number of its first line.
+// note records the lines of a text that may come from an application; line is the number of the first one.
 func (f *shapeProof) note(p piece, line int) {
 	if !p.tenant {
 		return
@@ -129,7 +128,7 @@ func (f *shapeProof) note(p piece, line int) {
 	}
 }
 
-// tenantStrings checks that plain scalars with text of an application are strings. Those with holes are
+// tenantStrings checks that plain scalars with text of an application are strings. Those with placeholders are
 // recorded, because they must be checked for each file.
 func (f *shapeProof) tenantStrings(n *yaml.Node) {
 	for _, child := range n.Content {
@@ -139,15 +138,14 @@ func (f *shapeProof) tenantStrings(n *yaml.Node) {
 		return
 	}
 	switch {
-	case slices.ContainsFunc(f.holes, func(h proofHole) bool { return h.tenant && !h.fixed && strings.Contains(n.Value, h.placeholder) }):
+	case slices.ContainsFunc(f.placeholders, func(p proofPlaceholder) bool { return p.tenant && !p.fixed && strings.Contains(n.Value, p.mark) }):
 		f.shape.strings = append(f.shape.strings, f.pattern(n))
 	case n.Value != "" && !yamltext.IsText(n):
 		f.failed = f.failed || f.lines[n.Line] || len(f.lines) > 0 && (f.otherBreaks || strings.ContainsAny(n.Value, " \t\n"))
 	}
 }
 
-// objectStrings does the same for labels and annotations, which Kubernetes requires to be strings, whatever
-// their source.
+// objectStrings checks that labels and annotations are strings, from whatever source, because Kubernetes requires it.
 func (f *shapeProof) objectStrings(metadata *yaml.Node) {
 	verify.StringsOf(metadata, func(_ string, _, n *yaml.Node) {
 		switch {
@@ -162,22 +160,22 @@ func (f *shapeProof) objectStrings(metadata *yaml.Node) {
 	})
 }
 
-// placeholderMark is in all placeholders, and may be nowhere else.
-const placeholderMark = "kalypso0"
+// markPrefix is in all marks, and must not be in any other text.
+const markPrefix = "kalypso0"
 
-// placeholders returns how many were written.
-func (f *shapeProof) placeholders() int {
+// marks returns the number of marks that were written.
+func (f *shapeProof) marks() int {
 	count := 2 * len(f.runs)
-	for _, h := range f.holes {
-		if !h.fixed {
+	for _, p := range f.placeholders {
+		if !p.fixed {
 			count++
 		}
 	}
 	return count
 }
 
-// firstOfLine returns the first byte of the line in which a text ends, 0 if that is empty. first is that
-// of the line in which the text begins.
+// firstOfLine returns the first byte of the last line of a text, 0 if that line is empty. first is the first byte of the
+// line in which the text begins.
 func firstOfLine(first byte, text string) byte {
 	if at := strings.LastIndexByte(text, '\n'); at >= 0 {
 		first, text = 0, text[at+1:]
@@ -188,10 +186,10 @@ func firstOfLine(first byte, text string) byte {
 	return first
 }
 
-// mayBeMarker reports whether a line could become "---" or "...", which end a document even in quotes.
+// mayBeMarker reports whether a line with that first byte could be "---" or "...", which end a document even in quotes.
 func mayBeMarker(first byte) bool { return first == 0 || first == '-' || first == '.' }
 
-// startsLine and endsLine report whether a segment has its lines for itself.
+// startsLine and endsLine report whether a segment begins at the start and ends at the end of a line.
 func startsLine(p piece, before byte) bool {
 	return p.segment.Leading && !p.trimmed || before == '\n'
 }
@@ -202,7 +200,7 @@ func endsLine(p piece, rest []piece) bool {
 
 func (f *shapeProof) addRun(p piece) string {
 	number := len(f.runs)
-	run := proofRun{key: fmt.Sprintf(placeholderMark+"key%dz", number), value: fmt.Sprintf(placeholderMark+"value%dz", number), indent: p.segment.Indent}
+	run := proofRun{key: fmt.Sprintf(markPrefix+"key%dz", number), value: fmt.Sprintf(markPrefix+"value%dz", number), indent: p.segment.Indent}
 	f.runs = append(f.runs, run)
 	line := strings.Repeat(" ", run.indent) + run.key + ": " + run.value
 	switch {
@@ -215,30 +213,30 @@ func (f *shapeProof) addRun(p piece) string {
 	}
 }
 
-func (f *shapeProof) addHole(p piece, fixed []bool) string {
-	number := len(f.holes)
-	hole := proofHole{kind: p.kind, tenant: p.tenant, placeholder: fmt.Sprintf(placeholderMark+"hole%dz", number), fixed: fixed != nil && fixed[number]}
+func (f *shapeProof) addPlaceholder(p piece, fixed []bool) string {
+	number := len(f.placeholders)
+	placeholder := proofPlaceholder{kind: p.kind, tenant: p.tenant, mark: fmt.Sprintf(markPrefix+"text%dz", number), fixed: fixed != nil && fixed[number]}
 	switch p.kind {
-	case pathHole:
-		hole.placeholder = "./" + hole.placeholder
-	case wildHole:
-		hole.placeholder = "two words " + hole.placeholder
+	case pathPlaceholder:
+		placeholder.mark = "./" + placeholder.mark
+	case printablePlaceholder:
+		placeholder.mark = "two words " + placeholder.mark
 	}
-	f.holes = append(f.holes, hole)
+	f.placeholders = append(f.placeholders, placeholder)
 	switch {
-	case hole.fixed:
+	case placeholder.fixed:
 		return p.text
-	case p.kind == quotedHole:
-		return `"` + hole.placeholder + `"`
+	case p.kind == quotedPlaceholder:
+		return `"` + placeholder.mark + `"`
 	default:
-		return hole.placeholder
+		return placeholder.mark
 	}
 }
 
-// walk looks for placeholders in a node and below it. inKey says that it is part of a key.
+// walk looks for marks in a node and below it. inKey says that it is part of a key.
 func (f *shapeProof) walk(n *yaml.Node, inKey bool) {
-	for i := range f.holes {
-		f.look(&f.holes[i], n, inKey)
+	for i := range f.placeholders {
+		f.look(&f.placeholders[i], n, inKey)
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -254,35 +252,35 @@ func (f *shapeProof) walk(n *yaml.Node, inKey bool) {
 	}
 }
 
-// look counts a placeholder in one node.
-func (f *shapeProof) look(h *proofHole, n *yaml.Node, inKey bool) {
-	if h.fixed {
+// look counts a mark in one node.
+func (f *shapeProof) look(p *proofPlaceholder, n *yaml.Node, inKey bool) {
+	if p.fixed {
 		return
 	}
 	for _, comment := range []string{n.HeadComment, n.LineComment, n.FootComment} {
-		h.found += strings.Count(comment, h.placeholder)
-		if h.kind == wildHole && strings.Contains(comment, h.placeholder) {
+		p.found += strings.Count(comment, p.mark)
+		if p.kind == printablePlaceholder && strings.Contains(comment, p.mark) {
 			f.failed = true
 		}
 	}
-	times := strings.Count(n.Value, h.placeholder)
+	times := strings.Count(n.Value, p.mark)
 	if times == 0 || n.Kind != yaml.ScalarNode {
 		return
 	}
-	h.found += times
-	h.mustBeFixed = h.mustBeFixed || inKey
+	p.found += times
+	p.mustBeFixed = p.mustBeFixed || inKey
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
 		f.failed = true
-	case h.kind == wildHole:
+	case p.kind == printablePlaceholder:
 		f.failed = f.failed || n.Style&yaml.DoubleQuotedStyle == 0
-	case h.kind == quotedHole:
-		whole := n.Style&yaml.DoubleQuotedStyle != 0 && n.Value == h.placeholder
+	case p.kind == quotedPlaceholder:
+		whole := n.Style&yaml.DoubleQuotedStyle != 0 && n.Value == p.mark
 		f.failed = f.failed || !whole && n.Style&yaml.LiteralStyle == 0
 	}
 }
 
-// findRun looks for the place of a run of entries among those of a mapping.
+// findRun looks for the runs of entries in a mapping.
 func (f *shapeProof) findRun(n *yaml.Node) {
 	for i := range f.runs {
 		run := &f.runs[i]
@@ -299,8 +297,7 @@ func (f *shapeProof) findRun(n *yaml.Node) {
 	}
 }
 
-// reserve keeps entries from having a key that is in the mapping already, or one that says what kind
-// of document it is.
+// reserve forbids entries with a key that the mapping has already, or that identifies an object.
 func (f *shapeProof) reserve(n *yaml.Node) {
 	if f.shape.reserved == nil {
 		f.shape.reserved = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "items": true, "name": true, "namespace": true}
@@ -310,7 +307,7 @@ func (f *shapeProof) reserve(n *yaml.Node) {
 	}
 }
 
-// object notes the objects in a document, as readObjects finds them.
+// object records the objects in a document, by the same rules as package verify.
 func (f *shapeProof) object(root *yaml.Node) {
 	f.fix(verify.Lookup(root, "kind"))
 	items := verify.Lookup(root, "items")
@@ -339,57 +336,57 @@ func (f *shapeProof) object(root *yaml.Node) {
 	f.shape.objects = append(f.shape.objects, o)
 }
 
-// fix has the holes in a scalar fixed.
+// fix requires the placeholders in a scalar to be fixed.
 func (f *shapeProof) fix(n *yaml.Node) {
 	if n == nil {
 		return
 	}
-	for i := range f.holes {
-		if h := &f.holes[i]; !h.fixed && strings.Contains(n.Value, h.placeholder) {
-			h.mustBeFixed = true
+	for i := range f.placeholders {
+		if p := &f.placeholders[i]; !p.fixed && strings.Contains(n.Value, p.mark) {
+			p.mustBeFixed = true
 		}
 	}
 }
 
-// varies reports whether there is a placeholder in a node or below it.
+// varies reports whether a node or one below it has a mark.
 func (f *shapeProof) varies(n *yaml.Node) bool {
-	return slices.ContainsFunc(f.holes, func(h proofHole) bool { return !h.fixed && strings.Contains(n.Value, h.placeholder) }) ||
+	return slices.ContainsFunc(f.placeholders, func(p proofPlaceholder) bool { return !p.fixed && strings.Contains(n.Value, p.mark) }) ||
 		slices.ContainsFunc(f.runs, func(r proofRun) bool { return n.Value == r.key }) ||
 		slices.ContainsFunc(n.Content, f.varies)
 }
 
-// pattern splits the value of a scalar at its placeholders.
+// pattern splits the value of a scalar at its marks.
 func (f *shapeProof) pattern(n *yaml.Node) namePattern {
 	if verify.Scalar(n) == "" {
 		return namePattern{}
 	}
-	placeholders := make([]string, len(f.holes))
-	for i, h := range f.holes {
-		if !h.fixed {
-			placeholders[i] = h.placeholder
+	marks := make([]string, len(f.placeholders))
+	for i, p := range f.placeholders {
+		if !p.fixed {
+			marks[i] = p.mark
 		}
 	}
-	return namePattern{parts: splitAt(n.Value, placeholders), text: !yamltext.IsPlainScalar(n)}
+	return namePattern{parts: splitAt(n.Value, marks), text: !yamltext.IsPlainScalar(n)}
 }
 
-// splitAt splits a text at placeholders; those that are empty do not count.
-func splitAt(text string, placeholders []string) []textPart {
+// splitAt splits a text at marks; empty marks are ignored.
+func splitAt(text string, marks []string) []textPart {
 	var parts []textPart
 	for text != "" {
-		at, hole := len(text), -1
-		for i, placeholder := range placeholders {
-			if found := strings.Index(text, placeholder); placeholder != "" && found >= 0 && found < at {
-				at, hole = found, i
+		at, placeholder := len(text), -1
+		for i, mark := range marks {
+			if found := strings.Index(text, mark); mark != "" && found >= 0 && found < at {
+				at, placeholder = found, i
 			}
 		}
 		if at > 0 {
 			parts = append(parts, textPart{text[:at], -1})
 		}
-		if hole < 0 {
+		if placeholder < 0 {
 			break
 		}
-		parts = append(parts, textPart{"", hole})
-		text = text[at+len(placeholders[hole]):]
+		parts = append(parts, textPart{"", placeholder})
+		text = text[at+len(marks[placeholder]):]
 	}
 	return parts
 }

@@ -20,49 +20,49 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// A sketch is YAML with marks for what is written into it: <plain>, <path>, <typed>, <quoted> and <wild>
-// are holes, of which <typed> may hold a string of an application, <entries 2> is a run of entries, two blanks deep, that begin with a line break, <first 2>
-// one whose first entry does not, and <lines 2> one whose entries end with a line break.
-var sketchMark = regexp.MustCompile(`<(plain|path|typed|quoted|wild|entries|first|lines)(?: ([0-9]))?>`)
+// A sketch is YAML with tags for what is written into it: <plain>, <path>, <typed>, <quoted> and <printable> are
+// placeholders, of which <typed> may contain a string of an application; <entries 2> is a run of entries, indented by two
+// blanks, that begin with a line break; in <first 2> the first entry does not; in <lines 2> entries end with a line break.
+var sketchMark = regexp.MustCompile(`<(plain|path|typed|quoted|printable|entries|first|lines)(?: ([0-9]))?>`)
 
 var entryMark = regexp.MustCompile(`<(entries|first|lines)`)
 
-var holeMarks = map[string]pieceKind{"plain": plainHole, "path": pathHole, "typed": plainHole, "quoted": quotedHole, "wild": wildHole}
+var placeholderMarks = map[string]pieceKind{"plain": plainPlaceholder, "path": pathPlaceholder, "typed": plainPlaceholder, "quoted": quotedPlaceholder, "printable": printablePlaceholder}
 
-// fits reports whether a text may be in a hole of a kind.
+// fits reports whether a placeholder of a kind may have a text as its value.
 func (k pieceKind) fits(text string) bool {
 	switch k {
-	case wildHole:
-		return yamltext.IsPrintable(text) && len(text) <= maxHole && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
+	case printablePlaceholder:
+		return yamltext.IsPrintable(text) && len(text) <= maxPlaceholder && isQuiet(text) && strings.TrimSpace(text) == text && text != ""
 	default:
 		return kindOf(text) == k
 	}
 }
 
-// harmless is a text for a hole that is in no other.
+// harmless returns a text for the placeholder n that no other placeholder has.
 func (k pieceKind) harmless(n int) string {
 	switch k {
-	case pathHole:
+	case pathPlaceholder:
 		return fmt.Sprintf("./path%dx", n)
-	case quotedHole:
+	case quotedPlaceholder:
 		return fmt.Sprintf(`"quoted%dx"`, n)
-	case wildHole:
-		return fmt.Sprintf("wild%dx", n)
+	case printablePlaceholder:
+		return fmt.Sprintf("printable%dx", n)
 	default:
 		return fmt.Sprintf("plain%dx", n)
 	}
 }
 
-// sketched is a builder with what was written into its holes.
+// sketched is a builder with what was written into its placeholders.
 type sketched struct {
 	builder
 	kinds []pieceKind
 	texts []string
-	// tenant are the holes that may hold a string of an application.
+	// tenant are the placeholders that may hold a string of an application.
 	tenant []bool
 }
 
-// draw writes texts into the holes of a sketch, in turn and where they fit, and values into the runs.
+// draw writes texts into the placeholders of a sketch, in turn and where they fit, and values into the runs.
 func draw(sketch string, values *config.Values, texts ...string) (*sketched, bool) {
 	drawn := &sketched{}
 	c := &composition{Composer: &Composer{}, Subject: &reference.Subject{Values: values}, yaml: true}
@@ -82,9 +82,9 @@ func draw(sketch string, values *config.Values, texts ...string) (*sketched, boo
 			indent = int(rest[mark[4]] - '0')
 		}
 		rest = rest[mark[1]:]
-		kind, isHole := holeMarks[name]
+		kind, isPlaceholder := placeholderMarks[name]
 		switch {
-		case isHole:
+		case isPlaceholder:
 			n := len(drawn.texts)
 			text := kind.harmless(n)
 			if len(texts) > 0 && kind.fits(texts[n%len(texts)]) {
@@ -116,7 +116,7 @@ func draw(sketch string, values *config.Values, texts ...string) (*sketched, boo
 	}
 }
 
-// requireProof checks what the shape of a sketch says of other texts in the holes.
+// requireProof checks what the shape of a sketch says of other texts in the placeholders.
 func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *config.Values, texts ...string) (verified bool) {
 	t.Helper()
 	harmless, ok := draw(sketch, values)
@@ -140,14 +140,14 @@ func requireProof(t *testing.T, shapes *fileShapes, sketch string, values *confi
 	return verified
 }
 
-// requireSameNodes checks that two files differ in nothing but what is in the holes, and that the
+// requireSameNodes checks that two files differ in nothing but what is in the placeholders, and that the
 // strings of an application are strings.
 func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 	t.Helper()
 	var pairs []string
 	for i, text := range harmless.texts {
 		pairs = append(pairs, text, drawn.texts[i])
-		if harmless.kinds[i] == quotedHole {
+		if harmless.kinds[i] == quotedPlaceholder {
 			pairs = append(pairs, strings.Trim(text, `"`), drawn.texts[i][1:len(drawn.texts[i])-1])
 		}
 	}
@@ -170,7 +170,7 @@ func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 		require.Equal(t, yamltext.ExplicitTag(want), yamltext.ExplicitTag(got), message)
 		require.Equal(t, replace.Replace(want.Value), got.Value, message)
 		for i, kind := range harmless.kinds {
-			if (harmless.tenant[i] || kind == wildHole) && strings.Contains(want.Value, harmless.texts[i]) {
+			if (harmless.tenant[i] || kind == printablePlaceholder) && strings.Contains(want.Value, harmless.texts[i]) {
 				require.True(t, yamltext.IsText(got), message)
 			}
 		}
@@ -184,7 +184,7 @@ func requireSameNodes(t *testing.T, harmless, drawn *sketched) {
 	}
 }
 
-// sketches are all the places that YAML has for a value; * stands for each kind of hole.
+// sketches are all the contexts that YAML has for a value; * is replaced by each kind of placeholder.
 func sketches() []string {
 	contexts := []string{
 		"a: *\n", "a: *", "*\n", "*", "a: x*y\n", "a: x * y\n", "a: x-*\n", "a: x:*\n", "a: *:x\n", "a:*\n", "a: *:\n", "*: a\n", "*:a\n", "- *\n", "-*\n", "- -*\n", "- *: a\n", "-\n  *\n",
@@ -200,12 +200,12 @@ func sketches() []string {
 		"apiVersion: *\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: *\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {name: \"*\"}\n", "apiVersion: v1\nkind: A\nmetadata: {name: '*.*'}\n",
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: *}\n", "apiVersion: v1\nkind: *List\nitems:\n- apiVersion: v1\n  kind: A\n  metadata: {name: b}\n",
 		"apiVersion: v1\nkind: A\nmetadata: {name: *, namespace: !!null nothing}\n", "apiVersion: v1\nkind: A\nmetadata: *\n", "apiVersion: a/*\nkind: A\nmetadata: {name: a}\n", "*: v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: v1\nkind: A\nmetadata: {*: a, name: a}\n",
-		"a: !* b\nc: kalypso0hole0z\n", "--- !!*\napiVersion: v1\nkind: A\nmetadata: {name: kalypso0hole0z}\n", "a: !* *\nc: kalypso0hole0z\n",
+		"a: !* b\nc: kalypso0text0z\n", "--- !!*\napiVersion: v1\nkind: A\nmetadata: {name: kalypso0text0z}\n", "a: !* *\nc: kalypso0text0z\n",
 		"apiVersion: v1\nkind: A\nmetadata:\n  name: |\n    *\n", "apiVersion: v1\nkind: A\nmetadata: {name: a}\nspec: *\n---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n", "*: a\n*: b\n", "a: {*: a, *: b}\n",
 	}
 	var all []string
 	for _, context := range contexts {
-		for mark := range holeMarks {
+		for mark := range placeholderMarks {
 			all = append(all, strings.ReplaceAll(context, "*", "<"+mark+">"))
 		}
 		all = append(all, strings.Replace(context, "*", "<plain>", 1))
@@ -226,21 +226,21 @@ func entrySketches() []string {
 	}
 }
 
-// fillings are texts for holes.
+// fillings are texts for placeholders.
 func fillings() []string {
 	return slices.Concat(rendertest.HostileTexts(), []string{
 		"./x", "../x", "./", "../", "./a:b", "./a:b/c", "/a", "_", "a.", "a-", "a--", "a...", "a---", "x@y", "e3", "E5", "0", "00", "1", "-1", "0x1F", "0b1", "1_0", "12:30:45", "190:20:30", "2001-12-14", "2001-12-14T21:59:43.10-05:00",
-		`"a"`, `"a b"`, `"a: b"`, `"- a"`, `"# a"`, `"---"`, `"{a}"`, `"'"`, `"%"`, `"5"`, `"null"`, `"a, b"`, `"]"`, `"*a"`, "a #b", "a: ", "x: y: z", "' #", "a ---", "--- a", "... a", "%YAML 1.1", "!!int", "a,b", "apiVersion", "kind", "name", "<<", "List", "kalypso0hole0z",
+		`"a"`, `"a b"`, `"a: b"`, `"- a"`, `"# a"`, `"---"`, `"{a}"`, `"'"`, `"%"`, `"5"`, `"null"`, `"a, b"`, `"]"`, `"*a"`, "a #b", "a: ", "x: y: z", "' #", "a ---", "--- a", "... a", "%YAML 1.1", "!!int", "a,b", "apiVersion", "kind", "name", "<<", "List", "kalypso0text0z",
 		strings.Repeat("a", 300), strings.Repeat("a", 64), strings.Repeat("a", 254), strings.Repeat("a:b", 100), "./" + strings.Repeat("a", 298), strings.Repeat("a ", 140) + "a", `"` + strings.Repeat("a ", 140) + `"`,
 	})
 }
 
-// Holes that are never looked at again hold nothing that would have to be: what a tenant writes into them
 // plainAnywhere matches what IsPlainAnywhere accepts.
 var plainAnywhere = regexp.MustCompile(`^[A-Za-z0-9_/](?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*$|^\.{1,2}(?:/(?:[A-Za-z0-9._/@+=-]|:[A-Za-z0-9._/@+=-])*)?$`)
 
-// is not suspect, and what is in quotes is one string.
-func TestHolesArePlain(t *testing.T) {
+// Values that are classified as plain or quoted need no check: plain ones have no special character, quoted ones are
+// one string.
+func TestPlaceholdersArePlain(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(10, 10))
 	texts := fillings()
@@ -258,22 +258,22 @@ func TestHolesArePlain(t *testing.T) {
 		kind := kindOf(text)
 		found[kind]++
 		switch kind {
-		case plainHole, pathHole:
+		case plainPlaceholder, pathPlaceholder:
 			require.Regexp(t, plainAnywhere, text)
-		case quotedHole:
+		case quotedPlaceholder:
 			var value any
 			require.NoError(t, yaml.Unmarshal([]byte(text), &value))
 			require.Equal(t, text[1:len(text)-1], value)
 		}
 	}
-	for _, kind := range []pieceKind{plainHole, pathHole, quotedHole, constantPiece} {
+	for _, kind := range []pieceKind{plainPlaceholder, pathPlaceholder, quotedPlaceholder, constantPiece} {
 		assert.Greater(t, found[kind], 20)
 	}
 }
 
-// What is proven of a shape is true of every file of it: holes of all kinds, in all places, with
+// What is proven of a shape is true of every file of it: placeholders of all kinds, in all places, with
 // whatever may be in them.
-func TestShapesOfHoles(t *testing.T) {
+func TestShapesOfPlaceholders(t *testing.T) {
 	t.Parallel()
 	values := rendertest.Layered(map[string]string{"KEY": "value"})
 	verified := 0
