@@ -43,7 +43,7 @@ func readReleased(t *testing.T) released {
 	return r
 }
 
-// TestInstallDoc keeps the names in docs/how-to/install.md those that are published.
+// TestInstallDoc keeps the names in docs/how-to/install.md and CONTRIBUTING.md those that are published.
 func TestInstallDoc(t *testing.T) {
 	t.Parallel()
 	text := readDoc(t, "how-to/install.md")
@@ -53,10 +53,12 @@ func TestInstallDoc(t *testing.T) {
 		"docker run --rm --volume \"$PWD:/fleet\" --workdir /fleet " + r.Images[0].Images[0] + ":v",
 		"oci://" + r.Images[0].Images[0] + ":v",
 		"brew install --cask " + r.Casks[0].Repository.Owner + "/" + strings.TrimPrefix(r.Casks[0].Repository.Name, "homebrew-") + "/kalypso",
-		r.Casks[0].Repository.Owner + "/" + r.Casks[0].Repository.Name,
 	} {
 		assert.Contains(t, text, name)
 	}
+	contributing, err := os.ReadFile("../../CONTRIBUTING.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(contributing), r.Casks[0].Repository.Owner+"/"+r.Casks[0].Repository.Name)
 	for _, file := range []string{r.Images[0].Dockerfile, ".github/workflows/release.yaml", "tools/release/go.mod"} {
 		assert.FileExists(t, filepath.Join("../..", file))
 	}
