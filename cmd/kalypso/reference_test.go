@@ -75,7 +75,7 @@ func parseFlag(line string) (flagHelp, bool) {
 	return flagHelp{match[2], match[1], match[3], match[4]}, true
 }
 
-// commonFlags are the flags that mean the same in several commands: of each name, what it means in most of them.
+// commonFlags are the flags that mean the same in at least three commands: of each name, what it means in most of them.
 func commonFlags(commands []*cobra.Command) map[string]flagHelp {
 	counts := map[flagHelp]int{}
 	for _, cmd := range commands {
@@ -92,7 +92,7 @@ func commonFlags(commands []*cobra.Command) map[string]flagHelp {
 	for help, count := range counts {
 		other, found := common[help.name]
 		more := cmp.Or(cmp.Compare(count, counts[other]), strings.Compare(other.text, help.text)) > 0
-		if count > 1 && (!found || more) { // of two descriptions the more frequent one
+		if count >= 3 && (!found || more) { // of two descriptions the more frequent one
 			common[help.name] = help
 		}
 	}
