@@ -200,7 +200,7 @@ func TestC4NewerCommit(t *testing.T) {
 }
 
 // TestC4Overtaken: a newer commit of main is merged while the fleet is still busy with this one, and then takes its time, or fails. This one
-// is told that it was superseded; it is no failure.
+// is reported as superseded, not as a failure.
 func TestC4Overtaken(t *testing.T) {
 	t.Parallel()
 	matrix(t)
@@ -217,7 +217,7 @@ func TestC4Overtaken(t *testing.T) {
 		}
 		got := c.run()
 		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", name, got.stderr)
-		assert.Contains(t, got.stdout, "which was overtaken", name)
+		assert.Contains(t, got.stdout, "dev no longer deploys", name)
 		s := c.standing()
 		assert.Equal(t, "error Superseded by "+commit[:7], s.Statuses["version 2 dev environment"], name)
 		assert.Zero(t, c.promotions("stage"), name)
