@@ -113,13 +113,13 @@ func TestNothingNew(t *testing.T) {
 	}
 	merge := git("commit-tree", "deployment/dev^{tree}", "-p", "dev", "-p", "deployment/dev", "-m", "Merge")
 	git("update-ref", "refs/heads/dev", merge)
-	check("nothing is new: dev holds what ")
+	check("no changes since ")
 
 	// The control plane's main branch goes on, and the environment is not promoted.
 	files := acmeMain()
 	files["docs/notes.md"] = "Somebody wrote this.\n"
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})
-	check("nothing is new: dev holds what ")
+	check("no changes since ")
 
 	for what, change := range map[string]func(){
 		"an application": func() { addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "other")}) },
@@ -139,7 +139,7 @@ func TestNothingNew(t *testing.T) {
 }
 
 // TestNothingNewIsNotHalfDone: a run that failed between the push and the end of the pull request is finished by
-// the next one, although nothing is new.
+// the next one, although there are no changes.
 func TestNothingNewIsNotHalfDone(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
@@ -162,7 +162,7 @@ func TestNothingNewIsNotHalfDone(t *testing.T) {
 	server.Heal()
 	render(cli.ExitDone, "pull request #1 updated")
 	assert.Equal(t, []string{"ann"}, repo.Pull(1).Reviewers)
-	render(cli.ExitDone, "nothing is new")
+	render(cli.ExitDone, "no changes since ")
 
 	addRepo(t, root, "app-2", gitopstest.Commit{Files: acmeApp("app-2", "other")})
 	server.Inject(githubtest.HTTPError(http.StatusForbidden), githubtest.On(http.MethodPatch, "/repos/acme/gitops/pulls/1"))
@@ -170,5 +170,5 @@ func TestNothingNewIsNotHalfDone(t *testing.T) {
 	server.Heal()
 	render(cli.ExitDone, "pull request #1 updated")
 	assert.Contains(t, repo.Pull(1).Body, "other")
-	render(cli.ExitDone, "nothing is new")
+	render(cli.ExitDone, "no changes since ")
 }

@@ -62,7 +62,7 @@ func TestR23HeldIsNotNothingNew(t *testing.T) {
 
 	got = asRelease(t, args...)
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Contains(t, got.stdout, "nothing is new")
+	assert.Contains(t, got.stdout, "no changes since ")
 }
 
 // TestR23HeldPullRequest: the pull request does not say any more that something is held back when nothing is, although

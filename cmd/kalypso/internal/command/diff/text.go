@@ -82,7 +82,7 @@ func (p diffPrinter) movements(d Result, action change.Action) {
 		}
 	}
 	fmt.Fprintf(p, "\n%s\n", p.Paint(action, fmt.Sprintf("%s %s", action.Sign(), d.moved(action, n))))
-	p.Rows(2, rows, "CLUSTER TYPE", "TARGET", "WHY", "WRITTEN AT")
+	p.Rows(2, rows, "CLUSTER TYPE", "TARGET", "REASON", "SOURCE")
 }
 
 // moved says that targets came or went.

@@ -31,7 +31,7 @@ func newExplainClusterType(e *cli.Host) *cobra.Command {
 	return cmd
 }
 
-// ClusterTypeAnswer says what is on a cluster type, and why.
+// ClusterTypeAnswer lists the deployment targets on a cluster type with the reasons.
 type ClusterTypeAnswer struct {
 	Name        string       `json:"name"`
 	ClusterType objectResult `json:"clusterType"`
@@ -40,11 +40,11 @@ type ClusterTypeAnswer struct {
 	NamespaceService string         `json:"namespaceService"`
 	ConfigType       string         `json:"configType,omitempty"`
 	Targets          []targetOnThis `json:"deploymentTargets"`
-	// Others are the policies that bring nothing there.
+	// Others are the policies that assign no target to it.
 	Others []idlePolicy `json:"otherPolicies"`
 }
 
-// targetOnThis is a target that is on the cluster type.
+// targetOnThis is a target on the cluster type.
 type targetOnThis struct {
 	Name      string          `json:"name"`
 	Workspace string          `json:"workspace,omitempty"`
@@ -52,12 +52,12 @@ type targetOnThis struct {
 	Policies  []policyVerdict `json:"policies"`
 }
 
-// idlePolicy is a policy that brings nothing to a cluster type.
+// idlePolicy is a policy that assigns no target to a cluster type.
 type idlePolicy struct {
 	Policy string     `json:"policy"`
 	At     diag.Place `json:"at"`
-	// SelectsNoTarget says that it selects no deployment target of the environment at all, and SelectsNoClusterType
-	// that it selects no cluster type.
+	// SelectsNoTarget reports whether it selects no deployment target of the environment, and SelectsNoClusterType
+	// whether it selects no cluster type.
 	SelectsNoTarget      bool `json:"selectsNoDeploymentTarget"`
 	SelectsNoClusterType bool `json:"selectsNoClusterType"`
 	// Misses are the conditions that the cluster type does not meet.
@@ -109,7 +109,7 @@ func (a *ClusterTypeAnswer) text(p term.Printer) {
 			rows = append(rows, []string{t.Name, cmp.Or(t.Workspace, "-"), v.Policy, v.At.String()})
 		}
 	}
-	p.Rows(2, rows, "DEPLOYMENT TARGET", "WORKSPACE", "BY POLICY", "WRITTEN AT")
+	p.Rows(2, rows, "DEPLOYMENT TARGET", "WORKSPACE", "POLICY", "SOURCE")
 	if len(a.Others) == 0 {
 		return
 	}
@@ -118,10 +118,10 @@ func (a *ClusterTypeAnswer) text(p term.Printer) {
 	for _, o := range a.Others {
 		rows = append(rows, o.rows()...)
 	}
-	p.Rows(1, rows, "POLICY", "WHICH", "WRITTEN AT")
+	p.Rows(1, rows, "POLICY", "REASON", "SOURCE")
 }
 
-// rows say why a policy brings nothing. That it selects nothing anywhere comes first: then the rest does not matter.
+// rows are the reasons why a policy does not match. A policy that selects nothing anywhere has only this reason.
 func (o idlePolicy) rows() [][]string {
 	var nothing []string
 	if o.SelectsNoTarget {

@@ -135,9 +135,9 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 		return on[0], nil
 	}
 	if len(names) == 0 {
-		return nil, cli.Usage("%s is on no cluster type in %s: say with --cluster-type which one it would be", target.Name.Value, q.name)
+		return nil, cli.Usage("%s is not scheduled on any cluster type in %s: select one with --cluster-type", target.Name.Value, q.name)
 	}
-	return nil, cli.Usage("%s is on several cluster types in %s: say which one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
+	return nil, cli.Usage("%s is scheduled on several cluster types in %s: select one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
 }
 
 func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.Verdict) {
@@ -193,7 +193,7 @@ func (a *ConfigAnswer) text(p term.Printer) {
 	}
 	fmt.Fprintln(p, p.Heading(diag.Safe(heading)))
 	if !a.Scheduled {
-		fmt.Fprintln(p, "  it is not scheduled there: this is what it would get")
+		fmt.Fprintln(p, "  not scheduled there; this is the configuration that it would get")
 	}
 	if a.key == "" {
 		a.table(p)
@@ -216,11 +216,11 @@ func (a *ConfigAnswer) text(p term.Printer) {
 			does = "ConfigMaps that set it, but do not apply"
 		}
 		p.Section(does)
-		p.Rows(0, rows, "CONFIGMAP", "WHICH", "WRITTEN AT")
+		p.Rows(0, rows, "CONFIGMAP", "REASON", "SOURCE")
 	}
 }
 
-// table has a row for each value.
+// table prints a row for each value.
 func (a *ConfigAnswer) table(p term.Printer) {
 	p.Section(fmt.Sprintf("%s, from %d of %s", diag.Plural(len(a.Values), "key"), a.applied, diag.Plural(a.all, "ConfigMap")))
 	var rows [][]string
@@ -233,10 +233,10 @@ func (a *ConfigAnswer) table(p term.Printer) {
 		const widest = 60
 		rows = append(rows, []string{v.Key, term.Word(firstLine(v.Value), widest), last.ConfigMap, over, last.At.String()})
 	}
-	p.Rows(0, rows, "KEY", "VALUE", "FROM", "OVER", "WRITTEN AT")
+	p.Rows(0, rows, "KEY", "VALUE", "CONFIGMAP", "EFFECT", "SOURCE")
 }
 
-// firstLine is the beginning of a text, with an ellipsis if there is more.
+// firstLine is the first line of a text, with an ellipsis if others follow.
 func firstLine(text string) string {
 	line, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimSpace(rest) != "" {
@@ -245,7 +245,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// value shows one value whole, and what was laid over what.
+// value prints one value and its sources.
 func (a *ConfigAnswer) value(p term.Printer) {
 	if len(a.Values) == 0 {
 		p.Section("no ConfigMap that applies sets it")
@@ -254,7 +254,7 @@ func (a *ConfigAnswer) value(p term.Printer) {
 	v := a.Values[0]
 	fmt.Fprintln(p)
 	p.Indented(v.Value, "  ")
-	p.Section("where it comes from, in the order in which it applies")
+	p.Section("sources, lowest precedence first")
 	for _, o := range v.Origins {
 		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.asks()), p.Faint(diag.Safe(o.At.String())))
 		fmt.Fprintf(p, "    %s\n", o.Effect)
@@ -262,7 +262,7 @@ func (a *ConfigAnswer) value(p term.Printer) {
 	}
 }
 
-// asks says whom a ConfigMap is for.
+// asks are the labels that a ConfigMap requires.
 func (o originResult) asks() string {
 	if len(o.Labels) == 0 {
 		return "(for all)"

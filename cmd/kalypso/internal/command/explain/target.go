@@ -38,7 +38,7 @@ For every other cluster type, show the policy that comes closest and which of it
 	return cmd
 }
 
-// TargetAnswer says where a deployment target is, and why.
+// TargetAnswer lists the cluster types of a deployment target with the reasons.
 type TargetAnswer struct {
 	Name   string       `json:"name"`
 	Target objectResult `json:"deploymentTarget"`
@@ -46,7 +46,7 @@ type TargetAnswer struct {
 	ClusterTypes []targetOnType `json:"clusterTypes"`
 }
 
-// targetOnType says whether a target is on a cluster type.
+// targetOnType is a deployment target on a cluster type.
 type targetOnType struct {
 	Name      string `json:"name"`
 	Scheduled bool   `json:"scheduled"`
@@ -56,7 +56,7 @@ type targetOnType struct {
 	Nearest *policyVerdict `json:"nearest,omitempty"`
 }
 
-// policyVerdict is what a policy makes of a target on a cluster type.
+// policyVerdict is the result of a policy for a target on a cluster type.
 type policyVerdict struct {
 	Policy  string          `json:"policy"`
 	At      diag.Place      `json:"at"`
@@ -64,7 +64,7 @@ type policyVerdict struct {
 	Misses  []schedule.Miss `json:"misses,omitempty"`
 }
 
-// objectResult is what is asked about.
+// objectResult is the object that is explained.
 type objectResult struct {
 	Name      string            `json:"name"`
 	Workload  string            `json:"workload,omitempty"`
@@ -91,7 +91,7 @@ func newPolicyVerdict(v schedule.Verdict) policyVerdict {
 	return policyVerdict{v.Policy.Name.Value, v.Policy.Name.At, v.Assigns(), v.Misses}
 }
 
-// explainTarget answers for one environment.
+// explainTarget explains a target in one environment.
 func (f *explainFlags) explainTarget(q *inquiry, name string) (Answer, error) {
 	target := q.fleet.Target(name)
 	if target == nil {
@@ -112,7 +112,7 @@ func (f *explainFlags) explainTarget(q *inquiry, name string) (Answer, error) {
 	return a, nil
 }
 
-// newTargetOnType says whether a target is on a cluster type; all says what every policy makes of it.
+// newTargetOnType evaluates the policies for a target on a cluster type; with all, the result lists every policy.
 func newTargetOnType(q *inquiry, target *model.DeploymentTarget, clusterType *model.ClusterType, all bool) targetOnType {
 	on := targetOnType{Name: clusterType.Name.Value, Policies: []policyVerdict{}}
 	verdicts := q.explainer.Verdicts(target, clusterType)
@@ -132,7 +132,7 @@ func newTargetOnType(q *inquiry, target *model.DeploymentTarget, clusterType *mo
 	return on
 }
 
-// text lists first where the target is, then where not, what was nearest to it on top.
+// text prints the cluster types of the target, then all others, those with the fewest failed conditions first.
 func (a *TargetAnswer) text(p term.Printer) {
 	printTarget(p, a.Name, a.Target)
 	var there, others [][]string
@@ -145,20 +145,20 @@ func (a *TargetAnswer) text(p term.Printer) {
 	}
 	for _, c := range elsewhere {
 		if c.Nearest == nil {
-			others = append(others, []string{c.Name, "-", "there is no policy", ""})
+			others = append(others, []string{c.Name, "-", "no policies", ""})
 			continue
 		}
 		others = append(others, missRows(c.Nearest.Misses, c.Name, c.Nearest.Policy)...)
 	}
 	p.Section(fmt.Sprintf("scheduled on %d of %s", len(a.ClusterTypes)-len(elsewhere), diag.Plural(len(a.ClusterTypes), "cluster type")))
-	p.Rows(1, there, "CLUSTER TYPE", "BY POLICY", "WRITTEN AT")
+	p.Rows(1, there, "CLUSTER TYPE", "POLICY", "SOURCE")
 	if len(elsewhere) > 0 {
-		p.Section(fmt.Sprintf("not scheduled on %d, the nearest first", len(elsewhere)))
-		p.Rows(2, others, "CLUSTER TYPE", "NEAREST POLICY", "WHICH", "WRITTEN AT")
+		p.Section(fmt.Sprintf("not scheduled on %d, nearest policy first", len(elsewhere)))
+		p.Rows(2, others, "CLUSTER TYPE", "NEAREST POLICY", "REASON", "SOURCE")
 	}
 }
 
-// misses is how far the nearest policy is from scheduling it there.
+// misses is the number of conditions that the nearest policy fails.
 func (c targetOnType) misses() int {
 	if c.Nearest == nil {
 		return 0
@@ -166,7 +166,7 @@ func (c targetOnType) misses() int {
 	return len(c.Nearest.Misses)
 }
 
-// missRows has a row for each miss, which begins with the first cells.
+// missRows returns a row for each miss, after the cells in first.
 func missRows(misses []schedule.Miss, first ...string) [][]string {
 	var rows [][]string
 	for _, m := range misses {
@@ -175,7 +175,7 @@ func missRows(misses []schedule.Miss, first ...string) [][]string {
 	return rows
 }
 
-// pairAnswer says of one cluster type what every policy makes of it.
+// pairAnswer is the result of every policy for one cluster type.
 type pairAnswer TargetAnswer
 
 func (a *pairAnswer) text(p term.Printer) {
@@ -194,12 +194,12 @@ func (a *pairAnswer) text(p term.Printer) {
 		rows = append(rows, missRows(v.Misses, v.Policy)...)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(p, "  there is no policy")
+		fmt.Fprintln(p, "  no policies")
 	}
-	p.Rows(1, rows, "POLICY", "VERDICT", "WRITTEN AT")
+	p.Rows(1, rows, "POLICY", "REASON", "SOURCE")
 }
 
-// printTarget says what is asked about.
+// printTarget prints the target that is explained.
 func printTarget(p term.Printer, environment string, t objectResult) {
 	heading := fmt.Sprintf("%s: deployment target %s", environment, t.Name)
 	var of []string
@@ -215,10 +215,10 @@ func printTarget(p term.Printer, environment string, t objectResult) {
 	printObject(p, heading, t)
 }
 
-// printObject writes what an object is, where it is written, and its labels.
+// printObject prints an object, its source and its labels.
 func printObject(p term.Printer, heading string, o objectResult) {
 	fmt.Fprintln(p, p.Heading(diag.Safe(heading)))
-	fmt.Fprintf(p, "  written at %s\n", diag.Safe(o.At.String()))
+	fmt.Fprintf(p, "  source: %s\n", diag.Safe(o.At.String()))
 	var labels []string
 	for _, key := range slices.Sorted(maps.Keys(o.Labels)) {
 		labels = append(labels, key+"="+o.Labels[key])
