@@ -1,8 +1,8 @@
-// Package scaffold writes what a new fleet begins with: the branches of a control plane and of a GitOps repository, the
-// workflows between them, and a sample of a whole fleet to try kalypso with.
+// Package scaffold generates the files of a new fleet: the branches of a control plane and of a GitOps repository, their
+// workflows, and a sample fleet.
 //
-// In: what the repositories and environments are called. Out: files by path, and nothing else: who calls it makes
-// repositories of them. The workflows in docs/workflows are made here too, so that there is one of each.
+// Input are the names of repositories and environments; output are files by path, from which the caller creates
+// repositories. The workflows in docs/workflows are generated here, too.
 package scaffold
 
 import (
@@ -19,79 +19,79 @@ import (
 // Files are the contents of files by their slash-separated paths.
 type Files map[string]string
 
-// Fleet is what a new fleet is called, and who is in it.
+// Fleet are the parameters of a new fleet.
 type Fleet struct {
 	// ControlPlane and GitOps are the URLs of the two repositories.
 	ControlPlane, GitOps string
 	// Base is the branch of the control plane that all environments share.
 	Base string
-	// Environments are in the order in which a commit goes through them. Their branches are called like them.
+	// Environments are in promotion order. Their branches have the same names.
 	Environments []string
-	// Reconciler is what the first cluster type uses, one of Reconcilers.
+	// Reconciler is the reconciler of the first cluster type, one of Reconcilers.
 	Reconciler string
-	// Asks has the fleets that check-promote asks, by environment, in the form of check-promote --fleet. In an
-	// environment without one, a person decides.
+	// Asks are the fleet sources of each environment, in the form of check-promote --fleet. In an environment without
+	// one, a person decides.
 	Asks map[string][]string
-	// Action is the action that workflows use, as OWNER/NAME@REF, with a comment behind it if there is one.
+	// Action is the action that workflows use, as OWNER/NAME@REF, with an optional comment.
 	Action string
-	// Release is the release of kalypso that the action installs, such as v1.2.3; empty has it build its own source.
+	// Release is the release of kalypso that the action installs, such as v1.2.3; if empty, the action builds its source.
 	Release string
-	// Sample says that it is the fleet of the playground, which has more in it than the example of a new one.
+	// Sample selects the objects of the sample fleet, not those of the example.
 	Sample bool
 }
 
-// Reconcilers are the templates that a new control plane has for reconcilers.
+// Reconcilers are the reconcilers for which a new control plane has a template.
 func Reconcilers() []string { return []string{"flux", "argocd"} }
 
-// HelloWorld is the branch of the control plane that stands for the repository of an application.
+// HelloWorld is the branch of the control plane that serves as an application repository.
 const HelloWorld = "hello-world"
 
-// longestEnvironment is how many characters the name of an environment may have, for the namespaces of the example,
-// <environment>-cloud-hello-world-<environment>, to be those of Kubernetes.
+// longestEnvironment is the maximum length of an environment name. The example has the namespace
+// <environment>-cloud-hello-world-<environment>, and Kubernetes limits namespaces.
 const longestEnvironment = (validation.DNS1123LabelMaxLength - len("-cloud-hello-world-")) / 2
 
-// CheckEnvironment tells why an environment cannot have a name; nil if it can.
+// CheckEnvironment returns an error if the name of an environment is invalid.
 func (f Fleet) CheckEnvironment(name string) error {
 	switch {
 	case len(validation.IsDNS1123Label(name)) > 0:
-		return fmt.Errorf("%q is not a name for an environment: use lower-case letters, digits and '-'", name)
-	case strings.EqualFold(f.Base, name), name == HelloWorld: // some file systems take Dev and dev for the same
-		return fmt.Errorf("%q is not a name for an environment: the control plane has another branch that is called so", name)
+		return fmt.Errorf("%q is not a valid environment name: use lower-case letters, digits and '-'", name)
+	case strings.EqualFold(f.Base, name), name == HelloWorld: // some file systems ignore case
+		return fmt.Errorf("%q is not a valid environment name: the control plane has another branch of this name", name)
 	case slices.Contains([]string{"deployment", "promotion"}, name):
-		return fmt.Errorf("%q is not a name for an environment: kalypso pushes to branches below %s/", name, name)
+		return fmt.Errorf("%q is not a valid environment name: kalypso pushes to branches below %s/", name, name)
 	}
 	return nil
 }
 
-// CheckExample tells why an environment of that name could not have the example; nil if it can.
+// CheckExample returns an error if an environment name is invalid in the example.
 func CheckExample(name string) error {
 	if len(name) > longestEnvironment {
-		return fmt.Errorf("%q has %d characters: as it becomes part of namespaces, an environment has %d at most", name, len(name), longestEnvironment)
+		return fmt.Errorf("%q has %d characters, but namespaces contain the environment name, which is limited to %d", name, len(name), longestEnvironment)
 	}
 	return nil
 }
 
-// commitID is what GitHub takes for no branch.
+// commitID matches names that GitHub does not allow for a branch.
 var commitID = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
 
-// plainBranch is a branch that needs no quotes, neither in YAML nor in a shell.
+// plainBranch matches a branch that needs no quotes in YAML or in a shell.
 var plainBranch = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// CheckBase tells why the base branch cannot have its name; nil if it can.
+// CheckBase returns an error if the name of the base branch is invalid.
 func (f Fleet) CheckBase() error {
 	switch {
 	case !plainBranch.MatchString(f.Base) || strings.Contains(f.Base, "..") || strings.HasSuffix(f.Base, ".") || strings.HasSuffix(f.Base, ".lock") || f.Base == "HEAD" || commitID.MatchString(f.Base):
-		return fmt.Errorf("%q is not a name for the base branch: use letters, digits, '.', '_' and '-'", f.Base)
+		return fmt.Errorf("%q is not a valid name of the base branch: use letters, digits, '.', '_' and '-'", f.Base)
 	case strings.EqualFold(f.Base, HelloWorld), strings.EqualFold(f.Base, "promotion"):
-		return fmt.Errorf("%q is not a name for the base branch: the control plane has another branch that is called so", f.Base)
+		return fmt.Errorf("%q is not a valid name of the base branch: the control plane has another branch of this name", f.Base)
 	}
 	return nil
 }
 
-// HelloWorldBranch is what that branch holds.
+// HelloWorldBranch are the files of the branch HelloWorld.
 func (f Fleet) HelloWorldBranch() (Files, error) { return filesIn("example/application", f.data()) }
 
-// BaseBranch is what the base branch of the control plane begins with.
+// BaseBranch are the files of the base branch of a new control plane.
 func (f Fleet) BaseBranch() (Files, error) {
 	beside := "example/base"
 	if f.Sample {
@@ -111,8 +111,8 @@ func (f Fleet) BaseBranch() (Files, error) {
 	return files, nil
 }
 
-// EnvironmentBranch is what the branch of an environment in the control plane begins with. base is the commit of the
-// base branch that the environment has.
+// EnvironmentBranch are the files of the branch of an environment in a new control plane. base is the promoted commit of
+// the base branch.
 func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
 	folders := []string{"environment", "example/environment"}
 	if f.Sample {
@@ -123,10 +123,10 @@ func (f Fleet) EnvironmentBranch(environment, base string) (Files, error) {
 	return f.branch(OfEnvironment, data, folders...)
 }
 
-// GitOpsBranch is what each branch of the GitOps repository begins with.
+// GitOpsBranch are the files of each branch of a new GitOps repository.
 func (f Fleet) GitOpsBranch() (Files, error) { return f.branch(OfGitOps, f.data(), "gitops") }
 
-// branch is what stands in some folders, and the workflows of a place.
+// branch returns the files of some folders and the workflows of a place.
 func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 	branch := Files{}
 	for _, folder := range folders {
@@ -136,7 +136,7 @@ func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 		}
 		for name, text := range files {
 			if _, twice := branch[name]; twice {
-				return nil, fmt.Errorf("two files are called %s", name)
+				return nil, fmt.Errorf("two files have the path %s", name)
 			}
 			branch[name] = text
 		}
@@ -151,16 +151,16 @@ func (f Fleet) branch(place Place, d data, folders ...string) (Files, error) {
 	return branch, nil
 }
 
-// data is what templates can show of a fleet.
+// data are the fields and methods for templates.
 type data struct {
 	Fleet
 	// Owner and Name are the owner and name of the control plane's repository.
 	Owner, Name string
-	// Environment is the one that a file is for, Next what comes after it, and Commit what it has of the base branch.
+	// Environment is the environment of a file, Next the one after it, if any, and Commit its promoted commit.
 	Environment string
 	Next        []string
 	Commit      string
-	// Replace is what the playground reads in place of what is on servers.
+	// Replace is the value of --replace for the sample.
 	Replace string
 }
 
@@ -170,7 +170,7 @@ func (f Fleet) data() data {
 	return d
 }
 
-// Repository is the control plane as GitHub calls it.
+// Repository is the control plane as OWNER/NAME.
 func (d data) Repository() string { return d.Owner + "/" + d.Name }
 
 // Fleets returns the fleets of the environment of the file; "none" if it has none.
@@ -181,7 +181,7 @@ func (d data) Fleets() []string {
 	return []string{model.NoFleet}
 }
 
-// IsAsked reports whether an environment has a fleet of one of the kinds.
+// IsAsked reports whether an environment has a fleet source of one of the kinds.
 func (d data) IsAsked(kinds ...string) bool {
 	for _, fleets := range d.Asks {
 		if slices.ContainsFunc(fleets, func(fleet string) bool {
@@ -197,7 +197,7 @@ func (d data) IsAsked(kinds ...string) bool {
 // First is the first environment of the chain.
 func (d data) First() string { return d.Environments[0] }
 
-// ownerAndName are the last two parts of the path of a URL.
+// ownerAndName are the last two elements of the path of a URL.
 func ownerAndName(url string) (owner, name string) {
 	parts := strings.Split(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "/")
 	slices.Reverse(parts)
@@ -213,10 +213,10 @@ func ownerAndName(url string) (owner, name string) {
 // Action is the repository of kalypso's own action.
 const Action = "kalypso-gitops/kalypso"
 
-// UnknownAction is what workflows use if the commit to be trusted is to be chosen yet.
-const UnknownAction = Action + "@COMMIT # EDIT: the commit of the release that you trust"
+// UnknownAction is the action in workflows if the user has to choose the commit.
+const UnknownAction = Action + "@COMMIT # EDIT: the commit of a release that you trust"
 
-// SampleFleet is the fleet of the playground. Its workflows run nowhere, and so are the same whoever makes it.
+// SampleFleet is the sample fleet. Its workflows never run, so they do not depend on the binary.
 func SampleFleet() Fleet {
 	f := Fleet{
 		ControlPlane: "https://github.com/acme/control-plane", GitOps: "https://github.com/acme/gitops", Base: "main",
@@ -228,22 +228,22 @@ func SampleFleet() Fleet {
 	return f
 }
 
-// ClustersProgram is the file of the playground that stands for the clusters. It has to be executable.
+// ClustersProgram is the file of the sample that simulates the clusters. It must be executable.
 const ClustersProgram = "clusters.sh"
 
-// SampleOwner is what the URLs of all its repositories begin with.
+// SampleOwner is the prefix of the URLs of all repositories of the sample.
 const SampleOwner = "https://github.com/acme/"
 
-// SampleApplications are the repositories of its applications.
+// SampleApplications are the names of the application repositories of the sample.
 func SampleApplications() []string { return []string{"loyalty", "platform-services", "shop"} }
 
-// SampleApplication is what one of them holds.
+// SampleApplication are the files of an application repository of the sample.
 func (f Fleet) SampleApplication(name string) (Files, error) {
 	return filesIn("sample/applications/"+name, f.data())
 }
 
-// Playground is what stands beside the repositories: how to work with them, and simulated clusters. replace is how
-// they are read instead of what is on servers, as --replace has it.
+// Playground are the other files of the sample: instructions, settings and simulated clusters. replace is the value of
+// --replace that reads the repositories of the sample.
 func (f Fleet) Playground(replace string) (Files, error) {
 	d := f.data()
 	d.Replace = replace

@@ -13,12 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The texts are templates whose actions stand in [[ ]], as workflows and kalypso's own templates have braces.
+// texts are templates with the delimiters [[ and ]], because workflows and kalypso's templates contain braces.
 //
 //go:embed all:files workflows
 var texts embed.FS
 
-// filesIn executes all that is in a folder of files.
+// filesIn executes all files in a folder of files.
 func filesIn(folder string, d data) (Files, error) {
 	below, err := fs.Sub(texts, "files/"+folder)
 	if err != nil {
@@ -52,15 +52,15 @@ func execute(name string, d data) (string, error) {
 	return b.String(), nil
 }
 
-// Doc is where a page of the documentation, such as how-to/roll-back, can be read by whoever has only the program.
+// Doc returns the URL of a page of the documentation, such as how-to/roll-back.
 func Doc(page string) string {
 	return "https://github.com/kalypso-gitops/kalypso/blob/main/docs/" + page + ".md"
 }
 
-// plainWord is what a shell takes as it is.
+// plainWord matches a word that needs no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// ShellWord is a text as a word for a shell: in quotes if it needs them.
+// ShellWord quotes a text for a shell if needed.
 func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -78,19 +78,19 @@ func functions() template.FuncMap {
 	}
 }
 
-// toJSON is a list of texts in one line.
+// toJSON formats a list of texts as JSON in one line.
 func toJSON(texts []string) (string, error) {
 	text, err := json.Marshal(texts)
 	return strings.ReplaceAll(string(text), `","`, `", "`), err
 }
 
-// scalar is a text as YAML writes it: in quotes if it would be taken for something else.
+// scalar formats a text as a YAML string, with quotes if needed.
 func scalar(text string) (string, error) {
 	out, err := yaml.Marshal(text)
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// list is a YAML list of texts, and of the elements of lists of texts, in one line.
+// list formats texts and lists of texts as one YAML list in one line.
 func list(values ...any) (string, error) {
 	var scalars []string
 	add := func(text string) error {
@@ -112,13 +112,13 @@ func list(values ...any) (string, error) {
 	return "[" + strings.Join(scalars, ", ") + "]", nil
 }
 
-// WorkflowFolder is where GitHub looks for workflows.
+// WorkflowFolder is the folder in which GitHub reads workflows.
 const WorkflowFolder = ".github/workflows"
 
-// Place is a kind of branch that workflows belong on.
+// Place is a kind of branch with workflows of its own.
 type Place = string
 
-// The places that have workflows.
+// The places with workflows.
 const (
 	// OfControlPlane is the base branch of the control plane.
 	OfControlPlane Place = "control-plane"
@@ -130,11 +130,11 @@ const (
 	OfApplication Place = "application"
 )
 
-// Places are all of them.
+// Places lists all places.
 func Places() []Place { return []Place{OfControlPlane, OfEnvironment, OfGitOps, OfApplication} }
 
-// workflowsOf lists the workflows of a place. Where one belongs on several kinds of branches GitHub reads it from the
-// branch of the event: pushes and pull requests from theirs, all else from the default one.
+// workflowsOf lists the workflows of a place. GitHub reads the workflow of a push or pull request from its branch, and of
+// other events from the default branch.
 func workflowsOf(place Place) []string {
 	return map[Place][]string{
 		OfControlPlane: {
@@ -146,10 +146,10 @@ func workflowsOf(place Place) []string {
 	}[place]
 }
 
-// Workflows are the workflows of a place, by the names of their files.
+// Workflows returns the workflows of a place by file name.
 func (f Fleet) Workflows(place Place) (Files, error) {
 	if !slices.Contains(Places(), place) {
-		return nil, fmt.Errorf("there are no workflows of %q", place)
+		return nil, fmt.Errorf("unknown place %q", place)
 	}
 	files := Files{}
 	for _, name := range workflowsOf(place) {

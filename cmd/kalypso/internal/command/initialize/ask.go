@@ -16,18 +16,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// field is something that init has to know.
+// field is a value that init needs.
 type field struct {
-	// question is empty for what is not asked here.
+	// question is the prompt; empty for a value that ask does not prompt for.
 	flag, question string
-	// value, or for several values list, is what the flag says; empty if it was not given.
+	// value, or list for several values, is the value of the flag; empty if not set.
 	value *string
 	list  *[]string
-	// check tells what is wrong with a value.
+	// check returns an error if a value is invalid.
 	check func(string) error
-	// proposal is the answer of whoever gives none; nil, or empty, has none.
+	// proposal is the default; nil or empty for none.
 	proposal func() string
-	// optional fields need no answer where nobody can be asked: the proposal counts.
+	// optional fields have their default if there is no terminal.
 	optional bool
 }
 
@@ -44,7 +44,7 @@ func (f field) proposed() string {
 	return f.proposal()
 }
 
-// set takes an answer: for a list, words with blanks or commas between them.
+// set sets an answer: for a list, words separated by blanks or commas.
 func (f field) set(answer string) {
 	if f.value != nil {
 		*f.value = strings.TrimSpace(answer)
@@ -53,7 +53,7 @@ func (f field) set(answer string) {
 	*f.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-// problem tells what is wrong with what was given.
+// problem returns an error if the value is invalid.
 func (f field) problem() error {
 	if f.value != nil {
 		return f.check(*f.value)
@@ -69,7 +69,7 @@ func (f field) problem() error {
 	return nil
 }
 
-// ask asks a person for the fields that were not given, if there is one, and checks all of them.
+// ask prompts for the fields that are not set, if there is a terminal, and checks all of them.
 func ask(ctx context.Context, e *cli.Host, answers *bufio.Reader, fields []field) error {
 	if err := checkGiven(fields); err != nil {
 		return err
@@ -89,11 +89,11 @@ func ask(ctx context.Context, e *cli.Host, answers *bufio.Reader, fields []field
 			missing = append(missing, "--"+f.flag)
 		}
 	}
-	if err := checkGiven(fields); err != nil { // some depend on what was asked after them
+	if err := checkGiven(fields); err != nil { // a check can depend on a later answer
 		return err
 	}
 	if len(missing) > 0 {
-		return cli.Usage("%s: not given, and there is no terminal to ask on; --sample FOLDER makes a sample to try", strings.Join(missing, ", "))
+		return cli.Usage("required flags not set: %s; to try a sample fleet, use --sample FOLDER", strings.Join(missing, ", "))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func checkGiven(fields []field) error {
 	return cli.Usage("%w", errors.Join(problems...))
 }
 
-// ask asks until there is an answer that is right.
+// ask prompts until the answer is valid.
 func (f field) ask(ctx context.Context, to io.Writer, answers *bufio.Reader) error {
 	for {
 		proposal := f.proposed()
@@ -130,7 +130,7 @@ func (f field) ask(ctx context.Context, to io.Writer, answers *bufio.Reader) err
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return cli.Usage("no answer: give --%s", f.flag)
+			return cli.Usage("no answer; set --%s", f.flag)
 		}
 		f.set(answer)
 		if !f.given() {
@@ -146,7 +146,7 @@ func (f field) ask(ctx context.Context, to io.Writer, answers *bufio.Reader) err
 	}
 }
 
-// readLine reads a line, unless ctx is done before somebody has written one.
+// readLine reads a line; it returns the error of ctx if that is done first.
 func readLine(ctx context.Context, from *bufio.Reader) (string, error) {
 	type read struct {
 		line string
@@ -181,7 +181,7 @@ func (f *initFlags) asks(ctx context.Context, e *cli.Host, answers *bufio.Reader
 		}
 		var fleet string
 		err := ask(ctx, e, answers, []field{{
-			flag: "fleet", question: "Fleet that check-promote asks for " + environment + ": azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none",
+			flag: "fleet", question: "Fleet source of check-promote for " + environment + " (azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none)",
 			value: &fleet, check: checkFleet, proposal: always(last), optional: true,
 		}})
 		if err != nil {
@@ -206,7 +206,7 @@ func (f *initFlags) fleetsFromFlags(e *cli.Host) (map[string][]string, error) {
 		case environment == "":
 			ofAll = append(ofAll, fleet)
 		case !slices.Contains(f.environments, environment):
-			return nil, cli.Usage("--fleet %s: there is no environment %q (%s)", text, environment, diag.DidYouMean(environment, f.environments))
+			return nil, cli.Usage("--fleet %s: no environment %q (%s)", text, environment, diag.DidYouMean(environment, f.environments))
 		default:
 			asked[environment] = append(asked[environment], fleet)
 		}
@@ -221,7 +221,7 @@ func (f *initFlags) fleetsFromFlags(e *cli.Host) (map[string][]string, error) {
 	if at >= 0 && len(f.environments) > 1 && f.workflows == "" {
 		named := ofAll[at]
 		ofAll = nil
-		fmt.Fprintf(e.Stderr, "warning: --fleet %s names clusters but no environment, so it is ignored and a person decides in %s: write --fleet %s=flux:CONTEXT\n",
+		fmt.Fprintf(e.Stderr, "warning: --fleet %s names clusters but no environment; it is ignored, and a person decides in %s\n    hint: use --fleet %s=flux:CONTEXT\n",
 			diag.Safe(named), strings.Join(others, ", "), strings.Join(others, "=flux:CONTEXT --fleet "))
 	}
 	for _, environment := range others {
@@ -268,7 +268,7 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 // stepForFleets is the next step for environments without a fleet, which the workflows do not set.
 func stepForFleets(environments []string) nextStep {
 	return nextStep{
-		What: "set spec.promotion.checks.fleet, the fleet that check-promote asks, in the Environment of " + strings.Join(environments, ", "),
+		What: "set spec.promotion.checks.fleet, the fleet source of check-promote, in the Environment of " + strings.Join(environments, ", "),
 		See:  scaffold.Doc("reference/promotion"),
 	}
 }

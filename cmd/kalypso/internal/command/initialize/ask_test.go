@@ -39,11 +39,11 @@ func TestInitAsks(t *testing.T) {
 	}, plan)
 	assert.Equal(t, "URL of the control plane: "+
 		"URL of the platform GitOps repository [https://github.com/zed/gitops]: "+
-		"Environments, in the order in which a commit goes through them [dev stage prod]: "+
-		"What clusters pull with: flux or argocd [flux]: "+
-		"Fleet that check-promote asks for dev: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
-		"Fleet that check-promote asks for stage: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [none]: "+
-		"Fleet that check-promote asks for prod: azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none [azure-resource-graph]: ", asked)
+		"Environments, in promotion order [dev stage prod]: "+
+		"GitOps reconciler, flux or argocd [flux]: "+
+		"Fleet source of check-promote for dev (azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none) [none]: "+
+		"Fleet source of check-promote for stage (azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none) [none]: "+
+		"Fleet source of check-promote for prod (azure-resource-graph, flux:CONTEXT, argocd:URL, command:PROGRAM or none) [azure-resource-graph]: ", asked)
 }
 
 // TestInitAsksAgain says what is wrong with an answer.
@@ -55,8 +55,8 @@ func TestInitAsksAgain(t *testing.T) {
 	assert.Equal(t, "https://github.com/zed/out", plan.GitOps)
 	assert.Equal(t, map[string][]string{"one": {"flux:east"}}, plan.Asks)
 	for _, want := range []string{
-		"  it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane itself\n",
-		`  there is no template for "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
+		"  not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane; use another repository\n",
+		`  unknown reconciler "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
 	} {
 		assert.Contains(t, asked, want)
 	}
@@ -67,7 +67,7 @@ func TestInitAsksAgain(t *testing.T) {
 func TestInitHearsNothing(t *testing.T) {
 	t.Parallel()
 	_, _, err := initAnswered(t, strings.NewReader(""))
-	require.EqualError(t, err, "no answer: give --control-plane")
+	require.EqualError(t, err, "no answer; set --control-plane")
 	code, _ := cli.ExitOf(err)
 	assert.Equal(t, cli.ExitUsage, code)
 }
@@ -93,7 +93,7 @@ func TestOwnAction(t *testing.T) {
 		{"v1.2.3-rc.1", commit, "kalypso-gitops/kalypso@" + commit + " # v1.2.3-rc.1", "v1.2.3-rc.1"},
 		{"v1.2.4-0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit, ""},
 		{"v1.2.4-rc.1.0.20261122104412-012345678901", commit, "kalypso-gitops/kalypso@" + commit, ""},
-		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of the release that you trust", ""},
+		{"devel", "", "kalypso-gitops/kalypso@COMMIT # EDIT: the commit of a release that you trust", ""},
 	} {
 		ref, release := ownAction(cli.Build{Version: test.version, Commit: test.commit})
 		assert.Equal(t, test.want, ref, test.version)
@@ -112,5 +112,5 @@ func TestInitAsksNobody(t *testing.T) {
 		Env: func(name string) string { return map[string]string{"CI": "true"}[name] },
 	}}
 	_, err := f.plan(t.Context(), e, f.fields(), nil)
-	require.ErrorContains(t, err, "--gitops: not given, and there is no terminal to ask on")
+	require.ErrorContains(t, err, "required flags not set: --gitops")
 }

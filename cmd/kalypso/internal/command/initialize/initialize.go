@@ -1,4 +1,4 @@
-// Package initialize is kalypso init: a new fleet, a sample, or the workflows of a repository.
+// Package initialize is kalypso init: it creates a new fleet, a sample fleet, or the workflows of a repository.
 package initialize
 
 import (
@@ -58,9 +58,9 @@ workflows of one kind of repository, in FOLDER/.github/workflows, for an existin
 This command never overwrites files, and sends nothing over the network.`,
 		Example: `  kalypso init
   kalypso init --control-plane https://github.com/acme/control-plane --gitops https://github.com/acme/gitops
-  kalypso init --env dev --env prod --fleet dev=flux:dev-1,dev-2 --fleet prod=flux:prod-1
+  kalypso init --env dev,prod --fleet dev=flux:dev-1,dev-2 --fleet prod=flux:prod-1
   kalypso init --sample playground
-  kalypso init --workflows control-plane --control-plane https://github.com/acme/control-plane --env dev --env prod`,
+  kalypso init --workflows control-plane --env dev,prod`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := results.CheckFormat(f.format); err != nil {
@@ -71,7 +71,7 @@ This command never overwrites files, and sends nothing over the network.`,
 				folder = args[0]
 			}
 			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
-				return cli.Usage("%q is not a name for a folder", folder)
+				return cli.Usage("%q is not a valid folder name", folder)
 			}
 			if names := cli.Split(f.environments); len(names) > 0 {
 				f.environments = names
@@ -108,7 +108,7 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 		return f.makeSample(cmd, e)
 	case flags.Changed("workflows"):
 		if !slices.Contains(scaffold.Places(), f.workflows) {
-			return cli.Usage("--workflows %s: there is no such place (%s)", f.workflows, diag.DidYouMean(f.workflows, scaffold.Places()))
+			return cli.Usage("unknown place %q for --workflows (%s)", f.workflows, diag.DidYouMean(f.workflows, scaffold.Places()))
 		}
 		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(f.workflows)...)
 		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
@@ -119,7 +119,7 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 	return f.makeFleet(cmd.Context(), e, folder)
 }
 
-// onlyFlags refuses flags that would count for nothing. Variables of the environment may be meant for other commands.
+// onlyFlags refuses unused flags. KALYPSO_ variables may be meant for other commands.
 func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
@@ -130,8 +130,8 @@ func onlyFlags(flags *pflag.FlagSet, what string, counts ...string) error {
 	return err
 }
 
-// plan asks for the missing values of fields and checks all of them. known has the fleets of existing environments by
-// name; nil if there are none.
+// plan prompts for the missing values of fields and checks all of them. known has the fleet sources of existing
+// environments by name; nil if there are none.
 func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known map[string][]string) (scaffold.Fleet, error) {
 	answers := bufio.NewReader(e.Stdin)
 	if err := ask(ctx, e, answers, fields); err != nil {
@@ -156,8 +156,8 @@ func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known
 	return plan, nil
 }
 
-// overHTTPS is the URL that everybody reads a repository by: tokens count for no other, and a workflow has no key for ssh.
-// What is on an ssh port of its own stays there.
+// overHTTPS returns the https URL of a repository: tokens need https, and a workflow has no ssh key. A URL with an ssh
+// port stays as it is.
 func overHTTPS(text string) string {
 	normal, err := giturl.NormalURL(text)
 	if err != nil || text == "" || strings.HasPrefix(strings.ToLower(text), "https://") {
@@ -166,18 +166,18 @@ func overHTTPS(text string) string {
 	return normal
 }
 
-// fields are the questions of a new fleet, in the order in which they are asked.
+// fields are the fields of a new fleet, in the order of the prompts.
 func (f *initFlags) fields() []field {
 	return []field{
 		{flag: "control-plane", question: "URL of the control plane", value: &f.controlPlane, check: checkURL},
 		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
-		{flag: "env", question: "Environments, in the order in which a commit goes through them", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
-		{flag: "reconciler", question: "What clusters pull with: " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
+		{flag: "env", question: "Environments, in promotion order", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
+		{flag: "reconciler", question: "GitOps reconciler, " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
 		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks prompts for each environment
 	}
 }
 
-// besideControlPlane proposes a repository of the same owner.
+// besideControlPlane returns the URL of a repository of the same owner.
 func (f *initFlags) besideControlPlane() string {
 	i := strings.LastIndexByte(strings.TrimRight(f.controlPlane, "/"), '/')
 	return f.controlPlane[:i+1] + "gitops"
@@ -189,30 +189,29 @@ func (f *initFlags) checkGitOps(url string) error {
 	}
 	a, _ := giturl.NormalURL(url)
 	if b, _ := giturl.NormalURL(f.controlPlane); a == b {
-		return fmt.Errorf("%s is the control plane itself", url)
+		return fmt.Errorf("%s is the control plane; use another repository", url)
 	}
 	return nil
 }
 
-// repositoryURL are the forms of a URL that a repository is read by. Of a password none of them has a place; git@ is the
-// usual user of ssh.
+// repositoryURL matches the URL of a repository without a password. git@ is the usual user of ssh.
 var repositoryURL = regexp.MustCompile(`^(https://|ssh://(git@)?)[\w.-]+(:[0-9]+)?(/[\w.~][\w.~-]*){2,}/?$|^git@[\w.-]+:[\w.~][\w.~-]*(/[\w.~][\w.~-]*)+/?$`)
 
-// checkURL tells why a repository of that URL could not be read by everybody. It never repeats the URL, as a password may
-// be in it.
+// checkURL returns an error if text is not the URL of a repository. The error does not repeat the URL, which may contain a
+// password.
 func checkURL(text string) error {
 	normal, err := giturl.NormalURL(text)
 	switch {
 	case err != nil || !repositoryURL.MatchString(text):
-		return errors.New("it is not the URL of a repository: write https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
+		return errors.New("not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
 	case folderOf(text) == ".git":
-		return errors.New("it is not the URL of a repository, as none is called .git")
+		return errors.New("not a repository URL: the repository name is missing")
 	case strings.HasPrefix(normal, "https://github.com/") && strings.Count(normal, "/") != 4:
-		return errors.New("it is not the URL of a repository of github.com: write https://github.com/OWNER/NAME")
+		return errors.New("not a repository URL of github.com: use https://github.com/OWNER/NAME")
 	}
 	for part := range strings.SplitSeq(text, "/") {
 		if part == ".." || part == "." {
-			return errors.New("it is not the URL of a repository: leave out the dots")
+			return errors.New("not a repository URL: remove . and .. from the path")
 		}
 	}
 	return nil
@@ -224,19 +223,19 @@ func (f *initFlags) checkEnvironment(name string) error {
 
 func checkReconciler(name string) error {
 	if !slices.Contains(scaffold.Reconcilers(), name) {
-		return fmt.Errorf("there is no template for %q (%s)", name, diag.DidYouMean(name, scaffold.Reconcilers()))
+		return fmt.Errorf("unknown reconciler %q (%s)", name, diag.DidYouMean(name, scaffold.Reconcilers()))
 	}
 	return nil
 }
 
-// checkFleet tells why check-promote would not take a fleet, or a workflow could not hold it. That there is no token for
-// it here says nothing about the workflow.
+// checkFleet returns an error if check-promote or a workflow cannot use a fleet source. Tokens are not required here, only
+// in the workflow.
 func checkFleet(text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Contains(text, "${{") {
-		return errors.New("it cannot stand in a workflow")
+		return errors.New("control characters and ${{ are not allowed in a workflow")
 	}
 	if _, argument, _ := strings.Cut(text, ":"); strings.Contains(argument, "://") && strings.Contains(argument, "@") {
-		return errors.New("leave out the user: it is written into a workflow that others read")
+		return errors.New("remove the user from the URL: others can read the workflow")
 	}
 	if text == model.NoFleet {
 		return nil
@@ -251,34 +250,33 @@ func checkFleet(text string) error {
 }
 
 var (
-	// actionRef is how a step of a workflow refers to an action.
+	// actionRef matches the reference to an action in a workflow.
 	actionRef = regexp.MustCompile(`^\w[\w.-]*/[\w.-]+(/[\w./-]+)?@[\w./-]+$`)
-	// releaseVersion is the version of a release.
+	// releaseVersion matches the version of a release.
 	releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$`)
 )
 
-// setAction says which action workflows use: the one that was given, else the commit that this program was built of, and
-// its release if it is one.
+// setAction sets the action of the workflows: --action, else the commit of this binary with its release, if it is one.
 func (f *initFlags) setAction(e *cli.Host, plan *scaffold.Fleet) error {
 	if f.action == "" {
 		plan.Action, plan.Release = ownAction(e.Build)
 		return nil
 	}
 	if !actionRef.MatchString(f.action) {
-		return cli.Usage("--action %q: write OWNER/NAME@REF", f.action)
+		return cli.Usage("--action %q: use OWNER/NAME@REF", f.action)
 	}
 	plan.Action = f.action
 	return nil
 }
 
-// ownAction refers to kalypso's action by commit, so that nobody can change what runs, and says which release that is.
-// A program that does not know its commit, or was changed since, leaves that to be chosen.
+// ownAction returns a reference to kalypso's action by commit, which nobody can move, and the release of the commit. If the
+// commit is unknown or the source was modified, the user chooses the commit.
 func ownAction(b cli.Build) (ref, release string) {
 	switch {
 	case b.Modified:
 		return scaffold.UnknownAction, ""
-	case b.Commit == "" && releaseVersion.MatchString(b.Version): // of go install
-		return scaffold.Action + "@" + b.Version + " # EDIT: the commit of this release, which nobody can move", ""
+	case b.Commit == "" && releaseVersion.MatchString(b.Version): // built by go install
+		return scaffold.Action + "@" + b.Version + " # EDIT: pin to the commit of this release", ""
 	case b.Commit == "":
 		return scaffold.UnknownAction, ""
 	case releaseVersion.MatchString(b.Version):

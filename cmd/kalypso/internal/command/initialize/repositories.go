@@ -18,13 +18,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// plannedRepository is a repository that is to be made at a path below a folder.
+// plannedRepository is a repository to create at a path below a folder.
 type plannedRepository struct {
 	path string
 	gitobject.NewRepository
 }
 
-// makeFleet makes the control plane and the GitOps repository of a new fleet.
+// makeFleet creates the control plane and the GitOps repository of a new fleet.
 func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) error {
 	author := session.KalypsoItself()
 	if f.author != "" {
@@ -49,9 +49,9 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 		{folderOf(plan.ControlPlane), controlPlane(plan)},
 		{folderOf(plan.GitOps), gitOpsRepository(plan)},
 	}
-	repositories[0].Origin, repositories[1].Origin = f.controlPlane, f.gitops // over ssh, if that is how they were given
+	repositories[0].Origin, repositories[1].Origin = f.controlPlane, f.gitops // the URLs as given, which may be ssh
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
-		return cli.Usage("both repositories would be in the folder %s: run init for one owner, or rename one", repositories[0].path)
+		return cli.Usage("both repositories would be in the folder %s; rename one of them", repositories[0].path)
 	}
 	if err := notThere(folder, repositories); err != nil {
 		return err
@@ -66,20 +66,20 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 	return f.print(e, Result{Repositories: made, Next: nextOfFleet(plan, folder)})
 }
 
-// folderOf is the folder that git clone would make of a URL.
+// folderOf is the folder that git clone would create for a URL.
 func folderOf(url string) string {
 	return strings.TrimSuffix(path.Base(strings.TrimRight(url, "/")), ".git")
 }
 
 // controlPlane is the repository of a fleet's control plane.
 func controlPlane(plan scaffold.Fleet) gitobject.NewRepository {
-	r := gitobject.NewRepository{Branches: []gitobject.NewBranch{branchOf(plan.Base, "Begin the control plane", plan.BaseBranch)}}
+	r := gitobject.NewRepository{Branches: []gitobject.NewBranch{branchOf(plan.Base, "Create the control plane", plan.BaseBranch)}}
 	if !plan.Sample {
-		r.Branches = append(r.Branches, branchOf(scaffold.HelloWorld, "Add an example of a workload", plan.HelloWorldBranch))
+		r.Branches = append(r.Branches, branchOf(scaffold.HelloWorld, "Add an example workload", plan.HelloWorldBranch))
 	}
 	for _, environment := range plan.Environments {
 		r.Branches = append(r.Branches, gitobject.NewBranch{
-			Name: environment, Message: "Begin " + environment,
+			Name: environment, Message: "Create " + environment,
 			Files: func(tips map[string]string) (map[string]string, error) {
 				return plan.EnvironmentBranch(environment, tips[plan.Base])
 			},
@@ -88,7 +88,7 @@ func controlPlane(plan scaffold.Fleet) gitobject.NewRepository {
 	return r
 }
 
-// gitOpsRepository is a GitOps repository to which nothing was published yet.
+// gitOpsRepository is a new GitOps repository.
 func gitOpsRepository(plan scaffold.Fleet) gitobject.NewRepository {
 	var r gitobject.NewRepository
 	for _, environment := range plan.Environments {
@@ -101,7 +101,7 @@ func branchOf(name, message string, files func() (scaffold.Files, error)) gitobj
 	return gitobject.NewBranch{Name: name, Message: message, Files: func(map[string]string) (map[string]string, error) { return files() }}
 }
 
-// createAll makes repositories in work, which will be at the folder that is shown.
+// createAll creates repositories in work, which is later moved to shown.
 func createAll(work, shown string, repositories []plannedRepository, author gitobject.Identity, when time.Time) ([]createdRepository, error) {
 	var made []createdRepository
 	for _, r := range repositories {
@@ -119,7 +119,7 @@ func createAll(work, shown string, repositories []plannedRepository, author gito
 	return made, nil
 }
 
-// notThere is an error that names what would be overwritten.
+// notThere returns an error that names the repositories that exist.
 func notThere(folder string, repositories []plannedRepository) error {
 	var there []string
 	for _, r := range repositories {
@@ -133,21 +133,21 @@ func notThere(folder string, repositories []plannedRepository) error {
 	if len(there) == 0 {
 		return nil
 	}
-	return cli.Usage("%s: exists already, and nothing is overwritten; name another folder, or use --workflows for a fleet that there is already", strings.Join(there, ", "))
+	return cli.Usage("%s already exists; name another folder, or use --workflows for an existing fleet", strings.Join(there, ", "))
 }
 
-// cannotMake is the error of repositories that cannot be made.
+// cannotMake is the error of repositories that cannot be created.
 func cannotMake(err error) error {
-	return cli.Failure("make the repositories: %w", err)
+	return cli.Failure("create the repositories: %w", err)
 }
 
-// The folder of the playground that stands for a server.
+// server is the folder of the sample that simulates a server.
 const server = "repositories"
 
-// makeSample makes a whole fleet in a folder. Its commits have the same ids everywhere.
+// makeSample creates a sample fleet in a folder. Its commit ids are the same on all machines.
 func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if cmd.Flags().NArg() > 0 {
-		return cli.Usage("%s: the folder of the sample is that of --sample", cmd.Flags().Arg(0))
+		return cli.Usage("unexpected argument %s: --sample names the folder", cmd.Flags().Arg(0))
 	}
 	target, err := filepath.Abs(f.sample)
 	if err != nil {
@@ -174,13 +174,13 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	return f.print(e, Result{Repositories: made, Sample: f.sample, Next: nextOfSample(f.sample)})
 }
 
-// sampleFolder tells why a folder cannot be that of a sample.
+// sampleFolder returns an error if a sample cannot be created in a folder.
 func sampleFolder(shown, target string) error {
 	if shown == "" {
 		return cli.Usage(`--sample "": name a folder`)
 	}
 	if strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || strings.ContainsRune("*,=", r) }) {
-		return cli.Usage("--sample %s: the path must hold no comma, no '*', no '=' and no control character, as --replace could not name it", shown)
+		return cli.Usage("--sample %s: the path must not contain a comma, '*', '=' or a control character, because --replace could not name it", shown)
 	}
 	entries, err := os.ReadDir(target)
 	switch {
@@ -189,12 +189,12 @@ func sampleFolder(shown, target string) error {
 	case err != nil:
 		return cannotMake(err)
 	case len(entries) > 0:
-		return cli.Usage("--sample %s: the folder is not empty, and nothing is overwritten", shown)
+		return cli.Usage("--sample %s: the folder is not empty", shown)
 	}
 	return nil
 }
 
-// writePlayground writes what stands beside the repositories to work, as it will be at target.
+// writePlayground writes the other files of the sample to work, which is later moved to target.
 func writePlayground(plan scaffold.Fleet, work, target string) error {
 	beside, err := plan.Playground(scaffold.SampleOwner + "*=" + filepath.ToSlash(filepath.Join(target, server)) + "/*.git")
 	if err != nil {
@@ -212,7 +212,7 @@ func writePlayground(plan scaffold.Fleet, work, target string) error {
 	return nil
 }
 
-// sampleRepositories are all that the sample has: bare ones for the server, and clones of those that people work in.
+// sampleRepositories are the repositories of the sample: bare ones for the server, and two clones to work in.
 func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository {
 	var all []plannedRepository
 	onServer := func(name string, r gitobject.NewRepository) {
@@ -228,7 +228,7 @@ func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository 
 		name := []string{"control-plane", "gitops"}[i]
 		onServer(name, r)
 		r.Origin, r.Cloned = filepath.Join(target, server, name+".git"), true
-		// Whoever types what the tutorial says need not have told git who he is, or has told it to sign.
+		// The tutorial needs an identity, and no signing.
 		r.Settings = map[string]string{
 			"user.name": "You", "user.email": "you@acme.example", "commit.gpgsign": "false", "push.default": "simple",
 		}
@@ -237,8 +237,8 @@ func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository 
 	return all
 }
 
-// inFolder puts what fill writes to a folder of its own into a folder, which is made if it is not there: all of it, or
-// nothing if something fails. Nothing that is there is touched.
+// inFolder moves all that fill writes to a temporary folder into folder, which it creates if needed, or nothing if
+// something fails. It changes no existing file.
 func inFolder(folder string, fill func(work string) error) (err error) {
 	_, before := os.Lstat(folder)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -251,7 +251,7 @@ func inFolder(folder string, fill func(work string) error) (err error) {
 	defer func() {
 		err = errors.Join(err, os.RemoveAll(work))
 		if err != nil && errors.Is(before, os.ErrNotExist) {
-			_ = os.Remove(folder) // ours, and empty unless somebody else has put something there
+			_ = os.Remove(folder) // fails if it is not empty
 		}
 	}()
 	if err := fill(work); err != nil {
@@ -263,7 +263,7 @@ func inFolder(folder string, fill func(work string) error) (err error) {
 	return nil
 }
 
-// moveUp moves all that is in a folder to the one that it is in, or nothing if something is in the way.
+// moveUp moves the contents of work to folder, or nothing if a path exists.
 func moveUp(work, folder string) error {
 	entries, err := os.ReadDir(work)
 	if err != nil {
@@ -280,11 +280,11 @@ func moveUp(work, folder string) error {
 	return nil
 }
 
-// moveNew moves a file or folder to where nothing is. Somebody else may put something there at this very moment: a
-// folder that is not empty is never replaced, and no file is written where another could matter.
+// moveNew moves a file or folder to a path that does not exist. If another process creates the path at the same time, a
+// folder that is not empty is not replaced.
 func moveNew(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, &os.PathError{Op: "make", Path: to, Err: os.ErrExist})
+		return errors.Join(err, &os.PathError{Op: "create", Path: to, Err: os.ErrExist})
 	}
 	return os.Rename(from, to)
 }

@@ -10,28 +10,28 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
 )
 
-// Result is what init has made, in JSON.
+// Result is the result of init, in JSON.
 type Result struct {
 	FormatVersion string `json:"formatVersion"`
 	// Sample is the folder of the sample.
 	Sample       string              `json:"sample,omitempty"`
 	Repositories []createdRepository `json:"repositories,omitempty"`
 	Files        []createdFile       `json:"files,omitempty"`
-	// Next is what people do next, in this order.
+	// Next are the next steps of the user, in order.
 	Next []nextStep `json:"next"`
 }
 
-// nextStep is something that people do.
+// nextStep is a step of the user.
 type nextStep struct {
 	What string `json:"what"`
-	// Run are commands, and See is a page that says how.
+	// Run are commands, and See is the URL of a page with instructions.
 	Run []string `json:"run,omitempty"`
 	See string   `json:"see,omitempty"`
 }
 
 type createdRepository struct {
 	Path string `json:"path"`
-	// Origin is the URL that it is to be pushed to.
+	// Origin is the URL of the remote.
 	Origin   string          `json:"origin,omitempty"`
 	Branches []createdBranch `json:"branches"`
 }
@@ -43,11 +43,11 @@ type createdBranch struct {
 
 type createdFile struct {
 	Path string `json:"path"`
-	// State is written, unchanged, or kept: there was one already that differs.
+	// State is written, unchanged, or kept: a different file exists.
 	State string `json:"state"`
 }
 
-// print prints what was made, and what to do next.
+// print prints the result and the next steps.
 func (f *initFlags) print(e *cli.Host, result Result) error {
 	result.FormatVersion = results.Version
 	if f.format != results.Text {
@@ -55,7 +55,7 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 	}
 	var b strings.Builder
 	if result.Sample != "" {
-		fmt.Fprintf(&b, "made %s: a whole fleet on this machine, in %d repositories\n", result.Sample, len(result.Repositories))
+		fmt.Fprintf(&b, "created %s: a sample fleet of %d repositories\n", result.Sample, len(result.Repositories))
 	} else {
 		for _, r := range result.Repositories {
 			var names []string
@@ -66,13 +66,13 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 			if len(names) == 1 {
 				noun = "branch"
 			}
-			fmt.Fprintf(&b, "made %s, with the %s %s\n", r.Path, noun, strings.Join(names, ", "))
+			fmt.Fprintf(&b, "created %s with %s %s\n", r.Path, noun, strings.Join(names, ", "))
 		}
 	}
 	for _, file := range result.Files {
 		note := ""
 		if file.State == fileKept {
-			note = ": there is one already, and it differs"
+			note = ": it exists and differs"
 		}
 		fmt.Fprintf(&b, "%-9s  %s%s\n", file.State, file.Path, note)
 	}
@@ -92,15 +92,15 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 
 func nextOfSample(folder string) []nextStep {
 	return []nextStep{
-		{What: "go there, and let kalypso read what is there", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
-		{What: "compile all environments, and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
-		{What: "go on with README.md, or the tutorial", See: scaffold.Doc("tutorial")},
+		{What: "change to the folder and load its settings", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
+		{What: "compile all environments and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
+		{What: "follow README.md or the tutorial", See: scaffold.Doc("tutorial")},
 	}
 }
 
 func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	first := plan.Environments[0]
-	pull := "merge the pull requests that the workflow render opens, and let the clusters pull"
+	pull := "merge the pull requests that the workflow render opens, and connect the clusters"
 	if plan.Reconciler == "argocd" {
 		pull += "; Argo CD needs a health check for Applications"
 	}
@@ -109,12 +109,12 @@ func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	}
 	control, output := at(plan.ControlPlane), at(plan.GitOps)
 	steps := []nextStep{
-		{What: "see what would be published, without any server", Run: []string{
+		{What: "preview what would be published; this needs no network", Run: []string{
 			"kalypso render --env " + first + " --dry-run --control-plane " + control + " --replace " + plan.GitOps + "=" + output,
 		}},
-		{What: "make two empty repositories, " + plan.ControlPlane + " and " + plan.GitOps},
-		{What: "give a GitHub App access to them, and its id and key to the workflows", See: scaffold.Doc("how-to/set-up-github")},
-		{What: "push, and see to it that " + plan.Base + " is the default branch of the control plane", Run: []string{
+		{What: "create two empty repositories: " + plan.ControlPlane + " and " + plan.GitOps},
+		{What: "create a GitHub App with access to both, and give the workflows its id and private key", See: scaffold.Doc("how-to/set-up-github")},
+		{What: "push both, and make " + plan.Base + " the default branch of the control plane", Run: []string{
 			"git -C " + output + " push --all --set-upstream origin",
 			"git -C " + control + " push --all --set-upstream origin",
 		}},
@@ -123,25 +123,32 @@ func nextOfFleet(plan scaffold.Fleet, folder string) []nextStep {
 	return append(nextOfAction(plan), steps...)
 }
 
-// nextOfAction says what to do if workflows cannot name the action: they are on all branches of both repositories.
+// nextOfAction is the step for workflows that do not name a commit of the action, on all branches of both repositories.
 func nextOfAction(plan scaffold.Fleet) []nextStep {
 	if !strings.Contains(plan.Action, "EDIT") {
 		return nil
 	}
 	return []nextStep{{
-		What: "remove both folders, and begin again with --action " + scaffold.Action + "@ and the commit of kalypso that you trust: this program does not know its own, so the workflows do not work yet",
+		What: "delete both folders and run init again with --action " + scaffold.Action + "@COMMIT, a commit of kalypso that you trust: this binary does not know its own commit, so the workflows do not work yet",
 	}}
 }
 
-func nextOfWorkflows(place scaffold.Place) []nextStep {
+func nextOfWorkflows(place scaffold.Place, files scaffold.Files) []nextStep {
 	where := map[scaffold.Place]string{
 		scaffold.OfControlPlane: "the base branch of the control plane",
 		scaffold.OfEnvironment:  "the branch of each environment in the control plane",
 		scaffold.OfGitOps:       "the branch of each environment in the GitOps repository",
 		scaffold.OfApplication:  "the registered branch of the application repository",
 	}[place]
-	return []nextStep{
-		{What: "look for EDIT in them, and commit them on " + where},
-		{What: "give them a GitHub App", See: scaffold.Doc("how-to/set-up-github")},
+	commit := "commit them to " + where
+	for _, text := range files {
+		if strings.Contains(text, "EDIT") {
+			commit = "complete the lines marked EDIT, and commit the files to " + where
+		}
 	}
+	steps := []nextStep{{What: commit}}
+	if place != scaffold.OfApplication {
+		steps = append(steps, nextStep{What: "create a GitHub App for the workflows", See: scaffold.Doc("how-to/set-up-github")})
+	}
+	return steps
 }

@@ -129,12 +129,12 @@ func TestWorkflowsSayWhatWasGiven(t *testing.T) {
 	assert.Equal(t, []any{"007", "no"}, at(scaffold.OfEnvironment, "render.yaml", "true", "push", "branches"))
 	assert.Equal(t, []any{"1.10", "007", "no"}, at(scaffold.OfEnvironment, "preview.yaml", "true", "pull_request", "branches"))
 	for place, file := range map[scaffold.Place]string{scaffold.OfGitOps: "gitops-merged.yaml", scaffold.OfApplication: "notify.yaml"} {
-		job := map[scaffold.Place]string{scaffold.OfGitOps: "tell", scaffold.OfApplication: "notify"}[place]
+		job := map[scaffold.Place]string{scaffold.OfGitOps: "notify", scaffold.OfApplication: "notify"}[place]
 		assert.Equal(t, "007", at(place, file, "jobs", job, "steps", 0, "with", "owner"))
 		assert.Equal(t, "null", at(place, file, "jobs", job, "steps", 0, "with", "repositories"))
 		assert.Equal(t, "007/null", at(place, file, "jobs", job, "steps", 1, "env", "CONTROL_PLANE"))
 	}
-	assert.Equal(t, "1.10", at(scaffold.OfGitOps, "gitops-merged.yaml", "jobs", "tell", "steps", 1, "env", "BASE"))
+	assert.Equal(t, "1.10", at(scaffold.OfGitOps, "gitops-merged.yaml", "jobs", "notify", "steps", 1, "env", "BASE"))
 }
 
 // TestWorkflowsInstallARelease if there is one.
@@ -178,7 +178,7 @@ func TestWorkflowAsksTheFleet(t *testing.T) {
 func TestWorkflowsOfNoPlace(t *testing.T) {
 	t.Parallel()
 	_, err := documented().Workflows("nowhere")
-	require.EqualError(t, err, `there are no workflows of "nowhere"`)
+	require.EqualError(t, err, `unknown place "nowhere"`)
 }
 
 // TestBranches lists what init writes.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/scaffold"
@@ -16,15 +17,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// What became of a file.
+// The state of a file.
 const (
 	fileWritten = "written"
 	fileSame    = "unchanged"
-	// fileKept differs from what would be written.
+	// fileKept is an existing file that differs.
 	fileKept = "kept"
 )
 
-// writeWorkflows writes the workflows of a place that are not there yet.
+// writeWorkflows writes the workflows of a place that do not exist.
 func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder string, place scaffold.Place) error {
 	around, known, err := environmentsAround(cmd, e, f.baseBranch)
 	if err != nil && len(f.environments) == 0 && slices.Contains(shownIn(place), "env") {
@@ -42,15 +43,41 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder strin
 	if err != nil {
 		return cli.Failure("write the workflows: %w", err)
 	}
-	result := Result{Next: nextOfWorkflows(place)}
+	result := Result{Next: nextOfWorkflows(place, files)}
 	if missing := withoutFleet(plan, known); place == scaffold.OfControlPlane && len(missing) > 0 {
 		result.Next = append(result.Next, stepForFleets(missing))
 	}
+	kept := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder, name))
 		result.Files = append(result.Files, createdFile{Path: at, State: states[name]})
+		kept = kept || states[name] == fileKept
+	}
+	if kept {
+		result.Next = append([]nextStep{compareKept(cmd.Flags(), folder)}, result.Next...)
 	}
 	return f.print(e, result)
+}
+
+// compareKept is the step for files that exist and differ: it writes the current ones to another folder.
+func compareKept(flags *pflag.FlagSet, folder string) nextStep {
+	command := "kalypso init /tmp/new"
+	flags.Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if !slices.Contains([]string{"output", "directory", "quiet"}, flag.Name) {
+				command += " --" + flag.Name + " " + scaffold.ShellWord(value)
+			}
+		}
+	})
+	at := scaffold.ShellWord(filepath.ToSlash(filepath.Join(folder, scaffold.WorkflowFolder)))
+	return nextStep{
+		What: "compare the files that were kept with those of this version",
+		Run:  []string{command, "diff -r " + at + " /tmp/new/" + scaffold.WorkflowFolder},
+	}
 }
 
 // environmentsAround returns the environments of the control plane that contains the current folder, in the order of
@@ -71,7 +98,7 @@ func environmentsAround(cmd *cobra.Command, e *cli.Host, baseBranch string) (nam
 			}
 		}
 		if name, branch := environment.Name.Value, environment.ControlPlane.Branch.Value; name != branch {
-			return nil, nil, cli.Usage("environment %q is made of the branch %q: workflows take the one for the other; give --env, and correct what names the branch",
+			return nil, nil, cli.Usage("environment %q uses the branch %q, but workflows need equal names: set --env and edit the branch names in the workflows",
 				name, branch)
 		}
 	}
@@ -81,8 +108,8 @@ func environmentsAround(cmd *cobra.Command, e *cli.Host, baseBranch string) (nam
 	return session.EnvironmentNames(environments), fleets, nil
 }
 
-// fieldsOf are those that the workflows of a place show. Environments are not guessed: those that there are, if that is
-// known, are what is proposed.
+// fieldsOf are the fields that the workflows of a place use. The default of --env are the existing environments, if they are
+// known.
 func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []field {
 	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(shownIn(place), f.flag) })
 	for i := range fields {
@@ -93,7 +120,7 @@ func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []fiel
 	return fields
 }
 
-// shownIn are the flags of which the workflows of a place show something.
+// shownIn are the flags that the workflows of a place use.
 func shownIn(place scaffold.Place) []string {
 	return map[scaffold.Place][]string{
 		scaffold.OfControlPlane: {"env", "fleet"},
@@ -103,8 +130,8 @@ func shownIn(place scaffold.Place) []string {
 	}[place]
 }
 
-// writeMissing writes workflows that are not there yet into a folder and says what became of each. It stays in the
-// folder, whatever links there are in it.
+// writeMissing writes the workflows that do not exist in a folder and returns the state of each. It follows no link out of
+// the folder.
 func writeMissing(folder string, files scaffold.Files) (states map[string]string, err error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
@@ -126,12 +153,12 @@ func writeMissing(folder string, files scaffold.Files) (states map[string]string
 	return states, nil
 }
 
-// writeFile writes a file unless something is in its place.
+// writeFile writes a file unless its path exists.
 func writeFile(root *os.Root, name, text string) (state string, err error) {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
 		info, err := root.Lstat(name)
-		if err != nil || !info.Mode().IsRegular() { // of a pipe nothing comes
+		if err != nil || !info.Mode().IsRegular() { // reading a pipe would block
 			return fileKept, nil
 		}
 		if there, err := root.ReadFile(name); err == nil && string(there) == text {
@@ -144,7 +171,7 @@ func writeFile(root *os.Root, name, text string) (state string, err error) {
 	}
 	_, err = file.WriteString(text)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, root.Remove(name)) // the next run would take half of it for somebody else's
+		return "", errors.Join(err, root.Remove(name)) // the next run would keep the incomplete file
 	}
 	return fileWritten, nil
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Stands in for the clusters, for check-promote --fleet command:./clusters.sh: all in clusters.txt have what is merged, and
-# are in the state that is written there. A cluster type that is new has clusters once there is a line for them.
+# Simulates the clusters for check-promote --fleet command:./clusters.sh: all clusters in clusters.txt have the merged commit,
+# in the state that the file sets. For a new cluster type, add lines to the file.
 set -eu
 cd "$(dirname "$0")"
 awk -v environment="$KALYPSO_FLEET_ENVIRONMENT" -v commit="$KALYPSO_FLEET_COMMIT" '
