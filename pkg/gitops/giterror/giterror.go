@@ -42,8 +42,9 @@ const (
 
 	// RuleUncommittedChanges is the notice that a clone's uncommitted changes were not read.
 	RuleUncommittedChanges = "uncommitted-changes"
-	// RuleRemoteBranch is the notice that a clone's remote-tracking branch was read.
-	RuleRemoteBranch = "remote-branch"
+	// RuleLocalState is the notice that what was read of a clone is not what its remote has, and the error that it cannot
+	// be published.
+	RuleLocalState = "local-state"
 	// RuleUncheckedCommit is the notice that a plain folder stands for an exact commit.
 	RuleUncheckedCommit = "unchecked-commit"
 	// RuleOtherBranch is the notice that a work tree does not hold the branch that is asked for.

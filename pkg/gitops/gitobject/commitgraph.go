@@ -38,9 +38,16 @@ type Range struct {
 type Branch struct {
 	Name   string
 	Commit plumbing.Hash
-	// Remote is the remote that a clone has the branch of, if it has no own one; OtherRemotes have it too.
+	// Remote is the remote whose branch a clone has at Commit; empty if Commit is that of the clone's own branch.
+	// OtherRemotes have a branch of the name too.
 	Remote       string
 	OtherRemotes []string
+	// Upstream is the remote-tracking branch of a clone's own branch, such as "origin/main"; empty if there is none.
+	Upstream string
+	// Ahead counts the commits of the own branch that Upstream does not have, and Behind those that only Upstream has.
+	Ahead, Behind int
+	// Base is the newest commit of the own branch, along first parents, that Upstream has; zero without Upstream.
+	Base plumbing.Hash
 }
 
 // Reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of

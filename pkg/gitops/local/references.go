@@ -72,25 +72,37 @@ func (f references) branch(repo, name string) (gitobject.Branch, error) {
 	if commit, found := f.heads[name]; found {
 		return gitobject.Branch{Name: name, Commit: commit}, nil
 	}
-	var remotes []string
-	names := slices.Collect(maps.Keys(f.heads))
+	remotes := f.remotes(name)
+	if len(remotes) == 0 {
+		return gitobject.Branch{}, giterror.NoBranch(repo, name, f.names())
+	}
+	return gitobject.Branch{Name: name, Commit: f.tracking[remotes[0]+"/"+name], Remote: remotes[0], OtherRemotes: remotes[1:]}, nil
+}
+
+// remotes are those with a remote-tracking branch of the name, origin first.
+func (f references) remotes(name string) (remotes []string) {
 	for short := range f.tracking {
 		if remote, found := strings.CutSuffix(short, "/"+name); found && remote != "" {
 			remotes = append(remotes, remote)
 		}
-		if _, branch, ok := strings.Cut(short, "/"); ok && branch != "HEAD" {
-			names = append(names, branch)
-		}
-	}
-	if len(remotes) == 0 {
-		slices.Sort(names)
-		return gitobject.Branch{}, giterror.NoBranch(repo, name, slices.Compact(names))
 	}
 	slices.Sort(remotes)
 	if i := slices.Index(remotes, "origin"); i > 0 {
 		remotes[0], remotes[i] = remotes[i], remotes[0]
 	}
-	return gitobject.Branch{Name: name, Commit: f.tracking[remotes[0]+"/"+name], Remote: remotes[0], OtherRemotes: remotes[1:]}, nil
+	return remotes
+}
+
+// names are those of all branches, local and remote ones, sorted.
+func (f references) names() []string {
+	names := slices.Collect(maps.Keys(f.heads))
+	for short := range f.tracking {
+		if _, branch, ok := strings.Cut(short, "/"); ok && branch != "HEAD" {
+			names = append(names, branch)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // CheckedOut is the branch that HEAD points to, or "".

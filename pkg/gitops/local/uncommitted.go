@@ -14,23 +14,33 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// Uncommitted returns the files below a path that reading would need and that differ between the
-// work tree and the commit, sorted. New files count unless git ignores them. Only files that would
-// be read are looked at, so that a large clone costs nothing.
-func (r *Repository) Uncommitted(commit fs.FS, below string) ([]string, error) {
-	root, err := os.OpenRoot(r.WorkTree)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	work := &gitobject.FolderFS{Root: root}
-	committed, err := gitobject.NeededFiles(commit, below)
-	if err != nil {
-		return nil, err
+// workTree has the files of a work tree without those that git ignores.
+type workTree struct {
+	*gitobject.FolderFS
+	ignored map[string]bool
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (w workTree) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := w.FolderFS.ReadDir(name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return w.ignored[path.Join(name, e.Name())] }), err
+}
+
+// Uncommitted returns the files of the work tree, which root is, and the names of those below a path that reading would
+// need and that differ from the commit, sorted; nil is no commit. New files count unless git ignores them. Only files that would be read
+// are looked at, so that a large clone costs nothing.
+func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.FS, []string, error) {
+	work := workTree{&gitobject.FolderFS{Root: root}, map[string]bool{}}
+	var committed []string
+	if commit != nil {
+		var err error
+		if committed, err = gitobject.NeededFiles(commit, below); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
 	}
 	present, err := gitobject.NeededFiles(work, below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.Sort(committed)
 	slices.Sort(present)
@@ -41,12 +51,16 @@ func (r *Repository) Uncommitted(commit fs.FS, below string) ([]string, error) {
 		}
 	}
 	for _, name := range present {
-		if !has(committed, name) && !ignored(work, r.WorkTree, name) {
+		switch {
+		case has(committed, name):
+		case ignored(work, r.WorkTree, name):
+			work.ignored[name] = true
+		default:
 			changed = append(changed, name)
 		}
 	}
 	slices.Sort(changed)
-	return changed, nil
+	return work, changed, nil
 }
 
 func has(sorted []string, name string) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/local"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/server"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -29,7 +30,7 @@ type snapshot struct {
 type branchKey struct{ repo, branch string }
 
 // resolve finds a branch, once: what moves it meanwhile is not seen.
-func (s *snapshot) resolve(repo Repository, name string) (gitobject.Branch, error) {
+func (s *snapshot) resolve(ctx context.Context, repo Repository, name string) (gitobject.Branch, error) {
 	found, err := repo.FindBranch(name)
 	if err != nil {
 		return gitobject.Branch{}, err
@@ -39,6 +40,11 @@ func (s *snapshot) resolve(repo Repository, name string) (gitobject.Branch, erro
 	key := branchKey{repo.ID(), found.Name}
 	if known, ok := s.branches[key]; ok {
 		return known, nil
+	}
+	if clone, ok := repo.(*local.Repository); ok {
+		if found, err = clone.Newest(ctx, found); err != nil {
+			return gitobject.Branch{}, err
+		}
 	}
 	s.branches[key] = found
 	return found, nil
@@ -60,7 +66,7 @@ func (s *snapshot) moved(repo Repository, u RefUpdate) {
 func (r *Reader) resolve(ctx context.Context, at giturl.Location, ref model.Ref) (repo Repository, branch gitobject.Branch, err error) {
 	repo, err = r.Repository(ctx, at, ref.Role)
 	if err == nil && repo != nil {
-		branch, err = r.snapshot.resolve(repo, ref.Branch)
+		branch, err = r.snapshot.resolve(ctx, repo, ref.Branch)
 	}
 	return repo, branch, err
 }
@@ -78,6 +84,26 @@ func (r *Reader) Tip(ctx context.Context, ref model.Ref) (string, error) {
 		return "", r.Clean(at.Explain(err))
 	}
 	return branch.Commit.String(), nil
+}
+
+// Pushed returns the newest commit of a ref's branch that its remote has, as a Git revision, and whether a local clone has
+// newer ones. Of anything but a clone that is the branch itself. The error is an *Error.
+func (r *Reader) Pushed(ctx context.Context, ref model.Ref) (revision string, ahead bool, err error) {
+	at, err := r.Locate(ref)
+	if err != nil {
+		return "", false, r.Clean(err)
+	}
+	_, branch, err := r.resolve(ctx, at, ref)
+	switch {
+	case err != nil:
+		return "", false, r.Clean(at.Explain(err))
+	case branch.Ahead == 0:
+		return ref.Branch, false, nil
+	case branch.Behind == 0:
+		return branch.Upstream, true, nil
+	default:
+		return branch.Base.String(), true, nil
+	}
 }
 
 // CurrentBranch is a branch as it is now, whatever has been read of it before.

@@ -34,24 +34,73 @@ func readWith(t *testing.T, opts Options, ref model.Ref) (*model.Source, diag.Li
 	return sources[0], list
 }
 
-func TestCloneBranches(t *testing.T) {
-	t.Parallel()
-	clone, _, ids := cloned(t)
-	source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "main"})
-	assert.Empty(t, list)
-	assert.Equal(t, ids[0], source.Commit)
-
-	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev", Subject: `Environment "dev"`})
-	assert.Equal(t, "dev\n", gitopstest.Content(t, source.FS, "a.yaml"))
+// readState reads a ref of a clone, and returns the notice of what is read without the name of the clone.
+func readState(t *testing.T, opts Options, ref model.Ref) (*model.Source, string) {
+	t.Helper()
+	r := newReader(t, opts)
+	sources, list := r.Read(t.Context(), []model.Ref{ref})
+	require.NotNil(t, sources[0], "%+v", list)
+	list = r.LocalState()
+	if len(list) == 0 {
+		return sources[0], ""
+	}
 	require.Len(t, list, 1)
 	assert.Equal(t, diag.Notice, list[0].Severity)
-	assert.Equal(t, `Environment "dev": `+filepath.ToSlash(clone)+` has no local branch "dev": refs/remotes/origin/dev is read`, list[0].Message)
+	text, found := strings.CutPrefix(list[0].Message, "reading "+filepath.ToSlash(ref.Repo)+": ")
+	assert.True(t, found, list[0].Message)
+	return sources[0], text
+}
 
-	gitopstest.RunGit(t, clone, "branch", "dev", "main")
-	source, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
-	assert.Empty(t, list)
-	assert.Equal(t, ids[0], source.Commit, "a local branch goes first")
+// commit adds a commit to the branch that is checked out.
+func commit(t *testing.T, clone string, files gitopstest.Files) {
+	t.Helper()
+	gitopstest.Write(t, clone, files)
+	gitopstest.RunGit(t, clone, "add", ".")
+	gitopstest.RunGit(t, clone, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "change")
+}
 
+// TestCloneBranches: of a branch that is not checked out the newer of the local and the remote-tracking one is read.
+func TestCloneBranches(t *testing.T) {
+	t.Parallel()
+	clone, origin, ids := cloned(t)
+	dev := model.Ref{Repo: clone, Branch: "dev"}
+	check := func(wantFile, wantState string) {
+		t.Helper()
+		source, state := readState(t, Options{Worktree: true}, dev)
+		assert.Equal(t, wantFile, gitopstest.Content(t, source.FS, "a.yaml"))
+		assert.Equal(t, wantState, state)
+		assert.Equal(t, "dev", source.Ref.Branch)
+		assert.NotEmpty(t, source.Commit)
+	}
+	check("dev\n", "")
+	gitopstest.RunGit(t, clone, "branch", "dev", "origin/dev")
+	check("dev\n", "")
+
+	_, err := gitopstest.Add(origin, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"a.yaml": "newer\n"}})
+	require.NoError(t, err)
+	gitopstest.RunGit(t, clone, "fetch", "-q")
+	check("newer\n", "dev from origin/dev (1 commit ahead of dev)")
+
+	gitopstest.RunGit(t, clone, "checkout", "-q", "dev")
+	check("dev\n", "dev (1 commit behind origin/dev)")
+	commit(t, clone, gitopstest.Files{"a.yaml": "mine\n"})
+	gitopstest.RunGit(t, clone, "checkout", "-q", "main")
+	check("mine\n", "dev (1 commit ahead of origin/dev, 1 behind)")
+	gitopstest.RunGit(t, clone, "branch", "-q", "-f", "dev", "origin/dev")
+	gitopstest.RunGit(t, clone, "checkout", "-q", "dev")
+	commit(t, clone, gitopstest.Files{"a.yaml": "mine\n"})
+	commit(t, clone, gitopstest.Files{"a.yaml": "mine too\n"})
+	gitopstest.RunGit(t, clone, "checkout", "-q", "main")
+	check("mine too\n", "dev (2 commits ahead of origin/dev)")
+
+	gitopstest.RunGit(t, clone, "branch", "new", "main")
+	_, state := readState(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "new"})
+	assert.Equal(t, "new (not on a remote)", state)
+	gitopstest.RunGit(t, clone, "checkout", "-q", "--detach")
+	source, state := readState(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main"})
+	assert.Equal(t, "not the work tree, because no branch is checked out", state)
+	assert.Equal(t, ids[0], source.Commit)
+	gitopstest.RunGit(t, clone, "checkout", "-q", "main")
 	source, _ = readWith(t, Options{}, model.Ref{Repo: clone})
 	assert.Equal(t, "main", source.Ref.Branch, "without a branch it is the one checked out")
 }
@@ -62,11 +111,47 @@ func TestClonePrefersOrigin(t *testing.T) {
 	gitopstest.RunGit(t, clone, "remote", "add", "another", origin)
 	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/dev", ids[0])
 	gitopstest.RunGit(t, clone, "update-ref", "refs/remotes/another/only", ids[0])
-	source, list := readWith(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
+	source, state := readState(t, Options{}, model.Ref{Repo: clone, Branch: "dev"})
 	assert.Equal(t, ids[1], source.Commit)
-	assert.Contains(t, list[0].Message, "refs/remotes/origin/dev is read (also in another)")
-	_, list = readWith(t, Options{}, model.Ref{Repo: clone, Branch: "only"})
-	assert.Contains(t, list[0].Message, "refs/remotes/another/only is read")
+	assert.Equal(t, "dev from origin/dev (also in another)", state)
+	source, state = readState(t, Options{}, model.Ref{Repo: clone, Branch: "only"})
+	assert.Equal(t, ids[0], source.Commit)
+	assert.Empty(t, state)
+}
+
+// TestCloneIsNotPublished: only what the remote of a clone has is published.
+func TestCloneIsNotPublished(t *testing.T) {
+	t.Parallel()
+	clone, origin, ids := cloned(t)
+	publishes := Options{Publishes: true}
+	refused := func(branch, want string) {
+		t.Helper()
+		d := readError(t, newReader(t, publishes), model.Ref{Repo: clone, Branch: branch, Subject: "--replace"})
+		assert.Equal(t, giterror.RuleLocalState, d.Rule)
+		assert.Equal(t, "--replace: the local state of the clone "+filepath.ToSlash(clone)+" cannot be published: "+want, d.Message)
+	}
+	source, state := readState(t, publishes, model.Ref{Repo: clone, Branch: "dev"})
+	assert.Equal(t, ids[1], source.Commit)
+	assert.Empty(t, state)
+	readState(t, publishes, model.Ref{Repo: clone, Branch: "main"})
+	gitopstest.Write(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
+	refused("main", "main with uncommitted changes")
+	readState(t, publishes, model.Ref{Repo: clone, Branch: "main", Commit: ids[0]})
+	readState(t, publishes, model.Ref{Repo: clone, Branch: "main", Role: model.Output})
+	commit(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
+	refused("main", "main (1 commit ahead of origin/main)")
+	_, err := gitopstest.Add(origin, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"a.yaml": "newer\n"}})
+	require.NoError(t, err)
+	gitopstest.RunGit(t, clone, "branch", "dev", "origin/dev")
+	gitopstest.RunGit(t, clone, "fetch", "-q")
+	refused("dev", "dev from origin/dev (1 commit ahead of dev)")
+
+	gitopstest.RunGit(t, clone, "remote", "remove", "origin")
+	gitopstest.Write(t, clone, gitopstest.Files{"a.yaml": "again\n"})
+	source, list := readWith(t, publishes, model.Ref{Repo: clone, Branch: "main"})
+	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"), "without a remote it is no copy")
+	require.Len(t, list, 1)
+	assert.Equal(t, giterror.RuleUncommittedChanges, list[0].Rule)
 }
 
 func TestUncommittedChanges(t *testing.T) {
@@ -104,7 +189,9 @@ func TestUncommittedChanges(t *testing.T) {
 			assert.Equal(t, giterror.RuleUncommittedChanges, list[0].Rule)
 			assert.Equal(t, diag.Notice, list[0].Severity)
 			assert.Equal(t, "uncommitted changes in "+filepath.ToSlash(clone)+" are not read: "+tc.want, list[0].Message)
-			assert.Equal(t, "--worktree reads them", list[0].Hint)
+			source, state := readState(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main", Path: tc.path})
+			assert.Equal(t, "main with uncommitted changes", state)
+			assert.Empty(t, source.Commit, "files that are not committed are no commit")
 		})
 	}
 }
@@ -113,11 +200,15 @@ func TestWorktree(t *testing.T) {
 	t.Parallel()
 	clone, _, ids := cloned(t)
 	gitopstest.Write(t, clone, gitopstest.Files{"a.yaml": "changed\n"})
+	gitopstest.Write(t, clone, gitopstest.Files{"out/b.yaml": "ignored\n"})
 	source, list := readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main"})
 	assert.Empty(t, list)
+	entries, err := fs.ReadDir(source.FS, "out")
+	require.NoError(t, err)
+	assert.Empty(t, entries, "files that git ignores are not read")
 	assert.Equal(t, "changed\n", gitopstest.Content(t, source.FS, "a.yaml"))
 	assert.Empty(t, source.Commit, "files that are not committed are no commit")
-	_, err := fs.Stat(source.FS, ".git/HEAD")
+	_, err = fs.Stat(source.FS, ".git/HEAD")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 
 	source, _ = readWith(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "dev"})

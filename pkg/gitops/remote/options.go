@@ -18,6 +18,8 @@ type Options struct {
 	// Worktree reads the work tree of a clone that has the branch checked out, uncommitted changes
 	// included, instead of the branch. What is published is always read from the branch.
 	Worktree bool
+	// Publishes refuses branches of a clone that are not what its remote has.
+	Publishes bool
 	// Env looks up environment variables: tokens, NETRC, HOME. Nil means that none is set.
 	Env func(string) string
 	// Helper is asked for a credential when a server wants one and none is known; see

@@ -23,10 +23,12 @@ import (
 // that moves meanwhile stays what it was. It is safe for use by several goroutines.
 type Reader struct {
 	*connections
-	worktree bool
-	progress func(done, total int)
-	told     func(source *model.Source, from string, took time.Duration)
-	snapshot snapshot
+	// worktree and publishes are those of Options.
+	worktree, publishes bool
+	progress            func(done, total int)
+	told                func(source *model.Source, from string, took time.Duration)
+	snapshot            snapshot
+	clones              localStates
 }
 
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong
@@ -49,10 +51,12 @@ func NewReader(opts Options) (*Reader, error) {
 			forms:    map[string]giturl.Address{},
 			budgets:  map[string]*wire.Budget{},
 		},
-		worktree: opts.Worktree,
-		progress: opts.Progress,
-		told:     opts.Read,
-		snapshot: snapshot{branches: map[branchKey]gitobject.Branch{}},
+		worktree:  opts.Worktree,
+		publishes: opts.Publishes,
+		progress:  opts.Progress,
+		told:      opts.Read,
+		snapshot:  snapshot{branches: map[branchKey]gitobject.Branch{}},
+		clones:    localStates{states: map[string]map[string]string{}},
 	}, nil
 }
 
@@ -148,7 +152,7 @@ func (r *Reader) readServer(ctx context.Context, at giturl.Location, source *mod
 	}
 	id := plumbing.NewHash(ref.Commit)
 	if ref.Commit == "" {
-		branch, err := r.snapshot.resolve(repo, ref.Branch)
+		branch, err := r.snapshot.resolve(ctx, repo, ref.Branch)
 		if err != nil {
 			return err
 		}

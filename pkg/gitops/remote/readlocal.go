@@ -3,8 +3,13 @@ package remote
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -55,22 +60,17 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 // readClone reads a bare repository or a clone.
 func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *model.Source, list *diag.List) error {
 	ref := &source.Ref
+	if ref.WorkTree {
+		return r.readWorkTree(ctx, repo, source, list)
+	}
 	var branch gitobject.Branch
 	id := plumbing.NewHash(ref.Commit)
-	if ref.Commit == "" && !ref.WorkTree {
+	if ref.Commit == "" {
 		var err error
-		if branch, err = r.snapshot.resolve(repo, ref.Branch); err != nil {
+		if branch, err = r.snapshot.resolve(ctx, repo, ref.Branch); err != nil {
 			return err
 		}
 		ref.Branch, id = branch.Name, branch.Commit
-	}
-	checkedOut := branch.Name != "" && branch.Remote == "" && repo.WorkTree != "" && repo.CheckedOut() == ref.Branch
-	if ref.WorkTree && repo.WorkTree == "" {
-		return noWorkTree(repo.String())
-	}
-	noticeWorkTree(repo, *ref, r.worktree, list)
-	if ref.WorkTree || checkedOut && r.worktree && ref.Role != model.Output {
-		return r.readWorkTree(repo, source)
 	}
 	commit, err := repo.CommitAt(ctx, id, "")
 	if err != nil {
@@ -79,26 +79,112 @@ func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *
 	tree := gitobject.NewTreeFS(ctx, repo, commit)
 	tree.Parsed = &repo.Parsed
 	source.Commit, source.Committed, source.FS = id.String(), commit.When, tree
-	if _, err := checkTree(source, repo.String()); err != nil {
-		return err
+	if branch.Name != "" && ref.Role != model.Output && repo.WorkTree != "" {
+		if err := r.readLocalState(repo, branch, source, list); err != nil {
+			return err
+		}
 	}
-	noticeRemoteBranch(repo, branch, *ref, list)
-	if checkedOut && ref.Role != model.Output {
-		noticeUncommitted(repo, source, list)
+	if source.Commit == "" {
+		return checkPath(source, repo.String())
+	}
+	_, err = checkTree(source, repo.String())
+	return err
+}
+
+// readLocalState reads the work tree of a clone instead of a commit, if it has the branch checked out and files that
+// differ, and notes how what is read differs from the remote.
+func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch, source *model.Source, list *diag.List) error {
+	var work fs.FS
+	var changed []string
+	if repo.CheckedOut() == branch.Name {
+		var err error
+		if work, changed, err = r.workTree(repo, source.FS, source.Ref.Path); err != nil {
+			return err
+		}
+	}
+	reads := r.worktree && len(changed) > 0
+	refuses := r.publishes && repo.IsClone()
+	state := describeLocal(repo, branch, reads || refuses && len(changed) > 0)
+	if refuses && state != "" {
+		return giterror.New(giterror.RuleLocalState, "the local state of the clone %s cannot be published: %s", repo, state).
+			WithHint("commit, push and pull in the clone, or read its remote instead")
+	}
+	r.clones.note(repo.String(), branch.Name, state)
+	if r.worktree && repo.CheckedOut() == "" {
+		r.clones.note(repo.String(), "", "not the work tree, because no branch is checked out")
+	}
+	switch {
+	case reads:
+		source.Commit, source.Committed, source.FS = "", time.Time{}, work
+	case len(changed) > 0:
+		list.Notice(giterror.RuleUncommittedChanges, source.Ref.At,
+			giterror.Subject(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo, SomeFiles(changed))))
 	}
 	return nil
 }
 
-// noticeWorkTree says what is in a work tree that is read, or why it is not.
-func noticeWorkTree(repo *local.Repository, ref model.Ref, wanted bool, list *diag.List) {
-	has := repo.CheckedOut()
-	switch {
-	case repo.WorkTree == "" || ref.Role == model.Output:
-	case ref.WorkTree && has != ref.Branch && has != "":
-		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo, has, ref.Branch)))
-	case wanted && !ref.WorkTree && has == "":
-		list.Notice(giterror.RuleOtherBranch, ref.At, giterror.Subject(ref, fmt.Sprintf("%s has no branch checked out, so its work tree is not read", repo)))
+// describeLocal says how a branch of a clone that is read differs from the remote; empty if it does not.
+func describeLocal(repo *local.Repository, branch gitobject.Branch, uncommitted bool) string {
+	text := branch.Name
+	if uncommitted {
+		text += " with uncommitted changes"
 	}
+	commits := func(n int) string { return diag.Plural(n, "commit") }
+	switch {
+	case branch.Remote != "" && branch.Upstream != "":
+		text += fmt.Sprintf(" from %s (%s ahead of %s)", branch.Upstream, commits(branch.Behind), branch.Name)
+	case branch.Remote != "" && len(branch.OtherRemotes) > 0:
+		text += fmt.Sprintf(" from %s/%s (also in %s)", branch.Remote, branch.Name, strings.Join(branch.OtherRemotes, ", "))
+	case branch.Remote != "":
+	case branch.Upstream == "" && repo.IsClone():
+		text += " (not on a remote)"
+	case branch.Ahead > 0 && branch.Behind > 0:
+		text += fmt.Sprintf(" (%s ahead of %s, %d behind)", commits(branch.Ahead), branch.Upstream, branch.Behind)
+	case branch.Ahead > 0:
+		text += fmt.Sprintf(" (%s ahead of %s)", commits(branch.Ahead), branch.Upstream)
+	case branch.Behind > 0:
+		text += fmt.Sprintf(" (%s behind %s)", commits(branch.Behind), branch.Upstream)
+	}
+	if text == branch.Name {
+		return ""
+	}
+	return text
+}
+
+// localStates are the branches of clones that were read and differ from the remote.
+type localStates struct {
+	mu sync.Mutex
+	// states are texts, by clone and branch.
+	states map[string]map[string]string
+}
+
+func (l *localStates) note(clone, branch, state string) {
+	if state == "" {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.states[clone] == nil {
+		l.states[clone] = map[string]string{}
+	}
+	if len(state) > len(l.states[clone][branch]) { // other paths of the branch may have no uncommitted changes
+		l.states[clone][branch] = state
+	}
+}
+
+// LocalState returns a notice for each clone of which something was read that its remote does not have, or has newer.
+func (r *Reader) LocalState() (list diag.List) {
+	r.clones.mu.Lock()
+	defer r.clones.mu.Unlock()
+	for _, clone := range slices.Sorted(maps.Keys(r.clones.states)) {
+		states := r.clones.states[clone]
+		var texts []string
+		for _, branch := range slices.Sorted(maps.Keys(states)) {
+			texts = append(texts, states[branch])
+		}
+		list.Notice(giterror.RuleLocalState, diag.Place{}, fmt.Sprintf("reading %s: %s", clone, strings.Join(texts, ", ")))
+	}
+	return list
 }
 
 func noWorkTree(name string) *giterror.Error {
@@ -107,37 +193,40 @@ func noWorkTree(name string) *giterror.Error {
 }
 
 // readWorkTree reads the files of a clone as they are. They are no commit.
-func (r *Reader) readWorkTree(repo *local.Repository, source *model.Source) error {
-	root, err := os.OpenRoot(repo.WorkTree)
-	if err != nil {
-		return giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", repo, giterror.Cause(err))
+func (r *Reader) readWorkTree(ctx context.Context, repo *local.Repository, source *model.Source, list *diag.List) error {
+	if repo.WorkTree == "" {
+		return noWorkTree(repo.String())
 	}
-	r.keepOpen(root)
-	source.FS = &gitobject.FolderFS{Root: root}
+	if has := repo.CheckedOut(); has != source.Ref.Branch && has != "" {
+		list.Notice(giterror.RuleOtherBranch, source.Ref.At,
+			giterror.Subject(source.Ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo, has, source.Ref.Branch)))
+	}
+	var committed fs.FS
+	if id, found := repo.Reference("HEAD"); found {
+		if commit, err := repo.CommitAt(ctx, id, ""); err == nil {
+			committed = gitobject.NewTreeFS(ctx, repo, commit)
+		}
+	}
+	work, _, err := r.workTree(repo, committed, source.Ref.Path)
+	if err != nil {
+		return err
+	}
+	source.FS = work
 	return checkPath(source, repo.String())
 }
 
-func noticeRemoteBranch(repo *local.Repository, branch gitobject.Branch, ref model.Ref, list *diag.List) {
-	if branch.Remote == "" {
-		return
+// workTree returns the files of a work tree that git does not ignore, and the names of those that differ from a commit.
+func (r *Reader) workTree(repo *local.Repository, commit fs.FS, below string) (fs.FS, []string, error) {
+	root, err := os.OpenRoot(repo.WorkTree)
+	if err != nil {
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", repo, giterror.Cause(err))
 	}
-	text := fmt.Sprintf("%s has no local branch %q: refs/remotes/%s/%s is read", repo, branch.Name, branch.Remote, branch.Name)
-	if len(branch.OtherRemotes) > 0 {
-		text += " (also in " + strings.Join(branch.OtherRemotes, ", ") + ")"
+	r.keepOpen(root)
+	work, changed, err := repo.Uncommitted(root, commit, below)
+	if err != nil {
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "the work tree of %s cannot be read: %s", repo, giterror.OneLine(giterror.Cause(err).Error()))
 	}
-	list.Notice(giterror.RuleRemoteBranch, ref.At, giterror.Subject(ref, text))
-}
-
-// noticeUncommitted says which files were not read as they are on the disk. A work tree that cannot
-// be compared is no reason to fail: it is not what is read.
-func noticeUncommitted(repo *local.Repository, source *model.Source, list *diag.List) {
-	changed, err := repo.Uncommitted(source.FS, source.Ref.Path)
-	if err != nil || len(changed) == 0 {
-		return
-	}
-	list.Notice(giterror.RuleUncommittedChanges, source.Ref.At,
-		giterror.Subject(source.Ref, fmt.Sprintf("uncommitted changes in %s are not read: %s", repo, SomeFiles(changed))),
-		diag.Hint("--worktree reads them"))
+	return work, changed, nil
 }
 
 // SomeFiles names the first of some files and how many more there are.

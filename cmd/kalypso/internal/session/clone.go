@@ -36,7 +36,7 @@ func (f *Flags) useRemote(ctx context.Context, e *cli.Host, reader *remote.Reade
 		return "", cli.Usage("the remote %s of %s: %w", name, repo, err)
 	}
 	fmt.Fprintf(e.Stderr, "reading the control plane from %s (remote %s of %s)\n", diag.Safe(at), diag.Safe(name), diag.Safe(f.shown(e, repo)))
-	f.ControlPlane, f.fromRemote = url, true
+	f.ControlPlane, f.clone = url, repo
 	return url, nil
 }
 

@@ -44,6 +44,9 @@ func (s *Session) Finish(without string) error {
 	for _, r := range s.Results {
 		diags.Add(r.Held.Diags)
 	}
+	if s.Compiler != nil {
+		diags.Add(s.Reader.LocalState())
+	}
 	diags = diags.Sorted()
 	summary := diags.Summary()
 	if diags.HasErrors() && without != "" {
@@ -143,7 +146,7 @@ func exitCode(diags diag.List) int {
 		case code == cli.ExitRemote:
 		case giterror.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
 			code = cli.ExitRemote
-		case d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
+		case d.Rule == giterror.RuleLocalState, d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
 			code = cli.ExitUsage // the command line names what cannot be read
 		case code == cli.ExitDone:
 			code = cli.ExitModel

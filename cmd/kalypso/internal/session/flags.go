@@ -33,6 +33,7 @@ type Flags struct {
 	Base                string
 	replace             []string
 	Worktree            bool
+	Committed           bool
 	IgnoreKustomization bool
 	TenantLimits        []string
 	timeout             time.Duration
@@ -47,8 +48,8 @@ type Flags struct {
 	Permissions func(model.Role) *github.Needs
 	// Publishes says that the run publishes: it then reads and writes the remote of a clone and not the clone.
 	Publishes bool
-	// fromRemote says that ControlPlane is the remote of the clone that was given.
-	fromRemote bool
+	// clone is the clone that was given, if ControlPlane is its remote.
+	clone string
 	// Purpose is what does not happen to anything if the control plane cannot be read; empty is "compiled".
 	Purpose string
 	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
@@ -61,10 +62,18 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 	f.AddParsing(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to compile (repeatable)"
-	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this `branch` or commit, or \"worktree\", instead of the promoted commit")
-	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of local clones, including uncommitted changes, for the branch that is checked out")
+	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this Git `revision`, or \"worktree\", instead of the promoted commit")
+	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of local clones for the branch that is checked out (default)")
+	_ = flags.MarkHidden("worktree") // it is the default, and was not in earlier versions
+	f.AddCommitted(cmd)
 	f.AddTimeout(cmd)
-	cli.Group(flags, cli.Source, "env control-plane worktree base replace", "base-branch")
+	cli.Group(flags, cli.Source, "env control-plane committed base replace", "base-branch")
+}
+
+// AddCommitted adds --committed.
+func (f *Flags) AddCommitted(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.Committed, "committed", false, "read local clones without uncommitted changes")
+	cli.Group(cmd.Flags(), cli.Source, "", "committed")
 }
 
 // AddControlPlane adds those that say what is read.
@@ -161,6 +170,9 @@ func (f *Flags) Check() error {
 	if f.timeout < 0 {
 		return cli.Usage("--timeout %v: write a duration such as 90s or 10m, or 0 for no limit", f.timeout)
 	}
+	if f.Committed && f.Worktree {
+		return cli.Usage("--committed leaves out uncommitted changes, --worktree reads them: give one of them")
+	}
 	return results.CheckFormat(f.Format, slices.Sorted(maps.Keys(f.MoreFormats))...)
 }
 
@@ -181,7 +193,7 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 	bounds := e.Limits
 	bounds.Tenant = servers
 	reading := remote.Options{
-		Replace: f.replace, Worktree: f.Worktree, Env: e.Env, Helper: credentials.GitCredential,
+		Replace: f.replace, Worktree: !f.Committed && !f.Publishes, Publishes: f.Publishes, Env: e.Env, Helper: credentials.GitCredential,
 		Sleep: e.Sleep, Limits: bounds, Progress: progress.Step, Waiting: progress.Wait,
 	}
 	if tokens != nil {
@@ -194,14 +206,14 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 	if err != nil {
 		return nil, nil, cli.Usage("%w", err)
 	}
-	if f.Publishes && !f.fromRemote {
+	if f.Publishes && f.clone == "" {
 		if repo, err = f.useRemote(ctx, e, reader, repo); err != nil {
 			_ = reader.Close() // nothing was written through it
 			return nil, nil, err
 		}
 	}
 	return reader, source.NewLoader(reader, source.ControlPlane{
-		Repo: repo, Remote: f.fromRemote, BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
+		Repo: repo, Remote: f.clone != "", BaseBranch: f.BaseBranch, Base: f.Base, Options: options,
 	}), nil
 }
 

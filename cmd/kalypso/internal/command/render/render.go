@@ -60,7 +60,7 @@ several.`,
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the differences from the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at its last published commit instead of stopping; the exit code is still 1")
-	cli.Group(cmd.Flags(), cli.Source, "env control-plane worktree replace", "base-branch base")
+	cli.Group(cmd.Flags(), cli.Source, "env control-plane committed replace", "base-branch base")
 	cmd.Flags().BoolVar(&opts.stat, "stat", false, "with --dry-run: show only counts per cluster type")
 	cli.Group(cmd.Flags(), cli.Output, "dry-run stat output-dir output exit-code", "color strict")
 	cli.Group(cmd.Flags(), cli.Publishing, "", "keep-last-good")

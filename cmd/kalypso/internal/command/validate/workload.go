@@ -20,8 +20,8 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	switch {
 	case path == "":
 		return cli.Usage(`--workload "": it is empty; name a file or a folder`)
-	case len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree:
-		return cli.Usage("--workload checks workloads by themselves: leave out --env, --base and --worktree")
+	case len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree || opts.Committed:
+		return cli.Usage("--workload checks workloads by themselves: leave out --env, --base, --worktree and --committed")
 	}
 	if err := opts.Check(); err != nil {
 		return err

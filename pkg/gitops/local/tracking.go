@@ -1,0 +1,63 @@
+package local
+
+import (
+	"context"
+	"maps"
+
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+)
+
+// Limits of the history that is read to compare a branch with its remote-tracking branch, in generations.
+const (
+	firstGenerations = 64
+	mostGenerations  = 4096
+)
+
+// IsClone reports whether the repository has a work tree and a remote.
+func (r *Repository) IsClone() bool {
+	config, err := r.storage.Config()
+	return r.WorkTree != "" && err == nil && len(config.Remotes) > 0
+}
+
+// Newest returns a branch that FindBranch found, compared with its remote-tracking branch: at the commit of that if it is
+// ahead of the own branch and the own branch is not checked out. A branch of a bare repository stays as it is.
+func (r *Repository) Newest(ctx context.Context, branch gitobject.Branch) (gitobject.Branch, error) {
+	remotes := r.refs.remotes(branch.Name)
+	if r.WorkTree == "" || branch.Remote != "" || len(remotes) == 0 {
+		return branch, nil
+	}
+	branch.Upstream = remotes[0] + "/" + branch.Name
+	upstream := r.refs.tracking[branch.Upstream]
+	graph, err := r.common(ctx, branch, gitobject.Branch{Commit: upstream})
+	if err != nil {
+		return branch, err
+	}
+	own := graph.Without(branch.Commit, upstream)
+	branch.Ahead, branch.Behind = len(own), len(graph.Without(upstream, branch.Commit))
+	branch.Base = branch.Commit
+	for commit, is := own[branch.Base]; is && len(commit.Parents) > 0; commit, is = own[branch.Base] {
+		branch.Base = commit.Parents[0]
+	}
+	if branch.Ahead == 0 && branch.Behind > 0 && branch.Name != r.refs.checkedOut {
+		branch.Commit, branch.Remote = upstream, remotes[0]
+	}
+	return branch, nil
+}
+
+// common returns the history of two branches, as far back as it takes to relate them.
+func (r *Repository) common(ctx context.Context, a, b gitobject.Branch) (graph gitobject.Graph, err error) {
+	for n := firstGenerations; n <= mostGenerations; n *= 8 {
+		if graph, err = r.walk(ctx, a.Commit, n, nil); err != nil {
+			return nil, err
+		}
+		more, err := r.walk(ctx, b.Commit, n, graph)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(graph, more)
+		if _, decided := graph.Relate(a.Commit, b.Commit); decided {
+			break
+		}
+	}
+	return graph, nil
+}
