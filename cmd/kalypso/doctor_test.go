@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,7 +15,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 )
 
-// TestDoctorComparesClocks: also if the repository cannot be read, as that may be because of the clock.
+// TestDoctorComparesClocks: also if the repository cannot be read, as that may be because of the clock. What the server says
+// is shown without control characters.
 func TestDoctorComparesClocks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 23, 9, 0, 0, 0, time.UTC)
@@ -31,7 +33,9 @@ func TestDoctorComparesClocks(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				assert.Empty(t, r.Header.Get("Authorization"))
 				w.Header().Set("Date", test.date)
+				w.Header().Set("Content-Type", "text/plain")
 				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, "\x1b[2Jno such repository") // which clears a terminal
 			}))
 			t.Cleanup(server.Close)
 			var stdout bytes.Buffer
@@ -41,7 +45,8 @@ func TestDoctorComparesClocks(t *testing.T) {
 			}})
 			assert.Equal(t, cli.ExitModel, code)
 			assert.Contains(t, stdout.String(), test.want)
-			assert.Contains(t, stdout.String(), "error: the control plane: ")
+			assert.Regexp(t, `error: the control plane: .* was not found.*no such repository`, stdout.String())
+			assert.NotContains(t, stdout.String(), "\x1b")
 		})
 	}
 }

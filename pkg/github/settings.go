@@ -68,29 +68,25 @@ func (r *Repository) Rules(ctx context.Context, branch string) ([]string, error)
 	return types, nil
 }
 
-// IsProtected reports whether a branch exists and is protected.
+// IsProtected reports whether a branch exists and a branch protection rule applies to it.
 func (r *Repository) IsProtected(ctx context.Context, branch string) (bool, error) {
-	var found struct{ Protected bool }
+	var found struct{ Protection struct{ Enabled bool } }
 	err := r.get(ctx, operation{act: "read the branch", need: "contents: read"}, "branches/"+url.PathEscape(branch), &found)
 	var missing *Error
 	if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
 		return false, nil
 	}
-	return found.Protected, err
+	return found.Protection.Enabled, err
 }
 
-// WorkflowPermissions are the settings of a repository for the GITHUB_TOKEN of its workflows.
-type WorkflowPermissions struct {
-	// Default is "read" or "write".
-	Default string `json:"default_workflow_permissions"`
-	// PullRequests reports whether workflows may create pull requests.
-	PullRequests bool `json:"can_approve_pull_request_reviews"`
-}
-
-// WorkflowPermissions reads the settings for the GITHUB_TOKEN of workflows.
-func (r *Repository) WorkflowPermissions(ctx context.Context) (p WorkflowPermissions, err error) {
-	err = r.get(ctx, operation{act: "read the settings of Actions", need: "administration: read"}, "actions/permissions/workflow", &p)
-	return p, err
+// WorkflowToken reads what the GITHUB_TOKEN of workflows may do: write by default, and open pull requests.
+func (r *Repository) WorkflowToken(ctx context.Context) (writes, opens bool, err error) {
+	var found struct {
+		Default string `json:"default_workflow_permissions"`
+		Opens   bool   `json:"can_approve_pull_request_reviews"`
+	}
+	err = r.get(ctx, operation{act: "read the settings of Actions", need: "administration: read"}, "actions/permissions/workflow", &found)
+	return found.Default == "write", found.Opens, err
 }
 
 // get reads what is at a path below the repository.

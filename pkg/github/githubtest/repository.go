@@ -37,7 +37,8 @@ func (c *call) showBranch() answer {
 	if tip == "" {
 		panic(refuse(http.StatusNotFound, "Branch not found"))
 	}
-	return ok(object{"name": name, "commit": object{"sha": tip}, "protected": slices.Contains(c.repo.options.Protected, name)})
+	protected := slices.Contains(c.repo.options.Protected, name)
+	return ok(object{"name": name, "commit": object{"sha": tip}, "protected": protected, "protection": object{"enabled": protected}})
 }
 
 func (c *call) listRules() answer {

@@ -200,7 +200,7 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 		reading.Tokens = tokens
 	}
 	if e.Verbose && progress != nil {
-		reading.Transport, reading.Read = transport(e, progress), traceSource(progress)
+		reading.Transport, reading.Read = Transport(e, progress), traceSource(progress)
 	}
 	reader, err := remote.NewReader(reading)
 	if err != nil {

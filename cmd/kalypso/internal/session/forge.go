@@ -84,7 +84,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 	client, err := github.New(github.Options{
 		API: at.API, Token: source, UserAgent: "kalypso/" + s.Build.Version,
 		ActionsToken: s.isWorkflowToken(origin), Sleep: s.Sleep, Now: s.Now, Limits: s.Timeouts, Notice: s.Progress.Phase,
-		Transport: transport(s.Host, s.Progress),
+		Transport: Transport(s.Host, s.Progress),
 	})
 	if err != nil {
 		return Forge{}, cli.Usage("%w", err)

@@ -38,7 +38,7 @@ func (f *Flags) appTokens(e *cli.Host, progress *term.Progress) (*github.App, er
 		return nil, cli.Usage("%s %s: %w", envAppKey, file, err)
 	}
 	f.tokens, err = github.NewApp(
-		github.Options{UserAgent: "kalypso/" + e.Build.Version, Sleep: e.Sleep, Now: e.Now, Notice: progress.Phase, Transport: transport(e, progress)},
+		github.Options{UserAgent: "kalypso/" + e.Build.Version, Sleep: e.Sleep, Now: e.Now, Notice: progress.Phase, Transport: Transport(e, progress)},
 		github.AppConfig{ID: id, Server: gitHubServer(e), Needs: f.needs, Minted: e.Workflow.Mask}, key)
 	if err != nil {
 		return nil, cli.Usage("%s %s: %w", envAppID, envAppKey, err)

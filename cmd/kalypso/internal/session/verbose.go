@@ -23,8 +23,8 @@ func traceSource(progress *term.Progress) func(*model.Source, string, time.Durat
 	}
 }
 
-// transport returns what sends HTTP requests; with --verbose it writes a line for each.
-func transport(e *cli.Host, progress *term.Progress) http.RoundTripper {
+// Transport returns what sends HTTP requests; with --verbose it writes a line for each.
+func Transport(e *cli.Host, progress *term.Progress) http.RoundTripper {
 	if !e.Verbose || progress == nil {
 		return http.DefaultTransport
 	}

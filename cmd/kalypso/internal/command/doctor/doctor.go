@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -101,7 +102,13 @@ func (r *run) warn(check, hint, format string, args ...any) {
 
 func (r *run) error(check, hint, format string, args ...any) {
 	r.counts.errors++
-	r.add(check, statusError, hint, fmt.Sprintf(format, args...))
+	r.add(check, statusError, cmp.Or(hint, "check the URL, the network and the credentials"), fmt.Sprintf(format, args...))
+}
+
+// errorOf adds an error about something.
+func (r *run) errorOf(check, about string, err error) {
+	_, hint := session.CauseOf(err)
+	r.error(check, hint, "%s%v", about, err)
 }
 
 func (r *run) add(check, status, hint, message string) {

@@ -66,8 +66,7 @@ func (r *run) onGitHub(ctx context.Context, at string, repo *model.GitOpsRepo) {
 		r.warn("merge-settings", page+`select "Allow auto-merge"`, "%s does not allow auto-merge, which pull requests into %q use", at, repo.Branch.Value)
 	}
 	if _, err := found.Open(ctx, repo.Branch.Value); err != nil {
-		_, hint := session.CauseOf(err)
-		r.error("pull-requests", hint, "%v", err)
+		r.errorOf("pull-requests", "", err)
 	}
 	r.rules(ctx, found, at, repo)
 }
@@ -159,14 +158,14 @@ func (r *run) actions(ctx context.Context) {
 	if !r.workflowToken {
 		return
 	}
-	permissions, err := found.WorkflowPermissions(ctx)
+	writes, opens, err := found.WorkflowToken(ctx)
 	switch {
 	case err != nil:
 		r.unchecked(check, what, err)
-	case !permissions.PullRequests:
+	case !opens:
 		r.warn(check, settings+`select "Allow GitHub Actions to create and approve pull requests", or use a GitHub App`,
 			"workflows of %s may not create pull requests with GITHUB_TOKEN", at)
-	case permissions.Default == "write":
+	case writes:
 		r.warn(check, settings+`select "Read repository contents and packages permissions": kalypso's workflows request what they need`,
 			"GITHUB_TOKEN of workflows of %s can write by default", at)
 	default:

@@ -1,11 +1,11 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,11 +21,9 @@ import (
 func (r *run) controlPlane(ctx context.Context) bool {
 	r.Begin("reading the control plane")
 	environments, diags := r.Loader.Environments(ctx)
-	for i, d := range diags {
-		if r.Loader.Main() == nil && (d.Rule == giterror.RuleHostUnreachable || d.Rule == giterror.RuleRemoteFailed) {
-			r.unreachable, diags[i].Hint = true, cmp.Or(d.Hint, "check the URL, the network and the proxy")
-		}
-	}
+	r.unreachable = r.Loader.Main() == nil && slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+		return d.Rule == giterror.RuleHostUnreachable || d.Rule == giterror.RuleRemoteFailed
+	})
 	r.addErrors("control-plane", diags)
 	if main := r.Loader.Main(); main != nil {
 		r.Known, r.Names = environments, session.EnvironmentNames(environments)
@@ -101,7 +99,7 @@ func (r *run) clock(ctx context.Context, at string) {
 		r.unchecked("clock", "clock", err)
 		return
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: session.Transport(r.Host, r.Progress), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(request)
 	if err != nil {
 		r.unchecked("clock", "clock", giterror.Unreachable(request.URL.Host, err))
@@ -161,7 +159,6 @@ func (r *run) gitOps(ctx context.Context, environment string, repo *model.GitOps
 	about := fmt.Sprintf("environment %q: GitOpsRepo %q: ", environment, repo.Name.Value)
 	at := r.where(ref)
 	tip, err := r.Reader.Tip(ctx, ref)
-	_, hint := session.CauseOf(err)
 	var failed *giterror.Error
 	switch {
 	case at == "": // reading the environment has reported it
@@ -169,7 +166,7 @@ func (r *run) gitOps(ctx context.Context, environment string, repo *model.GitOps
 	case errors.As(err, &failed) && failed.Rule == giterror.RuleBranchNotFound:
 		r.warn(check, "kalypso render --env "+environment+" --create-branch creates it", "%s%v", about, err)
 	case err != nil:
-		r.error(check, hint, "%s%v", about, err)
+		r.errorOf(check, about, err)
 		return
 	case tip == "":
 		r.error(check, "name a Git repository", "%s%s is a plain folder, so nothing can be published to it", about, at)
@@ -178,8 +175,7 @@ func (r *run) gitOps(ctx context.Context, environment string, repo *model.GitOps
 		r.ok(check, "%sbranch %q of %s is readable", about, ref.Branch, r.shown(ctx, ref))
 	}
 	if err := r.Reader.CheckPush(ctx, ref); err != nil {
-		_, hint := session.CauseOf(err)
-		r.error("push", hint, "%s%v", about, err)
+		r.errorOf("push", about, err)
 	} else {
 		r.ok("push", "%spush access to %s", about, at)
 	}
