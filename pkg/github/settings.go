@@ -11,7 +11,6 @@ import (
 
 // Settings are those of a repository that a run depends on.
 type Settings struct {
-	Archived bool
 	// ShowsMerges reports whether the fields about merges are known: GitHub shows them only to those who may push.
 	ShowsMerges bool
 	// SquashMessage is the default message of squash merges, "BLANK" or "PR_BODY", if it drops the message of the commit;
@@ -29,7 +28,7 @@ func (r *Repository) Settings(ctx context.Context) (Settings, error) {
 		return Settings{}, err
 	}
 	s := Settings{
-		Archived: found.GetArchived(), ShowsMerges: found.AllowSquashMerge != nil, AllowAutoMerge: found.GetAllowAutoMerge(),
+		ShowsMerges: found.AllowSquashMerge != nil, AllowAutoMerge: found.GetAllowAutoMerge(),
 		TokenExpires: r.tokenExpires,
 	}
 	if message := found.GetSquashMergeCommitMessage(); found.GetAllowSquashMerge() && message != "COMMIT_MESSAGES" {

@@ -103,13 +103,20 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 			}
 		}
 		admitted = append(admitted, r)
-		refs = append(refs, l.replaced(PlaceOf(r).Repo, model.Ref{
-			Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Commit: commit, Path: r.Workload.Path.Value,
-			Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
-			Subject: RegistrationSubject + fmt.Sprintf("%q", r.Name.Value),
-		}))
+		ref := TenantRef(r)
+		ref.Commit = commit
+		refs = append(refs, l.replaced(PlaceOf(r).Repo, ref))
 	}
 	return refs, admitted
+}
+
+// TenantRef is the tip of the branch that a registration names.
+func TenantRef(r *model.WorkloadRegistration) model.Ref {
+	return model.Ref{
+		Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
+		Role: model.Tenant, At: r.Workload.Repo.At, BranchAt: r.Workload.Branch.At, PathAt: r.Workload.Path.At,
+		Subject: RegistrationSubject + fmt.Sprintf("%q", r.Name.Value),
+	}
 }
 
 // explainGone adds what to do about an application repository that is gone on purpose. What runs of

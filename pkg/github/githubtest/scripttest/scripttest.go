@@ -68,7 +68,7 @@ func Setup(env *testscript.Env) {
 //	                                            given), and writes its private key
 //	github tokens                               prints the tokens that it was given, and forgets them: owner/a owner/b: contents=read
 //	github private OWNER/NAME…                  hides repositories from those without a token
-//	github set SETTING…                         changes the repository: archived, auto-merge, squash=PR_BODY, protected=BRANCH,
+//	github set SETTING…                         changes the repository: auto-merge, squash=PR_BODY, protected=BRANCH,
 //	                                            rule=BRANCH:TYPE, bypass=LOGIN, actions=write, actions=no-pull-requests
 //	github writes                               prints how many writing requests there were, and forgets them
 //	github requests                             prints the requests, and forgets them
@@ -299,8 +299,6 @@ func (s *script) set(ts *testscript.TestScript, args []string) {
 		for _, arg := range args {
 			name, value, _ := strings.Cut(arg, "=")
 			switch name {
-			case "archived":
-				o.Archived = true
 			case "auto-merge":
 				o.AllowAutoMerge = true
 			case "squash":

@@ -83,8 +83,6 @@ func (r *run) settings(ctx context.Context, found *github.Repository, at string)
 	switch {
 	case err != nil:
 		r.unchecked(check, "merge settings of "+at, err)
-	case s.Archived:
-		r.error(check, "unarchive it in its settings", "%s is archived, thus read-only", at)
 	case !s.ShowsMerges:
 		r.warn(check, "the token needs push access", "not checked: merge settings of %s (needs contents: write)", at)
 	case s.SquashMessage != "":

@@ -133,13 +133,10 @@ func (r *run) environment(ctx context.Context, e *model.Environment) {
 	ref := source.PlatformRef(e)
 	r.ok("environment", "environment %q: branch %q of %s is readable", name, ref.Branch, r.shown(ctx, ref))
 	for _, registration := range fleet.Registrations {
-		key := registration.Workload.Repo.Value + " " + registration.Workload.Branch.Value
-		if !registration.Broken && !r.once[key] {
+		ref := source.TenantRef(registration)
+		if key := ref.Repo + " " + ref.Branch; !registration.Broken && !r.once[key] {
 			r.once[key] = true
-			r.applications = append(r.applications, model.Ref{
-				Repo: registration.Workload.Repo.Value, Branch: registration.Workload.Branch.Value, Role: model.Tenant,
-				At: registration.Workload.Repo.At, Subject: fmt.Sprintf("%s%q", source.RegistrationSubject, registration.Name.Value),
-			})
+			r.applications = append(r.applications, ref)
 		}
 	}
 	if len(fleet.GitOpsRepos) == 0 {
