@@ -9,14 +9,6 @@ headline() { printf '\n== %s\n' "$*"; }
 control_plane() { git -C control-plane "$@"; }
 gitops() { git -C gitops "$@"; }
 
-# merge ENVIRONMENT does what the button on the page of the pull request does.
-merge() {
-  gitops fetch --quiet
-  gitops switch --quiet "$1"
-  gitops merge --quiet "origin/deployment/$1"
-  gitops push --quiet
-}
-
 # Whoever runs the demo has settings and credentials of his own, which are none of its business.
 for name in $(env | sed -n 's/^\(KALYPSO_[A-Z0-9_]*\)=.*/\1/p') GITHUB_TOKEN GH_TOKEN; do unset "$name"; done
 export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_PAGER=cat
