@@ -171,7 +171,7 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 			tests.Write(text)
 		}
 	}
-	for _, name := range []string{"explanation/security.md", "explanation/reliability.md", "explanation/design.md", "explanation/determinism.md"} {
+	for _, name := range []string{"explanation/security.md", "explanation/reliability.md", "explanation/design.md"} {
 		text, err := os.ReadFile(filepath.Join(docsFolder, name))
 		require.NoError(t, err)
 		named := docTest.FindAllStringSubmatch(string(text), -1)
