@@ -31,6 +31,8 @@ type Ref struct {
 	Branch string
 	// Commit is the exact commit to read; empty for the tip of Branch.
 	Commit string
+	// Revision is a Git revision that is read instead of the tip of Branch, such as "main~1" or a tag; empty for none.
+	Revision string
 	// Path is the folder or file that is read, slash-separated; "." is the whole repository.
 	Path string
 	Role Role

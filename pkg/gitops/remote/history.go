@@ -168,14 +168,23 @@ func (h *History) ask(ctx context.Context, ancestor, descendant plumbing.Hash) (
 	return err == nil, is
 }
 
-// Resolve returns the full id of a commit on the branch, of which at least the first seven digits are given. If it is not
-// there the branch is read anew: the commit may have been pushed since.
-func (h *History) Resolve(ctx context.Context, abbreviation string) (string, error) {
+// Resolve returns the full id of a commit on the branch, given as a Git revision: at least the first seven digits of its
+// id, a branch, a tag, or an ancestor such as "main~1". If an id is not there the branch is read anew: the commit may have
+// been pushed since.
+func (h *History) Resolve(ctx context.Context, revision string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	text := strings.ToLower(strings.TrimSpace(abbreviation))
+	text := strings.TrimSpace(revision)
+	if !giturl.IsCommit(text) {
+		id, err := h.reader.commitOf(ctx, h.source, text, h.branch)
+		if err != nil {
+			return "", h.explain(err)
+		}
+		text = id.String()
+	}
+	text = strings.ToLower(text)
 	id, err := h.resolve(ctx, text)
-	if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleCommitNotFound && giturl.IsCommit(text) {
+	if known, ok := errors.AsType[*giterror.Error](err); ok && known.Rule == giterror.RuleCommitNotFound {
 		if err = h.refresh(ctx); err == nil {
 			id, err = h.resolve(ctx, text)
 		}
@@ -184,10 +193,6 @@ func (h *History) Resolve(ctx context.Context, abbreviation string) (string, err
 }
 
 func (h *History) resolve(ctx context.Context, text string) (string, error) {
-	if !giturl.IsCommit(text) {
-		return "", giterror.New(giterror.RuleCommitNotFound, "%q is not the id of a commit", giterror.OneLine(text)).
-			WithHint(fmt.Sprintf("an id has 40 hexadecimal digits, of which the first %d or more will do", giturl.MinAbbreviation))
-	}
 	if plumbing.IsHash(text) {
 		has, err := h.has(ctx, plumbing.NewHash(text))
 		if err == nil && !has {

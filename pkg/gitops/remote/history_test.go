@@ -228,19 +228,28 @@ func TestResolve(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, ids[2], id)
 			}
+			id, err := h.Resolve(t.Context(), "main")
+			require.NoError(t, err)
+			assert.Equal(t, h.Tip(), id)
 			for text, want := range map[string]string{
-				"main": `"main" is not the id of a commit`, ids[2][:6]: "is not the id of a commit", "": `"" is not`,
-				ids[2] + "0":    "is not the id of a commit",
+				ids[2][:6]:      "has no branch, tag or commit",
+				"":              `has no branch, tag or commit ""`,
+				ids[2] + "0":    "has no branch, tag or commit",
+				"main~9":        "has no commit main~9: ",
 				lost:            "has no commit " + lost + ` on the branch "main"`,
 				lost[:10]:       "has no commit " + lost[:10] + ` on the branch "main"`,
-				"zzzzzzz":       "is not the id of a commit",
+				"zzzzzzz":       `has no branch, tag or commit "zzzzzzz"`,
 				"deadbeefdead0": "has no commit deadbeefdead0",
 			} {
 				_, err := h.Resolve(t.Context(), text)
 				var known *giterror.Error
 				require.ErrorAs(t, err, &known, text)
 				assert.Contains(t, known.Message, want)
-				assert.Equal(t, giterror.RuleCommitNotFound, known.Rule)
+				rule := giterror.RuleCommitNotFound
+				if strings.Contains(want, "branch, tag") {
+					rule = giterror.RuleBranchNotFound
+				}
+				assert.Equal(t, rule, known.Rule)
 				assert.NotEmpty(t, known.Hint)
 			}
 		}

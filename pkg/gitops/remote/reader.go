@@ -121,8 +121,10 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	}
 	ref.Path = giturl.CleanPath(ref.Path)
 	began := time.Now()
+	err = r.useRevision(ctx, at, &ref)
 	source := &model.Source{Ref: ref, Repo: at.Name}
 	switch {
+	case err != nil:
 	case ctx.Err() != nil:
 		err = giterror.Interrupted(ctx)
 	case at.Address.Local():

@@ -22,6 +22,10 @@ type Repository interface {
 	// name is the default branch.
 	Branches() map[string]plumbing.Hash
 	FindBranch(name string) (gitobject.Branch, error)
+	// Reference returns the commit of HEAD, of a tag or of a remote-tracking branch.
+	Reference(name string) (plumbing.Hash, bool)
+	// Abbreviated returns the commits that begin with some digits, at least those of a branch.
+	Abbreviated(ctx context.Context, digits, branch string) ([]plumbing.Hash, error)
 	// Tips reads where all branches are now, and TipNow one of them.
 	Tips(ctx context.Context) (map[string]plumbing.Hash, error)
 	TipNow(ctx context.Context, branch string) (plumbing.Hash, error)

@@ -46,6 +46,8 @@ type advertisement struct {
 	// branches are the tips by name; standard is the name of the branch that HEAD is.
 	branches map[string]plumbing.Hash
 	standard string
+	// tags are the commits of the tags by name.
+	tags map[string]plumbing.Hash
 	// advertised are all ids that the server named.
 	advertised map[plumbing.Hash]bool
 	// anyID is whether the server takes wants that it did not name.
@@ -112,9 +114,15 @@ func (s *Connection) advertise(ctx context.Context) (advertisement, error) {
 	if err != nil {
 		return advertisement{}, err
 	}
-	found := advertisement{capabilities: refs.Capabilities, branches: wire.Branches(refs), advertised: map[plumbing.Hash]bool{}}
-	for _, id := range refs.References {
+	found := advertisement{capabilities: refs.Capabilities, branches: wire.Branches(refs), advertised: map[plumbing.Hash]bool{}, tags: map[string]plumbing.Hash{}}
+	for name, id := range refs.References {
 		found.advertised[id] = true
+		if tag, is := strings.CutPrefix(name, "refs/tags/"); is {
+			found.tags[tag] = id
+			if commit, annotated := refs.Peeled[name]; annotated {
+				found.tags[tag] = commit
+			}
+		}
 	}
 	for _, value := range refs.Capabilities.Get(capability.SymRef) {
 		if branch, isHead := strings.CutPrefix(value, "HEAD:refs/heads/"); isHead {

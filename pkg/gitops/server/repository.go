@@ -56,6 +56,30 @@ func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	return gitobject.Branch{Name: name}, giterror.NoBranch(r.At.String(), name, slices.Sorted(maps.Keys(r.branches)))
 }
 
+// Reference returns the commit of HEAD or of a tag.
+func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
+	if name == "HEAD" {
+		id, found := r.branches[r.standard]
+		return id, found
+	}
+	id, found := r.tags[name]
+	return id, found
+}
+
+// Abbreviated returns the commits of a branch that begin with some digits.
+func (r *Repository) Abbreviated(ctx context.Context, digits, branch string) ([]plumbing.Hash, error) {
+	on, err := r.FindBranch(branch)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := r.Trace(ctx, gitobject.Range{Tip: on.Commit}, true)
+	if errors.Is(err, ErrNotAlone) {
+		return nil, giterror.New(giterror.RuleCommitNotFound, "%s cannot look up the short id %s", r.At, digits).WithHint("give the full id of 40 digits")
+	}
+	found, _ := graph.Reach(on.Commit)
+	return gitobject.WithPrefix(found, digits), err
+}
+
 // CommitAt fetches a commit with its trees, once. branch is the one that it is said to be on, if that is known.
 func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch string) (gitobject.CommitObject, error) {
 	return r.commits.Do(ctx, id, func() (gitobject.CommitObject, error) {

@@ -42,7 +42,7 @@ func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 		if base.Name.Value == model.MainBase {
 			main = len(refs)
 			l.noticeAhead(ctx, base, ref)
-			l.override(&ref)
+			l.override(ctx, &ref)
 		}
 		refs = append(refs, ref)
 	}
@@ -53,7 +53,7 @@ func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 			Repo: l.environment.ControlPlane.Repo.Value, Branch: l.controlPlane.BaseBranch, Path: ".",
 			Role: model.Base, At: l.environment.ControlPlane.Repo.At,
 		}
-		l.override(&ref)
+		l.override(ctx, &ref)
 		main, refs = len(refs), append(refs, ref)
 	default:
 		l.neverPromoted(l.parts[0].BaseRepos)
@@ -84,10 +84,20 @@ func baseRef(base *model.BaseRepo) model.Ref {
 	}
 }
 
-// override reads another base instead of the promoted one, if there is one.
-func (l *fleetLoad) override(ref *model.Ref) {
-	if base := l.controlPlane.Base; base != "" {
-		readAt(ref, base, l.baseSubject)
+// override reads another base instead of the promoted one, if there is one. A branch that the command line names is read as
+// any branch, with uncommitted changes.
+func (l *fleetLoad) override(ctx context.Context, ref *model.Ref) {
+	base := l.controlPlane.Base
+	if base == "" {
+		return
+	}
+	tip := model.Ref{Repo: ref.Repo, Branch: base, Role: ref.Role, At: ref.At}
+	readAt(ref, base, l.baseSubject)
+	if ref.Revision == "" || len(l.instead) > 0 {
+		return
+	}
+	if _, err := l.Reader.Tip(ctx, tip); err == nil {
+		ref.Branch, ref.Revision = base, ""
 	}
 }
 
@@ -119,7 +129,7 @@ func (l *Loader) MissingState(diags diag.List) diag.List {
 	})
 }
 
-// readAt makes a ref read a branch, a commit or WorktreeBase, of which subject says who wants it.
+// readAt makes a ref read a revision or WorktreeBase, of which subject says who wants it.
 func readAt(ref *model.Ref, state, subject string) {
 	switch {
 	case state == WorktreeBase:
@@ -127,7 +137,7 @@ func readAt(ref *model.Ref, state, subject string) {
 	case giturl.IsFullCommit(state):
 		ref.Commit = strings.ToLower(state)
 	default:
-		ref.Branch, ref.Commit = state, ""
+		ref.Revision, ref.Commit = state, ""
 	}
 	ref.Subject = subject
 	ref.BranchAt, ref.CommitAt = diag.Place{}, diag.Place{}
@@ -169,8 +179,6 @@ func (l *fleetLoad) explainPromotion(subject string) {
 		case d.Rule == giterror.RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
 			notThere = true
-		case d.Rule == giterror.RuleBranchNotFound && giturl.IsCommit(l.controlPlane.Base):
-			l.diags[i].Hint = "a commit is given by its full id of 40 digits"
 		}
 	}
 	if notThere { // then nothing is ahead of it

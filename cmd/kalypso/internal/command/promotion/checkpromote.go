@@ -10,6 +10,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote/fleet/command"
 )
@@ -102,6 +103,9 @@ func (o *checkPromoteOptions) check() error {
 	}
 	if err := checkCommit(o.given, o.commit); err != nil {
 		return err
+	}
+	if o.commit != "" && !giturl.IsCommit(o.commit) { // a workflow gets it from elsewhere
+		return cli.Usage("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", o.commit)
 	}
 	if o.given.Changed("expect") && o.expect < 1 {
 		return cli.Usage("--expect %d: write a number above 0", o.expect)

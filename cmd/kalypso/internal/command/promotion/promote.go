@@ -52,7 +52,7 @@ refuses a commit with which the environment does not compile (unless --skip-comp
 	opts.AddTimeout(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to promote to (repeatable)"
-	flags.StringVar(&opts.commit, "commit", "", "full or short id of the `commit` to promote (default: the commit of the workflow, else the latest of the base branch)")
+	flags.StringVar(&opts.commit, "commit", "", "`commit` to promote: an id or a Git revision such as HEAD~1 or a tag (default: the commit of the workflow, else the latest of the base branch)")
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "show what would be promoted, change nothing")
 	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than the promoted one")
 	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch (needs the full id)")
@@ -78,7 +78,10 @@ func runPromote(ctx context.Context, e *cli.Host, opts *promoteOptions) error {
 		return err
 	}
 	return runPromotion(ctx, e, &opts.Flags, &opts.promoteFlags, func(ctx context.Context, run *promotionRun) error {
-		commit := run.defaultCommit(opts.commit)
+		commit, err := run.CommitIn(ctx, run.defaultCommit(opts.commit))
+		if err != nil {
+			return run.fail(err)
+		}
 		for _, environment := range run.Environments {
 			run.promote(ctx, environment.Name.Value, promotionOf{commit: commit, dryRun: opts.dryRun})
 			if ctx.Err() != nil {
@@ -103,16 +106,12 @@ func (r *promotionRun) defaultCommit(given string) string {
 	return ""
 }
 
-// checkCommit finds what cannot be a commit. An empty one is a variable that is not set, and not what is newest.
+// checkCommit refuses an empty commit, which is a variable that is not set, and not what is newest.
 func checkCommit(given *pflag.FlagSet, commit string) error {
-	switch {
-	case commit == "" && given.Changed("commit"):
+	if commit == "" && given.Changed("commit") {
 		return cli.Usage(`--commit "": it is empty; leave the flag out for the newest commit`)
-	case commit != "" && !giturl.IsCommit(commit):
-		return cli.Usage("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", commit)
-	default:
-		return nil
 	}
+	return nil
 }
 
 // promoteFlags are the flags of commands that promote.

@@ -1,0 +1,136 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
+)
+
+var (
+	// revisionForm matches a Git revision: a name and steps to ancestors, such as "main~2^2".
+	revisionForm = regexp.MustCompile(`^([^~^]+)((?:[~^][0-9]{0,4})*)$`)
+	stepForm     = regexp.MustCompile(`[~^][0-9]*`)
+)
+
+// Commit returns the full id of the commit of ref.Revision. The error is an *Error.
+func (r *Reader) Commit(ctx context.Context, ref model.Ref) (string, error) {
+	r.Prepare([]model.Ref{ref})
+	at, err := r.Locate(ref)
+	if err == nil {
+		err = at.Explain(r.useRevision(ctx, at, &ref))
+	}
+	return ref.Commit, r.Clean(err)
+}
+
+// useRevision makes a ref with a Revision one with a commit. The revision may be a branch, which the ref then names, HEAD, a
+// tag, a remote-tracking branch of a clone, a full or short id, or an ancestor of one of them.
+func (r *Reader) useRevision(ctx context.Context, at giturl.Location, ref *model.Ref) error {
+	if ref.Revision == "" {
+		return nil
+	}
+	repo, err := r.Repository(ctx, at, ref.Role)
+	if err != nil {
+		return err
+	}
+	if repo == nil { // a folder has sub-folders for branches
+		ref.Branch, ref.Commit = ref.Revision, ""
+		return nil
+	}
+	id, err := r.commitOf(ctx, repo, ref.Revision, ref.Branch)
+	if err != nil {
+		return err
+	}
+	if _, is := repo.Branches()[ref.Revision]; is {
+		ref.Branch = ref.Revision
+	}
+	ref.Commit = id.String()
+	return nil
+}
+
+// commitOf returns the commit of a revision. branch is where short ids are looked up.
+func (r *Reader) commitOf(ctx context.Context, repo Repository, revision, branch string) (plumbing.Hash, error) {
+	parts := revisionForm.FindStringSubmatch(revision)
+	if parts == nil {
+		return plumbing.ZeroHash, unknownRevision(repo, revision)
+	}
+	id, err := r.named(ctx, repo, parts[1], branch)
+	for _, step := range stepForm.FindAllString(parts[2], -1) {
+		n, parent := 1, 1
+		count, given := strconv.Atoi(step[1:])
+		switch {
+		case given != nil:
+		case step[0] == '~':
+			n = count
+		case count == 0: // the commit itself
+			n = 0
+		default:
+			parent = count
+		}
+		if err == nil {
+			id, err = ancestor(ctx, repo, id, n, parent, revision)
+		}
+	}
+	return id, err
+}
+
+// ancestor follows the parent with a number for some generations.
+func ancestor(ctx context.Context, repo Repository, id plumbing.Hash, generations, parent int, revision string) (plumbing.Hash, error) {
+	graph, err := repo.Recent(ctx, id, generations+1)
+	for ; err == nil && generations > 0; generations-- {
+		parents := graph[id].Parents
+		if len(parents) < parent {
+			return id, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s: %.12s has %s", repo, revision, id,
+				cmp.Or(map[int]string{0: "no parent"}[len(parents)], diag.Plural(len(parents), "parent"))).WithHint(repo.CutHint())
+		}
+		id = parents[parent-1]
+	}
+	return id, err
+}
+
+// named returns the commit of a name without steps.
+func (r *Reader) named(ctx context.Context, repo Repository, name, branch string) (plumbing.Hash, error) {
+	if giturl.IsFullCommit(name) {
+		return plumbing.NewHash(name), nil
+	}
+	if name != "HEAD" { // a clone may have origin/HEAD
+		if found, err := r.snapshot.resolve(ctx, repo, name); err == nil {
+			return found.Commit, nil
+		}
+	}
+	if id, found := repo.Reference(name); found {
+		return id, nil
+	}
+	if !giturl.IsCommit(name) {
+		return plumbing.ZeroHash, unknownRevision(repo, name)
+	}
+	ids, err := repo.Abbreviated(ctx, strings.ToLower(name), branch)
+	switch {
+	case err != nil:
+		return plumbing.ZeroHash, err
+	case len(ids) > 1:
+		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%s has several commits that begin with %s: %s and %s", repo, name, ids[0], ids[1]).
+			WithHint("give more digits")
+	case len(ids) == 0:
+		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", repo, name).WithHint(repo.CutHint())
+	}
+	return ids[0], nil
+}
+
+func unknownRevision(repo Repository, name string) *giterror.Error {
+	var branches []string
+	for branch := range repo.Branches() {
+		branches = append(branches, branch)
+	}
+	slices.Sort(branches)
+	return giterror.New(giterror.RuleBranchNotFound, "%s has no branch, tag or commit %q", repo, name).WithHint(diag.DidYouMean(name, branches))
+}
