@@ -70,13 +70,13 @@ func (l *Loader) Main() *model.Source { return l.main }
 // TenantLimits are the limits for application repositories.
 func (l *Loader) TenantLimits() model.Limits { return l.controlPlane.Options.Tenant }
 
-// At returns a Loader of the same control plane that reads another state instead of the tip of a branch: another branch, a
-// commit, or WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The
-// Environments must have been read.
-func (l *Loader) At(branch BranchOf, state string) *Loader {
+// At returns a Loader of the same control plane that reads other states instead of the tips of branches: a Git revision or
+// WorktreeBase. Of the base branch it reads both the Environments and what they see of it there. The Environments must have
+// been read.
+func (l *Loader) At(states map[BranchOf]string) *Loader {
 	at := NewLoader(l.Reader, l.controlPlane)
-	at.instead = map[BranchOf]string{branch: state}
-	if branch == (BranchOf{Branch: l.controlPlane.BaseBranch}) {
+	at.instead = states
+	if state, given := states[BranchOf{Branch: l.controlPlane.BaseBranch}]; given {
 		at.controlPlane.Base, at.baseSubject = state, state
 	} else {
 		at.main = l.main

@@ -39,11 +39,11 @@ func New(e *cli.Host) *cobra.Command {
 removed and why, and which values change and where the new values come from. This command changes
 nothing and does not read the published output; to compare with it, use render --dry-run.
 
-To compare two states of a branch, set --from and --to to a commit, another branch, "worktree", or
-"promoted" (the commits of the base branch that are promoted to the environments). --branch is a
-branch of the control plane or, with --repo, of an application repository. A change of the base
-branch is shown as if it were promoted. Without flags, the work tree is compared with the branch
-that is checked out; in a pull request workflow, the pull request with its base branch.
+To compare two states of a branch, set --from and --to to a Git revision, "worktree", or "promoted"
+(the commits of the base branch that are promoted to the environments). --branch is a branch of the
+control plane or, with --repo, of an application repository. A change of the base branch is shown as
+if it were promoted. Without flags, the work tree and the commits of all branches that are not pushed
+are compared with the remote; in a pull request workflow, the pull request with its base branch.
 
 To compare two environments, use --env and --with-env. A target that exists in only one of them is
 compared with a target of the same workload on the same cluster type. Differences only in the names
@@ -51,20 +51,21 @@ of target and environment are not shown.`,
 		Example: `  kalypso diff
   kalypso diff --env dev --with-env stage
   kalypso diff --branch main --from promoted --to main --env prod
-  kalypso diff --branch dev --from "$(git rev-parse dev~1)" --files
+  kalypso diff --branch dev --from dev~1 --files
   kalypso diff --repo https://github.com/acme/checkout --branch main --to new-targets`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd.Context(), e, opts) },
 	}
 	opts.AddControlPlane(cmd, e)
 	opts.AddParsing(cmd)
+	opts.AddCommitted(cmd)
 	opts.AddTimeout(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to compare (repeatable; default: all that use the branch)"
 	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare with the one in --env")
 	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository of --branch (default: the control plane)")
 	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare (default: the branch that is checked out)")
-	flags.StringVar(&opts.from, "from", "", "old `state`: a commit, a branch, worktree or promoted (default: the tip of the branch)")
+	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the newest commit that the remote has)")
 	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the work tree, unless it belongs to another environment)")
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests")
 	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
@@ -231,7 +232,7 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 		}
 		reached = true
 		was.Diags.Add(before.broken)
-		d := Result{Name: name, Before: states.describe(states.from), After: states.describe(states.to)}
+		d := Result{Name: name, Before: states.before(), After: states.after()}
 		if missing := before.compiler.Loader.MissingState(was.Diags); len(missing) > 0 {
 			c.Diags.Add(missing)
 			c.failedOnes = append(c.failedOnes, name)
@@ -299,7 +300,7 @@ func (c *comparison) concerns(states *branchStates, name string, sides ...*model
 		return slices.Contains(c.named, name)
 	}
 	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
-		return e != nil && e.ControlPlane.Branch.Value == states.branch && c.Loader.Owns(e)
+		return e != nil && (e.ControlPlane.Branch.Value == states.branch || states.others[e.ControlPlane.Branch.Value] != "") && c.Loader.Owns(e)
 	})
 }
 

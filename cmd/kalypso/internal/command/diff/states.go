@@ -25,9 +25,11 @@ const promotedState = "promoted"
 type branchStates struct {
 	// repo is in normal form; empty for the control plane.
 	repo, branch string
-	// base says that the branch is the base branch of the control plane.
+	// base says that one of the branches is the base branch of the control plane.
 	base     bool
 	from, to string
+	// others are other branches of the control plane with commits that are not pushed, and their last pushed states.
+	others map[string]string
 	// request is the number of the pull request that is looked at; 0 for none.
 	request int
 }
@@ -57,6 +59,9 @@ func (s *branchStates) reaches(fleet *model.Fleet) bool {
 // command compares the same states.
 func (s *branchStates) command() string {
 	command := "kalypso diff"
+	if len(s.others) > 0 {
+		return command
+	}
 	if s.repo != "" {
 		command += " --repo " + s.repo
 	}
@@ -85,11 +90,11 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	if s.to == "" {
 		s.to = s.branch
 		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.branches(), checkedOut) { // work on the branch
-			s.to = source.WorktreeBase
+			s.to = c.workState(s.branch)
 		}
 	}
-	if s.from == "" {
-		s.from = s.branch
+	if err := c.findPushed(ctx, s); err != nil {
+		return nil, err
 	}
 	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
 		return nil, cli.Usage("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
@@ -104,6 +109,66 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 		}
 	}
 	return s, nil
+}
+
+// workState is what is compared by default of a branch that is worked on.
+func (c *comparison) workState(branch string) string {
+	if c.flags.Committed {
+		return branch
+	}
+	return source.WorktreeBase
+}
+
+// findPushed sets the default of the state before: the branch or, if nothing says what to compare, what is pushed of it and
+// of the other branches of the control plane.
+func (c *comparison) findPushed(ctx context.Context, s *branchStates) (err error) {
+	if s.from != "" || c.flags.branch != "" || c.flags.to != "" {
+		s.from = cmp.Or(s.from, s.branch)
+		return nil
+	}
+	for _, name := range c.branches() {
+		ref := c.Loader.Main().Ref
+		ref.Branch, ref.Commit = name, ""
+		pushed, ahead, err := c.Reader.Pushed(ctx, ref)
+		switch {
+		case name == s.branch && err == nil:
+			s.from = pushed
+		case name == s.branch:
+			return err
+		case ahead: // one that cannot be read is reported when its environment is
+			if s.others == nil {
+				s.others = map[string]string{}
+			}
+			s.others[name] = pushed
+			s.base = s.base || name == c.Loader.BaseBranch()
+		}
+	}
+	return nil
+}
+
+// before and after name all states for people.
+func (s *branchStates) before() string {
+	names := []string{s.describe(s.from)}
+	for _, branch := range slices.Sorted(maps.Keys(s.others)) {
+		names = append(names, s.others[branch])
+	}
+	return strings.Join(names, " and ")
+}
+
+func (s *branchStates) after() string {
+	return strings.Join(append([]string{s.describe(s.to)}, slices.Sorted(maps.Keys(s.others))...), " and ")
+}
+
+// instead are the states of all branches, before or after.
+func (s *branchStates) instead(state string) map[source.BranchOf]string {
+	all := map[source.BranchOf]string{{Repo: s.repo, Branch: s.branch}: state}
+	for branch, pushed := range s.others {
+		if state != s.from {
+			pushed = branch
+		}
+		all[source.BranchOf{Branch: branch}] = pushed
+	}
+	return all
 }
 
 // place finds the repository and the branch, and returns which branch is checked out where that is a clone on this
@@ -161,7 +226,7 @@ func (c *comparison) compilerAt(ctx context.Context, s *branchStates, state stri
 	if state == promotedState || ctx.Err() != nil {
 		return &compilerState{compiler: c.Compiler, environments: c.Known}
 	}
-	loader := c.Loader.At(source.BranchOf{Repo: s.repo, Branch: s.branch}, state)
+	loader := c.Loader.At(s.instead(state))
 	environments := c.Known
 	var broken diag.List
 	if s.base {
