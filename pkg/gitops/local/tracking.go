@@ -19,6 +19,9 @@ func (r *Repository) IsClone() bool {
 	return r.WorkTree != "" && err == nil && len(config.Remotes) > 0
 }
 
+// HasTracking reports whether something was fetched or pushed: only then is known what remotes have.
+func (r *Repository) HasTracking() bool { return len(r.refs.tracking) > 0 }
+
 // Newest returns a branch that FindBranch found, compared with its remote-tracking branch: at the commit of that if it is
 // ahead of the own branch and the own branch is not checked out. A branch of a bare repository stays as it is.
 func (r *Repository) Newest(ctx context.Context, branch gitobject.Branch) (gitobject.Branch, error) {

@@ -105,6 +105,9 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 	reads := r.worktree && len(changed) > 0
 	refuses := r.publishes && repo.IsClone()
 	state := describeLocal(repo, branch, reads || refuses && len(changed) > 0)
+	if refuses && state == "" && branch.Upstream == "" && branch.Remote == "" {
+		state = branch.Name + " (not on a remote)"
+	}
 	if refuses && state != "" {
 		return giterror.New(giterror.RuleLocalState, "the local state of the clone %s cannot be published: %s", repo, state).
 			WithHint("commit, push and pull in the clone, or read its remote instead")
@@ -136,7 +139,7 @@ func describeLocal(repo *local.Repository, branch gitobject.Branch, uncommitted 
 	case branch.Remote != "" && len(branch.OtherRemotes) > 0:
 		text += fmt.Sprintf(" from %s/%s (also in %s)", branch.Remote, branch.Name, strings.Join(branch.OtherRemotes, ", "))
 	case branch.Remote != "":
-	case branch.Upstream == "" && repo.IsClone():
+	case branch.Upstream == "" && repo.IsClone() && repo.HasTracking():
 		text += " (not on a remote)"
 	case branch.Ahead > 0 && branch.Behind > 0:
 		text += fmt.Sprintf(" (%s ahead of %s, %d behind)", commits(branch.Ahead), branch.Upstream, branch.Behind)
