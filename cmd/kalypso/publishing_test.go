@@ -87,5 +87,5 @@ func TestSaveBodyOfDryRun(t *testing.T) {
 	require.Equal(t, cli.ExitDone, done.code, done.stderr)
 	body, err := os.ReadFile(file)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(body), "# dev: 3 targets added on 1 cluster type\n"), string(body[:min(len(body), 200)]))
+	assert.True(t, strings.HasPrefix(string(body), "# dev: 3 assignments added on 1 cluster type\n"), string(body[:min(len(body), 200)]))
 }

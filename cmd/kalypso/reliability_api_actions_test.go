@@ -257,7 +257,7 @@ func TestR14TenThousandTargets(t *testing.T) {
 	pulls := h.repo.OpenPulls()
 	require.Len(t, pulls, 1)
 	assert.LessOrEqual(t, utf8.RuneCountInString(pulls[0].Body), 65_536)
-	assert.Contains(t, pulls[0].Body, "10000 targets on 20 cluster types: +10000 ~0 -0 =0")
+	assert.Contains(t, pulls[0].Body, "20 cluster types, 10000 assignments: +10000 ~0 -0")
 	assert.LessOrEqual(t, len(summary()), 1<<20)
 	assert.Equal(t, "10000", outputs()["added"])
 	assert.LessOrEqual(t, len(h.Writes()), 3)

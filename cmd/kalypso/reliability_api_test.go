@@ -243,7 +243,7 @@ func (h *hub) assertOnePullRequest(which ...any) githubtest.Pull {
 		assert.Contains(h.t, files, "edge/"+app+"-web/reconciler.yaml", which...)
 	}
 	assert.Contains(h.t, files, "docs/notes.md", which...)
-	assert.Contains(h.t, pull.Body, "3 targets on 1 cluster type: ", which...)
+	assert.Contains(h.t, pull.Body, "3 targets on 1 cluster type, 3 assignments: ", which...)
 	return pull
 }
 

@@ -332,7 +332,7 @@ func TestR23DryRun(t *testing.T) {
 	assert.Equal(t, good, held.Commit)
 	assert.Contains(t, held.Why, workloadFile)
 	require.Len(t, report.Environments[0].Changes, 1)
-	assert.Equal(t, "3 targets on 1 cluster type: +0 ~1 -0 =2", report.Environments[0].Changes[0].Plan.Summary)
+	assert.Equal(t, "3 targets on 1 cluster type, 3 assignments: +0 ~1 -0", report.Environments[0].Changes[0].Plan.Summary)
 	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"error", "invalid-yaml"})
 	assert.Contains(t, report.Diagnostics, struct{ Severity, Rule string }{"warning", quarantine.RuleHeldBack})
 
@@ -476,16 +476,16 @@ func TestR23OneRemovesMost(t *testing.T) {
 
 	got := kalypso(t, publishArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "8 of the 10 targets published")
+	assert.Contains(t, got.stderr, "8 of the 10 assignments published")
 	assert.Contains(t, got.stderr, "nothing was published")
 
 	got = kalypso(t, acmeArgs(root, nil, "render", "--dry-run", "--keep-last-good")...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stdout, "11 targets on 1 cluster type: +1 ~1 -1 =8", "what is shown is what is published")
+	assert.Contains(t, got.stdout, "11 targets on 1 cluster type, 11 assignments: +1 ~1 -1", "what is shown is what is published")
 
 	got = kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2": 7 of the 10 published targets would be removed [many-deletions]`)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2": 7 of the 10 published assignments would be removed [many-deletions]`)
 	assert.Contains(t, got.stderr, "--allow-deletions")
 	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
 	files := publishedAcme(t, root, "dev")
@@ -512,7 +512,7 @@ func TestR23PlatformRemovesMost(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "9 of the 10 targets published")
+	assert.Contains(t, got.stderr, "9 of the 10 assignments published")
 	assert.NotContains(t, got.stderr, "is held back")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }

@@ -33,7 +33,7 @@ func TestOutputBelowAPath(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, path)
-		assert.Equal(t, "1 target on 1 cluster type: +1 ~0 -0 =0", change.Plan().String())
+		assert.Equal(t, "1 target on 1 cluster type, 1 assignment: +1 ~0 -0", change.Plan().String())
 	}
 }
 

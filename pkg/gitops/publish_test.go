@@ -421,7 +421,7 @@ func TestPublishManyDeletions(t *testing.T) {
 	p.options.Direct = true
 	p.publish(twoTargets("a: 1\n")...)
 	_, err := p.try("edge/" + gitopstest.Readme)
-	require.ErrorContains(t, err, "2 of the 2 targets published in")
+	require.ErrorContains(t, err, "2 of the 2 assignments published in")
 	require.ErrorContains(t, err, "would be removed: edge/a, edge/b")
 	p.options.AllowDeletions = true
 	assert.True(t, p.publish("edge/"+gitopstest.Readme).Pushed)

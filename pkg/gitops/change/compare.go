@@ -214,10 +214,12 @@ func targetChange(folder string, action Action, files []FileChange) TargetChange
 	return t
 }
 
-// Plan counts deployment targets by what happens to them.
+// Plan counts assignments by what happens to them.
 type Plan struct {
-	// Targets and ClusterTypes are those that exist before or after.
-	Targets      int `json:"targets"`
+	// Targets, Assignments and ClusterTypes are those that exist before or after. An assignment is a target on a cluster
+	// type.
+	Assignments  int `json:"targets"`
+	Targets      int `json:"deploymentTargets"`
 	ClusterTypes int `json:"clusterTypes"`
 	Added        int `json:"added"`
 	Changed      int `json:"changed"`
@@ -225,26 +227,35 @@ type Plan struct {
 	Unchanged    int `json:"unchanged"`
 }
 
-// Plan counts the targets of a change.
+// Plan counts the assignments of a change.
 func (c *Change) Plan() Plan {
+	names := map[string]bool{}
+	for _, t := range c.Targets {
+		names[t.Target] = true
+	}
 	return Plan{
-		Targets: len(c.Targets), ClusterTypes: c.ClusterTypes,
+		Targets: len(names), Assignments: len(c.Targets), ClusterTypes: c.ClusterTypes,
 		Added: c.Count(Added), Changed: c.Count(Changed), Removed: c.Count(Removed), Unchanged: c.Count(Unchanged),
 	}
 }
 
+// Counts are the numbers of targets, cluster types and assignments in one line, the same wherever they are shown.
+func Counts(targets, clusterTypes, assignments int) string {
+	return fmt.Sprintf("%s on %s, %s", diag.Plural(targets, "target"), diag.Plural(clusterTypes, "cluster type"), diag.Plural(assignments, "assignment"))
+}
+
 // String is the plan in one line, the same wherever it is shown.
 func (p Plan) String() string {
-	return fmt.Sprintf("%s on %s: +%d ~%d -%d =%d", diag.Plural(p.Targets, "target"), diag.Plural(p.ClusterTypes, "cluster type"),
-		p.Added, p.Changed, p.Removed, p.Unchanged)
+	return fmt.Sprintf("%s: +%d ~%d -%d", Counts(p.Targets, p.ClusterTypes, p.Assignments), p.Added, p.Changed, p.Removed)
 }
 
 // ParsePlan reads the line that String returns.
 func ParsePlan(line string) (p Plan, ok bool) {
-	var targets, types string
-	_, err := fmt.Sscanf(line, "%d %s on %d cluster %s +%d ~%d -%d =%d", &p.Targets, &targets, &p.ClusterTypes, &types,
-		&p.Added, &p.Changed, &p.Removed, &p.Unchanged)
-	if err != nil || p.String() != line {
+	var targets, types, assignments string
+	_, err := fmt.Sscanf(line, "%d %s on %d cluster %s %d %s +%d ~%d -%d", &p.Targets, &targets, &p.ClusterTypes, &types,
+		&p.Assignments, &assignments, &p.Added, &p.Changed, &p.Removed)
+	p.Unchanged = p.Assignments - p.Added - p.Changed - p.Removed
+	if err != nil || p.Unchanged < 0 || p.String() != line {
 		return Plan{}, false
 	}
 	return p, true

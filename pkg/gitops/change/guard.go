@@ -35,7 +35,7 @@ func (c *Change) MassDeletion(repo string) string {
 	if rest := len(gone) - len(names); rest > 0 {
 		list += fmt.Sprintf(" and %d more", rest)
 	}
-	return fmt.Sprintf("%d of the %d targets published in %s would be removed: %s", len(gone), published, repo, list)
+	return fmt.Sprintf("%d of the %d assignments published in %s would be removed: %s", len(gone), published, repo, list)
 }
 
 // PublishedTargets returns the number of targets before the change.

@@ -60,11 +60,11 @@ func TestTitleAndSubject(t *testing.T) {
 	}{
 		"one change": {
 			joined(edge, targetFiles("edge/a", "  K: old\n")), joined(edge, targetFiles("edge/a", "  K: new\n")),
-			"dev: 1 target changed on 1 cluster type", "Render dev: 1 target changed on 1 cluster type",
+			"dev: 1 assignment changed on 1 cluster type", "Render dev: 1 assignment changed on 1 cluster type",
 		},
 		"all at once": {
 			joined(edge, west, a, targetFiles("west/a", "  K: old\n"), targetFiles("west/b", "")), joined(edge, west, a, b, targetFiles("west/a", "  K: new\n")),
-			"dev: 1 target added, 1 changed, 1 removed on 2 cluster types", "Render dev: 1 target added, 1 changed, 1 removed on 2 cluster types",
+			"dev: 1 assignment added, 1 changed, 1 removed on 2 cluster types", "Render dev: 1 assignment added, 1 changed, 1 removed on 2 cluster types",
 		},
 		"the promoted commit alone": {
 			joined(edge, a, trackingFile(commitB)), joined(edge, a, trackingFile(commitA)),
@@ -72,10 +72,10 @@ func TestTitleAndSubject(t *testing.T) {
 		},
 		"a promotion that removes": {
 			joined(edge, a, b, trackingFile(commitB)), joined(edge, a, trackingFile(commitA)),
-			"dev: promote 4c1f9e2, 1 target removed on 1 cluster type", "Promote 4c1f9e2 to dev: 1 target removed on 1 cluster type",
+			"dev: promote 4c1f9e2, 1 assignment removed on 1 cluster type", "Promote 4c1f9e2 to dev: 1 assignment removed on 1 cluster type",
 		},
 		"an empty cluster type": {
-			joined(edge, a), joined(edge, a, west), "dev: 1 cluster type added, no targets", "Render dev: 1 cluster type added, no targets",
+			joined(edge, a), joined(edge, a, west), "dev: 1 cluster type added, no assignments", "Render dev: 1 cluster type added, no assignments",
 		},
 		"a promoted commit that is none": {
 			joined(edge, a), joined(edge, a, trackingFile("@team fixes #1\n\nx")),
@@ -99,9 +99,9 @@ func TestR30UpgradesAreVisible(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
 	r.Before = &Provenance{Version: "v1.1.0"}
-	assert.Equal(t, "dev: 1 target changed on 1 cluster type, kalypso v1.1.0 → v1.2.0", PullRequestTitle(r))
+	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0", PullRequestTitle(r))
 	r.Held = []HeldRegistration{{Name: "shop"}}
-	assert.Equal(t, "dev: 1 target changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration held back", PullRequestTitle(r))
+	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration held back", PullRequestTitle(r))
 	assert.Contains(t, Commit(r), "\nHeld back, as broken: 1 registration\n")
 	assert.Contains(t, Commit(r), "\nKalypso-Held: shop\n")
 }

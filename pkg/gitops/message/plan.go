@@ -21,7 +21,7 @@ func (b *body) plan(int) string {
 	} else {
 		plan += fmt.Sprintf("Reaches %d of %s and %d of %s of environment %s.",
 			len(b.summary.clusterTypes), diag.Plural(b.summary.all, "cluster type"),
-			b.summary.moved(), diag.Plural(b.summary.total(), "target"), nameSpan(b.Environment))
+			b.summary.moved(), diag.Plural(b.summary.total(), "assignment"), nameSpan(b.Environment))
 	}
 	return plan + b.promotion() + "\n"
 }
@@ -43,8 +43,8 @@ func (b *body) promotion() string {
 func (b *body) removals(int) string {
 	var warnings []string
 	if targets := b.removedTargets(); len(targets) > 0 {
-		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.** Merging this takes what runs there off the clusters.\n> Targets: %s\n",
-			diag.Plural(len(targets), "target"), be(len(targets)), someNames(targets)))
+		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.** Merging this takes what runs there off the clusters.\n> Assignments: %s\n",
+			diag.Plural(len(targets), "assignment"), be(len(targets)), someNames(targets)))
 	}
 	if types := b.removedClusterTypes(); len(types) > 0 {
 		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.**\n> Cluster types: %s\n",

@@ -166,7 +166,7 @@ func (e EnvironmentPreview) movements(b *body, room int) string {
 	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != change.Removed && c.Action != change.Added })
 	slices.SortStableFunc(causes, func(a, b TargetCause) int { return cmp.Compare(b.Action, a.Action) })
 	rows := fitting(room, len(causes), func(i int) string { return causes[i].row() })
-	b.omit(len(causes)-len(rows), "%s that come or go", "target")
+	b.omit(len(causes)-len(rows), "%s that come or go", "assignment")
 	if len(rows) == 0 {
 		return ""
 	}

@@ -100,7 +100,7 @@ func TestBodySaysWhatIsLeftOut(t *testing.T) {
 		limit       int
 		has, leaves []string
 	}{
-		{3000, []string{"### Why", "### Cluster types", "### Values"}, []string{"10000 targets", "10000 files", "changes of values", "cluster types"}},
+		{3100, []string{"### Why", "### Cluster types", "### Values"}, []string{"10000 targets", "10000 files", "changes of values", "cluster types"}},
 		{githubLimit, []string{"<summary>100 cluster types</summary>", "Kalypso-Version", "```diff"}, []string{"8800 targets", "changes of values"}},
 		{900 << 10, []string{"Diffs of 10000 files", "See it for yourself"}, nil},
 	} {

@@ -20,12 +20,12 @@ type summary struct {
 	all int
 }
 
-// actionCounts is how many targets have an action, by action.
+// actionCounts is how many assignments have an action, by action.
 type actionCounts [change.Removed + 1]int
 
 func (c actionCounts) total() int { return c[change.Unchanged] + c.moved() }
 
-// moved counts the targets that are not as before.
+// moved counts the assignments that are not as before.
 func (c actionCounts) moved() int { return c[change.Added] + c[change.Changed] + c[change.Removed] }
 
 // clusterTypeChange is what happens to a cluster type.
@@ -73,22 +73,22 @@ func clusterTypeActions(c *change.Change) map[string]change.Action {
 	return actions
 }
 
-// words says what happens: "2 targets added, 1 changed on 3 cluster types".
+// words says what happens: "2 assignments added, 1 changed on 3 cluster types".
 func (s *summary) words() string {
 	if s.moved() > 0 {
-		return countWords(s.actionCounts, "target") + " on " + diag.Plural(len(s.clusterTypes), "cluster type")
+		return countWords(s.actionCounts, "assignment") + " on " + diag.Plural(len(s.clusterTypes), "cluster type")
 	}
 	var own actionCounts
 	for _, t := range s.clusterTypes {
 		own[t.action]++
 	}
 	if own.moved() > 0 {
-		return countWords(own, "cluster type") + ", no targets"
+		return countWords(own, "cluster type") + ", no assignments"
 	}
-	return "no targets change"
+	return "no assignments change"
 }
 
-// countWords names the noun once: "2 targets added, 1 removed".
+// countWords names the noun once: "2 assignments added, 1 removed".
 func countWords(c actionCounts, noun string) string {
 	var parts []string
 	for _, action := range []change.Action{change.Added, change.Changed, change.Removed} {

@@ -206,7 +206,7 @@ func deletionErrors(lost map[*model.WorkloadRegistration]int, gone, published in
 		}
 		gone -= lost[r]
 		diags.Error(change.RuleDeletions, r.Workload.Repo.At,
-			fmt.Sprintf("%s%q: %d of the %d published targets would be removed", source.RegistrationSubject, r.Name.Value, lost[r], published),
+			fmt.Sprintf("%s%q: %d of the %d published assignments would be removed", source.RegistrationSubject, r.Name.Value, lost[r], published),
 			diag.Hint("if that is meant, give --allow-deletions"))
 	}
 	return diags

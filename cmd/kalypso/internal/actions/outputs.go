@@ -22,7 +22,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 	changed, total := false, change.Plan{}
 	for _, r := range all {
 		changed = changed || r.Changed
-		total.Targets += r.Plan.Targets
+		total.Assignments += r.Plan.Assignments
 		total.ClusterTypes += r.Plan.ClusterTypes
 		total.Added += r.Plan.Added
 		total.Changed += r.Plan.Changed
@@ -52,7 +52,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 		{"pull-request-operation", lines(func(_ Result, p PullRequest) string { return p.Operation })},
 		{"commit", lines(func(r Result, _ PullRequest) string { return r.Commit })},
 		{"branch", lines(func(r Result, _ PullRequest) string { return r.Branch })},
-		{"targets", strconv.Itoa(total.Targets)},
+		{"targets", strconv.Itoa(total.Assignments)},
 		{"cluster-types", strconv.Itoa(total.ClusterTypes)},
 		{"added", strconv.Itoa(total.Added)},
 		{"changed-targets", strconv.Itoa(total.Changed)},

@@ -17,7 +17,7 @@ import (
 func publishedDev() Result {
 	return Result{
 		Environment: "dev", GitOpsRepo: "fleet", Changed: true, Branch: "deployment/dev", Commit: pushedCommit,
-		Plan:        results.Plan{Summary: "14 targets on 5 cluster types: +2 ~1 -1 =11", Plan: change.Plan{Targets: 14, ClusterTypes: 5, Added: 2, Changed: 1, Removed: 1, Unchanged: 11}},
+		Plan:        results.Plan{Summary: "9 targets on 5 cluster types, 14 assignments: +2 ~1 -1", Plan: change.Plan{Assignments: 14, Targets: 9, ClusterTypes: 5, Added: 2, Changed: 1, Removed: 1, Unchanged: 11}},
 		PullRequest: &PullRequest{Number: 7, URL: "https://github.com/acme/fleet/pull/7", Operation: "created"},
 		Details:     "## What changes\n\n- `a`\n",
 	}
@@ -25,7 +25,7 @@ func publishedDev() Result {
 
 func upToDateStage() Result {
 	return Result{
-		Environment: "stage", GitOpsRepo: "fleet", Plan: results.Plan{Summary: "3 targets on 2 cluster types: +0 ~0 -0 =3", Plan: change.Plan{Targets: 3, ClusterTypes: 2, Unchanged: 3}},
+		Environment: "stage", GitOpsRepo: "fleet", Plan: results.Plan{Summary: "2 targets on 2 cluster types, 3 assignments: +0 ~0 -0", Plan: change.Plan{Assignments: 3, Targets: 2, ClusterTypes: 2, Unchanged: 3}},
 	}
 }
 
@@ -65,7 +65,7 @@ func TestOutputs(t *testing.T) {
 	got := outputsOf(t, publishedDev())
 	assert.JSONEq(t, `[{"environment":"dev","gitOpsRepo":"fleet","changed":true,"branch":"deployment/dev","commit":"`+pushedCommit+`",
 		"pullRequest":{"number":7,"url":"https://github.com/acme/fleet/pull/7","operation":"created"},
-		"plan":{"summary":"14 targets on 5 cluster types: +2 ~1 -1 =11","targets":14,"clusterTypes":5,"added":2,"changed":1,"removed":1,"unchanged":11}}]`, got["results"])
+		"plan":{"summary":"9 targets on 5 cluster types, 14 assignments: +2 ~1 -1","targets":14,"deploymentTargets":9,"clusterTypes":5,"added":2,"changed":1,"removed":1,"unchanged":11}}]`, got["results"])
 	delete(got, "results")
 	assert.Equal(t, map[string]string{
 		"changed": "true", "pull-request-number": "7", "pull-request-url": "https://github.com/acme/fleet/pull/7", "pull-request-operation": "created",

@@ -34,7 +34,7 @@ func TestSummary(t *testing.T) {
 
 ### <code>dev</code> in <code>fleet</code>
 
-<code>14 targets on 5 cluster types\: \+2 \~1 \-1 \=11</code> · [pull request #7](https://github.com/acme/fleet/pull/7) created · branch <code>deployment\/dev</code>
+<code>9 targets on 5 cluster types\, 14 assignments\: \+2 \~1 \-1</code> · [pull request #7](https://github.com/acme/fleet/pull/7) created · branch <code>deployment\/dev</code>
 
 ## What changes
 
@@ -42,7 +42,7 @@ func TestSummary(t *testing.T) {
 
 ### <code>stage</code> in <code>fleet</code>
 
-<code>3 targets on 2 cluster types\: \+0 \~0 \-0 \=3</code> · up to date
+<code>2 targets on 2 cluster types\, 3 assignments\: \+0 \~0 \-0</code> · up to date
 
 `, got)
 }

@@ -23,7 +23,7 @@ func namedEnvironment(name string) *model.Environment {
 func TestActionsReportOfSession(t *testing.T) {
 	t.Parallel()
 	changed := &change.Change{Files: []change.FileChange{{Path: "a/b/namespace.yaml", Action: change.Added}}}
-	plan := results.Plan{Summary: "1 target on 1 cluster type: +1 ~0 -0 =0", Plan: change.Plan{Targets: 1, ClusterTypes: 1, Added: 1}}
+	plan := results.Plan{Summary: "1 target on 1 cluster type, 1 assignment: +1 ~0 -0", Plan: change.Plan{Assignments: 1, Targets: 1, ClusterTypes: 1, Added: 1}}
 	s := &Session{Results: []*Result{
 		{
 			Compiled: &Compiled{Environment: namedEnvironment("dev"), Fleet: &model.Fleet{Sources: []*model.Source{

@@ -14,6 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // PrintText writes the results for people: for each environment the plan, what happens to each
@@ -53,8 +54,11 @@ func (p Printer) result(r *Result, named bool) {
 		name = r.Environment.Name.Value + ": "
 	}
 	if len(r.Changes) == 0 {
-		fmt.Fprintf(p, "%s%s on %s, %s\n", name, diag.Plural(len(r.Assignments), "target"),
-			diag.Plural(len(r.Fleet.ClusterTypes), "cluster type"), diag.Plural(len(r.Tree.Files), "file"))
+		targets := map[*model.DeploymentTarget]bool{}
+		for _, a := range r.Assignments {
+			targets[a.Target] = true
+		}
+		fmt.Fprintf(p, "%s%s, %s\n", name, change.Counts(len(targets), len(r.Fleet.ClusterTypes), len(r.Assignments)), diag.Plural(len(r.Tree.Files), "file"))
 	}
 	for i, one := range r.Changes {
 		if i > 0 {

@@ -62,7 +62,7 @@ func (p diffPrinter) difference(d Result, flags *diffFlags) {
 // title says what is compared with what.
 func (d Result) title() string {
 	if d.With != "" {
-		return fmt.Sprintf("%s and %s: what %s has that %s has not is +", d.Name, d.With, d.With, d.Name)
+		return fmt.Sprintf("%s and %s: + only in %s, - only in %s", d.Name, d.With, d.With, d.Name)
 	}
 	return fmt.Sprintf("%s: from %s to %s", d.Name, d.Before, d.After)
 }
@@ -89,11 +89,11 @@ func (p diffPrinter) movements(d Result, action change.Action) {
 func (d Result) moved(action change.Action, n int) string {
 	switch {
 	case d.With != "" && action == change.Removed:
-		return diag.Plural(n, "target") + " in " + d.Name + " only"
+		return diag.Plural(n, "assignment") + " only in " + d.Name
 	case d.With != "":
-		return diag.Plural(n, "target") + " in " + d.With + " only"
+		return diag.Plural(n, "assignment") + " only in " + d.With
 	default:
-		return diag.Plural(n, "target") + " " + action.String()
+		return diag.Plural(n, "assignment") + " " + action.String()
 	}
 }
 
@@ -172,7 +172,7 @@ func (p diffPrinter) values(d Result) {
 		return
 	}
 	n := d.impact.Change.Count(change.Changed)
-	fmt.Fprintf(p, "\n%s\n", p.Changed(fmt.Sprintf("%s %s changed", change.Changed.Sign(), diag.Plural(n, "target"))))
+	fmt.Fprintf(p, "\n%s\n", p.Changed(fmt.Sprintf("%s %s changed", change.Changed.Sign(), diag.Plural(n, "assignment"))))
 	for _, v := range d.impact.Values {
 		fmt.Fprintf(p, "  %s\n", diag.Safe(d.where(v)))
 		for _, value := range v.Changes {
@@ -203,7 +203,7 @@ func (d Result) where(v impact.Values) string {
 	if len(names) <= mostNamed {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s on %s", diag.Plural(len(names), "target"), diag.Plural(len(clusterTypes), "cluster type"))
+	return fmt.Sprintf("%s on %s", diag.Plural(len(names), "assignment"), diag.Plural(len(clusterTypes), "cluster type"))
 }
 
 // valueLine says what happens to a value.
