@@ -207,10 +207,11 @@ func noticeOthers(parts []*Objects, diags *diag.List) {
 		diag.Plural(total, "document"), strings.Join(list, ", ")))
 }
 
-// UniqueEnvironments returns the environments of a control plane in order of name, and reports those
-// that have the same name.
+// UniqueEnvironments returns the environments of a control plane in promotion order, and reports those that have the same
+// name.
 func UniqueEnvironments(objects *Objects) ([]*Environment, diag.List) {
 	var diags diag.List
 	environments := gather([]*Objects{objects}, func(o *Objects) []*Environment { return o.Environments }, &diags)
+	inPromotionOrder(environments)
 	return environments, diags
 }

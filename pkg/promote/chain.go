@@ -113,50 +113,14 @@ func (c *Chain) unknown(name string) error {
 	return errors.New(message)
 }
 
-// maxCycles limits how many cycles are reported: environments that all come after each other have too many to read.
-const maxCycles = 20
-
-// newChain makes a chain of the next environments of all. It must not be used if there are cycles: paths from an
-// environment back to itself, which is at both ends.
+// newChain makes a chain of the next environments of all. It must not be used if there are cycles.
 func newChain(next map[string][]string) (c *Chain, cycles [][]string) {
 	c = &Chain{next: next, previous: map[string][]string{}}
-	names := slices.Sorted(maps.Keys(next))
-	for _, from := range names {
+	for _, from := range slices.Sorted(maps.Keys(next)) {
 		for _, to := range next[from] {
 			c.previous[to] = append(c.previous[to], from)
 		}
 	}
-	var path []string // of the depth-first search
-	done := map[string]bool{}
-	var visit func(name string)
-	visit = func(name string) {
-		if at := slices.Index(path, name); at >= 0 {
-			if len(cycles) < maxCycles {
-				cycles = append(cycles, append(slices.Clone(path[at:]), name))
-			}
-			return
-		}
-		if done[name] {
-			return
-		}
-		path = append(path, name)
-		for _, to := range slices.Backward(slices.Sorted(slices.Values(next[name]))) {
-			visit(to)
-		}
-		path = path[:len(path)-1]
-		done[name] = true
-		c.order = append(c.order, name)
-	}
-	// The search starts at environments that nothing comes before, so that a cycle is reported from where it is entered.
-	// What it does not reach from there is a cycle.
-	for _, name := range slices.Backward(names) {
-		if len(c.previous[name]) == 0 {
-			visit(name)
-		}
-	}
-	for _, name := range names {
-		visit(name)
-	}
-	slices.Reverse(c.order)
+	c.order, cycles = model.PromotionOrder(next)
 	return c, cycles
 }

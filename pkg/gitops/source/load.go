@@ -103,7 +103,7 @@ func (l *Loader) Owns(e *model.Environment) bool {
 	return err == nil && failed == nil && own == at // names may differ, with replacements
 }
 
-// Environments reads the environments of the control plane, in order of name.
+// Environments reads the environments of the control plane, in promotion order.
 func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.List) {
 	source, diags := l.readMain(ctx)
 	if source == nil {

@@ -209,9 +209,12 @@ func (c *comparison) compareStates(ctx context.Context, states *branchStates) er
 		return nil // the diagnostics say why
 	}
 	c.Diags.Add(after.broken)
-	names := append(session.EnvironmentNames(before.environments), session.EnvironmentNames(after.environments)...)
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := session.EnvironmentNames(after.environments)
+	for _, gone := range session.EnvironmentNames(before.environments) {
+		if !slices.Contains(names, gone) {
+			names = append(names, gone)
+		}
+	}
 	for _, name := range c.named {
 		if !slices.Contains(names, name) {
 			return session.NoEnvironment(name, names)

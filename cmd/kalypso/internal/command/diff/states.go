@@ -202,14 +202,13 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 
 // branches are those of the control plane that environments are made of, the base branch first.
 func (c *comparison) branches() []string {
-	base, others := c.Loader.BaseBranch(), map[string]bool{}
+	all := []string{c.Loader.BaseBranch()}
 	for _, e := range c.Known {
-		if c.Loader.Owns(e) {
-			others[e.ControlPlane.Branch.Value] = true
+		if branch := e.ControlPlane.Branch.Value; c.Loader.Owns(e) && !slices.Contains(all, branch) {
+			all = append(all, branch)
 		}
 	}
-	delete(others, base)
-	return append([]string{base}, slices.Sorted(maps.Keys(others))...)
+	return all
 }
 
 // compilerState is what compiles a state.
