@@ -91,8 +91,8 @@
       const a = row.here >= 0 && t.here >= 0 && assigned[state.env][t.here].has(row.here);
       const b = state.other >= 0 && row.there >= 0 && t.there >= 0 && assigned[state.other][t.there].has(row.there);
       here += a; there += b;
-      if (a && !b) { if (partner("here", t, row)) paired++; else added++; }
-      if (b && !a) { if (partner("there", t, row)) paired++; else removed++; }
+      if (a && !b) { if (partner("here", t, row)) paired++; else removed++; }
+      if (b && !a) { if (partner("there", t, row)) paired++; else added++; }
     }
     return { here, there, added, removed, paired };
   }
@@ -135,7 +135,7 @@
     if (state.other >= 0 && n.removed) { kind += " removed"; text = state.group ? text + " −" + n.removed : "−"; }
     if (r === state.row && c === state.column) kind += " here";
     const one = column.types[0], counterpart = n.paired && !state.group ? partner(n.here ? "here" : "there", one, row) : "";
-    const said = row.n + " on " + column.n + ": " + (state.group ? text || "not scheduled" : counterpart ? "compared with " + counterpart : n.added && state.other >= 0 ? "only in " + env().name : n.removed ? "only in " + fleet.environments[state.other].name : n.here ? "scheduled" : "not scheduled");
+    const said = row.n + " on " + column.n + ": " + (state.group ? text || "not scheduled" : counterpart ? "compared with " + counterpart : state.other >= 0 && n.added ? "only in " + fleet.environments[state.other].name : state.other >= 0 && n.removed ? "only in " + env().name : n.here ? "scheduled" : "not scheduled");
     return place(element("div", { class: kind, role: "gridcell", title: said, "data-r": r, "data-c": c }, text), left, top, w, ROW);
   }
   let drawing = false;
@@ -302,7 +302,7 @@
     if (state.other >= 0) {
       let added = 0, removed = 0;
       for (const row of state.rows) for (const column of state.columns) { const n = count(row, column); added += n.added; removed += n.removed; }
-      text += ". Of what is shown, only in " + e.name + ": +" + added + ", only in " + fleet.environments[state.other].name + ": −" + removed + ", under another name in both: ≈";
+      text += ". Of what is shown, only in " + fleet.environments[state.other].name + ": +" + added + ", only in " + e.name + ": −" + removed + ", under another name in both: ≈";
       if (fleet.environments[state.other].diagnostics.some(d => d.severity === "error")) text += ". " + fleet.environments[state.other].name + " has errors";
     }
     if (state.rows.length !== e.targets.length || (!state.group && state.columns.length !== e.clusterTypes.length)) text += ". Shown: " + plural(state.rows.length, "target") + ", " + plural(state.columns.length, state.group ? "group" : "cluster type");
