@@ -74,7 +74,7 @@ func TestActionOutputsSayWhatThereIs(t *testing.T) {
 	t.Parallel()
 	action, err := os.ReadFile("../../action.yml")
 	require.NoError(t, err)
-	for typ, output := range map[string]string{"Action": "What became of each", "CheckState": "What check-promote has found"} {
+	for typ, output := range map[string]string{"Action": "The result for each", "CheckState": "The result of check-promote"} {
 		_, described, found := strings.Cut(string(action), output)
 		require.True(t, found, output)
 		described, _, _ = strings.Cut(described, "value:")
