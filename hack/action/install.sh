@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The first step of action.yml: installs the release that the action was referred to by, or that INPUT_VERSION names. If
-# there is none it says so with the output build=true, and the next steps build the source that came with the action.
+# The first step of action.yml: installs the release that INPUT_VERSION names, or the one in the reference to the action.
+# Without a release, the output is build=true, and the next steps build the source of the action.
 #
 # If gh is installed and has a token (GH_TOKEN), it verifies that the repository's release workflow built the archive.
 #
-# Outputs: path, the program; build, whether it is still to be built; go-version, with what.
+# Outputs: path of the binary; build, true if it must be built; go-version for the build.
 set -euo pipefail
 
 say() { echo "kalypso: $*"; }
@@ -45,7 +45,7 @@ if [ "$os" = windows ]; then program=kalypso.exe; fi
 
 work=$(mktemp -d "${RUNNER_TEMP//\\//}/kalypso-XXXXXX")
 
-# finish BUILD hands over to the next step.
+# finish BUILD writes the outputs.
 finish() {
   echo "$work" >>"$GITHUB_PATH"
   {
@@ -86,11 +86,11 @@ for file in checksums.txt "$archive"; do
   [ "$status" = 200 ] || source_instead "$from/$file is not there (HTTP $status)"
 done
 
-# From here on nothing is built instead: what is there is wrong.
+# From here on, an error means that the release is wrong: do not build the source instead.
 expected=$(awk -v name="$archive" '$2 == name || $2 == "*" name { print $1 }' checksums.txt)
 [[ $expected =~ ^[0-9a-f]{64}$ ]] || fail "checksums.txt of $version does not have exactly one SHA-256 for $archive"
 actual=$(sha256 "$archive")
-[ "$actual" = "$expected" ] || fail "$archive has the SHA-256 $actual, and checksums.txt of $version says $expected"
+[ "$actual" = "$expected" ] || fail "$archive has the SHA-256 $actual, but checksums.txt of $version has $expected"
 # checksums.txt has the same origin as the archive. The attestation names the workflow that built the archive, and
 # permission to change a release is not enough to create one.
 host=${GITHUB_SERVER_URL#*://}

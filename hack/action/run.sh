@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A step of action.yml: runs $KALYPSO as the inputs say. What is not given keeps what the job has in its environment.
+# A step of action.yml: runs $KALYPSO with the inputs. An input that is not set leaves the variable of the job unchanged.
 set -euo pipefail
 
 fail() {
@@ -7,7 +7,7 @@ fail() {
   exit 2
 }
 
-# give NAME VALUE puts a value into the environment of kalypso, if there is one.
+# give NAME VALUE exports a value, if it is not empty.
 give() {
   if [ -n "$2" ]; then export "$1=$2"; fi
 }
@@ -46,12 +46,12 @@ give KALYPSO_GITHUB_APP_ID "$(take GITHUB_APP_ID)"
 
 key=$(take GITHUB_APP_PRIVATE_KEY)
 if [ -n "$key" ]; then
-  [ -n "${KALYPSO_GITHUB_APP_ID:-}" ] || fail "the input github-app-private-key is given without github-app-id"
+  [ -n "${KALYPSO_GITHUB_APP_ID:-}" ] || fail "the input github-app-private-key needs github-app-id"
   # The last step of the action removes it.
   (umask 077 && printf '%s\n' "$key" >"$KALYPSO.key")
   export KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE="$KALYPSO.key"
 fi
 
-# Secrets stay in as few places as can be.
+# Keep secrets in as few places as possible.
 for name in "${!INPUT_@}"; do unset "$name"; done
 exec "$KALYPSO" "$command" ${args[@]+"${args[@]}"}

@@ -129,7 +129,7 @@ func TestWorkflowSays(t *testing.T) {
 	assert.Equal(t, "1", parseOutputs(t, string(written))["earlier"], "what was there stays")
 	written, err = os.ReadFile(summary)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(written), "earlier\n\n## kalypso render\n\n1 error\\: nothing was published\n\n| | where"), string(written))
+	assert.True(t, strings.HasPrefix(string(written), "earlier\n\n## kalypso render\n\n1 error\\: nothing was published\n\n| Severity | Source"), string(written))
 }
 
 func TestWorkflowSaysWhatCannotBeWritten(t *testing.T) {

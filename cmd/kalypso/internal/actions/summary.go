@@ -37,8 +37,8 @@ func writeSummary(path string, r Report, here string) error {
 
 const (
 	// detailsLeftOut and resultsLeftOut stand for what there was no room for.
-	detailsLeftOut = "The details are too long for this page: they are in the log.\n\n"
-	resultsLeftOut = "There is no room for the other results: they are in the log.\n\n"
+	detailsLeftOut = "The details are too long for this page; see the log.\n\n"
+	resultsLeftOut = "The other results are too long for this page; see the log.\n\n"
 )
 
 // stepSummary is Markdown of at most room bytes: the verdict, a table of the diagnostics, and what
@@ -123,8 +123,8 @@ func Table(r Report, here string, room int) string {
 			}
 		}
 	}
-	more := func(n int) string { return fmt.Sprintf("\n%d more are in the log.\n", n) }
-	return MarkdownTable("| | where | what |\n| --- | --- | --- |\n", rows, len(list), more, room)
+	more := func(n int) string { return fmt.Sprintf("\n%d more in the log.\n", n) }
+	return MarkdownTable("| Severity | Source | Message |\n| --- | --- | --- |\n", rows, len(list), more, room)
 }
 
 // MarkdownTable is a table in Markdown with as many of its rows as fit into so many bytes. Of all rows, more

@@ -27,7 +27,7 @@ func TestSummary(t *testing.T) {
 
 1 error
 
-| | where | what |
+| Severity | Source | Message |
 | --- | --- | --- |
 | error | [<code>github\.com\/acme\/app@`+"\u200b"+`main\:deploy\/w\.yaml\:7\:27</code>](https://github.com/acme/app/blob/`+otherCommit+`/deploy/w.yaml#L7) | label \"workspace\" is set <code>reserved\-label</code><br>[<code>github\.com\/acme\/control\-plane@`+"\u200b"+`dev\:r\.yaml\:4\:8</code>](https://github.com/acme/control-plane/blob/dev/r.yaml#L4) set here<br>hint: remove it |
 | warning |  | nothing is scheduled <code>empty\-type</code> |
@@ -78,7 +78,7 @@ func TestSummaryFits(t *testing.T) {
 	}
 	half := stepSummary(report, controlPlaneURL, whole/2)
 	assert.Contains(t, half, "50 errors")
-	assert.Contains(t, half, "more are in the log.")
+	assert.Contains(t, half, "more in the log.")
 	assert.Contains(t, half, detailsLeftOut)
 	for i := range 20 {
 		assert.Contains(t, half, fmt.Sprintf("<code>env%d</code>", i), "the counts are never lost before the details")
