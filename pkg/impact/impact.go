@@ -125,11 +125,11 @@ func causeOf(t change.TargetChange, here, there *side) *Cause {
 	case clusterType == nil:
 		cause.Why, cause.At = WhyClusterType, here.Fleet.ClusterType(t.ClusterType).Name.At
 	default:
-		verdicts := there.explainer.Verdicts(target, clusterType)
+		results := there.explainer.PolicyResults(target, clusterType)
 		for i, p := range cause.Policies {
-			at := slices.IndexFunc(verdicts, func(v schedule.Verdict) bool { return v.Policy.Name.Value == p.Name })
+			at := slices.IndexFunc(results, func(r schedule.PolicyResult) bool { return r.Policy.Name.Value == p.Name })
 			if at >= 0 {
-				cause.Policies[i].Misses = verdicts[at].Misses
+				cause.Policies[i].Misses = results[at].Misses
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// verdictsOn explains the configs of a fleet for the target cart-web on a cluster type, a line each.
-func verdictsOn(t *testing.T, clusterType string, texts fleetTexts) []string {
+// resultsOn explains the configs of a fleet for the target cart-web on a cluster type, a line each.
+func resultsOn(t *testing.T, clusterType string, texts fleetTexts) []string {
 	t.Helper()
 	fleet := texts.read(t)
 	c, _ := config.NewConfigurator(fleet)
@@ -72,7 +72,7 @@ func TestExplainConfigs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, []string{test.want}, verdictsOn(t, "edge", store(test.config)))
+			assert.Equal(t, []string{test.want}, resultsOn(t, "edge", store(test.config)))
 		})
 	}
 }

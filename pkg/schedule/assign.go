@@ -13,12 +13,11 @@ import (
 type Assignment struct {
 	Target      *model.DeploymentTarget
 	ClusterType *model.ClusterType
-	// Reasons are the policies that assign it, in order of name; there is at least one.
+	// Reasons are the policies that assign it, in order of name, at least one.
 	Reasons []*model.SchedulingPolicy
 }
 
-// Assign applies all policies of the fleet. The assignments are in order of cluster type, then
-// target, each once.
+// Assign applies all policies of the fleet. The assignments are unique, in order of cluster type, then target.
 func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 	var diags diag.List
 	byClusterType := make([][]selectedTargets, len(fleet.ClusterTypes))
@@ -49,7 +48,8 @@ func Assign(fleet *model.Fleet) ([]Assignment, diag.List) {
 	return all, diags
 }
 
-// WarnNothing warns of an environment without cluster types or without assignments. An incomplete fleet has no warning.
+// WarnNothing warns of an environment without cluster types, deployment targets or assignments, unless the fleet is
+// incomplete.
 func WarnNothing(fleet *model.Fleet, assignments []Assignment) diag.List {
 	var diags diag.List
 	name := fleet.Environment.Name
@@ -68,7 +68,7 @@ func WarnNothing(fleet *model.Fleet, assignments []Assignment) diag.List {
 	return diags
 }
 
-// selectedTargets are the targets that a policy selects, by position.
+// selectedTargets are the positions of the targets that a policy selects.
 type selectedTargets struct {
 	policy  *model.SchedulingPolicy
 	targets []int
@@ -80,7 +80,7 @@ type policy struct {
 	targets, clusterTypes selector
 }
 
-// compilePolicies leaves out those with errors.
+// compilePolicies returns the policies without errors.
 func compilePolicies(fleet *model.Fleet, diags *diag.List) []policy {
 	var policies []policy
 	for _, p := range fleet.Policies {
@@ -118,8 +118,8 @@ func positions[T any](all []T, selected func(T) bool) []int {
 	return found
 }
 
-// warnNoMatch says which side of a policy is empty: rollouts are partial all the time, so it is
-// never an error.
+// warnNoMatch warns of a policy that selects no target or no cluster type. It is not an error, because rollouts are
+// often partial.
 func (p policy) warnNoMatch(fleet *model.Fleet, targets, clusterTypes int, diags *diag.List) {
 	if w := p.Workspace; targets == 0 && w.Value != "" {
 		workspaces := map[string]bool{}

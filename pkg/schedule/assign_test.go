@@ -14,11 +14,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// assign schedules a fleet that gives no diagnostics.
+// assign schedules a fleet, which must have no diagnostics.
 func assign(t testing.TB, documents ...string) []string {
 	t.Helper()
 	assignments, diags := schedule.Assign(readFleet(t, documents...))
-	require.Empty(t, told(diags))
+	require.Empty(t, messages(diags))
 	return summary(assignments)
 }
 
@@ -59,7 +59,7 @@ func TestAssignNothing(t *testing.T) {
 	assert.Empty(t, assign(t, target("cart", ""), clusterType("edge", "")))
 }
 
-// Two policies that agree give one assignment, and both are remembered.
+// Two policies with the same assignment are both reasons of one assignment.
 func TestAssignWithTwoReasons(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"cloud/cart: all", "edge/cart: all stores"}, assign(t,
@@ -67,7 +67,7 @@ func TestAssignWithTwoReasons(t *testing.T) {
 		target("cart", ""), clusterType("edge", "site: store"), clusterType("cloud", "site: azure")))
 }
 
-// Joined names say nothing: "a-b" on "c" and "a" on "b-c" are two assignments.
+// Assignments are not identified by joined names: "a-b" on "c" and "a" on "b-c" are two.
 func TestAssignDoesNotJoinNames(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{"b-c/a: p", "b-c/a-b: p", "c/a: p", "c/a-b: p"},
@@ -108,7 +108,7 @@ func TestAssignWarnsOfPoliciesThatMatchNothing(t *testing.T) {
 			t.Parallel()
 			fleet := readFleet(t, policy("p", test.policy), target("cart", "workspace: shop"), clusterType("edge", ""))
 			_, diags := schedule.Assign(fleet)
-			assert.Equal(t, test.want, told(diags))
+			assert.Equal(t, test.want, messages(diags))
 
 			fleet.Incomplete = true // what could not be read may match
 			_, diags = schedule.Assign(fleet)
@@ -121,10 +121,10 @@ func TestAssignInAnEmptyFleet(t *testing.T) {
 	t.Parallel()
 	assignments, diags := schedule.Assign(readFleet(t, everything("p")))
 	assert.Empty(t, assignments)
-	assert.Equal(t, `3:18: warning: SchedulingPolicy "p" selects no deployment target and no cluster type [no-match]`+"\n", told(diags))
+	assert.Equal(t, `3:18: warning: SchedulingPolicy "p" selects no deployment target and no cluster type [no-match]`+"\n", messages(diags))
 }
 
-// Nothing is assigned by a policy that could not be read as it was meant.
+// A policy with errors assigns nothing.
 func TestAssignLeavesOutBrokenPolicies(t *testing.T) {
 	t.Parallel()
 	fleet, diags := tryFleet(policy("p", `{clusterTypeSelektor: {}}`), target("cart", ""), clusterType("edge", ""))
@@ -182,7 +182,7 @@ func randomSelector(random *rand.Rand) string {
 	}
 }
 
-// The order in which objects are read never changes what is assigned, and why.
+// The order in which objects are read changes neither assignments nor reasons.
 func TestAssignDoesNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))
@@ -196,7 +196,7 @@ func TestAssignDoesNotDependOnOrder(t *testing.T) {
 	}
 }
 
-// An object more changes nothing but what concerns itself.
+// An additional object changes no other assignment.
 func TestAssignUnrelatedObjectsChangeNothing(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 2))
@@ -214,7 +214,7 @@ func TestAssignUnrelatedObjectsChangeNothing(t *testing.T) {
 	}
 }
 
-// Every assignment has a policy, and Explain says of every pair what Assign made of it.
+// Every assignment has a reason, and Explainer agrees with Assign about every pair.
 func TestExplainAgreesWithAssign(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 3))
@@ -230,10 +230,10 @@ func TestExplainAgreesWithAssign(t *testing.T) {
 		explainer := schedule.NewExplainer(fleet)
 		for _, clusterType := range fleet.ClusterTypes {
 			for _, target := range fleet.Targets {
-				verdicts := explainer.Verdicts(target, clusterType)
-				require.Len(t, verdicts, len(fleet.Policies))
+				results := explainer.PolicyResults(target, clusterType)
+				require.Len(t, results, len(fleet.Policies))
 				var assigning []*model.SchedulingPolicy
-				for _, v := range verdicts {
+				for _, v := range results {
 					if v.Assigns() {
 						assigning = append(assigning, v.Policy)
 					}
@@ -245,8 +245,8 @@ func TestExplainAgreesWithAssign(t *testing.T) {
 	}
 }
 
-// A selector with ten thousand values, or as many expressions, costs no more than reading it: values
-// are looked up, not tried one after the other for each target.
+// A selector with ten thousand values or expressions is fast: values are looked up, not compared one by one for each
+// target.
 func TestS8LargeSelectors(t *testing.T) {
 	t.Parallel()
 	many := func(format, separator string) string {

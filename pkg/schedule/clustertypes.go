@@ -5,9 +5,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// SelectClusterTypes returns the cluster types that a selector selects, by the rules that hold for those
-// of policies, in the order in which they are given. An empty selector selects all of them, one with
-// errors none.
+// SelectClusterTypes returns the cluster types that a selector selects, by the rules of policies, in the given order. An
+// empty selector selects all of them, one with errors none.
 func SelectClusterTypes(selector model.Selector, clusterTypes []*model.ClusterType) ([]*model.ClusterType, diag.List) {
 	var diags diag.List
 	compiled := compile(selector, &diags)

@@ -11,7 +11,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// selectedTypes asks for the cluster types that a selector selects, which is written in flow style.
+// selectedTypes returns the cluster types that a selector in flow style selects.
 func selectedTypes(t *testing.T, fleet *model.Fleet, selector string) (names string, diags diag.List) {
 	t.Helper()
 	written, _ := tryFleet(policy("p", "{clusterTypeSelector: {labelSelector: "+selector+"}}"))
@@ -23,7 +23,7 @@ func selectedTypes(t *testing.T, fleet *model.Fleet, selector string) (names str
 	return strings.Join(list, " "), diags
 }
 
-// Who counts is selected as policies select, whatever the selector says.
+// SelectClusterTypes selects by the same rules as policies.
 func TestSelectClusterTypes(t *testing.T) {
 	t.Parallel()
 	documents := []string{
@@ -68,7 +68,7 @@ func TestSelectClusterTypesRefusesSelector(t *testing.T) {
 	} {
 		names, diags := selectedTypes(t, fleet, selector)
 		assert.Empty(t, names, "one with errors selects nothing")
-		assert.Contains(t, told(diags), want)
-		assert.Contains(t, told(diags), "[invalid-selector]")
+		assert.Contains(t, messages(diags), want)
+		assert.Contains(t, messages(diags), "[invalid-selector]")
 	}
 }

@@ -1,8 +1,7 @@
-// Package schedule decides which deployment target goes to which cluster type.
+// Package schedule assigns deployment targets to cluster types.
 //
-// In: a *model.Fleet. Out: the Assignments, each with the policies that are its reasons, and a
-// diag.List with selectors that make no sense and policies that match nothing.
+// The input is a *model.Fleet. The output is the Assignments, each with the policies that are its reasons, and a
+// diag.List with invalid selectors and policies that match nothing.
 //
-// Assign is the seam for other schedulers: what follows takes assignments as they are and never
-// asks why.
+// Another scheduler can replace Assign: later stages do not depend on the policies.
 package schedule

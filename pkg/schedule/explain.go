@@ -11,31 +11,30 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Explainer says why deployment targets are scheduled where they are, by the same rules as Assign. It is safe for
+// Explainer explains why deployment targets are assigned to cluster types, by the same rules as Assign. It is safe for
 // concurrent use.
 type Explainer struct {
 	fleet    *model.Fleet
 	policies []policy
 }
 
-// NewExplainer gets ready to explain a fleet. Policies with invalid selectors are left out; Assign
-// reports them.
+// NewExplainer returns an Explainer of a fleet. It ignores policies with invalid selectors, which Assign reports.
 func NewExplainer(fleet *model.Fleet) *Explainer {
 	return &Explainer{fleet, compilePolicies(fleet, &diag.List{})}
 }
 
-// Verdict says what one policy makes of one pair of a deployment target and a cluster type.
-type Verdict struct {
+// PolicyResult is the result of one policy for a deployment target and a cluster type.
+type PolicyResult struct {
 	Policy *model.SchedulingPolicy
-	// Misses are the conditions that do not hold, those on the target first, each in the order of the
-	// file. If there are none, the policy is a reason for the assignment.
+	// Misses are the conditions that do not hold, those on the target first, each in the order of the file. If it is
+	// empty, the policy is a reason for the assignment.
 	Misses []Miss
 }
 
 // Assigns reports whether the policy is a reason for the assignment.
-func (v Verdict) Assigns() bool { return len(v.Misses) == 0 }
+func (r PolicyResult) Assigns() bool { return len(r.Misses) == 0 }
 
-// Side is what a condition of a policy is about.
+// Side is the object that a condition of a policy selects.
 type Side string
 
 // The sides of a policy.
@@ -44,7 +43,7 @@ const (
 	OfClusterType Side = "cluster type"
 )
 
-// MarshalText writes the side as JSON names it.
+// MarshalText returns the name of the side in JSON.
 func (s Side) MarshalText() ([]byte, error) {
 	if s == OfClusterType {
 		return []byte("clusterType"), nil
@@ -52,22 +51,22 @@ func (s Side) MarshalText() ([]byte, error) {
 	return []byte("deploymentTarget"), nil
 }
 
-// Miss is one condition of a policy that does not hold. It is also its form in JSON.
+// Miss is a condition of a policy that does not hold. It is part of the JSON output.
 type Miss struct {
-	// At is the condition in the policy.
+	// At is the place of the condition in the policy.
 	At   diag.Place `json:"at"`
 	Side Side       `json:"side"`
-	// Label is the label that the condition is about; empty for the workspace.
+	// Label is the label of the condition; empty for the workspace.
 	Label string `json:"label,omitempty"`
 	// Wants is the condition as kubectl writes it: "edge=true", "size in (large,small)", "!edge"; or the workspace.
 	Wants string `json:"wants"`
-	// Found is the value that the object has; nil if it has none.
+	// Found is the actual value; nil if there is none.
 	Found *string `json:"found,omitempty"`
-	// Message says in a sentence without a subject what is wanted, and what was found.
+	// Message is a sentence without a subject: the condition and the actual value.
 	Message string `json:"message"`
 }
 
-// Reasons are the policies that assign the target to the cluster type, in order of name.
+// Reasons returns the policies that assign the target to the cluster type, in order of name.
 func (x *Explainer) Reasons(target *model.DeploymentTarget, clusterType *model.ClusterType) []*model.SchedulingPolicy {
 	var reasons []*model.SchedulingPolicy
 	for _, p := range x.policies {
@@ -78,26 +77,25 @@ func (x *Explainer) Reasons(target *model.DeploymentTarget, clusterType *model.C
 	return reasons
 }
 
-// Verdicts says for every policy, in order of name, why it assigns the target to the cluster type, or
-// why not. Both are of the fleet.
-func (x *Explainer) Verdicts(target *model.DeploymentTarget, clusterType *model.ClusterType) []Verdict {
-	verdicts := make([]Verdict, len(x.policies))
+// PolicyResults returns the result of every policy for a target and a cluster type of the fleet, in order of name.
+func (x *Explainer) PolicyResults(target *model.DeploymentTarget, clusterType *model.ClusterType) []PolicyResult {
+	results := make([]PolicyResult, len(x.policies))
 	for i, p := range x.policies {
-		verdicts[i] = Verdict{p.SchedulingPolicy, append(p.targetMisses(target), p.clusterTypeMisses(clusterType)...)}
+		results[i] = PolicyResult{p.SchedulingPolicy, append(p.targetMisses(target), p.clusterTypeMisses(clusterType)...)}
 	}
-	return verdicts
+	return results
 }
 
-// Selection is what a policy selects, and how a cluster type stands to it.
+// Selection is the selection of a policy, and its result for a cluster type.
 type Selection struct {
 	Policy *model.SchedulingPolicy
-	// Targets and ClusterTypes are how many it selects in the environment.
+	// Targets and ClusterTypes are the numbers of objects that it selects in the environment.
 	Targets, ClusterTypes int
-	// Misses are the conditions that the cluster type does not meet.
+	// Misses are the conditions that the cluster type does not satisfy.
 	Misses []Miss
 }
 
-// Selections says for every policy, in order of name, what it selects.
+// Selections returns the selection of every policy, in order of name.
 func (x *Explainer) Selections(clusterType *model.ClusterType) []Selection {
 	selections := make([]Selection, len(x.policies))
 	for i, p := range x.policies {
@@ -146,28 +144,27 @@ func missesOf(s selector, labels map[string]model.Text, side Side) []Miss {
 	return misses
 }
 
-// Nearest returns the verdict of the policy that comes closest to an assignment: the one with the
-// fewest misses. That of another workspace counts as two, as such a policy is somebody else's; of equal
-// ones a policy that means the target is nearer than one that means the cluster type. There is none if
-// there is no policy.
-func Nearest(verdicts []Verdict) (nearest Verdict, ok bool) {
-	if len(verdicts) == 0 {
-		return Verdict{}, false
+// Nearest returns the result with the fewest misses; ok is false if there are no results. A different workspace counts as
+// two misses, because such a policy belongs to another team. Of results with equally many misses, the nearest is the one
+// with the fewest on the target.
+func Nearest(results []PolicyResult) (nearest PolicyResult, ok bool) {
+	if len(results) == 0 {
+		return PolicyResult{}, false
 	}
-	return slices.MinFunc(verdicts, byDistance), true
+	return slices.MinFunc(results, byDistance), true
 }
 
-// NearestFirst returns the verdicts in the order of Nearest; equal ones stay as they are.
-func NearestFirst(verdicts []Verdict) []Verdict {
-	return slices.SortedStableFunc(slices.Values(verdicts), byDistance)
+// NearestFirst returns the results in the order of Nearest; the sort is stable.
+func NearestFirst(results []PolicyResult) []PolicyResult {
+	return slices.SortedStableFunc(slices.Values(results), byDistance)
 }
 
-func byDistance(a, b Verdict) int { return cmp.Compare(a.distance(), b.distance()) }
+func byDistance(a, b PolicyResult) int { return cmp.Compare(a.distance(), b.distance()) }
 
-// distance orders verdicts: the smaller, the nearer.
-func (v Verdict) distance() int {
+// distance orders results: the smaller, the nearer.
+func (r PolicyResult) distance() int {
 	misses, ofTarget := 0, 0
-	for _, m := range v.Misses {
+	for _, m := range r.Misses {
 		misses++
 		if m.Label == "" {
 			misses++

@@ -10,18 +10,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// misses explains the only pair of a fleet with one policy.
+// misses returns the misses of the only pair of a fleet with one policy.
 func misses(t *testing.T, spec, targetLabels, clusterTypeLabels string) []string {
 	t.Helper()
 	fleet := readFleet(t, policy("p", spec), target("cart", targetLabels), clusterType("edge", clusterTypeLabels))
-	verdicts := schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
-	require.Len(t, verdicts, 1)
+	results := schedule.NewExplainer(fleet).PolicyResults(fleet.Targets[0], fleet.ClusterTypes[0])
+	require.Len(t, results, 1)
 	lines := []string{}
-	for _, miss := range verdicts[0].Misses {
+	for _, miss := range results[0].Misses {
 		require.False(t, miss.At.IsZero())
 		lines = append(lines, miss.Message)
 	}
-	assert.Equal(t, len(lines) == 0, verdicts[0].Assigns())
+	assert.Equal(t, len(lines) == 0, results[0].Assigns())
 	return lines
 }
 
@@ -62,7 +62,7 @@ func TestExplainMisses(t *testing.T) {
 	}
 }
 
-// Labels that share a value by an alias stand at one place; they are told in the same order anyway.
+// Labels whose value is the same alias have the same place; their order is deterministic.
 func TestExplainIsTheSameEveryTime(t *testing.T) {
 	t.Parallel()
 	for range 30 {
@@ -78,25 +78,25 @@ func TestExplainLeavesOutInvalidPolicies(t *testing.T) {
 	t.Parallel()
 	fleet := readFleet(t, target("cart", ""), clusterType("edge", ""), everything("good"),
 		policy("bad", `{clusterTypeSelector: {labelSelector: {matchExpressions: [{key: a, operator: Like}]}}}`))
-	verdicts := schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
-	require.Len(t, verdicts, 1)
-	assert.Equal(t, "good", verdicts[0].Policy.Name.Value)
+	results := schedule.NewExplainer(fleet).PolicyResults(fleet.Targets[0], fleet.ClusterTypes[0])
+	require.Len(t, results, 1)
+	assert.Equal(t, "good", results[0].Policy.Name.Value)
 }
 
-// verdictsOf explains the first target on the first cluster type.
-func verdictsOf(t *testing.T, documents ...string) []schedule.Verdict {
+// resultsOf returns the results for the first target on the first cluster type.
+func resultsOf(t *testing.T, documents ...string) []schedule.PolicyResult {
 	t.Helper()
 	fleet := readFleet(t, documents...)
-	return schedule.NewExplainer(fleet).Verdicts(fleet.Targets[0], fleet.ClusterTypes[0])
+	return schedule.NewExplainer(fleet).PolicyResults(fleet.Targets[0], fleet.ClusterTypes[0])
 }
 
 func TestExplainSides(t *testing.T) {
 	t.Parallel()
-	verdicts := verdictsOf(t, target("cart", "workspace: shop, tier: web"), clusterType("edge", "site: store"),
+	results := resultsOf(t, target("cart", "workspace: shop, tier: web"), clusterType("edge", "site: store"),
 		policy("p", `{deploymentTargetSelector: {workspace: bank, labelSelector: {matchLabels: {tier: db, size: s}}}, clusterTypeSelector: {labelSelector: {matchLabels: {site: azure}}}}`))
-	require.Len(t, verdicts, 1)
+	require.Len(t, results, 1)
 	var got []string
-	for _, m := range verdicts[0].Misses {
+	for _, m := range results[0].Misses {
 		require.False(t, m.At.IsZero())
 		found := "nothing"
 		if m.Found != nil {
@@ -141,12 +141,12 @@ func TestNearest(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			verdicts := verdictsOf(t, append(test.policies, target("cart", cart), clusterType("edge", edge))...)
-			nearest, ok := schedule.Nearest(verdicts)
+			results := resultsOf(t, append(test.policies, target("cart", cart), clusterType("edge", edge))...)
+			nearest, ok := schedule.Nearest(results)
 			assert.True(t, ok)
 			assert.Equal(t, test.want, nearest.Policy.Name.Value)
-			sorted := schedule.NearestFirst(verdicts)
-			assert.Len(t, sorted, len(verdicts))
+			sorted := schedule.NearestFirst(results)
+			assert.Len(t, sorted, len(results))
 			assert.Equal(t, nearest, sorted[0])
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// readFleet makes a fleet of the environment dev from the documents of its branch, all of them in
-// the file cp:a.yaml. There are no errors in them, as far as the model can tell.
+// readFleet returns the fleet of the environment dev with the documents of its branch, all in the file cp:a.yaml. They
+// must have no errors of the model.
 func readFleet(t testing.TB, documents ...string) *model.Fleet {
 	t.Helper()
 	fleet, diags := tryFleet(documents...)
@@ -58,10 +58,10 @@ metadata: {name: %s}
 spec: %s`, name, spec)
 }
 
-// everything is a policy that assigns all to all.
+// everything is a policy that assigns all targets to all cluster types.
 func everything(name string) string { return policy(name, "{}") }
 
-// summary writes each assignment as "cluster type/target: policy policy".
+// summary returns each assignment as "cluster type/target: policy policy".
 func summary(assignments []schedule.Assignment) []string {
 	lines := []string{}
 	for _, a := range assignments {
@@ -74,8 +74,8 @@ func summary(assignments []schedule.Assignment) []string {
 	return lines
 }
 
-// told returns the diagnostics as people read them, without the repository.
-func told(diags diag.List) string {
+// messages returns the diagnostics as text, without the repository.
+func messages(diags diag.List) string {
 	var b strings.Builder
 	for _, d := range diags.Sorted() {
 		b.WriteString(strings.TrimPrefix(diag.Format(d, diag.Style{}), "cp:a.yaml:"))

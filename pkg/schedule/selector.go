@@ -16,8 +16,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// requirement is one condition of a selector. Its values are a set, as a selector may have thousands that are looked up for
-// thousands of objects.
+// requirement is one condition of a selector. Its values are a set, because thousands of objects may be matched against
+// thousands of values.
 type requirement struct {
 	key      string
 	operator selection.Operator
@@ -66,7 +66,7 @@ var operators = map[string]selection.Operator{
 	"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
 }
 
-// compile checks a selector by Kubernetes' own rules and orders its requirements as they are written.
+// compile validates a selector by the rules of Kubernetes. Its requirements are in the order of the file.
 func compile(written model.Selector, diags *diag.List) selector {
 	var s selector
 	for key, value := range written.MatchLabels {
@@ -87,7 +87,7 @@ func compile(written model.Selector, diags *diag.List) selector {
 		}
 		s.add(requirement{expression.Key.Value, operator, values, expression.At}, diags)
 	}
-	// Two labels that an alias gives the same value stand at the same place.
+	// Two labels whose value is the same YAML alias have the same place.
 	slices.SortStableFunc(s, func(a, b requirement) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.key, b.key)) })
 	return s
 }
@@ -103,7 +103,7 @@ func (s *selector) add(r requirement, diags *diag.List) {
 	*s = append(*s, r)
 }
 
-// selectorProblem says in our words what Kubernetes' library found.
+// selectorProblem returns a message for an error of Kubernetes' library.
 func selectorProblem(r requirement, err error) string {
 	switch {
 	case (r.operator == selection.In || r.operator == selection.NotIn) && len(r.values) == 0:
@@ -122,7 +122,7 @@ func selectorProblem(r requirement, err error) string {
 	return err.Error()
 }
 
-// operatorName returns an operator as a LabelSelector writes it.
+// operatorName returns the name of an operator in a LabelSelector.
 func operatorName(operator selection.Operator) string {
 	for name, known := range operators {
 		if known == operator {

@@ -50,7 +50,7 @@ func TestSelectors(t *testing.T) {
 			t.Parallel()
 			spec := "{deploymentTargetSelector: {labelSelector: " + test.selector + "}}"
 			assignments, diags := schedule.Assign(readFleet(t, append(objects, policy("p", spec), clusterType("c", ""))...))
-			require.False(t, diags.HasErrors(), told(diags))
+			require.False(t, diags.HasErrors(), messages(diags))
 			var names []string
 			for _, a := range assignments {
 				names = append(names, a.Target.Name.Value)
@@ -124,7 +124,7 @@ func TestInvalidSelectors(t *testing.T) {
 				spec := "\n  " + side + ":\n    labelSelector:\n" + strings.Repeat(" ", 9) + test.selector
 				assignments, diags := schedule.Assign(readFleet(t, policy("p", spec), target("cart", ""), clusterType("edge", "")))
 				assert.Empty(t, assignments)
-				assert.Equal(t, test.want, told(diags))
+				assert.Equal(t, test.want, messages(diags))
 			})
 		}
 	}
@@ -145,13 +145,13 @@ func pair(targetLabels map[string]string, selector model.Selector) *model.Fleet 
 	}}
 }
 
-// condition is a requirement as both sides take it; the zero operator is that of matchLabels.
+// condition is a requirement for both implementations; the zero operator is that of matchLabels.
 type condition struct {
 	key, operator string
 	values        []string
 }
 
-// theirs is what Kubernetes makes of a selector.
+// theirs returns the selector of Kubernetes.
 func theirs(conditions []condition) (labels.Selector, error) {
 	operators := map[string]selection.Operator{
 		"": selection.Equals, "In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
@@ -171,7 +171,7 @@ func theirs(conditions []condition) (labels.Selector, error) {
 	return selector, nil
 }
 
-// ours is the same selector as a policy writes it.
+// ours returns the same selector as in a policy.
 func ours(conditions []condition) model.Selector {
 	selector := model.Selector{MatchLabels: map[string]model.Text{}}
 	for _, c := range conditions {
@@ -188,7 +188,7 @@ func ours(conditions []condition) model.Selector {
 	return selector
 }
 
-// A selector means here what it means to Kubernetes.
+// A selector selects the same objects as in Kubernetes.
 func TestSelectorsAgreeWithKubernetes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 4))
@@ -223,8 +223,7 @@ func TestSelectorsAgreeWithKubernetes(t *testing.T) {
 	assert.Less(t, matched, 16_000)
 }
 
-// FuzzSelector: whatever a policy says, it is refused if Kubernetes would refuse it, and else selects
-// what Kubernetes would select.
+// FuzzSelector: a selector is invalid if it is invalid in Kubernetes, and else selects the same objects.
 func FuzzSelector(f *testing.F) {
 	f.Add("size", "In", "large", "small", "size", "large")
 	f.Add("size", "NotIn", "large", "", "tier", "web")
@@ -252,13 +251,13 @@ func FuzzSelector(f *testing.F) {
 	})
 }
 
-// What labels.NewRequirement takes beside the operators of a LabelSelector is no operator here.
+// Operators that only labels.NewRequirement accepts are invalid.
 func TestOperatorsAreThoseOfLabelSelectors(t *testing.T) {
 	t.Parallel()
 	for _, operator := range []selection.Operator{
 		selection.Equals, selection.DoubleEquals, selection.NotEquals, selection.GreaterThan, selection.LessThan, selection.In, selection.DoesNotExist,
 	} {
 		_, diags := schedule.Assign(pair(nil, ours([]condition{{"a", string(operator), []string{"1"}}})))
-		assert.Contains(t, told(diags), fmt.Sprintf("unknown operator %q", string(operator)))
+		assert.Contains(t, messages(diags), fmt.Sprintf("unknown operator %q", string(operator)))
 	}
 }

@@ -10,15 +10,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// condition is one label of a ConfigMap or ConfigSchema: what the cluster type or the deployment
-// target must have for it to apply.
+// condition is one label of a ConfigMap or ConfigSchema, which the cluster type or the deployment target must have for
+// it to apply.
 type condition struct {
 	key, value string
 	at         diag.Place
 }
 
-// conditions returns the labels that select, in order of key. Flux's own labels and platform-config
-// say nothing about what a config applies to.
+// conditions returns the labels that select assignments, in order of key: all but those of Flux and platform-config.
 func conditions(labels map[string]model.Text) []condition {
 	var all []condition
 	for key, value := range labels {
@@ -31,7 +30,7 @@ func conditions(labels map[string]model.Text) []condition {
 	return all
 }
 
-// holdsOnClusterType reports whether the cluster type alone decides the condition, and how.
+// holdsOnClusterType reports whether the condition holds, if the cluster type alone decides it.
 func (c condition) holdsOnClusterType(clusterType *model.ClusterType) (holds, decided bool) {
 	switch c.key {
 	case model.ClusterTypeLabel:
@@ -39,12 +38,12 @@ func (c condition) holdsOnClusterType(clusterType *model.ClusterType) (holds, de
 	case model.DeploymentTargetLabel, model.WorkloadLabel:
 		return false, false
 	}
-	// A label that is not there counts as empty, as it did for the operator.
+	// A missing label counts as empty, as in the operator.
 	holds = clusterType.Labels[c.key].Value == c.value
 	return holds, holds
 }
 
-// holdsOnTarget reports whether the deployment target has what the condition wants.
+// holdsOnTarget reports whether the deployment target satisfies the condition.
 func (c condition) holdsOnTarget(target *model.DeploymentTarget) bool {
 	switch c.key {
 	case model.DeploymentTargetLabel:
@@ -55,9 +54,8 @@ func (c condition) holdsOnTarget(target *model.DeploymentTarget) bool {
 	return target.Labels[c.key].Value == c.value
 }
 
-// choice finds out which of a list of labelled things apply to an assignment. It looks at a cluster
-// type once, and at a target only for the things that its labels could select, so that a thing
-// that applies nowhere costs next to nothing.
+// choice selects the elements of a list of labelled objects that apply to an assignment. It evaluates each cluster type
+// once, and for a target only the objects that its labels could select, so that objects that apply nowhere cost little.
 type choice struct {
 	conditions [][]condition
 
@@ -65,13 +63,13 @@ type choice struct {
 	byType map[*model.ClusterType]*typeChoice
 }
 
-// typeChoice is a choice with the cluster type settled.
+// typeChoice is a choice for one cluster type.
 type typeChoice struct {
 	// always apply to every target.
 	always []int
 	// byLabel apply to targets that have the label, if their other conditions hold too.
 	byLabel map[atom][]candidate
-	// unlabelled must be tried on every target: all their open conditions are for a missing label.
+	// unlabelled must be evaluated for every target: all their open conditions require a label to be missing.
 	unlabelled []candidate
 }
 
@@ -90,33 +88,34 @@ func newChoice(conditions [][]condition) *choice {
 func (c *choice) on(clusterType *model.ClusterType) *typeChoice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	settled := c.byType[clusterType]
-	if settled == nil {
-		settled = c.settle(clusterType)
-		c.byType[clusterType] = settled
+	found := c.byType[clusterType]
+	if found == nil {
+		found = c.evaluate(clusterType)
+		c.byType[clusterType] = found
 	}
-	return settled
+	return found
 }
 
-// Forget frees what was found out of a cluster type.
+// forget removes a cluster type from the cache.
 func (c *choice) forget(clusterType *model.ClusterType) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.byType, clusterType)
 }
 
-func (c *choice) settle(clusterType *model.ClusterType) *typeChoice {
-	settled := &typeChoice{byLabel: map[atom][]candidate{}}
+func (c *choice) evaluate(clusterType *model.ClusterType) *typeChoice {
+	found := &typeChoice{byLabel: map[atom][]candidate{}}
 	for position, conditions := range c.conditions {
 		open, possible := openConditions(conditions, clusterType)
 		if possible {
-			settled.add(candidate{position, open})
+			found.add(candidate{position, open})
 		}
 	}
-	return settled
+	return found
 }
 
-// openConditions returns the conditions that only a target can meet.
+// openConditions returns the conditions that only a target can satisfy; possible is false if the cluster type violates
+// another one.
 func openConditions(conditions []condition, clusterType *model.ClusterType) (open []condition, possible bool) {
 	decided := 0
 	for _, condition := range conditions {
@@ -129,7 +128,7 @@ func openConditions(conditions []condition, clusterType *model.ClusterType) (ope
 		}
 	}
 	if decided == 0 || decided == len(conditions) {
-		return conditions[decided:], true // most are so: there is nothing to copy
+		return conditions[decided:], true // the usual case, which needs no copy
 	}
 	for _, condition := range conditions {
 		if _, isDecided := condition.holdsOnClusterType(clusterType); !isDecided {
@@ -154,10 +153,10 @@ func (t *typeChoice) add(c candidate) {
 	t.unlabelled = append(t.unlabelled, c)
 }
 
-// of returns the positions of what applies to an assignment, in order.
+// of returns the positions of the objects that apply to an assignment, in order.
 func (c *choice) of(clusterType *model.ClusterType, target *model.DeploymentTarget) []int {
-	settled := c.on(clusterType)
-	chosen := slices.Clone(settled.always)
+	onType := c.on(clusterType)
+	chosen := slices.Clone(onType.always)
 	try := func(candidates []candidate) {
 		for _, candidate := range candidates {
 			if !slices.ContainsFunc(candidate.open, func(c condition) bool { return !c.holdsOnTarget(target) }) {
@@ -165,14 +164,14 @@ func (c *choice) of(clusterType *model.ClusterType, target *model.DeploymentTarg
 			}
 		}
 	}
-	try(settled.byLabel[atom{model.DeploymentTargetLabel, target.Name.Value}])
-	try(settled.byLabel[atom{model.WorkloadLabel, target.Workload}])
+	try(onType.byLabel[atom{model.DeploymentTargetLabel, target.Name.Value}])
+	try(onType.byLabel[atom{model.WorkloadLabel, target.Workload}])
 	for key, value := range target.Labels {
 		if key != model.WorkloadLabel && key != model.DeploymentTargetLabel {
-			try(settled.byLabel[atom{key, value.Value}])
+			try(onType.byLabel[atom{key, value.Value}])
 		}
 	}
-	try(settled.unlabelled)
+	try(onType.unlabelled)
 	slices.Sort(chosen)
 	return chosen
 }
@@ -205,8 +204,8 @@ func newVocabulary(fleet *model.Fleet) vocabulary {
 	return v
 }
 
-// warnUnknownLabels warns of configs that can apply to nothing, because nothing in the environment
-// has a label that they ask for.
+// warnUnknownLabels warns of configs that can never apply, because they select a label that nothing in the environment
+// has.
 func warnUnknownLabels(layers []layer, fleet *model.Fleet, diags *diag.List) {
 	known := newVocabulary(fleet)
 	for _, layer := range layers {

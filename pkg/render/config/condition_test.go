@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However many configs set one key, what they come to on the way is kept for the first of them alone:
-// the memory must not grow with the square of their number.
+// If many configs set one key, only the first intermediate settings are kept: the memory must not grow with the square
+// of their number.
 func TestS8SettingsOfOneKeyAreNotAllKept(t *testing.T) {
 	t.Parallel()
 	var fleet model.Fleet
@@ -30,7 +30,7 @@ func TestS8SettingsOfOneKeyAreNotAllKept(t *testing.T) {
 	assert.LessOrEqual(t, kept, maxDepth+2)
 }
 
-// appliesNaively is fact 12 word by word.
+// appliesNaively implements the definition literally.
 func appliesNaively(conditions []condition, clusterType *model.ClusterType, target *model.DeploymentTarget) bool {
 	for _, c := range conditions {
 		holds := clusterType.Labels[c.key].Value == c.value || target.Labels[c.key].Value == c.value
@@ -49,7 +49,7 @@ func appliesNaively(conditions []condition, clusterType *model.ClusterType, targ
 	return true
 }
 
-// The index finds what the definition says, for any labels.
+// The index and the definition select the same objects, for any labels.
 func TestChoiceAgreesWithTheDefinition(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(6, 6))

@@ -1,3 +1,2 @@
-// Package config lays the platform configuration that applies to an assignment over each other and checks it against
-// schemas.
+// Package config merges the platform configuration that applies to an assignment and checks it against schemas.
 package config

@@ -11,33 +11,33 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Verdict says whether the configuration of a ConfigMap applies to an assignment.
-type Verdict struct {
+// ConfigMapResult states whether the configuration of a ConfigMap applies to an assignment.
+type ConfigMapResult struct {
 	Config *model.ConfigMap
-	// At is the ConfigMap, or the key of Azure App Configuration that the verdict is about.
+	// At is the place of the ConfigMap, or of one key of Azure App Configuration.
 	At diag.Place
-	// Keys are those that it sets, in order.
+	// Keys are the keys that it sets, in order.
 	Keys []string
-	// Labels are what it asks for: "region=west", in order of key.
+	// Labels are the labels that it selects, such as "region=west", in order of key.
 	Labels []string
-	// Misses are what keeps it from applying; none if it does.
+	// Misses are the reasons why it does not apply; empty if it applies.
 	Misses []Miss
 }
 
-// Applies reports whether it does.
-func (v Verdict) Applies() bool { return len(v.Misses) == 0 }
+// Applies reports whether the configuration applies.
+func (r ConfigMapResult) Applies() bool { return len(r.Misses) == 0 }
 
-// Miss is what keeps a ConfigMap from applying.
+// Miss is a reason why a ConfigMap does not apply.
 type Miss struct {
-	// At is the label of the ConfigMap, or the ConfigMap if it is about no label.
+	// At is the place of the label, or of the ConfigMap if Label is empty.
 	At diag.Place `json:"at"`
-	// Label is that which does not match; empty if there is another reason.
+	// Label is the label that does not match; empty for other reasons.
 	Label string `json:"label,omitempty"`
-	// Message says what the ConfigMap wants and what was found, in a sentence without a subject.
+	// Message is a sentence without a subject: the requirement and the actual value.
 	Message string `json:"message"`
 }
 
-// Keys are those that the configuration sets anywhere, in order.
+// Keys returns the keys that any ConfigMap sets, in order.
 func (c *Configurator) Keys() []string {
 	keys := make([]string, len(c.keys))
 	for i, key := range c.keys {
@@ -46,43 +46,44 @@ func (c *Configurator) Keys() []string {
 	return keys
 }
 
-// Explain says of every ConfigMap whether it applies to a deployment target on a cluster type, and if not, why. Those
-// that can apply come first, in the order in which they are laid over each other.
-func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []Verdict {
+// Explain returns for every ConfigMap whether it applies to a deployment target on a cluster type, and if not, why.
+// Platform configuration is first, in the order in which it is merged.
+func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []ConfigMapResult {
 	chosen := c.choice.of(clusterType, target)
-	var verdicts []Verdict
+	var results []ConfigMapResult
 	read := map[*model.ConfigMap]bool{}
 	for position, layer := range c.layers {
 		read[layer.config] = true
-		v := layer.verdict()
+		r := layer.result()
 		if _, applies := slices.BinarySearch(chosen, position); !applies {
-			v.Misses = layer.misses(clusterType, target)
+			r.Misses = layer.misses(clusterType, target)
 		}
-		verdicts = append(verdicts, v)
+		results = append(results, r)
 	}
 	for _, config := range c.configs {
 		if !read[config] {
-			verdicts = append(verdicts, unread(config))
+			results = append(results, unread(config))
 		}
 	}
-	return verdicts
+	return results
 }
 
-func (l layer) verdict() Verdict {
-	v := Verdict{Config: l.config, At: l.config.Name.At}
+// result returns the result of a layer that applies.
+func (l layer) result() ConfigMapResult {
+	r := ConfigMapResult{Config: l.config, At: l.config.Name.At}
 	for _, entry := range l.entries {
-		v.Keys = append(v.Keys, entry.name)
+		r.Keys = append(r.Keys, entry.name)
 	}
 	if l.azure {
-		v.At = l.entries[0].origin.At
+		r.At = l.entries[0].origin.At
 	}
 	for _, condition := range l.conditions {
-		v.Labels = append(v.Labels, condition.key+"="+condition.value)
+		r.Labels = append(r.Labels, condition.key+"="+condition.value)
 	}
-	return v
+	return r
 }
 
-// misses are the conditions that neither the cluster type nor the target meets.
+// misses returns the conditions that neither the cluster type nor the target satisfies.
 func (l layer) misses(clusterType *model.ClusterType, target *model.DeploymentTarget) []Miss {
 	var misses []Miss
 	for _, condition := range l.conditions {
@@ -97,7 +98,7 @@ func (l layer) misses(clusterType *model.ClusterType, target *model.DeploymentTa
 	return misses
 }
 
-// found says what there is instead.
+// found describes the actual value of the label.
 func (c condition) found(clusterType *model.ClusterType, target *model.DeploymentTarget) string {
 	switch c.key {
 	case model.ClusterTypeLabel:
@@ -120,24 +121,24 @@ func (c condition) found(clusterType *model.ClusterType, target *model.Deploymen
 	return strings.Join(found, ", and ")
 }
 
-// unread is the verdict on a ConfigMap that carries no platform configuration.
-func unread(config *model.ConfigMap) Verdict {
-	v := Verdict{Config: config, At: config.Name.At}
+// unread returns the result of a ConfigMap that is not platform configuration, has errors or sets no key.
+func unread(config *model.ConfigMap) ConfigMapResult {
+	r := ConfigMapResult{Config: config, At: config.Name.At}
 	switch label, has := config.Labels[model.PlatformConfigLabel]; {
 	case config.Broken:
-		v.Misses = []Miss{{At: v.At, Message: "has errors"}}
+		r.Misses = []Miss{{At: r.At, Message: "has errors"}}
 	case strings.HasPrefix(config.Name.Value, azurePrefix):
-		v.Misses = []Miss{{At: v.At, Message: "sets no key"}}
+		r.Misses = []Miss{{At: r.At, Message: "sets no key"}}
 	case has:
-		v.Misses = []Miss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is not platform configuration, because its label %s is %q instead of \"true\"",
+		r.Misses = []Miss{{label.At, model.PlatformConfigLabel, fmt.Sprintf("is not platform configuration, because its label %s is %q instead of \"true\"",
 			model.PlatformConfigLabel, label.Value)}}
 	default:
-		v.Misses = []Miss{{At: v.At, Message: fmt.Sprintf("is not platform configuration, because the label %s: \"true\" is missing", model.PlatformConfigLabel)}}
+		r.Misses = []Miss{{At: r.At, Message: fmt.Sprintf("is not platform configuration, because the label %s: \"true\" is missing", model.PlatformConfigLabel)}}
 	}
-	return v
+	return r
 }
 
-// Keys are those that have a value, in order.
+// Keys returns the keys that have a value, in order.
 func (v *Values) Keys() []string {
 	keys := make([]string, len(v.Settings))
 	for i, s := range v.Settings {
@@ -146,7 +147,7 @@ func (v *Values) Keys() []string {
 	return keys
 }
 
-// Text is the value of a key for people: texts as they are, maps and lists as YAML; empty if it has none.
+// Text returns the value of a key for people: a string unchanged, maps and lists as YAML, "" without a value.
 func (v *Values) Text(key string) string {
 	s := v.setting(key)
 	if s == nil {
@@ -162,24 +163,24 @@ func (v *Values) Text(key string) string {
 	return string(written)
 }
 
-// Laid is a config value that was laid over those below it.
-type Laid struct {
+// MergedValue is a config value that was applied on top of those of earlier configs.
+type MergedValue struct {
 	Origin
-	// Merged says that it was merged into what was below; otherwise it replaced that, if there was anything.
+	// Merged is true if it was merged into the earlier value, false if it replaced it or is the first.
 	Merged bool
 }
 
-// Stack tells how a value came about: what Origins returns, and what each of them did.
-func (v *Values) Stack(key string) []Laid {
+// Stack returns the values of a key that were merged: the result of Origins, and how each was applied.
+func (v *Values) Stack(key string) []MergedValue {
 	s := v.setting(key)
 	if s == nil {
 		return nil
 	}
-	var stack []Laid
+	var stack []MergedValue
 	var below merger
 	for _, entry := range s.allEntries() {
 		merged := len(stack) > 0 && merges(below.value, entry.value)
-		stack = append(stack, Laid{entry.origin, merged})
+		stack = append(stack, MergedValue{entry.origin, merged})
 		if len(stack) == 1 {
 			below.value = entry.value
 			continue

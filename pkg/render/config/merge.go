@@ -7,23 +7,21 @@ import (
 	"slices"
 )
 
-// merge lays a later config value over an earlier one: maps merge by key, lists append (items that
-// are maps with the same name merge), anything else is replaced. Neither argument is changed, as
-// they are shared by all assignments.
+// merge merges a later config value into an earlier one: maps merge by key, lists append (items that are maps with the
+// same name merge), anything else is replaced. Neither argument is changed, because all assignments share them.
 func merge(earlier, later any) any {
 	m := merger{value: earlier}
 	m.add(later)
 	return m.value
 }
 
-// merger lays one value after the other over the first, as merge does, but copies what it has only
-// once: many configs may add to one value.
+// merger merges a sequence of values as merge does, but copies the first only once, because many configs may add to
+// one value.
 type merger struct {
 	value any
-	// own says that the value was made here.
+	// own is true if the value is a copy that may be changed.
 	own bool
-	// named are the positions of the items that have names in a list that was made here, by nameKey; nil
-	// if nobody has asked yet.
+	// named are the positions of the items with names in an own list, by nameKey; nil before the first use.
 	named map[string][]int
 }
 
@@ -56,7 +54,7 @@ func (m *merger) add(later any) {
 	*m = merger{value: later}
 }
 
-// merges reports whether merge would make something new of two values.
+// merges reports whether merge combines two values, rather than replacing the earlier one.
 func merges(earlier, later any) bool {
 	switch later.(type) {
 	case map[string]any, map[any]any:
@@ -71,7 +69,7 @@ func merges(earlier, later any) bool {
 	return false
 }
 
-// mergeMaps lays a map over another one, which it may write into if that is owned.
+// mergeMaps merges a map into another one, which it may change if that is owned.
 func mergeMaps[K comparable](earlier, later map[K]any, owned bool) map[K]any {
 	merged := earlier
 	if !owned {
@@ -89,7 +87,7 @@ func mergeMaps[K comparable](earlier, later map[K]any, owned bool) map[K]any {
 	return merged
 }
 
-// anyKeys makes a map with string keys comparable to one that has numbers or booleans among them.
+// anyKeys converts a map with string keys, so that it can be merged with one that has other keys.
 func anyKeys(m map[string]any) map[any]any {
 	converted := make(map[any]any, len(m))
 	for key, value := range m {
@@ -113,7 +111,7 @@ func (m *merger) addItems(list, later []any) {
 	m.value = list
 }
 
-// mergeNamed merges an item into all that have its name.
+// mergeNamed merges an item into all items that have its name.
 func (m *merger) mergeNamed(list []any, item any) (found bool) {
 	name, named := itemName(item)
 	if !named {
@@ -134,15 +132,15 @@ func (m *merger) mergeNamed(list []any, item any) (found bool) {
 	return found
 }
 
-// Name notes the position of an item that has a name, once somebody has asked for names.
+// name records the position of an item that has a name, if names are in use.
 func (m *merger) name(item any, position int) {
 	if name, named := itemName(item); named && m.named != nil {
 		m.named[nameKey(name)] = append(m.named[nameKey(name)], position)
 	}
 }
 
-// nameKey is the same for names that are equal, so that only few have to be compared. A name that is a
-// map or list may itself change when items are merged.
+// nameKey returns the same key for equal names, so that only few have to be compared. A name that is a map or list may
+// itself change when items are merged.
 func nameKey(name any) string {
 	switch name.(type) {
 	case map[string]any, map[any]any, []any:
@@ -152,7 +150,7 @@ func nameKey(name any) string {
 	}
 }
 
-// itemName returns the name of a list item that is a map. A name that is null is none.
+// itemName returns the name of a list item that is a map. A null name counts as none.
 func itemName(item any) (any, bool) {
 	var name any
 	switch item := item.(type) {

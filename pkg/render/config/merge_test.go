@@ -54,7 +54,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// randomValue makes values of few keys and names, so that much of two of them merges.
+// randomValue returns values with few different keys and names, so that most of two values merges.
 func randomValue(random *rand.Rand, depth int) any {
 	names := []any{"x", "y", 1, nil}
 	switch choice := random.IntN(5); {
@@ -101,8 +101,7 @@ func TestMergeChangesNeitherArgument(t *testing.T) {
 	}
 }
 
-// Laying many values over each other at once is laying them over each other one by one, and changes none
-// of them.
+// Merging many values at once has the same result as merging them one by one, and changes none of them.
 func TestMergerIsMerge(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
@@ -140,15 +139,15 @@ func FuzzMerge(f *testing.F) {
 		require.Equal(t, shown(wasEarlier), shown(earlier))
 		require.Equal(t, shown(wasLater), shown(later))
 		require.Equal(t, shown(merged), shown(merge(earlier, later)))
-		requireLaid(t, earlier, later, merged)
+		requireMerged(t, earlier, later, merged)
 	})
 }
 
 // shown writes a value with its types, so that NaN equals itself.
 func shown(value any) string { return fmt.Sprintf("%#v", value) }
 
-// requireLaid checks what holds of any two values laid over each other.
-func requireLaid(t *testing.T, earlier, later, merged any) {
+// requireMerged checks the invariants of merging two values.
+func requireMerged(t *testing.T, earlier, later, merged any) {
 	t.Helper()
 	switch later := later.(type) {
 	case map[string]any:
@@ -161,7 +160,7 @@ func requireLaid(t *testing.T, earlier, later, merged any) {
 			before, inEarlier := below[key]
 			switch {
 			case inLater && inEarlier:
-				requireLaid(t, before, above, value)
+				requireMerged(t, before, above, value)
 			case inLater:
 				require.Equal(t, shown(above), shown(value))
 			default:

@@ -8,16 +8,15 @@ import (
 	yamlv2 "go.yaml.in/yaml/v2"
 )
 
-// parseConfigValue returns what the text of a config value means: the text inside single quotes, a
-// map or list if YAML 1.1 reads it as one, else the text as it is. duplicateKey reports that a map
-// in it has a key twice, of which the last counts.
+// parseConfigValue parses the text of a config value: the text inside single quotes, a map or list if YAML 1.1 reads it
+// as one, else the unchanged text. duplicateKey reports that a map has a key twice; the last value is used.
 func parseConfigValue(text string) (value any, duplicateKey bool) {
 	trimmed := strings.TrimSpace(text)
 	if strings.HasPrefix(trimmed, "'") && strings.HasSuffix(trimmed, "'") {
 		return strings.Trim(trimmed, "'"), false
 	}
 	if !strings.ContainsAny(text, ":-[{?") {
-		return text, false // neither a map nor a list can be written without one of these
+		return text, false // every map and list has one of these
 	}
 	var strict, lenient any
 	if err := unmarshalConfig(yamlv2.UnmarshalStrict, text, &strict); err == nil {
@@ -31,8 +30,7 @@ func parseConfigValue(text string) (value any, duplicateKey bool) {
 	return value, !isText
 }
 
-// unmarshalConfig keeps a panic of the YAML library from ending the run: the value is text then, as
-// is everything else that is not YAML.
+// unmarshalConfig returns a panic of the YAML library as an error, so that the value is treated as text.
 func unmarshalConfig(unmarshal func([]byte, any) error, text string, into *any) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -48,8 +46,8 @@ type configError string
 
 func (e configError) Error() string { return string(e) }
 
-// objectOr returns a map or list in its normal form, and text for anything else. A map with NaN for
-// a key cannot be looked up, nor written the same way twice, so it stays text.
+// objectOr returns a map or list in its normal form, and text for anything else. A map with NaN as a key stays text,
+// because that key cannot be looked up and its order is random.
 func objectOr(value any, text string) any {
 	switch value.(type) {
 	case map[any]any, []any:
@@ -76,8 +74,7 @@ func hasNaNKey(value any) bool {
 	return false
 }
 
-// normal gives maps whose keys are all strings the type map[string]any, which template functions
-// understand. Others keep their keys.
+// normal converts maps whose keys are all strings to map[string]any, which template functions require.
 func normal(value any) any {
 	switch value := value.(type) {
 	case []any:

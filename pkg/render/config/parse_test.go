@@ -17,7 +17,7 @@ func TestConfigValue(t *testing.T) {
 		text string
 		want any
 	}{
-		// Single quotes: what is inside is a string, whatever it looks like.
+		// The content of single quotes is always a string.
 		{`'5'`, "5"},
 		{`'a: b'`, "a: b"},
 		{` 'a' `, "a"},
@@ -31,7 +31,7 @@ func TestConfigValue(t *testing.T) {
 		{`a'`, `a'`},
 		{`"5"`, `"5"`},
 		{`"a: b"`, `"a: b"`},
-		// Whatever is neither map nor list stays the text that it is.
+		// Text that is neither a map nor a list is unchanged.
 		{``, ``},
 		{`5`, `5`},
 		{`true`, `true`},
@@ -40,7 +40,7 @@ func TestConfigValue(t *testing.T) {
 		{`  padded  `, `  padded  `},
 		{"5\n", "5\n"},
 		{`! 5`, `! 5`},
-		// The tag "!" makes a string of a scalar.
+		// The tag "!" converts a scalar to a string.
 		{`{a: ! 0, b: [! ~, ! yes], ! 1: ! }`, map[string]any{"a": "0", "b": []any{"~", "yes"}, "1": ""}},
 		{`key:value`, `key:value`},
 		{`http://x:80`, `http://x:80`},
@@ -79,7 +79,7 @@ func TestConfigValue(t *testing.T) {
 		{"true: x\na: y", map[any]any{true: "x", "a": true}},
 		{"a: [{1: x}, {b: c}]", map[string]any{"a": []any{map[any]any{1: "x"}, map[string]any{"b": "c"}}}},
 		{"{[a]: b}", "{[a]: b}"},
-		// Such a map can neither be looked up nor written in one order.
+		// A NaN key cannot be looked up, and its order is random.
 		{"{.nan: 1, .nan: 2}", "{.nan: 1, .nan: 2}"},
 		{"- {a: {.NaN: 1}}", "- {a: {.NaN: 1}}"},
 	}
@@ -103,8 +103,7 @@ func TestConfigValueWithDuplicateKeys(t *testing.T) {
 	assert.False(t, duplicateKey)
 }
 
-// FuzzConfigValue: go.yaml.in/yaml/v2 alone decides what is a map or a list, and what is neither
-// stays as it is.
+// FuzzConfigValue: go.yaml.in/yaml/v2 alone decides whether text is a map or a list; other text is unchanged.
 func FuzzConfigValue(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "'a'", "a: b", "- a", "key:value", "[a", "{a: {b: [c]}}", "a: 1\na: 2", "? a", "%YAML 1.1\n---\na: b",

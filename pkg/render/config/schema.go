@@ -16,25 +16,25 @@ import (
 type Schemas struct {
 	platform []placedSchema
 	choice   *choice
-	// incomplete reports that a value that is missing may be in what could not be read.
+	// incomplete is true if missing values may be in sources that could not be read.
 	incomplete bool
 	targets    map[*model.DeploymentTarget][]placedSchema
 
 	mu sync.Mutex
-	// passed remembers for each schema what was checked of the keys that it looks at.
+	// passed caches for each schema the results for the keys that it reads.
 	passed map[*jsonschema.Schema]*passedValues
-	// checked remembers what whole configurations have come to, the last maxShared of them.
+	// checked caches the violations of at most maxShared whole configurations.
 	checked map[checkKey][]jsonschema.Violation
 }
 
-// passedValues is a tree of settings, a level for each key that a schema looks at.
+// passedValues is a tree of settings, with a level for each key that a schema reads.
 type passedValues struct {
 	next   map[*Setting]*passedValues
 	known  bool
 	passes bool
 }
 
-// placedSchema is a schema with what to call it. The schema is nil if it does not compile.
+// placedSchema is a schema with its place and display name. Schema is nil if it does not compile.
 type placedSchema struct {
 	*jsonschema.Schema
 	at   diag.Place
@@ -46,7 +46,7 @@ type checkKey struct {
 	values *Values
 }
 
-// NewSchemas compiles the ConfigSchemas of a fleet; the list says which of them cannot be used.
+// NewSchemas compiles the ConfigSchemas of a fleet and reports those that do not compile.
 func NewSchemas(fleet *model.Fleet) (*Schemas, diag.List) {
 	var diags diag.List
 	c := &Schemas{
@@ -85,9 +85,9 @@ func NewSchemas(fleet *model.Fleet) (*Schemas, diag.List) {
 	return c, diags
 }
 
-// Violation is what a configuration does against a schema.
+// Violation is a difference between a configuration and a schema.
 type Violation struct {
-	// At is where the value was set, or the schema if nothing sets it.
+	// At is the place where the value is set, or that of the schema if nothing sets it.
 	At      diag.Place
 	Message string
 	Schema  *diag.Related
@@ -105,10 +105,10 @@ func (c *Schemas) Check(a *schedule.Assignment, values *Values) []Violation {
 	return problems
 }
 
-// Forget frees what was found out of a cluster type.
+// Forget removes a cluster type from the cache.
 func (c *Schemas) Forget(clusterType *model.ClusterType) { c.choice.forget(clusterType) }
 
-// Expire forgets what was checked, and with it the settings.
+// Expire clears the caches, which refer to settings.
 func (c *Schemas) Expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,8 +166,8 @@ func (c *Schemas) violations(schema *jsonschema.Schema, values *Values) []jsonsc
 	return found
 }
 
-// passes reports whether the values are known to pass, because the schema looks at some keys alone, which are alike in many
-// configurations. What fails is checked as a whole, to say why.
+// passes reports whether the values certainly pass. If the schema reads only some keys, its results are cached by their
+// settings, which many configurations share. Values that fail are checked as a whole to get the violations.
 func (c *Schemas) passes(schema *jsonschema.Schema, values *Values) bool {
 	keys, closed, local := schema.Keys()
 	if !local || !values.expressible() {
@@ -224,7 +224,7 @@ func (p *passedValues) of(s *Setting) *passedValues {
 	return next
 }
 
-// Place returns where the value was set that a path leads to; zero if it is not set.
+// Place returns the place where the value at a path is set; zero if it is not set.
 func (v *Values) Place(path []string) diag.Place {
 	if len(path) == 0 {
 		return diag.Place{}

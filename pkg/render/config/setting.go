@@ -9,50 +9,49 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/yamltext"
 )
 
-// Setting is a key of the configuration with a value: what one config says, or what several say that
-// are laid over each other. Assignments share settings, as most keys have few different values in a
-// fleet, however many combinations of configs there are.
+// Setting is a key of the configuration with a value: that of one config, or the merged one of several. Assignments
+// share settings, because most keys have few different values in a fleet, even with many combinations of configs.
 type Setting struct {
 	Key   *Key
 	Value any
-	// before is the setting below, nil if this one is alone. entries were laid over it, the last of which
-	// decided; there is one unless the setting is deep.
+	// before is the setting into which entries were merged, in order; nil for the first one. There is one entry unless
+	// the depth exceeds maxDepth.
 	before  *Setting
 	entries []*configEntry
-	// depth is how many settings are below.
+	// depth is the length of the chain of before.
 	depth int
-	// like is the setting that the last entry makes alone, if the value is simply that; else nil.
+	// like is the setting of the last entry alone, if that has the same value; else nil.
 	like *Setting
 
-	// used is the period in which the setting was last asked for; see Configurator.expire.
+	// used is the period of the last use; see Configurator.Expire.
 	used atomic.Int32
 
 	mu sync.Mutex
-	// later are the settings that come of laying one more entry over this one.
+	// later are the settings that result from merging one more entry.
 	later map[*configEntry]*Setting
-	// odd says that JSON cannot express the value, once that is examined.
+	// odd is true if JSON cannot express the value; valid if examined.
 	examined, odd bool
-	// kept is what memo returns.
+	// kept is the result of Memo.
 	kept any
 }
 
 // Key is one of the keys that the configs of a fleet set.
 type Key struct {
 	Name string
-	// Number is its position among all of them in the order of bytes.
+	// Number is its position among all keys in byte order.
 	Number int
 }
 
-// newSetting is a setting that one entry makes alone.
+// newSetting returns the setting of one entry alone.
 func newSetting(entry *configEntry) *Setting {
 	return &Setting{Key: entry.key, Value: entry.value, entries: []*configEntry{entry}}
 }
 
-// maxDepth is how many entries are laid over each other one by one, so that what they come to on the way
-// is shared. Where more of them meet, keeping that would fill the memory with the square of their number.
+// maxDepth is the number of entries that are merged one by one, so that intermediate settings are shared. With more
+// entries, the memory for intermediate settings would grow with the square of their number.
 const maxDepth = 32
 
-// with returns the setting with one more entry laid over it.
+// with returns the setting with one more entry merged into it.
 func (s *Setting) with(entry *configEntry) *Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +66,7 @@ func (s *Setting) with(entry *configEntry) *Setting {
 	return merged
 }
 
-// withAll returns the setting with entries laid over it, which is not shared.
+// withAll returns the setting with entries merged into it; it is not shared.
 func (s *Setting) withAll(entries []*configEntry) *Setting {
 	merger := merger{value: s.Value}
 	merged := &Setting{Key: s.Key, before: s, entries: entries, depth: s.depth + 1}
@@ -82,10 +81,10 @@ func (s *Setting) withAll(entries []*configEntry) *Setting {
 	return merged
 }
 
-// last is the entry that was laid on top.
+// last returns the entry that was merged last.
 func (s *Setting) last() *configEntry { return s.entries[len(s.entries)-1] }
 
-// allEntries are those that were laid over each other, the last that decided at the end.
+// allEntries returns the entries that were merged, in order.
 func (s *Setting) allEntries() []*configEntry {
 	if s == nil {
 		return nil
@@ -93,7 +92,7 @@ func (s *Setting) allEntries() []*configEntry {
 	return append(s.before.allEntries(), s.entries...)
 }
 
-// origins tells where the setting comes from, the last that decided at the end.
+// origins returns the origins of all entries, in the order in which they were merged.
 func (s *Setting) origins() []Origin {
 	var origins []Origin
 	for _, entry := range s.allEntries() {
@@ -102,7 +101,7 @@ func (s *Setting) origins() []Origin {
 	return origins
 }
 
-// expire forgets the settings over this one that were not used since a period.
+// expire removes the later settings that were not used since a period.
 func (s *Setting) expire(since int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *Setting) expire(since int32) {
 	}
 }
 
-// Representative returns the same setting for all that have simply the value of one entry.
+// Representative returns the same setting for all settings whose value is that of the same entry.
 func (s *Setting) Representative() *Setting {
 	if s.like != nil {
 		return s.like
@@ -123,7 +122,7 @@ func (s *Setting) Representative() *Setting {
 	return s
 }
 
-// expressible reports whether JSON, and with it a schema, can express the value.
+// expressible reports whether JSON can express the value, so that a schema can check it.
 func (s *Setting) expressible() bool {
 	if s.like != nil {
 		return s.like.expressible()
@@ -140,7 +139,7 @@ func (s *Setting) expressible() bool {
 	return !s.odd
 }
 
-// Memo returns what another package keeps with the setting, which fresh makes the first time.
+// Memo returns the data that another package caches with the setting; fresh creates it on the first call.
 func (s *Setting) Memo(fresh func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,8 +149,8 @@ func (s *Setting) Memo(fresh func() any) any {
 	return s.kept
 }
 
-// Text returns the value as a string. An object that the last config sets by itself is the text that
-// was written, as the operator had it; one that others have a part in is written anew.
+// Text returns the value as a string. An object that the last config sets alone is its original text, as in the
+// operator; a merged one is written as YAML.
 func (s *Setting) Text() (string, error) {
 	if text, ok := s.Value.(string); ok {
 		return text, nil

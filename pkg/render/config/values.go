@@ -14,12 +14,12 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// azurePrefix begins the names of ConfigMaps that Azure App Configuration writes: their keys say
-// what they apply to.
+// azurePrefix is the prefix of the names of ConfigMaps that Azure App Configuration writes. Their keys contain the
+// labels that they select.
 const azurePrefix = "azure-app-config"
 
-// Values is the consolidated platform configuration of an assignment. Assignments to which the same
-// configs apply may share one Values, so it is read-only. It is safe for concurrent use.
+// Values is the merged platform configuration of an assignment. Assignments to which the same configs apply may share
+// one Values, so it is read-only. It is safe for concurrent use.
 type Values struct {
 	// Settings are in order of key.
 	Settings []*Setting
@@ -70,12 +70,12 @@ type Origin struct {
 	Text string
 }
 
-// layer is a ConfigMap, or one key of Azure App Configuration, with what it applies to.
+// layer is a ConfigMap, or one key of Azure App Configuration, with the conditions under which it applies.
 type layer struct {
 	config     *model.ConfigMap
 	conditions []condition
 	entries    []*configEntry
-	// azure says that it is a key of Azure App Configuration.
+	// azure is true for a key of Azure App Configuration.
 	azure bool
 }
 
@@ -84,13 +84,13 @@ type configEntry struct {
 	value  any
 	origin Origin
 
-	// Key and alone, the setting that the entry makes alone, are set by newConfigKeys.
+	// key and alone, the setting of this entry alone, are set by newConfigKeys.
 	key   *Key
 	alone *Setting
 }
 
-// layers returns the platform configuration of a fleet in the order in which it is laid over each
-// other: ConfigMaps by name, then Azure's keys, the shortest first.
+// layers returns the platform configuration of a fleet in the order in which it is merged: ConfigMaps by name, then
+// Azure's keys, the shortest first.
 func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 	var all, azure []layer
 	for _, config := range configs {
@@ -115,7 +115,7 @@ func layers(configs []*model.ConfigMap, diags *diag.List) []layer {
 	return append(all, azure...)
 }
 
-// noticeNearLabel reports a ConfigMap that is not platform configuration but has a label with nearly that name.
+// noticeNearLabel reports a ConfigMap that is not platform configuration but has a label with a similar name.
 func noticeNearLabel(config *model.ConfigMap, diags *diag.List) {
 	for key, value := range config.Labels {
 		if near := diag.Nearest(key, []string{model.PlatformConfigLabel}); near != "" && near != key {
@@ -142,7 +142,7 @@ func newEntry(config *model.ConfigMap, key string, text model.Text, diags *diag.
 	return &configEntry{name: key, value: value, origin: Origin{config, text.At, text.Value}}
 }
 
-// azureKey is the key of the one entry as Azure App Configuration has it.
+// azureKey returns the key as it is in Azure App Configuration.
 func (l layer) azureKey() string {
 	var b strings.Builder
 	for _, c := range l.conditions {
@@ -196,27 +196,27 @@ func repeatedLabel(pairs []string) string {
 	return ""
 }
 
-// Configurator finds the Values of assignments. It is safe for concurrent use.
+// Configurator returns the Values of assignments. It is safe for concurrent use.
 type Configurator struct {
 	configs []*model.ConfigMap
 	layers  []layer
 	choice  *choice
 	keys    []*Key
-	// applied tells for each layer whether anything uses it.
+	// applied is true for each layer that an assignment uses.
 	applied []atomic.Bool
-	// slots holds idle lists with a place for each of the keys, all nil.
+	// slots has unused lists with a nil element for each key.
 	slots sync.Pool
 
 	// period counts the calls of expire.
 	period atomic.Int32
 
 	mu sync.Mutex
-	// shared are Values by the positions of their layers.
+	// shared are Values by the positions of their layers, at most maxShared.
 	shared map[string]*Values
 }
 
-// maxShared is how many Values are kept to be shared. Assignments come in order of cluster type, so
-// those that share are near each other; a fleet in which none do would only fill the memory.
+// maxShared is the maximum number of Values that are cached. Assignments are in order of cluster type, so those that
+// share Values are near each other.
 const maxShared = 4096
 
 // NewConfigurator reads the platform configuration of a fleet.
@@ -260,11 +260,11 @@ func (c *Configurator) Configure(clusterType *model.ClusterType, target *model.D
 	return values
 }
 
-// Forget frees what was found out of a cluster type.
+// Forget removes a cluster type from the cache.
 func (c *Configurator) Forget(clusterType *model.ClusterType) { c.choice.forget(clusterType) }
 
-// Expire forgets what was not used since the last but one call. What is asked for again is made again.
-// It is called from time to time: the settings of a cluster type are not needed when that is done.
+// Expire removes cached settings that were not used since the last but one call. It is called periodically, because the
+// settings of a cluster type are not needed after its last assignment.
 func (c *Configurator) Expire() {
 	c.mu.Lock()
 	clear(c.shared)
@@ -286,12 +286,12 @@ func positionsKey(positions []int) string {
 	return string(key)
 }
 
-// combine lays the chosen layers over each other.
+// combine merges the chosen layers.
 func (c *Configurator) combine(chosen []int) *Values {
 	slots, _ := c.slots.Get().([]*Setting)
 	period := c.period.Load()
 	var used []int
-	var deep map[int][]*configEntry // what is laid over settings that are deep enough
+	var deep map[int][]*configEntry // to merge into settings of maxDepth
 	for _, position := range chosen {
 		c.applied[position].Store(true)
 		for _, entry := range c.layers[position].entries {
@@ -319,12 +319,12 @@ func (c *Configurator) combine(chosen []int) *Values {
 	for i, number := range used {
 		values.Settings[i], slots[number] = slots[number], nil
 	}
-	c.slots.Put(slots) //nolint:staticcheck // a slice header is less than what it saves
+	c.slots.Put(slots) //nolint:staticcheck // allocating a slice header is cheaper than a list
 	return values
 }
 
-// NoticeUnused says in one notice how many configs no assignment uses. It is asked for when all
-// assignments are configured: a rollout is usually partial, so this is no warning.
+// NoticeUnused reports in one notice the configs that no assignment uses. Call it after all assignments are configured.
+// It is not a warning, because rollouts are usually partial.
 func (c *Configurator) NoticeUnused() diag.List {
 	var diags diag.List
 	used, seen := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{}
@@ -347,7 +347,7 @@ func (c *Configurator) NoticeUnused() diag.List {
 	return diags
 }
 
-// listed joins names, the first few of them if there are many.
+// listed joins names, at most the first few.
 func listed(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -356,7 +356,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// newConfigKeys numbers all keys that the layers set, and gives every entry its key.
+// newConfigKeys numbers all keys that the layers set, and sets the key of every entry.
 func newConfigKeys(layers []layer) []*Key {
 	byName := map[string]*Key{}
 	for _, layer := range layers {

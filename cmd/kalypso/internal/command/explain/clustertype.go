@@ -49,7 +49,7 @@ type targetOnThis struct {
 	Name      string          `json:"name"`
 	Workspace string          `json:"workspace,omitempty"`
 	At        diag.Place      `json:"at"`
-	Policies  []policyVerdict `json:"policies"`
+	Policies  []policyResult `json:"policies"`
 }
 
 // idlePolicy is a policy that assigns no target to a cluster type.
@@ -83,7 +83,7 @@ func explainClusterType(q *inquiry, name string) (Answer, error) {
 		on := targetOnThis{target.Name.Value, target.Workspace, target.Name.At, nil}
 		for _, policy := range reasons {
 			busy[policy] = true
-			on.Policies = append(on.Policies, newPolicyVerdict(schedule.Verdict{Policy: policy}))
+			on.Policies = append(on.Policies, newPolicyResult(schedule.PolicyResult{Policy: policy}))
 		}
 		a.Targets = append(a.Targets, on)
 	}

@@ -58,7 +58,7 @@ type ConfigAnswer struct {
 	// Values are all, or that of the key that is asked about, which there may not be.
 	Values []valueResult `json:"values"`
 	// Others are the ConfigMaps that do not apply; with a key those that set it.
-	Others []configVerdict `json:"otherConfigMaps"`
+	Others []configMapResult `json:"otherConfigMaps"`
 
 	key string
 	// applied is how many of so many ConfigMaps apply.
@@ -85,8 +85,8 @@ type originResult struct {
 	Effect string `json:"effect"`
 }
 
-// configVerdict is a ConfigMap that does not apply.
-type configVerdict struct {
+// configMapResult is a ConfigMap that does not apply.
+type configMapResult struct {
 	ConfigMap string        `json:"configMap"`
 	At        diag.Place    `json:"at"`
 	Keys      []string      `json:"keys"`
@@ -108,11 +108,11 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, erro
 	}
 	a := &ConfigAnswer{
 		Name: q.name, Target: newTargetObject(target), ClusterType: newObjectResult(&clusterType.Object),
-		Scheduled: len(q.explainer.Reasons(target, clusterType)) > 0, key: key, Values: []valueResult{}, Others: []configVerdict{},
+		Scheduled: len(q.explainer.Reasons(target, clusterType)) > 0, key: key, Values: []valueResult{}, Others: []configMapResult{},
 	}
-	verdicts := configurator.Explain(clusterType, target)
-	a.addValues(configurator.Configure(clusterType, target), verdicts)
-	a.addOthers(verdicts)
+	results := configurator.Explain(clusterType, target)
+	a.addValues(configurator.Configure(clusterType, target), results)
+	a.addOthers(results)
 	return a, nil
 }
 
@@ -140,9 +140,9 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 	return nil, cli.Usage("%s is scheduled on several cluster types in %s: select one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
 }
 
-func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.Verdict) {
+func (a *ConfigAnswer) addValues(values *config.Values, results []config.ConfigMapResult) {
 	labels := map[diag.Place][]string{}
-	for _, v := range verdicts {
+	for _, v := range results {
 		labels[v.At] = v.Labels
 	}
 	for _, key := range values.Keys() {
@@ -170,9 +170,9 @@ func (a *ConfigAnswer) addValues(values *config.Values, verdicts []config.Verdic
 	}
 }
 
-func (a *ConfigAnswer) addOthers(verdicts []config.Verdict) {
+func (a *ConfigAnswer) addOthers(results []config.ConfigMapResult) {
 	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // Azure's may apply in part
-	for _, v := range verdicts {
+	for _, v := range results {
 		all[v.Config] = true
 		if v.Applies() {
 			applied[v.Config] = true
@@ -181,7 +181,7 @@ func (a *ConfigAnswer) addOthers(verdicts []config.Verdict) {
 		if a.key != "" && !slices.Contains(v.Keys, a.key) {
 			continue
 		}
-		a.Others = append(a.Others, configVerdict{v.Config.Name.Value, v.At, append([]string{}, v.Keys...), v.Misses})
+		a.Others = append(a.Others, configMapResult{v.Config.Name.Value, v.At, append([]string{}, v.Keys...), v.Misses})
 	}
 	a.all, a.applied = len(all), len(applied)
 }

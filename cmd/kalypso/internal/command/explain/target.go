@@ -51,13 +51,13 @@ type targetOnType struct {
 	Name      string `json:"name"`
 	Scheduled bool   `json:"scheduled"`
 	// Policies are those that schedule it there; with --cluster-type all of them, the nearest first.
-	Policies []policyVerdict `json:"policies"`
+	Policies []policyResult `json:"policies"`
 	// Nearest is the policy that comes closest, if none schedules it.
-	Nearest *policyVerdict `json:"nearest,omitempty"`
+	Nearest *policyResult `json:"nearest,omitempty"`
 }
 
-// policyVerdict is the result of a policy for a target on a cluster type.
-type policyVerdict struct {
+// policyResult is the result of a policy for a target on a cluster type.
+type policyResult struct {
 	Policy  string          `json:"policy"`
 	At      diag.Place      `json:"at"`
 	Assigns bool            `json:"assigns"`
@@ -87,8 +87,8 @@ func newTargetObject(t *model.DeploymentTarget) objectResult {
 	return r
 }
 
-func newPolicyVerdict(v schedule.Verdict) policyVerdict {
-	return policyVerdict{v.Policy.Name.Value, v.Policy.Name.At, v.Assigns(), v.Misses}
+func newPolicyResult(v schedule.PolicyResult) policyResult {
+	return policyResult{v.Policy.Name.Value, v.Policy.Name.At, v.Assigns(), v.Misses}
 }
 
 // explainTarget explains a target in one environment.
@@ -114,19 +114,19 @@ func (f *explainFlags) explainTarget(q *inquiry, name string) (Answer, error) {
 
 // newTargetOnType evaluates the policies for a target on a cluster type; with all, the result lists every policy.
 func newTargetOnType(q *inquiry, target *model.DeploymentTarget, clusterType *model.ClusterType, all bool) targetOnType {
-	on := targetOnType{Name: clusterType.Name.Value, Policies: []policyVerdict{}}
-	verdicts := q.explainer.Verdicts(target, clusterType)
+	on := targetOnType{Name: clusterType.Name.Value, Policies: []policyResult{}}
+	results := q.explainer.PolicyResults(target, clusterType)
 	if all {
-		verdicts = schedule.NearestFirst(verdicts)
+		results = schedule.NearestFirst(results)
 	}
-	for _, v := range verdicts {
+	for _, v := range results {
 		on.Scheduled = on.Scheduled || v.Assigns()
 		if all || v.Assigns() {
-			on.Policies = append(on.Policies, newPolicyVerdict(v))
+			on.Policies = append(on.Policies, newPolicyResult(v))
 		}
 	}
-	if nearest, ok := schedule.Nearest(verdicts); ok && !on.Scheduled {
-		r := newPolicyVerdict(nearest)
+	if nearest, ok := schedule.Nearest(results); ok && !on.Scheduled {
+		r := newPolicyResult(nearest)
 		on.Nearest = &r
 	}
 	return on
@@ -181,11 +181,11 @@ type pairAnswer TargetAnswer
 func (a *pairAnswer) text(p term.Printer) {
 	on := a.ClusterTypes[0]
 	printTarget(p, a.Name, a.Target)
-	verdict := "not scheduled on "
+	heading := "not scheduled on "
 	if on.Scheduled {
-		verdict = "scheduled on "
+		heading = "scheduled on "
 	}
-	p.Section(verdict + on.Name)
+	p.Section(heading + on.Name)
 	var rows [][]string
 	for _, v := range on.Policies {
 		if v.Assigns {
