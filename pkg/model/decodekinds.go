@@ -25,7 +25,7 @@ type bodyOf[B any] interface {
 
 // kindOf makes a kind of the function that turns a decoded document into an object, what checks its name, and the list
 // that the object belongs to.
-func kindOf[B any, P bodyOf[B], O kindred](
+func kindOf[B any, P bodyOf[B], O resource](
 	toObject func(*parser, Object, P) O, checkName func(what string, name Text, diags *diag.List), list func(*Objects) *[]O,
 ) kind {
 	return kind{reflect.TypeFor[B](), func(p *parser) func(*Objects) {

@@ -44,7 +44,7 @@ func (f *Fleet) Target(name string) *DeploymentTarget { return find(f.Targets, n
 func (f *Fleet) ClusterType(name string) *ClusterType { return find(f.ClusterTypes, name) }
 
 // find returns the object with the name, or nil. They are in order of name.
-func find[T kindred](objects []T, name string) (found T) {
+func find[T resource](objects []T, name string) (found T) {
 	i, ok := slices.BinarySearchFunc(objects, name, func(o T, name string) int { return cmp.Compare(o.object().Name.Value, name) })
 	if ok {
 		found = objects[i]
@@ -89,7 +89,7 @@ const MainBase = "main"
 
 // unique sorts objects by name and reports those that have the same name. Which of them is kept
 // does not depend on their order.
-func unique[T kindred](objects []T, report func(first, second T)) []T {
+func unique[T resource](objects []T, report func(first, second T)) []T {
 	objects = slices.Clone(objects)
 	slices.SortStableFunc(objects, func(a, b T) int {
 		x, y := a.object(), b.object()
@@ -112,7 +112,7 @@ func unique[T kindred](objects []T, report func(first, second T)) []T {
 }
 
 // gather returns the objects of one kind of all sources, in order of name. They must not share one.
-func gather[T kindred](parts []*Objects, list func(*Objects) []T, diags *diag.List) []T {
+func gather[T resource](parts []*Objects, list func(*Objects) []T, diags *diag.List) []T {
 	var all []T
 	for _, part := range parts {
 		all = append(all, list(part)...)

@@ -25,11 +25,11 @@ type Object struct {
 	Broken bool
 }
 
-// object makes every kind that embeds Object one.
+// object implements resource for every kind that embeds Object.
 func (o *Object) object() *Object { return o }
 
-// kindred is any of the kinds.
-type kindred interface{ object() *Object }
+// resource is an object of any kind.
+type resource interface{ object() *Object }
 
 // Environment is a rollout environment and the location of its data.
 type Environment struct {
