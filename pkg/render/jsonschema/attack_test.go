@@ -19,7 +19,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// S9: a tenant's schema must not make the compiler read anything or fall over.
+// S9: a tenant's schema must not make the compiler read other documents or crash.
 func TestS9(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -77,7 +77,7 @@ func TestS9(t *testing.T) {
 	assert.Zero(t, requests.Load(), "a schema made the compiler call a server")
 }
 
-// repeated joins the n texts that the function gives.
+// repeated joins n texts of a function.
 func repeated(n int, separator string, text func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -86,14 +86,14 @@ func repeated(n int, separator string, text func(i int) string) string {
 	return strings.Join(parts, separator)
 }
 
-// doubling makes n subschemas that each refer twice to the next.
+// doubling returns n subschemas that each refer twice to the next.
 func doubling(n int, keyword string) string {
 	return repeated(n, ",", func(i int) string {
 		return fmt.Sprintf(`"d%d":{%q:[{"$ref":"#/definitions/d%d"},{"$ref":"#/definitions/d%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"d%d":{}`, n)
 }
 
-// nestedValue nests maps with the member "a" so deep.
+// nestedValue returns nested maps with the member "a", that many levels deep.
 func nestedValue(depth int) any {
 	value := any("x")
 	for range depth {
@@ -102,8 +102,8 @@ func nestedValue(depth int) any {
 	return value
 }
 
-// expensive holds schemas and values that are as costly as the limits let them be, or more so.
-// Want is a part of the message; empty if any outcome will do.
+// expensive are schemas and values at the limits or beyond.
+// Want is a part of the message; empty if any result is accepted.
 func expensive() []struct {
 	name, schema string
 	values       map[string]any
@@ -237,7 +237,7 @@ func TestSchemaNeverFallsOver(t *testing.T) {
 			}
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
-			// No limit on the time, which says as much about the machine: one that hangs ends the tests.
+			// There is no time limit, which would depend on the machine: the timeout of the tests ends a check that hangs.
 			t.Logf("%v to compile, %v in all, %d MB", compiled, took, (after.TotalAlloc-before.TotalAlloc)>>20)
 			assert.Less(t, after.HeapSys-min(before.HeapSys, after.HeapSys), uint64(200<<20))
 			if test.want != "" {

@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// maxSuggestions is how many violations of one check get a suggestion: comparing names is slow.
+	// maxSuggestions is the maximum number of suggestions for one check, because comparing names is slow.
 	maxSuggestions = 100
-	// maxCandidates is how many names are compared at most for one suggestion.
+	// maxCandidates is the maximum number of names that are compared for one suggestion.
 	maxCandidates = 500
-	// shownAlternatives is how many alternatives are explained, each in so many characters.
+	// shownAlternatives is the maximum number of alternatives in a message, with the maximum length of each in characters.
 	shownAlternatives      = 3
 	shownAlternativeLength = 121
 )
 
-// explainer turns the failures of the library into violations.
+// explainer converts failures of the library to violations.
 type explainer struct {
-	// parts finds the subschema of a failure; nil if there is none to look into.
+	// parts are the subschemas by location; nil if unknown.
 	parts map[string]*part
-	// root is the value that was checked.
+	// root is the checked value.
 	root any
-	// source holds top-level values as they were written, before strings became numbers.
+	// source are the top-level values before strings were converted to numbers.
 	source map[string]any
 }
 
-// finding is a violation with what is needed to choose alternatives and to suggest what may be meant.
+// finding is a violation with the data for choosing alternatives and suggestions.
 type finding struct {
 	Violation
 	wrongType bool
-	// unevaluated marks a value that no subschema has looked at, if only because it failed for another reason.
+	// unevaluated is true for a value that no subschema evaluated, possibly because another check failed.
 	unevaluated bool
 	name        string
 	candidates  []string
 }
 
-// violations returns what a failure comes down to: sorted, each once.
+// violations returns the violations of a failure, sorted and unique.
 func (e *explainer) violations(failure *jsonschema.ValidationError) []Violation {
 	findings := e.findings(failure)
 	slices.SortFunc(findings, compareFindings)
@@ -71,7 +71,7 @@ func below(path, top []string) bool {
 
 func compareFindings(a, b finding) int { return compareViolations(a.Violation, b.Violation) }
 
-// findings walks down to the failures that say something.
+// findings returns the findings of the leaves of a failure.
 func (e *explainer) findings(failure *jsonschema.ValidationError) []finding {
 	switch k := failure.ErrorKind.(type) {
 	case nil:
@@ -115,7 +115,7 @@ func (e *explainer) all(causes []*jsonschema.ValidationError) []finding {
 	return found
 }
 
-// named makes a finding for each of the names that a failure lists.
+// named returns a finding for each name in a failure.
 func (e *explainer) named(failure *jsonschema.ValidationError, names []string, format string) []finding {
 	found := make([]finding, len(names))
 	for i, name := range names {
@@ -125,7 +125,7 @@ func (e *explainer) named(failure *jsonschema.ValidationError, names []string, f
 	return found
 }
 
-// failed makes the finding for a failure's own place.
+// failed returns the finding for the path of a failure.
 func failed(failure *jsonschema.ValidationError) finding {
 	keyword := failure.ErrorKind.KeywordPath()
 	switch k := failure.ErrorKind.(type) {
@@ -140,8 +140,8 @@ func failed(failure *jsonschema.ValidationError) finding {
 	}}
 }
 
-// alternatives explains a value that matches none of several schemas. If only one of them can be meant, as the others are
-// for values of another type, its own failures say more than all of them together.
+// alternatives explains a value that matches none of several schemas. If only one of them is for values of this type, it
+// returns the findings of that one.
 func (e *explainer) alternatives(failure *jsonschema.ValidationError) []finding {
 	var groups, meant [][]finding
 	for _, cause := range failure.Causes {
@@ -174,7 +174,7 @@ func (e *explainer) alternatives(failure *jsonschema.ValidationError) []finding 
 	return []finding{f}
 }
 
-// value returns the value at the path, nil if there is none, and the text that a top-level number was written as.
+// value returns the value at the path, nil if there is none, and the original text of a top-level number.
 func (e *explainer) value(path []string) (value any, written string) {
 	value = e.root
 	for _, key := range path {
@@ -195,8 +195,7 @@ func (e *explainer) value(path []string) (value any, written string) {
 	return value, written
 }
 
-// leaf explains a failure that has no parts: what people meet every day in words of its own, the rest in those of the
-// library.
+// leaf explains a failure without causes. Frequent failures have messages of their own, others that of the library.
 func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
 	f := failed(failure)
 	value, written := e.value(f.Path)
@@ -237,7 +236,7 @@ func (e *explainer) leaf(failure *jsonschema.ValidationError) finding {
 	return f
 }
 
-// bound explains failures about what a text or a number must be; it returns "" for all others.
+// bound explains failures of the constraints of strings and numbers; it returns "" for all others.
 func bound(failure jsonschema.ErrorKind) string {
 	switch k := failure.(type) {
 	case *kind.Const:
@@ -258,7 +257,7 @@ func bound(failure jsonschema.ErrorKind) string {
 	return ""
 }
 
-// size explains failures about counts, and in the words of the library all others.
+// size explains failures of counts; it returns the message of the library for all others.
 func size(failure jsonschema.ErrorKind) string {
 	limit := func(bound string, want int, noun string, got int) string {
 		return fmt.Sprintf("must have at %s %s, but has %d", bound, diag.Plural(want, noun), got)

@@ -9,8 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// FuzzSchema: no schema text and no values crash the compiler, take long, or give a different
-// answer the second time.
+// FuzzSchema: no schema text and no values crash the compiler, take long, or have a different result the second time.
 func FuzzSchema(f *testing.F) {
 	for _, test := range expensive() {
 		if len(test.schema) < 4096 {

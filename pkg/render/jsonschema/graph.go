@@ -14,43 +14,42 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// maxChain is how many subschemas in a row may look at one and the same value, by $ref, allOf and the like.
+// maxChain is the maximum number of subschemas in a chain of $ref, allOf etc. that evaluate the same value.
 const maxChain = 200
 
-// draft2019 is the first draft in which keywords beside a $ref count.
+// draft2019 is the first draft in which keywords beside a $ref are evaluated.
 const draft2019 = 2019
 
-// maxSteps bounds the work of one check. A step is about one subschema that looks at one value, well under a
-// microsecond.
+// maxSteps limits the work of one check. A step is about one subschema that evaluates one value, well under a microsecond.
 const maxSteps = 250_000
 
-// graph knows which subschema asks which others, and with it what a check costs before it is done. The library follows
-// every reference as often as it is met, so that thirty subschemas that each refer twice to the next make a billion steps.
-// Counting, unlike a time limit, gives the same answer on every machine.
+// graph is the graph of subschemas and their references, from which the cost of a check is computed in advance. The
+// library follows every reference each time, so thirty subschemas that each refer twice to the next make a billion steps.
+// Counting steps, unlike a time limit, has the same result on every machine.
 type graph struct {
 	root  *part
 	parts []*part
-	// byLocation finds the subschema of a failure.
+	// byLocation are the parts by location, to find the one of a failure.
 	byLocation map[string]*part
 }
 
 // part is a compiled subschema.
 type part struct {
 	*jsonschema.Schema
-	// weight is the work that the subschema does itself for one value, in steps; perByte that for a thousand bytes of text.
+	// weight is the cost of the subschema alone for one value, in steps; perByte that for a thousand bytes of text.
 	weight, perByte int
-	// same look at the value that this subschema looks at.
+	// same evaluate the same value as this subschema.
 	same []*part
-	// members and items look at the child of that name or position, each at every child or its name.
+	// members and items evaluate the child of that name or position, each every child or its name.
 	members     map[string]*part
 	items, each []*part
-	// chain is the longest chain over same, 0 if it is not known yet.
+	// chain is the length of the longest chain over same, 0 if not computed.
 	chain     int
 	measuring bool
 }
 
-// newGraph walks through what the library made of a schema. It must be the last to touch the
-// compiled schemas, which are shared by all checks from then on.
+// newGraph returns the graph of a compiled schema. It is the last function that changes compiled schemas, which all
+// checks share.
 func newGraph(root *jsonschema.Schema) *graph {
 	g := &graph{byLocation: map[string]*part{}}
 	g.root = g.all(root)[0]
@@ -58,7 +57,7 @@ func newGraph(root *jsonschema.Schema) *graph {
 	return g
 }
 
-// all returns the parts of the schemas that are set.
+// all returns the parts of the schemas that are not nil.
 func (g *graph) all(schemas ...*jsonschema.Schema) []*part {
 	var parts []*part
 	for _, s := range schemas {
@@ -76,14 +75,14 @@ func (g *graph) all(schemas ...*jsonschema.Schema) []*part {
 	return parts
 }
 
-// connect finds what the part asks, and puts our own checks in the place of the library's.
+// connect sets the edges of a part, and replaces some checks of the library.
 func (g *graph) connect(p *part) {
 	p.weight, p.perByte = weigh(p.Schema)
 	if p.Format != nil && p.Format.Name == "regex" {
 		p.Format = &jsonschema.Format{Name: "regex", Validate: validateRegex}
 	}
 	if p.Ref != nil && p.DraftVersion < draft2019 {
-		p.Const = nil // as all beside a $ref: the library forgets this one
+		p.Const = nil // ignored like all keywords beside a $ref, which the library misses for this one
 		p.same = g.all(p.Ref)
 		return
 	}
@@ -112,8 +111,8 @@ func (g *graph) connect(p *part) {
 	}
 }
 
-// propertyNames checks the names of an object's members in place of the library, whose own errors name the wrong path:
-// they share memory with the paths of the objects checked next.
+// propertyNames replaces the check of the library, whose errors may have the wrong path: they share memory with the paths
+// of the objects that are checked next.
 type propertyNames struct{ names *jsonschema.Schema }
 
 // Validate implements jsonschema.SchemaExt.
@@ -127,7 +126,7 @@ func (p propertyNames) Validate(ctx *jsonschema.ValidatorContext, value any) {
 	}
 }
 
-// weigh estimates the work that a subschema does itself, in steps for a value and for a thousand bytes of text.
+// weigh estimates the cost of a subschema alone, in steps for a value and for a thousand bytes of text.
 func weigh(s *jsonschema.Schema) (steps, perByte int) {
 	entries := len(s.Required)
 	if s.Enum != nil {
@@ -150,7 +149,7 @@ func weigh(s *jsonschema.Schema) (steps, perByte int) {
 	return 1 + entries/16, perByte
 }
 
-// subschema returns the schema that a keyword holds that may hold something else.
+// subschema returns the value of a keyword if it is a schema, else nil.
 func subschema(keyword any) *jsonschema.Schema {
 	schema, _ := keyword.(*jsonschema.Schema)
 	return schema
@@ -158,9 +157,8 @@ func subschema(keyword any) *jsonschema.Schema {
 
 func inOrder[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// check reports subschemas that are not in the text, as those are not that the library has built in, and what no check
-// could ever leave, or only with too much work.
-func (g *graph) check(problems *problems, found *survey) bool {
+// check reports references to schemas that are built into the library, cycles and chains that are too long.
+func (g *graph) check(problems *problems, found *index) bool {
 	for _, p := range g.parts {
 		if !strings.HasPrefix(p.Location, schemaURL+"#") {
 			if found.report(problems); !problems.list.HasErrors() {
@@ -168,7 +166,7 @@ func (g *graph) check(problems *problems, found *survey) bool {
 			}
 			return false
 		}
-		// Where these lead depends on how the library came to them, and so would what a check costs.
+		// Their target, and with it the cost of a check, depends on the evaluation path.
 		if p.DynamicRef != nil || p.RecursiveRef != nil {
 			problems.add(ruleInvalid, "$dynamicRef and $recursiveRef are not supported, at "+p.place(201), diag.Hint("use $ref"))
 			return false
@@ -180,7 +178,7 @@ func (g *graph) check(problems *problems, found *survey) bool {
 	return true
 }
 
-// measure computes the chain, by way of the parts that ask for this one.
+// measure computes the chain of a part. way are the parts that lead to it.
 func (p *part) measure(way []*part, problems *problems) bool {
 	way = append(way, p)
 	switch {
@@ -206,7 +204,7 @@ func (p *part) measure(way []*part, problems *problems) bool {
 	return true
 }
 
-// cycle shows the way from a part back to itself, with which the way ends.
+// cycle formats the cycle at the end of the way.
 func cycle(way []*part) string {
 	var steps []string
 	for _, p := range way[slices.Index(way, way[len(way)-1]):] {
@@ -231,7 +229,7 @@ func (g *graph) tooCostly(value any) bool {
 // counter counts the steps of a check.
 type counter struct{ steps int }
 
-// add adds those of a part that looks at a value. It returns false once there are too many.
+// add adds the steps of a part that evaluates a value. It returns false if there are too many.
 func (c *counter) add(p *part, value any) bool {
 	c.steps += p.weight
 	bytes := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// The count is an upper bound of what the library really does: how often one of the
-// subschemas looks at a value, counted in random schemas with random values.
+// The count is an upper bound of the work of the library: how often a subschema evaluates a value, counted in random
+// schemas with random values.
 func TestSchemaPlanBoundsTheWork(t *testing.T) {
 	t.Parallel()
 	tries := share(150, 400)
@@ -46,8 +46,8 @@ func TestSchemaPlanBoundsTheWork(t *testing.T) {
 	assert.Greater(t, most, 500, "the generator makes no schemas that cost anything")
 }
 
-// countEvaluations makes the library count how often it asks one of the schema's subschemas: a
-// format is checked before anything can fail but type, const and enum, which the generator leaves out.
+// countEvaluations counts how often the library evaluates a subschema: a format is checked before everything but type,
+// const and enum, which the generator does not use.
 func countEvaluations(schema *Schema) *int {
 	count := new(int)
 	for _, p := range schema.graph.parts {
@@ -59,7 +59,7 @@ func countEvaluations(schema *Schema) *int {
 	return count
 }
 
-// schemaGenerator makes random schemas with many references, and values for them.
+// schemaGenerator generates random schemas with many references, and values for them.
 type schemaGenerator struct{ *rand.Rand }
 
 func (g schemaGenerator) document() map[string]any {

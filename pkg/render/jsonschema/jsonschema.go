@@ -1,5 +1,5 @@
-// Package jsonschema checks configuration values against JSON Schemas, those of tenants among them: it reads nothing but
-// the text of a schema, and bounds the size of a schema and the work of a check.
+// Package jsonschema checks configuration values against JSON Schemas, including those of tenants. It reads only the text
+// of a schema, and limits the size of a schema and the work of a check.
 package jsonschema
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// maxSubschemas is the number of schemas in a schema: the library's work grows with its square.
+// maxSubschemas is the maximum number of subschemas: the work of the library grows with its square.
 const maxSubschemas = 3000
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
@@ -26,10 +26,10 @@ type Schema struct {
 }
 
 // Compile compiles one schema text: JSON, of the draft that its $schema names, else draft-07. Formats are asserted.
-// References must stay within the text: nothing outside is ever read.
+// References must stay within the text: no other document is read.
 //
-// The place is that of the YAML value that holds the text; messages add the position inside it. All problems are errors
-// in the list, and the schema is nil exactly if there are any.
+// at is the place of the YAML value that contains the text; messages add the position in it. All problems are errors in
+// the list. The schema is nil if and only if there are any.
 func Compile(text string, at diag.Place) (*Schema, diag.List) {
 	p := &problems{at: at, text: text}
 	schema := compile(p)
@@ -44,7 +44,7 @@ func compile(p *problems) *Schema {
 	if doc == nil {
 		return nil
 	}
-	found := surveySchema(doc)
+	found := newIndex(doc)
 	if found.subschemas > maxSubschemas {
 		p.add(ruleTooLarge, fmt.Sprintf("schema has %d subschemas, more than %d", found.subschemas, maxSubschemas))
 		return nil
@@ -55,7 +55,7 @@ func compile(p *problems) *Schema {
 		return nil
 	}
 	root, err := compilePart(library, "")
-	for i := 0; i < len(found.definitions) && err == nil; i++ { // those that nothing refers to are checked, too
+	for i := 0; i < len(found.definitions) && err == nil; i++ { // unused ones are checked, too
 		_, err = compilePart(library, pointerTo(found.definitions[i]))
 	}
 	if err != nil {
@@ -69,16 +69,16 @@ func compile(p *problems) *Schema {
 	return &Schema{root: root, graph: g, keys: keysOf(g.root)}
 }
 
-// Keys returns the top-level keys that the schema looks at, sorted: of values that are alike in these, all are valid or none.
-// No others may be there at all if closed is set. ok is false if the schema may look at any key.
+// Keys returns the top-level keys that the schema reads, sorted: of values that are equal in these, all are valid or none.
+// If closed is true, other keys are invalid. ok is false if the schema may read any key.
 func (s *Schema) Keys() (keys []string, closed, ok bool) {
 	return s.keys.names, s.keys.closed, s.keys.known
 }
 
-// Check validates consolidated configuration values and returns what is wrong with them: sorted, each violation once,
-// nil if nothing is. Top-level strings that read as numbers count as numbers. The values are not modified.
+// Check validates merged configuration values. It returns the violations, sorted and unique, nil if there are none.
+// Top-level strings that parse as numbers count as numbers. The values are not modified.
 //
-// Values hold nil, bool, string, numbers, []any, map[string]any and map[any]any.
+// Values are nil, bool, string, numbers, []any, map[string]any and map[any]any.
 func (s *Schema) Check(values map[string]any) []Violation {
 	root, faults := convertAll(values)
 	if len(faults) > 0 {
@@ -110,7 +110,7 @@ func newLibrary() *jsonschema.Compiler {
 // longestEmail is the maximum length of an email address in bytes: 64, the at sign and 255 (RFC 5321, 4.5.3.1).
 const longestEmail = 320
 
-// validateIDNEmail checks the format idn-email, which the library does not know, as the operator does.
+// validateIDNEmail checks the format idn-email, which the library does not implement, as the operator does.
 func validateIDNEmail(value any) error {
 	text, isString := value.(string)
 	if !isString {
@@ -123,20 +123,20 @@ func validateIDNEmail(value any) error {
 	return err
 }
 
-// closedLoader refuses whatever a schema refers to outside itself. Without it the library reads files.
+// closedLoader rejects references to other documents. Without it the library reads files.
 type closedLoader struct{}
 
 func (closedLoader) Load(string) (any, error) { return nil, errors.New("schemas are not loaded") }
 
-// compilePart compiles the subschema that a JSON Pointer names.
+// compilePart compiles the subschema at a JSON Pointer.
 func compilePart(library *jsonschema.Compiler, pointer string) (schema *jsonschema.Schema, err error) {
 	defer recovered(&err)
 	return library.Compile(schemaURL + "#" + url.PathEscape(pointer))
 }
 
-// explain reports why the library cannot compile the schema. It stops at one problem, the first in random order, and most
-// of its errors have no position: the survey reports all of the usual ones.
-func (p *problems) explain(err error, doc *node, found *survey) {
+// explain reports why the library cannot compile the schema. The library stops at the first problem in random order, and
+// most of its errors have no position, so the index reports all common problems.
+func (p *problems) explain(err error, doc *node, found *index) {
 	if found.report(p); p.list.HasErrors() {
 		return
 	}
@@ -164,14 +164,14 @@ func (p *problems) addError(err error) {
 	p.add(ruleInvalid, "schema cannot be compiled: "+diag.ShortenCharacters(oneLine(err.Error()), 201))
 }
 
-// validate returns what the library finds, nil if the value is valid.
+// validate returns the failure that the library reports, nil if the value is valid.
 func validate(schema *jsonschema.Schema, value any) (failure *jsonschema.ValidationError, err error) {
 	defer recovered(&err)
 	errors.As(schema.Validate(value), &failure)
 	return failure, nil
 }
 
-// recovered turns a panic in the library into an error: a tenant's schema must not stop the run for all others.
+// recovered returns a panic in the library as an error: a tenant's schema must not stop the run for all others.
 func recovered(err *error) {
 	if cause := recover(); cause != nil {
 		*err = errors.New("the JSON Schema library failed")
@@ -180,17 +180,17 @@ func recovered(err *error) {
 
 // Violation is one way in which values break a schema.
 type Violation struct {
-	// Path leads to the offending value: keys and list indexes from the top, for example ["DATABASE", "port"]. It is
-	// empty for an error of the values as a whole; for a missing key it is the path of the object that lacks it.
+	// Path is the path of the invalid value: keys and list indexes from the root, for example ["DATABASE", "port"]. It is
+	// empty for an error of the values as a whole; for a missing key it is the path of the object.
 	Path []string
-	// Message says what is required and what was found: lower case, one line, no full stop.
+	// Message states the requirement and the actual value: lower case, one line, no full stop.
 	Message string
-	// Keyword is the part of the schema that objects, as a JSON Pointer such as "/properties/REGION/enum". It is empty
-	// if no single keyword fails.
+	// Keyword is the violated part of the schema, as a JSON Pointer such as "/properties/REGION/enum". It is empty if no
+	// single keyword fails.
 	Keyword string
 }
 
-// sorted sorts violations and leaves each only once.
+// sorted sorts violations and removes duplicates.
 func sorted(list []Violation) []Violation {
 	slices.SortFunc(list, compareViolations)
 	return slices.CompactFunc(list, func(a, b Violation) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// problemLines writes problems as "rule: message [hint]".
+// problemLines formats problems as "rule: message [hint]".
 func problemLines(problems diag.List) []string {
 	var lines []string
 	for _, d := range problems {
@@ -175,12 +175,12 @@ func TestSchemaDrafts(t *testing.T) {
 				`A: must be an integer, but "5.5" is a number [/properties/A/type]`,
 				`B: must be an email address, but is "x" [/properties/B/format]`,
 				`C: key "C" is not allowed [/additionalProperties]`,
-			}, told(schema.Check(map[string]any{"A": "5.5", "B": "x", "C": "c"})))
+			}, violationLines(schema.Check(map[string]any{"A": "5.5", "B": "x", "C": "c"})))
 		})
 	}
 }
 
-// Keywords mean what they mean in the schema's own draft, draft-07 if it names none.
+// Keywords have the meaning of the schema's draft, draft-07 by default.
 func TestSchemaDraftKeywords(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -266,7 +266,7 @@ func TestSchemaNumbersAreExact(t *testing.T) {
 		`A: must be at most 9007199254740993, but is 9007199254740994 [/properties/A/maximum]`,
 		`B: must be 18446744073709551616, but is 18446744073709551617 [/properties/B/const]`,
 		`C: must be a multiple of 0.01, but is 19.995 [/properties/C/multipleOf]`,
-	}, told(schema.Check(map[string]any{
+	}, violationLines(schema.Check(map[string]any{
 		"A": "9007199254740994", "B": "18446744073709551617", "C": "19.995",
 	})))
 }
@@ -309,7 +309,7 @@ func TestSchemaValuesThatJSONDoesNotKnow(t *testing.T) {
 		`A.x: must be a finite number, but is +Inf []`,
 		`A.y.1: must be a finite number, but is NaN []`,
 		`B: has the type struct {}, which JSON does not support []`,
-	}, told(got))
+	}, violationLines(got))
 	got = schema.Check(map[string]any{"A": deep})
 	require.Len(t, got, 1)
 	assert.Equal(t, "nests deeper than 200 levels", got[0].Message)
@@ -350,7 +350,7 @@ func TestSchemaConcurrentAndDeterministic(t *testing.T) {
 	}
 }
 
-// The texts of problems do not depend on the order in which the library walks through maps.
+// The messages do not depend on the order in which the library iterates over maps.
 func TestCompileSchemaDeterministic(t *testing.T) {
 	t.Parallel()
 	var properties []string

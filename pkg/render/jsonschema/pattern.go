@@ -9,31 +9,31 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of the regular expressions of one schema. Their cost is about the number of instructions that regexp compiles
-// them to: a{1000} is short but costs a thousand.
+// Limits of the regular expressions of one schema. Their cost is about the number of instructions of the compiled
+// expression: a{1000} is short but costs a thousand.
 const (
 	maxPatternBytes = 4096
 	maxPatternCost  = 10_000
 	maxPatternsCost = 30_000
 )
 
-// errTooLarge is the kind of the errors about expressions that cost too much.
+// errTooLarge is wrapped by the errors about expressions that exceed the limits.
 var errTooLarge = errors.New("too large")
 
-// patternSet compiles the regular expressions of one schema, each once and within the limits. It is used while the schema
-// is compiled only.
+// patternSet compiles the regular expressions of one schema, each once and within the limits. It is used only while the
+// schema is compiled.
 type patternSet struct {
 	compiled map[string]jsonschema.Regexp
 	cost     int
 }
 
-// pattern is a compiled regular expression that knows what matching costs.
+// pattern is a compiled regular expression with the cost of matching.
 type pattern struct {
 	*regexp.Regexp
 	cost int
 }
 
-// compile is the library's engine for regular expressions. Its errors name no position.
+// compile implements the library's engine for regular expressions. Its errors have no position.
 func (s *patternSet) compile(expression string) (jsonschema.Regexp, error) {
 	if p, found := s.compiled[expression]; found {
 		return p, nil
@@ -75,8 +75,8 @@ func patternCost(expression string) (int, error) {
 	return cost, nil
 }
 
-// instructions counts what an expression compiles to. The parser bounds the nesting and the product of nested
-// repetitions, so that neither the stack nor the count can overflow.
+// instructions returns the number of instructions of an expression. The parser limits nesting and the product of nested
+// repetitions, so neither the stack nor the count can overflow.
 func instructions(tree *syntax.Regexp) int {
 	n := 1
 	if tree.Op == syntax.OpLiteral {
@@ -91,7 +91,7 @@ func instructions(tree *syntax.Regexp) int {
 	return n
 }
 
-// validateRegex is the format "regex" for values: the expression must be one, compiled or not.
+// validateRegex implements the format "regex" for values. It parses the expression without compiling it.
 func validateRegex(value any) error {
 	expression, isString := value.(string)
 	if !isString {

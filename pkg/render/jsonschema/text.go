@@ -15,16 +15,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// Limits of one schema text, so that no tenant's schema can exhaust the compiler. They are far above what a schema for
-// configuration values needs.
+// Limits of one schema text, so that no tenant's schema can exhaust the compiler. They are far above the needs of a
+// schema for configuration values.
 const (
 	maxBytes   = 1 << 20
 	maxValues  = 20_000 // nested ones included
 	maxNesting = 64
-	// maxPointer bounds the keys on the way to a value, together: the library keeps the whole way for each subschema.
+	// maxPointer limits the total length of the keys in the path of a value: the library keeps the path of each subschema.
 	maxPointer = 4096
-	// maxNumber bounds the digits and the exponent of a number. The library computes with exact fractions, in which
-	// 1e999999 takes half a megabyte.
+	// maxNumber limits the digits and the exponent of a number. The library computes with exact fractions: 1e999999 takes
+	// half a megabyte.
 	maxNumber = 400
 )
 
@@ -35,7 +35,7 @@ const (
 	ruleTooLarge = "schema-too-large"
 )
 
-// problems collects what is wrong with one schema text.
+// problems collects the problems of one schema text.
 type problems struct {
 	at   diag.Place
 	text string
@@ -52,7 +52,7 @@ func (p *problems) addAt(offset int, rule, message string, options ...diag.Optio
 	p.add(rule, fmt.Sprintf("%s (%s of the schema)", message, p.position(offset)), options...)
 }
 
-// position names a byte offset as editors count: from 1, columns in characters.
+// position returns the line and column of a byte offset as editors count: from 1, columns in characters.
 func (p *problems) position(offset int) string {
 	before := p.text[:min(offset, len(p.text))]
 	line := strings.Count(before, "\n") + 1
@@ -64,7 +64,7 @@ func (p *problems) position(offset int) string {
 type node struct {
 	// offset is where the value starts, in bytes.
 	offset int
-	// value is the same value in the form that the library reads.
+	// value is the same value in the form of the library.
 	value any
 	// keys are the names of the members in the order of the text.
 	keys    []string
@@ -72,7 +72,7 @@ type node struct {
 	items   []*node
 }
 
-// text returns the string of a member, "" if it is absent or no string.
+// text returns a member, "" if it is absent or not a string.
 func (n *node) text(key string) string {
 	if member := n.members[key]; member != nil {
 		text, _ := member.value.(string)
@@ -81,7 +81,7 @@ func (n *node) text(key string) string {
 	return ""
 }
 
-// at returns the node that a path of keys and indexes leads to, or the last one on the way and false.
+// at returns the node at a path of keys and indexes, or the last existing one on the path and false.
 func (n *node) at(path []string) (*node, bool) {
 	for _, token := range path {
 		next := n.members[token]
@@ -96,7 +96,7 @@ func (n *node) at(path []string) (*node, bool) {
 	return n, true
 }
 
-// parse reads the text within the limits; it reports what is wrong and returns nil then.
+// parse parses the text within the limits. It reports problems, and returns nil if there are any.
 func parse(p *problems) *node {
 	switch {
 	case len(p.text) > maxBytes:
@@ -118,7 +118,7 @@ func parse(p *problems) *node {
 	return r.value(0, 0)
 }
 
-// addSyntax reports why the text is no JSON.
+// addSyntax reports why the text is not JSON.
 func (p *problems) addSyntax(err error) {
 	at, found := len(p.text), "it ends too early"
 	var syntax *json.SyntaxError
@@ -137,20 +137,20 @@ func (p *problems) addSyntax(err error) {
 	p.addAt(at, ruleInvalid, "schema is not valid JSON: "+found, hint...)
 }
 
-// reader builds nodes from text that is known to be valid JSON.
+// reader builds nodes from valid JSON.
 type reader struct {
 	*problems
 	decoder *json.Decoder
 	values  int
 }
 
-// next returns where the next token starts.
+// next returns the offset of the next token.
 func (r *reader) next() int {
 	rest := strings.TrimLeft(r.text[r.decoder.InputOffset():], " \t\r\n,:")
 	return len(r.text) - len(rest)
 }
 
-// value reads a value that lies so deep, below keys of so many bytes. It returns nil if a limit is exceeded.
+// value reads a value at a nesting depth, below keys with a total length in bytes. It returns nil if a limit is exceeded.
 func (r *reader) value(depth, pointer int) *node {
 	n := &node{offset: r.next()}
 	token, err := r.decoder.Token()
@@ -217,7 +217,7 @@ func (r *reader) refuse(offset int, rule, message string) *node {
 	return nil
 }
 
-// numberFits reports whether a JSON number is small enough to be computed with exactly.
+// numberFits reports whether a JSON number is small enough for exact arithmetic.
 func numberFits(number string) bool {
 	digits, exponent, hasExponent := strings.Cut(strings.ToLower(number), "e")
 	e, err := strconv.Atoi(exponent)
@@ -225,13 +225,13 @@ func numberFits(number string) bool {
 }
 
 const (
-	// shownLength is how much of a value a message shows: values may be secrets or very long.
+	// shownLength is the maximum length of a value in a message: values may be secrets or very long.
 	shownLength = 61
-	// shownChoices is how many allowed values a message lists.
+	// shownChoices is the maximum number of allowed values in a message.
 	shownChoices = 10
 )
 
-// typeNames lists types of JSON Schema as people say them.
+// typeNames formats types of JSON Schema for messages.
 func typeNames(types []string) string {
 	named := strings.NewReplacer("array", "a list", "integer", "an integer", "object", "an object", "number", "a number",
 		"string", "a string", "boolean", "a boolean").Replace(strings.Join(types, ", "))
@@ -241,7 +241,7 @@ func typeNames(types []string) string {
 	return named
 }
 
-// quote quotes the text, shortened, so that it fits into one line.
+// quote quotes and shortens the text, so that it fits on one line.
 func quote(text string) string { return strconv.Quote(diag.ShortenCharacters(text, shownLength)) }
 
 // oneLine replaces line breaks and control characters by blanks.
@@ -254,7 +254,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// show writes a value as briefly as a message needs it.
+// show formats a value for a message, shortened.
 func show(value any) string {
 	switch value := value.(type) {
 	case nil:
@@ -270,7 +270,7 @@ func show(value any) string {
 	}
 }
 
-// choices lists the values that are allowed.
+// choices lists the allowed values.
 func choices(values []any) string {
 	if len(values) == 1 {
 		return show(values[0])
@@ -286,7 +286,7 @@ func choices(values []any) string {
 	return list
 }
 
-// texts returns those of the values that are strings.
+// texts returns the strings among the values.
 func texts(values []any) []string {
 	var list []string
 	for _, value := range values {
@@ -297,7 +297,7 @@ func texts(values []any) []string {
 	return list
 }
 
-// decimal writes a fraction exactly, as a decimal number where there is one.
+// decimal formats a fraction exactly, as a decimal number if possible.
 func decimal(n *big.Rat) string {
 	if digits, exact := n.FloatPrec(); exact {
 		return diag.ShortenCharacters(n.FloatString(digits), shownLength)
@@ -325,7 +325,7 @@ func format(name string) string {
 	return cmp.Or(known[name], "of the format "+quote(name))
 }
 
-// pointerOf returns the JSON Pointer in the fragment of a location that the library gives.
+// pointerOf returns the JSON Pointer in the fragment of a location of the library.
 func pointerOf(location string) string {
 	_, fragment, _ := strings.Cut(location, "#")
 	if pointer, err := url.PathUnescape(fragment); err == nil {
@@ -334,7 +334,7 @@ func pointerOf(location string) string {
 	return fragment
 }
 
-// pointerTo writes a path as a JSON Pointer.
+// pointerTo returns a path as a JSON Pointer.
 func pointerTo(path []string) string {
 	var b strings.Builder
 	for _, key := range path {
@@ -343,7 +343,7 @@ func pointerTo(path []string) string {
 	return b.String()
 }
 
-// splitPointer returns the keys that a JSON Pointer leads through.
+// splitPointer returns the keys in a JSON Pointer.
 func splitPointer(pointer string) []string {
 	path := strings.Split(pointer, "/")[1:]
 	for i, token := range path {

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// maxValueNesting is how deep objects and lists of values may nest that are checked.
+// maxValueNesting is the maximum nesting depth of values.
 const maxValueNesting = 200
 
-// Expressible reports whether JSON, and with it a schema, can express a value of the configuration.
+// Expressible reports whether JSON can express a value of the configuration, so that a schema can check it.
 func Expressible(value any) bool {
 	var c converter
 	c.convert(value, []string{""})
 	return len(c.faults) == 0
 }
 
-// convertAll returns the values as schemas see them: top-level strings that read as numbers become numbers, keys that are
-// no strings are written as strings. It returns the values that JSON cannot express, too.
+// convertAll converts values for schemas: top-level strings that parse as numbers to numbers, other keys to strings. It
+// also returns a violation for each value that JSON cannot express.
 func convertAll(values map[string]any) (map[string]any, []Violation) {
 	var c converter
 	root := make(map[string]any, len(values))
@@ -36,8 +36,8 @@ func convertAll(values map[string]any) (map[string]any, []Violation) {
 	return root, c.faults
 }
 
-// topLevel returns what a top-level string stands for: a number if strconv.Atoi or strconv.ParseFloat reads it as a finite
-// one, hexadecimal included. Whole numbers stay exact.
+// topLevel converts a top-level string to a number if strconv.Atoi or strconv.ParseFloat parses it as a finite one,
+// including hexadecimal. Integers are exact.
 func topLevel(text string) any {
 	if text == "" || !strings.ContainsRune("+-.0123456789", rune(text[0])) {
 		return text
@@ -57,7 +57,7 @@ func topLevel(text string) any {
 
 type converter struct{ faults []Violation }
 
-// convert returns the value at the path as JSON has it.
+// convert returns the value at the path in the form of JSON.
 func (c *converter) convert(value any, path []string) any {
 	switch value := value.(type) {
 	case nil, bool, int, int64, uint64, string:
@@ -85,7 +85,7 @@ func (c *converter) convert(value any, path []string) any {
 		}
 		return converted
 	case map[any]any:
-		// The key 1 may stand beside the key "1": strings win, then the type that sorts first.
+		// A map may have the keys 1 and "1": strings win, then the type that sorts first.
 		rank := func(key any) string {
 			if _, isString := key.(string); isString {
 				return ""
@@ -111,7 +111,7 @@ func (c *converter) fault(path []string, message string) any {
 	return nil
 }
 
-// keys are the top-level keys that a schema looks at, if it does not look at any; closed says that there may be no others.
+// keys are the top-level keys that a schema reads, if known; closed is true if other keys are invalid.
 type keys struct {
 	names         []string
 	closed, known bool
@@ -125,7 +125,7 @@ func keysOf(root *part) keys {
 	for all := []*part{root}; len(all) > 0; {
 		p := all[len(all)-1]
 		all = all[:len(all)-1]
-		if p.AdditionalProperties != nil && !(isBool && p == root) || p.looksAtAll() {
+		if p.AdditionalProperties != nil && !(isBool && p == root) || p.readsAllMembers() {
 			return keys{}
 		}
 		if !seen[p] {
@@ -140,8 +140,8 @@ func keysOf(root *part) keys {
 	return keys{inOrder(names), false, true}
 }
 
-// looksAtAll reports whether the part has keywords that concern members whatever they are called.
-func (p *part) looksAtAll() bool {
+// readsAllMembers reports whether the part has keywords that apply to members of any name.
+func (p *part) readsAllMembers() bool {
 	return p.Bool != nil || p.Enum != nil || p.Const != nil || p.MinProperties != nil || p.MaxProperties != nil ||
 		len(p.PatternProperties) > 0 || p.UnevaluatedProperties != nil || len(p.Extensions) > 0
 }

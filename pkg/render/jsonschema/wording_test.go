@@ -17,8 +17,8 @@ func compileForTest(t *testing.T, text string) *Schema {
 	return schema
 }
 
-// told writes violations as "path: message [keyword]".
-func told(violations []Violation) []string {
+// violationLines formats violations as "path: message [keyword]".
+func violationLines(violations []Violation) []string {
 	lines := []string{}
 	for _, v := range violations {
 		lines = append(lines, strings.Join(v.Path, ".")+": "+v.Message+" ["+v.Keyword+"]")
@@ -209,7 +209,7 @@ func TestSchemaViolations(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, test.want, told(compileForTest(t, test.schema).Check(test.values)))
+			assert.Equal(t, test.want, violationLines(compileForTest(t, test.schema).Check(test.values)))
 		})
 	}
 }
@@ -268,7 +268,7 @@ func TestSchemaAlternatives(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, test.want, told(compileForTest(t, test.schema).Check(map[string]any{"A": test.value})))
+			assert.Equal(t, test.want, violationLines(compileForTest(t, test.schema).Check(map[string]any{"A": test.value})))
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 // schemaURL is the base of references in a schema that has no $id. Nothing is ever read there.
 const schemaURL = "kalypso:///schema"
 
-// drafts are the values of $schema that are known. An empty fragment or another scheme makes no difference.
+// drafts are the supported values of $schema. An empty fragment and the scheme are ignored.
 var drafts = [...]string{
 	"http://json-schema.org/draft-04/schema#",
 	"http://json-schema.org/draft-06/schema#",
@@ -30,33 +30,33 @@ func isDraft(name string) bool {
 	return slices.ContainsFunc(drafts[:], func(draft string) bool { return bare.Replace(draft) == bare.Replace(name) })
 }
 
-// survey is what a walk over the text finds. It says where the problem is if the library refuses the schema; the library
-// alone decides whether it does.
-type survey struct {
+// index is an index of the text of a schema. It locates the problem if the library rejects the schema; only the library
+// decides whether a schema is valid.
+type index struct {
 	subschemas int
-	// strings are those that may be wrong: drafts, patterns and references.
+	// strings are the values that can be invalid: drafts, patterns and references.
 	strings []named
-	// resources are the subschemas with an id, which pointers may start from, the schema as a whole first.
+	// resources are the subschemas with an id, from which pointers may start, the root first.
 	resources []*node
-	// names are the ids and anchors, repeats those that come again.
+	// names are the ids and anchors, repeats the duplicate ones.
 	names   map[string]bool
 	repeats []named
-	// definitions are the paths of those of the schema as a whole.
+	// definitions are the paths of the definitions in the root.
 	definitions [][]string
 	idKeyword   string
-	// refAlone says that whatever is beside a $ref counts for nothing: so it is before 2019-09.
+	// refAlone is true if keywords beside a $ref are ignored, as in drafts before 2019-09.
 	refAlone bool
 }
 
-// named is a string in the schema, where it is, and the keyword that it belongs to.
+// named is a string in the schema, with its keyword and its offset in bytes.
 type named struct {
 	keyword, text string
 	offset        int
 }
 
-func surveySchema(doc *node) *survey {
+func newIndex(doc *node) *index {
 	draft := doc.text("$schema")
-	s := &survey{
+	s := &index{
 		resources: []*node{doc}, names: map[string]bool{"": true},
 		idKeyword: "$id", refAlone: !strings.Contains(draft, "/draft/"),
 	}
@@ -67,9 +67,9 @@ func surveySchema(doc *node) *survey {
 	return s
 }
 
-// schema visits a subschema or a list of them, in the order of the text. Unknown keywords may hold some, too, and even
-// data: references can lead there.
-func (s *survey) schema(n *node, path []string) {
+// schema visits a subschema or a list of them, in the order of the text. It visits unknown keywords and data, too,
+// because references can lead there.
+func (s *index) schema(n *node, path []string) {
 	for i, item := range n.items {
 		s.schema(item, append(path, strconv.Itoa(i)))
 	}
@@ -93,7 +93,7 @@ func (s *survey) schema(n *node, path []string) {
 }
 
 // schemas visits subschemas by name.
-func (s *survey) schemas(keyword string, n *node, path []string) {
+func (s *index) schemas(keyword string, n *node, path []string) {
 	for _, item := range n.items { // none in most drafts, but references can lead there
 		s.schema(item, path)
 	}
@@ -109,7 +109,7 @@ func (s *survey) schemas(keyword string, n *node, path []string) {
 	}
 }
 
-func (s *survey) keyword(n *node, found named) {
+func (s *index) keyword(n *node, found named) {
 	switch found.keyword {
 	case "$schema", "pattern", "$ref", "$dynamicRef", "$recursiveRef":
 		s.strings = append(s.strings, found)
@@ -122,16 +122,16 @@ func (s *survey) keyword(n *node, found named) {
 	}
 }
 
-func (s *survey) name(found named) {
+func (s *index) name(found named) {
 	if s.names[found.text] {
 		s.repeats = append(s.repeats, found)
 	}
 	s.names[found.text] = true
 }
 
-// report says where the schema has unknown drafts, names that are given twice, references that leave it or lead nowhere,
-// and patterns that do not compile.
-func (s *survey) report(p *problems) {
+// report reports unknown drafts, duplicate names, references that leave the schema or lead nowhere, and patterns that do
+// not compile.
+func (s *index) report(p *problems) {
 	for _, name := range s.repeats {
 		p.addAt(name.offset, ruleInvalid, fmt.Sprintf("%s %s is duplicated", name.keyword, quote(name.text)))
 	}
@@ -156,9 +156,9 @@ func (s *survey) report(p *problems) {
 	}
 }
 
-// follow reports a reference that, according to its text, does not exist in the schema. What it is relative to is not
-// looked at: a name or a pointer that is right for any part of the schema passes.
-func (s *survey) follow(reference named, p *problems) {
+// follow reports a reference that does not exist in the schema. It ignores the base of the reference: a name or pointer
+// that is valid in any part of the schema passes.
+func (s *index) follow(reference named, p *problems) {
 	address, fragment, _ := strings.Cut(reference.text, "#")
 	text := reference.keyword + " " + quote(reference.text)
 	if !s.isInside(address) {
@@ -180,7 +180,7 @@ func (s *survey) follow(reference named, p *problems) {
 }
 
 // isInside reports whether an id of the schema may be the address, relative or in full.
-func (s *survey) isInside(address string) bool {
+func (s *index) isInside(address string) bool {
 	for name := range s.names {
 		if name == address || name != "" && address != "" && (strings.HasSuffix(name, "/"+address) || strings.HasSuffix(address, "/"+name)) {
 			return true
