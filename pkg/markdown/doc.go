@@ -1,8 +1,8 @@
-// Package markdown writes text of others into GitHub's Markdown so that it stays text.
+// Package markdown escapes text of others for GitHub's Markdown.
 //
-// In: any text, from names to error messages of other systems. Out: Markdown that shows the text in one line, also in a
-// table, and in which nothing of it takes effect: no link, image, HTML, comment, mention or reference to an issue.
+// The input is any text, from names to error messages of other systems. The output is Markdown that shows the text in one
+// line, also in a table, without effect: no link, image, HTML, comment, mention or reference to an issue.
 //
-// GitHub looks for mentions, references to issues, emoji and links in what Markdown has made, where no escape helps, but
-// not in code: Code, Cell and HTMLCode show text as code. Text shows prose, and breaks what GitHub looks for.
+// GitHub looks for mentions, references to issues, emoji and links in the rendered Markdown, where no escape helps, but
+// not in code: Code, Cell and HTMLCode show text as code. Text shows prose, and breaks these patterns.
 package markdown

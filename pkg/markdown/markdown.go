@@ -9,19 +9,19 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// Inert makes a text fit for a line of code: nothing invisible, and no start of a comment, because hidden markers are
-// comments.
-func Inert(text string) string {
+// Sanitize returns a text for a line of code: without invisible characters and without the start of an HTML comment,
+// because kalypso's markers are comments.
+func Sanitize(text string) string {
 	return strings.ReplaceAll(diag.Safe(text), "<!--", `<\u0021--`)
 }
 
-// InertLines makes each line of a text fit for a block of code, and at most limit bytes long.
-func InertLines(text string, limit int) string {
+// SanitizeLines sanitizes each line of a text for a code block, and shortens it to limit bytes.
+func SanitizeLines(text string, limit int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		pieces := strings.Split(strings.TrimSuffix(line, "\n"), "\t") // tabs are harmless
 		for i, piece := range pieces {
-			pieces[i] = Inert(piece)
+			pieces[i] = Sanitize(piece)
 		}
 		b.WriteString(diag.Shorten(strings.Join(pieces, "\t"), limit) + "\n")
 	}
@@ -30,14 +30,14 @@ func InertLines(text string, limit int) string {
 
 // Code returns a code span that shows a text. It is not for tables.
 func Code(text string) string {
-	text = Inert(text)
+	text = Sanitize(text)
 	if text == "" {
 		return ""
 	}
 	fence := strings.Repeat("`", longestRun(text)+1)
 	first, last := text[0], text[len(text)-1]
 	if first == '`' || last == '`' || first == ' ' && last == ' ' && strings.Trim(text, " ") != "" {
-		text = " " + text + " " // Markdown takes these two off
+		text = " " + text + " " // Markdown removes these two
 	}
 	return fence + text + fence
 }
@@ -64,11 +64,11 @@ func Cell(text string) string {
 	return Code(text)
 }
 
-// HTMLCode is code for where Markdown is not read, such as a <summary>. In a line of Markdown it is safe as well.
+// HTMLCode returns code for HTML elements without Markdown, such as a <summary>. It is also safe in Markdown.
 func HTMLCode(text string) string {
 	var b strings.Builder
 	b.WriteString("<code>")
-	for _, r := range Inert(text) {
+	for _, r := range Sanitize(text) {
 		if r > '~' || isWord(r) || strings.ContainsRune(" -/,;=", r) {
 			b.WriteRune(r)
 			continue
@@ -81,17 +81,17 @@ func HTMLCode(text string) string {
 
 func isWord(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' }
 
-// Text shows a text as prose, in a table too.
+// Text returns a text as prose, also for a table.
 func Text(text string) string {
 	var b strings.Builder
 	for _, c := range diag.Safe(text) {
 		switch {
 		case c == '@':
-			b.WriteString("@\u200b") // it is not seen, and ends the mention
-		case c == '#': // in an issue it would refer to another one: GitHub looks for that in what Markdown has made
+			b.WriteString("@\u200b") // invisible, and ends the mention
+		case c == '#': // would refer to an issue: GitHub looks for references in the rendered Markdown
 			b.WriteString("\\#\u200b")
 		case c == '|' || c == '\\':
-			fmt.Fprintf(&b, "&#%d;", c) // tables have rules of their own for these two
+			fmt.Fprintf(&b, "&#%d;", c) // a backslash does not escape these in tables
 		case c < utf8.RuneSelf && unicode.In(c, unicode.Punct, unicode.Symbol):
 			b.WriteString(`\` + string(c))
 		default:
@@ -101,10 +101,11 @@ func Text(text string) string {
 	return b.String()
 }
 
-// TextCode is Text in the type of code. It may stand within a link and in a table.
+// TextCode is Text in a monospaced font. It may be part of a link or a table.
 func TextCode(text string) string { return "<code>" + Text(text) + "</code>" }
 
-// Plain leaves nothing in a text that GitHub reads as anything but text where there is no Markdown, as in titles.
+// Plain returns a text for places without Markdown, such as titles. It replaces characters with a meaning on GitHub by
+// question marks.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if isWord(r) || strings.ContainsRune(" ._+()/-", r) {
@@ -114,12 +115,12 @@ func Plain(text string) string {
 	}, text)
 }
 
-// Details folds Markdown away behind a summary, which is HTML.
+// Details returns collapsed Markdown with a summary, which is HTML.
 func Details(summary, content string) string {
 	return "<details><summary>" + summary + "</summary>\n\n" + content + "\n</details>\n"
 }
 
-// Fenced puts lines that are inert into a block of code.
+// Fenced returns a code block with sanitized lines.
 func Fenced(language, lines string) string {
 	fence := strings.Repeat("`", max(3, longestRun(lines)+1))
 	return fence + language + "\n" + lines + fence + "\n"

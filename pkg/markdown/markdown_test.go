@@ -13,7 +13,7 @@ import (
 	renderhtml "github.com/yuin/goldmark/renderer/html"
 )
 
-// htmlOf renders Markdown as GitHub does, with all that GitHub makes of text turned on.
+// htmlOf renders Markdown as GitHub does, with all extensions of GitHub.
 func htmlOf(t testing.TB, text string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -48,7 +48,7 @@ func TestCode(t *testing.T) {
 	assert.Equal(t, "<code>a&#124;b&#96; www&#46;x</code>", Cell("a|b` www.x"))
 }
 
-func TestS13MarkdownIsInert(t *testing.T) {
+func TestS13MarkdownIsSanitized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"plain words":                "plain words",
@@ -78,7 +78,7 @@ func FuzzMarkdown(f *testing.F) {
 		if text == "" {
 			return
 		}
-		shown := "<code>" + html.EscapeString(Inert(text)) + "</code>"
+		shown := "<code>" + html.EscapeString(Sanitize(text)) + "</code>"
 		normal := func(rendered string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(rendered, "&#34;", "&quot;"), "&#39;", "'")
 		}
@@ -102,7 +102,7 @@ func FuzzMarkdown(f *testing.F) {
 		assert.Contains(t, folded, "</details>\n<p>after</p>")
 		assert.NotContains(t, folded, "<!--")
 
-		fence := htmlOf(t, Fenced("", InertLines(text, 240))+"\nafter\n")
+		fence := htmlOf(t, Fenced("", SanitizeLines(text, 240))+"\nafter\n")
 		assert.True(t, strings.HasSuffix(fence, "</code></pre>\n<p>after</p>\n"), fence)
 		assert.Equal(t, 1, strings.Count(fence, "<pre>"))
 	})

@@ -11,11 +11,10 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// PullRequestBody returns the description of a pull request in Markdown, for a reviewer who has a
-// minute: what changes in one line, what goes away, what caused it, then per cluster type and per
-// config key, then the diffs. It has at most limit bytes (GitHub takes 65,536 characters). What does
-// not fit is left out from the end of that order, and the body says what that is and how to see it;
-// the counts are always there.
+// PullRequestBody returns the description of a pull request in Markdown: a summary in one line, removals, causes, changes
+// by cluster type and by config key, then the diffs. It has at most limit bytes (GitHub's limit is 65,536 characters).
+// Sections that do not fit are left out, the last ones first, and the body lists them and how to see them; the counts are
+// always present.
 func PullRequestBody(r Report, limit int) string {
 	b := newBody(r)
 	reserve := min(900, limit/3) // for the end, which is written last
@@ -37,42 +36,42 @@ func PullRequestBody(r Report, limit int) string {
 
 // part is a section of a body.
 type part struct {
-	// at is its place in the text.
+	// at is its position in the text.
 	at int
-	// name says what is missing if the section is left out as a whole, for those that write does not shorten.
+	// name describes the section if it is left out as a whole; empty if write shortens it.
 	name string
-	// write returns about room bytes of Markdown at most, with a line break at the end. It is empty if there is nothing
-	// to say or no room to say it.
-	write func(room int) string
+	// write returns at most about budget bytes of Markdown, with a line break at the end. It returns "" if there is no
+	// content or it does not fit.
+	write func(budget int) string
 }
 
 type body struct {
 	Report
 	summary *summary
-	// omitted says what was left out for want of room.
+	// omitted describes what was left out because of the output limit.
 	omitted []string
 }
 
 func newBody(r Report) *body { return &body{Report: r, summary: summarize(r.Change)} }
 
-// frame is about how much a section may need for its title and for folding it away.
+// frame is the approximate size in bytes of the title of a section and of the markup around it.
 const frame = 200
 
-// fit writes sections, in order of importance, so that all have at most room bytes. Each gets three fifths of the room
-// that is left, the last all of it.
-func (b *body) fit(room int, sections []part) string {
+// fit writes sections, in order of importance, so that they have at most budget bytes in total. Each gets three fifths of
+// the remaining budget, the last one all of it.
+func (b *body) fit(budget int, sections []part) string {
 	texts := make([]string, len(sections))
 	for i, s := range sections {
-		share := room
+		share := budget
 		if i < len(sections)-1 {
-			share = room * 3 / 5
+			share = budget * 3 / 5
 		}
 		text := s.write(share - frame)
 		switch {
 		case text == "":
 		case len(text) < share:
 			texts[s.at] = text
-			room -= len(text) + 1
+			budget -= len(text) + 1
 		case s.name != "":
 			b.omitted = append(b.omitted, s.name)
 		}
@@ -80,19 +79,19 @@ func (b *body) fit(room int, sections []part) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "\n")
 }
 
-// omit notes that n things are left out, if any. The format has a %s for their number and noun.
+// omit records that n items are left out, if n is positive. The format has a %s for the number and noun.
 func (b *body) omit(n int, format, noun string) {
 	if n > 0 {
 		b.omitted = append(b.omitted, fmt.Sprintf(format, diag.Plural(n, noun)))
 	}
 }
 
-// fitting returns the first of n lines, as many as have room.
-func fitting(room, n int, line func(i int) string) []string {
+// fitting returns the first of n lines, as many as fit into budget bytes.
+func fitting(budget, n int, line func(i int) string) []string {
 	var lines []string
 	for i := range n {
 		text := line(i)
-		if room -= len(text); room < 0 {
+		if budget -= len(text); budget < 0 {
 			break
 		}
 		lines = append(lines, text)
@@ -100,22 +99,22 @@ func fitting(room, n int, line func(i int) string) []string {
 	return lines
 }
 
-// fittingCode is fitting for lines of code, which it puts into a block. It returns how many they are.
-func fittingCode(language string, room, n int, line func(i int) string) (block string, shown int) {
-	lines := fitting(room, n, line)
+// fittingCode is fitting for lines of code. It returns a code block and the number of its lines.
+func fittingCode(language string, budget, n int, line func(i int) string) (block string, shown int) {
+	lines := fitting(budget, n, line)
 	for shown = len(lines); shown > 0; shown-- {
 		block = markdown.Fenced(language, strings.Join(lines[:shown], ""))
-		if len(block) <= room {
+		if len(block) <= budget {
 			return block, shown
 		}
 	}
 	return "", 0
 }
 
-// maxOpen is how many rows of a table are shown; more are folded away.
+// maxOpen is the maximum number of visible rows of a table; further rows are collapsed.
 const maxOpen = 25
 
-// table is a table with its title. Its first rows are shown and the others folded away.
+// table returns a table with its title. The first rows are visible, the others collapsed.
 func table(title, head string, rows []string, open int) string {
 	open = min(open, len(rows))
 	text := title + head + strings.Join(rows[:open], "")
@@ -125,15 +124,15 @@ func table(title, head string, rows []string, open int) string {
 	return text
 }
 
-// end says how to see everything, and what was left out.
-func (b *body) end(room int) string {
+// end returns the last section: how to see everything, and what was left out.
+func (b *body) end(budget int) string {
 	command := markdown.Fenced("", b.command()+"\n")
 	see := "### See it for yourself\n\n"
 	if len(b.omitted) > 0 {
 		see = "### Left out\n\nFor its length, this text leaves out " + enumerate(b.omitted) + ". This shows everything:\n\n"
 	}
 	for _, text := range []string{see + command, see, "Much is left out here.\n"} {
-		if len(text) <= room {
+		if len(text) <= budget {
 			return text
 		}
 	}
@@ -142,8 +141,7 @@ func (b *body) end(room int) string {
 
 var argumentForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/~-]{0,199}$`)
 
-// command is what shows the change again. A name that a shell could take for something else is left
-// for the reader to fill in.
+// command returns the command that shows the change. A name with a special meaning in a shell is replaced by "...".
 func (b *body) command() string {
 	command := "kalypso render --env " + argument(b.Environment)
 	for _, o := range b.Now.Origins {
@@ -161,25 +159,25 @@ func argument(value string) string {
 	return "..."
 }
 
-// enumerate joins words: "a, b and c".
-func enumerate(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
+// enumerate joins names: "a, b and c".
+func enumerate(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
 	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// more is how a list ends that is cut.
+// more returns the end of a list that is cut off.
 func more(n int) string { return fmt.Sprintf("and %d more", n) }
 
 const (
-	// maxName bounds what is shown of a name, in bytes, and maxLine a line of text or code.
+	// maxName is the maximum length of a name in bytes, maxLine that of a line of text or code.
 	maxName = 80
 	maxLine = 240
 )
 
-// nameSpan shows the name of something.
+// nameSpan returns a name as a code span, "?" if it is empty.
 func nameSpan(text string) string {
 	if text == "" {
 		return "?"
@@ -187,8 +185,8 @@ func nameSpan(text string) string {
 	return markdown.Code(diag.Shorten(text, maxName))
 }
 
-// nameCell shows a name in a table.
+// nameCell returns a name for a cell of a table.
 func nameCell(name string) string { return markdown.Cell(diag.Shorten(name, maxName)) }
 
-// lineSpan shows a line of text.
+// lineSpan returns a line of text as a code span.
 func lineSpan(text string) string { return markdown.Code(diag.Shorten(text, maxLine)) }

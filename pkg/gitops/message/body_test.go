@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const githubLimit = 65_000
 
-// manyTargets are target folders on cluster types.
+// manyTargets returns target folders on cluster types.
 func manyTargets(clusterTypes, targets int) []string {
 	var all []string
 	for c := range clusterTypes {
@@ -36,7 +36,7 @@ func manyTargets(clusterTypes, targets int) []string {
 	return all
 }
 
-// largeChange changes the configuration of all targets of a large fleet, every tenth in a way of its own.
+// largeChange changes the configuration of all targets of a large fleet, of every tenth in a different way.
 func largeChange(clusterTypes, targets int) *change.Change {
 	diff := &change.Change{ClusterTypes: clusterTypes}
 	for c := range clusterTypes {
@@ -64,7 +64,7 @@ func before() *Provenance {
 	return &p
 }
 
-// reports are publications as they happen.
+// reports are typical publications.
 func reports(t *testing.T) map[string]Report {
 	t.Helper()
 	edge, west := []string{"edge/" + gitopstest.Readme}, []string{"west/" + gitopstest.Readme}

@@ -18,10 +18,10 @@ import (
 
 const causesHead = "### Why\n\n"
 
-// causes says what is read now that was not before.
-func (b *body) causes(room int) string {
+// causes returns the table of the sources that are at another commit than before.
+func (b *body) causes(budget int) string {
 	if b.Before == nil {
-		return b.unknownCauses(room)
+		return b.unknownCauses(budget)
 	}
 	paths := b.knownMoves()
 	moves := slices.SortedFunc(maps.Keys(paths), sourceMove.compare)
@@ -38,7 +38,7 @@ func (b *body) causes(room int) string {
 	if upgraded {
 		head += fmt.Sprintf("| kalypso | | %s | **%s** |\n", cmp.Or(nameCell(version), "?"), cmp.Or(nameCell(b.Now.Version), "?"))
 	}
-	rows := fitting(room-len(head), len(moves), func(i int) string { return b.moveRow(moves[i], paths[moves[i]]) })
+	rows := fitting(budget-len(head), len(moves), func(i int) string { return b.moveRow(moves[i], paths[moves[i]]) })
 	text, left := head+strings.Join(rows, ""), len(moves)-len(rows)
 	b.omit(left, "%s that moved (the trailers of the commit name all)", "source")
 	switch {
@@ -63,15 +63,15 @@ func (b *body) knownMoves() map[sourceMove][]string {
 	return moves
 }
 
-// unknownCauses says what was compiled if it is not known from what the published tree was.
-func (b *body) unknownCauses(room int) string {
+// unknownCauses returns the list of sources if the provenance of the published commit is unknown.
+func (b *body) unknownCauses(budget int) string {
 	head := causesHead + "The published commit does not say what it was compiled from: a squash merge may have dropped that. Now it is:\n\n"
 	if first := b.summary.actionCounts == (actionCounts{change.Added: b.summary.total()}); first {
 		head = causesHead + "Nothing was published before. It is compiled from:\n\n"
 	}
 	origins := source.SortedOrigins(b.Now.Origins)
 	platform := slices.DeleteFunc(slices.Clone(origins), func(o source.Origin) bool { return o.Role == model.Tenant })
-	lines := fitting(room-len(head), len(platform), func(i int) string {
+	lines := fitting(budget-len(head), len(platform), func(i int) string {
 		o := platform[i]
 		return fmt.Sprintf("- %s %s, branch %s: %s\n", roleNoun(o.Role), markdown.Code(shortRepo(o.Repo)), nameSpan(o.Branch), b.commitLink(o.Repo, o.Commit))
 	})
@@ -82,10 +82,10 @@ func (b *body) unknownCauses(room int) string {
 	return head + strings.Join(lines, "")
 }
 
-// maxPaths is how many paths of a branch are named.
+// maxPaths is the maximum number of paths that are listed for a branch.
 const maxPaths = 3
 
-// moveRow writes a move as a row of a table, with links to what GitHub knows of it.
+// moveRow returns a move as a row of a table, with links to GitHub.
 func (b *body) moveRow(m sourceMove, paths []string) string {
 	source := b.repoLink(m.repo) + " " + nameCell(m.branch)
 	switch {
@@ -125,7 +125,7 @@ func roleNoun(role model.Role) string {
 
 var ownerAndName = regexp.MustCompile(`^https://([a-z0-9.-]+)(/[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$`)
 
-// web returns where people look at a repository; empty if it is not known to be on GitHub.
+// web returns the address of a repository in a browser; empty if it is not known to be on GitHub.
 func (r Report) web(repo string) string {
 	parts := ownerAndName.FindStringSubmatch(repo)
 	if parts == nil || parts[1] != "github.com" && !slices.Contains(r.GitHubHosts, parts[1]) {
@@ -134,7 +134,7 @@ func (r Report) web(repo string) string {
 	return repo
 }
 
-// shortRepo names a repository the way people do.
+// shortRepo returns the short form of the address of a repository, such as "acme/shop" on github.com.
 func shortRepo(repo string) string {
 	return diag.Shorten(strings.TrimPrefix(strings.TrimPrefix(repo, "https://"), "github.com/"), maxName)
 }
@@ -158,7 +158,7 @@ func (r Report) commitLink(repo, commit string) string {
 	return text
 }
 
-// provenance folds away what all of it was compiled from.
+// provenance returns the collapsed list of all sources.
 func (b *body) provenance(int) string {
-	return markdown.Details("Compiled from (as in the trailers of the commit)", markdown.Fenced("", b.Now.trailers())) // escaped, so inert
+	return markdown.Details("Compiled from (as in the trailers of the commit)", markdown.Fenced("", b.Now.trailers())) // trailers are escaped
 }

@@ -10,7 +10,7 @@ import (
 	renderhtml "github.com/yuin/goldmark/renderer/html"
 )
 
-// htmlOf renders Markdown as GitHub does, with all that GitHub makes of text turned on.
+// htmlOf renders Markdown as GitHub does, with all extensions of GitHub.
 func htmlOf(t testing.TB, markdown string) string {
 	t.Helper()
 	var out bytes.Buffer

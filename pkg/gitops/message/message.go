@@ -1,5 +1,5 @@
-// Package message writes the text of commits and pull requests, and reads back what the trailers of a commit say. It is
-// pure: the same publication has the same text, whenever and wherever it is made.
+// Package message writes the text of commits and pull requests, and parses the trailers of commits. It is pure: the same
+// publication has the same text at any time on any machine.
 package message
 
 import (
@@ -13,39 +13,36 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// Report is a publication as its commit and its pull request tell it. What they say depends on nothing
-// else, so that the same publication has the same words whenever and wherever it is made.
+// Report is the input of the messages of a commit and a pull request, which depend on nothing else.
 type Report struct {
 	Environment string
-	// Title of the pull request; empty for PullRequestTitle to make one.
+	// Title is the title of the pull request; if empty, PullRequestTitle generates one.
 	Title string
-	// Change is what is published. It must not be nil.
+	// Change is the published change. It must not be nil.
 	Change *change.Change
-	// Now says what was compiled, Before what the published commit says that it was compiled from; nil
-	// if that is not known.
+	// Now is the provenance of the output, Before that of the published commit; nil if unknown.
 	Now    Provenance
 	Before *Provenance
-	// Held are registrations that are not compiled as they are now, because they are broken.
+	// Held are registrations with errors, which are not compiled at their current commit.
 	Held []HeldRegistration
-	// Warnings are the diagnostics that the reviewer should see.
+	// Warnings are the diagnostics for the reviewer.
 	Warnings diag.List
 	// Notes are further sentences for the reviewer.
 	Notes []string
-	// GitHubHosts are the hosts besides github.com that are GitHub Enterprise, whose commits can be
-	// linked to.
+	// GitHubHosts are the hosts of GitHub Enterprise, besides github.com, whose commits can be linked to.
 	GitHubHosts []string
 }
 
 // HeldRegistration is a workload registration that --keep-last-good holds back.
 type HeldRegistration struct {
 	Name string `json:"name"`
-	// Commit is what was compiled instead; empty if its published folders stay as they are.
+	// Commit is the commit that was compiled instead; empty if its published folders are unchanged.
 	Commit string `json:"commit,omitempty"`
-	// Why says what is wrong with it, in one line.
+	// Why is the first error, in one line.
 	Why string `json:"why"`
 }
 
-// maxSubject is how long the subject of a commit should be, so that git and GitHub show it whole.
+// maxSubject is the maximum length of the subject of a commit, which git and GitHub show in full.
 const maxSubject = 72
 
 // Commit returns the message of the commit that publishes a change. It ends in the trailers that
@@ -67,18 +64,18 @@ func sortedHeld(held []HeldRegistration) []HeldRegistration {
 	return slices.SortedFunc(slices.Values(held), func(a, b HeldRegistration) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// subject returns the most telling first line that is short enough.
+// subject returns the most detailed first line that is short enough.
 func (r Report) subject() string {
-	words := summarize(r.Change).words()
-	brief, _, _ := strings.Cut(words, " on ")
+	counts := summarize(r.Change).counts()
+	brief, _, _ := strings.Cut(counts, " on ")
 	verb := "Render " + plainText(r.Environment)
 	if _, after, promotes := r.Change.Promotion(); promotes {
 		verb = "Promote " + plainText(giturl.ShortCommit(after)) + " to " + plainText(r.Environment)
 	}
 	if r.Change.Idle() {
-		words, brief = "no cluster changes", "no change"
+		counts, brief = "no cluster changes", "no change"
 	}
-	for _, subject := range []string{verb + ": " + words, verb + ": " + brief} {
+	for _, subject := range []string{verb + ": " + counts, verb + ": " + brief} {
 		if len(subject) <= maxSubject {
 			return subject
 		}
@@ -86,10 +83,10 @@ func (r Report) subject() string {
 	return verb
 }
 
-// maxTitle is how long GitHub lets the title of a pull request be.
+// maxTitle is GitHub's limit for the title of a pull request.
 const maxTitle = 256
 
-// PullRequestTitle returns the title that was set, else one that says what happens where. It has at most 256 bytes.
+// PullRequestTitle returns the title of the report, else a summary of the change. It has at most 256 bytes.
 func PullRequestTitle(r Report) string {
 	if r.Title != "" {
 		return diag.Shorten(r.Title, maxTitle)
@@ -102,7 +99,7 @@ func PullRequestTitle(r Report) string {
 	if r.Change.Idle() {
 		parts = append(parts, "no cluster changes")
 	} else {
-		parts = append(parts, summarize(r.Change).words())
+		parts = append(parts, summarize(r.Change).counts())
 	}
 	if before, upgraded := r.upgradedFrom(); upgraded {
 		parts = append(parts, fmt.Sprintf("kalypso %s → %s", plainText(before), plainText(r.Now.Version)))
@@ -113,7 +110,7 @@ func PullRequestTitle(r Report) string {
 	return diag.Shorten(plainText(r.Environment)+": "+strings.Join(parts, ", "), maxTitle)
 }
 
-// upgradedFrom returns the version of kalypso that published before, if it is another.
+// upgradedFrom returns the version of kalypso of the published commit, if it is another one.
 func (r Report) upgradedFrom() (string, bool) {
 	if r.Before == nil || r.Before.Version == r.Now.Version {
 		return "", false
@@ -121,5 +118,5 @@ func (r Report) upgradedFrom() (string, bool) {
 	return r.Before.Version, true
 }
 
-// plainText leaves nothing in a name that GitHub reads as anything but text, not even without Markdown.
+// plainText returns a name without characters that have a meaning on GitHub, even outside Markdown.
 func plainText(name string) string { return diag.Shorten(markdown.Plain(name), maxName) }

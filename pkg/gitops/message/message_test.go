@@ -12,7 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// changeOf compares two sets of files, "path=content".
+// changeOf returns the change between two sets of files, "path=content".
 func changeOf(t *testing.T, old, now []string) *change.Change {
 	t.Helper()
 	change, err := change.Compare(t.Context(), gitopstest.Published(old...), gitopstest.Tree(now...))
@@ -20,7 +20,7 @@ func changeOf(t *testing.T, old, now []string) *change.Change {
 	return change
 }
 
-// reportOf is a report whose sources are someProvenance.
+// reportOf returns a report whose sources are someProvenance.
 func reportOf(change *change.Change) Report {
 	return Report{Environment: "dev", Change: change, Now: someProvenance()}
 }
@@ -94,7 +94,7 @@ func TestTitleAndSubject(t *testing.T) {
 	}
 }
 
-// TestR30UpgradesAreVisible: a change that comes from another kalypso says so, and so does what is held back.
+// TestR30UpgradesAreVisible: messages name a new version of kalypso, and registrations that are held back.
 func TestR30UpgradesAreVisible(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
@@ -120,7 +120,7 @@ func TestTitleAndSubjectAreShort(t *testing.T) {
 	}
 }
 
-// TestR17CommitMessageIsTheSame: the same inputs, in whatever order, give the same message.
+// TestR17CommitMessageIsTheSame: the same inputs have the same message, in any order.
 func TestR17CommitMessageIsTheSame(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// plan is the change in one line, and how far it reaches.
+// plan returns the change in one line, and the affected cluster types.
 func (b *body) plan(int) string {
 	plan := "**" + b.Change.Plan().String() + "**\n\n"
 	if b.Change.Idle() {
@@ -26,7 +26,7 @@ func (b *body) plan(int) string {
 	return plan + b.promotion() + "\n"
 }
 
-// promotion says which commit is promoted.
+// promotion returns the promoted commit.
 func (b *body) promotion() string {
 	before, after, promotes := b.Change.Promotion()
 	switch {
@@ -39,7 +39,7 @@ func (b *body) promotion() string {
 	}
 }
 
-// removals warns of what goes away.
+// removals returns a warning with the removed targets and cluster types.
 func (b *body) removals(int) string {
 	var warnings []string
 	if targets := b.removedTargets(); len(targets) > 0 {
@@ -63,10 +63,10 @@ func be(n int) string {
 	return "are"
 }
 
-// maxNamed is how many names are listed where the reader only wants to get an idea.
+// maxNamed is the maximum number of names in a list of examples.
 const maxNamed = 10
 
-// someNames shows the first of some names, and how many more there are.
+// someNames lists the first names, and the number of the others.
 func someNames(names []string) string {
 	var shown []string
 	for _, name := range names[:min(maxNamed, len(names))] {
@@ -99,7 +99,7 @@ func (b *body) removedClusterTypes() []string {
 	return names
 }
 
-// held warns of registrations that are not published as they are.
+// held returns a warning with the registrations that are held back.
 func (b *body) held(int) string {
 	if len(b.Held) == 0 {
 		return ""
@@ -125,7 +125,7 @@ func (h HeldRegistration) markdown() string {
 	return nameSpan(h.Name) + " " + what + ": " + lineSpan(h.Why)
 }
 
-// quotedList is a list in a quotation. It has the first items, and how many more there are.
+// quotedList returns a list in a block quote, with the first items and the number of the others.
 func quotedList(n int, item func(i int) string) string {
 	shown := min(n, 2*maxNamed)
 	var list strings.Builder
@@ -138,7 +138,7 @@ func quotedList(n int, item func(i int) string) string {
 	return list.String()
 }
 
-// notes are what the caller wants to be said.
+// notes returns the notes of the report.
 func (b *body) notes(int) string {
 	if len(b.Notes) == 0 {
 		return ""
@@ -146,10 +146,10 @@ func (b *body) notes(int) string {
 	return "> [!NOTE]\n" + quotedList(len(b.Notes), func(i int) string { return lineSpan(b.Notes[i]) })
 }
 
-// warnings folds the warnings of the run away.
-func (b *body) warnings(room int) string {
+// warnings returns the collapsed warnings of the run.
+func (b *body) warnings(budget int) string {
 	list := b.Warnings.Sorted()
-	block, shown := fittingCode("", room, len(list), func(i int) string { return diagnosticLines(list[i]) })
+	block, shown := fittingCode("", budget, len(list), func(i int) string { return diagnosticLines(list[i]) })
 	b.omit(len(list)-shown, "%s", "warning")
 	if shown == 0 {
 		return ""
@@ -158,13 +158,13 @@ func (b *body) warnings(room int) string {
 }
 
 func diagnosticLines(d diag.Diagnostic) string {
-	return markdown.InertLines(diag.Format(d, diag.Style{}), maxLine)
+	return markdown.SanitizeLines(diag.Format(d, diag.Style{}), maxLine)
 }
 
-// diffs folds away the diffs of files, and says of those that change alike how many they are.
-func (b *body) diffs(room int) string {
+// diffs returns the collapsed diffs of files, one for each group of files with the same change.
+func (b *body) diffs(budget int) string {
 	groups := b.Change.FileGroups()
-	block, shown := fittingCode("diff", room, len(groups), func(i int) string { return b.diff(groups[i]) })
+	block, shown := fittingCode("diff", budget, len(groups), func(i int) string { return b.diff(groups[i]) })
 	files, left := 0, 0
 	for i, group := range groups {
 		if files += group.Count; i >= shown {
@@ -182,16 +182,16 @@ func (b *body) diffs(room int) string {
 	return markdown.Details(summary, block)
 }
 
-// Bounds of a single diff.
+// Limits of a single diff.
 const (
 	maxDiffInput = 256 << 10
 	maxDiffLines = 120
 )
 
-// diff returns the unified diff of the first file of a group, cut if it is long.
+// diff returns the unified diff of the first file of a group, shortened if necessary.
 func (b *body) diff(group change.FileGroup) string {
 	f := b.Change.Files[group.File]
-	before, after := "a/"+markdown.Inert(f.Path), "b/"+markdown.Inert(f.Path)
+	before, after := "a/"+markdown.Sanitize(f.Path), "b/"+markdown.Sanitize(f.Path)
 	if f.Action == change.Added {
 		before = "/dev/null"
 	}
@@ -200,7 +200,7 @@ func (b *body) diff(group change.FileGroup) string {
 	}
 	text := "--- " + before + "\n+++ " + after + "\n@@ too large to show @@\n"
 	if content := f.New.Bytes(); len(content)+len(f.Old) <= maxDiffInput {
-		// The first line repeats the names in a form of its own.
+		// The first line repeats the names in another form.
 		_, text, _ = strings.Cut(string(diff.Diff(before, f.Old, after, content)), "\n")
 	}
 	if group.Count > 1 {
@@ -210,5 +210,5 @@ func (b *body) diff(group change.FileGroup) string {
 	if rest := len(lines) - maxDiffLines; rest > 0 {
 		lines = append(lines[:maxDiffLines:maxDiffLines], fmt.Sprintf("@@ %s more @@\n", diag.Plural(rest, "line")))
 	}
-	return markdown.InertLines(strings.Join(lines, ""), maxLine)
+	return markdown.SanitizeLines(strings.Join(lines, ""), maxLine)
 }

@@ -12,38 +12,38 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// Preview is what a pull request would do to the fleet once it is merged and promoted.
+// Preview is the effect of a pull request on the fleet after it is merged and promoted.
 type Preview struct {
-	// Environments are those that it reaches, in the order in which they are shown.
+	// Environments are the affected environments, in the order of the output.
 	Environments []EnvironmentPreview
-	// Failed are the names of those that cannot be compiled.
+	// Failed are the names of the environments that do not compile.
 	Failed []string
-	// Problems are what keeps it from being compiled, and what it makes questionable.
+	// Problems are errors and warnings.
 	Problems diag.List
-	// Command shows the same on a laptop.
+	// Command is the command that shows the same locally.
 	Command string
 }
 
-// EnvironmentPreview is what happens to one environment.
+// EnvironmentPreview is the effect on one environment.
 type EnvironmentPreview struct {
-	// Report has the environment and its Change; what it says of the origins plays no part.
+	// Report has the environment and its Change; its provenance is ignored.
 	Report
-	// Causes are why targets come and go, in order of cluster type and target.
+	// Causes are the reasons why targets are added or removed, in order of cluster type and target.
 	Causes []TargetCause
 }
 
-// TargetCause says why a deployment target comes or goes.
+// TargetCause is the reason why a deployment target is added or removed.
 type TargetCause struct {
 	change.TargetChange
-	// Why is a line of text, and At where it is written.
+	// Why is a line of text, and At the place of the cause.
 	Why string
 	At  diag.Place
 }
 
-// previewMarker begins the comment that is kept up to date. People do not see it.
+// previewMarker begins the comment that kalypso updates. It is not visible on GitHub.
 const previewMarker = "<!-- kalypso:preview:v1 -->"
 
-// MaxComment is how many characters a comment may have.
+// MaxComment is the maximum length of a comment in characters.
 const MaxComment = 65_536
 
 var previewMarkerLine = regexp.MustCompile(`^<!-- kalypso:preview:v1 -->[ \t]*\r?(\n|$)`)
@@ -51,18 +51,18 @@ var previewMarkerLine = regexp.MustCompile(`^<!-- kalypso:preview:v1 -->[ \t]*\r
 // IsPreview reports whether the text of a comment is a preview.
 func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comment) }
 
-// PreviewComment returns the text of a comment in Markdown: a table of the environments, what is wrong, and for each
-// environment that changes what comes, goes and changes, with reasons. It has at most limit bytes. What does not fit is
-// left out, and the text says how to see it; the table and the marker are always there.
+// PreviewComment returns the text of a comment in Markdown: a table of the environments, the problems, and for each
+// changed environment its changes with their causes. It has at most limit bytes. Parts that do not fit are left out, and
+// the text says how to see them; the table and the marker are always present.
 func PreviewComment(p Preview, limit int) string {
 	p.Problems = p.Problems.Sorted()
-	end := "\n" + markdown.Details("See it for yourself", markdown.Fenced("", markdown.InertLines(p.Command, maxLine)))
+	end := "\n" + markdown.Details("See it for yourself", markdown.Fenced("", markdown.SanitizeLines(p.Command, maxLine)))
 	text := previewMarker + "\n## What this does to the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
-	room := limit - len(restLeftOut) - len(end) - len(text)
+	budget := limit - len(restLeftOut) - len(end) - len(text)
 	changed := p.changed()
-	shown := fitting(room, len(changed), func(i int) string {
-		part := changed[i].markdown(room / (len(changed) - i))
-		room -= len(part)
+	shown := fitting(budget, len(changed), func(i int) string {
+		part := changed[i].markdown(budget / (len(changed) - i))
+		budget -= len(part)
 		return part
 	})
 	if len(shown) < len(changed) {
@@ -71,10 +71,10 @@ func PreviewComment(p Preview, limit int) string {
 	return text + strings.Join(shown, "") + end
 }
 
-// restLeftOut stands for what there was no room for.
+// restLeftOut replaces the environments that do not fit.
 const restLeftOut = "\nFor its length, this text leaves out further environments.\n"
 
-// changed are the environments of which there is more to say than the table has.
+// changed returns the environments with changes or notes.
 func (p Preview) changed() []EnvironmentPreview {
 	var changed []EnvironmentPreview
 	for _, e := range p.Environments {
@@ -85,8 +85,8 @@ func (p Preview) changed() []EnvironmentPreview {
 	return changed
 }
 
-// table has a row for each environment, as many as fit.
-func (p Preview) table(room int) string {
+// table returns a table with a row for each environment, as many as fit.
+func (p Preview) table(budget int) string {
 	switch {
 	case len(p.Environments)+len(p.Failed) > 0:
 	case p.Problems.HasErrors():
@@ -95,7 +95,7 @@ func (p Preview) table(room int) string {
 		return "No environment is made of what it changes.\n"
 	}
 	const head = "| Environment | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
-	rows := fitting(room-len(head)-frame, len(p.Environments)+len(p.Failed), p.row)
+	rows := fitting(budget-len(head)-frame, len(p.Environments)+len(p.Failed), p.row)
 	text := head + strings.Join(rows, "")
 	if rest := len(p.Environments) + len(p.Failed) - len(rows); rest > 0 {
 		text += "\n" + more(rest) + "\n"
@@ -106,7 +106,7 @@ func (p Preview) table(room int) string {
 	return text
 }
 
-// row is one of the table: first the environments, then those that cannot be compiled.
+// row returns row i of the table: first the environments, then those that do not compile.
 func (p Preview) row(i int) string {
 	if i >= len(p.Environments) {
 		return fmt.Sprintf("| %s | _does not compile_ | | | |\n", nameCell(p.Failed[i-len(p.Environments)]))
@@ -117,7 +117,7 @@ func (p Preview) row(i int) string {
 }
 
 // problems lists errors and warnings.
-func (p Preview) problems(room int) string {
+func (p Preview) problems(budget int) string {
 	if len(p.Problems) == 0 {
 		return ""
 	}
@@ -126,30 +126,30 @@ func (p Preview) problems(room int) string {
 		kind = "CAUTION"
 	}
 	text := fmt.Sprintf("\n> [!%s]\n> **%s**\n\n", kind, p.Problems.Summary())
-	block, shown := fittingCode("", room-frame, len(p.Problems), func(i int) string { return diagnosticLines(p.Problems[i]) })
+	block, shown := fittingCode("", budget-frame, len(p.Problems), func(i int) string { return diagnosticLines(p.Problems[i]) })
 	if rest := len(p.Problems) - shown; rest > 0 {
 		return text + block + "\n" + more(rest) + "\n"
 	}
 	return text + block
 }
 
-// markdown is an environment with its heading, in at most room bytes.
-func (e EnvironmentPreview) markdown(room int) string {
+// markdown returns an environment with its heading, in at most budget bytes.
+func (e EnvironmentPreview) markdown(budget int) string {
 	head := fmt.Sprintf("\n## %s\n\n**%s**\n\n", nameSpan(e.Environment), e.Change.Plan())
-	return head + e.Details(room-len(head))
+	return head + e.Details(budget-len(head))
 }
 
-// Details are what there is to say of an environment, in Markdown of at most room bytes; empty if there is nothing, or no
-// room.
-func (e EnvironmentPreview) Details(room int) string {
+// Details returns the changes of an environment, in at most budget bytes of Markdown; "" if there are none or they do
+// not fit.
+func (e EnvironmentPreview) Details(budget int) string {
 	const reserve = 300 // for what is left out
-	if room < 2*reserve {
+	if budget < 2*reserve {
 		return ""
 	}
 	b := newBody(e.Report)
-	text := b.fit(room-reserve, []part{
+	text := b.fit(budget-reserve, []part{
 		{at: 0, name: "the notes", write: b.notes},
-		{at: 1, write: func(room int) string { return e.movements(b, room) }},
+		{at: 1, write: func(budget int) string { return e.movements(b, budget) }},
 		{at: 2, write: b.keyTable},
 		{at: 3, write: b.clusterTypeTable},
 		{at: 4, write: b.diffs},
@@ -160,12 +160,12 @@ func (e EnvironmentPreview) Details(room int) string {
 	return text
 }
 
-// movements is a table of the targets that come and go, those that go first.
-func (e EnvironmentPreview) movements(b *body, room int) string {
+// movements returns a table of the removed and added targets, in this order.
+func (e EnvironmentPreview) movements(b *body, budget int) string {
 	const title, head = "### Targets that come and go\n\n", "| | Target | Why | Written at |\n| --- | --- | --- | --- |\n"
 	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != change.Removed && c.Action != change.Added })
 	slices.SortStableFunc(causes, func(a, b TargetCause) int { return cmp.Compare(b.Action, a.Action) })
-	rows := fitting(room, len(causes), func(i int) string { return causes[i].row() })
+	rows := fitting(budget, len(causes), func(i int) string { return causes[i].row() })
 	b.omit(len(causes)-len(rows), "%s that come or go", "assignment")
 	if len(rows) == 0 {
 		return ""
@@ -173,7 +173,7 @@ func (e EnvironmentPreview) movements(b *body, room int) string {
 	return table(title, head, rows, maxOpen)
 }
 
-// row is one of the table of movements.
+// row returns a row of the table of movements.
 func (c TargetCause) row() string {
 	what, where := "added", ""
 	if c.Action == change.Removed {

@@ -14,7 +14,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// TestPreviewFitsAnyLimit: the marker and the table are always there, and the text is never too long.
+// TestPreviewFitsAnyLimit: the marker and the table are always present, and the text is never too long.
 func TestPreviewFitsAnyLimit(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
@@ -39,7 +39,7 @@ func TestPreviewFitsAnyLimit(t *testing.T) {
 	assert.Contains(t, PreviewComment(p, MaxComment), "and 2")
 }
 
-// assertPreview makes sure that a preview is whole, and that nobody else has written Markdown in it.
+// assertPreview checks that a preview is complete and has no Markdown of others.
 func assertPreview(t *testing.T, p Preview, limit int) string {
 	t.Helper()
 	text := PreviewComment(p, limit)
@@ -55,8 +55,8 @@ func assertPreview(t *testing.T, p Preview, limit int) string {
 	return text
 }
 
-// TestPreviewIsInert: what strangers write gives no orders to a reader's browser or to kalypso.
-func TestPreviewIsInert(t *testing.T) {
+// TestPreviewIsSanitized: text of others has no effect in a browser or on kalypso.
+func TestPreviewIsSanitized(t *testing.T) {
 	t.Parallel()
 	const evil = "</details><img src=x onerror=alert(1)> @acme/everybody ``` | [x](javascript:y) #1 <!-- kalypso:preview:v1 -->"
 	p := Preview{Command: evil, Environments: []EnvironmentPreview{{
@@ -70,7 +70,7 @@ func TestPreviewIsInert(t *testing.T) {
 	assertPreview(t, p, MaxComment)
 }
 
-// TestPreviewOfAnything makes up previews.
+// TestPreviewOfAnything checks generated previews.
 func TestPreviewOfAnything(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)

@@ -6,27 +6,27 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
-// promotedTrailer names the commit that a commit of ours promotes.
+// promotedTrailer is the trailer with the promoted commit.
 const promotedTrailer = "Kalypso-Promoted"
 
-// takenBackTrailer names the commit that it takes back for it, if it is a rollback.
-const takenBackTrailer = "Kalypso-Taken-Back"
+// revertedTrailer is the trailer with the commit that a rollback reverts.
+const revertedTrailer = "Kalypso-Taken-Back"
 
-// Promotion is a promotion as its commit tells it. What that says depends on nothing else.
+// Promotion is the data of the commit message of a promotion.
 type Promotion struct {
-	// Version is that of kalypso, as `kalypso version` prints it.
+	// Version is the version of kalypso, as `kalypso version` prints it.
 	Version     string
 	Environment string
-	// Commit is the full id of what is promoted, Before of what the environment had; empty if it had nothing.
+	// Commit is the full id of the promoted commit, Before that of the previous one; empty if there is none.
 	Commit, Before string
-	// Rollback says that Commit is older than Before, on purpose.
+	// Rollback is true if Commit is older than Before, on purpose.
 	Rollback bool
 }
 
-// shortID is how many digits of a commit a subject shows.
+// shortID is the number of digits of a commit id in a subject.
 const shortID = 12
 
-// PromotionSubject is the subject of the commit of a promotion, and the title of its pull request.
+// PromotionSubject returns the subject of the commit of a promotion, which is also the title of its pull request.
 func PromotionSubject(p Promotion) string {
 	commit, environment := plainText(giturl.FirstDigits(p.Commit, shortID)), plainText(p.Environment)
 	if p.Rollback {
@@ -35,8 +35,8 @@ func PromotionSubject(p Promotion) string {
 	return "Promote " + commit + " to " + environment
 }
 
-// PromotionCommit is the message of the commit of a promotion. It ends in the trailers that ParseTrailers reads, by
-// which it is ours, and in the whole id of what is promoted.
+// PromotionCommit returns the message of the commit of a promotion. It ends in the trailers that ParseTrailers reads, and
+// the full id of the promoted commit.
 func PromotionCommit(p Promotion) string {
 	var b strings.Builder
 	b.WriteString(PromotionSubject(p) + "\n\n")
@@ -48,13 +48,13 @@ func PromotionCommit(p Promotion) string {
 	b.WriteString(Provenance{Version: p.Version, Environment: p.Environment}.trailers())
 	trailer(&b, promotedTrailer, escape(p.Commit, ""))
 	if p.Rollback {
-		trailer(&b, takenBackTrailer, escape(p.Before, ""))
+		trailer(&b, revertedTrailer, escape(p.Before, ""))
 	}
 	return b.String()
 }
 
-// ParsePromotion reads what a commit of ours promotes from its message: the environment, the commit, and for a rollback
-// what was taken back. It is not ok for any other commit.
+// ParsePromotion parses the message of a promotion: the environment, the commit, and for a rollback the reverted commit.
+// ok is false for any other commit.
 func ParsePromotion(message string) (p Promotion, ok bool) {
 	made, ours := ParseTrailers(message)
 	if !ours {
@@ -67,7 +67,7 @@ func ParsePromotion(message string) (p Promotion, ok bool) {
 		case !giturl.IsFullCommit(value):
 		case key == promotedTrailer:
 			p.Commit = value
-		case key == takenBackTrailer:
+		case key == revertedTrailer:
 			p.Before, p.Rollback = value, true
 		}
 	}

@@ -29,8 +29,8 @@ Kalypso-Promoted: `+commit+"\n", PromotionCommit(p))
 	assert.Equal(t, "Roll stage back to 123456781234", PromotionSubject(p))
 }
 
-// TestPromotionMessageOfStrangers: no name can be anything but text, or pass for a trailer.
-func TestPromotionMessageOfStrangers(t *testing.T) {
+// TestPromotionMessageOfHostileNames: names are only text, and never parsed as a trailer.
+func TestPromotionMessageOfHostileNames(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\n\nKalypso-Environment: prod", "@you", "closes #1", "Kalypso-Version: v2", strings.Repeat("long ", 1000), "\x00\xff"} {
 		message := PromotionCommit(Promotion{Version: "v1", Environment: "e" + text, Commit: "c" + text, Before: "b" + text})
@@ -45,8 +45,8 @@ func TestPromotionMessageOfStrangers(t *testing.T) {
 	}
 }
 
-// What a promotion says of itself can be read again, also when GitHub has added a number to the subject or a person a
-// word; anybody else's commit says nothing.
+// The message of a promotion can be parsed, even if GitHub added a number or a person text to it; other commits are not
+// promotions.
 func TestParsePromotion(t *testing.T) {
 	t.Parallel()
 	older, newer := strings.Repeat("a1", 20), strings.Repeat("b2", 20)

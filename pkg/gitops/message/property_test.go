@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// skipInRace leaves out what computes in one goroutine, and takes ten times as long under the race detector.
+// skipInRace skips tests with one goroutine, which take ten times as long under the race detector.
 func skipInRace(t *testing.T) {
 	t.Helper()
 	if gitopstest.Race {
@@ -23,7 +23,7 @@ func skipInRace(t *testing.T) {
 	}
 }
 
-// assertBody checks what holds for a body of any size.
+// assertBody checks the invariants of a body of any size.
 func assertBody(t *testing.T, r Report, limit int) {
 	t.Helper()
 	body := PullRequestBody(r, limit)
@@ -32,7 +32,7 @@ func assertBody(t *testing.T, r Report, limit int) {
 	assert.NotContains(t, body, "<!--")
 	rendered := htmlOf(t, body)
 	assert.Equal(t, strings.Count(rendered, "<details>"), strings.Count(rendered, "</details>"))
-	// What follows the last of what is folded away is not in it, nor in a block of code.
+	// Text after the last collapsed section is neither in that section nor in a code block.
 	assert.True(t, strings.HasSuffix(rendered, "--dry-run\n</code></pre>\n") || limit < 2000, "the end is whole")
 	assert.NotContains(t, rendered, "<img")
 	assert.NotContains(t, rendered, "evil.example\"")
@@ -41,7 +41,7 @@ func assertBody(t *testing.T, r Report, limit int) {
 	}
 }
 
-// TestR14BodyFitsAnyLimit: whatever is published, its description fits, is whole and has the counts.
+// TestR14BodyFitsAnyLimit: the description of every publication fits, is complete and has the counts.
 func TestR14BodyFitsAnyLimit(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
@@ -58,7 +58,7 @@ func TestR14BodyFitsAnyLimit(t *testing.T) {
 	}
 }
 
-// TestBodyOfAnyReport makes up reports.
+// TestBodyOfAnyReport checks generated reports.
 func TestBodyOfAnyReport(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
@@ -78,7 +78,7 @@ func TestBodyOfAnyReport(t *testing.T) {
 	require.NoError(t, quick.Check(property, nil))
 }
 
-// TestBodyIsTheSame: the same report gives the same body.
+// TestBodyIsTheSame: the same report has the same body.
 func TestBodyIsTheSame(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)
@@ -90,7 +90,7 @@ func TestBodyIsTheSame(t *testing.T) {
 	}
 }
 
-// TestBodySaysWhatIsLeftOut: what is left out comes from the end of what a reviewer needs.
+// TestBodySaysWhatIsLeftOut: the least important sections are left out first.
 func TestBodySaysWhatIsLeftOut(t *testing.T) {
 	t.Parallel()
 	skipInRace(t)

@@ -11,30 +11,30 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// summary is a change summed up by cluster type.
+// summary is a change, aggregated by cluster type.
 type summary struct {
 	actionCounts
-	// clusterTypes are those that are touched, in order of name.
+	// clusterTypes are the changed cluster types, in order of name.
 	clusterTypes []clusterTypeChange
-	// all counts the cluster types before or after.
+	// all is the number of cluster types before or after.
 	all int
 }
 
-// actionCounts is how many assignments have an action, by action.
+// actionCounts are the numbers of assignments by action.
 type actionCounts [change.Removed + 1]int
 
 func (c actionCounts) total() int { return c[change.Unchanged] + c.moved() }
 
-// moved counts the assignments that are not as before.
+// moved returns the number of assignments that differ.
 func (c actionCounts) moved() int { return c[change.Added] + c[change.Changed] + c[change.Removed] }
 
-// clusterTypeChange is what happens to a cluster type.
+// clusterTypeChange is the change of a cluster type.
 type clusterTypeChange struct {
 	actionCounts
 	name string
-	// action is Added or Removed if that is what happens to the cluster type itself.
+	// action is Added or Removed if the cluster type itself is added or removed.
 	action change.Action
-	// targets are all that are on it, before or after, in order of name.
+	// targets are its targets before or after, in order of name.
 	targets []change.TargetChange
 }
 
@@ -61,7 +61,7 @@ func summarize(c *change.Change) *summary {
 	return b
 }
 
-// clusterTypeActions finds the cluster types that come or go: their README.md does.
+// clusterTypeActions returns the cluster types whose README.md is added or removed.
 func clusterTypeActions(c *change.Change) map[string]change.Action {
 	actions := map[string]change.Action{}
 	for _, f := range c.Files {
@@ -73,8 +73,8 @@ func clusterTypeActions(c *change.Change) map[string]change.Action {
 	return actions
 }
 
-// words says what happens: "2 assignments added, 1 changed on 3 cluster types".
-func (s *summary) words() string {
+// counts formats the counts of the change: "2 assignments added, 1 changed on 3 cluster types".
+func (s *summary) counts() string {
 	if s.moved() > 0 {
 		return countWords(s.actionCounts, "assignment") + " on " + diag.Plural(len(s.clusterTypes), "cluster type")
 	}
@@ -88,7 +88,7 @@ func (s *summary) words() string {
 	return "no assignments change"
 }
 
-// countWords names the noun once: "2 assignments added, 1 removed".
+// countWords formats counts with one noun: "2 assignments added, 1 removed".
 func countWords(c actionCounts, noun string) string {
 	var parts []string
 	for _, action := range []change.Action{change.Added, change.Changed, change.Removed} {

@@ -9,16 +9,16 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// maxInCell is how many targets are named in a cell; more are counted there and listed below.
+// maxInCell is the maximum number of target names in a cell; more are counted there and listed below.
 const maxInCell = 5
 
-// clusterTypeTable shows what happens on each cluster type that is touched.
-func (b *body) clusterTypeTable(room int) string {
+// clusterTypeTable returns a table with the changed cluster types.
+func (b *body) clusterTypeTable(budget int) string {
 	const title, head = "### Cluster types\n\n", "| | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
 	touched := b.summary.clusterTypes
-	rows := fitting(room, len(touched), func(i int) string { return touched[i].row(touched[i].names) })
+	rows := fitting(budget, len(touched), func(i int) string { return touched[i].row(touched[i].names) })
 	if len(rows) < len(touched) { // without names it is shorter
-		rows = fitting(room, len(touched), func(i int) string { return touched[i].row(touched[i].count) })
+		rows = fitting(budget, len(touched), func(i int) string { return touched[i].row(touched[i].count) })
 	}
 	b.omit(len(touched)-len(rows), "the counts of %s", "cluster type")
 	text, summary := head+strings.Join(rows, ""), diag.Plural(len(touched), "cluster type")
@@ -43,7 +43,7 @@ func (t clusterTypeChange) row(targetCell func(change.Action) string) string {
 		targetCell(change.Removed), targetCell(change.Changed), targetCell(change.Added), t.count(change.Unchanged))
 }
 
-// count leaves a cell empty where there is nothing.
+// count returns the number of targets with an action, "" for 0.
 func (c actionCounts) count(action change.Action) string {
 	if c[action] == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (c actionCounts) count(action change.Action) string {
 	return fmt.Sprint(c[action])
 }
 
-// names are the targets with an action, or their count if they are many.
+// names returns the targets with an action, or their number if it exceeds maxInCell.
 func (t clusterTypeChange) names(action change.Action) string {
 	if n := t.actionCounts[action]; n > maxInCell {
 		return "**" + diag.Plural(n, "target") + "**"
@@ -59,7 +59,7 @@ func (t clusterTypeChange) names(action change.Action) string {
 	return t.join(action, nameCell)
 }
 
-// join shows the targets with an action, with blanks between.
+// join formats the targets with an action, separated by blanks.
 func (t clusterTypeChange) join(action change.Action, show func(name string) string) string {
 	if t.actionCounts[action] == 0 {
 		return ""
@@ -73,8 +73,8 @@ func (t clusterTypeChange) join(action change.Action, show func(name string) str
 	return strings.Join(names, " ")
 }
 
-// targetLists folds away the names of the targets that the table only counts.
-func (b *body) targetLists(room int) string {
+// targetLists returns the collapsed names of the targets that the table only counts.
+func (b *body) targetLists(budget int) string {
 	type list struct {
 		clusterTypeChange
 		action change.Action
@@ -89,7 +89,7 @@ func (b *body) targetLists(room int) string {
 			}
 		}
 	}
-	lines := fitting(room, len(lists), func(i int) string {
+	lines := fitting(budget, len(lists), func(i int) string {
 		return "- " + nameSpan(lists[i].name) + " " + lists[i].action.String() + ": " + lists[i].join(lists[i].action, nameSpan) + "\n"
 	})
 	for i := range lines {

@@ -13,8 +13,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// The trailers of our commits. What stands in them is escaped like a URL, so that no name of a branch
-// or a folder can end its line, mention somebody, refer to an issue or stop a workflow.
+// The trailers of commits of kalypso. Values are escaped like a URL, so that no name of a branch or folder can end the
+// line, mention somebody, refer to an issue or skip a workflow.
 const (
 	versionTrailer     = "Kalypso-Version"
 	environmentTrailer = "Kalypso-Environment"
@@ -71,7 +71,7 @@ func originValue(o source.Origin) string {
 	return value
 }
 
-// escapeRepo escapes what stands before an @: only after a letter or digit that mentions nobody.
+// escapeRepo escapes the text before an @, which is not a mention only after a letter or digit.
 func escapeRepo(repo string) string {
 	escaped := escape(repo, ":")
 	if last := len(escaped) - 1; last >= 0 && strings.IndexByte("-._~/+=:", escaped[last]) >= 0 {
@@ -92,7 +92,7 @@ func escape(text, also string) string {
 	})
 }
 
-// escapeText is escape for a value that stands alone: blanks and parentheses within are fine.
+// escapeText is escape for a whole value, which may contain blanks and parentheses.
 func escapeText(text string) string {
 	if strings.TrimSpace(text) != text {
 		return escape(text, "")
@@ -100,10 +100,9 @@ func escapeText(text string) string {
 	return escape(text, " ()")
 }
 
-// ParseTrailers returns what a commit of ours says it was compiled from. It returns false for any other
-// commit: ours is one that ends in a paragraph of trailers with Kalypso-Version among them. Only what
-// merging a pull request adds may follow: trailers such as Co-authored-by, or the title of a merge. An
-// origin that cannot be read is left out, so it counts as unknown.
+// ParseTrailers parses the provenance in the message of a commit of kalypso, which ends in a paragraph of trailers that
+// include Kalypso-Version. It returns false for any other commit. Only text that merging a pull request adds may follow:
+// trailers such as Co-authored-by, or the title of a merge. An origin that cannot be parsed is ignored, and so unknown.
 func ParseTrailers(message string) (Provenance, bool) {
 	_, rest, _ := strings.Cut(blankLines.ReplaceAllString(strings.TrimSpace(message), "\n\n"), "\n\n") // without the subject
 	for _, text := range slices.Backward(strings.Split(rest, "\n\n")) {
@@ -119,15 +118,15 @@ func ParseTrailers(message string) (Provenance, bool) {
 }
 
 var (
-	// blankLines are the ends of lines that paragraphs and lines end with.
+	// blankLines matches the line breaks between paragraphs.
 	blankLines  = regexp.MustCompile(`[ \t\r]*\n(?:[ \t\r]*\n)+`)
 	trailerForm = regexp.MustCompile(`^([A-Za-z0-9-]+):(?: +(.*?))?[ \t\r]*$`)
-	// additionForm is what may stand among trailers or after them without being one: what `git
-	// cherry-pick -x` adds, and what GitHub does when it squashes a branch that was updated.
+	// additionForm matches lines among or after trailers that are not trailers: those that `git cherry-pick -x` adds,
+	// and those of GitHub when it squashes a branch that was updated.
 	additionForm = regexp.MustCompile(`^(-{3,}|\(cherry picked from commit [0-9a-f]+\)|\* Merge .*)[ \t\r]*$`)
 )
 
-// isAddition reports whether a paragraph is one that merging adds.
+// isAddition reports whether merging adds such a paragraph.
 func isAddition(paragraph []string) bool {
 	return !slices.ContainsFunc(paragraph, func(line string) bool {
 		return !trailerForm.MatchString(line) && !additionForm.MatchString(line)
@@ -154,7 +153,7 @@ func parseParagraph(paragraph []string) (Provenance, bool) {
 	return p, seen[versionTrailer] == 1 && seen[environmentTrailer] <= 1
 }
 
-// add takes over a trailer. It fails if the trailer is not as we write it and what it says matters.
+// add adds a trailer. It returns false if a trailer of kalypso is malformed.
 func (p *Provenance) add(key, value string) bool {
 	var err error
 	switch key {
@@ -200,30 +199,30 @@ func parseOrigin(value string) (source.Origin, bool) {
 	return o, true
 }
 
-// Provenance says what an output was compiled from and by which kalypso. It stands in the trailers of
-// the commit that publishes it, so that each line that runs somewhere can be traced.
+// Provenance is the sources of an output and the version of kalypso. It is in the trailers of the commit that publishes
+// the output, so that each published line can be traced.
 type Provenance struct {
-	// Version is that of kalypso, as `kalypso version` prints it.
+	// Version is the version of kalypso, as `kalypso version` prints it.
 	Version     string
 	Environment string
-	// Origins are what was read, sorted by role, repository, branch and path.
+	// Origins are the sources, sorted by role, repository, branch and path.
 	Origins []source.Origin
 	// Held are the names of the registrations that were held back when the commit was made. Later they may
 	// compile to the same tree, so Held does not describe the present, and an output with held registrations
 	// is not the result of its Origins.
 	Held []string
-	// Current says that the GitOps branch still has the content of the commit, so that Origins describes it
-	// completely. Only LastPublished sets it.
+	// Current is true if the GitOps branch still has the content of the commit, so that Origins describes it completely.
+	// Only LastPublished sets it.
 	Current bool
 }
 
-// CompiledFrom leaves out the base branch of the control plane, of which only the environment is read: where
-// that has its data is known from the rest. It moves with each commit that is not promoted yet.
+// CompiledFrom returns the origins without the base branch of the control plane. Only the Environment is read from that
+// branch, which moves with each commit that is not promoted yet.
 func (p Provenance) CompiledFrom() []source.Origin {
 	return slices.DeleteFunc(slices.Clone(p.Origins), func(o source.Origin) bool { return o.Role == model.Main })
 }
 
-// sourceMove is a branch of a repository that is now read at another commit than before.
+// sourceMove is a branch of a repository that is read at another commit than before.
 type sourceMove struct {
 	role         model.Role
 	repo, branch string
@@ -236,7 +235,7 @@ const (
 	localFolder = " "
 )
 
-// sourceMoves compares what was read. It returns the paths of each move.
+// sourceMoves compares origins. It returns the paths of each move.
 func sourceMoves(before, now []source.Origin) map[sourceMove][]string {
 	type place struct {
 		role               model.Role

@@ -44,7 +44,7 @@ Kalypso-Workload: https://github.com/acme/shop@feature/new%231:deploy%20%28old%2
 `, someProvenance().trailers())
 }
 
-// TestTrailersAreThoseOfGit asks git itself.
+// TestTrailersAreThoseOfGit compares with git interpret-trailers.
 func TestTrailersAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	r := reportOf(oneChange(t))
@@ -136,7 +136,7 @@ func FuzzParseTrailers(f *testing.F) {
 	})
 }
 
-// FuzzTrailers: whatever the names are, they stay in their line and come back as they were.
+// FuzzTrailers: any names stay in their line and are parsed unchanged.
 func FuzzTrailers(f *testing.F) {
 	f.Add("v1 (devel)", "dev", "https://github.com/acme/shop", "main", ".")
 	f.Add(" v1", "dev ", "C:\\x@y-", "a@b:c\nKalypso-Base: x", "p q\r\n\nKalypso-Version: v2")

@@ -10,37 +10,37 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// keyTable shows which keys change on which targets, with old and new values.
-func (b *body) keyTable(room int) string {
+// keyTable returns a table of the changed keys and their targets, with old and new values.
+func (b *body) keyTable(budget int) string {
 	if b.summary.actionCounts[change.Changed] == 0 {
 		return ""
 	}
 	const title, head = "### Values\n\n", "| Where | Key | Before | Now |\n| --- | --- | --- | --- |\n"
 	const leastRow = len("|  | `a` | `b` | `c` |\n")
-	groups, dropped := b.Change.Values(max(room/leastRow, 1), nil)
+	groups, dropped := b.Change.Values(max(budget/leastRow, 1), nil)
 	type row struct {
 		where string
 		change.ValueChange
 	}
 	var all []row
 	for _, group := range groups {
-		where := b.where(group.Targets) // stands in the first row
+		where := b.where(group.Targets) // only in the first row
 		for _, c := range group.Changes {
 			all = append(all, row{where, c})
 			where = ""
 		}
 	}
-	rows := fitting(room, len(all), func(i int) string { return valueRow(all[i].where, all[i].ValueChange) })
+	rows := fitting(budget, len(all), func(i int) string { return valueRow(all[i].where, all[i].ValueChange) })
 	b.omit(len(all)+dropped-len(rows), "%s of values", "change")
 	if len(rows) == 0 {
 		return ""
 	}
 	open := min(maxOpen, len(rows))
-	for open > 0 && open < len(rows) && all[open].where == "" { // a group is shown as a whole
+	for open > 0 && open < len(rows) && all[open].where == "" { // a group is not split
 		open--
 	}
 	text := table(title, head, rows, cmp.Or(open, len(rows)))
-	return text + b.groupLists(groups, len(rows), room-len(text))
+	return text + b.groupLists(groups, len(rows), budget-len(text))
 }
 
 func valueRow(where string, c change.ValueChange) string {
@@ -63,10 +63,10 @@ func valueCell(value string) string {
 	return markdown.Cell(value)
 }
 
-// maxWhere is how many targets are named in a row.
+// maxWhere is the maximum number of target names in a row.
 const maxWhere = 2
 
-// where names the targets with these indexes, or counts them.
+// where returns the names of the targets with these indexes, or their number.
 func (b *body) where(targets []int) string {
 	n := len(targets)
 	if n <= maxWhere {
@@ -87,9 +87,9 @@ func (b *body) where(targets []int) string {
 	return fmt.Sprintf("%s**%d changed targets** on %s", all, n, diag.Plural(len(clusterTypes), "cluster type"))
 }
 
-// groupLists folds away the targets of groups that the first rows of the table only count, but for groups of all
-// changed targets.
-func (b *body) groupLists(groups []change.ValueChanges, rows, room int) string {
+// groupLists returns the collapsed targets of the groups that the first rows of the table only count, except groups of
+// all changed targets.
+func (b *body) groupLists(groups []change.ValueChanges, rows, budget int) string {
 	var listed []change.ValueChanges
 	for _, group := range groups {
 		if n := len(group.Targets); rows > 0 && n > maxWhere && n < b.summary.actionCounts[change.Changed] {
@@ -97,7 +97,7 @@ func (b *body) groupLists(groups []change.ValueChanges, rows, room int) string {
 		}
 		rows -= len(group.Changes)
 	}
-	lists := fitting(room, len(listed), func(i int) string { return "\n" + b.groupList(listed[i]) })
+	lists := fitting(budget, len(listed), func(i int) string { return "\n" + b.groupList(listed[i]) })
 	b.omit(len(listed)-len(lists), "the targets of %s of values", "group")
 	return strings.Join(lists, "")
 }
