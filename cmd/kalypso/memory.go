@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// The runtime lets the heap grow to twice what is in use before it collects, which suits small heaps. A
-// run over a large fleet is to fit beside others on a small machine, so from a certain size on it
-// collects earlier. A fleet that needs more than that anyway pays for half as much again.
+// By default the garbage collector runs when the heap has doubled, which suits small heaps. A run over a large fleet
+// should share a small machine with others, so beyond a certain size garbage is collected earlier. A heap that exceeds
+// the target anyway may grow by half.
 const (
-	// smallHeap is how much may be in use before anything changes, largeHeap what the heap is to stay
-	// below as long as it can.
+	// smallHeap is the size of live data in bytes below which the default applies, largeHeap the target for the heap.
 	smallHeap = 120 << 20
 	largeHeap = 340 << 20
-	// leastPercent keeps the collector from running all the time.
+	// leastPercent is the minimum, so that the collector does not run all the time.
 	leastPercent = 25
 )
 
-// collectEarlier adapts the collector to the heap until ctx is done, unless the environment says how it
-// is to work.
+// collectEarlier sets the garbage collector's percentage by the size of the heap until ctx is done, unless GOGC or
+// GOMEMLIMIT is set.
 func collectEarlier(ctx context.Context, getenv func(string) string) {
 	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
 		return
@@ -43,15 +42,15 @@ func collectEarlier(ctx context.Context, getenv func(string) string) {
 	}
 }
 
-// collectPercent is by how many percent the heap may grow beyond what is in use.
+// collectPercent returns the percentage by which the heap may exceed the live data.
 func collectPercent(live uint64) int {
 	const large = 50
 	if live <= smallHeap {
 		return 100
 	}
-	room := (int64(largeHeap) - int64(live)) * 100 / int64(live) // no heap is that large
-	if room < leastPercent {
+	budget := (int64(largeHeap) - int64(live)) * 100 / int64(live) // cannot overflow
+	if budget < leastPercent {
 		return large
 	}
-	return int(min(room, 100)) / 5 * 5
+	return int(min(budget, 100)) / 5 * 5
 }

@@ -1,4 +1,4 @@
-// Package actions is the step of GitHub Actions that a run is: its annotations, outputs and summary.
+// Package actions writes annotations, outputs and the summary of a GitHub Actions step.
 package actions
 
 import (
@@ -16,37 +16,35 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Workflow is the step of GitHub Actions that a run is.
+// Workflow is the GitHub Actions step of a run.
 type Workflow struct {
 	checkout
-	// outputFile and summaryFile are where the step's outputs and summary are appended; empty if the
-	// runner takes none.
+	// outputFile and summaryFile are the files for the outputs and summary; empty if the runner has none.
 	outputFile, summaryFile string
-	// commands is stderr: the runner reads its commands from both streams, and stdout is the result.
+	// commands is stderr. The runner reads commands from both streams, but stdout is for results.
 	commands *term.Guard
 }
 
-// checkout is what a workflow runs for: the only files that an annotation can point to.
+// checkout is the commit for which a workflow runs: the only files to which an annotation can refer.
 type checkout struct {
 	// Repo is in normal form.
 	Repo string
-	// branch is empty if the workflow was not started for one, as on a pull request.
+	// branch is empty if the workflow was not started for a branch.
 	branch, commit string
-	// workspace is the folder that actions/checkout writes to, in normal form: a control plane that was
-	// given as a path may be there.
+	// workspace is the folder of actions/checkout, in normal form: the path of a control plane may be there.
 	workspace string
 }
 
-// NewWorkflow returns the step that the environment describes.
+// NewWorkflow returns the step of the environment variables.
 func NewWorkflow(env func(string) string, stderr *term.Guard) *Workflow {
 	w := &Workflow{
 		outputFile: env("GITHUB_OUTPUT"), summaryFile: env("GITHUB_STEP_SUMMARY"), commands: stderr,
 		checkout: checkout{commit: env("GITHUB_SHA")},
 	}
-	w.Repo, _ = giturl.NormalURL(env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY")) // else it is no repository's
+	w.Repo, _ = giturl.NormalURL(env("GITHUB_SERVER_URL") + "/" + env("GITHUB_REPOSITORY")) // an error means no repository
 	w.workspace, _ = giturl.NormalURL(env("GITHUB_WORKSPACE"))
 	switch {
-	case env("GITHUB_EVENT_NAME") == "pull_request": // what is read is the branch that it goes to, as it would be
+	case env("GITHUB_EVENT_NAME") == "pull_request": // the merge of the pull request into this branch is read
 		w.branch = env("GITHUB_BASE_REF")
 	case env("GITHUB_REF_TYPE") != "tag":
 		w.branch = env("GITHUB_REF_NAME")
@@ -54,8 +52,8 @@ func NewWorkflow(env func(string) string, stderr *term.Guard) *Workflow {
 	return w
 }
 
-// InWorkflow returns streams that give the runner no commands, and the step that the run is; outside of GitHub Actions
-// the streams themselves, and nil.
+// InWorkflow returns streams without commands for the runner, and the step; outside GitHub Actions the unchanged streams
+// and nil.
 func InWorkflow(o term.IO) (term.IO, *Workflow) {
 	if o.Env("GITHUB_ACTIONS") != "true" {
 		return o, nil
@@ -65,36 +63,35 @@ func InWorkflow(o term.IO) (term.IO, *Workflow) {
 	return o, NewWorkflow(o.Env, stderr)
 }
 
-// Report is what a run has to say in GitHub Actions.
+// Report is the result of a run for GitHub Actions.
 type Report struct {
-	// Title heads the summary, for example "kalypso render".
+	// Title is the heading of the summary, for example "kalypso render".
 	Title string
-	// Verdict says how it went, in a line of text: "2 errors: nothing was published".
-	Verdict string
+	// Outcome is one line of text: "2 errors: nothing was published".
+	Outcome string
 	Diags   diag.List
 	Results []Result
-	// Commits are those that were read; places link to them. The zero value knows none.
+	// Commits are the commits that were read, to which places link.
 	Commits Commits
-	// Outputs are the outputs of the step; nil for those of results.
+	// Outputs are the outputs of the step; nil for StepOutputs of the results.
 	Outputs []Output
 }
 
-// Result is what became of an environment in one GitOps repository. It is also an element of the
-// output "results".
+// Result is the result of an environment in one GitOps repository. It is also an element of the output "results".
 type Result struct {
 	Environment string `json:"environment"`
 	// GitOpsRepo is empty if the environment has none.
 	GitOpsRepo string       `json:"gitOpsRepo,omitempty"`
 	Changed    bool         `json:"changed"`
 	Plan       results.Plan `json:"plan"`
-	// Branch and Commit are what was pushed, or stands on the branch already; empty if nothing was to be.
+	// Branch and Commit are the pushed commit or the current one of the branch; empty if nothing was published.
 	Branch      string       `json:"branch,omitempty"`
 	Commit      string       `json:"commit,omitempty"`
 	PullRequest *PullRequest `json:"pullRequest,omitempty"`
 
 	// Details are Markdown for the summary.
 	Details string `json:"-"`
-	// Uncompared says that it was not found out whether there is a difference, so that nothing is said of it.
+	// Uncompared is true if the output was not compared with the published one.
 	Uncompared bool `json:"-"`
 }
 
@@ -102,11 +99,11 @@ type Result struct {
 type PullRequest struct {
 	Number int    `json:"number"`
 	URL    string `json:"url"`
-	// Operation is what was done to it: created, updated, unchanged, closed or declined.
+	// Operation is created, updated, unchanged, closed or declined.
 	Operation string `json:"operation"`
 }
 
-// Say tells the workflow: annotations, the outputs and the summary of the step. All are tried.
+// Say writes the annotations, outputs and summary of the step. It writes all, even if one fails.
 func (w *Workflow) Say(r Report) error {
 	r.Diags = r.Diags.Sorted()
 	for _, line := range annotations(r.Diags, w.checkout, r.Commits) {
@@ -126,14 +123,14 @@ func (w *Workflow) Say(r Report) error {
 	return errors.Join(errs...)
 }
 
-// Mask has the runner keep a secret out of its log. A nil workflow has none.
+// Mask makes the runner mask a secret in its log. It does nothing for a nil workflow.
 func (w *Workflow) Mask(secret string) {
 	if w != nil {
 		w.commands.Command("::add-mask::" + escapeData(secret))
 	}
 }
 
-// appendTo adds text to a file of the runner. What earlier commands of the step wrote stays.
+// appendTo appends text to a file of the runner, which earlier commands of the step may have written.
 func appendTo(path, text string) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -143,13 +140,13 @@ func appendTo(path, text string) error {
 	return cmp.Or(err, file.Close())
 }
 
-// Commits are the commits that branches were read at.
+// Commits are the commits at which branches were read.
 type Commits map[branchOfRepo]string
 
 type branchOfRepo struct{ repo, branch string }
 
-// Add notes the sources of a fleet. A branch that was read at two commits, as the base may be, is known
-// at none: a file does not tell which of them it is of.
+// Add adds the sources of a fleet. A branch that was read at two commits, as the base may be, has none, because the
+// commit of its files is ambiguous.
 func (c Commits) Add(sources []*model.Source) {
 	for _, source := range sources {
 		key := branchOfRepo{source.Repo, source.Ref.Branch}
@@ -161,13 +158,13 @@ func (c Commits) Add(sources []*model.Source) {
 	}
 }
 
-// of returns the commit that a file was read at; empty if it is not known.
+// of returns the commit of a file; empty if unknown.
 func (c Commits) of(file *diag.File) string {
 	return c[branchOfRepo{file.Repo, file.Branch}]
 }
 
-// holds reports whether a file is of the checkout, as it was when the workflow started: otherwise its
-// lines may be others there.
+// holds reports whether the checkout has a file at the commit for which the workflow runs: otherwise its lines may
+// differ.
 func (c checkout) holds(file *diag.File, commit string) bool {
 	switch {
 	case file.Path == "" || commit != "" && c.commit != "" && commit != c.commit:

@@ -119,7 +119,7 @@ func TestWorkflowSays(t *testing.T) {
 	var diags diag.List
 	diags.Error("unknown-field", place(controlPlaneURL, "dev", "cluster-type.yaml", 5, 3), `unknown field "reconcilr"`, diag.Hint(`did you mean "reconciler"?`))
 	diags.Error("unknown-field", place(controlPlaneURL, "dev", "cluster-type.yaml", 5, 3), `unknown field "reconcilr"`, diag.Hint(`did you mean "reconciler"?`))
-	require.NoError(t, w.Say(Report{Title: "kalypso render", Verdict: "1 error: nothing was published", Diags: diags, Results: []Result{publishedDev()}}))
+	require.NoError(t, w.Say(Report{Title: "kalypso render", Outcome: "1 error: nothing was published", Diags: diags, Results: []Result{publishedDev()}}))
 
 	assert.Equal(t, `::error file=cluster-type.yaml,line=5,col=3,title=unknown-field::unknown field "reconcilr"%0Ahint: did you mean "reconciler"?`+"\n",
 		stderr.String(), "once")

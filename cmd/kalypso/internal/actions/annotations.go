@@ -8,15 +8,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// GitHub keeps 10 annotations of each severity from a step, drops the others without a word, and the
-// runner adds an error of its own to a step that fails.
+// GitHub keeps 10 annotations of each severity for a step and silently drops the others. The runner adds an error to a
+// step that fails.
 const (
 	maxAnnotations     = 9
 	maxAnnotationBytes = 4000
 )
 
-// annotations returns the commands that show diagnostics at their lines in the checkout, where they are
-// of the checkout, and else on the page of the run. They are in the order of the list.
+// annotations returns the commands that show diagnostics, in the order of the list: at their lines if they are in the
+// checkout, else on the page of the run.
 func annotations(list diag.List, here checkout, commits Commits) []string {
 	var lines []string
 	for _, severity := range []diag.Severity{diag.Error, diag.Warning, diag.Notice} {
@@ -61,7 +61,7 @@ func annotatedPlace(at diag.Place) string {
 	return properties
 }
 
-// annotationText is the message, and what belongs to it in lines of their own.
+// annotationText returns the message, with related places and hints on further lines.
 func annotationText(d diag.Diagnostic) string {
 	text := diag.Safe(d.Message)
 	for _, related := range d.Related {
@@ -73,12 +73,12 @@ func annotationText(d diag.Diagnostic) string {
 	return text
 }
 
-// escapeData writes text so that the runner reads all of it as the message of a command.
+// escapeData escapes text for the message of a command of the runner.
 func escapeData(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-// escapeProperty writes text so that the runner reads all of it as the value of one property.
+// escapeProperty escapes text for a property of a command of the runner.
 func escapeProperty(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(text)
 }

@@ -12,8 +12,8 @@ import (
 // Output is a value that later steps of the workflow can use.
 type Output struct{ Name, Value string }
 
-// StepOutputs returns the outputs of a run. Numbers are sums over all results. What each result has one
-// of is a line for each, in the order of the results; none if no result has one. "results" is JSON.
+// StepOutputs returns the outputs of a run. Numbers are sums over all results. Other values have a line for each result,
+// in order; they are empty if no result has one. "results" is JSON.
 func StepOutputs(all []Result) ([]Output, error) {
 	asJSON, err := json.Marshal(append([]Result{}, all...))
 	if err != nil {
@@ -29,7 +29,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 		total.Removed += r.Plan.Removed
 		total.Unchanged += r.Plan.Unchanged
 	}
-	// A line for each result, so that the lines of two outputs belong together.
+	// A line for each result, so that the lines of two outputs correspond.
 	lines := func(of func(Result, PullRequest) string) string {
 		var texts []string
 		for _, r := range all {
@@ -44,7 +44,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 		}
 		return strings.Join(texts, "\n")
 	}
-	number := func(_ Result, p PullRequest) string { return strings.TrimPrefix(strconv.Itoa(p.Number), "0") } // none has the number 0
+	number := func(_ Result, p PullRequest) string { return strings.TrimPrefix(strconv.Itoa(p.Number), "0") } // no pull request has the number 0
 	return []Output{
 		{"changed", strconv.FormatBool(changed)},
 		{"pull-request-number", lines(number)},
@@ -62,8 +62,7 @@ func StepOutputs(all []Result) ([]Output, error) {
 	}, nil
 }
 
-// formatOutputs writes outputs as the runner reads them. The delimiter ends a value, so it must be one
-// that no value can hold.
+// formatOutputs formats outputs for the runner. No value may contain the delimiter, which ends a value.
 func formatOutputs(outputs []Output, delimiter string) string {
 	var b strings.Builder
 	for _, o := range outputs {
@@ -72,8 +71,8 @@ func formatOutputs(outputs []Output, delimiter string) string {
 	return b.String()
 }
 
-// writeOutputs appends the outputs of a run to the file of the runner. The delimiter cannot be guessed:
-// a value that held it could set other outputs (CVE-2022-35954).
+// writeOutputs appends the outputs of a run to the file of the runner. The delimiter is random: a value that contains it
+// could set other outputs (CVE-2022-35954).
 func writeOutputs(path string, r Report) error {
 	outputs := r.Outputs
 	if outputs == nil {

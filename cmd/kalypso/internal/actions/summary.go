@@ -15,20 +15,19 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 )
 
-// maxSummaryBytes is what the summary of a step may have in all: the runner drops one of over 1 MiB as a
-// whole.
+// maxSummaryBytes is the maximum size of the summary of a step. The runner drops a summary of more than 1 MiB.
 const maxSummaryBytes = 900 << 10
 
-// writeSummary appends the summary of a run to the file of the runner, as far as there is room.
+// writeSummary appends the summary of a run to the file of the runner, up to maxSummaryBytes.
 func writeSummary(path string, r Report, here string) error {
-	room := int64(maxSummaryBytes)
+	budget := int64(maxSummaryBytes)
 	info, err := os.Stat(path)
 	if err == nil {
-		room -= info.Size()
+		budget -= info.Size()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text := stepSummary(r, here, int(max(room, 0)))
+	text := stepSummary(r, here, int(max(budget, 0)))
 	if text == "" {
 		return nil
 	}
@@ -36,51 +35,50 @@ func writeSummary(path string, r Report, here string) error {
 }
 
 const (
-	// detailsLeftOut and resultsLeftOut stand for what there was no room for.
+	// detailsLeftOut and resultsLeftOut replace parts that exceed the budget.
 	detailsLeftOut = "The details are too long for this page; see the log.\n\n"
 	resultsLeftOut = "The other results are too long for this page; see the log.\n\n"
 )
 
-// stepSummary is Markdown of at most room bytes: the verdict, a table of the diagnostics, and what
-// became of each environment. What does not fit is left out whole, details first, and that is said. It
-// is empty if there is no room at all. here is the repository of the workflow: places on its host are
-// links.
-func stepSummary(r Report, here string, room int) string {
+// stepSummary returns Markdown of at most budget bytes: the outcome, a table of the diagnostics, and the result of each
+// environment. Parts that do not fit are left out, details first, with a note. It is empty if nothing fits. here is the
+// repository of the workflow: places on its host are links.
+func stepSummary(r Report, here string, budget int) string {
 	text := "## " + markdown.Text(r.Title) + "\n\n"
-	if r.Verdict != "" {
-		text += markdown.Text(r.Verdict) + "\n\n"
+	if r.Outcome != "" {
+		text += markdown.Text(r.Outcome) + "\n\n"
 	}
-	if len(text) > room {
+	if len(text) > budget {
 		return ""
 	}
-	text += Table(r, here, (room-len(text))/2)
-	room -= len(text) + len(resultsLeftOut)
+	text += Table(r, here, (budget-len(text))/2)
+	budget -= len(text) + len(resultsLeftOut)
 	var heads []string // as many as fit
 	for _, result := range r.Results {
 		head := resultHead(result)
-		if len(head) > room {
+		if len(head) > budget {
 			break
 		}
-		room -= len(head)
+		budget -= len(head)
 		heads = append(heads, head)
 	}
 	for i, head := range heads {
 		text += head
 		for _, details := range []string{strings.TrimRight(r.Results[i].Details, "\n") + "\n\n", detailsLeftOut} {
-			if r.Results[i].Details != "" && len(details) <= room {
-				room -= len(details)
+			if r.Results[i].Details != "" && len(details) <= budget {
+				budget -= len(details)
 				text += details
 				break
 			}
 		}
 	}
-	if len(heads) < len(r.Results) && room >= 0 {
+	if len(heads) < len(r.Results) && budget >= 0 {
 		text += resultsLeftOut
 	}
 	return text
 }
 
-// resultHead says what became of an environment in one GitOps repository.
+// resultHead returns the result of an environment in one GitOps repository.
 func resultHead(r Result) string {
 	name := markdown.TextCode(r.Environment)
 	if r.GitOpsRepo != "" {
@@ -114,7 +112,7 @@ func pullRequestLink(p PullRequest) string {
 }
 
 // Table lists errors first, as many as fit.
-func Table(r Report, here string, room int) string {
+func Table(r Report, here string, budget int) string {
 	list := slices.SortedStableFunc(slices.Values(r.Diags), func(a, b diag.Diagnostic) int { return cmp.Compare(b.Severity, a.Severity) })
 	rows := func(yield func(string) bool) {
 		for _, d := range list {
@@ -124,16 +122,16 @@ func Table(r Report, here string, room int) string {
 		}
 	}
 	more := func(n int) string { return fmt.Sprintf("\n%d more in the log.\n", n) }
-	return MarkdownTable("| Severity | Source | Message |\n| --- | --- | --- |\n", rows, len(list), more, room)
+	return MarkdownTable("| Severity | Source | Message |\n| --- | --- | --- |\n", rows, len(list), more, budget)
 }
 
-// MarkdownTable is a table in Markdown with as many of its rows as fit into so many bytes. Of all rows, more
-// counts those that are left out. It is empty if none fits.
-func MarkdownTable(head string, rows iter.Seq[string], all int, more func(n int) string, room int) string {
-	room -= len(head) + len(more(all)) + 1
+// MarkdownTable returns a table in Markdown with as many rows as fit into budget bytes, "" if none fits. more formats the
+// number of the other rows.
+func MarkdownTable(head string, rows iter.Seq[string], all int, more func(n int) string, budget int) string {
+	budget -= len(head) + len(more(all)) + 1
 	text, shown := head, 0
 	for row := range rows {
-		if room -= len(row); room < 0 {
+		if budget -= len(row); budget < 0 {
 			break
 		}
 		text += row
@@ -160,7 +158,7 @@ func diagnosticRow(d diag.Diagnostic, commits Commits, here string) string {
 	return fmt.Sprintf("| %s | %s | %s |\n", d.Severity, placeLink(d.At, commits, here), what)
 }
 
-// placeLink shows a place, as a link if it is on the host of the repository given.
+// placeLink returns a place, as a link if it is on the host of here.
 func placeLink(at diag.Place, commits Commits, here string) string {
 	if at.IsZero() {
 		return ""
@@ -172,8 +170,8 @@ func placeLink(at diag.Place, commits Commits, here string) string {
 	return text
 }
 
-// permalink returns the page that shows a place at the commit that was read, or else at its branch. Only
-// repositories on the host of here are known to have such pages.
+// permalink returns the address of a place at the commit that was read, or else at its branch. ok is false for
+// repositories on another host than here, which may not have such pages.
 func permalink(at diag.Place, commit, here string) (address string, ok bool) {
 	repo, err := url.Parse(at.File.Repo)
 	if err != nil || at.File.Path == "" || repo.Host == "" || !strings.HasPrefix(repo.Scheme, "http") {
@@ -201,7 +199,7 @@ func escapePath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// webAddress returns an address in a form that a link of Markdown can hold.
+// webAddress returns an address in a form for links in Markdown.
 func webAddress(address string) (string, bool) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {

@@ -20,7 +20,7 @@ func TestSummary(t *testing.T) {
 	diags.Error("reserved-label", place("https://github.com/acme/app", "main", "deploy/w.yaml", 7, 27), `label "workspace" is set`,
 		diag.Hint("remove it"), diag.See(place(controlPlaneURL, "dev", "r.yaml", 4, 8), "set here"))
 	got := stepSummary(Report{
-		Title: "kalypso render", Verdict: "1 error", Diags: diags.Sorted(), Results: []Result{publishedDev(), upToDateStage()},
+		Title: "kalypso render", Outcome: "1 error", Diags: diags.Sorted(), Results: []Result{publishedDev(), upToDateStage()},
 		Commits: Commits{{"https://github.com/acme/app", "main"}: otherCommit},
 	}, controlPlaneURL, 1<<20)
 	assert.Equal(t, `## kalypso render
@@ -60,7 +60,7 @@ func TestSummaryFits(t *testing.T) {
 		diags.Error("e", place(controlPlaneURL, "dev", "a.yaml", i+1, 1), "problem")
 		diags.Warning("w", place(controlPlaneURL, "dev", "a.yaml", i+1, 1), "doubt")
 	}
-	report := Report{Title: "kalypso render", Verdict: "50 errors", Diags: diags.Sorted()}
+	report := Report{Title: "kalypso render", Outcome: "50 errors", Diags: diags.Sorted()}
 	for i := range 20 {
 		result := publishedDev()
 		result.Environment = fmt.Sprintf("env%d", i)
@@ -68,9 +68,9 @@ func TestSummaryFits(t *testing.T) {
 		report.Results = append(report.Results, result)
 	}
 	whole := len(stepSummary(report, controlPlaneURL, 1<<20))
-	for room := 0; room <= whole+1000; room += 97 {
-		got := stepSummary(report, controlPlaneURL, room)
-		assert.LessOrEqual(t, len(got), room)
+	for budget := 0; budget <= whole+1000; budget += 97 {
+		got := stepSummary(report, controlPlaneURL, budget)
+		assert.LessOrEqual(t, len(got), budget)
 		assert.Equal(t, strings.Count(got, "<details>"), strings.Count(got, "</details>"), "nothing is cut in the middle")
 		if got != "" {
 			assert.True(t, strings.HasSuffix(got, "\n\n"), "what the next command writes is a paragraph of its own")

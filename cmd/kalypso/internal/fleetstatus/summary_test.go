@@ -83,7 +83,7 @@ func TestS13LookMarkdownIsInert(t *testing.T) {
 func TestFleetInTheSummaryOfAStep(t *testing.T) {
 	t.Parallel()
 	snapshot := snapshotOf(manyClusters(3000)...)
-	report := actions.Report{Title: "kalypso check-promote", Verdict: "time is up", Results: []actions.Result{Summary("dev", snapshot)}}
+	report := actions.Report{Title: "kalypso check-promote", Outcome: "time is up", Results: []actions.Result{Summary("dev", snapshot)}}
 	file := filepath.Join(t.TempDir(), "summary")
 	w := actions.NewWorkflow(func(name string) string { return map[string]string{"GITHUB_STEP_SUMMARY": file}[name] }, nil)
 	require.NoError(t, w.Say(report))

@@ -44,7 +44,7 @@ func Print(w io.Writer, format string, result any) error {
 	if err != nil {
 		return err
 	}
-	document = append(term.InertJSON(escapeControls(document)), '\n')
+	document = append(term.SanitizeJSON(escapeControls(document)), '\n')
 	if format == YAML {
 		text, err := yaml.JSONToYAML(document)
 		if err != nil {

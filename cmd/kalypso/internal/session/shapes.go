@@ -136,13 +136,12 @@ func (result *Result) shape() Environment {
 	return e
 }
 
-// MaxDetails is how many bytes the summary of a step has for the details of one result.
+// MaxDetails is the maximum size in bytes of the details of one result in the summary of a step.
 const MaxDetails = 200_000
 
-// actionsReport is what the session has to say in GitHub Actions. title heads the summary, and verdict
-// says how it went.
-func (s *Session) actionsReport(title, verdict string, diags diag.List) actions.Report {
-	r := actions.Report{Title: title, Verdict: verdict, Diags: diags, Commits: actions.Commits{}}
+// actionsReport returns the report of the session for GitHub Actions. title is the heading of the summary.
+func (s *Session) actionsReport(title, outcome string, diags diag.List) actions.Report {
+	r := actions.Report{Title: title, Outcome: outcome, Diags: diags, Commits: actions.Commits{}}
 	for _, result := range s.Results {
 		if result.Fleet != nil {
 			r.Commits.Add(result.Fleet.Sources)

@@ -44,7 +44,7 @@ func TestActionsReportOfSession(t *testing.T) {
 	commits := actions.Commits{}
 	commits.Add(s.Results[0].Fleet.Sources)
 	assert.Equal(t, actions.Report{
-		Title: "kalypso render", Verdict: "1 error", Diags: diag.List{{Rule: "r"}},
+		Title: "kalypso render", Outcome: "1 error", Diags: diag.List{{Rule: "r"}},
 		Commits: commits,
 		Results: []actions.Result{
 			{

@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// The runner of GitHub Actions takes orders from what a step prints, on both streams: from a line that
-// begins with "::", after blanks of any kind, and from "##[" anywhere in a line (ActionCommand.cs of
-// actions/runner). Text of tenants, of which a dry run shows a lot, must not give orders.
+// The runner of GitHub Actions executes commands in the output of a step, on both streams: lines that begin with "::",
+// after any white space, and "##[" anywhere in a line (ActionCommand.cs of actions/runner). The output may contain text
+// of tenants, which must not be executed.
 
-// Guard passes text on so that no line of it is a command of the runner: it puts a backslash
-// before the character that would complete one. It keeps no text back. It is safe for concurrent use.
+// Guard is a writer that escapes commands of the runner: it writes a backslash before the character that would complete
+// one. It does not buffer. It is safe for concurrent use.
 type Guard struct {
 	mu sync.Mutex
 	w  io.Writer
-	// line is how far the current line has got towards "::", hashes how many "#" were the last characters.
+	// line is the state of matching "::" in the current line, hashes the number of "#" at its end.
 	line   lineState
 	hashes int
-	// begun says that the current line is not empty.
+	// begun is true if the current line is not empty.
 	begun bool
 }
 
@@ -30,21 +30,21 @@ const (
 	lineText
 )
 
-// NewGuard returns w behind a guard.
+// NewGuard returns a Guard that writes to w.
 func NewGuard(w io.Writer) *Guard { return &Guard{w: w} }
 
-// Write passes text on.
+// Write writes text with escaped commands.
 func (g *Guard) Write(text []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, err := g.w.Write(g.inert(text)); err != nil {
+	if _, err := g.w.Write(g.sanitize(text)); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// inert returns what is passed on in place of a text.
-func (g *Guard) inert(text []byte) []byte {
+// sanitize returns text with escaped commands.
+func (g *Guard) sanitize(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, c := range text {
 		if g.completes(c) {
@@ -56,14 +56,14 @@ func (g *Guard) inert(text []byte) []byte {
 	return out
 }
 
-// Command writes a line that is meant for the runner.
+// Command writes a command for the runner.
 func (g *Guard) Command(line string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.begun {
 		line = "\n" + line
 	}
-	_, _ = io.WriteString(g.w, line+"\n") // a message that cannot be printed has nobody left to tell
+	_, _ = io.WriteString(g.w, line+"\n") // there is no other place for an error
 	g.line, g.hashes, g.begun = lineBlank, 0, false
 }
 
@@ -79,7 +79,7 @@ func (g *Guard) advance(c byte) {
 	case g.line == lineBlank && c == ':':
 		g.line = lineColon
 	case g.line == lineBlank && (c <= ' ' || c >= 0x7f):
-		// A blank, perhaps one of Unicode, or what the runner's comparison may ignore.
+		// White space, also of Unicode, or a character that the runner's comparison may ignore.
 	default:
 		g.line = lineText
 	}
@@ -92,10 +92,10 @@ func (g *Guard) advance(c byte) {
 
 // HoldsCommand reports whether the guard would change the text.
 func HoldsCommand(text []byte) bool {
-	return !bytes.Equal(new(Guard).inert(text), text)
+	return !bytes.Equal(new(Guard).sanitize(text), text)
 }
 
-// InertJSON returns a JSON document that means the same and that the guard does not change.
-func InertJSON(document []byte) []byte {
+// SanitizeJSON returns an equivalent JSON document that the guard does not change.
+func SanitizeJSON(document []byte) []byte {
 	return bytes.ReplaceAll(document, []byte("##["), []byte(`#\u0023[`))
 }

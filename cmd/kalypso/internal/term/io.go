@@ -1,5 +1,5 @@
-// Package term is what a command sees of the machine and shows on it: streams, environment and clock, colours, tables, lines of
-// text that are safe to show, and the progress of a run.
+// Package term is the interface of a command to the machine: streams, environment and clock, colours, tables, sanitized
+// lines of text, and the progress of a run.
 package term
 
 import (
@@ -13,27 +13,27 @@ import (
 	"github.com/kalypso-gitops/kalypso/internal/retryafter"
 )
 
-// IO is what a command sees of the machine it runs on.
+// IO is the interface of a command to the machine.
 type IO struct {
 	// Stdout is for results, stderr for everything else.
 	Stdout, Stderr io.Writer
-	// Stdin is where answers to questions come from; nil for none.
+	// Stdin is the source of answers to questions; nil for none.
 	Stdin io.Reader
 	Env   func(string) string
-	// Environ are all environment variables as NAME=VALUE, for programs that are started; nil has none.
+	// Environ returns all environment variables as NAME=VALUE, for child processes; nil for none.
 	Environ func() []string
-	// StdoutTerminal and StderrTerminal tell whether a person is looking.
+	// StdoutTerminal and StderrTerminal are true if the stream is a terminal.
 	StdoutTerminal, StderrTerminal bool
-	// StdinTerminal reports whether a person can answer.
+	// StdinTerminal is true if a person can answer.
 	StdinTerminal bool
-	// WorkingDir is the folder that the command was started in.
+	// WorkingDir returns the folder in which the command was started.
 	WorkingDir func() (string, error)
-	// Sleep waits, or until ctx is done, whose error it then returns.
+	// Sleep waits for a duration. It returns the error of ctx if that is done before.
 	Sleep func(ctx context.Context, d time.Duration) error
 	Now   func() time.Time
 }
 
-// System returns the machine as the process sees it.
+// System returns the IO of the process.
 func System() IO {
 	return IO{
 		Stdout: os.Stdout, Stderr: os.Stderr, Stdin: os.Stdin, Env: os.Getenv, Environ: os.Environ,
@@ -42,7 +42,7 @@ func System() IO {
 	}
 }
 
-// WithProgress returns streams that make room for the progress that is shown beside them.
+// WithProgress returns a progress, and streams that erase its live line before they write.
 func (o IO) WithProgress(color string) (IO, *Progress) {
 	p := NewProgress(o.Stderr, o.progressMode(color), o.Now)
 	o.Stderr = p.beside(o.Stderr)
@@ -52,8 +52,8 @@ func (o IO) WithProgress(color string) (IO, *Progress) {
 	return o, p
 }
 
-// colourful reports whether output is coloured: as --color says; else not with NO_COLOR or CLICOLOR=0, always with
-// CLICOLOR_FORCE, as gh reads them; else on a terminal that is not dumb, outside of CI.
+// colourful reports whether output is coloured: by the flag --color; else not with NO_COLOR or CLICOLOR=0, always with
+// CLICOLOR_FORCE, as in gh; else on a terminal that is not dumb, outside CI.
 func (o IO) colourful(flag string, terminal bool) bool {
 	switch flag {
 	case "always":
@@ -70,13 +70,13 @@ func (o IO) colourful(flag string, terminal bool) bool {
 	return terminal && o.Env("CI") == "" && o.Env("TERM") != "dumb"
 }
 
-// OutPalette are the colours of stdout, if --color and the machine allow any.
+// OutPalette returns the colours of stdout, none if colourful is false.
 func (o IO) OutPalette(flag string) Palette { return NewPalette(o.colourful(flag, o.StdoutTerminal)) }
 
-// ErrPalette are those of stderr.
+// ErrPalette returns the colours of stderr.
 func (o IO) ErrPalette(flag string) Palette { return NewPalette(o.colourful(flag, o.StderrTerminal)) }
 
-// Variables are all environment variables, for programs that are started.
+// Variables returns all environment variables, for child processes.
 func (o IO) Variables() []string {
 	if o.Environ == nil {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/google/shlex"
 )
 
-// Page shows a text with the pager of the user, as git does, or writes it to Stdout: without a terminal, pager, or
-// program of that name. It returns when the user leaves the pager.
+// Page shows a text with the pager of the user, as git does. Without a terminal or pager it writes the text to Stdout. It
+// returns when the user leaves the pager.
 func (o IO) Page(text []byte) error {
 	out := o.Stdout
 	if beside, ok := out.(besideProgress); ok {
-		out = beside.w // the terminal itself; the progress is over
+		out = beside.w // the terminal; no progress is shown any more
 	}
 	if command := o.pager(); len(command) > 0 && len(text) > 0 {
 		cmd := exec.Command(command[0], command[1:]...)

@@ -16,7 +16,7 @@ import (
 // Palette are the colours of one stream.
 type Palette struct {
 	Added, Removed, Changed, Heading, Faint func(string) string
-	// Diagnostics is how they look.
+	// Diagnostics is the style of diagnostics.
 	Diagnostics diag.Style
 }
 
@@ -41,17 +41,17 @@ func paint(on bool, attributes ...color.Attribute) func(string) string {
 	return func(text string) string { return c.Sprint(text) }
 }
 
-// Printer writes for people, in colours.
+// Printer writes text for people, in colours.
 type Printer struct {
 	io.Writer
 	Palette
 }
 
-// Section writes a heading, set off from what is above it.
+// Section writes a heading after an empty line.
 func (p Printer) Section(heading string) { fmt.Fprintf(p, "\n%s\n", p.Heading(diag.Safe(heading))) }
 
-// Rows writes rows below their titles, set off from the margin, and nothing if there are none. The first cells of a row,
-// as many as group says, are left empty if those of the row above are the same.
+// Rows writes indented rows below their titles, nothing if there are no rows. The first group cells of a row are empty if
+// those of the row above are the same.
 func (p Printer) Rows(group int, rows [][]string, titles ...string) {
 	if len(rows) == 0 {
 		return
@@ -70,7 +70,7 @@ func (p Printer) Rows(group int, rows [][]string, titles ...string) {
 	}
 }
 
-// Indented writes a text of any length.
+// Indented writes a text, each line with a prefix.
 func (p Printer) Indented(text, by string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(p, strings.TrimRight(by+diag.Safe(strings.TrimSuffix(line, "\n")), " "))
@@ -81,34 +81,33 @@ func (p Printer) Indented(text, by string) {
 }
 
 const (
-	// MaxMessage is how many characters of somebody else's message a line shows.
+	// MaxMessage is the maximum length of a message of others in characters.
 	MaxMessage = 500
-	// MaxName is how many characters of somebody else's name a line shows.
+	// MaxName is the maximum length of a name of others in characters.
 	MaxName = 120
-	// MaxMessageBytes is how much of a message is looked at.
+	// MaxMessageBytes is the number of bytes of a message that are read.
 	MaxMessageBytes = 8 << 10
 )
 
-// Line makes a line of somebody else's text that is harmless to show and has at most so many characters. Line breaks
-// become blanks.
+// Line returns text of others as one sanitized line of at most limit characters. Line breaks are replaced by blanks.
 func Line(text string, limit int) string {
 	return Word(strings.Join(strings.Fields(diag.Shorten(text, MaxMessageBytes)), " "), limit)
 }
 
-// Word is Line for names, which are shown as they are. An ellipsis stands for what is left out.
+// Word is Line for names, whose blanks are kept. An ellipsis replaces the end of a long name.
 func Word(text string, limit int) string {
 	const ellipsis = 3
-	beginning := diag.Shorten(text, utf8.UTFMax*(limit+1)+ellipsis) // what is beyond it cannot be shown
+	beginning := diag.Shorten(text, utf8.UTFMax*(limit+1)+ellipsis) // further characters are never shown
 	return diag.ShortenCharacters(diag.Safe(beginning), limit)
 }
 
-// colours are what a palette puts around a text.
+// colours matches the escape sequences of a palette.
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// width is how many columns a text takes.
+// width returns the number of columns of a text.
 func width(text string) int { return utf8.RuneCountInString(colours.ReplaceAllString(text, "")) }
 
-// Table lays rows out in columns below their titles. Its cells are harmless to show.
+// Table aligns rows in columns below their titles. Its cells must be sanitized.
 func (p Palette) Table(titles []string, rows [][]string) []string {
 	rows = append([][]string{titles}, rows...)
 	widths := make([]int, len(titles))

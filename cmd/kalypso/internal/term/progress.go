@@ -10,30 +10,30 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 )
 
-// Mode says how the progress of a run is shown.
+// Mode is the form in which the progress of a run is shown.
 type Mode int
 
 const (
-	// Off shows nothing: nobody is looking, or wants to.
+	// Off shows nothing.
 	Off Mode = iota
 	// Lines writes a line for each phase, for the log of a job.
 	Lines
-	// Live keeps one line on a terminal up to date.
+	// Live updates one line on a terminal.
 	Live
 	// Verbose is Lines with the duration of each phase.
 	Verbose
 )
 
 const (
-	// progressEvery is how often a live line changes at most while a phase goes on.
+	// progressEvery is the minimum interval between updates of a live line during a phase.
 	progressEvery = 100 * time.Millisecond
-	// progressWidth is the longest live line: one that wraps cannot be rewritten.
+	// progressWidth is the maximum length of a live line: a line that wraps cannot be rewritten.
 	progressWidth = 79
-	// longWait is a wait that is worth a line in a log.
+	// longWait is the minimum duration of a wait that is logged.
 	longWait = 5 * time.Second
 )
 
-// Mode is live on a terminal, under the same conditions as colour, and lines in a job.
+// progressMode returns Live on a terminal, under the same conditions as colour, and Lines in a job.
 func (o IO) progressMode(color string) Mode {
 	switch {
 	case o.StderrTerminal && o.colourful(color, true):
@@ -45,20 +45,19 @@ func (o IO) progressMode(color string) Mode {
 	}
 }
 
-// Progress shows people what a run is doing. A nil progress shows nothing. It is safe for concurrent
-// use.
+// Progress shows the progress of a run. A nil Progress shows nothing. It is safe for concurrent use.
 type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer
 	mode  Mode
 	Now   func() time.Time
 	doing string
-	// began is when the phase did.
+	// began is the start of the phase.
 	began time.Time
-	// shown is how many columns of a live line are on the screen.
+	// shown is the number of columns of the live line on the screen.
 	shown int
 	drawn time.Time
-	// broken says that another writer has left a line unfinished, which must not be written over.
+	// broken is true if another writer has left a line unfinished, which must not be overwritten.
 	broken bool
 }
 
@@ -67,10 +66,10 @@ func NewProgress(w io.Writer, mode Mode, now func() time.Time) *Progress {
 	return &Progress{w: w, mode: mode, Now: now}
 }
 
-// Live reports whether there is a line on a terminal that is kept up to date.
+// Live reports whether the mode is Live.
 func (p *Progress) Live() bool { return p != nil && p.mode == Live }
 
-// Phase begins a part of the run, for example "reading dev".
+// Phase starts a phase of the run, for example "reading dev".
 func (p *Progress) Phase(doing string) {
 	p.show(func() {
 		fresh := doing != p.doing
@@ -82,10 +81,10 @@ func (p *Progress) Phase(doing string) {
 	})
 }
 
-// Step says how much of the phase is done: "reading the repositories of dev: 31/120".
+// Step shows the progress of the phase: "reading the repositories of dev: 31/120".
 func (p *Progress) Step(done, total int) {
 	if total < 2 {
-		return // the phase says it already
+		return // the phase is enough
 	}
 	p.show(func() {
 		if done == total || p.Now().Sub(p.drawn) >= progressEvery {
@@ -94,19 +93,19 @@ func (p *Progress) Step(done, total int) {
 	})
 }
 
-// Wait says that nothing will happen for a while, and why: "waiting 30s as GitHub asks".
+// Wait shows a pause and its reason: "waiting 30s as GitHub asks".
 func (p *Progress) Wait(d time.Duration, why string) {
 	p.show(func() {
 		p.draw(strings.TrimSpace(fmt.Sprintf("waiting %v %s", d.Round(time.Second), why)), d >= longWait)
 	})
 }
 
-// Status shows how things stand, on a live line only.
+// Status shows the current state, only on a live line.
 func (p *Progress) Status(text string) {
 	p.show(func() { p.draw(text, false) })
 }
 
-// Line writes a line that is harmless to show, also where phases get none.
+// Line writes a sanitized line, also in modes without lines for phases.
 func (p *Progress) Line(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +113,7 @@ func (p *Progress) Line(text string) {
 	fmt.Fprintln(p.w, text)
 }
 
-// Done takes the live line away; the run is over, or prints its result.
+// Done erases the live line before the result is printed.
 func (p *Progress) Done() {
 	p.show(func() {
 		p.clear()
@@ -123,7 +122,7 @@ func (p *Progress) Done() {
 	})
 }
 
-// end writes how long the phase took.
+// end writes the duration of the phase.
 func (p *Progress) end() {
 	if p.mode == Verbose && p.doing != "" {
 		fmt.Fprintf(p.w, "phase: %s (%v)\n", diag.Safe(p.doing), p.Now().Sub(p.began).Round(time.Millisecond))
@@ -139,8 +138,8 @@ func (p *Progress) show(change func()) {
 	change()
 }
 
-// draw rewrites the live line; where there is none it writes one, if the text is worth it. It needs nothing of the
-// terminal but the carriage return.
+// draw rewrites the live line; without one it writes a line if worthALine is true. It uses only the carriage return of
+// the terminal.
 func (p *Progress) draw(text string, worthALine bool) {
 	switch {
 	case (p.mode == Lines || p.mode == Verbose) && worthALine:
@@ -160,7 +159,7 @@ func (p *Progress) clear() {
 	}
 }
 
-// beside returns a writer to the same screen that takes the live line away before it writes.
+// beside returns a writer to the same screen that erases the live line before it writes.
 func (p *Progress) beside(w io.Writer) io.Writer {
 	if !p.Live() {
 		return w

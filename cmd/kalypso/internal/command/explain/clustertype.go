@@ -46,9 +46,9 @@ type ClusterTypeAnswer struct {
 
 // targetOnThis is a target on the cluster type.
 type targetOnThis struct {
-	Name      string          `json:"name"`
-	Workspace string          `json:"workspace,omitempty"`
-	At        diag.Place      `json:"at"`
+	Name      string         `json:"name"`
+	Workspace string         `json:"workspace,omitempty"`
+	At        diag.Place     `json:"at"`
 	Policies  []policyResult `json:"policies"`
 }
 
