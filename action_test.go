@@ -214,7 +214,7 @@ func TestActionRefusesWrongRelease(t *testing.T) {
 	archive := tarGz(t, "kalypso")
 	right := checksums(map[string][]byte{name: archive})
 	for what, test := range map[string]struct{ checksums, archive, want string }{
-		"other contents":     {right, string(tarGz(t, "kalypso2")), "checksums.txt of v1.2.3 says"},
+		"other contents":     {right, string(tarGz(t, "kalypso2")), "checksums.txt of v1.2.3 has"},
 		"no checksum":        {checksums(map[string][]byte{"kalypso_1.2.3_linux_arm64.tar.gz": archive}), string(archive), "does not have exactly one SHA-256"},
 		"two checksums":      {right + strings.Repeat("0", 64) + "  " + name + "\n", string(archive), "does not have exactly one SHA-256"},
 		"no SHA-256":         {"d41d8cd98f00b204e9800998ecf8427e  " + name + "\n", string(archive), "does not have exactly one SHA-256"},
@@ -445,7 +445,7 @@ func TestActionRefuses(t *testing.T) {
 		"no command":       {map[string]string{"INPUT_COMMAND": ""}, "is not the name of a subcommand"},
 		"a flag":           {map[string]string{"INPUT_COMMAND": "--help"}, "is not the name of a subcommand"},
 		"two words":        {map[string]string{"INPUT_COMMAND": "render --direct"}, "is not the name of a subcommand"},
-		"key without App":  {map[string]string{"INPUT_GITHUB_APP_PRIVATE_KEY": "SECRET"}, "is given without github-app-id"},
+		"key without App":  {map[string]string{"INPUT_GITHUB_APP_PRIVATE_KEY": "SECRET"}, "needs github-app-id"},
 		"hostile commands": {map[string]string{"INPUT_COMMAND": "x\n::add-mask::"}, "is not the name of a subcommand"},
 	} {
 		got := runAction(t, test.env)

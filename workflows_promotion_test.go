@@ -215,7 +215,7 @@ func TestGitOpsMergedStartsTheCheck(t *testing.T) {
 	env["BRANCH"] = "release\n::add-mask::x"
 	said, err = play(t, text, env)
 	require.Error(t, err)
-	assert.Equal(t, "::error::this workflow does not know which environment the branch is of\n", said)
+	assert.Equal(t, "::error::this workflow has no environment for the branch\n", said)
 }
 
 // TestS14NoTokenForApplicationsByDefault: a token that may send a dispatch can also push to the control plane.
