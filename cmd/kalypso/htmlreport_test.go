@@ -67,7 +67,7 @@ func environment(t testing.TB, name string) htmlreport.Environment {
 func write(t testing.TB, environments ...htmlreport.Environment) string {
 	t.Helper()
 	var page bytes.Buffer
-	require.NoError(t, htmlreport.Write(t.Context(), &page, "v1", environments))
+	require.NoError(t, htmlreport.Write(t.Context(), &page, htmlreport.Report{Version: "v1", ControlPlane: "example.com/cp", Environments: environments}))
 	return page.String()
 }
 
@@ -205,5 +205,5 @@ func TestWriteStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, htmlreport.Write(ctx, io.Discard, "v1", []htmlreport.Environment{environment(t, "dev")}), context.Canceled)
+	require.ErrorIs(t, htmlreport.Write(ctx, io.Discard, htmlreport.Report{Environments: []htmlreport.Environment{environment(t, "dev")}}), context.Canceled)
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
-// contents are what is on the cluster types of an environment.
+// contents are the assignments and values of an environment.
 type contents struct {
 	clusterTypes [][]assigned
 	configurator *config.Configurator
 	table        table
 	positions    map[entryKey]int
-	// made are values by their stacks: the same entries always make the same.
+	// made caches values by their stack.
 	made map[string]value
 }
 
-// assigned is a target on a cluster type, with its files.
+// assigned is a target on a cluster type with its files.
 type assigned struct {
 	clusterType *model.ClusterType
 	target      *model.DeploymentTarget
 	files       []render.File
 }
 
-// table are the entries of the configuration of an environment, each once; contents name them by position.
+// table contains each config entry of an environment once; values refer to it by position.
 type table struct {
 	Entries []entry `json:"entries"`
 }
 
-// entry is a config value as a ConfigMap has it.
+// entry is a value in a ConfigMap.
 type entry struct {
 	Key    string `json:"k"`
 	Config string `json:"n"`
@@ -40,11 +40,11 @@ type entry struct {
 	Text   string `json:"v"`
 }
 
-// clusterTypeContent is what is on a cluster type, as the page reads it.
+// clusterTypeContent is the content of a cluster type in the page.
 type clusterTypeContent struct {
-	// Configs are the different configurations of the targets.
+	// Configs are the distinct configurations of the targets.
 	Configs [][]value `json:"configs"`
-	// Targets have by name the position of the configuration, and the files.
+	// Targets are the position of the configuration and the files of each target, by name.
 	Targets map[string]targetContent `json:"targets"`
 }
 
@@ -55,21 +55,21 @@ type targetContent struct {
 
 // value is a config value.
 type value struct {
-	// Stack are the positions of what was laid over each other, the last on top.
+	// Stack are the positions of the entries for a key, in rising precedence.
 	Stack []int `json:"o"`
-	// Merged are the positions in Stack of what was merged into what is below.
+	// Merged are the positions in Stack of entries that were merged with the previous ones.
 	Merged []int `json:"m,omitempty"`
-	// Value is left out if it is the text of the last entry.
+	// Value is nil if it is the text of the last entry.
 	Value *string `json:"v,omitempty"`
 }
 
-// maxManifests is how many bytes of manifests are shown in all; more would make the page too large to be mailed or opened.
+// maxManifests is the maximum size of all manifests in bytes; a larger page is hard to mail or open.
 const maxManifests = 64 << 20
 
-// newContents puts together what is on the cluster types of an environment; manifests says whether to show them.
+// newContents returns the contents of an environment, with manifests if requested.
 func newContents(e Environment, manifests bool) *contents {
 	c := &contents{clusterTypes: make([][]assigned, len(e.Fleet.ClusterTypes)), positions: map[entryKey]int{}, made: map[string]value{}}
-	c.configurator, _ = config.NewConfigurator(e.Fleet) // what is wrong is in the diagnostics
+	c.configurator, _ = config.NewConfigurator(e.Fleet) // errors are in the diagnostics
 	files := map[string][]render.File{}
 	if e.Tree != nil && manifests {
 		for _, f := range e.Tree.Files {
@@ -86,7 +86,7 @@ func newContents(e Environment, manifests bool) *contents {
 	return c
 }
 
-// of puts together what is on a cluster type.
+// of returns the content of a cluster type.
 func (c *contents) of(on []assigned) clusterTypeContent {
 	content := clusterTypeContent{Configs: [][]value{}, Targets: make(map[string]targetContent, len(on))}
 	known := map[*config.Values]int{}
@@ -126,7 +126,7 @@ func (c *contents) valuesOf(values *config.Values) []value {
 	return all
 }
 
-// from completes a value with what its entries make together.
+// from sets Merged and Value.
 func (v value) from(values *config.Values, key string) value {
 	stack := values.Stack(key)
 	for i, laid := range stack {
@@ -140,13 +140,13 @@ func (v value) from(values *config.Values, key string) value {
 	return v
 }
 
-// entryKey tells entries apart.
+// entryKey identifies an entry.
 type entryKey struct {
 	key string
 	at  diag.Place
 }
 
-// position is that of an entry in the table.
+// position returns the position of an entry in the table and adds it if needed.
 func (c *contents) position(key string, o config.Origin) int {
 	k := entryKey{key, o.At}
 	at, found := c.positions[k]

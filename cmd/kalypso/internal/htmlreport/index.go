@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
@@ -12,25 +13,26 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// index is what the page knows of all environments from the beginning. Its field names are short, as there are many.
+// index is the data of all environments that the page needs at once. Its field names are short to keep the file small.
 type index struct {
-	Version string `json:"version"`
-	// Manifests says that they are in the page.
+	Version      string `json:"version"`
+	ControlPlane string `json:"controlPlane"`
+	// Manifests reports whether the page contains manifests.
 	Manifests    bool               `json:"manifests"`
 	Environments []environmentIndex `json:"environments"`
-	// Pairs are the targets of two environments that diff takes for each other although their names differ.
+	// Pairs are targets of two environments that diff compares although their names differ.
 	Pairs []pairIndex `json:"pairs"`
 }
 
-// pairIndex has for two environments, by position, lists of a cluster type, a target of the one and a target of the other,
-// all by name.
+// pairIndex has the pairs of two environments, which are positions: a cluster type, a target of one environment and a
+// target of the other, by name.
 type pairIndex struct {
 	One   int         `json:"one"`
 	Other int         `json:"other"`
 	Names [][3]string `json:"names"`
 }
 
-// pairsOf finds the counterparts in each two environments that could be read.
+// pairsOf returns the pairs of each two environments that were read.
 func pairsOf(environments []Environment) []pairIndex {
 	all := []pairIndex{}
 	for i, one := range environments {
@@ -54,14 +56,17 @@ func stateOf(e Environment) impact.State {
 
 type environmentIndex struct {
 	Name string `json:"name"`
-	// Read says that it could be.
-	Read         bool          `json:"read"`
+	// Read reports whether it could be read.
+	Read bool `json:"read"`
+	// Date is the date of the newest commit of Sources, such as 2026-01-06.
+	Date         string        `json:"date,omitempty"`
+	Sources      []Source      `json:"sources"`
 	Promoted     string        `json:"promoted,omitempty"`
 	ClusterTypes []objectIndex `json:"clusterTypes"`
 	Targets      []objectIndex `json:"targets"`
-	// Reasons are the different lists of policies that schedule a target on a cluster type.
+	// Reasons are the distinct lists of policies that schedule a target on a cluster type.
 	Reasons [][]policyIndex `json:"reasons"`
-	// On has for each cluster type the targets on it: the position of a target, then that of its reason.
+	// On lists the targets of each cluster type: the position of a target, then the position of its reason.
 	On          [][]int           `json:"on"`
 	Diagnostics []diagnosticIndex `json:"diagnostics"`
 }
@@ -86,13 +91,13 @@ type diagnosticIndex struct {
 	Message  string        `json:"message"`
 	Hint     string        `json:"hint,omitempty"`
 	At       string        `json:"at,omitempty"`
-	// Related are lines about other places.
+	// Related are messages about other places.
 	Related []string `json:"related,omitempty"`
 }
 
 func newEnvironmentIndex(e Environment) environmentIndex {
 	x := environmentIndex{
-		Name: e.Name, Read: e.Fleet != nil, ClusterTypes: []objectIndex{}, Targets: []objectIndex{}, Reasons: [][]policyIndex{}, On: [][]int{}, Diagnostics: []diagnosticIndex{},
+		Name: e.Name, Read: e.Fleet != nil, Sources: append([]Source{}, e.Sources...), ClusterTypes: []objectIndex{}, Targets: []objectIndex{}, Reasons: [][]policyIndex{}, On: [][]int{}, Diagnostics: []diagnosticIndex{},
 	}
 	for _, d := range e.Diags.Sorted() {
 		shown := diagnosticIndex{Severity: d.Severity, Rule: d.Rule, Message: d.Message, Hint: d.Hint, At: d.At.String()}
@@ -105,6 +110,9 @@ func newEnvironmentIndex(e Environment) environmentIndex {
 		return x
 	}
 	x.Promoted = e.Fleet.PromotedCommit
+	if !e.Date.IsZero() {
+		x.Date = e.Date.UTC().Format(time.DateOnly)
+	}
 	for _, c := range e.Fleet.ClusterTypes {
 		x.ClusterTypes = append(x.ClusterTypes, newObjectIndex(&c.Object))
 	}
@@ -117,7 +125,7 @@ func newEnvironmentIndex(e Environment) environmentIndex {
 	return x
 }
 
-// addAssignments fills On and Reasons.
+// addAssignments sets On and Reasons.
 func (x *environmentIndex) addAssignments(e Environment) {
 	x.On = make([][]int, len(e.Fleet.ClusterTypes))
 	for i := range x.On {
@@ -139,7 +147,7 @@ func positions[T comparable](objects []T) map[T]int {
 	return at
 }
 
-// reason is the position of the policies of an assignment.
+// reason returns the position of the policies of an assignment.
 func (x *environmentIndex) reason(known map[string]int, a schedule.Assignment) int {
 	key := ""
 	for _, p := range a.Reasons {

@@ -1,10 +1,10 @@
-// Package htmlreport makes the report of a fleet: one HTML file that needs nothing else, with the matrix of deployment targets
-// and cluster types of each environment, why each is where it is, its configuration and its manifests. The same input gives
-// the same bytes.
+// Package htmlreport generates the HTML report of a fleet: a self-contained file with the matrix of deployment targets and
+// cluster types of each environment, the policies that schedule them, configuration and manifests. The same input gives the
+// same bytes.
 //
-// The file holds an index of all environments as JSON, and for each cluster type what is on it as compressed JSON, which the
-// browser unpacks when somebody looks at it: so a fleet of 300 cluster types and 1,500 targets opens at once. Everything that
-// the model says is data in it; a policy in the head lets the browser run nothing but the script that is embedded here.
+// The file contains an index of all environments as JSON, and the contents of each cluster type as compressed JSON, which the
+// browser unpacks on demand, so that a fleet of 300 cluster types and 1,500 targets opens at once. Values of the model are
+// data in the file; its Content-Security-Policy allows only the embedded script.
 package htmlreport
 
 import (
@@ -20,6 +20,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,15 +30,33 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// Environment is an environment as it was compiled.
+// Report is the input of a report.
+type Report struct {
+	// Version is the version of kalypso, and ControlPlane the repository that was read.
+	Version, ControlPlane string
+	// Environments are in promotion order.
+	Environments []Environment
+}
+
+// Environment is a compiled environment.
 type Environment struct {
 	Name string
-	// Fleet is nil if it could not be read; then only the diagnostics are shown.
+	// Fleet is nil if it could not be read; then the report shows only the diagnostics.
 	Fleet       *model.Fleet
 	Assignments []schedule.Assignment
-	// Tree is nil if it was not rendered; then no manifests are shown.
+	// Tree is nil if it was not rendered; then the report has no manifests.
 	Tree  *render.Tree
 	Diags diag.List
+	// Sources are the branches that were compiled.
+	Sources []Source
+	// Date is the date of the newest commit of the sources; zero if unknown.
+	Date time.Time
+}
+
+// Source is a branch with the commit that was compiled; the commit of a plain folder is empty.
+type Source struct {
+	Name   string `json:"name"`
+	Commit string `json:"commit,omitempty"`
 }
 
 //go:embed page.html
@@ -49,10 +68,14 @@ var style string
 //go:embed page.js
 var script string
 
-// Write writes the page. version is that of kalypso. The error is that of w, or of ctx.
-func Write(ctx context.Context, w io.Writer, version string, environments []Environment) error {
+// Write writes a report. It returns the error of w or of ctx.
+func Write(ctx context.Context, w io.Writer, r Report) error {
+	environments := r.Environments
 	manifests := sizeOf(environments) <= maxManifests
-	index := index{Version: version, Manifests: manifests, Environments: make([]environmentIndex, len(environments)), Pairs: pairsOf(environments)}
+	index := index{
+		Version: r.Version, ControlPlane: r.ControlPlane, Manifests: manifests,
+		Environments: make([]environmentIndex, len(environments)), Pairs: pairsOf(environments),
+	}
 	var blocks []block
 	for i, e := range environments {
 		index.Environments[i] = newEnvironmentIndex(e)
@@ -62,7 +85,7 @@ func Write(ctx context.Context, w io.Writer, version string, environments []Envi
 		}
 		blocks = append(blocks, more...)
 	}
-	data, err := json.Marshal(index) // which escapes what could end a script
+	data, err := json.Marshal(index) // escapes < and >, which could end the script
 	if err != nil {
 		return err
 	}
@@ -77,7 +100,7 @@ func Write(ctx context.Context, w io.Writer, version string, environments []Envi
 	return out.Flush()
 }
 
-// sizeOf is how many bytes the manifests of all environments have; it stops counting when they are too many.
+// sizeOf returns the size of the manifests of all environments in bytes; it stops above maxManifests.
 func sizeOf(environments []Environment) int {
 	size := 0
 	for _, e := range environments {
@@ -95,16 +118,16 @@ func sizeOf(environments []Environment) int {
 	return size
 }
 
-// hashOf is how a Content-Security-Policy names an inline script or style.
+// hashOf returns the source expression of a Content-Security-Policy for an inline script or style.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// block is compressed JSON that the page unpacks when it is needed.
+// block is compressed JSON that the page unpacks on demand.
 type block struct{ id, packed string }
 
-// pack compresses what is on each cluster type, and the table of the configuration.
+// pack compresses the contents of each cluster type and the table of config values.
 func pack(ctx context.Context, number int, e Environment, manifests bool) ([]block, error) {
 	if e.Fleet == nil {
 		return nil, nil
@@ -125,7 +148,7 @@ func pack(ctx context.Context, number int, e Environment, manifests bool) ([]blo
 		})
 		return nil
 	}
-	for i, on := range contents.clusterTypes { // in order, so that the table is always the same
+	for i, on := range contents.clusterTypes { // in order, because it fills the table
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -1,12 +1,12 @@
 "use strict";
-// The page of a fleet. What the model says is set as text, never as HTML.
+// The script of the report. Values of the model are set as text, never as HTML.
 (() => {
   const fleet = JSON.parse(document.getElementById("index").textContent);
   const ROW = 24, COLUMN = 26, HEAD = 176, SIDE = 250, WIDE = 110;
   const $ = id => document.getElementById(id);
   const state = { env: 0, other: -1, group: "", rows: [], columns: [], row: 0, column: 0, open: null };
 
-  // element makes an element with a class, text or children.
+  // element returns an element with attributes, listeners and children.
   function element(tag, attributes, ...children) {
     const e = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
@@ -20,7 +20,7 @@
   const plural = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
   const env = () => fleet.environments[state.env];
 
-  // assignments of an environment: for each cluster type a map of positions of targets to those of reasons.
+  // assignments of each environment: for each cluster type a map of target positions to reason positions.
   const assigned = fleet.environments.map(e => e.on.map(list => {
     const on = new Map();
     for (let i = 0; i < list.length; i += 2) on.set(list[i], list[i + 1]);
@@ -30,7 +30,7 @@
     types: new Map(e.clusterTypes.map((c, i) => [c.n, i])), targets: new Map(e.targets.map((t, i) => [t.n, i])),
   }));
 
-  // matches tells whether an object has every word of a search: in its name, workload or workspace, or as label=value.
+  // matches reports whether an object matches every word of a search: in its name, workload, workspace, label values or as label=value.
   function matches(object, words) {
     return words.every(word => {
       if (word.includes("=")) return (object.l || []).some(([k, v]) => (k + "=" + v).toLowerCase().startsWith(word));
@@ -39,8 +39,8 @@
   }
   const words = id => $(id).value.toLowerCase().split(/\s+/).filter(w => w);
 
-  // A row is a target: its name, and its position in the environment and in the one that is compared with; -1 for none. A
-  // column is a list of cluster types in the same form.
+  // A row is a target: its name, and its positions in the selected environment (here) and in the compared one (there); -1 for
+  // none. A column is a list of cluster types in the same form.
   function names(kind, find) {
     const here = env()[kind], there = state.other < 0 ? [] : fleet.environments[state.other][kind];
     const all = new Map();
@@ -63,13 +63,13 @@
         groups.get(value).types.push(t);
       }
       state.columns = [...groups.values()].sort((a, b) => a.n < b.n ? -1 : 1);
-      for (const g of state.columns) g.n = state.group + "=" + (g.n || "(none)") + " (" + g.types.length + ")";
+      for (const g of state.columns) g.n = (g.n ? state.group + "=" + g.n : "no " + state.group) + " (" + plural(g.types.length, "cluster type") + ")";
     }
-    state.row = Math.max(0, state.rows.findIndex(r => r.n === row)); // what was chosen stays so, if it is still there
+    state.row = Math.max(0, state.rows.findIndex(r => r.n === row)); // keep the selection if it still exists
     state.column = Math.max(0, state.columns.findIndex(c => c.n === column));
   }
 
-  // paired tells what a target on a cluster type is compared with in the other environment, if that has another name.
+  // pair fills partners: the counterparts with other names in the compared environment.
   let partners = new Map();
   function pair() {
     partners = new Map();
@@ -84,7 +84,7 @@
   }
   const partner = (side, type, target) => partners.get(side + "\n" + type.n + "\n" + target.n);
 
-  // count says on how many cluster types of a column a target is, in both environments.
+  // count counts the cluster types of a column that have a target, in both environments.
   function count(row, column) {
     let here = 0, there = 0, added = 0, removed = 0, paired = 0;
     for (const t of column.types) {
@@ -102,7 +102,7 @@
     e.style.left = x + "px"; e.style.top = y + "px"; e.style.width = w + "px"; e.style.height = h + "px";
     return e;
   }
-  // draw makes what can be seen of the grid, and nothing else.
+  // draw renders only the visible part of the grid.
   function draw() {
     const grid = $("grid"), w = width();
     $("space").style.width = SIDE + state.columns.length * w + "px";
@@ -129,10 +129,12 @@
     const known = column.types.filter(t => t.here >= 0).length;
     if (state.group) text = n.here ? (n.here === known ? "all " + n.here : n.here + " of " + known) : "";
     else text = n.here ? "●" : "";
-    if (n.paired) text = state.group ? text + " ≈" + n.paired : "≈";
+    if (n.paired && !state.group) text = "≈";
     if (n.here) kind += " on";
-    if (state.other >= 0 && n.added) { kind += " added"; text = state.group ? text + " +" + n.added : "+"; }
-    if (state.other >= 0 && n.removed) { kind += " removed"; text = state.group ? text + " −" + n.removed : "−"; }
+    if (state.other >= 0 && n.added) { kind += " added"; if (!state.group) text = "+"; }
+    if (state.other >= 0 && n.removed) { kind += " removed"; if (!state.group) text = "−"; }
+    const differs = state.other < 0 ? "" : [["+", n.added], ["−", n.removed], ["≈", n.paired]].filter(([, k]) => k).map(([mark, k]) => mark + k).join(" ");
+    if (state.group && differs) text = (text || "none of " + known) + " (" + differs + ")";
     if (r === state.row && c === state.column) kind += " here";
     const one = column.types[0], counterpart = n.paired && !state.group ? partner(n.here ? "here" : "there", one, row) : "";
     const said = row.n + " on " + column.n + ": " + (state.group ? text || "not scheduled" : counterpart ? "compared with " + counterpart : state.other >= 0 && n.added ? "only in " + fleet.environments[state.other].name : state.other >= 0 && n.removed ? "only in " + env().name : n.here ? "scheduled" : "not scheduled");
@@ -144,7 +146,7 @@
     drawing = true;
     requestAnimationFrame(() => { drawing = false; draw(); });
   }
-  // reveal scrolls so that the chosen cell can be seen.
+  // reveal scrolls to the selected cell.
   function reveal() {
     const grid = $("grid"), w = width(), top = state.row * ROW, left = state.column * w;
     if (top < grid.scrollTop) grid.scrollTop = top;
@@ -153,7 +155,7 @@
     if (left + w > grid.scrollLeft + grid.clientWidth - SIDE) grid.scrollLeft = left + w - grid.clientWidth + SIDE;
   }
 
-  // unpack reads a compressed block, once.
+  // unpack returns the content of a compressed block.
   const unpacked = new Map();
   function unpack(id) {
     if (!unpacked.has(id)) {
@@ -163,7 +165,7 @@
     }
     return unpacked.get(id);
   }
-  // contentOf returns what a target gets on a cluster type: its files, and its values with what was laid over what.
+  // contentOf returns the files and values of a target on a cluster type.
   async function contentOf(e, c, name) {
     const [content, table] = await Promise.all([unpack("on-" + e + "-" + c), unpack("table-" + e)]);
     const own = content.targets[name];
@@ -181,14 +183,14 @@
   function facts(title, o) {
     return element("div", {}, element("h3", {}, title + " " + o.n), element("dl", {},
       ...(o.w ? [element("dt", {}, "workload"), element("dd", {}, o.w)] : []), ...(o.s ? [element("dt", {}, "workspace"), element("dd", {}, o.s)] : []),
-      element("dt", {}, "labels"), labels(o), ...(o.at ? [element("dt", {}, "written at"), element("dd", { class: "at" }, o.at)] : [])));
+      element("dt", {}, "labels"), labels(o), ...(o.at ? [element("dt", {}, "source"), element("dd", { class: "at" }, o.at)] : [])));
   }
   function show(title, ...parts) {
     const detail = $("detail");
     detail.replaceChildren(element("button", { class: "close", onclick: close, "aria-label": "Close" }, "✕"), element("h2", {}, title), ...parts);
     detail.hidden = false;
     detail.scrollTop = 0;
-    reveal(); // the grid has got narrower
+    reveal(); // the grid is narrower now
     redraw();
   }
   function hide() {
@@ -202,7 +204,7 @@
   }
   function command(text) { return element("pre", {}, text); }
 
-  // openCell shows why a target is on a cluster type, and what it gets there.
+  // openCell shows the policies, configuration and manifests of a target on a cluster type.
   async function openCell(r, c) {
     const row = state.rows[r], column = state.columns[c];
     if (!row || !column) return;
@@ -218,16 +220,16 @@
       const reason = target >= 0 && on >= 0 ? assigned[e][on].get(target) : undefined;
       sides.push({ e: fleet.environments[e], reason, name, target, on, own: reason === undefined ? null : await contentOf(e, on, name) });
     }
-    if (state.open !== mine) return; // something else was opened meanwhile
+    if (state.open !== mine) return; // another cell was opened meanwhile
     const parts = [];
     for (const s of sides) {
       const where = sides.length > 1 ? " in " + s.e.name : "";
       if (s.reason === undefined) {
         if (s.target < 0 || s.on < 0) {
-          parts.push(element("p", {}, s.e.name + " has no such " + (s.target < 0 ? "deployment target." : "cluster type.")));
+          parts.push(element("p", {}, s.e.name + (s.target < 0 ? " has no deployment target " + s.name : " has no cluster type " + type.n) + "."));
           continue;
         }
-        parts.push(element("p", {}, "Not scheduled" + where + ". This says why:"), command("kalypso explain target " + row.n + " --env " + s.e.name + " --cluster-type " + type.n));
+        parts.push(element("p", {}, "Not scheduled" + where + ". To see why, run:"), command("kalypso explain target " + row.n + " --env " + s.e.name + " --cluster-type " + type.n));
         continue;
       }
       parts.push(element("h3", {}, "Scheduled" + where + (s.name === row.n ? "" : " as " + s.name) + " by"), element("ul", {}, ...s.e.reasons[s.reason].map(p => element("li", {}, "policy " + p.n, at(p.at)))));
@@ -237,7 +239,7 @@
     parts.push(facts("Deployment target", row.o), facts("Cluster type", type.o));
     show(title, ...parts);
   }
-  // configuration is a table of the values, of one environment or of two beside each other.
+  // configuration returns a table of the values of one or two environments.
   function configuration(sides) {
     const entries = sides.map(s => new Map(s.own.values.map(entry => [entry.k, entry])));
     const keys = [...new Set(entries.flatMap(m => [...m.keys()]))].sort();
@@ -251,13 +253,13 @@
       element("thead", {}, element("tr", {}, element("th", {}, "key"), ...sides.map(s => element("th", {}, sides.length > 1 ? s.e.name : "value")))), element("tbody", {}, ...rows)));
   }
   function value(entry) {
-    const top = entry.o[entry.o.length - 1];
+    const above = entry.o.slice().reverse(), top = above[0];
     const long = entry.v.length > 60 || entry.v.trimEnd().includes("\n");
-    return element("details", {}, element("summary", {}, element("code", {}, long ? entry.v.split("\n")[0].slice(0, 60) + " …" : entry.v || '""'), " ", element("span", { class: "notice" }, "from " + top.n + (entry.o.length > 1 ? (top.m ? ", merged" : ", over " + (entry.o.length - 1)) : ""))),
-      long ? element("pre", {}, entry.v) : null, ...entry.o.slice().reverse().map((o, i) => element("div", {}, (i === 0 ? "from " : o === entry.o[0] && !top.m ? "instead of " : "over ") + o.n + (o.m ? ", merged" : ""), at(o.at), i > 0 || o.m ? element("pre", {}, o.v) : null)));
+    return element("details", {}, element("summary", {}, element("code", {}, long ? entry.v.split("\n")[0].slice(0, 60) + " …" : entry.v || '""'), " ", element("span", { class: "notice" }, "from " + top.n + (entry.o.length > 1 ? (top.m ? ", merged" : ", overrides " + (entry.o.length - 1)) : ""))),
+      long ? element("pre", {}, entry.v) : null, ...above.map((o, i) => element("div", {}, (i === 0 ? "from " : above[i - 1].m ? "merged with " : "overrides ") + o.n, at(o.at), i > 0 || o.m ? element("pre", {}, o.v) : null)));
   }
   function manifests(side, named) {
-    return element("div", {}, element("h3", {}, "Manifests" + (named ? " in " + side.e.name : "")), ...(side.own.files.length ? side.own.files.map(([name, text]) => element("details", {}, element("summary", {}, name), element("pre", {}, text))) : [element("p", {}, fleet.manifests ? "They were not rendered." : "They are too many for this page. This writes them to a folder:"), fleet.manifests ? null : command("kalypso render --env " + side.e.name + " --output-dir out")]));
+    return element("div", {}, element("h3", {}, "Manifests" + (named ? " in " + side.e.name : "")), ...(side.own.files.length ? side.own.files.map(([name, text]) => element("details", {}, element("summary", {}, name), element("pre", {}, text))) : [element("p", {}, fleet.manifests ? "Not rendered." : "The manifests are too large for this report. To write them to a folder, run:"), fleet.manifests ? null : command("kalypso render --env " + side.e.name + " --output-dir out")]));
   }
   function openGroup(row, column) {
     state.open = {};
@@ -269,7 +271,7 @@
     show(row.n + " on " + column.n, element("h3", {}, "Scheduled on " + on.length), list(on), ...(others.length ? [element("h3", {}, "Only in " + fleet.environments[state.other].name + ", on " + others.length), list(others)] : []),
       element("h3", {}, "Not on " + off.filter(t => !there(t)).length), list(off.filter(t => !there(t))), facts("Deployment target", row.o));
   }
-  // goTo shows one cell, whatever is grouped.
+  // goTo removes grouping and search, and opens a cell.
   function goTo(target, type) {
     $("group").value = state.group = "";
     $("find-type").value = ""; $("find-target").value = "";
@@ -277,16 +279,16 @@
     state.row = Math.max(0, state.rows.findIndex(r => r.n === target));
     state.column = Math.max(0, state.columns.findIndex(c => c.n === type));
     summarize(); reveal(); redraw();
-    $("grid").focus(); // the button that was pressed is gone
+    $("grid").focus(); // the focused button no longer exists
     openCell(state.row, state.column);
   }
   function openTarget(r) {
     const row = state.rows[r], on = [];
     state.open = {};
     env().clusterTypes.forEach((t, i) => { if (row.here >= 0 && assigned[state.env][i].has(row.here)) on.push(t); });
-    if (row.here < 0) return show(row.n, element("p", {}, env().name + " has no such deployment target."), facts("In " + fleet.environments[state.other].name + ": deployment target", row.o));
+    if (row.here < 0) return show(row.n, element("p", {}, env().name + " has no deployment target " + row.n + "."), facts("In " + fleet.environments[state.other].name + ": deployment target", row.o));
     show(row.n, facts("Deployment target", row.o), element("h3", {}, "On " + plural(on.length, "cluster type")), element("ul", {}, ...on.map(t => element("li", {}, element("button", { onclick: () => goTo(row.n, t.n) }, t.n)))),
-      element("p", {}, "Why it is not on others:"), command("kalypso explain target " + row.n + " --env " + env().name));
+      element("p", {}, "To see why it is not on others, run:"), command("kalypso explain target " + row.n + " --env " + env().name));
   }
   function openType(c) {
     const column = state.columns[c];
@@ -302,12 +304,27 @@
     if (state.other >= 0) {
       let added = 0, removed = 0;
       for (const row of state.rows) for (const column of state.columns) { const n = count(row, column); added += n.added; removed += n.removed; }
-      text += ". Of what is shown, only in " + fleet.environments[state.other].name + ": +" + added + ", only in " + e.name + ": −" + removed + ", under another name in both: ≈";
+      text += ". Compared with " + fleet.environments[state.other].name + ": +" + added + " −" + removed;
       if (fleet.environments[state.other].diagnostics.some(d => d.severity === "error")) text += ". " + fleet.environments[state.other].name + " has errors";
     }
     if (state.rows.length !== e.targets.length || (!state.group && state.columns.length !== e.clusterTypes.length)) text += ". Shown: " + plural(state.rows.length, "target") + ", " + plural(state.columns.length, state.group ? "group" : "cluster type");
     $("summary").textContent = text;
-    $("foot").textContent = "kalypso " + fleet.version + (e.promoted ? " · " + e.name + " has commit " + e.promoted.slice(0, 12) : "") + " · in the grid: arrows, Enter for the cell, t for the target, c for the cluster type · / searches, Esc closes";
+    $("foot").textContent = "kalypso " + fleet.version + " · Keyboard: / search, arrows move, Enter cell, t target, c cluster type, Esc close";
+  }
+  // legend explains the marks that the grid can show now.
+  function legend() {
+    const other = (fleet.environments[state.other] || {}).name;
+    const marks = state.group ? [["1 of 2", "on 1 of the 2 cluster types of the group"]] : [["●", "scheduled"]];
+    if (other) marks.push(["+", "only in " + other], ["−", "only in " + env().name], ["≈", "in both, with different names"]);
+    if ($("tabs").querySelector(".bad")) marks.push(["!", "environment with errors"]);
+    $("legend").replaceChildren(...marks.flatMap(([mark, meaning], i) => [i ? " · " : "", element("b", {}, mark), " " + meaning]));
+  }
+  // sources lists the commits of the environment.
+  function sources() {
+    const e = env(), box = $("sources");
+    box.hidden = !e.sources.length;
+    const text = "Compiled from " + (e.sources.length === 1 ? "1 branch" : e.sources.length + " branches") + (e.date ? ", newest commit of " + e.date : "") + (e.promoted ? ", promoted commit " + e.promoted.slice(0, 12) : "");
+    box.replaceChildren(element("summary", {}, text), element("ul", {}, ...e.sources.map(s => element("li", {}, s.name + " ", s.commit ? element("code", {}, s.commit) : null))));
   }
   function problems() {
     const list = env().diagnostics.filter(d => d.severity !== "notice"), box = $("problems"), errors = list.filter(d => d.severity === "error").length;
@@ -318,27 +335,29 @@
     box.replaceChildren(element("summary", { class: errors ? "error" : "warning" }, counts), element("ul", {}, ...list.slice(0, 500).map(d =>
       element("li", {}, element("span", { class: d.severity }, d.severity + ": "), d.message + " [" + d.rule + "]", d.hint ? element("div", { class: "notice" }, d.hint) : null, at(d.at), ...(d.related || []).map(line => element("div", { class: "at" }, line)))), ...(list.length > 500 ? [element("li", {}, "and " + (list.length - 500) + " more")] : [])));
   }
-  function update() { pair(); choose(); summarize(); redraw(); }
+  function update() { pair(); choose(); summarize(); legend(); redraw(); }
   function select(i) {
     state.env = i;
     if (state.other === i || !fleet.environments[i].read) state.other = -1;
     [...$("tabs").children].forEach((tab, n) => { tab.setAttribute("aria-selected", n === i); tab.tabIndex = n === i ? 0 : -1; });
     const keys = new Set(env().clusterTypes.flatMap(c => (c.l || []).map(([k]) => k)));
     if (!keys.has(state.group)) state.group = "";
-    $("group").replaceChildren(element("option", { value: "" }, "(nothing)"), ...[...keys].sort().map(k => element("option", { value: k }, k)));
+    $("group").replaceChildren(element("option", { value: "" }, "none"), ...[...keys].sort().map(k => element("option", { value: k }, k)));
     $("group").value = state.group;
-    $("compare").replaceChildren(element("option", { value: "-1" }, "(nothing)"), ...fleet.environments.map((e, n) => n === i || !e.read || !fleet.environments[i].read ? null : element("option", { value: n }, e.name)).filter(o => o));
+    $("compare").replaceChildren(element("option", { value: "-1" }, "none"), ...fleet.environments.map((e, n) => n === i || !e.read || !fleet.environments[i].read ? null : element("option", { value: n }, e.name)).filter(o => o));
     $("compare").value = state.other;
-    hide(); problems(); update();
+    hide(); problems(); sources(); update();
   }
-  // printout lists everything for paper.
+  // printout lists all assignments for printing.
   function printout() {
     const e = env();
     $("problems").open = true;
     $("print").replaceChildren(element("h1", {}, "Environment " + e.name), ...e.clusterTypes.map((c, i) => element("div", {}, element("h2", {}, c.n), element("p", { class: "at" }, (c.l || []).map(([k, v]) => k + "=" + v).join(", ")),
-      element("p", {}, [...assigned[state.env][i].keys()].sort((a, b) => a - b).map(t => e.targets[t].n).join(", ") || "nothing"))));
+      element("p", {}, [...assigned[state.env][i].keys()].sort((a, b) => a - b).map(t => e.targets[t].n).join(", ") || "no deployment targets"))));
   }
 
+  $("fleet").textContent = "Fleet " + fleet.controlPlane;
+  document.title = "Fleet " + fleet.controlPlane;
   fleet.environments.forEach((e, i) => $("tabs").append(element("button", { role: "tab", class: e.diagnostics.some(d => d.severity === "error") ? "bad" : "", onclick: () => select(i) }, e.name)));
   $("tabs").addEventListener("keydown", event => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -380,5 +399,5 @@
     if (event.key === "Escape" && !$("detail").hidden) close();
   });
   addEventListener("beforeprint", printout);
-  if (fleet.environments.length) select(0); else $("summary").textContent = "There is no environment.";
+  if (fleet.environments.length) select(0); else $("summary").textContent = "No environments.";
 })();

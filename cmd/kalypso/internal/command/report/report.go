@@ -1,4 +1,4 @@
-// Package report is kalypso report: the fleet in one HTML file.
+// Package report is kalypso report: it writes an HTML report of the fleet.
 package report
 
 import (
@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,17 +49,17 @@ If the model has errors, the report lists them, and the exit code is 1.`,
 	return cmd
 }
 
-// write compiles all environments and writes what came of them.
+// write compiles all environments and writes the report.
 func write(ctx context.Context, s *session.Session, file string) error {
 	for _, environment := range s.Environments {
 		s.Compile(ctx, environment, nil)
 	}
 	s.Begin("writing " + file)
-	without := "the report has them"
+	without := "the report lists them"
 	if ctx.Err() == nil {
 		if err := writeReport(ctx, s, file); err != nil && ctx.Err() == nil {
 			s.Diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, cli.WithoutPath(err)))
-			without = "there is no report"
+			without = "no report was written"
 		}
 	}
 	if ctx.Err() != nil {
@@ -67,24 +68,24 @@ func write(ctx context.Context, s *session.Session, file string) error {
 	return s.Finish(without)
 }
 
-// checkReportFile refuses what cannot be written, before anything is compiled.
+// checkReportFile returns an error if the file cannot be written, before the fleet is compiled.
 func checkReportFile(file string) error {
 	if file == "" || file == "-" {
-		return cli.Usage("FILE %q: name the file to write, such as fleet.html", file)
+		return cli.Usage("FILE %q is not a file name; use a name such as fleet.html", file)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return cli.Usage("FILE %s: it is a folder", file)
+		return cli.Usage("FILE %s is a folder", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return cli.Usage("FILE %s: there is no folder %s", file, filepath.Dir(file))
+		return cli.Usage("FILE %s: folder %s does not exist", file, filepath.Dir(file))
 	}
 	return nil
 }
 
-// writeReport writes the file as a whole or not at all. A link stays one, and what is no regular file, such as a pipe, is
-// written to.
+// writeReport replaces the file atomically. It follows a link, and writes to the file itself if it is not a regular file,
+// such as a pipe.
 func writeReport(ctx context.Context, s *session.Session, file string) error {
-	mode := os.FileMode(0o666) // less what the umask takes
+	mode := os.FileMode(0o666) // before the umask
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target
 	}
@@ -95,7 +96,7 @@ func writeReport(ctx context.Context, s *session.Session, file string) error {
 		mode = info.Mode().Perm()
 	}
 	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
-	defer func() { _ = os.Remove(temporary) }() // of no effect once it has its name
+	defer func() { _ = os.Remove(temporary) }() // no effect after the rename
 	if err := writeInto(ctx, s, temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 		return err
 	}
@@ -107,12 +108,31 @@ func writeInto(ctx context.Context, s *session.Session, name string, flags int, 
 	if err != nil {
 		return err
 	}
-	var environments []htmlreport.Environment
-	for _, r := range s.Results {
-		environments = append(environments, htmlreport.Environment{
-			Name: r.Environment.Name.Value, Fleet: r.Fleet, Assignments: r.Assignments, Tree: r.Tree, Diags: slices.Concat(s.Diags, r.Diags),
-		})
+	report := htmlreport.Report{Version: s.Build.Version}
+	if main := s.Loader.Main(); main != nil {
+		report.ControlPlane = (&diag.File{Repo: main.Repo}).String()
 	}
-	err = htmlreport.Write(ctx, file, s.Build.Version, environments)
+	for _, r := range s.Results {
+		environment := htmlreport.Environment{
+			Name: r.Environment.Name.Value, Fleet: r.Fleet, Assignments: r.Assignments, Tree: r.Tree, Diags: slices.Concat(s.Diags, r.Diags),
+		}
+		if r.Fleet != nil {
+			addSources(&environment, s)
+		}
+		report.Environments = append(report.Environments, environment)
+	}
+	err = htmlreport.Write(ctx, file, report)
 	return cmp.Or(err, file.Close())
+}
+
+// addSources adds the branches that an environment was compiled from, each once, and their newest date.
+func addSources(e *htmlreport.Environment, s *session.Session) {
+	origins, dates := s.Loader.Origins(e.Fleet)
+	e.Date = dates.Newest(time.Time{})
+	for _, o := range origins {
+		source := htmlreport.Source{Name: (&diag.File{Repo: o.Repo, Branch: o.Branch}).String(), Commit: o.Commit}
+		if !slices.Contains(e.Sources, source) {
+			e.Sources = append(e.Sources, source)
+		}
+	}
 }
