@@ -40,15 +40,6 @@ func (f *Flags) useRemote(ctx context.Context, e *cli.Host, reader *remote.Reade
 	return url, nil
 }
 
-// CommitIn returns the commit of a Git revision in the clone that was given as the control plane; without a clone it
-// returns the revision.
-func (s *Session) CommitIn(ctx context.Context, revision string) (string, error) {
-	if s.Flags.clone == "" || giturl.IsCommit(revision) || revision == "" {
-		return revision, nil
-	}
-	return s.Reader.Commit(ctx, model.Ref{Repo: s.Flags.clone, Role: model.Main, Revision: revision})
-}
-
 // replacedByClone is the error of a --replace that would publish the local state of a clone.
 func replacedByClone(reader *remote.Reader, repo string) error {
 	ref := model.Ref{Repo: repo}

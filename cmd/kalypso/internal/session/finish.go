@@ -69,7 +69,7 @@ func (s *Session) Finish(without string) error {
 }
 
 func (s *Session) print(diags diag.List, summary string) error {
-	if write := s.Flags.MoreFormats[s.Flags.Format]; write != nil {
+	if write := s.View.MoreFormats[s.Flags.Format]; write != nil {
 		return write(s, diags)
 	}
 	if s.Flags.Format != results.Text {

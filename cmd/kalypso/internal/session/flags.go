@@ -42,8 +42,8 @@ type Flags struct {
 	// Strict refuses warnings.
 	Strict bool
 
-	// MoreFormats write the result in formats of -o that only this command has.
-	MoreFormats map[string]func(*Session, diag.List) error
+	// MoreFormats are the formats of -o that only this command has; its View writes them.
+	MoreFormats []string
 	// Permissions are those that a run needs on the repositories of a role, if it does more than read them.
 	Permissions func(model.Role) *github.Needs
 	// Publishes says that the run publishes: it then reads and writes the remote of a clone and not the clone.
@@ -84,7 +84,7 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane with the Environments (default: its default branch; for a local path, main)")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from another path or URL: `REPO=PATH`, with * as wildcard on both sides (repeatable)")
 	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
-	cli.AddOutputFlag(cmd, &f.Format, slices.Sorted(maps.Keys(f.MoreFormats))...)
+	cli.AddOutputFlag(cmd, &f.Format, f.MoreFormats...)
 	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "", "color")
 	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -112,8 +112,8 @@ func (f *Flags) AddStrict(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Strict, "strict", false, "fail with exit code 1 if there are warnings")
 }
 
-// RefuseWarnings returns an error if the run is strict and diagnostics have warnings, but no errors.
-func (f *Flags) RefuseWarnings(diags diag.List) (refused diag.List) {
+// WarningsAsErrors returns an error if the run is strict and diagnostics have warnings, but no errors.
+func (f *Flags) WarningsAsErrors(diags diag.List) (refused diag.List) {
 	if warnings := diags.Sorted().Count(diag.Warning); f.Strict && warnings > 0 && !diags.HasErrors() {
 		refused.Error("strict", diag.Place{}, diag.Plural(warnings, "warning")+" (--strict)")
 	}
@@ -173,7 +173,7 @@ func (f *Flags) Check() error {
 	if f.Committed && f.Worktree {
 		return cli.Usage("--committed leaves out uncommitted changes, --worktree reads them: give one of them")
 	}
-	return results.CheckFormat(f.Format, slices.Sorted(maps.Keys(f.MoreFormats))...)
+	return results.CheckFormat(f.Format, f.MoreFormats...)
 }
 
 // open returns what reads the fleet. Close the Reader when done.

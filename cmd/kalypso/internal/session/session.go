@@ -13,6 +13,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -59,6 +60,8 @@ func (a *activity) Begin(doing string) {
 type View struct {
 	// Structured is the result for -o json.
 	Structured func(diags diag.List) any
+	// MoreFormats write the result in the formats of Flags.MoreFormats.
+	MoreFormats map[string]func(*Session, diag.List) error
 	// Text writes the result for people.
 	Text func() error
 	// Paged says that the text may be long, so that a terminal shows it in a pager.
@@ -104,7 +107,7 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 // Run is Connect with the control plane read and the environments chosen; all is what to do without --env.
 func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
 	return Connect(ctx, f, e, func(ctx context.Context, s *Session) error {
-		if err := s.readControlPlane(ctx, all); err != nil {
+		if err := s.ReadControlPlane(ctx, all); err != nil {
 			return err
 		}
 		return do(ctx, s)
@@ -116,7 +119,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 	if err := s.connectAgain(ctx); err != nil {
 		return err
 	}
-	return s.readControlPlane(ctx, true)
+	return s.ReadControlPlane(ctx, true)
 }
 
 // Reload is Reopen that reports whether the control plane could be read instead of ending the run; the diagnostics of the
@@ -139,8 +142,9 @@ func (s *Session) connectAgain(ctx context.Context) error {
 	return nil
 }
 
-// readControlPlane reads the environments and, the first time, chooses among them.
-func (s *Session) readControlPlane(ctx context.Context, all bool) error {
+// ReadControlPlane reads the environments and, the first time, chooses among them; all is what to do without --env. If they cannot be
+// read, it finishes the run.
+func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 	if !s.load(ctx) {
 		if ctx.Err() != nil {
 			return s.Stopped(ctx)
@@ -202,9 +206,18 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	s.Results = append(s.Results, &Result{Compiled: compiled})
 }
 
+// CommitIn returns the commit of a Git revision in the clone that was given as the control plane; without a clone it
+// returns the revision.
+func (s *Session) CommitIn(ctx context.Context, revision string) (string, error) {
+	if s.Flags.clone == "" || giturl.IsCommit(revision) || revision == "" {
+		return revision, nil
+	}
+	return s.Reader.Commit(ctx, model.Ref{Repo: s.Flags.clone, Role: model.Main, Revision: revision})
+}
+
 // RefuseWarnings adds an error to an environment if the run is strict and has warnings, but no errors.
 func (s *Session) RefuseWarnings(r *Result) {
-	refused := s.Flags.RefuseWarnings(append(slices.Clone(s.Diags), r.Diags...))
+	refused := s.Flags.WarningsAsErrors(append(slices.Clone(s.Diags), r.Diags...))
 	for i := range refused {
 		if len(s.Environments) > 1 {
 			refused[i].Message = r.Environment.Name.Value + ": " + refused[i].Message

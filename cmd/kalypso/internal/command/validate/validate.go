@@ -20,7 +20,7 @@ import (
 
 // New returns kalypso validate.
 func New(e *cli.Host) *cobra.Command {
-	opts, workload, keepLastGood := &session.Flags{MoreFormats: formats(controlPlane)}, "", false
+	opts, workload, keepLastGood := &session.Flags{MoreFormats: []string{"junit", "sarif"}}, "", false
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the model of all environments and report every problem",
@@ -45,7 +45,11 @@ plane.`,
 			if cmd.Flags().Changed("workload") {
 				return validateWorkload(e, opts, workload)
 			}
-			return session.Run(cmd.Context(), opts, e, true, func(ctx context.Context, s *session.Session) error {
+			return session.Connect(cmd.Context(), opts, e, func(ctx context.Context, s *session.Session) error {
+				s.View.MoreFormats = formats(controlPlane)
+				if err := s.ReadControlPlane(ctx, true); err != nil {
+					return err
+				}
 				s.Quarantine = session.Quarantine{KeepLastGood: keepLastGood, Tolerant: keepLastGood}
 				return check(ctx, s)
 			})

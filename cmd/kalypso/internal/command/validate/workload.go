@@ -35,12 +35,15 @@ func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 		return cli.Usage("--workload %s: %w", path, err)
 	}
 	defer func() { _ = root.Close() }() // nothing was written through it
-	opts.MoreFormats = formats(func(*session.Session) string { return source.Repo })
 	objects, diags := model.Parse(source, nil, options)
 	run := &workloadCheck{Session: &session.Session{Host: e, Flags: opts, Diags: diags}, objects: objects}
-	run.View = session.View{Text: run.text, Structured: func(diags diag.List) any { return results.NewReport[session.Environment](nil, diags) }}
+	run.View = session.View{
+		Text:        run.text,
+		Structured:  func(diags diag.List) any { return results.NewReport[session.Environment](nil, diags) },
+		MoreFormats: formats(func(*session.Session) string { return source.Repo }),
+	}
 	run.checkTogether()
-	run.Diags.Add(opts.RefuseWarnings(run.Diags))
+	run.Diags.Add(opts.WarningsAsErrors(run.Diags))
 	return run.Finish("")
 }
 
