@@ -2,9 +2,7 @@ package diff
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
@@ -204,39 +202,4 @@ func (d Result) where(v impact.Values) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s on %s", diag.Plural(len(names), "assignment"), diag.Plural(len(clusterTypes), "cluster type"))
-}
-
-// valueLine says what happens to a value.
-func valueLine(v impact.Value) string {
-	if v.WholeFile {
-		return v.Key + ": file " + v.Action.String()
-	}
-	before, after := shownValue(v.Old), shownValue(v.New)
-	switch v.Action {
-	case change.Added:
-		before = "none"
-	case change.Removed:
-		after = "none"
-	}
-	return fmt.Sprintf("%s: %s -> %s", cmp.Or(v.Key, "(document)"), before, after)
-}
-
-// shownValue is a value in a line. What one would not see of it is written out.
-func shownValue(text string) string {
-	if text == "" || text != strings.TrimSpace(text) && !strings.HasPrefix(text, "…") && !strings.HasSuffix(text, "…") {
-		return strconv.Quote(text)
-	}
-	return strings.ReplaceAll(text, "\n", " ⏎ ")
-}
-
-// valuePlace is where a value is written, or was if it is gone.
-func valuePlace(v impact.Value) string {
-	origins := v.After
-	if v.Action == change.Removed {
-		origins = v.Before
-	}
-	if len(origins) == 0 {
-		return ""
-	}
-	return reason{at: origins[0].At, more: len(origins) - 1}.place()
 }
