@@ -95,14 +95,6 @@ func (d Result) moved(action change.Action, n int) string {
 	}
 }
 
-// reason is one reason why a target came or went.
-type reason struct {
-	text string
-	// at is where it is written, and more how many more places there are.
-	at   diag.Place
-	more int
-}
-
 // why says why a target came or went.
 func (d Result) why(t impact.Target) []reason {
 	if d.blind {
@@ -122,14 +114,6 @@ func (d Result) why(t impact.Target) []reason {
 		}
 	}
 	return reasons
-}
-
-// place is where it is written.
-func (r reason) place() string {
-	if r.more > 0 {
-		return fmt.Sprintf("%s and %d more", r.at, r.more)
-	}
-	return r.at.String()
 }
 
 // otherSide says where a condition does not hold, if that is not how things are in the end.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/impact"
 )
@@ -43,4 +44,20 @@ func valuePlace(v impact.Value) string {
 		return ""
 	}
 	return reason{at: origins[0].At, more: len(origins) - 1}.place()
+}
+
+// reason is one reason why a target came or went.
+type reason struct {
+	text string
+	// at is where it is written, and more how many more places there are.
+	at   diag.Place
+	more int
+}
+
+// place is where it is written.
+func (r reason) place() string {
+	if r.more > 0 {
+		return fmt.Sprintf("%s and %d more", r.at, r.more)
+	}
+	return r.at.String()
 }
