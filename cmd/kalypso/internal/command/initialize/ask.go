@@ -268,7 +268,7 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 // stepForFleets is the next step for environments without a fleet, which the workflows do not set.
 func stepForFleets(environments []string) nextStep {
 	return nextStep{
-		What: "set spec.promotion.checks.fleet, the fleet source of check-promote, in the Environment of " + strings.Join(environments, ", "),
+		What: "set spec.promotion.checks.fleet, the fleet source of check-promote, in these Environments: " + strings.Join(environments, ", "),
 		See:  scaffold.Doc("reference/promotion"),
 	}
 }
