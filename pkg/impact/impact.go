@@ -51,8 +51,8 @@ const mostValues = 10_000
 // is that of ctx.
 func Compare(ctx context.Context, before, after State) (*Impact, error) {
 	pairs := newPairs(before, after)
-	alike := pairs.alike()
-	diff, err := change.CompareTrees(ctx, pairs.renamed(before), after.Tree, alike)
+	normalize := pairs.normalizer()
+	diff, err := change.CompareTrees(ctx, pairs.renamed(before), after.Tree, normalize)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Compare(ctx context.Context, before, after State) (*Impact, error) {
 		}
 		impact.Targets = append(impact.Targets, target)
 	}
-	impact.addValues(was, is, pairs, alike)
+	impact.addValues(was, is, pairs, normalize)
 	return impact, ctx.Err()
 }
 

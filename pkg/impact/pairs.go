@@ -102,8 +102,9 @@ func (p *pairs) renamed(before State) *render.Tree {
 	return renamed
 }
 
-// alike returns what gives a file of the first environment the names of the second; nil if they have the same.
-func (p *pairs) alike() change.Alike {
+// normalizer returns a function that replaces names of the first environment by those of the second; nil if they have the
+// same names.
+func (p *pairs) normalizer() change.NormalizeNames {
 	if p.before == p.after {
 		return nil
 	}

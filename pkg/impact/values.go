@@ -25,8 +25,8 @@ type Value struct {
 }
 
 // addValues finds the values that change, and what has set them.
-func (i *Impact) addValues(was, is *side, p *pairs, alike change.Alike) {
-	changes, dropped := i.Change.Values(mostValues, alike)
+func (i *Impact) addValues(was, is *side, p *pairs, normalize change.NormalizeNames) {
+	changes, dropped := i.Change.Values(mostValues, normalize)
 	i.Dropped = dropped
 	for _, c := range changes {
 		values := Values{Targets: c.Targets}

@@ -15,17 +15,17 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// Action says what happens to a file or deployment target.
+// Action is the change of a file or deployment target.
 type Action int
 
 const (
-	// Unchanged is for targets alone: a Change lists no files that stay as they are.
+	// Unchanged is only for targets: a Change has no unchanged files.
 	Unchanged Action = iota
-	// Added is new.
+	// Added exists only after the change.
 	Added
-	// Changed is there before and after.
+	// Changed exists before and after, with different contents.
 	Changed
-	// Removed is ours and no longer wanted.
+	// Removed exists only before the change.
 	Removed
 )
 
@@ -37,19 +37,19 @@ func (a Action) String() string {
 // Sign returns the sign that plans use.
 func (a Action) Sign() string { return [...]string{"=", "+", "~", "-"}[a] }
 
-// MarshalText writes the action as its word.
+// MarshalText returns the name of the action.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// FileChange is one file that is not the same before and after.
+// FileChange is the change of one file.
 type FileChange struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
-	// Old and New are the contents; empty where there is none.
+	// Old and New are the contents; empty if the file does not exist.
 	Old []byte       `json:"-"`
 	New content.Text `json:"-"`
 }
 
-// TargetChange is what happens to a deployment target on a cluster type.
+// TargetChange is the change of a deployment target on a cluster type.
 type TargetChange struct {
 	ClusterType string `json:"clusterType"`
 	Target      string `json:"deploymentTarget"`
@@ -58,20 +58,20 @@ type TargetChange struct {
 	Files []string `json:"files,omitempty"`
 }
 
-// Change is the difference between what is published and what is rendered.
+// Change is the difference between the published and the rendered output.
 type Change struct {
 	// Files are in order of path.
 	Files []FileChange
-	// Targets holds every deployment target, before or after, in order of cluster type and target.
+	// Targets are all deployment targets before or after, in order of cluster type and target.
 	Targets []TargetChange
-	// ClusterTypes counts those that exist before or after.
+	// ClusterTypes is the number of cluster types before or after.
 	ClusterTypes int
 }
 
 // Empty reports whether nothing changes.
 func (c *Change) Empty() bool { return len(c.Files) == 0 }
 
-// Count returns how many targets have the action.
+// Count returns the number of targets with the action.
 func (c *Change) Count(action Action) int {
 	n := 0
 	for _, t := range c.Targets {
@@ -82,7 +82,7 @@ func (c *Change) Count(action Action) int {
 	return n
 }
 
-// CountFiles returns how many files have the action.
+// CountFiles returns the number of files with the action.
 func (c *Change) CountFiles(action Action) int {
 	n := 0
 	for _, f := range c.Files {
@@ -93,9 +93,8 @@ func (c *Change) CountFiles(action Action) int {
 	return n
 }
 
-// Promotion returns the commit of the base repository that is promoted, before and after, and whether
-// that changes. Without a change the commits are not known and empty; before is empty too if nothing
-// was promoted yet.
+// Promotion returns the promoted commit of the base repository, before and after, and whether it changes. Without a
+// change both are empty; before is also empty if nothing was promoted yet.
 func (c *Change) Promotion() (before, after string, changes bool) {
 	i, found := slices.BinarySearchFunc(c.Files, render.TrackingFile, func(f FileChange, path string) int { return cmp.Compare(f.Path, path) })
 	if !found {
@@ -104,7 +103,7 @@ func (c *Change) Promotion() (before, after string, changes bool) {
 	return strings.TrimSpace(string(c.Files[i].Old)), strings.TrimSpace(c.Files[i].New.String()), true
 }
 
-// Idle reports whether no cluster changes: at most the promoted commit does.
+// Idle reports whether no cluster changes: at most the promoted commit differs.
 func (c *Change) Idle() bool {
 	_, _, promotes := c.Promotion()
 	return len(c.Files) == 0 || promotes && len(c.Files) == 1
@@ -121,10 +120,10 @@ func (c *Change) targetsWith(action Action) map[string]int {
 	return indexes
 }
 
-// Compare finds what must change for the published files to become those of the tree. old is nil if
-// nothing is published. What is not ours in old is never part of a change.
+// Compare returns the change from the published files to those of the tree. old is nil if nothing is published. Files in
+// old that kalypso does not manage are never part of a change.
 //
-// The contents of what changes are read with one request if old comes from a repository.
+// The contents of changed files are read with one request if old is in a repository.
 func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error) {
 	before, err := ReadLayout(old)
 	if err != nil {
@@ -136,7 +135,7 @@ func Compare(ctx context.Context, old fs.FS, tree *render.Tree) (*Change, error)
 	}
 	gone, stale := before.unwanted(tree)
 	if len(change.Files) > 0 || len(gone) > 0 {
-		gone = append(gone, stale...) // leftovers alone are no change
+		gone = append(gone, stale...) // stale files alone are no change
 	}
 	for _, name := range gone {
 		change.Files = append(change.Files, FileChange{Path: name, Action: Removed})
@@ -170,7 +169,7 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 		}
 	}
 	clusterTypes, after := map[string]bool{}, map[string]bool{}
-	last := "" // the files of a target come one after the other
+	last := "" // the files of a target are adjacent
 	for _, file := range tree.Files {
 		clusterType, _, _ := strings.Cut(file.Path, "/")
 		if strings.HasSuffix(file.Path, "/"+render.ReadmeFile) {
@@ -214,7 +213,7 @@ func targetChange(folder string, action Action, files []FileChange) TargetChange
 	return t
 }
 
-// Plan counts assignments by what happens to them.
+// Plan is the number of assignments by action.
 type Plan struct {
 	// Targets, Assignments and ClusterTypes are those that exist before or after. An assignment is a target on a cluster
 	// type.

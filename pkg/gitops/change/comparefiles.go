@@ -19,8 +19,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// compareFiles returns the files of a tree that are not published as they are. The files of a repository are compared by
-// their object ids, without their old contents.
+// compareFiles returns the files of a tree that differ from the published ones. Files of a repository are compared by
+// object id, without reading their old contents.
 func (p *Layout) compareFiles(ctx context.Context, tree *render.Tree) ([]FileChange, error) {
 	if p.FS == nil { // the contents may be staged already
 		added := make([]FileChange, len(tree.Files))
@@ -38,7 +38,7 @@ func (p *Layout) compareFiles(ctx context.Context, tree *render.Tree) ([]FileCha
 	})
 }
 
-// compareFile compares one file. It leaves out the old content if that is not here yet.
+// compareFile compares one file. It does not return the old content if that is not fetched yet.
 func (p *Layout) compareFile(name string, content []byte) (Action, []byte, error) {
 	info, err := fs.Stat(p.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func (p *Layout) compareFile(name string, content []byte) (Action, []byte, error
 	return Changed, old, nil
 }
 
-// readOld reads the old contents of what changes or goes, with one request if they come from a repository.
+// readOld reads the old contents of changed and removed files, with one request if they are in a repository.
 func (p *Layout) readOld(ctx context.Context, files []FileChange) error {
 	var names []string
 	for _, f := range files {
@@ -84,7 +84,7 @@ func (p *Layout) readOld(ctx context.Context, files []FileChange) error {
 	return nil
 }
 
-// compareEach compares all files of a tree with what was there before, and returns those that are added or changed.
+// compareEach compares all files of a tree with the previous ones, and returns those that are added or changed.
 // compare must not keep the content.
 func compareEach(ctx context.Context, tree *render.Tree, compare func(name string, content []byte) (Action, []byte, error)) ([]FileChange, error) {
 	found := make([]*FileChange, len(tree.Files))
@@ -134,13 +134,13 @@ func EachText(ctx context.Context, n int, text func(i int) content.Text, do func
 	return work.Wait()
 }
 
-// Alike returns the content of a file with the names that it would have in another environment: what then is the same is
-// no difference. nil changes no names.
-type Alike func(path string, content []byte) []byte
+// NormalizeNames returns the content of a file with the names of another environment, so that different names alone are no
+// difference. nil changes no names.
+type NormalizeNames func(path string, content []byte) []byte
 
-// CompareTrees finds what must change for one output to become another, but for the tracking file: which commit is promoted
-// is no part of what runs. It reads nothing; the error is that of ctx.
-func CompareTrees(ctx context.Context, before, after *render.Tree, alike Alike) (*Change, error) {
+// CompareTrees returns the change from one output to another, without the tracking file, which no cluster applies. It
+// reads no files; the error is that of ctx.
+func CompareTrees(ctx context.Context, before, after *render.Tree, normalize NormalizeNames) (*Change, error) {
 	old := make(map[string]*render.File, len(before.Files))
 	targets := map[string]bool{}
 	for i := range before.Files {
@@ -156,7 +156,7 @@ func CompareTrees(ctx context.Context, before, after *render.Tree, alike Alike) 
 			return Added, nil, nil
 		}
 		was := f.Content.Bytes()
-		if bytes.Equal(was, content) || alike != nil && bytes.Equal(alike(name, was), content) {
+		if bytes.Equal(was, content) || normalize != nil && bytes.Equal(normalize(name, was), content) {
 			return Unchanged, nil, nil
 		}
 		return Changed, was, nil

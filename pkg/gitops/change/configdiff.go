@@ -13,11 +13,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// maxParsed bounds the files whose keys are compared; nobody reads the keys of larger ones.
+// maxParsed is the maximum size in bytes of files whose keys are compared.
 const maxParsed = 1 << 20
 
-// diffFiles returns what happens to the keys of a file, in order of key. It returns nothing if all that can be said is that
-// the file changes: it does not parse, or what differs is no value.
+// diffFiles returns the changes of the keys of a file, in order of key. It returns nil if the file does not parse, or no
+// value differs.
 func diffFiles(extension, old, now string) []ValueChange {
 	parse := parseYAMLKeys
 	switch {
@@ -38,10 +38,11 @@ func diffFiles(extension, old, now string) []ValueChange {
 	return changes
 }
 
-// configMapPrefix begins what is not a ConfigMap's data. If the whole file is new or gone, it says nothing.
+// configMapPrefix begins the keys outside the data of a ConfigMap. If the whole file is added or removed, they are
+// omitted.
 const configMapPrefix = "ConfigMap "
 
-// keyValue is the value of a key, and its YAML tag where that says something.
+// keyValue is the value of a key, and its YAML tag if that is relevant.
 type keyValue struct{ text, tag string }
 
 func diffKeys(before, after map[string]keyValue) []ValueChange {
@@ -73,22 +74,22 @@ func newValueChange(key string, action Action, old, now string) ValueChange {
 		c.sum = string(sum[:])
 	}
 	if action == Changed {
-		old, now = whatDiffers(old, now)
+		old, now = trimCommon(old, now)
 	}
 	c.Old, c.New = shortenValue(strings.TrimSuffix(old, "\n")), shortenValue(strings.TrimSuffix(now, "\n"))
-	if c.Old == c.New { // they differ in how they end
+	if c.Old == c.New { // they differ at the end
 		c.Old, c.New = shortenValue(old), shortenValue(now)
 	}
 	return c
 }
 
-// maxValue bounds what is shown of a value.
+// maxValue is the maximum length of a value in messages.
 const maxValue = 72
 
 func shortenValue(text string) string { return diag.Shorten(text, maxValue) }
 
-// whatDiffers leaves out of two long texts the lines, or else the characters, that both begin and end with.
-func whatDiffers(old, now string) (string, string) {
+// trimCommon removes from two long texts the lines, or else the characters, with which both begin and end.
+func trimCommon(old, now string) (string, string) {
 	if max(len(old), len(now)) <= maxValue && !strings.Contains(old+now, "\n") {
 		return old, now
 	}
@@ -104,7 +105,7 @@ func whatDiffers(old, now string) (string, string) {
 	return between(old, start, end), between(now, start, end)
 }
 
-// between shows a part of a text, from start to end bytes before its end.
+// between returns a part of a text, from start to end bytes before its end.
 func between(text string, start, end int) string {
 	part := text[start : len(text)-end]
 	if start > 0 {
@@ -124,7 +125,7 @@ func commonPrefix[T string | []byte](a, b T) int {
 	return n
 }
 
-// lineStart returns where the line begins that a place is in.
+// lineStart returns the start of the line at an offset.
 func lineStart[T string | []byte](text T, at int) int {
 	for at > 0 && text[at-1] != '\n' {
 		at--
@@ -132,7 +133,7 @@ func lineStart[T string | []byte](text T, at int) int {
 	return at
 }
 
-// linesAtEnd returns the length of the whole lines that two texts both end with, and of the line break before.
+// linesAtEnd returns the length of the whole lines with which both texts end, and of the line break before.
 func linesAtEnd[T string | []byte](a, b T) int {
 	end := 0
 	for n := 1; n <= min(len(a), len(b)) && a[len(a)-n] == b[len(b)-n]; n++ {
@@ -143,21 +144,21 @@ func linesAtEnd[T string | []byte](a, b T) int {
 	return end
 }
 
-// FileGroup are files in which the same lines change.
+// FileGroup is a group of files in which the same lines change.
 type FileGroup struct {
 	// File is the index of the first in Change.Files.
 	File  int
 	Count int
 }
 
-// FileGroups returns the files that are worth a diff: changed ones first, and of these the changes that are in most
-// files, then what is new and last what goes.
+// FileGroups returns the groups of files for which a diff is shown: changed files, then added and removed ones, each with
+// the largest groups first.
 func (c *Change) FileGroups() (groups []FileGroup) {
 	byLines := map[[sha256.Size]byte]int{}
 	gone := c.targetsWith(Removed)
 	var buffer []byte
 	for i, f := range c.Files {
-		if _, removed := gone[targetFolder(f.Path)]; removed || isTold(f.Path) {
+		if _, removed := gone[targetFolder(f.Path)]; removed || isGenerated(f.Path) {
 			continue
 		}
 		if f.Action == Changed {
@@ -178,13 +179,13 @@ func (c *Change) FileGroups() (groups []FileGroup) {
 	return groups
 }
 
-// isTold reports whether a file says nothing that the text does not.
-func isTold(name string) bool {
+// isGenerated reports whether a file has no information besides the summary: the tracking file or a README.md.
+func isGenerated(name string) bool {
 	return name == render.TrackingFile || path.Base(name) == render.ReadmeFile && strings.Count(name, "/") == 1
 }
 
-// changedLines stands for the lines from the first to the last that differ. It is the same for files of
-// the same name that change alike.
+// changedLines returns a hash of the lines from the first to the last that differ. It is equal for files of the same name
+// with the same change.
 func changedLines(name string, old, now []byte) [sha256.Size]byte {
 	start := lineStart(old, commonPrefix(old, now))
 	old, now = old[start:], now[start:]

@@ -12,10 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// differing leaves out of two YAML files the fields of their objects that both have, so that little has to be parsed, and
-// that files are the same in which the same changes: a fleet has thousands of them, and a change can change them all. It
-// relies on what is written as kalypso writes it, with objects at the margin and their fields two blanks in, and returns
-// anything else as it is.
+// differing removes from two YAML files the fields of their objects that both have. So little has to be parsed, and files
+// with the same change are equal: a change can affect thousands of files. It requires the format of kalypso, with objects
+// at the margin and fields indented by two blanks, and returns other files unchanged.
 func (r *reducer) differing(old, now []byte) ([]byte, []byte) {
 	before, after := r.old.read(old), r.now.read(now)
 	if !slices.EqualFunc(before, after, section.isLike) {
@@ -31,10 +30,10 @@ func (r *reducer) differing(old, now []byte) ([]byte, []byte) {
 	return r.old.text, r.now.text
 }
 
-// reducer compares one pair of files after the other in the same memory.
+// reducer compares pairs of files. It reuses its memory.
 type reducer struct{ old, now reduced }
 
-// reduced is a file in sections, and what is left of it.
+// reduced is a file in sections, and the rest of it.
 type reduced struct {
 	sections []section
 	fields   [][]byte
@@ -47,10 +46,10 @@ type section struct {
 	fields [][]byte
 }
 
-// read returns the sections of a text, until it is called again.
+// read returns the sections of a text, which are valid until the next call.
 func (r *reduced) read(text []byte) []section {
 	lines := bytes.Count(text, []byte("\n")) + 1
-	r.sections, r.fields = r.sections[:0], slices.Grow(r.fields[:0], lines) // what sections hold of it does not move
+	r.sections, r.fields = r.sections[:0], slices.Grow(r.fields[:0], lines) // sections refer to it, so it must not move
 	end := 0
 	for line := range bytes.Lines(text) {
 		end += len(line)
@@ -72,7 +71,7 @@ func (r *reduced) read(text []byte) []section {
 	return r.sections
 }
 
-// write adds a section with some of its fields; nothing if it has others only, or none and is the same in both files.
+// write adds a section with some of its fields, unless none of its fields differ.
 func (r *reduced) write(s section, fields [][]byte, isSame bool) {
 	if len(fields) > 0 || len(s.fields) == 0 && !isSame {
 		r.text = append(r.text, s.head...)
@@ -82,8 +81,8 @@ func (r *reduced) write(s section, fields [][]byte, isSame bool) {
 	}
 }
 
-// inOneOnly leaves out of two lists what both have, in one pass: what is sorted, as kalypso sorts it, is all found. It
-// changes the lists.
+// inOneOnly removes the common elements from two lists, in one pass. It finds all of them in sorted lists, as kalypso
+// writes them. It changes the lists.
 func inOneOnly(a, b [][]byte) (onlyA, onlyB [][]byte) {
 	onlyA, onlyB = a[:0], b[:0]
 	for len(a) > 0 && len(b) > 0 {
@@ -99,15 +98,15 @@ func inOneOnly(a, b [][]byte) (onlyA, onlyB [][]byte) {
 	return append(onlyA, a...), append(onlyB, b...)
 }
 
-// isLike reports whether two sections have the same key, which tells them apart with their place, and the same kind.
+// isLike reports whether two sections have the same key and kind.
 func (s section) isLike(other section) bool {
 	key, _, _ := bytes.Cut(s.head, []byte(":"))
 	otherKey, _, _ := bytes.Cut(other.head, []byte(":"))
 	return bytes.Equal(key, otherKey) && (string(key) != "kind" || bytes.Equal(s.head, other.head))
 }
 
-// parseYAMLKeys returns the values of a file of YAML documents, each by its path and by the kind of its
-// object. The keys of a ConfigMap's data are named without path, as people know them.
+// parseYAMLKeys returns the values of YAML documents, by the kind of the object and the path of the value. The keys of a
+// ConfigMap's data have no path.
 func parseYAMLKeys(content string) (map[string]keyValue, bool) {
 	keys := yamlKeys{}
 	kinds := map[string]int{}
@@ -138,7 +137,7 @@ func parseYAMLKeys(content string) (map[string]keyValue, bool) {
 
 type yamlKeys map[string]keyValue
 
-// add adds what is at and below a node. It fails if a key is duplicated.
+// add adds the values at and below a node. It returns false if a key is duplicated.
 func (k yamlKeys) add(node *yaml.Node, prefix, at string) bool {
 	if node.Kind != yaml.MappingNode || len(node.Content) == 0 {
 		return k.addValue(node, prefix+at)
@@ -181,11 +180,11 @@ func (k yamlKeys) addValue(node *yaml.Node, key string) bool {
 
 var (
 	exportForm = regexp.MustCompile(`(?s)^\n*export ([^= \t\n"']*)="((?:[^"\\]|\\.)*)"(?:\n|$)`)
-	// unescape undoes the escapes of a POSIX shell.
+	// unescape reverses the escapes of a POSIX shell.
 	unescape = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
 )
 
-// parseEnvFile reads the lines `export KEY="value"` that kalypso writes.
+// parseEnvFile parses the lines `export KEY="value"` of an env file of kalypso.
 func parseEnvFile(content string) (map[string]keyValue, bool) {
 	keys := map[string]keyValue{}
 	for strings.TrimSpace(content) != "" {

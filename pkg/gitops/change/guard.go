@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// RuleDeletions is a change that removes so much that it may be a mistake.
+// RuleDeletions is a change that removes most targets, which may be a mistake.
 const RuleDeletions = "many-deletions"
 
 const (
-	// fewDeletions is how many targets may always go.
+	// fewDeletions is the number of targets that can always be removed.
 	fewDeletions = 5
-	// shownDeletions is how many of them are named.
+	// shownDeletions is the maximum number of removed targets in the message.
 	shownDeletions = 20
 )
 
-// MassDeletion says what is wrong with a change in which at least five targets go and they are more than half of
-// those that are published, or after which none is published; it is empty for any other. A mistake in one selector does
-// that, and clusters act on it at once. What only moves to a cluster type that has taken another's place
-// does not count.
+// MassDeletion returns an error message for a change that removes at least five targets that are more than half of the
+// published ones, or all of them; "" for other changes. A mistake in one selector can cause it, and clusters apply it at
+// once. Targets that move to a renamed cluster type do not count.
 func (c *Change) MassDeletion(repo string) string {
 	gone, published := c.Lost(), c.PublishedTargets()
 	nothingLeft := len(gone) > 0 && len(gone) == len(c.Targets)
@@ -48,7 +47,7 @@ func TooManyDeletions(gone, published int) bool {
 	return many || all
 }
 
-// Lost returns the targets that go, but for those that move with their cluster type's whole content.
+// Lost returns the removed targets, except those that move with the whole content of their cluster type.
 func (c *Change) Lost() []TargetChange {
 	before, after := map[string][]string{}, map[string][]string{}
 	for _, t := range c.Targets { // in order of cluster type and target
@@ -59,10 +58,10 @@ func (c *Change) Lost() []TargetChange {
 			after[t.ClusterType] = append(after[t.ClusterType], t.Target)
 		}
 	}
-	var heirs [][]string // what the new cluster types have
+	var successors [][]string // the targets of the new cluster types
 	for _, clusterType := range slices.Sorted(maps.Keys(after)) {
 		if len(before[clusterType]) == 0 {
-			heirs = append(heirs, after[clusterType])
+			successors = append(successors, after[clusterType])
 		}
 	}
 	renamed := map[string]bool{}
@@ -70,9 +69,9 @@ func (c *Change) Lost() []TargetChange {
 		if len(after[clusterType]) > 0 {
 			continue
 		}
-		if i := slices.IndexFunc(heirs, func(heir []string) bool { return containsAll(heir, before[clusterType]) }); i >= 0 {
+		if i := slices.IndexFunc(successors, func(successor []string) bool { return containsAll(successor, before[clusterType]) }); i >= 0 {
 			renamed[clusterType] = true
-			heirs = slices.Delete(heirs, i, i+1) // takes the place of one only
+			successors = slices.Delete(successors, i, i+1) // replaces only one
 		}
 	}
 	var lost []TargetChange
@@ -84,7 +83,7 @@ func (c *Change) Lost() []TargetChange {
 	return lost
 }
 
-// containsAll reports whether a sorted list has all of another.
+// containsAll reports whether a sorted list has all elements of another.
 func containsAll(list, wanted []string) bool {
 	return !slices.ContainsFunc(wanted, func(item string) bool {
 		_, found := slices.BinarySearch(list, item)

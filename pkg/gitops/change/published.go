@@ -14,14 +14,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// Layout is what a GitOps repository or an output folder holds, with what of it is ours: decided
-// by the shape of the tree alone, so that what the operator wrote is ours too, and anything that a
-// person added is not.
+// Layout is the content of a GitOps repository or output folder that kalypso manages. It is determined by names alone, so
+// it includes the output of the operator and excludes files that people added.
 type Layout struct {
 	fs.FS
-	// ClusterTypes are the top folders whose README.md is exactly ours.
+	// ClusterTypes are the top-level folders whose README.md is exactly that of kalypso.
 	ClusterTypes []string
-	// Targets are the folders of deployment targets in them, by path.
+	// Targets are the folders of deployment targets in ClusterTypes, by path.
 	Targets map[string]bool
 	// Files are all files in the folders of targets.
 	Files []string
@@ -29,7 +28,7 @@ type Layout struct {
 
 func (p *Layout) content(name string) ([]byte, error) { return fs.ReadFile(p.FS, name) }
 
-// ReadLayout finds out what is ours. Folders that begin with a dot are never looked at.
+// ReadLayout reads the layout of a tree. It ignores folders that begin with a dot.
 func ReadLayout(old fs.FS) (*Layout, error) {
 	p := &Layout{FS: old, Targets: map[string]bool{}}
 	if old == nil {
@@ -73,7 +72,7 @@ func (p *Layout) clusterType(name string) error {
 	return nil
 }
 
-// readmeID is the object id of our README.md, by which it is told without being read.
+// readmeID is the object id of kalypso's README.md, so that it is identified without reading it.
 var readmeID = plumbing.ComputeHash(plumbing.BlobObject, []byte(render.Readme)).String()
 
 // IsReadme reports whether a file is the README.md of a cluster type, exactly as rendered.
@@ -95,7 +94,7 @@ func (p *Layout) IsReadme(name string) (bool, error) {
 	return string(content) == render.Readme, err
 }
 
-// IsTarget reports whether a folder with these entries is that of a deployment target.
+// IsTarget reports whether a folder with these entries is the folder of a deployment target.
 func IsTarget(entries []fs.DirEntry) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
@@ -103,7 +102,7 @@ func IsTarget(entries []fs.DirEntry) bool {
 	return has(render.ReconcilerFile) && has(render.NamespaceFile)
 }
 
-// target notes a folder that holds reconciler.yaml and namespace.yaml.
+// target records a folder with reconciler.yaml and namespace.yaml.
 func (p *Layout) target(folder string) error {
 	entries, err := fs.ReadDir(p.FS, folder)
 	if err != nil {
@@ -121,9 +120,9 @@ func (p *Layout) target(folder string) error {
 	})
 }
 
-// unwanted returns the files of ours that the tree does not have: gone because their target, its
-// cluster type or its configuration is; stale if they are leftovers that mean nothing. A target that a
-// partial tree does not have is not gone, and so the folder that it is in is still ours.
+// unwanted returns the managed files that the tree does not have: gone if their target, its cluster type or its
+// configuration is removed, else stale. Targets that are missing in a partial tree are not removed, nor are their
+// cluster types.
 func (p *Layout) unwanted(tree *render.Tree) (gone, stale []string) {
 	wanted := WantedFiles{tree}
 	for _, name := range p.ClusterTypes {
@@ -145,7 +144,7 @@ func (p *Layout) unwanted(tree *render.Tree) (gone, stale []string) {
 	return gone, stale
 }
 
-// WantedFiles looks files up in a tree, which is in order of path.
+// WantedFiles looks up files in a tree, which is in order of path.
 type WantedFiles struct{ Tree *render.Tree }
 
 // from returns the first path that is not before name; empty if there is none.
@@ -163,15 +162,15 @@ func (w WantedFiles) File(name string) bool { return w.from(name) == name }
 // folder reports whether there is a file in a folder.
 func (w WantedFiles) folder(name string) bool { return strings.HasPrefix(w.from(name+"/"), name+"/") }
 
-// noConfigLike reports whether a file is the configuration of a target that has none any more. Next to a
-// configuration of the other type it is just a leftover.
+// noConfigLike reports whether a file is the configuration of a target that has none any more. Besides a configuration of
+// the other type it is stale.
 func (w WantedFiles) noConfigLike(name string) bool {
 	folder := path.Dir(name)
 	yaml, sh := path.Join(folder, render.ConfigFileYAML), path.Join(folder, render.ConfigFileSh)
 	return (name == yaml || name == sh) && !w.File(yaml) && !w.File(sh)
 }
 
-// targetFolder returns the target's folder that a file is in, at whatever depth.
+// targetFolder returns the folder of the target of a file at any depth.
 func targetFolder(name string) string {
 	clusterType, rest, _ := strings.Cut(name, "/")
 	target, _, found := strings.Cut(rest, "/")

@@ -15,32 +15,32 @@ type ValueChanges struct {
 	Changes []ValueChange
 }
 
-// ValueChange is what happens to one value.
+// ValueChange is the change of one value.
 type ValueChange struct {
-	// Key is the path of the value in its object, after the kind of the object: "Kustomization spec.interval". The
-	// keys of a ConfigMap's data stand alone. Of a file that changes as a whole it is the name.
+	// Key is the kind of the object and the path of the value: "Kustomization spec.interval". The keys of a ConfigMap's
+	// data have no kind or path. If WholeFile is true, it is the name of the file.
 	Key string
-	// WholeFile says that it is not known which values of the file change, or that none does.
+	// WholeFile is true if the changed values are unknown, or no value changes.
 	WholeFile bool
 	Action    Action
-	// Old and New are the part that differs if the values are long.
+	// Old and New are the values; of long values, the parts that differ.
 	Old, New string
-	// sum tells long values apart.
+	// sum distinguishes long values.
 	sum string
 }
 
-// compare puts what removes a key first, then what changes one.
+// compare orders removed keys first, then changed and added ones.
 func (c ValueChange) compare(other ValueChange) int {
 	return cmp.Or(cmp.Compare(other.Action, c.Action), cmp.Compare(c.Key, other.Key), cmp.Compare(c.Old, other.Old),
 		cmp.Compare(c.New, other.New), cmp.Compare(c.sum, other.sum))
 }
 
-// Values finds the values that change on targets that are there before and after: those that go away first, then those
-// that reach furthest. At most so many different changes are returned; dropped counts the others, on each target anew.
-// What is the same once names are alike is left out.
-func (c *Change) Values(most int, alike Alike) (all []ValueChanges, dropped int) {
+// Values returns the changed values of targets that exist before and after: removed values first, then those with the
+// most targets. It returns at most that many different changes; dropped is the number of the others, counted for each
+// target. Values that differ only by names are left out.
+func (c *Change) Values(most int, normalize NormalizeNames) (all []ValueChanges, dropped int) {
 	targets := c.targetsWith(Changed)
-	differ := newValueDiffer(alike)
+	differ := newValueDiffer(normalize)
 	found := map[ValueChange]*ValueChanges{}
 	for _, f := range c.Files {
 		target, changed := targets[targetFolder(f.Path)]
@@ -65,7 +65,7 @@ func (c *Change) Values(most int, alike Alike) (all []ValueChanges, dropped int)
 	return groupByTargets(found), dropped
 }
 
-// groupByTargets puts together what changes on the same targets.
+// groupByTargets groups changes with the same targets.
 func groupByTargets(found map[ValueChange]*ValueChanges) []ValueChanges {
 	each := slices.SortedFunc(maps.Values(found), func(a, b *ValueChanges) int {
 		return cmp.Or(slices.Compare(a.Targets, b.Targets), a.Changes[0].compare(b.Changes[0]))
@@ -85,36 +85,36 @@ func groupByTargets(found map[ValueChange]*ValueChanges) []ValueChanges {
 	return all
 }
 
-// valueDiffer finds the values that change in files. It remembers what it found, because many files change alike.
+// valueDiffer finds changed values in files. It caches results, because many files have the same change.
 type valueDiffer struct {
-	// alike leaves out what differs by names alone; nil leaves out nothing.
-	alike Alike
-	// known is what changes in files, by their extension and what differs in them.
+	// normalize excludes values that differ only by names; nil excludes none.
+	normalize NormalizeNames
+	// known are changes by extension and differing lines.
 	known map[[3]string][]ValueChange
-	// budget is how many bytes may still be parsed.
+	// budget is the number of bytes that may still be parsed.
 	budget  int
 	reducer reducer
 	now     []byte
 }
 
-// maxParsedInAll bounds the work for a change of which nobody could read the values anyway.
+// maxParsedInAll limits the work for changes with too many values to read.
 const maxParsedInAll = 24 << 20
 
-func newValueDiffer(alike Alike) *valueDiffer {
-	return &valueDiffer{alike: alike, known: map[[3]string][]ValueChange{}, budget: maxParsedInAll}
+func newValueDiffer(normalize NormalizeNames) *valueDiffer {
+	return &valueDiffer{normalize: normalize, known: map[[3]string][]ValueChange{}, budget: maxParsedInAll}
 }
 
-// changes returns the values that change in a file, or else the file.
+// changes returns the changed values of a file, or the file itself.
 func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	d.now = f.New.Append(d.now[:0])
 	changes := d.diff(f.Path, f.Old, d.now)
 	if len(changes) == 0 {
 		return []ValueChange{{Key: strings.TrimPrefix(f.Path, targetFolder(f.Path)+"/"), Action: f.Action, WholeFile: true, sum: "file"}}
 	}
-	if d.alike == nil {
+	if d.normalize == nil {
 		return changes
 	}
-	renamed := d.diff(f.Path, d.alike(f.Path, f.Old), d.now)
+	renamed := d.diff(f.Path, d.normalize(f.Path, f.Old), d.now)
 	if len(renamed) == 0 {
 		return changes
 	}
@@ -123,7 +123,7 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	})
 }
 
-// diff returns the values that change between two texts of a file; none if all that is known is that it changes.
+// diff returns the changed values between two texts of a file; nil if they are unknown.
 func (d *valueDiffer) diff(name string, old, now []byte) []ValueChange {
 	extension := path.Ext(name)
 	if extension == ".yaml" {
