@@ -233,7 +233,7 @@ func (h *hub) assertOnePullRequest(which ...any) githubtest.Pull {
 	pull := ours[0]
 	assert.Equal(h.t, "dev", pull.Base, which...)
 	assert.Equal(h.t, h.repo.Branches()[pull.Head], pull.HeadCommit, which...)
-	head, err := gitopstest.Look(h.repo.Dir(), pull.HeadCommit)
+	head, err := gitopstest.FindCommit(h.repo.Dir(), pull.HeadCommit)
 	require.NoError(h.t, err, which...)
 	assert.Equal(h.t, []string{h.repo.Branches()["dev"]}, head.Parents, which...)
 	assert.Contains(h.t, head.Text, "\nKalypso-", which...)

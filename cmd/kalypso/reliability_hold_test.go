@@ -40,7 +40,7 @@ func publishedAcme(t *testing.T, root, branch string) map[string]string {
 // lastMessage is the message of the last commit on a GitOps branch.
 func lastMessage(t *testing.T, root string) string {
 	t.Helper()
-	tip, err := gitopstest.Look(filepath.Join(root, "gitops.git"), "dev")
+	tip, err := gitopstest.FindCommit(filepath.Join(root, "gitops.git"), "dev")
 	require.NoError(t, err)
 	return tip.Message()
 }
@@ -48,7 +48,7 @@ func lastMessage(t *testing.T, root string) string {
 // tipOf is the tip of a branch.
 func tipOf(t *testing.T, root, repo, branch string) string {
 	t.Helper()
-	tip, err := gitopstest.Look(filepath.Join(root, repo+".git"), branch)
+	tip, err := gitopstest.FindCommit(filepath.Join(root, repo+".git"), branch)
 	require.NoError(t, err)
 	return tip.ID
 }

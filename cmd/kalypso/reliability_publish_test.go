@@ -493,7 +493,7 @@ func (p *press) point(repo, branch, id string) {
 
 // look returns a commit.
 func (p *press) look(repo, revision string) gitopstest.Found {
-	found, err := gitopstest.Look(p.dir(repo), revision)
+	found, err := gitopstest.FindCommit(p.dir(repo), revision)
 	if err != nil {
 		p.t.Error(err)
 	}

@@ -75,7 +75,7 @@ func (p *press) commit(branch string, files gitopstest.Files, message string) st
 // found is a commit: by its id, the tip of a branch, or a parent of one, as in "dev^".
 func (p *press) found(revision string) gitopstest.Found {
 	p.t.Helper()
-	commit, err := gitopstest.Look(p.dir, revision)
+	commit, err := gitopstest.FindCommit(p.dir, revision)
 	require.NoError(p.t, err)
 	return commit
 }

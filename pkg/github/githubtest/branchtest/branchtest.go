@@ -168,7 +168,7 @@ func (g *Dir) Has(commit string) bool {
 	if !IsCommit(commit) {
 		return false
 	}
-	_, err := gitopstest.Look(g.dir, commit)
+	_, err := gitopstest.FindCommit(g.dir, commit)
 	return err == nil
 }
 
@@ -187,7 +187,7 @@ func (g *Dir) Conflicts(base, head string) bool {
 // mergeTree is the tree that a merge of two commits has, or ErrConflict.
 func (g *Dir) mergeTree(ours, theirs string) (string, error) {
 	if _, straight := g.line(ours, theirs); straight {
-		tip, err := gitopstest.Look(g.dir, theirs)
+		tip, err := gitopstest.FindCommit(g.dir, theirs)
 		return must(tip.Tree, err), nil
 	}
 	tree, err := g.try("merge-tree", "--write-tree", "--no-messages", "--allow-unrelated-histories", ours, theirs)
@@ -245,9 +245,9 @@ func (g *Dir) rebase(how Merge) (onto string, err error) {
 
 // pick puts the change of a commit on another one.
 func (g *Dir) pick(id, onto string, how Merge) (string, error) {
-	picked, err := gitopstest.Look(g.dir, id)
+	picked, err := gitopstest.FindCommit(g.dir, id)
 	check(err)
-	base, err := gitopstest.Look(g.dir, onto)
+	base, err := gitopstest.FindCommit(g.dir, onto)
 	check(err)
 	// A commit that has the tree of onto and the parent of id makes git take that parent for the merge base.
 	between := g.commit(base.Tree, picked.Parents[:1], how.person(), how)

@@ -334,7 +334,7 @@ func (s *script) tokens(ts *testscript.TestScript, _ []string) {
 
 // commit is the commit that an argument names, by a branch or by its id.
 func (s *script) commit(ts *testscript.TestScript, ref string) string {
-	commit, err := gitopstest.Look(s.repo.Dir(), ref)
+	commit, err := gitopstest.FindCommit(s.repo.Dir(), ref)
 	if err != nil {
 		ts.Fatalf("github: there is no branch or commit %s in %s", ref, s.repo.Name)
 	}
