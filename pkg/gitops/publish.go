@@ -203,7 +203,7 @@ func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, requ
 	if err != nil {
 		return done, err
 	}
-	return p.stillNewest(ctx, done)
+	return p.verifyRefs(ctx, done)
 }
 
 // afterPush makes of the pull request what it should be.
@@ -216,10 +216,10 @@ func (p *Publication) afterPush(ctx context.Context, done Published, request pul
 	return done, err
 }
 
-// stillNewest makes sure, after a push, that all of what the output was made of and lies on is where it
+// verifyRefs makes sure, after a push, that all of what the output was made of and lies on is where it
 // was. Who moved something in the meantime may have found that what was published then was right, and has
 // left it to us. What cannot be listed any more takes nothing back: it was there when it was read.
-func (p *Publication) stillNewest(ctx context.Context, done Published) (Published, error) {
+func (p *Publication) verifyRefs(ctx context.Context, done Published) (Published, error) {
 	if done.Request != nil && done.Request.PullRequest.State == pullrequest.Merged {
 		return done, nil // it is what has moved the GitOps branch
 	}

@@ -165,9 +165,9 @@ type pendingDelta struct {
 	delta  []byte
 }
 
-// roomAhead is for how many objects there is room before they come: enough for most packs, and little
+// maxPreallocated is for how many objects there is capacity before they come: enough for most packs, and little
 // enough for one that only says that it has so many.
-const roomAhead = 1 << 17
+const maxPreallocated = 1 << 17
 
 func (p *packReader) read() error {
 	_, count, err := p.scanner.Header()
@@ -180,8 +180,8 @@ func (p *packReader) read() error {
 	if err := p.charge(int64(count) * objectCost); err != nil {
 		return err
 	}
-	room := min(int(count), roomAhead)
-	p.bases, p.pack.Objects = make([]packEntry, 0, room), make(map[plumbing.Hash]PackObject, room)
+	capacity := min(int(count), maxPreallocated)
+	p.bases, p.pack.Objects = make([]packEntry, 0, capacity), make(map[plumbing.Hash]PackObject, capacity)
 	for range count {
 		if err := p.next(); err != nil {
 			return err
@@ -343,7 +343,7 @@ func (p *packReader) inflate(w io.Writer, size int64) error {
 	return err
 }
 
-// fixedWriter fills a slice that has the room. The scanner never writes more than it announced.
+// fixedWriter fills a slice that has the capacity. The scanner never writes more than it announced.
 type fixedWriter struct{ data []byte }
 
 func (w *fixedWriter) Write(b []byte) (int, error) {

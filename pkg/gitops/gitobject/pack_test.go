@@ -136,14 +136,14 @@ func TestPackMalformed(t *testing.T) {
 		data []byte
 		want error
 	}{
-		"truncated":        {with(func(w *packWriter) { w.Blob("hello") })[:20], io.ErrUnexpectedEOF},
-		"nothing":          {nil, io.ErrUnexpectedEOF},
-		"no pack":          {[]byte("<html>please log in</html> and some more text"), ErrMalformedPack},
-		"checksum":         {append(with(func(w *packWriter) { w.Blob("hello") })[:30], make([]byte, 20)...), ErrMalformedPack},
-		"longer than told": {with(func(w *packWriter) { w.object(plumbing.BlobObject, 3, nil, []byte("hello")) }), ErrMalformedPack},
-		"less than told":   {with(func(w *packWriter) { w.object(plumbing.BlobObject, 30, nil, []byte("hello")) }), ErrMalformedPack},
-		"unknown type":     {with(func(w *packWriter) { w.object(5, 5, nil, []byte("hello")) }), ErrMalformedPack},
-		"no base":          {with(func(w *packWriter) { w.object(plumbing.REFDeltaObject, 9, other[:], appendDelta("base ", "one ")) }), ErrMalformedPack},
+		"truncated":             {with(func(w *packWriter) { w.Blob("hello") })[:20], io.ErrUnexpectedEOF},
+		"nothing":               {nil, io.ErrUnexpectedEOF},
+		"no pack":               {[]byte("<html>please log in</html> and some more text"), ErrMalformedPack},
+		"checksum":              {append(with(func(w *packWriter) { w.Blob("hello") })[:30], make([]byte, 20)...), ErrMalformedPack},
+		"longer than announced": {with(func(w *packWriter) { w.object(plumbing.BlobObject, 3, nil, []byte("hello")) }), ErrMalformedPack},
+		"less than announced":   {with(func(w *packWriter) { w.object(plumbing.BlobObject, 30, nil, []byte("hello")) }), ErrMalformedPack},
+		"unknown type":          {with(func(w *packWriter) { w.object(5, 5, nil, []byte("hello")) }), ErrMalformedPack},
+		"no base":               {with(func(w *packWriter) { w.object(plumbing.REFDeltaObject, 9, other[:], appendDelta("base ", "one ")) }), ErrMalformedPack},
 		"offset of no object": {with(func(w *packWriter) {
 			w.Blob("base ")
 			w.object(plumbing.OFSDeltaObject, 9, backwards(3), appendDelta("base ", "one "))

@@ -128,12 +128,12 @@ func TestWrittenPackIsReadAgain(t *testing.T) {
 
 // brokenWriter fails after some bytes.
 type brokenWriter struct {
-	room int
+	left int
 	err  error
 }
 
 func (w *brokenWriter) Write(b []byte) (int, error) {
-	if w.room -= len(b); w.room < 0 {
+	if w.left -= len(b); w.left < 0 {
 		return 0, w.err
 	}
 	return len(b), nil
@@ -144,8 +144,8 @@ func TestWritePackStopsWithTheConnection(t *testing.T) {
 	objects := rendered(50 * packPart)
 	size := len(packed(t, objects))
 	reset := errors.New("connection reset")
-	for _, room := range []int{0, 11, 12, 5000, size / 2, size - 1} {
-		require.ErrorIs(t, WritePack(t.Context(), &brokenWriter{room, reset}, objects), reset, room)
+	for _, left := range []int{0, 11, 12, 5000, size / 2, size - 1} {
+		require.ErrorIs(t, WritePack(t.Context(), &brokenWriter{left, reset}, objects), reset, left)
 	}
 	require.NoError(t, WritePack(t.Context(), &brokenWriter{size, reset}, objects))
 }

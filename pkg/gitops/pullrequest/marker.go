@@ -132,11 +132,11 @@ func cutLines(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
 	}
-	room := limit - utf8.RuneCountInString(cutNote)
-	if room <= 0 {
+	space := limit - utf8.RuneCountInString(cutNote)
+	if space <= 0 {
 		return ""
 	}
-	kept := string([]rune(text)[:room])
+	kept := string([]rune(text)[:space])
 	if end := strings.LastIndexByte(kept, '\n'); end >= 0 {
 		kept = kept[:end]
 	}

@@ -26,7 +26,7 @@ type Reader struct {
 	// worktree and publishes are those of Options.
 	worktree, publishes bool
 	progress            func(done, total int)
-	told                func(source *model.Source, from string, took time.Duration)
+	onRead              func(source *model.Source, from string, took time.Duration)
 	snapshot            snapshot
 	clones              localStates
 }
@@ -54,7 +54,7 @@ func NewReader(opts Options) (*Reader, error) {
 		worktree:  opts.Worktree,
 		publishes: opts.Publishes,
 		progress:  opts.Progress,
-		told:      opts.Read,
+		onRead:    opts.Read,
 		snapshot:  snapshot{branches: map[branchKey]gitobject.Branch{}},
 		clones:    localStates{states: map[string]map[string]string{}},
 	}, nil
@@ -139,8 +139,8 @@ func (r *Reader) read(ctx context.Context, ref model.Ref, list *diag.List) (*mod
 	if err != nil {
 		return nil, at.Explain(err)
 	}
-	if r.told != nil {
-		r.told(source, at.String(), time.Since(began))
+	if r.onRead != nil {
+		r.onRead(source, at.String(), time.Since(began))
 	}
 	return source, nil
 }

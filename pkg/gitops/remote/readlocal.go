@@ -46,7 +46,7 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
 		list.Notice(giterror.RuleWholeFolder, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
 			"%s has a folder \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
-			diag.Hint("make a folder for the branch, or mend its name"))
+			diag.Hint("create a folder for the branch, or fix its name"))
 	}
 	source.FS = &gitobject.FolderFS{Root: root}
 	if commit := source.Ref.Commit; commit != "" {
