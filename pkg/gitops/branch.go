@@ -21,19 +21,17 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Branch is a branch as it was when it was opened, for one commit on top of it.
+// Branch is a snapshot of a branch, for one commit on top of it.
 type Branch struct {
-	// At is the repository in normal form, after replacements: where it really is.
+	// At is the actual location of the repository in normal form, after replacements.
 	At string
-	// Branch is its name; Head is that of the branch that a pull request into it would be from, and empty if the
-	// commit goes to the branch itself.
+	// Branch is its name; Head is the head branch of a pull request into it, empty if the commit is pushed to Branch.
 	Branch, Head string
-	// Tip is the commit that it is at, and FS what is in that.
+	// Tip is its commit, and FS the content of that.
 	Tip string
 	FS  fs.FS
-	// Clone says that the repository is a clone with a work tree on this machine: others see what is pushed to it only
-	// after it is pushed on. Origin is the URL that it was cloned from, for --control-plane, without
-	// credentials; empty if unknown.
+	// Clone is true if the repository is a local clone with a work tree: others see a commit only after it is pushed to
+	// the remote. Origin is the URL of the remote, for --control-plane, without credentials; empty if unknown.
 	Clone  bool
 	Origin string
 
@@ -44,9 +42,9 @@ type Branch struct {
 	onto   gitobject.CommitObject
 }
 
-// OpenBranch opens a branch as it is by now, whatever the Reader has seen of it before. An empty ref.Branch is the
-// default one; ref.Commit and ref.Path are not looked at. head is the branch that a pull request would be from: it
-// need not exist, and is empty for none. The error is an *Error.
+// OpenBranch opens the current state of a branch, even if the Reader has an older one. An empty ref.Branch is the default
+// branch; ref.Commit and ref.Path are ignored. head is the head branch of a pull request: it need not exist, and is empty
+// for none. The error is an *Error.
 func OpenBranch(ctx context.Context, reader *remote.Reader, ref model.Ref, head string) (*Branch, error) {
 	reader.Prepare([]model.Ref{ref})
 	at, err := reader.Locate(ref)
@@ -77,7 +75,7 @@ func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) 
 	return nil
 }
 
-// find finds the tips of the branches.
+// find reads the tips of the branches.
 func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) error {
 	now, err := b.reader.CurrentBranch(ctx, at, role, b.Branch)
 	if err != nil {
@@ -91,18 +89,18 @@ func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) 
 	return nil
 }
 
-// Promotion is what the newest commit of the branch promotes, if it is one of ours.
+// Promotion returns the promotion in the newest commit of the branch; ok is false if that is not a promotion of kalypso.
 func (b *Branch) Promotion() (promotion message.Promotion, ok bool) {
 	return message.ParsePromotion(b.onto.Message)
 }
 
-// remembered is how many commits of a branch are looked through for the last promotion.
-const remembered = 100
+// maxSearched is the maximum number of commits of a branch that are searched for the last promotion.
+const maxSearched = 100
 
-// RolledBack is the commit that an environment was taken back from, if that is what the last promotion of ours on the
-// branch did; else it is empty. The error is an *Error.
+// RolledBack returns the commit that was reverted, if the last promotion of kalypso on the branch was a rollback of the
+// environment; else "". The error is an *Error.
 func (b *Branch) RolledBack(ctx context.Context, environment string) (from string, err error) {
-	recent, err := b.repo.Recent(ctx, b.tip, remembered)
+	recent, err := b.repo.Recent(ctx, b.tip, maxSearched)
 	if err != nil {
 		return "", b.reader.Clean(err)
 	}
@@ -121,10 +119,10 @@ func (b *Branch) RolledBack(ctx context.Context, environment string) (from strin
 	}
 }
 
-// HeadTip is the commit that Head is at; empty if there is no such branch.
+// HeadTip returns the commit of Head; empty if there is no such branch.
 func (b *Branch) HeadTip() string { return tipOf(b.tips, b.Head) }
 
-// tipOf is the commit of a branch; empty if there is no such branch.
+// tipOf returns the commit of a branch; empty if there is no such branch.
 func tipOf(tips map[string]plumbing.Hash, branch string) string {
 	if tip := tips[branch]; !tip.IsZero() {
 		return tip.String()
@@ -132,8 +130,8 @@ func tipOf(tips map[string]plumbing.Hash, branch string) string {
 	return ""
 }
 
-// Proposed is the newest promotion to an environment that Head has and the branch has not, if there is one. The error is
-// an *Error.
+// Proposed returns the newest promotion to an environment that is on Head but not on the branch, if there is one. The
+// error is an *Error.
 func (b *Branch) Proposed(ctx context.Context, environment string) (promotion message.Promotion, ok bool, err error) {
 	left, err := proposal{b.repo, b.Branch, b.tip, b.tips[b.Head]}.examine(ctx, environment)
 	if err != nil || left.tip.IsZero() || left.merged {
@@ -143,18 +141,18 @@ func (b *Branch) Proposed(ctx context.Context, environment string) (promotion me
 	return promotion, ok, nil
 }
 
-// Committed is what became of an Edit.
+// Committed is the result of an Edit.
 type Committed struct {
-	// Pushed says that the commit was pushed in this run; otherwise there was nothing to do.
+	// Pushed is true if the commit was pushed in this run; otherwise there was nothing to do.
 	Pushed bool
 	// Branch has the edit, at Commit, whose tree is Tree.
 	Branch, Commit, Tree string
 }
 
-// Commit makes one commit of an edit on top of the branch as it was opened, and pushes it to the branch, or to Head.
-// What is there already is not pushed again, be it on the branch, or on Head so that merging it gives the same. The
-// error wraps giterror.ErrConflict if somebody else has moved one of them since: start over from OpenBranch. It is an *Error
-// otherwise, of RuleForeignCommits if others have committed to Head, or what edit.Author or edit.Declined returned.
+// Commit commits an edit on top of the opened branch, and pushes it to the branch or to Head. It pushes nothing if the
+// branch has the edit already, or if merging Head has the same result. The error wraps giterror.ErrConflict if one of
+// them has changed since OpenBranch: open the branch again. Otherwise it is an *Error, of RuleForeignCommits if others
+// have committed to Head, or the error of edit.Author or edit.Declined.
 func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	made, err := edit.contents(b)
 	if err != nil {
@@ -185,8 +183,8 @@ func (b *Branch) Commit(ctx context.Context, edit Edit) (Committed, error) {
 	return b.push(ctx, commit)
 }
 
-// proposed returns the tip of Head if merging that gives a tree, and nil if it does not. It is an error if somebody
-// else's commits would have to be overwritten.
+// proposed returns the tip of Head if merging it results in tree, else nil. It is an error if commits of others would be
+// overwritten.
 func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*Committed, error) {
 	environment := ""
 	if made, ours := message.ParseTrailers(edit.Message); ours {
@@ -213,7 +211,7 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 	return &Committed{Branch: b.Head, Commit: left.tip.String(), Tree: tree.String()}, nil
 }
 
-// push pushes a commit to where it belongs.
+// push pushes a commit to Head, or to the branch if Head is empty.
 func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committed, error) {
 	order := b.order(commit)
 	if err := b.reader.Push(ctx, b.repo, order); err != nil {
@@ -231,31 +229,30 @@ func (b *Branch) order(commit gitobject.Candidate) remote.PushOrder {
 	return order
 }
 
-// Edit is what a commit changes, and how it is made. The same edit of the same commit is the same commit again, if
-// its author is.
+// Edit is the content and metadata of a commit. The same edit of the same commit by the same author results in the same
+// commit.
 type Edit struct {
-	// Files are the full contents of what changes, by path from the root. A file that is there keeps its mode; nothing
-	// else is ever replaced by a file.
+	// Files are the full contents of the changed files, by path from the root. An existing file keeps its mode; a folder
+	// or link is never replaced by a file.
 	Files map[string][]byte
 	// Message ends in the trailers that identify commits of kalypso; see message.PromotionCommit.
 	Message string
-	// Newest is the newest date of what the edit was made of. The commit bears it, or that of its parent if that is
-	// newer.
+	// Newest is the newest date of the sources. It is the date of the commit, unless that of its parent is newer.
 	Newest time.Time
-	// Author says who the author and committer is. It is asked only if there is something to push.
+	// Author returns the author and committer. It is called only if there is something to push.
 	Author func(context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *gitobject.SigningKey
-	// Declined reports whether a person has closed the pull request for a tree, so that there is nothing to push. It is
-	// asked before a commit is pushed to the branch of a pull request; nil says no.
+	// Declined reports whether a person has closed the pull request for a tree, so that it is not pushed. It is called
+	// before a commit is pushed to the head branch of a pull request; nil counts as false.
 	Declined func(ctx context.Context, tree string) (bool, error)
-	// Force overwrites what others have committed to the branch of a pull request.
+	// Force overwrites commits of others on the head branch of a pull request.
 	Force bool
 	// Forge reports whether a pull request with foreign commits was merged; nil without a forge.
 	Forge pullrequest.Forge
 }
 
-// contents puts the files into the tree of a branch.
+// contents returns the tree of a branch with the files.
 func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	var blobs []gitobject.NewObject
 	var edits []gitobject.TreeEdit
@@ -272,7 +269,7 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	return gitobject.Contents{Tree: tree.ID, When: source.Dates{Platform: e.Newest}.Newest(b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }
 
-// commit makes the commit.
+// commit creates the commit.
 func (e Edit) commit(ctx context.Context, b *Branch, of gitobject.Contents) (gitobject.Candidate, error) {
 	if e.Author == nil {
 		return gitobject.Candidate{}, errors.New("a commit needs an author")

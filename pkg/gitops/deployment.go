@@ -19,42 +19,42 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// deployment is what the deployment branch holds before a run: nothing, or what an earlier run left.
+// deployment is the state of the deployment branch before a run.
 type deployment struct {
 	// tip is zero if there is no such branch.
 	tip plumbing.Hash
 	gitobject.CommitObject
-	// base is the commit of the GitOps branch that it was made from, or that was merged into it last.
-	// It is zero if that is not known.
+	// base is the commit of the GitOps branch from which it was created, or which was merged into it last. It is zero if
+	// unknown.
 	base plumbing.Hash
-	// merged says that the GitOps branch has all of it.
+	// merged is true if the GitOps branch has all its commits.
 	merged bool
-	// ours is the newest commit of ours.
+	// ours is the newest commit of kalypso.
 	ours gitobject.CommitObject
-	// environment is the one that is published. What was published of another one is somebody else's.
+	// environment is the published environment. Commits for other environments count as foreign.
 	environment string
-	// foreign are the commits on it that are somebody else's.
+	// foreign are the commits of others.
 	foreign []foreignCommit
 }
 
 type foreignCommit struct {
 	id              plumbing.Hash
 	author, subject string
-	// published says that kalypso made the commit, for another environment.
+	// published is true if kalypso made the commit for another environment.
 	published bool
 }
 
-// proposal is a branch and the one that a pull request into it is from.
+// proposal is a base branch and the head branch of a pull request.
 type proposal struct {
 	repo remote.Repository
-	// branch is where the pull request goes, and onto its tip; zero if there is no such branch.
+	// branch is the base branch, and onto its tip; zero if there is no such branch.
 	branch string
 	onto   plumbing.Hash
-	// head is the tip of the branch that it is from; zero if there is none.
+	// head is the tip of the head branch; zero if there is no such branch.
 	head plumbing.Hash
 }
 
-// examine finds out what is on the deployment branch. environment is whose branch it is.
+// examine reads the state of the deployment branch of an environment.
 func (d *Destination) examine(ctx context.Context, environment string) (deployment, error) {
 	return d.proposal().examine(ctx, environment)
 }
@@ -63,7 +63,7 @@ func (d *Destination) proposal() proposal {
 	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}
 }
 
-// examine finds out what is on the branch that a pull request is from.
+// examine reads the state of the head branch of a pull request.
 func (p proposal) examine(ctx context.Context, environment string) (deployment, error) {
 	left := deployment{tip: p.head, environment: environment}
 	if left.tip.IsZero() {
@@ -89,8 +89,8 @@ func (p proposal) examine(ctx context.Context, environment string) (deployment, 
 	return left, left.walk(ctx, p.repo, beyond)
 }
 
-// walk goes through the commits that the GitOps branch does not have, the oldest first. Those that are
-// not ours are foreign, unless they only merge the GitOps branch.
+// walk classifies the commits that the GitOps branch does not have, the oldest first. Those that kalypso did not make for
+// the environment are foreign, unless they only merge the GitOps branch.
 func (d *deployment) walk(ctx context.Context, repo remote.Repository, beyond gitobject.Graph) error {
 	var line []plumbing.Hash // from the tip back along the first parents
 	for at := d.tip; ; {
@@ -124,7 +124,7 @@ func (d *deployment) walk(ctx context.Context, repo remote.Repository, beyond gi
 		d.base = commit.Parents[1]
 	}
 	for id, commit := range beyond {
-		if !known[id] { // another line, that was merged
+		if !known[id] { // on a branch that was merged
 			d.foreign = append(d.foreign, newForeign(id, commit))
 		}
 	}
@@ -145,8 +145,7 @@ func (d *deployment) onlyMerges(ctx context.Context, repo remote.Repository, mer
 	return clean && tree == merge.Tree, err
 }
 
-// mergeCommits returns the tree that the merge of two commits has, if none of their files have both
-// changed since base.
+// mergeCommits returns the tree of the merge of two commits; clean is false if both changed the same file since base.
 func mergeCommits(ctx context.Context, repo remote.Repository, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, clean bool, err error) {
 	var trees [3]plumbing.Hash
 	for i, id := range []plumbing.Hash{base, ours, theirs} {
@@ -159,7 +158,7 @@ func mergeCommits(ctx context.Context, repo remote.Repository, base, ours, their
 	return gitobject.MergeTrees(repo.TreesAt(ours), trees[0], trees[1], trees[2])
 }
 
-// givesAlready reports whether merging the branch as it stands into onto gives a tree.
+// givesAlready reports whether merging the branch into onto results in tree.
 func (d *deployment) givesAlready(ctx context.Context, repo remote.Repository, onto, tree plumbing.Hash) (bool, error) {
 	switch {
 	case d.tip.IsZero() || d.merged || len(d.foreign) > 0 || d.base.IsZero():
@@ -177,14 +176,14 @@ func newForeign(id plumbing.Hash, commit gitobject.CommitObject) foreignCommit {
 	return foreignCommit{id, giterror.OneLine(commit.Author), giterror.OneLine(subject), published}
 }
 
-// isOurs reports whether a commit carries our trailers, and not those of another environment: with the wrong
-// --branch, the branch that production pulls would be one of which everything is ours to replace.
+// isOurs reports whether a commit has the trailers of kalypso and of the environment. Otherwise the wrong --branch could
+// overwrite the branch that production pulls.
 func (d *deployment) isOurs(commit gitobject.CommitObject) bool {
 	made, ours := message.ParseTrailers(commit.Message)
 	return ours && (made.Environment == "" || made.Environment == d.environment)
 }
 
-// foreignError lists the commits that a run would throw away.
+// foreignError returns an error with the commits that a run would overwrite.
 func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 	var names []string
 	for _, c := range d.foreign {
@@ -194,24 +193,23 @@ func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 		WithHint("merge them, move them to another branch, or let them be overwritten with --force")
 }
 
-// RuleForeignCommits is a deployment branch with commits on it that are not ours.
+// RuleForeignCommits is a deployment branch with commits of others.
 const RuleForeignCommits = "foreign-commits"
 
-// Latest is the newest output of kalypso for a destination, which has not been changed since.
+// Latest is the newest output of kalypso for a destination, unchanged since then.
 type Latest struct {
 	message.Provenance
 	Commit string
 	// Tree is the id of its tree.
 	Tree string
-	// Plan is what the commit says that it changed; zero if that is not known.
+	// Plan is the plan in the message of the commit; zero if unknown.
 	Plan change.Plan
-	// Proposed says that it is on the deployment branch, ready to be merged. Otherwise it is what is
-	// published.
+	// Proposed is true if it is on the deployment branch, to be merged. Otherwise it is published.
 	Proposed bool
 }
 
-// Latest finds out what was made last for a destination, from commits alone. It is nil if that is not
-// sure: the branches hold something else, or nothing of kalypso.
+// Latest returns the newest output for a destination, from commits alone. It returns nil if that is uncertain: the
+// branches have other content, or none of kalypso.
 func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 	if d.repo == nil || d.onto().IsZero() {
 		return nil, nil
@@ -240,10 +238,9 @@ func (d *Destination) Latest(ctx context.Context) (*Latest, error) {
 	return nil, nil
 }
 
-// Settled reports, from the open pull requests into a destination's branch, whether nothing is left to be done
-// for its latest output: one is open for what is proposed, and has all that options ask for; none of kalypso's is open
-// where all is published. A run may have been stopped between any two of its requests, so all of them leave traces that
-// are looked for here. It returns the open one.
+// Settled reports whether nothing is left to do for the latest output of a destination, given the open pull requests
+// into its branch: there is one with all options for a proposed output, or none of kalypso for a published one. A run can
+// be stopped between any two requests, so the effect of each is checked. It returns the open pull request.
 func (d *Destination) Settled(latest Latest, options pullrequest.Options, open []pullrequest.Request) (current *pullrequest.Request, ok bool) {
 	return pullrequest.Settled(pullrequest.Submission{
 		Environment: latest.Environment, Path: giturl.CleanPath(d.Repo.Path.Value), Head: d.Head,
@@ -258,8 +255,8 @@ func newLatest(made message.Provenance, id plumbing.Hash, commit gitobject.Commi
 	return &Latest{made, id.String(), commit.Tree.String(), plan, proposed}
 }
 
-// SourcesUnchanged reports whether an environment would be compiled from just what all of some outputs were made of. What cannot
-// be found out counts as changed.
+// SourcesUnchanged reports whether an environment would be compiled from the same sources as all given outputs. Sources
+// that cannot be determined count as changed.
 func SourcesUnchanged(ctx context.Context, l *source.Loader, environment *model.Environment, made ...message.Provenance) bool {
 	now, known := l.CurrentOrigins(ctx, environment)
 	differs := func(p message.Provenance) bool {

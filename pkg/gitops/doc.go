@@ -1,4 +1,4 @@
-// Package gitops publishes what was rendered: it compares the tree with the tip of a GitOps branch by object ids, makes
-// one commit of what changed, pushes it where nobody was faster, and has its pull request opened (Publication).
-// Output folders are written the same way (WriteFolder).
+// Package gitops publishes rendered output: it compares the tree with the tip of a GitOps branch by object ids, commits
+// the changes, pushes the commit if the branch has not changed, and submits a pull request (Publication). Output folders
+// are written in the same way (Folder).
 package gitops

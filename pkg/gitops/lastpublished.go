@@ -23,11 +23,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render"
 )
 
-// lookBack is how many generations of commits are looked at for the one that was published last.
+// lookBack is the maximum number of generations of commits that are searched for the last published commit.
 const lookBack = 50
 
-// LastPublished returns what the newest commit of kalypso on the GitOps branch that published an environment
-// says that it was compiled from; nil if none is found: a squash or rebase merge may have dropped it.
+// LastPublished returns the provenance of the newest commit on the GitOps branch that published an environment; nil if
+// none is found: a squash or rebase merge may have dropped the trailers.
 func (d *Destination) LastPublished(ctx context.Context, environment string) (*message.Provenance, error) {
 	tip := d.onto()
 	if tip.IsZero() {
@@ -47,7 +47,7 @@ func (d *Destination) LastPublished(ctx context.Context, environment string) (*m
 	return &made.Provenance, nil
 }
 
-// holds reports whether the destination has the same cluster types as the commit id. same says that the whole trees are
+// holds reports whether the destination has the same cluster types as the commit id. same is true if the whole trees are
 // equal.
 func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (bool, error) {
 	if same {
@@ -61,7 +61,7 @@ func (d *Destination) holds(ctx context.Context, id plumbing.Hash, same bool) (b
 	return maps.Equal(was, is), err
 }
 
-// clusterTypes returns the ids of the folders of cluster types that a commit has.
+// clusterTypes returns the ids of the folders of cluster types in a commit.
 func (d *Destination) clusterTypes(ctx context.Context, id plumbing.Hash) (map[string]plumbing.Hash, error) {
 	commit, err := d.repo.CommitAt(ctx, id, "")
 	if err != nil {
@@ -97,8 +97,8 @@ type ourCommit struct {
 	id, tree plumbing.Hash
 }
 
-// newestOfOurs goes back from a commit, generation by generation, to the first of kalypso that published the
-// environment. Several can share a branch, each with a path of its own.
+// newestOfOurs searches the ancestors of a commit, generation by generation, for the first that published the
+// environment. Several environments can share a branch, with different paths.
 func newestOfOurs(g gitobject.Graph, from plumbing.Hash, environment string) *ourCommit {
 	seen := map[plumbing.Hash]bool{}
 	for generation := []plumbing.Hash{from}; len(generation) > 0; {
@@ -119,18 +119,18 @@ func newestOfOurs(g gitobject.Graph, from plumbing.Hash, environment string) *ou
 	return nil
 }
 
-// Promoted is what a commit of a GitOps branch says of its origin.
+// Promoted is the promoted commit and the cluster types in a commit of a GitOps branch.
 type Promoted struct {
-	// Commit is that of the control plane's base branch, as full id; empty if nothing was ever promoted.
+	// Commit is the full id of the commit of the control plane's base branch; empty if nothing was ever promoted.
 	Commit string
 	// ClusterTypes are the folders of cluster types, in order.
 	ClusterTypes []string
 }
 
-// RuleInvalidTracking is a file Promoted_Commit_Id that holds something else than a commit.
+// RuleInvalidTracking is a file Promoted_Commit_Id without a valid commit.
 const RuleInvalidTracking = "invalid-tracking"
 
-// ReadPromoted reads at a commit of a GitOps branch what was promoted with it. The error is an *Error.
+// ReadPromoted reads the promoted commit in a commit of a GitOps branch. The error is an *Error.
 func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
 	ref := source.OutputRef(repo)
 	ref.Commit = commit

@@ -17,16 +17,15 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Output is a GitOps repository with what is published there.
+// Output is the published output in a GitOps repository.
 type Output struct {
 	Repo *model.GitOpsRepo
-	// Tree is the folder of the output at the tip of the branch; nil if it cannot be read, for the
-	// reasons in Diags.
+	// Tree is the folder of the output at the tip of the branch; nil if it cannot be read, with the reasons in Diags.
 	Tree fs.FS
-	// Root is the whole tree that Tree is in.
+	// Root is the whole tree that contains Tree.
 	Root fs.FS
-	// New says that Tree is nil because there is nothing to read yet: no such branch, or no such
-	// folder on this machine. Otherwise what is published is not known.
+	// New is true if Tree is nil because the branch or local folder does not exist yet. Otherwise, a nil Tree means that
+	// the published output is unknown.
 	New bool
 	// Commit is the tip; empty for a plain folder.
 	Commit string
@@ -57,7 +56,7 @@ func ReadOutput(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo) O
 	return output
 }
 
-// isNew tells what is not there from what cannot be read.
+// isNew reports whether an error means that the output does not exist, rather than that it cannot be read.
 func isNew(err error) bool {
 	var e *giterror.Error
 	if !errors.As(err, &e) {
@@ -66,7 +65,7 @@ func isNew(err error) bool {
 	return e.Rule == giterror.RuleBranchNotFound || e.Rule == giterror.RuleInvalidRepository && errors.Is(e, fs.ErrNotExist)
 }
 
-// OutputFolder is the folder that a GitOpsRepo names, "." for the root.
+// OutputFolder returns the folder of a GitOpsRepo, "." for the root.
 func OutputFolder(repo *model.GitOpsRepo) string { return giturl.CleanPath(repo.Path.Value) }
 
 // below returns a folder of a tree. One that does not exist yet is empty.
@@ -88,35 +87,33 @@ func below(tree fs.FS, folder string) fs.FS {
 	return sub
 }
 
-// brokenFS fails whatever is asked.
+// brokenFS returns an error for every operation.
 type brokenFS struct{ err error }
 
 func (b brokenFS) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: b.err}
 }
 
-// Destination is a branch of a GitOps repository that is to be published to, as it was when it was
-// opened.
+// Destination is a snapshot of a GitOps branch that is published to.
 type Destination struct {
-	// Repo is the object that names it.
+	// Repo is its GitOpsRepo.
 	Repo *model.GitOpsRepo
-	// At is the repository in normal form, after replacements: where it really is.
+	// At is the actual location of the repository in normal form, after replacements.
 	At string
-	// Branch is the GitOps branch, Head the one that is pushed and that the pull request is from.
+	// Branch is the GitOps branch, Head the pushed branch, which is the head of the pull request.
 	Branch, Head string
 	// Diags are the reasons why it could not be opened.
 	Diags diag.List
 
 	reader *remote.Reader
 	repo   remote.Repository
-	// tips are the branches as they were; a run that is to be published was read after them.
+	// tips are the commits of the branches, which are read before the sources of a publication.
 	tips map[string]plumbing.Hash
 }
 
-// OpenDestinations reads the tips of the GitOps branches of an environment, and of their deployment
-// branches. They must be read before anything else that is published: then a push that finds them where
-// they were cannot replace what somebody else made of something newer. head is the name of the
-// deployment branch; empty for the usual one.
+// OpenDestinations reads the tips of the GitOps branches of an environment, and of their deployment branches. They must
+// be read before the sources: then a push with these tips as old values cannot replace the output of newer sources. head
+// is the name of the deployment branch; empty for the default.
 func OpenDestinations(ctx context.Context, l *source.Loader, environment *model.Environment, head string) []*Destination {
 	platform, _ := l.Platform(ctx, environment)
 	if platform == nil {
@@ -133,10 +130,10 @@ func OpenDestinations(ctx context.Context, l *source.Loader, environment *model.
 	return opened
 }
 
-// ruleDeploymentBranch is a deployment branch that something else is on.
+// ruleDeploymentBranch is a deployment branch that is in use for something else.
 const ruleDeploymentBranch = "deployment-branch"
 
-// refuseShared refuses to push different things to one branch: the last would replace the others, in every run.
+// refuseShared reports destinations with the same head branch: in every run, the last would replace the others.
 func refuseShared(destinations []*Destination) {
 	for i, d := range destinations {
 		for _, first := range destinations[:i] {
@@ -186,7 +183,7 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	return nil
 }
 
-// DeploymentBranch is the branch that the output for a GitOpsRepo is pushed to: the one that it names, else
+// DeploymentBranch returns the branch to which the output for a GitOpsRepo is pushed: that of its spec, else
 // deployment/dev, or with a path deployment/dev.clusters-eu.
 func DeploymentBranch(repo *model.GitOpsRepo) string {
 	if named := repo.Publishing.PullRequest.Branch.Value; named != "" {
@@ -199,10 +196,10 @@ func DeploymentBranch(repo *model.GitOpsRepo) string {
 	return name
 }
 
-// onto is the tip of the GitOps branch; zero if there is no such branch.
+// onto returns the tip of the GitOps branch; zero if there is no such branch.
 func (d *Destination) onto() plumbing.Hash { return d.tips[d.Branch] }
 
-// rulePathMoved is an output at the root of a GitOps repository that is now to be in a folder.
+// rulePathMoved is an output at the root of a GitOps repository whose GitOpsRepo now has a path.
 const rulePathMoved = "gitops-path"
 
 // remote.checkPath refuses to start an empty folder beside an output at the root.

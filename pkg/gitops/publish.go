@@ -21,15 +21,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// Publication is an output on its way to a GitOps branch.
+// Publication is an output to publish on a GitOps branch.
 type Publication struct {
 	*Destination
-	// Output is what was published when the destination was opened, Tree what is to be, and Change the
-	// difference.
+	// Output is the published output when the destination was opened, Tree the new one, and Change the difference.
 	Output Output
 	Tree   *render.Tree
 	Change *change.Change
-	// Report is what the commit and the pull request say.
+	// Report is the input of the messages of the commit and the pull request.
 	Report message.Report
 	// Dates are the dates of all source commits. The newest one, or that of the parent if it is newer, becomes the date
 	// of the commit, so that the same input gives the same commit.
@@ -37,58 +36,58 @@ type Publication struct {
 	PublishOptions
 	// Forge opens the pull request; nil if the repository is not on a supported forge.
 	Forge pullrequest.Forge
-	// NoForge says, where there is no Forge, what a person can do about that; empty for a usual hint.
+	// NoForge is the hint for a repository without a Forge; empty for the default.
 	NoForge string
-	// Request is what flags and the GitOpsRepo say about the pull request.
+	// Request are the options of the pull request, from flags and the GitOpsRepo.
 	Request pullrequest.Options
 }
 
-// PublishOptions are what a person decides about publishing.
+// PublishOptions are the options of publishing.
 type PublishOptions struct {
-	// Direct commits to the GitOps branch itself.
+	// Direct commits to the GitOps branch without a pull request.
 	Direct bool
-	// Force overwrites what others committed to the deployment branch.
+	// Force overwrites commits of others on the deployment branch.
 	Force bool
-	// CreateBranch makes the GitOps branch if it is missing.
+	// CreateBranch creates the GitOps branch if it is missing.
 	CreateBranch bool
-	// AllowDeletions lets most of what is published go.
+	// AllowDeletions publishes a change even if it removes most targets.
 	AllowDeletions bool
-	// Author of the commit, and its committer. If it is the zero value, UsualAuthor is asked.
+	// Author is the author and committer. If it is the zero value, UsualAuthor is called.
 	Author gitobject.Identity
-	// UsualAuthor says who the author is if nobody was named. It is asked only when there is something to push, and
-	// must always say the same, or the same output would become another commit.
+	// UsualAuthor returns the default author. It is called only if there is something to push. It must always return the
+	// same author, so that the same output has the same commit.
 	UsualAuthor func(ctx context.Context) (gitobject.Identity, error)
 	// Key signs the commit; nil for no signature.
 	Key *gitobject.SigningKey
 }
 
-// Published is what became of a publication.
+// Published is the result of a publication.
 type Published struct {
-	// Pushed says that the commit was pushed in this run.
+	// Pushed is true if the commit was pushed in this run.
 	Pushed bool
-	// Branch and Commit are what holds the output now; empty if there was nothing to publish.
+	// Branch and Commit have the output; empty if there was nothing to publish.
 	Branch, Commit string
 	// Request is the pull request; nil if there is none.
 	Request *pullrequest.Result
-	// Withdrawn are pull requests that were closed as there is nothing to do any more.
+	// Withdrawn are pull requests that were closed because their change is not needed any more.
 	Withdrawn []pullrequest.Request
-	// Notes are for people.
+	// Notes are sentences for people.
 	Notes []string
-	// Unverified says why kalypso cannot determine whether the sources have changed since they were read; empty if
-	// they have not.
+	// Unverified is the reason why kalypso cannot determine whether the sources have changed since they were read; empty
+	// if they have not.
 	Unverified string
 }
 
-// Publish brings a change to the GitOps repository. The error wraps giterror.ErrConflict if what was read is not
-// the newest any more: then nothing was published that could be wrong, and the run starts over from
-// reading. It is an Error otherwise.
+// Publish pushes a change to the GitOps repository and submits its pull request. The error wraps giterror.ErrConflict if
+// a source or branch has changed since it was read: then no wrong output was published, and the run must start again from
+// reading. Otherwise it is an Error.
 func (p *Publication) Publish(ctx context.Context) (Published, error) {
 	done, err := p.publish(ctx)
 	var known *giterror.Error
 	if errors.As(err, &known) {
 		return done, p.reader.Clean(err)
 	}
-	return done, err // a forge's, which has no secrets in it
+	return done, err // an error of the forge, which contains no secrets
 }
 
 func (p *Publication) publish(ctx context.Context) (Published, error) {
@@ -142,14 +141,14 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	return p.push(ctx, built, request)
 }
 
-// newDeclined says that a person did not want what would be published.
+// newDeclined returns the result for a pull request that a person closed.
 func newDeclined(request pullrequest.Request) *pullrequest.Result {
 	return &pullrequest.Result{Action: pullrequest.Declined, PullRequest: request, Notes: []string{
 		fmt.Sprintf("pull request #%d proposed just this, and was closed: --reopen proposes it again", request.Number),
 	}}
 }
 
-// check finds what must keep a change from being published.
+// check returns an error if the change must not be published.
 func (p *Publication) check(fresh *render.Tree) error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
@@ -174,12 +173,12 @@ func (p *Publication) check(fresh *render.Tree) error {
 	return nil
 }
 
-// RuleForeignPath is a place of the output in which something stands that is not ours.
+// RuleForeignPath is a path of the output with content that kalypso does not manage.
 const RuleForeignPath = "foreign-path"
 
 const hintForeignPath = "move away what is in its place, or give the GitOpsRepo a path of its own"
 
-// checkPlaces refuses to publish where something stands that is not ours.
+// checkPlaces returns an error if a path of the output has content that kalypso does not manage.
 func (p *Publication) checkPlaces(fresh *render.Tree) error {
 	if p.Output.Tree == nil {
 		return nil
@@ -190,7 +189,7 @@ func (p *Publication) checkPlaces(fresh *render.Tree) error {
 	return nil
 }
 
-// push pushes a commit, if what it was made of is still the newest, and then submits the pull request.
+// push pushes a commit if its sources have not changed, and then submits the pull request.
 func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request pullrequest.Submission) (Published, error) {
 	if err := p.reader.VerifySnapshot(ctx); err != nil {
 		return Published{}, err
@@ -206,7 +205,7 @@ func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, requ
 	return p.verifyRefs(ctx, done)
 }
 
-// afterPush makes of the pull request what it should be.
+// afterPush updates the pull request.
 func (p *Publication) afterPush(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
 	if !p.Direct {
 		return p.submit(ctx, done, request)
@@ -216,12 +215,12 @@ func (p *Publication) afterPush(ctx context.Context, done Published, request pul
 	return done, err
 }
 
-// verifyRefs makes sure, after a push, that all of what the output was made of and lies on is where it
-// was. Who moved something in the meantime may have found that what was published then was right, and has
-// left it to us. What cannot be listed any more takes nothing back: it was there when it was read.
+// verifyRefs checks after a push that the sources and the base branch have not changed. Otherwise a concurrent run with
+// newer sources may have found the previous output correct, and this run must publish again. A repository that cannot be
+// listed is not an error: it could be read before.
 func (p *Publication) verifyRefs(ctx context.Context, done Published) (Published, error) {
 	if done.Request != nil && done.Request.PullRequest.State == pullrequest.Merged {
-		return done, nil // it is what has moved the GitOps branch
+		return done, nil // this push has changed the GitOps branch
 	}
 	err := p.reader.VerifyAll(ctx)
 	switch {
@@ -235,7 +234,7 @@ func (p *Publication) verifyRefs(ctx context.Context, done Published) (Published
 	return done, nil
 }
 
-// order is the push of a commit.
+// order returns the push of a commit.
 func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 	order := remote.PushOrder{
 		Pack:   commit.Write,
@@ -257,10 +256,10 @@ func (p *Publication) order(commit gitobject.Candidate) remote.PushOrder {
 	return order
 }
 
-// keep leaves the branch as it is, as merging it gives what is wanted already.
+// keep does not push, because merging the branch has the right result already.
 func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.Hash) (Published, error) {
 	if made, ok := message.ParseTrailers(left.ours.Message); ok {
-		p.Report.Now = made // what the branch was made of
+		p.Report.Now = made // the provenance of the branch
 	}
 	request := pullrequest.Submission{}
 	if p.Forge != nil {
@@ -269,7 +268,7 @@ func (p *Publication) keep(ctx context.Context, left deployment, tree plumbing.H
 	return p.submit(ctx, Published{Commit: left.tip.String(), Branch: p.Head}, request)
 }
 
-// submit brings the pull request up to date.
+// submit creates or updates the pull request.
 func (p *Publication) submit(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
 	if p.Forge == nil {
 		done.Notes = append(done.Notes, p.noForge(done.Pushed))
@@ -283,7 +282,7 @@ func (p *Publication) submit(ctx context.Context, done Published, request pullre
 	return done, nil
 }
 
-// submission is the pull request for a commit. Its text takes a while for a large change.
+// submission returns the pull request for a commit. It is slow for a large change.
 func (p *Publication) submission(commit, tree plumbing.Hash) pullrequest.Submission {
 	_, _, promoted := p.Change.Promotion()
 	return pullrequest.Submission{
@@ -294,7 +293,7 @@ func (p *Publication) submission(commit, tree plumbing.Hash) pullrequest.Submiss
 	}
 }
 
-// withdraw closes a pull request that has no point any more.
+// withdraw closes a pull request that is not needed any more.
 func (p *Publication) withdraw(ctx context.Context, why string) (Published, error) {
 	if p.Forge == nil {
 		return Published{}, nil
@@ -309,7 +308,7 @@ func (p *Publication) withdraw(ctx context.Context, why string) (Published, erro
 	return Published{Withdrawn: closed}, nil
 }
 
-// mergeRequest are the options that make GitLab open a merge request for what is pushed.
+// mergeRequest returns the push options with which GitLab opens a merge request.
 func (p *Publication) mergeRequest() []string {
 	if p.Forge != nil || !strings.Contains(p.At, "gitlab") {
 		return nil
@@ -330,7 +329,7 @@ func (p *Publication) noForge(pushed bool) string {
 	return fmt.Sprintf("%s is not on a supported forge: open a pull request from %s into %s", p.At, p.Head, p.Branch)
 }
 
-// After returns what this and an earlier try of one run have done together.
+// After returns the combined result of this and an earlier attempt of one run.
 func (p Published) After(before Published) Published {
 	p.Pushed = p.Pushed || before.Pushed
 	p.Withdrawn = append(before.Withdrawn, p.Withdrawn...)
@@ -344,7 +343,7 @@ func (p Published) After(before Published) Published {
 	return p
 }
 
-// contents puts the change into the tree of the GitOps branch.
+// contents returns the tree of the GitOps branch with the change.
 func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) {
 	blobs, edits, err := blobsOf(ctx, p.Change)
 	if err != nil {
@@ -368,8 +367,8 @@ func (p *Publication) contents(ctx context.Context) (gitobject.Contents, error) 
 	return gitobject.Contents{Tree: tree.ID, When: when, Objects: append(tree.Objects, blobs...)}, nil
 }
 
-// blobsOf returns the contents that a change brings, and what they and what is removed do to the tree.
-// The objects refer to the change, which must not be modified as long as they are used.
+// blobsOf returns the new contents of a change, and the edits of the tree. The objects refer to the change, which must not
+// be modified while they are used.
 func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gitobject.TreeEdit, error) {
 	edits := make([]gitobject.TreeEdit, len(c.Files))
 	text := func(i int) content.Text { return c.Files[i].New }
@@ -392,7 +391,7 @@ func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gi
 	return objects, edits, nil
 }
 
-// build makes the commit.
+// build creates the commit.
 func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobject.Candidate, error) {
 	if err := p.resolveAuthor(ctx); err != nil {
 		return gitobject.Candidate{}, fmt.Errorf("find out who the author is: %w", err)
@@ -419,7 +418,7 @@ func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobje
 	return commit, nil
 }
 
-// resolveAuthor asks for the author that nobody named.
+// resolveAuthor sets the default author if none is given.
 func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
 	if p.UsualAuthor != nil && p.Author == (gitobject.Identity{}) {
 		p.Author, err = p.UsualAuthor(ctx)
@@ -427,15 +426,15 @@ func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
 	return err
 }
 
-// firstCommit is the empty commit that a new GitOps branch begins with, preceded by its tree.
+// firstCommit returns the empty first commit of a new GitOps branch, preceded by its tree.
 func (p *Publication) firstCommit() ([]gitobject.NewObject, error) {
 	tree := gitobject.NewRawObject(plumbing.TreeObject, nil)
 	commit, err := p.commit(gitobject.NewCommit{Tree: tree.ID, When: p.Dates.Newest(time.Time{}), Message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
 	return []gitobject.NewObject{tree, commit}, err
 }
 
-// commit makes a commit of the author's. Where nothing that was read has a date, it is that of the
-// first second of 1970: any other would be made up, and another one each time.
+// commit creates a commit of the author. If no source has a date, its date is the first second of 1970, so that it is the
+// same in every run.
 func (p *Publication) commit(c gitobject.NewCommit) (gitobject.NewObject, error) {
 	c.Author, c.Committer, c.Key = p.Author, p.Author, p.Key
 	if c.When.Unix() < 0 {

@@ -17,11 +17,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/verify"
 )
 
-// RuleSelfCheck is an output that must not be published, whatever made it: a mistake of kalypso's own.
+// RuleSelfCheck is an output that must not be published: a bug of kalypso.
 const RuleSelfCheck = "self-check"
 
-// selfCheck looks at an output once more before it is published, as a stranger would who knows nothing
-// of how it was made: what is wrong here would break clusters. fresh are the files of the tree that change.
+// selfCheck validates an output before it is published, independently of how it was rendered, because an error would
+// break clusters. fresh are the changed files of the tree.
 func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 	flaws := checkLayout(tree)
 	found := make([]error, len(fresh.Files))
@@ -58,7 +58,7 @@ func freshFiles(tree *render.Tree, diff *change.Change) *render.Tree {
 }
 
 var (
-	// layout is where files of the output may lie.
+	// layout matches the paths of files of the output.
 	layout = regexp.MustCompile(`^(` + dnsLabel + `/(README\.md|` + dnsLabel + `/(reconciler\.yaml|namespace\.yaml|platform-config\.(yaml|sh)))|` +
 		regexp.QuoteMeta(render.TrackingFile) + `)$`)
 	promotedCommit = regexp.MustCompile(`^[^\s[:cntrl:]]+$`)
@@ -66,7 +66,7 @@ var (
 
 const dnsLabel = `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`
 
-// checkLayout finds folders that are not whole.
+// checkLayout returns errors for incomplete folders.
 func checkLayout(tree *render.Tree) []error {
 	var flaws []error
 	has := change.WantedFiles{Tree: tree}
@@ -88,7 +88,7 @@ func checkLayout(tree *render.Tree) []error {
 	return flaws
 }
 
-// checkContent says what is wrong with a file.
+// checkContent returns the problem of a file, nil if there is none.
 func checkContent(file *render.File, content []byte) error {
 	switch {
 	case !layout.MatchString(file.Path):
