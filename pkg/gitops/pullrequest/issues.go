@@ -15,39 +15,38 @@ type Issue struct {
 	Title, Body string
 }
 
-// Issues is what reporting failures needs of the forge that holds a GitOps repository.
+// Issues is the interface to the forge of a GitOps repository for reporting failures.
 type Issues interface {
-	// OpenIssues lists the open issues that bear a label and are no pull requests.
+	// OpenIssues lists the open issues with a label, without pull requests.
 	OpenIssues(ctx context.Context, label string) ([]Issue, error)
-	// CreateIssue opens one with a label, which is made if it is missing.
+	// CreateIssue opens an issue with a label, which is created if it is missing.
 	CreateIssue(ctx context.Context, title, body, label string) (Issue, error)
 	EditIssue(ctx context.Context, number int, title, body string) error
-	// CloseIssue closes it, with a comment that says why.
+	// CloseIssue closes an issue, with a comment.
 	CloseIssue(ctx context.Context, number int, comment string) error
 }
 
-// issueLabel is on every issue of ours: by it they are found.
+// issueLabel is the label of every issue of kalypso, by which they are found.
 const issueLabel = "kalypso"
 
-// IssueReport is what an issue says about the failure of an environment.
+// IssueReport is the content of an issue about the failure of an environment.
 type IssueReport struct {
 	Environment string
 	Title       string
-	// Body is Markdown in which nothing of others is live. What does not fit is cut off at its end.
+	// Body is Markdown with sanitized text of others. It is cut off at the end if it is too long.
 	Body string
 }
 
-// IssueResult is what became of a report.
+// IssueResult is the result of a report.
 type IssueResult struct {
 	// Action is Created, Updated or Unchanged.
 	Action Action
 	Issue  Issue
-	// Closed are other issues of ours about the same, which two runs at once can make.
+	// Closed are duplicate issues of kalypso, which concurrent runs can open.
 	Closed []Issue
 }
 
-// ReportIssue opens the issue about the failure of an environment, or updates the one that is open. If it says
-// the same already, nothing is written.
+// ReportIssue opens the issue about the failure of an environment, or updates the open one if it differs.
 func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult, error) {
 	if !environmentName.MatchString(r.Environment) {
 		return IssueResult{}, fmt.Errorf("%q is not the name of an environment", r.Environment)
@@ -63,7 +62,7 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 			return result, err
 		}
 		result.Action = Created
-		// Another run may have done so at the same time: the older one stays.
+		// A concurrent run may have opened one, too: the older one is kept.
 		if ours, err = openIssues(ctx, issues, r.Environment); err != nil || len(ours) == 0 {
 			return result, err
 		}
@@ -80,7 +79,7 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 	return result, err
 }
 
-// SettleIssue closes the issues about the failure of an environment, with a comment. If there is none it only reads.
+// SettleIssue closes the issues about the failure of an environment, with a comment. Without one it only reads.
 func SettleIssue(ctx context.Context, issues Issues, environment, comment string) (closed []Issue, err error) {
 	ours, err := openIssues(ctx, issues, environment)
 	if err != nil {
@@ -110,7 +109,7 @@ func openIssues(ctx context.Context, issues Issues, environment string) ([]Issue
 	return ours, err
 }
 
-// issueMarker is the first line of the body of an issue, which people do not see.
+// issueMarker returns the first line of the body of an issue, which is not visible on GitHub.
 func issueMarker(environment string) string {
 	return fmt.Sprintf("<!-- kalypso:v1 failures environment=%s -->", environment)
 }

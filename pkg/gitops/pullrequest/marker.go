@@ -14,35 +14,35 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
-// marker is what the body of a pull request says of it where people do not see it. What we write is between a
-// line with the marker and a line that ends it; what people write around that is theirs.
+// marker is the hidden state in the body of a pull request. Text of kalypso is between a line with the marker and a line
+// that ends it; text of people around that is never changed.
 type marker struct {
 	environment string
-	// path is that of the GitOps repository, "." for its root.
+	// path is the folder in the GitOps repository, "." for its root.
 	path string
-	// tree is what is published, by its object id.
+	// tree is the object id of the published tree.
 	tree string
-	// adopted is a pull request that a person opened: its title is theirs.
+	// adopted is true for a pull request that a person opened: its title is not changed.
 	adopted bool
-	// asked says that reviewers and assignees were asked, which is done once.
+	// asked is true after reviewers and assignees were requested, which is done once.
 	asked bool
-	// auto says that auto-merge, if it is on, was turned on by us. It is written before that is done: a run
-	// that dies in between must not leave one on that nobody knows to turn off.
+	// auto is true if kalypso turned auto-merge on. It is written before: a run that is killed in between must not leave
+	// auto-merge on without a record.
 	auto bool
-	// on says that it was on. If it is off nevertheless, somebody turned it off.
+	// on is true after auto-merge was on. If it is off now, somebody turned it off.
 	on bool
-	// promoted says that the label for promotions belongs on it.
+	// promoted is true if it should have the label for promotions.
 	promoted bool
-	// closed says that we closed it ourselves: then it is no decision of a person against the tree.
+	// closed is true if kalypso closed it: then a person has not declined the tree.
 	closed bool
 }
 
 const (
-	// maxForgeBody is how many characters GitHub takes for a body.
+	// maxForgeBody is GitHub's limit for a body in characters.
 	maxForgeBody = message.MaxComment
-	// maxForgeTitle is how many it takes for a title.
+	// maxForgeTitle is GitHub's limit for a title in characters.
 	maxForgeTitle = 256
-	// MaxBody is how many characters a body may have so that the marker fits in, too.
+	// MaxBody is the maximum length of a body in characters without the marker.
 	MaxBody = maxForgeBody - 1_536
 
 	markerEnd = "<!-- /kalypso:v1 -->"
@@ -62,12 +62,12 @@ type markerFlag struct {
 	on   *bool
 }
 
-// flags are all that there can be, in the order in which they are written.
+// flags returns all flags, in the order of the line.
 func (m *marker) flags() []markerFlag {
 	return []markerFlag{{"adopted", &m.adopted}, {"asked", &m.asked}, {"auto", &m.auto}, {"on", &m.on}, {"promoted", &m.promoted}, {"closed", &m.closed}}
 }
 
-// String returns the line. Nothing in it can end the comment that it is.
+// String returns the line, an HTML comment. No value can end the comment.
 func (m marker) String() string {
 	var flags strings.Builder
 	for _, flag := range m.flags() {
@@ -81,13 +81,13 @@ func (m marker) String() string {
 
 func normalPath(path string) string { return cmp.Or(strings.Trim(path, "/"), ".") }
 
-// section is a body, taken apart at the marker for an environment and a path.
+// section is a body, split at the marker for an environment and a path.
 type section struct {
 	marker        marker
 	before, after string
 }
 
-// findSection looks for the marker in a body. Markers for others, which people may have copied, are passed over.
+// findSection finds the marker in a body. It ignores markers of other environments, which people may have copied.
 func findSection(body, environment, path string) (section, bool) {
 	for _, at := range markerLine.FindAllStringSubmatchIndex(body, -1) {
 		part := func(n int) string { return body[at[2*n]:at[2*n+1]] }
@@ -108,7 +108,7 @@ func findSection(body, environment, path string) (section, bool) {
 	return section{}, false
 }
 
-// with returns the body with text of ours in the section, cut so that the forge takes it.
+// with returns the body with a new text in the section, cut off at the limit of the forge.
 func (s section) with(text string) string {
 	text = printable(text)
 	// A marker in the text would end the section, or begin another.
@@ -121,13 +121,13 @@ func (s section) with(text string) string {
 	return frame(cutLines(text, maxForgeBody-utf8.RuneCountInString(frame(""))))
 }
 
-// text returns what is in the section of a body now.
+// text returns the text in the section of a body.
 func (s section) text(body string) string {
 	_, rest, _ := strings.Cut(body[len(s.before):], "-->")
 	return strings.TrimSuffix(strings.TrimSuffix(rest, s.after), markerEnd)
 }
 
-// cutLines cuts text at the end of a line so that it has at most so many characters.
+// cutLines cuts text at the end of a line so that it has at most limit characters.
 func cutLines(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
@@ -143,12 +143,12 @@ func cutLines(text string, limit int) string {
 	return kept + cutNote
 }
 
-// cutTitle makes a title one line that is short enough for the forge.
+// cutTitle returns a title in one line within the limit of the forge.
 func cutTitle(title string) string {
 	return diag.ShortenCharacters(strings.Join(strings.Fields(printable(title)), " "), maxForgeTitle)
 }
 
-// printable drops what a forge would drop or replace, after which the text would differ for ever.
+// printable removes characters that a forge removes or replaces, because the text would differ in every run.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {
@@ -158,7 +158,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// sameMarkdown compares texts as a forge may give them back: with other line ends, without space around them.
+// sameMarkdown compares texts, ignoring line endings and surrounding space, which a forge may change.
 func sameMarkdown(a, b string) bool {
 	normal := func(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
 	return normal(a) == normal(b)

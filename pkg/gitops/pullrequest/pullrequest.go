@@ -1,10 +1,10 @@
 // Package pullrequest opens, updates and closes pull requests and issues of a GitOps repository; package github implements
-// what it needs of a forge.
+// its interfaces.
 package pullrequest
 
 import "context"
 
-// State says what became of a pull request.
+// State is the state of a pull request.
 type State string
 
 // The states of pull requests.
@@ -17,124 +17,123 @@ const (
 // Request is a pull request of a GitOps repository.
 type Request struct {
 	Number int
-	// URL is where people look at it.
+	// URL is its page.
 	URL   string
 	State State
 	Draft bool
 	Title string
-	// Body is Markdown. Ours holds a hidden marker.
+	// Body is Markdown, with a hidden marker if it is managed by kalypso.
 	Body string
-	// Head and Base are branches; both are of the repository itself.
+	// Head and Base are branches of the same repository.
 	Head, Base string
-	// HeadCommit is the tip of Head, or what it was when the pull request was closed.
+	// HeadCommit is the tip of Head, or its tip when the pull request was closed.
 	HeadCommit string
 	Labels     []string
-	// AutoMerging says that it merges itself once its requirements are met.
+	// AutoMerging is true if auto-merge is on.
 	AutoMerging bool
 }
 
-// Forge is what publishing needs of the forge that holds a GitOps repository. Package github
-// implements it. A method that changes something is a single writing request, repeated only where that
-// is harmless or after it was read that it is needed.
+// Forge is the interface to the forge of a GitOps repository. Package github implements it. A method that changes
+// something is a single write request, repeated only if that is safe, or if a read shows that it is necessary.
 type Forge interface {
 	// Open lists all open pull requests into a branch whose head is a branch of the same repository.
 	Open(ctx context.Context, base string) ([]Request, error)
 	// Last returns the newest pull request from head into base that is not open, or nil.
 	Last(ctx context.Context, head, base string) (*Request, error)
-	// Create opens one. If there is an open one already it returns that one as it is, with existed.
+	// Create opens a pull request. If there is an open one already, it returns that one unchanged, with existed.
 	Create(ctx context.Context, request NewRequest) (created Request, existed bool, err error)
-	// Tip returns the commit that a branch has now, as pushes left it: a pull request may show an older one
-	// for a while. A branch that is not there is giterror.ErrConflict.
+	// Tip returns the current commit of a branch; a pull request may have an older one for some time. The error is
+	// giterror.ErrConflict if there is no such branch.
 	Tip(ctx context.Context, branch string) (commit string, err error)
-	// Edit sets the title and the body. If it turns out not to be open, that is giterror.ErrConflict.
+	// Edit sets the title and the body. The error is giterror.ErrConflict if it is not open.
 	Edit(ctx context.Context, number int, title, body string) error
-	// Close closes it and sets its body, in one. If it turns out to be merged, that is giterror.ErrConflict.
+	// Close closes it and sets its body, in one request. The error is giterror.ErrConflict if it is merged.
 	Close(ctx context.Context, number int, body string) error
 	// Comment adds a comment.
 	Comment(ctx context.Context, number int, body string) error
-	// AddLabels adds labels, and makes those that the repository does not have.
+	// AddLabels adds labels, and creates those that the repository does not have.
 	AddLabels(ctx context.Context, number int, labels []string) error
-	// RemoveLabel takes a label off; it is fine if it is not on.
+	// RemoveLabel removes a label; a missing label is not an error.
 	RemoveLabel(ctx context.Context, number int, label string) error
-	// RequestReviews asks people ("name") and teams ("owner/team") for a review.
+	// RequestReviews requests reviews of people ("name") and teams ("owner/team").
 	RequestReviews(ctx context.Context, number int, reviewers []string) error
 	// Assign adds assignees.
 	Assign(ctx context.Context, number int, people []string) error
-	// AutoMerge merges it as soon as its requirements are met; at once if they are met, and only if its
-	// head is still the commit given, else that is giterror.ErrConflict. The note is for people, for example that the
-	// merge will start no workflow; it may be empty.
+	// AutoMerge turns auto-merge on, or merges at once if the requirements are met. The error is giterror.ErrConflict if
+	// headCommit is not the head any more. The note is for people, for example that the merge will start no workflow; it
+	// may be empty.
 	AutoMerge(ctx context.Context, number int, headCommit string) (merged bool, note string, err error)
-	// KeepOpen takes AutoMerge back; it is fine if it was not asked for.
+	// KeepOpen turns auto-merge off; it is not an error if it is off.
 	KeepOpen(ctx context.Context, number int) error
 }
 
-// NewRequest is a pull request that is to be opened.
+// NewRequest is a pull request to open.
 type NewRequest struct {
 	Head, Base  string
 	Title, Body string
 	Draft       bool
 }
 
-// AutoMerge says which pull requests merge themselves.
+// AutoMerge selects the pull requests with auto-merge.
 type AutoMerge string
 
 // The values of --auto-merge.
 const (
 	AutoMergeNever AutoMerge = ""
-	// AutoMergeAlways is every one.
+	// AutoMergeAlways is for all pull requests.
 	AutoMergeAlways AutoMerge = "always"
-	// AutoMergeNoChange is only one that changes nothing on any cluster.
+	// AutoMergeNoChange is only for those without a change on any cluster.
 	AutoMergeNoChange AutoMerge = "no-change"
 )
 
-// Options are what a person decides about pull requests.
+// Options are the options of pull requests.
 type Options struct {
 	Labels, Reviewers, Assignees []string
 	Draft                        bool
 	AutoMerge                    AutoMerge
-	// Reopen opens one again although a person closed it for the same tree.
+	// Reopen opens a pull request even if a person closed it for the same tree.
 	Reopen bool
 }
 
-// Submission is what the pull request of an environment should be. The commit is on the branch already.
+// Submission is the desired state of the pull request of an environment. Its commit is already on the branch.
 type Submission struct {
-	// Environment goes into the hidden marker, by which our pull requests are known.
+	// Environment is in the hidden marker, which identifies pull requests of kalypso.
 	Environment string
-	// Path is the folder of the GitOps repository that is published to; empty or "." is its root. Two
-	// folders of one branch have a pull request each.
+	// Path is the folder of the output in the GitOps repository; empty or "." for the root. Two folders of one branch have
+	// a pull request each.
 	Path       string
 	Head, Base string
-	// HeadCommit is the tip of Head, and Tree the id of its tree: a pull request that a person closed is
-	// not opened again for the same tree.
+	// HeadCommit is the tip of Head, and Tree the id of its tree. A pull request that a person closed is not opened again
+	// for the same tree.
 	HeadCommit, Tree string
 	Title            string
 	// Body is Markdown without the marker, at most MaxBody characters.
 	Body string
-	// Promoted says that the promoted commit changes: then, and only then, the label "promoted" is on.
+	// Promoted is true if the promoted commit changes. The pull request has the label "promoted" if and only if it is true.
 	Promoted bool
-	// Idle says that no cluster changes, but for the promoted commit.
+	// Idle is true if nothing changes on clusters except the promoted commit.
 	Idle bool
 	Options
 }
 
-// Action says what became of a submission.
+// Action is the action for a submission.
 type Action string
 
-// What can become of a submission.
+// The actions for a submission.
 const (
 	Created   Action = "created"
 	Updated   Action = "updated"
 	Unchanged Action = "unchanged"
-	// Declined is one that a person closed before, for the same tree.
+	// Declined means that a person closed the pull request before, for the same tree.
 	Declined Action = "declined"
 )
 
-// Result is what became of a submission.
+// Result is the result of a submission.
 type Result struct {
 	Action      Action
 	PullRequest Request
-	// Closed are older pull requests of ours that were closed in favour of this one.
+	// Closed are older pull requests of kalypso that were closed in favour of this one.
 	Closed []Request
-	// Notes are for people.
+	// Notes are sentences for people.
 	Notes []string
 }

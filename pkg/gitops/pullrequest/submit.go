@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// promotedLabel is on a pull request exactly if it changes the promoted commit.
+// promotedLabel is the label of pull requests that change the promoted commit.
 const promotedLabel = "promoted"
 
-// check refuses what cannot stand in a marker.
+// check returns an error for values that cannot be in a marker.
 func (s Submission) check() error {
 	switch {
 	case !environmentName.MatchString(s.Environment):
@@ -22,14 +22,13 @@ func (s Submission) check() error {
 	return nil
 }
 
-// mergesItself reports whether the pull request is to merge itself.
+// mergesItself reports whether the pull request should have auto-merge.
 func (s Submission) mergesItself() bool {
 	return s.AutoMerge == AutoMergeAlways || s.AutoMerge == AutoMergeNoChange && s.Idle
 }
 
-// Prepare is for before the branch is pushed. It turns off an auto-merge that we turned on, if what is to be
-// pushed must be looked at by a person. It returns the pull request that a person closed for the same tree, for
-// which nothing needs to be pushed; or nil.
+// Prepare is called before the branch is pushed. It turns off an auto-merge of kalypso if a person must review the new
+// commit. It returns the pull request that a person closed for the same tree, which need not be pushed; or nil.
 func Prepare(ctx context.Context, prs Forge, s Submission) (declined *Request, err error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -46,12 +45,11 @@ func Prepare(ctx context.Context, prs Forge, s Submission) (declined *Request, e
 	return u.declined(ctx)
 }
 
-// Submit makes the pull request of an environment what it should be: opens it, or updates the one that is
-// open from the same head into the same base, and only what differs of it. A person's pull request from that
-// head is used, since there can be only one: its title and text stay, ours goes below. Others of ours for the same
-// environment and base are closed in its favour. A second Submit of the same changes nothing.
+// Submit opens the pull request of an environment, or updates the open one with the same head and base where it differs.
+// There can be only one: if a person opened it, its title and text are kept, and the text of kalypso is added below. Other
+// pull requests of kalypso for the same environment and base are closed in its favour. Submit is idempotent.
 //
-// With an error the result is what was reached; giterror.ErrConflict means to start over from reading.
+// With an error the result is partial; giterror.ErrConflict means to start again from reading.
 func Submit(ctx context.Context, prs Forge, s Submission) (Result, error) {
 	if err := s.check(); err != nil {
 		return Result{}, err
@@ -73,7 +71,7 @@ func Submit(ctx context.Context, prs Forge, s Submission) (Result, error) {
 		func(ctx context.Context) error { return u.supersede(ctx, open) },
 		u.ask,
 		u.autoMerge,
-		u.describe, // the marker says what was done
+		u.describe, // the marker records the previous steps
 		u.verify,
 	} {
 		if err := step(ctx); err != nil {
@@ -92,7 +90,7 @@ func byHead(open []Request, head string) (Request, bool) {
 }
 
 // Settled reports whether Submit of a submission or, if it is not proposed any more, Withdraw would change none of the
-// open pull requests, unless people have changed our text. It returns the one from the same head.
+// open pull requests. It ignores changes of kalypso's text by people. It returns the one from the same head.
 func Settled(want Submission, proposed bool, open []Request) (current *Request, ok bool) {
 	found, isOpen := byHead(open, want.Head)
 	if isOpen {
@@ -105,7 +103,7 @@ func Settled(want Submission, proposed bool, open []Request) (current *Request, 
 	return current, !others && isOpen == proposed && (!isOpen || want.complete(found))
 }
 
-// complete reports whether a pull request has all that was to be done for a submission.
+// complete reports whether a pull request has everything of a submission.
 func (s Submission) complete(p Request) bool {
 	section, ours := findSection(p.Body, s.Environment, s.Path)
 	m := section.marker

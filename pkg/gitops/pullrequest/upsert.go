@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// upsert is a submission under way.
+// upsert is the state of a submission.
 type upsert struct {
 	prs  Forge
 	want Submission
@@ -33,14 +33,14 @@ func (u *upsert) note(format string, args ...any) {
 	u.notes = append(u.notes, fmt.Sprintf(format, args...))
 }
 
-// wrote notes that the pull request was changed.
+// wrote records that the pull request was changed.
 func (u *upsert) wrote() {
 	if u.action == Unchanged {
 		u.action = Updated
 	}
 }
 
-// take makes an open pull request the one that is to be brought up to date.
+// take selects an open pull request to update.
 func (u *upsert) take(p Request) {
 	u.pr = p
 	found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
@@ -52,7 +52,7 @@ func (u *upsert) take(p Request) {
 		}
 	}
 	found.marker.tree, found.marker.promoted = u.want.Tree, u.want.Promoted
-	found.marker.closed = false // one of ours that a person opened again
+	found.marker.closed = false // a person reopened it
 	found.marker.auto = found.marker.auto || u.want.mergesItself() && !p.AutoMerging && !p.Draft
 	u.section = found
 }
@@ -96,7 +96,7 @@ func (u *upsert) open(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// stopAutoMerge turns off an auto-merge that kalypso turned on and that is not wanted any more.
+// stopAutoMerge turns off an auto-merge that kalypso turned on and that is not desired any more.
 func (u *upsert) stopAutoMerge(ctx context.Context) error {
 	if u.want.mergesItself() || !u.section.marker.auto {
 		return nil
@@ -112,7 +112,7 @@ func (u *upsert) stopAutoMerge(ctx context.Context) error {
 	return nil
 }
 
-// describe brings title and body up to date.
+// describe updates title and body.
 func (u *upsert) describe(ctx context.Context) error {
 	title, body := cutTitle(u.want.Title), u.section.with(u.want.Body)
 	if u.section.marker.adopted {
@@ -129,7 +129,7 @@ func (u *upsert) describe(ctx context.Context) error {
 	return nil
 }
 
-// label adds the labels that are missing, and takes the label for promotions off if it is none.
+// label adds missing labels, and removes the label for promotions if nothing is promoted.
 func (u *upsert) label(ctx context.Context) error {
 	wanted := slices.Clone(u.want.Labels)
 	if u.want.Promoted {
@@ -154,12 +154,12 @@ func (u *upsert) label(ctx context.Context) error {
 	return nil
 }
 
-// hasLabel compares as GitHub does.
+// hasLabel compares labels as GitHub does.
 func hasLabel(labels []string, label string) bool {
 	return slices.ContainsFunc(labels, func(l string) bool { return strings.EqualFold(l, label) })
 }
 
-// without returns the labels that are not among others, each once.
+// without returns the labels that are not among others, without duplicates.
 func without(labels, others []string) []string {
 	var rest []string
 	for _, label := range labels {
@@ -170,7 +170,7 @@ func without(labels, others []string) []string {
 	return rest
 }
 
-// supersede closes what is open of ours for the same environment from other heads.
+// supersede closes open pull requests of kalypso for the same environment from other heads.
 func (u *upsert) supersede(ctx context.Context, open []Request) error {
 	for _, p := range open {
 		found, ours := findSection(p.Body, u.want.Environment, u.want.Path)
@@ -187,7 +187,7 @@ func (u *upsert) supersede(ctx context.Context, open []Request) error {
 	return nil
 }
 
-// ask asks reviewers and assignees, once: who then takes themselves off stays off.
+// ask requests reviewers and assignees, once: a person who removes the request is not asked again.
 func (u *upsert) ask(ctx context.Context) error {
 	if u.section.marker.asked || len(u.want.Reviewers)+len(u.want.Assignees) == 0 {
 		return nil
@@ -237,8 +237,8 @@ func (u *upsert) autoMerge(ctx context.Context) error {
 	return nil
 }
 
-// verify reads, if something was written, whether the branch is still what it was written for. Who writes last
-// of two runs thus finds out if it was the older one, whatever the order in between.
+// verify checks after a write that the branch still has the submitted commit. So the last writer of two concurrent runs
+// detects that it is the older one, in any order of requests.
 func (u *upsert) verify(ctx context.Context) error {
 	if u.action == Unchanged || u.pr.State == Merged {
 		return nil

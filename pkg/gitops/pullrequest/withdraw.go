@@ -7,22 +7,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// Withdrawal is a pull request that has become pointless.
+// Withdrawal is a pull request that is not needed any more.
 type Withdrawal struct {
 	Environment string
 	// Path is as in Submission.
 	Path       string
 	Head, Base string
-	// HeadCommit is what the tip of Head was when it was found to be pointless; empty if there was no such branch.
+	// HeadCommit is the tip of Head when this was found; empty if there was no such branch.
 	HeadCommit string
 	// Why is a sentence for people, in Markdown.
 	Why string
-	// Confirm is called before something is closed, and keeps it open with an error; nil agrees.
+	// Confirm is called before a pull request is closed, which an error prevents; may be nil.
 	Confirm func(ctx context.Context) error
 }
 
-// Withdraw closes what is open of ours for an environment, and says why. If there is nothing it only reads. It
-// returns what it closed, with an error too; giterror.ErrConflict means to start over from reading.
+// Withdraw closes the open pull requests of kalypso for an environment, with the reason. Without one it only reads. It
+// returns the closed ones, even with an error; giterror.ErrConflict means to start again from reading.
 func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, err error) {
 	open, err := prs.Open(ctx, w.Base)
 	if err != nil {
@@ -49,7 +49,7 @@ func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, e
 			closed = append(closed, p)
 		}
 		if err == nil && watched {
-			err = stillAt(ctx, prs, p.Head, w.HeadCommit) // else it was closed in the middle of another run
+			err = stillAt(ctx, prs, p.Head, w.HeadCommit) // else another run is using it
 		}
 		if err != nil {
 			return closed, err
@@ -58,7 +58,7 @@ func Withdraw(ctx context.Context, prs Forge, w Withdrawal) (closed []Request, e
 	return closed, nil
 }
 
-// closeOurs closes a pull request that has a section of ours, and says why.
+// closeOurs closes a pull request with a section of kalypso, with the reason.
 func closeOurs(ctx context.Context, prs Forge, p Request, s section, why string) (Request, error) {
 	text := s.text(p.Body)
 	s.marker.closed = true
