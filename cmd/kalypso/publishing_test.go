@@ -39,7 +39,7 @@ func TestSaveBodyFails(t *testing.T) {
 func TestStoppedAfterThePush(t *testing.T) {
 	t.Parallel()
 	for cause, says := range map[error]string{
-		session.SignalError{Signal: syscall.SIGINT}: "/acme/gitops; the next run does the rest\nkalypso: interrupted\n",
+		session.SignalError{Signal: syscall.SIGINT}: "/acme/gitops; the next run continues\nkalypso: interrupted\n",
 		session.ErrTimeUp: "1 error: not everything was published\n",
 	} {
 		root := acmeFleet(t)

@@ -56,7 +56,7 @@ func TestC6SaysWhatItPushed(t *testing.T) {
 			}
 			p := template.another()
 			o.stop(p)
-			assert.Contains(t, strings.Join(p.said, ""), "kalypso: pushed "+p.tip(branch)[:12]+" to "+branch+" of "+p.url+"/acme/control-plane; the next run does the rest\n")
+			assert.Contains(t, strings.Join(p.said, ""), "kalypso: pushed "+p.tip(branch)[:12]+" to "+branch+" of "+p.url+"/acme/control-plane; the next run continues\n")
 		}
 	}
 }

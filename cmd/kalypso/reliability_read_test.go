@@ -314,7 +314,7 @@ func TestR26Deadline(t *testing.T) {
 			doing := "reading dev"
 			switch {
 			case read.dryRun:
-				doing = "comparing dev with what is published"
+				doing = "comparing dev with the published output"
 			case read.nth < 4 && read.repo == "control-plane":
 				doing = "reading the control plane"
 			}

@@ -20,7 +20,7 @@ func (f *Flags) useRemote(ctx context.Context, e *cli.Host, reader *remote.Reade
 	name, url, err := reader.CloneRemote(ctx, repo, branch)
 	switch {
 	case err != nil:
-		return "", cli.Usage("%w: name the control plane with --control-plane URL", err)
+		return "", cli.Usage("%w: set --control-plane URL", err)
 	case url == "":
 		return repo, nil
 	case !giturl.IsLocal(repo):

@@ -17,22 +17,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
-// The rules of what a run could not do.
+// The rules of failures of a run.
 const (
-	// RuleLostRaces is a run that others overtook again and again.
+	// RuleLostRaces is a run that concurrent updates prevented repeatedly.
 	RuleLostRaces = "lost-races"
-	// RuleGitHubFailed is something that GitHub does not do.
+	// RuleGitHubFailed is a failed request to GitHub.
 	RuleGitHubFailed = "github-failed"
-	// RuleFleetUnasked is a fleet that could not be asked.
+	// RuleFleetUnasked is a fleet source that could not be queried.
 	RuleFleetUnasked = "fleet-unreachable"
-	// RuleSaveBody is a text of a pull request that cannot be saved.
+	// RuleSaveBody is a pull request body that cannot be saved.
 	RuleSaveBody = "save-body"
-	// RuleTimeUp is a run that took longer than it may.
+	// RuleTimeUp is a run that exceeded --timeout.
 	RuleTimeUp = "time-is-up"
 )
 
-// Finish prints the result and the diagnostics, and returns the error that the run ends with.
-// without says what errors kept from happening; what is held back keeps nothing else from it.
+// Finish prints the result and the diagnostics, and returns the error of the run. without names what did not happen because
+// of errors; quarantined registrations do not prevent it.
 func (s *Session) Finish(without string) error {
 	if s.holds() && !s.Failed() {
 		without = s.heldSummary()
@@ -56,7 +56,7 @@ func (s *Session) Finish(without string) error {
 			s.View.Actions(&report)
 		}
 		if err := s.Workflow.Say(report); err != nil {
-			fmt.Fprintf(s.Stderr, "kalypso: %v\n", err) // what came of the run itself is more important
+			fmt.Fprintf(s.Stderr, "kalypso: %v\n", err) // the error of the run itself is more important
 		}
 	}
 	if err := s.print(diags, summary); err != nil {
@@ -108,14 +108,14 @@ func (s *Session) printView() error {
 	return errors.Join(err, s.Page(text.Bytes()))
 }
 
-// notice writes a line to stderr, unless --quiet asks for none.
+// notice writes a line to stderr, unless --quiet is set.
 func (s *Session) notice(format string, args ...any) {
 	if !s.Quiet {
 		fmt.Fprintf(s.Stderr, format+"\n", args...)
 	}
 }
 
-// verdict is the error that a run ends with that has done what it could.
+// verdict is the error of a completed run.
 func (s *Session) verdict() error {
 	code := exitCode(s.all())
 	partly := slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Partly })
@@ -131,8 +131,8 @@ func (s *Session) verdict() error {
 	return cli.ExitWith(code)
 }
 
-// exitCode is that of diagnostics. That time is up explains the rest; remote failures are not the model's fault, and hide
-// what else is wrong.
+// exitCode is the exit code of diagnostics. A timeout explains all other errors, and a remote failure can hide errors of
+// the model, so they take precedence.
 func exitCode(diags diag.List) int {
 	code := cli.ExitDone
 	for _, d := range diags {
@@ -144,7 +144,7 @@ func exitCode(diags diag.List) int {
 		case giterror.IsRemote(d.Rule), d.Rule == RuleLostRaces, d.Rule == RuleGitHubFailed, d.Rule == RuleFleetUnasked:
 			code = cli.ExitRemote
 		case d.Rule == giterror.RuleLocalState, d.At.IsZero() && (d.Rule == giterror.RuleInvalidRepository || d.Rule == giterror.RuleRefusedURL):
-			code = cli.ExitUsage // the command line names what cannot be read
+			code = cli.ExitUsage // a value on the command line cannot be read
 		case code == cli.ExitDone:
 			code = cli.ExitModel
 		}
@@ -152,7 +152,7 @@ func exitCode(diags diag.List) int {
 	return code
 }
 
-// Fail adds why a remote did not do something. It returns what is wrong usage instead.
+// Fail adds the error of a remote. It returns usage errors instead.
 func (s *Session) Fail(at diag.Place, err error) error {
 	if _, asks := cli.ExitOf(err); asks {
 		return err
@@ -162,13 +162,13 @@ func (s *Session) Fail(at diag.Place, err error) error {
 	return nil
 }
 
-// Report adds the reason why an environment could not be published somewhere.
+// Report adds the error of a destination of an environment.
 func (c *Compiled) Report(destination *gitops.Destination, err error) {
 	rule, hint := CauseOf(err)
 	c.Diags.Error(rule, destination.Repo.Repo.At, fmt.Sprintf("GitOpsRepo %q: %v", destination.Repo.Name.Value, err), diag.Hint(hint))
 }
 
-// CauseOf returns the rule of what a remote did not do, and what can be done about it.
+// CauseOf returns the rule and the hint for the error of a remote.
 func CauseOf(err error) (rule, hint string) {
 	var known *giterror.Error
 	var refused *github.Error
@@ -185,8 +185,7 @@ func CauseOf(err error) (rule, hint string) {
 	}
 }
 
-// Stopped ends a run whose context has ended. If its time is up, all that is known is reported, and
-// what it was about.
+// Stopped ends a run whose context has ended. After a timeout, it reports the results so far and the current step.
 func (s *Session) Stopped(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ErrTimeUp) {
 		s.Progress.Done()
@@ -199,18 +198,18 @@ func (s *Session) Stopped(ctx context.Context) error {
 	return s.Finish(s.LeftUndone())
 }
 
-// SayPushed tells people what a run that is interrupted has pushed.
+// SayPushed prints a commit that an interrupted run has pushed.
 func (s *Session) SayPushed(commit, branch, repo string) {
-	fmt.Fprintf(s.Stderr, "kalypso: pushed %.12s to %s of %s; the next run does the rest\n", commit, diag.Safe(branch), repo)
+	fmt.Fprintf(s.Stderr, "kalypso: pushed %.12s to %s of %s; the next run continues\n", commit, diag.Safe(branch), repo)
 }
 
-// TimeUp reports that a run took longer than it may.
+// TimeUp reports that a run exceeded --timeout.
 func (s *Session) TimeUp() {
 	s.Diags.Error(RuleTimeUp, diag.Place{}, fmt.Sprintf("timed out after %v, while %s", s.Flags.timeout, s.doing),
-		diag.Hint("--timeout gives a run more time"))
+		diag.Hint("increase --timeout"))
 }
 
-// LeftUndone says what was written or published before something went wrong.
+// LeftUndone describes what was written or published before an error.
 func (s *Session) LeftUndone() string {
 	if len(s.Pushed()) > 0 {
 		return "not everything was published"

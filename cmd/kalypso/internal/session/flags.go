@@ -42,21 +42,21 @@ type Flags struct {
 	// Strict refuses warnings.
 	Strict bool
 
-	// MoreFormats are the formats of -o that only this command has; its View writes them.
+	// MoreFormats are additional formats of -o for this command; its View writes them.
 	MoreFormats []string
-	// Permissions are those that a run needs on the repositories of a role, if it does more than read them.
+	// Permissions are the permissions that a run needs on the repositories of a role, if it does more than read them.
 	Permissions func(model.Role) *github.Needs
-	// Publishes says that the run publishes: it then reads and writes the remote of a clone and not the clone.
+	// Publishes reports whether the run publishes; it then reads and writes the remote of a clone, not the clone.
 	Publishes bool
 	// clone is the clone that was given, if ControlPlane is its remote.
 	clone string
-	// Purpose is what does not happen to anything if the control plane cannot be read; empty is "compiled".
+	// Purpose is the participle for "nothing was …" if the control plane cannot be read; empty is "compiled".
 	Purpose string
-	// tokens are those of the GitHub App that the environment names, once the fleet is opened; nil if it names none.
+	// tokens are the tokens of the configured GitHub App, set when the fleet is opened; nil for none.
 	tokens *github.App
 }
 
-// Add adds all of them, for a command that compiles.
+// Add adds all flags for a command that compiles.
 func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 	f.AddControlPlane(cmd, e)
 	f.AddParsing(cmd)
@@ -76,7 +76,7 @@ func (f *Flags) AddCommitted(cmd *cobra.Command) {
 	cli.Group(cmd.Flags(), cli.Source, "", "committed")
 }
 
-// AddControlPlane adds those that say what is read.
+// AddControlPlane adds the flags that select what is read.
 func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Environments, "env", "e", nil, "`environment`")
@@ -93,7 +93,7 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// AddParsing adds those that say how it is read.
+// AddParsing adds the flags for parsing.
 func (f *Flags) AddParsing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.IgnoreKustomization, "ignore-kustomization", false, "skip kustomization.yaml files instead of refusing them")
@@ -155,28 +155,28 @@ func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return options, servers, cli.Usage("--tenant-limit %s: write %s=NUMBER with a number above 0", limit, name)
+			return options, servers, cli.Usage("--tenant-limit %s: use %s=NUMBER with a number above 0", limit, name)
 		}
 		set(n)
 	}
 	return options, servers, nil
 }
 
-// Check finds wrong values of flags that cobra cannot know.
+// Check validates flag values that cobra does not check.
 func (f *Flags) Check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, f.Color) {
-		return cli.Usage("--color %s: write auto, always or never", f.Color)
+		return cli.Usage("--color %s: use auto, always or never", f.Color)
 	}
 	if f.timeout < 0 {
-		return cli.Usage("--timeout %v: write a duration such as 90s or 10m, or 0 for no limit", f.timeout)
+		return cli.Usage("--timeout %v: use a duration such as 90s or 10m, or 0 for no limit", f.timeout)
 	}
 	if f.Committed && f.Worktree {
-		return cli.Usage("--committed leaves out uncommitted changes, --worktree reads them: give one of them")
+		return cli.Usage("--committed cannot be combined with --worktree")
 	}
 	return results.CheckFormat(f.Format, f.MoreFormats...)
 }
 
-// open returns what reads the fleet. Close the Reader when done.
+// open returns the reader and loader of the fleet. Close the Reader when done.
 func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) (*remote.Reader, *source.Loader, error) {
 	options, servers, err := f.Options()
 	if err != nil {
@@ -217,8 +217,8 @@ func (f *Flags) open(ctx context.Context, e *cli.Host, progress *term.Progress) 
 	}), nil
 }
 
-// FindControlPlane returns what --control-plane says, else the workflow's repository, else the one
-// around the current folder.
+// FindControlPlane returns --control-plane, else the repository of the workflow, else the repository that contains the
+// current folder.
 func (f *Flags) FindControlPlane(e *cli.Host) (string, error) {
 	if f.ControlPlane != "" {
 		return f.ControlPlane, nil
@@ -235,13 +235,13 @@ func (f *Flags) FindControlPlane(e *cli.Host) (string, error) {
 			return folder, nil
 		}
 		if folder == filepath.Dir(folder) {
-			return "", cli.Usage("there is no git repository around %s: say which control plane with --control-plane URL-OR-PATH", dir)
+			return "", cli.Usage("%s is not in a Git repository; set --control-plane URL-OR-PATH", dir)
 		}
 	}
 }
 
-// Choose returns the environments to compile: those that --env names; in a workflow those whose
-// branch was pushed; else everything if all is true.
+// Choose returns the environments to compile: those of --env, else in a workflow those of the pushed branch, else all of
+// them if all is true.
 func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool) ([]*model.Environment, error) {
 	names := EnvironmentNames(environments)
 	if len(f.Environments) > 0 {
@@ -269,7 +269,7 @@ func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool)
 			return pushed, nil
 		}
 	}
-	return nil, cli.Usage("say which environment with --env: %s", strings.Join(names, ", "))
+	return nil, cli.Usage("select an environment with --env: %s", strings.Join(names, ", "))
 }
 
 // EnvironmentNames are the names of environments.
@@ -291,20 +291,19 @@ func Named(environments []*model.Environment, name string) *model.Environment {
 	return nil
 }
 
-// NoEnvironment is the error of wrong usage that names an environment which is not among names.
+// NoEnvironment is the usage error for an environment that is not in names.
 func NoEnvironment(name string, names []string) error {
 	return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
 }
 
-// CompleteEnvironments reads the names of the environments if that needs no network.
+// CompleteEnvironments completes the names of environments if this needs no network.
 func (f *Flags) CompleteEnvironments(cmd *cobra.Command, e *cli.Host) []string {
 	_, environments, _, done := f.ReadLocal(cmd, e)
 	defer done()
 	return EnvironmentNames(environments)
 }
 
-// ReadLocal reads the environments if that needs no network, for the shell to complete their names. Call done after
-// that.
+// ReadLocal reads the environments if this needs no network, for completion. Call done afterwards.
 func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loader, environments []*model.Environment, diags diag.List, done func()) {
 	if err := cli.Prepare(cmd.Flags(), e); err != nil {
 		return nil, nil, nil, func() {}
@@ -321,7 +320,7 @@ func (f *Flags) ReadLocal(cmd *cobra.Command, e *cli.Host) (loader *source.Loade
 	return loader, environments, diags, done
 }
 
-// limited returns a context that ends when the time of --timeout is up.
+// limited returns a context that ends after --timeout.
 func (f *Flags) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if f.timeout == 0 {
 		return context.WithCancel(ctx)
@@ -329,9 +328,8 @@ func (f *Flags) limited(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeoutCause(ctx, f.timeout, ErrTimeUp)
 }
 
-// defaultTimeout ends a run that no limit of a single request ends. It is far beyond what a healthy
-// one takes.
+// defaultTimeout is much longer than a healthy run; it ends a run that the limits of single requests do not end.
 const defaultTimeout = 30 * time.Minute
 
-// ErrTimeUp is the cause of a run that took longer than --timeout gives it.
+// ErrTimeUp is the cause of a run that exceeded --timeout.
 var ErrTimeUp = errors.New("time is up")

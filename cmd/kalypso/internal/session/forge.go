@@ -13,18 +13,18 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Forge is the GitHub repository that a GitOps repository is; nil if it is none, or if there is no token
-// for it: then the note says what to do by hand.
+// Forge is the GitHub client for a GitOps repository. Without a GitHub repository or token, Repo is nil, and the note
+// describes the manual step.
 type Forge struct {
 	Repo *github.Repository
 	Note string
-	// origin says where the credential is from; see remote.Reader.Credential.
+	// origin is the source of the credential; see remote.Reader.Credential.
 	origin string
-	// err is why it could not be asked; it is not asked again.
+	// err is the error of the first request; there is no second one.
 	err error
 }
 
-// Forge returns the GitHub repository of a destination, which is connected to once.
+// Forge returns the GitHub repository of a destination. It connects once.
 func (s *Session) Forge(ctx context.Context, destination *gitops.Destination) (Forge, error) {
 	known, found := s.forges[forgeKey(destination)]
 	if !found {
@@ -33,7 +33,7 @@ func (s *Session) Forge(ctx context.Context, destination *gitops.Destination) (F
 			return Forge{}, err
 		}
 		if known.Repo == nil && known.Note != "" {
-			known.Note = fmt.Sprintf("there is no token to open a pull request with: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+			known.Note = fmt.Sprintf("there is no token to open a pull request: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
 				destination.At, destination.Branch, destination.Head)
 		}
 		s.remember(destination, known)
@@ -52,8 +52,8 @@ func forgeKey(destination *gitops.Destination) string {
 	return destination.At + "\n" + destination.Head
 }
 
-// OpenPulls lists what is open into the branch of a destination. GitHub has been asked patiently if that is an
-// error, so whatever needs it later gets the same answer.
+// OpenPulls lists the open pull requests for the branch of a destination. Later calls return the same error, because the
+// request was retried already.
 func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination, forge Forge) ([]pullrequest.Request, error) {
 	open, err := forge.Repo.Open(ctx, destination.Branch)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Session) OpenPulls(ctx context.Context, destination *gitops.Destination
 	return open, err
 }
 
-// ConnectForge returns the GitHub repository that is at a place, in normal form. The note says why there is none
-// although it is on GitHub.
+// ConnectForge returns the GitHub repository at a URL in normal form. The note is the reason if there is none although it is
+// on GitHub.
 func (s *Session) ConnectForge(ctx context.Context, role model.Role, place string) (Forge, error) {
 	at, found := gitHubServer(s.Host).Locate(place)
 	if !found {
@@ -78,7 +78,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 		return Forge{Note: "there is no token for " + place}, nil
 	}
 	var source github.TokenSource = github.StaticToken(token)
-	if origin == credentials.AppOrigin { // which ends
+	if origin == credentials.AppOrigin { // which expires
 		source = s.Flags.tokens.Source(role, place)
 	}
 	client, err := github.New(github.Options{
@@ -92,13 +92,13 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 	return Forge{Repo: client.Repository(at.Owner, at.Name), origin: origin}, nil
 }
 
-// isWorkflowToken reports whether a credential is the token that a workflow is given.
+// isWorkflowToken reports whether a credential is the workflow token.
 func (s *Session) isWorkflowToken(origin string) bool {
 	return origin == "GITHUB_TOKEN" && s.Env("GITHUB_ACTIONS") == "true"
 }
 
-// AuthorOf is the author of commits if the command line names none: whoever GitHub knows the credential of a forge as. It
-// depends on nothing else, so that the same output is the same commit.
+// AuthorOf is the default author of commits: the GitHub user of the credential of a forge. It depends on nothing else, so
+// that the same output gives the same commit.
 func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity, error) {
 	switch {
 	case known.origin == credentials.AppOrigin:
@@ -110,7 +110,7 @@ func (s *Session) AuthorOf(ctx context.Context, known Forge) (gitobject.Identity
 	}
 }
 
-// KalypsoItself is who commits what nobody is named for.
+// KalypsoItself is the author of commits without another author.
 func KalypsoItself() gitobject.Identity {
 	return gitobject.Identity{Name: "kalypso", Email: "kalypso@kalypso.invalid"}
 }

@@ -12,26 +12,26 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// The environment variables that name a GitHub App.
+// The environment variables of a GitHub App.
 const (
 	envAppID  = "KALYPSO_GITHUB_APP_ID"
 	envAppKey = "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"
 )
 
-// maxKeyFile bounds a private key in bytes.
+// maxKeyFile is the maximum size of a private key in bytes.
 const maxKeyFile = 64 << 10
 
-// appTokens returns the tokens of the GitHub App that the environment names; nil if it names none. A run has one: what
-// it minted stays good when the fleet is read again.
+// appTokens returns the tokens of the configured GitHub App; nil for none. They are created once per run, because tokens
+// stay valid when the fleet is read again.
 func (f *Flags) appTokens(e *cli.Host, progress *term.Progress) (*github.App, error) {
 	id, file := e.Env(envAppID), e.Env(envAppKey)
 	switch {
 	case f.tokens != nil || id == "" && file == "":
 		return f.tokens, nil
 	case file == "":
-		return nil, cli.Usage("%s is set without %s: name the file with the private key of the GitHub App", envAppID, envAppKey)
+		return nil, cli.Usage("%s is set without %s, the file with the private key of the GitHub App", envAppID, envAppKey)
 	case id == "":
-		return nil, cli.Usage("%s is set without %s: give the id of the GitHub App, from its settings", envAppKey, envAppID)
+		return nil, cli.Usage("%s is set without %s, the id in the settings of the GitHub App", envAppKey, envAppID)
 	}
 	key, err := readAppKey(e.Stderr, file)
 	if err != nil {
@@ -56,13 +56,13 @@ func (f *Flags) needs(role model.Role) github.Needs {
 	return github.Needs{Required: map[string]string{"contents": "read"}}
 }
 
-// gitHubServer is the GitHub that the environment names.
+// gitHubServer is the configured GitHub server.
 func gitHubServer(e *cli.Host) github.Server {
 	return github.Server{URL: e.Env("GITHUB_SERVER_URL"), API: e.Env("GITHUB_API_URL")}
 }
 
-// readAppKey reads a private key. That others can read it is only a warning: in a container, where Kubernetes and
-// Docker mount secrets that way, there are no others.
+// readAppKey reads a private key. If other users can read it, this is only a warning, because Kubernetes and Docker mount
+// secrets in this way in containers without other users.
 func readAppKey(stderr io.Writer, name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -70,7 +70,7 @@ func readAppKey(stderr io.Writer, name string) ([]byte, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		fmt.Fprintf(stderr, "kalypso: others on this machine can read the private key in %s: chmod 600 it\n", name)
+		fmt.Fprintf(stderr, "warning: other users can read the private key in %s; run chmod 600\n", name)
 	}
 	key, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
 	return key, cli.WithoutPath(err)

@@ -25,7 +25,7 @@ type Compiled struct {
 	Assignments []schedule.Assignment
 	Tree        *render.Tree
 	Diags       diag.List
-	// Held is what is not compiled as it is now.
+	// Held are the registrations in quarantine.
 	Held held
 }
 
@@ -34,7 +34,7 @@ type Compiled struct {
 type Quarantine struct {
 	// KeepLastGood holds such registrations back.
 	KeepLastGood bool
-	// Comparing compares the result with what is published before it counts as sound.
+	// Comparing compares the result with the published output before it is accepted.
 	Comparing bool
 	// AllowDeletions allows one registration to remove most of the published targets.
 	AllowDeletions bool
@@ -42,28 +42,28 @@ type Quarantine struct {
 	Tolerant bool
 }
 
-// held is what --keep-last-good has held back in an environment; the zero value is nothing.
+// held are the registrations that --keep-last-good put into quarantine in an environment; the zero value has none.
 type held struct {
 	Registrations []message.HeldRegistration
-	// Origins are the commits of those that are not compiled, of which something may be published still.
+	// Origins are the commits of registrations that are not compiled, but may still be published.
 	Origins []source.Origin
-	// Diags are what is wrong with the registrations. They keep nothing from being published.
+	// Diags are the errors of the registrations. They do not prevent publication.
 	Diags diag.List
 }
 
-// Compiler takes environments down the line.
+// Compiler compiles environments.
 type Compiler struct {
 	Reader *remote.Reader
 	Loader *source.Loader
-	// Names are those of all environments.
+	// Names are the names of all environments.
 	Names []string
-	// Quarantine says how broken registrations are treated.
+	// Quarantine configures the treatment of broken registrations.
 	Quarantine Quarantine
 	// reusable are the results that Reuse was called with.
 	reusable []reusable
 }
 
-// reusable is what an environment was compiled to, and what from.
+// reusable is a compiled environment with its sources.
 type reusable struct {
 	*Compiled
 	origins []source.Origin
@@ -94,23 +94,23 @@ func (c *Compiler) reuse(out *Compiled) bool {
 		return false
 	}
 	before := c.reusable[i].Compiled
-	c.reusable = slices.Delete(c.reusable, i, i+1) // a tree is large
+	c.reusable = slices.Delete(c.reusable, i, i+1) // release the tree, which is large
 	out.Assignments, out.Tree = before.Assignments, before.Tree
 	out.Diags.Add(before.Diags)
 	return true
 }
 
-// Stages say where on the line an environment begins, how far it goes, and beside what.
+// Stages select the first and last stage for an environment.
 type Stages struct {
-	// Compiled begins with the tree that an earlier call has made; nil begins with the sources.
+	// Compiled is the result of an earlier call to continue with; nil starts with the sources.
 	Compiled *Compiled
-	// FleetOnly ends with the fleet.
+	// FleetOnly ends after the fleet.
 	FleetOnly bool
 	// Outputs are what the tree is compared with, each with where it is published, and Publish is called with each
 	// difference; nil ends with the tree.
 	Outputs iter.Seq2[*gitops.Destination, gitops.Output]
 	Publish func(*gitops.Destination, gitops.Output, *change.Change, error)
-	// folder is where the output is written, if anywhere: what is in it counts as published.
+	// folder is the output folder, if any: its contents count as published.
 	folder fs.FS
 	// stage writes files while others are rendered; nil to keep all of them.
 	stage func(files []render.File) bool
@@ -176,15 +176,15 @@ func (c *Compiler) render(ctx context.Context, out *Compiled, o Stages) {
 		OutputBytes: c.Loader.TenantLimits().OutputBytes,
 	})
 	if ctx.Err() != nil {
-		return // what half of an environment looks like says nothing about it
+		return // an incomplete tree has misleading errors
 	}
 	out.Tree = tree
 	out.Diags.Add(rendered)
 	out.Diags.Add(published.unknown())
 }
 
-// published returns what is published already. The GitOps repositories are read when it is first
-// asked, which is seldom: only about files that have flaws.
+// published is the published output. The GitOps repositories are read on the first query, which is rare: only for files
+// with flaws.
 type published struct {
 	reader *remote.Reader
 	fleet  *model.Fleet
@@ -194,7 +194,7 @@ type published struct {
 	outputs []gitops.Output
 }
 
-// holds reports whether a file is published with this content, everywhere.
+// holds reports whether a file is published with this content in all destinations.
 func (p *published) holds(ctx context.Context, path string, content []byte) bool {
 	same := func(tree fs.FS) bool {
 		old, err := fs.ReadFile(tree, path)
@@ -214,8 +214,7 @@ func (p *published) holds(ctx context.Context, path string, content []byte) bool
 	return len(p.outputs) > 0
 }
 
-// unknown returns why it could not be known what is published. Flaws that are out there already were
-// taken for new ones then.
+// unknown returns the error of reading the published output. Published flaws were then reported as new ones.
 func (p *published) unknown() diag.List {
 	var diags diag.List
 	for _, output := range p.outputs {

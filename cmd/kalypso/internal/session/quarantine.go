@@ -20,13 +20,13 @@ const maxQuarantines = 10
 // quarantine, until no error is left. If one is left that is the fault of none of them, the environment fails,
 // and everything that was found is reported.
 func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder fs.FS) *Compiled {
-	s.Begin("finding what was published last of " + first.Environment.Name.Value)
+	s.Begin("reading the last publication of " + first.Environment.Name.Value)
 	published, ok := s.lastPublished(ctx, first)
 	if !ok {
 		return first
 	}
 	set, out := quarantine.New(published...), first
-	first.Tree = nil // it is large, and of no use
+	first.Tree = nil // release it, because it is large
 	for range maxQuarantines {
 		if ctx.Err() != nil || !set.Add(out.Fleet, out.Assignments, out.Diags) {
 			break
@@ -47,7 +47,7 @@ func (s *Session) quarantineBroken(ctx context.Context, first *Compiled, folder 
 func (s *Session) release(ctx context.Context, set *quarantine.Set, out *Compiled, folder fs.FS) *Compiled {
 	var trial *Compiled
 	rest := set.Release(func(q *quarantine.Set) bool {
-		trial = nil // one of them is large enough
+		trial = nil // release it, because it is large
 		trial = s.compileWith(ctx, q, out, folder)
 		return ctx.Err() == nil && !trial.Diags.HasErrors()
 	})
@@ -75,7 +75,7 @@ func tolerated(diags diag.List, complete bool) diag.List {
 
 // compileWith compiles an environment with some registrations in quarantine.
 func (s *Session) compileWith(ctx context.Context, set *quarantine.Set, first *Compiled, folder fs.FS) *Compiled {
-	s.Begin("compiling " + first.Environment.Name.Value + " without what is broken")
+	s.Begin("compiling " + first.Environment.Name.Value + " with quarantine")
 	out := s.Line(ctx, first.Environment, Stages{folder: folder, pins: set.Pins()})
 	if out.Tree == nil {
 		return out
@@ -91,7 +91,7 @@ func (s *Session) compareOwners(ctx context.Context, set *quarantine.Set, out *C
 	if s.Quarantine.Tolerant || !s.Quarantine.Comparing && !set.LeavesOut() || out.Tree == nil || out.Diags.HasErrors() || ctx.Err() != nil {
 		return
 	}
-	s.Begin("comparing " + out.Environment.Name.Value + " with what is published")
+	s.Begin("comparing " + out.Environment.Name.Value + " with the published output")
 	for _, destination := range s.open(ctx, out) {
 		deployed, diags := quarantine.Deployed{Tree: folder}, destination.Diags
 		if folder == nil && len(diags) == 0 {
@@ -135,7 +135,7 @@ func (s *Session) lastPublished(ctx context.Context, of *Compiled) ([]*message.P
 	var published []*message.Provenance
 	for _, destination := range s.open(ctx, of) {
 		if len(destination.Diags) > 0 {
-			continue // nothing is published there, and the run says why
+			continue // nothing is published there; the run reports the reason
 		}
 		provenance, err := destination.LastPublished(ctx, of.Environment.Name.Value)
 		if err != nil {
@@ -152,7 +152,7 @@ func (s *Session) holds() bool {
 	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Held.Registrations) > 0 })
 }
 
-// heldSummary says what became of everything that is not held back.
+// heldSummary describes the result for everything that is not in quarantine.
 func (s *Session) heldSummary() string {
 	switch {
 	case slices.ContainsFunc(s.Results, func(r *Result) bool { return r.Folder != "" }):

@@ -1,5 +1,5 @@
-// Package session is one run of a command over a fleet: it opens the control plane, takes environments down the line from
-// their sources to what is published, and says what came of it, for people, as JSON and to a workflow.
+// Package session is one run of a command over a fleet: it opens the control plane, compiles and publishes environments, and
+// prints the result as text, as JSON and to GitHub Actions.
 package session
 
 import (
@@ -17,73 +17,73 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// Session is one run of a command over a fleet: what was read, what came of it, what to report.
+// Session is one run of a command over a fleet: its input, results and diagnostics.
 type Session struct {
 	*cli.Host
 	Flags *Flags
 	*Compiler
-	// Known are all environments of the control plane, as it was read last, and Environments those that were chosen.
+	// Known are all environments of the control plane as last read, and Environments the selected ones.
 	Known, Environments []*model.Environment
 	Results             []*Result
-	// Diags are those of no environment; an environment's own are in its result.
+	// Diags are the diagnostics without an environment; those of an environment are in its result.
 	Diags diag.List
 	opened
-	// Listed says that the result is worth showing although there are errors.
+	// Listed reports whether the result is printed although there are errors.
 	Listed bool
 	activity
-	// View is what the command shows of the run.
+	// View prints the result of the run.
 	View View
 }
 
-// opened are the remotes that a run has connected to.
+// opened are the connected remotes of a run.
 type opened struct {
-	// Destinations are where each environment is published.
+	// Destinations are the destinations of each environment.
 	Destinations map[string][]*gitops.Destination
 	// forges are the clients for GitHub, by repository.
 	forges map[string]Forge
 }
 
-// activity is what a run is about.
+// activity is the current step of a run.
 type activity struct {
-	// doing is for when it is stopped.
+	// doing is the step for the message of a stopped run.
 	doing    string
 	Progress *term.Progress
 }
 
-// Begin says what the run is about from now on.
+// Begin sets the current step.
 func (a *activity) Begin(doing string) {
 	a.doing = doing
 	a.Progress.Phase(doing)
 }
 
-// View is what a command shows of its run.
+// View prints the result of a run.
 type View struct {
 	// Structured is the result for -o json.
 	Structured func(diags diag.List) any
 	// MoreFormats write the result in the formats of Flags.MoreFormats.
 	MoreFormats map[string]func(*Session, diag.List) error
-	// Text writes the result for people.
+	// Text writes the result as text.
 	Text func() error
-	// Paged says that the text may be long, so that a terminal shows it in a pager.
+	// Paged reports whether the text may be long; a terminal then shows it in a pager.
 	Paged bool
-	// Actions completes what is said in GitHub Actions; nil adds nothing.
+	// Actions completes the report for GitHub Actions; nil adds nothing.
 	Actions func(r *actions.Report)
 }
 
-// Result is what came of one environment.
+// Result is the result of one environment.
 type Result struct {
 	*Compiled
 	Changes []*Change
-	// Notes are for people, beside the diagnostics.
+	// Notes are printed in addition to the diagnostics.
 	Notes []string
-	// Folder is where the environment was written, if it was.
+	// Folder is the folder to which the environment was written; empty for none.
 	Folder string
-	// Partly says that it could not be published to all of its GitOps repositories.
+	// Partly reports whether it could not be published to all of its GitOps repositories.
 	Partly bool
 }
 
-// Connect checks the flags and runs do, with a session that has read nothing yet, until the time of --timeout is up. The
-// session shows what became of environments unless do gives it another view.
+// Connect checks the flags and runs do with a session that has read nothing, limited by --timeout. The session prints the
+// results of environments unless do sets another view.
 func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context, *Session) error) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 	return do(ctx, s)
 }
 
-// Run is Connect with the control plane read and the environments chosen; all is what to do without --env.
+// Run is Connect after reading the control plane and selecting the environments; all is for Choose.
 func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.Context, *Session) error) error {
 	return Connect(ctx, f, e, func(ctx context.Context, s *Session) error {
 		if err := s.ReadControlPlane(ctx, all); err != nil {
@@ -114,7 +114,7 @@ func Run(ctx context.Context, f *Flags, e *cli.Host, all bool, do func(context.C
 	})
 }
 
-// Reopen reads the control plane anew. What was compiled and published stays.
+// Reopen reads the control plane again and keeps the results.
 func (s *Session) Reopen(ctx context.Context) error {
 	if err := s.connectAgain(ctx); err != nil {
 		return err
@@ -122,8 +122,8 @@ func (s *Session) Reopen(ctx context.Context) error {
 	return s.ReadControlPlane(ctx, true)
 }
 
-// Reload is Reopen that reports whether the control plane could be read instead of ending the run; the diagnostics of the
-// session say why not.
+// Reload is Reopen, but reports whether the control plane could be read instead of ending the run; the error is in the
+// diagnostics of the session.
 func (s *Session) Reload(ctx context.Context) (bool, error) {
 	if err := s.connectAgain(ctx); err != nil {
 		return false, err
@@ -142,8 +142,8 @@ func (s *Session) connectAgain(ctx context.Context) error {
 	return nil
 }
 
-// ReadControlPlane reads the environments and, the first time, chooses among them; all is what to do without --env. If they cannot be
-// read, it finishes the run.
+// ReadControlPlane reads the environments and, the first time, selects them; all is for Choose. If they cannot be read, it
+// finishes the run.
 func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 	if !s.load(ctx) {
 		if ctx.Err() != nil {
@@ -158,7 +158,7 @@ func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 	return err
 }
 
-// load reads the environments, and reports whether it could. The diagnostics of the session say why not.
+// load reads the environments and reports whether it could; the error is in the diagnostics of the session.
 func (s *Session) load(ctx context.Context) bool {
 	s.Begin("reading the control plane")
 	environments, diags := s.Loader.Environments(ctx)
@@ -170,8 +170,8 @@ func (s *Session) load(ctx context.Context) bool {
 	return true
 }
 
-// Compile compiles an environment, unless the run has been stopped. output is where the output is
-// written, if anywhere: what is in it counts as published.
+// Compile compiles an environment, unless the run was stopped. output is the output folder, if any: its contents count as
+// published.
 func (s *Session) Compile(ctx context.Context, environment *model.Environment, output *gitops.Folder) {
 	if ctx.Err() != nil {
 		return
@@ -188,7 +188,7 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	s.compareOwners(ctx, nil, compiled, folder)
 	if s.Quarantine.KeepLastGood && compiled.Diags.HasErrors() && ctx.Err() == nil {
 		if output != nil {
-			_ = output.Discard() // a later run of the line has a tree of its own
+			_ = output.Discard() // a later run of the line writes its own tree
 		}
 		compiled = s.quarantineBroken(ctx, compiled, folder)
 	}
@@ -226,8 +226,8 @@ func (s *Session) RefuseWarnings(r *Result) {
 	r.Diags.Add(refused)
 }
 
-// CompileWith compiles an environment with another commit as its base than the promoted one. The session keeps no result
-// of it. With Quarantine.KeepLastGood, the errors of broken registrations are warnings.
+// CompileWith compiles an environment with another base commit than the promoted one. The session does not keep the
+// result. With Quarantine.KeepLastGood, the errors of broken registrations are warnings.
 func (s *Session) CompileWith(ctx context.Context, environment *model.Environment, commit string) *Compiled {
 	with := *s
 	with.Results = nil
@@ -240,7 +240,7 @@ func (s *Session) CompileWith(ctx context.Context, environment *model.Environmen
 	return with.Results[0].Compiled
 }
 
-// Result returns what came of an environment; nil if it was not compiled.
+// Result returns the result of an environment; nil if it was not compiled.
 func (s *Session) Result(environment *model.Environment) *Result {
 	for _, r := range s.Results {
 		if r.Environment.Name.Value == environment.Name.Value {
@@ -262,7 +262,7 @@ func (s *Session) all() diag.List {
 // Failed reports whether there are errors.
 func (s *Session) Failed() bool { return s.all().HasErrors() }
 
-// changes are the differences of all environments.
+// changes are the changes of all environments.
 func (s *Session) changes() []*Change {
 	var all []*Change
 	for _, r := range s.Results {
@@ -271,18 +271,17 @@ func (s *Session) changes() []*Change {
 	return all
 }
 
-// Changed reports whether anything differs from what is published.
+// Changed reports whether anything differs from the published output.
 func (s *Session) Changed() bool {
 	return slices.ContainsFunc(s.changes(), func(c *Change) bool { return !c.Change.Empty() })
 }
 
-// Unfinished reports whether there is an environment that was compiled and then neither compared nor
-// written.
+// Unfinished reports whether an environment was compiled, but neither compared nor written.
 func (s *Session) Unfinished() bool {
 	return slices.ContainsFunc(s.Results, func(r *Result) bool { return len(r.Changes) == 0 })
 }
 
-// Pushed is what was pushed in this run.
+// Pushed are the pushes of this run.
 func (s *Session) Pushed() []*Published {
 	var pushed []*Published
 	for _, change := range s.changes() {

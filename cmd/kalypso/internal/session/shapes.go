@@ -9,7 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/message"
 )
 
-// Environment is what came of an environment, in JSON.
+// Environment is the result of an environment, in JSON.
 type Environment struct {
 	Name string `json:"name"`
 	// PromotedCommit is the commit of the base; empty if it has none.
@@ -18,9 +18,9 @@ type Environment struct {
 	Sources        []SourceResult     `json:"sources"`
 	Assignments    []assignmentResult `json:"assignments"`
 	Changes        []*Change          `json:"changes,omitempty"`
-	// Notes say what the changes do not, for example that the GitOps branch could not be read.
+	// Notes are additional messages, for example that the GitOps branch could not be read.
 	Notes []string `json:"notes,omitempty"`
-	// Held are the registrations that --keep-last-good holds back.
+	// Held are the registrations in quarantine.
 	Held []message.HeldRegistration `json:"held,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type assignmentResult struct {
 	ClusterType string `json:"clusterType"`
 	Target      string `json:"deploymentTarget"`
 	Workspace   string `json:"workspace,omitempty"`
-	// Registration admitted the workload; empty for what the control plane itself holds.
+	// Registration admitted the workload; empty for objects of the control plane.
 	Registration string   `json:"workloadRegistration,omitempty"`
 	Policies     []string `json:"policies"`
 }
@@ -48,32 +48,32 @@ type Change struct {
 	Plan       results.Plan          `json:"plan"`
 	Targets    []change.TargetChange `json:"targets"`
 	Files      []change.FileChange   `json:"files"`
-	// Published is what became of it; missing if it was not to be published.
+	// Published is the result of publishing; missing if it was not requested.
 	Published *Published `json:"published,omitempty"`
 
 	Change *change.Change `json:"-"`
-	// Waiting says that an output of an earlier run waits to be merged.
+	// Waiting reports whether an output of an earlier run is not merged yet.
 	Waiting bool `json:"-"`
-	// Report is what its pull request says, or would say.
+	// Report is the text of its pull request.
 	Report *message.Report `json:"-"`
 }
 
-// Published is what became of a change at its GitOps repository.
+// Published is the result of publishing a change to its GitOps repository.
 type Published struct {
-	// Repo is where it was pushed, after replacements.
+	// Repo is the repository of the push, after replacements.
 	Repo   string `json:"repo"`
 	Branch string `json:"branch,omitempty"`
-	// Commit is what holds the output; Pushed says that it was pushed in this run.
+	// Commit is the commit with the output; Pushed reports whether this run pushed it.
 	Commit string `json:"commit,omitempty"`
 	Pushed bool   `json:"pushed"`
-	// PullRequest is missing where there is none.
+	// PullRequest is nil if there is none.
 	PullRequest *results.PullRequest `json:"pullRequest,omitempty"`
-	// Closed are pull requests that this one replaces, or that have no point any more.
+	// Closed are pull requests that this run closed.
 	Closed []results.PullRequest `json:"closed,omitempty"`
 	Notes  []string              `json:"notes,omitempty"`
 }
 
-// NewPublishedResult returns what became of a change at a destination.
+// NewPublishedResult returns the result of publishing a change to a destination.
 func NewPublishedResult(destination *gitops.Destination, published gitops.Published) *Published {
 	r := &Published{
 		Repo: destination.At, Branch: published.Branch, Commit: published.Commit, Pushed: published.Pushed, Notes: published.Notes,

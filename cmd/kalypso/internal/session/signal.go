@@ -10,16 +10,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 )
 
-// A run ends before it is done for one of two reasons, each the cause of its context: a signal, or
-// the end of what --timeout gives it.
+// A run is stopped by a signal or by --timeout; both are the cause of its context.
 
-// SignalError is the signal that ended a run.
+// SignalError is the signal that stopped a run.
 type SignalError struct{ Signal os.Signal }
 
 func (e SignalError) Error() string { return e.Signal.String() }
 
-// UntilSignal returns a context that ends with the first SIGINT or SIGTERM. After it, signals do what
-// they do to any process: a second one ends it at once.
+// UntilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal ends the process at once.
 func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
@@ -29,14 +27,13 @@ func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
 		case got := <-signals:
 			signal.Stop(signals)
 			cancel(SignalError{got})
-		case <-ctx.Done(): // the run is over: a signal that comes so late changes nothing
+		case <-ctx.Done(): // the run is over
 		}
 	}()
 	return ctx, func() { cancel(nil) }
 }
 
-// InterruptedCode is the exit code of a run whose context ended: 128 and the number of the signal, as
-// shells have it.
+// InterruptedCode is the exit code of a run whose context ended: 128 plus the number of the signal, as in shells.
 func InterruptedCode(cause error) int {
 	var stopped SignalError
 	if errors.As(cause, &stopped) {

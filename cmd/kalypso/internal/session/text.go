@@ -17,12 +17,11 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// PrintText writes the results for people: for each environment the plan, what happens to each
-// deployment target, and for a dry run the differences of the files. If there are errors it writes nothing unless the
-// results are worth showing anyway.
+// PrintText writes the results as text: for each environment the counts, the changed assignments, and for a dry run the file
+// diffs. If there are errors, it writes nothing unless Listed is set.
 func (s *Session) PrintText() error { return s.printText(false) }
 
-// PrintStat writes the results for people as counts per cluster type.
+// PrintStat writes the results as counts per cluster type.
 func (s *Session) PrintStat() error { return s.printText(true) }
 
 func (s *Session) printText(stat bool) error {
@@ -34,7 +33,7 @@ func (s *Session) printText(stat bool) error {
 	p.stat = stat
 	for i, result := range s.Results {
 		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
-			continue // the diagnostics say why
+			continue // the diagnostics have the reason
 		}
 		if i > 0 && len(result.Changes) > 0 {
 			fmt.Fprintln(out)
@@ -47,7 +46,7 @@ func (s *Session) printText(stat bool) error {
 	return out.Flush()
 }
 
-// result writes one environment; named says that there are others to tell it from.
+// result writes one environment, with its name if named is set.
 func (p Printer) result(r *Result, named bool) {
 	name := ""
 	if named {
@@ -73,7 +72,7 @@ func (p Printer) result(r *Result, named bool) {
 	}
 }
 
-// published says what became of a change.
+// published writes the result of publishing a change.
 func (p Printer) published(r *Published) {
 	if r == nil {
 		return
@@ -96,7 +95,7 @@ func (p Printer) published(r *Published) {
 	}
 }
 
-// Printer writes what became of environments.
+// Printer writes results of environments.
 type Printer struct {
 	term.Printer
 	// stat asks for counts per cluster type instead of targets and files.
@@ -124,7 +123,7 @@ func (p Printer) change(c *Change, withDiff bool) {
 	case len(c.Targets) > 0:
 		fmt.Fprintln(p)
 	}
-	for _, action := range []change.Action{change.Removed, change.Changed, change.Added} { // what goes comes first
+	for _, action := range []change.Action{change.Removed, change.Changed, change.Added} { // removed ones first
 		for _, t := range c.Targets {
 			if t.Action == action {
 				line := fmt.Sprintf("%s %s/%s  %s", action.Sign(), t.ClusterType, t.Target, strings.Join(t.Files, ", "))
@@ -164,7 +163,7 @@ func (p Printer) Stat(c *change.Change) {
 	p.Rows(0, rows, "CLUSTER TYPE", "ADDED", "CHANGED", "REMOVED", "UNCHANGED")
 }
 
-// Paint colours a text as what happens to its object.
+// Paint colours a text by action.
 func (p Printer) Paint(action change.Action, text string) string {
 	switch action {
 	case change.Added:
@@ -186,7 +185,7 @@ func (p Printer) File(f change.FileChange) {
 		after = "/dev/null"
 	}
 	text := string(diff.Diff(before, f.Old, after, f.New.Bytes()))
-	// The first line repeats the names in a form of its own.
+	// The first line repeats the names in another format.
 	_, text, _ = strings.Cut(text, "\n")
 	fmt.Fprintln(p)
 	for line := range strings.Lines(text) {
@@ -195,7 +194,7 @@ func (p Printer) File(f change.FileChange) {
 }
 
 func (p Printer) diffLine(line string) string {
-	pieces := strings.Split(line, "\t") // tabs are harmless, and part of what is compared
+	pieces := strings.Split(line, "\t") // tabs are safe to print and part of the content
 	for i, piece := range pieces {
 		pieces[i] = diag.Safe(piece)
 	}

@@ -23,7 +23,7 @@ func traceSource(progress *term.Progress) func(*model.Source, string, time.Durat
 	}
 }
 
-// Transport returns what sends HTTP requests; with --verbose it writes a line for each.
+// Transport returns the HTTP transport; with --verbose, it writes a line for each request.
 func Transport(e *cli.Host, progress *term.Progress) http.RoundTripper {
 	if !e.Verbose || progress == nil {
 		return http.DefaultTransport

@@ -72,13 +72,13 @@ func (o *Options) check() error {
 		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
 	}
 	if o.stat && !o.dryRun {
-		return cli.Usage("--stat is about what --dry-run shows: give both, or neither")
+		return cli.Usage("--stat requires --dry-run")
 	}
 	if o.publishes() && (o.Worktree || o.Base == source.WorktreeBase) {
 		return cli.Usage("uncommitted changes cannot be published: commit and push them, or add --dry-run or --output-dir FOLDER")
 	}
 	if o.publishes() && o.Base != "" {
-		return cli.Usage("--base shows what promoting would do, and is not published: promote, or give --dry-run or --output-dir FOLDER")
+		return cli.Usage("--base requires --dry-run or --output-dir, because only promoted commits are published")
 	}
 	return o.PublishFlags.Check()
 }
@@ -181,7 +181,7 @@ func (o *Options) folder(s *Publisher, environment string) string {
 
 // dryRun compares an environment with each of its GitOps branches.
 func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
-	s.Begin("comparing " + result.Environment.Name.Value + " with what is published")
+	s.Begin("comparing " + result.Environment.Name.Value + " with the published output")
 	outputs := gitops.ReadOutputs(ctx, s.Reader, result.Fleet)
 	if len(outputs) == 0 {
 		result.Notes = append(result.Notes, "the environment has no GitOpsRepo: everything is listed as added")
