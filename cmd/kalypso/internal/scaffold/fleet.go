@@ -29,9 +29,9 @@ type Fleet struct {
 	Environments []string
 	// Reconciler is the reconciler of the first cluster type, one of Reconcilers.
 	Reconciler string
-	// Asks are the fleet sources of each environment, in the form of check-promote --fleet. In an environment without
+	// FleetSources are the fleet sources of each environment, in the form of check-promote --fleet. In an environment without
 	// one, a person decides.
-	Asks map[string][]string
+	FleetSources map[string][]string
 	// Action is the action that workflows use, as OWNER/NAME@REF, with an optional comment.
 	Action string
 	// Release is the release of kalypso that the action installs, such as v1.2.3; if empty, the action builds its source.
@@ -175,15 +175,15 @@ func (d data) Repository() string { return d.Owner + "/" + d.Name }
 
 // Fleets returns the fleets of the environment of the file; "none" if it has none.
 func (d data) Fleets() []string {
-	if fleets := d.Asks[d.Environment]; len(fleets) > 0 {
+	if fleets := d.FleetSources[d.Environment]; len(fleets) > 0 {
 		return fleets
 	}
 	return []string{model.NoFleet}
 }
 
-// IsAsked reports whether an environment has a fleet source of one of the kinds.
-func (d data) IsAsked(kinds ...string) bool {
-	for _, fleets := range d.Asks {
+// HasFleetSource reports whether an environment has a fleet source of one of the kinds.
+func (d data) HasFleetSource(kinds ...string) bool {
+	for _, fleets := range d.FleetSources {
 		if slices.ContainsFunc(fleets, func(fleet string) bool {
 			kind, _, _ := strings.Cut(fleet, ":")
 			return slices.Contains(kinds, kind)
@@ -220,10 +220,10 @@ const UnknownAction = Action + "@COMMIT # EDIT: the commit of a release that you
 func SampleFleet() Fleet {
 	f := Fleet{
 		ControlPlane: "https://github.com/acme/control-plane", GitOps: "https://github.com/acme/gitops", Base: "main",
-		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Asks: map[string][]string{}, Action: UnknownAction,
+		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", FleetSources: map[string][]string{}, Action: UnknownAction,
 	}
 	for _, environment := range f.Environments {
-		f.Asks[environment] = []string{"command:./" + ClustersProgram}
+		f.FleetSources[environment] = []string{"command:./" + ClustersProgram}
 	}
 	return f
 }

@@ -17,7 +17,7 @@ import (
 // promotion order.
 func (r *run) workflows(order []string) {
 	const check = "workflows"
-	plan := scaffold.Fleet{Base: r.Loader.BaseBranch(), Environments: order, Asks: map[string][]string{}, Action: scaffold.UnknownAction}
+	plan := scaffold.Fleet{Base: r.Loader.BaseBranch(), Environments: order, FleetSources: map[string][]string{}, Action: scaffold.UnknownAction}
 	for _, e := range r.Known {
 		name := e.Name.Value
 		if name != e.ControlPlane.Branch.Value {
@@ -27,7 +27,7 @@ func (r *run) workflows(order []string) {
 		}
 		if e.Promotion != nil {
 			for _, fleet := range e.Promotion.Checks.Fleets {
-				plan.Asks[name] = append(plan.Asks[name], fleet.Value)
+				plan.FleetSources[name] = append(plan.FleetSources[name], fleet.Value)
 			}
 		}
 	}

@@ -168,9 +168,9 @@ func readLine(ctx context.Context, from *bufio.Reader) (string, error) {
 	}
 }
 
-// asks returns the fleets of each environment by its name: those of --fleet, else those in known, else the one that the
+// fleetSources returns the fleets of each environment by its name: those of --fleet, else those in known, else the one that the
 // user enters.
-func (f *initFlags) asks(ctx context.Context, e *cli.Host, answers *bufio.Reader, known map[string][]string) (map[string][]string, error) {
+func (f *initFlags) fleetSources(ctx context.Context, e *cli.Host, answers *bufio.Reader, known map[string][]string) (map[string][]string, error) {
 	if len(f.fleets) > 0 {
 		return f.fleetsFromFlags(e)
 	}
@@ -265,8 +265,8 @@ func withoutFleet(plan scaffold.Fleet, known map[string][]string) []string {
 	return missing
 }
 
-// stepForFleets is the next step for environments without a fleet, which the workflows do not set.
-func stepForFleets(environments []string) nextStep {
+// fleetSourceStep is the next step for environments without a fleet, which the workflows do not set.
+func fleetSourceStep(environments []string) nextStep {
 	return nextStep{
 		What: "set spec.promotion.checks.fleet, the fleet source of check-promote, in these Environments: " + strings.Join(environments, ", "),
 		See:  scaffold.Doc("reference/promotion"),

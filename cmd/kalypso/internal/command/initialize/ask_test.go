@@ -35,7 +35,7 @@ func TestInitAsks(t *testing.T) {
 	assert.Equal(t, scaffold.Fleet{
 		ControlPlane: "https://github.com/zed/model", GitOps: "https://github.com/zed/gitops", Base: "main",
 		Environments: []string{"dev", "stage", "prod"}, Reconciler: "flux", Action: "kalypso-gitops/kalypso@0123",
-		Asks: map[string][]string{"dev": {"flux:one,two"}, "stage": {"azure-resource-graph"}, "prod": {"azure-resource-graph"}},
+		FleetSources: map[string][]string{"dev": {"flux:one,two"}, "stage": {"azure-resource-graph"}, "prod": {"azure-resource-graph"}},
 	}, plan)
 	assert.Equal(t, "URL of the control plane: "+
 		"URL of the platform GitOps repository [https://github.com/zed/gitops]: "+
@@ -53,7 +53,7 @@ func TestInitAsksAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"one"}, plan.Environments)
 	assert.Equal(t, "https://github.com/zed/out", plan.GitOps)
-	assert.Equal(t, map[string][]string{"one": {"flux:east"}}, plan.Asks)
+	assert.Equal(t, map[string][]string{"one": {"flux:east"}}, plan.FleetSources)
 	for _, want := range []string{
 		"  not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane; use another repository\n",
 		`  unknown reconciler "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",

@@ -110,7 +110,7 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 		if !slices.Contains(scaffold.Places(), f.workflows) {
 			return cli.Usage("unknown place %q for --workflows (%s)", f.workflows, diag.DidYouMean(f.workflows, scaffold.Places()))
 		}
-		counts := append([]string{"workflows", "base-branch", "action"}, shownIn(f.workflows)...)
+		counts := append([]string{"workflows", "base-branch", "action"}, usedBy(f.workflows)...)
 		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
 			return err
 		}
@@ -138,12 +138,12 @@ func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known
 		return scaffold.Fleet{}, err
 	}
 	plan := scaffold.Fleet{
-		ControlPlane: overHTTPS(f.controlPlane), GitOps: overHTTPS(f.gitops), Base: f.baseBranch, Environments: f.environments,
+		ControlPlane: httpsURL(f.controlPlane), GitOps: httpsURL(f.gitops), Base: f.baseBranch, Environments: f.environments,
 		Reconciler: f.reconciler,
 	}
 	if slices.ContainsFunc(fields, func(f field) bool { return f.flag == "fleet" }) {
 		var err error
-		if plan.Asks, err = f.asks(ctx, e, answers, known); err != nil {
+		if plan.FleetSources, err = f.fleetSources(ctx, e, answers, known); err != nil {
 			return plan, err
 		}
 	}
@@ -156,9 +156,9 @@ func (f *initFlags) plan(ctx context.Context, e *cli.Host, fields []field, known
 	return plan, nil
 }
 
-// overHTTPS returns the https URL of a repository: tokens need https, and a workflow has no ssh key. A URL with an ssh
+// httpsURL returns the https URL of a repository: tokens need https, and a workflow has no ssh key. A URL with an ssh
 // port stays as it is.
-func overHTTPS(text string) string {
+func httpsURL(text string) string {
 	normal, err := giturl.NormalURL(text)
 	if err != nil || text == "" || strings.HasPrefix(strings.ToLower(text), "https://") {
 		return text
@@ -173,7 +173,7 @@ func (f *initFlags) fields() []field {
 		{flag: "gitops", question: "URL of the platform GitOps repository", value: &f.gitops, check: f.checkGitOps, proposal: f.besideControlPlane},
 		{flag: "env", question: "Environments, in promotion order", list: &f.environments, check: f.checkEnvironment, proposal: always("dev stage prod"), optional: true},
 		{flag: "reconciler", question: "GitOps reconciler, " + strings.Join(scaffold.Reconcilers(), " or "), value: &f.reconciler, check: checkReconciler, proposal: always(scaffold.Reconcilers()[0]), optional: true},
-		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // asks prompts for each environment
+		{flag: "fleet", list: &f.fleets, check: checkFleetFlag, optional: true}, // fleetSources prompts for each environment
 	}
 }
 

@@ -53,7 +53,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
 		return cli.Usage("both repositories would be in the folder %s; rename one of them", repositories[0].path)
 	}
-	if err := notThere(folder, repositories); err != nil {
+	if err := checkAbsent(folder, repositories); err != nil {
 		return err
 	}
 	var made []createdRepository
@@ -119,15 +119,15 @@ func createAll(work, shown string, repositories []plannedRepository, author gito
 	return made, nil
 }
 
-// notThere returns an error that names the repositories that exist.
-func notThere(folder string, repositories []plannedRepository) error {
+// checkAbsent returns an error that names the repositories that exist.
+func checkAbsent(folder string, repositories []plannedRepository) error {
 	var there []string
 	for _, r := range repositories {
 		switch _, err := os.Lstat(filepath.Join(folder, r.path)); {
 		case err == nil:
 			there = append(there, filepath.Join(folder, r.path))
 		case !errors.Is(err, os.ErrNotExist):
-			return cannotMake(err)
+			return createError(err)
 		}
 	}
 	if len(there) == 0 {
@@ -136,8 +136,8 @@ func notThere(folder string, repositories []plannedRepository) error {
 	return cli.Usage("%s already exists; name another folder, or use --workflows for an existing fleet", strings.Join(there, ", "))
 }
 
-// cannotMake is the error of repositories that cannot be created.
-func cannotMake(err error) error {
+// createError is the error of repositories that cannot be created.
+func createError(err error) error {
 	return cli.Failure("create the repositories: %w", err)
 }
 
@@ -151,7 +151,7 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	}
 	target, err := filepath.Abs(f.sample)
 	if err != nil {
-		return cannotMake(err)
+		return createError(err)
 	}
 	if err := sampleFolder(f.sample, target); err != nil {
 		return err
@@ -187,7 +187,7 @@ func sampleFolder(shown, target string) error {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return cannotMake(err)
+		return createError(err)
 	case len(entries) > 0:
 		return cli.Usage("--sample %s: the folder is not empty", shown)
 	}
@@ -242,11 +242,11 @@ func sampleRepositories(plan scaffold.Fleet, target string) []plannedRepository 
 func inFolder(folder string, fill func(work string) error) (err error) {
 	_, before := os.Lstat(folder)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return cannotMake(err)
+		return createError(err)
 	}
 	work, err := os.MkdirTemp(folder, ".kalypso-init-")
 	if err != nil {
-		return cannotMake(err)
+		return createError(err)
 	}
 	defer func() {
 		err = errors.Join(err, os.RemoveAll(work))
@@ -255,10 +255,10 @@ func inFolder(folder string, fill func(work string) error) (err error) {
 		}
 	}()
 	if err := fill(work); err != nil {
-		return cannotMake(err)
+		return createError(err)
 	}
 	if err := moveUp(work, folder); err != nil {
-		return cannotMake(err)
+		return createError(err)
 	}
 	return nil
 }

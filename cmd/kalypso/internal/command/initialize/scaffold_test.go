@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite docs/workflows")
 // documented is the fleet of the documentation.
 func documented() scaffold.Fleet {
 	f := scaffold.SampleFleet()
-	f.Asks = allAsk(f, "azure-resource-graph")
+	f.FleetSources = allAsk(f, "azure-resource-graph")
 	return f
 }
 
@@ -72,7 +72,7 @@ func TestWorkflowsOfEveryFleet(t *testing.T) {
 			ControlPlane: "git@github.com:zed/no.git", GitOps: "https://github.com/zed/yes", Base: "true", Environments: []string{"on", "007", "null"},
 			Reconciler: "argocd", Action: "zed/kalypso@1",
 		}
-		f.Asks = allAsk(f, asks)
+		f.FleetSources = allAsk(f, asks)
 		for _, place := range scaffold.Places() {
 			files, err := f.Workflows(place)
 			require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestWorkflowsSayWhatWasGiven(t *testing.T) {
 	t.Parallel()
 	f := scaffold.Fleet{
 		ControlPlane: "https://github.com/007/null", GitOps: "https://github.com/007/out", Base: "1.10", Environments: []string{"007", "no"},
-		Reconciler: "flux", Asks: map[string][]string{"no": {"command:./a 'b' # c", "flux:y"}}, Action: "zed/kalypso@1",
+		Reconciler: "flux", FleetSources: map[string][]string{"no": {"command:./a 'b' # c", "flux:y"}}, Action: "zed/kalypso@1",
 	}
 	at := func(place scaffold.Place, file string, path ...any) any {
 		files, err := f.Workflows(place)
@@ -163,7 +163,7 @@ func TestWorkflowAsksTheFleet(t *testing.T) {
 		"none":                 nil,
 	} {
 		f := documented()
-		f.Asks = map[string][]string{"prod": {asks}}
+		f.FleetSources = map[string][]string{"prod": {asks}}
 		files, err := f.Workflows(scaffold.OfControlPlane)
 		require.NoError(t, err)
 		text := files["check-promote.yaml"]

@@ -28,7 +28,7 @@ const (
 // writeWorkflows writes the workflows of a place that do not exist.
 func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder string, place scaffold.Place) error {
 	around, known, err := environmentsAround(cmd, e, f.baseBranch)
-	if err != nil && len(f.environments) == 0 && slices.Contains(shownIn(place), "env") {
+	if err != nil && len(f.environments) == 0 && slices.Contains(usedBy(place), "env") {
 		return err
 	}
 	plan, err := f.plan(cmd.Context(), e, f.fieldsOf(place, around), known)
@@ -45,7 +45,7 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder strin
 	}
 	result := Result{Next: nextOfWorkflows(place, files)}
 	if missing := withoutFleet(plan, known); place == scaffold.OfControlPlane && len(missing) > 0 {
-		result.Next = append(result.Next, stepForFleets(missing))
+		result.Next = append(result.Next, fleetSourceStep(missing))
 	}
 	kept := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -54,13 +54,13 @@ func (f *initFlags) writeWorkflows(cmd *cobra.Command, e *cli.Host, folder strin
 		kept = kept || states[name] == fileKept
 	}
 	if kept {
-		result.Next = append([]nextStep{compareKept(cmd.Flags(), folder)}, result.Next...)
+		result.Next = append([]nextStep{compareStep(cmd.Flags(), folder)}, result.Next...)
 	}
 	return f.print(e, result)
 }
 
-// compareKept is the step for files that exist and differ: it writes the current ones to another folder.
-func compareKept(flags *pflag.FlagSet, folder string) nextStep {
+// compareStep is the step for files that exist and differ: it writes the current ones to another folder.
+func compareStep(flags *pflag.FlagSet, folder string) nextStep {
 	command := "kalypso init /tmp/new"
 	flags.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -111,7 +111,7 @@ func environmentsAround(cmd *cobra.Command, e *cli.Host, baseBranch string) (nam
 // fieldsOf are the fields that the workflows of a place use. The default of --env are the existing environments, if they are
 // known.
 func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []field {
-	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(shownIn(place), f.flag) })
+	fields := slices.DeleteFunc(f.fields(), func(f field) bool { return !slices.Contains(usedBy(place), f.flag) })
 	for i := range fields {
 		if fields[i].flag == "env" {
 			fields[i].proposal, fields[i].optional = always(strings.Join(environments, " ")), len(environments) > 0
@@ -120,8 +120,8 @@ func (f *initFlags) fieldsOf(place scaffold.Place, environments []string) []fiel
 	return fields
 }
 
-// shownIn are the flags that the workflows of a place use.
-func shownIn(place scaffold.Place) []string {
+// usedBy are the flags that the workflows of a place use.
+func usedBy(place scaffold.Place) []string {
 	return map[scaffold.Place][]string{
 		scaffold.OfControlPlane: {"env", "fleet"},
 		scaffold.OfEnvironment:  {"env"},
