@@ -48,7 +48,7 @@ func configKeys(fleet *model.Fleet) []string {
 	return configurator.Keys()
 }
 
-// ConfigAnswer says which configuration a target gets.
+// ConfigAnswer is the configuration of a target on a cluster type.
 type ConfigAnswer struct {
 	Name        string       `json:"name"`
 	Target      objectResult `json:"deploymentTarget"`
@@ -61,7 +61,7 @@ type ConfigAnswer struct {
 	Others []configMapResult `json:"otherConfigMaps"`
 
 	key string
-	// applied is how many of so many ConfigMaps apply.
+	// applied and all are the numbers of ConfigMaps that apply, and of all.
 	applied, all int
 }
 
@@ -96,7 +96,7 @@ type configMapResult struct {
 func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, error) {
 	target := q.fleet.Target(name)
 	if target == nil {
-		return nil, &errNotThere{"deployment target", name, targetNames(q.fleet)}
+		return nil, &notFoundError{"deployment target", name, targetNames(q.fleet)}
 	}
 	clusterType, err := f.chooseClusterType(q, target)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, erro
 	}
 	configurator, _ := config.NewConfigurator(q.fleet)
 	if key != "" && !slices.Contains(configurator.Keys(), key) {
-		return nil, &errNotThere{"configuration key", key, configurator.Keys()}
+		return nil, &notFoundError{"configuration key", key, configurator.Keys()}
 	}
 	a := &ConfigAnswer{
 		Name: q.name, Target: newTargetObject(target), ClusterType: newObjectResult(&clusterType.Object),
@@ -116,13 +116,13 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, erro
 	return a, nil
 }
 
-// chooseClusterType returns what --cluster-type names, else the only one that the target is on.
+// chooseClusterType returns --cluster-type, else the only cluster type on which the target is scheduled.
 func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTarget) (*model.ClusterType, error) {
 	if f.clusterType != "" {
 		if clusterType := q.fleet.ClusterType(f.clusterType); clusterType != nil {
 			return clusterType, nil
 		}
-		return nil, &errNotThere{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
+		return nil, &notFoundError{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
 	}
 	var on []*model.ClusterType
 	var names []string
@@ -158,12 +158,12 @@ func (a *ConfigAnswer) addValues(values *config.Values, results []config.ConfigM
 			case laid.Merged:
 				effect = "merges"
 			}
-			asks, ofKey := labels[laid.At] // Azure's keys ask each for their own
+			required, ofKey := labels[laid.At] // keys of Azure App Configuration have their own labels
 			if !ofKey {
-				asks = labels[laid.Config.Name.At]
+				required = labels[laid.Config.Name.At]
 			}
 			value.Origins = append(value.Origins, originResult{
-				laid.Config.Name.Value, laid.At, append([]string{}, asks...), laid.Text, effect,
+				laid.Config.Name.Value, laid.At, append([]string{}, required...), laid.Text, effect,
 			})
 		}
 		a.Values = append(a.Values, value)
@@ -171,7 +171,7 @@ func (a *ConfigAnswer) addValues(values *config.Values, results []config.ConfigM
 }
 
 func (a *ConfigAnswer) addOthers(results []config.ConfigMapResult) {
-	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // Azure's may apply in part
+	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // an export of Azure App Configuration may apply in part
 	for _, v := range results {
 		all[v.Config] = true
 		if v.Applies() {
@@ -256,14 +256,14 @@ func (a *ConfigAnswer) value(p term.Printer) {
 	p.Indented(v.Value, "  ")
 	p.Section("sources, lowest precedence first")
 	for _, o := range v.Origins {
-		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.asks()), p.Faint(diag.Safe(o.At.String())))
+		fmt.Fprintf(p, "  %s %s  %s\n", diag.Safe(o.ConfigMap), diag.Safe(o.requirements()), p.Faint(diag.Safe(o.At.String())))
 		fmt.Fprintf(p, "    %s\n", o.Effect)
 		p.Indented(o.Text, "      ")
 	}
 }
 
-// asks are the labels that a ConfigMap requires.
-func (o originResult) asks() string {
+// requirements are the labels that a ConfigMap requires.
+func (o originResult) requirements() string {
 	if len(o.Labels) == 0 {
 		return "(for all)"
 	}

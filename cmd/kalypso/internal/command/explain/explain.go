@@ -1,4 +1,4 @@
-// Package explain is kalypso explain: why a target is or is not on a cluster type, and where a config value comes from.
+// Package explain is kalypso explain: why a target is or is not scheduled on a cluster type, and the source of config values.
 package explain
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// explainFlags are the flags of the commands that explain.
+// explainFlags are the flags of the commands below explain.
 type explainFlags struct {
 	session.Flags
 	clusterType string
@@ -54,7 +54,7 @@ By default, they search all environments; --env restricts them to some.`,
 	return cmd
 }
 
-// addReading adds those that say what is read, and how.
+// addReading adds the flags that select what is read.
 func (f *explainFlags) addReading(cmd *cobra.Command, e *cli.Host) {
 	f.Add(cmd, e)
 	cmd.Flags().Lookup("env").Usage = "`environment` to search (repeatable; default: all)"
@@ -69,11 +69,11 @@ func (f *explainFlags) addClusterType(cmd *cobra.Command, e *cli.Host, usage str
 	})
 }
 
-// inquiry is an environment that is asked, as it was read.
+// inquiry is an environment to search.
 type inquiry struct {
 	name  string
 	fleet *model.Fleet
-	// explainer is what the policies make of it.
+	// explainer evaluates its policies.
 	explainer *schedule.Explainer
 }
 
@@ -93,19 +93,19 @@ func clusterTypeNames(fleet *model.Fleet) []string {
 	return names
 }
 
-// Answer is what is said of one environment. It is also its form in JSON.
+// Answer is the answer for one environment, also in JSON.
 type Answer interface {
 	text(p term.Printer)
 }
 
-// errNotThere is that an environment has nothing of the name that is asked about.
-type errNotThere struct {
-	// kind and name are what is asked about, and others what there is.
+// notFoundError means that an environment has no object of a name.
+type notFoundError struct {
+	// kind and name are the object to explain, and others the existing names.
 	kind, name string
 	others     []string
 }
 
-func (e *errNotThere) Error() string { return fmt.Sprintf("there is no %s %q", e.kind, e.name) }
+func (e *notFoundError) Error() string { return fmt.Sprintf("there is no %s %q", e.kind, e.name) }
 
 // explanation is a run of explain.
 type explanation struct {
@@ -113,7 +113,7 @@ type explanation struct {
 	answers []Answer
 }
 
-// explain asks the environments.
+// explain searches the environments and prints the answers.
 func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inquiry) (Answer, error)) error {
 	return session.Run(ctx, &f.Flags, e, true, func(ctx context.Context, s *session.Session) error {
 		r := &explanation{Session: s}
@@ -125,15 +125,15 @@ func (f *explainFlags) explain(ctx context.Context, e *cli.Host, ask func(*inqui
 		case err != nil:
 			return err
 		case len(r.answers) == 0 && len(missing) > 0:
-			return r.notThere(missing)
+			return r.notFound(missing)
 		default:
 			return s.Finish("")
 		}
 	})
 }
 
-// ask asks one environment after the other. It returns why those do not know that do not.
-func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error)) (missing []*errNotThere, err error) {
+// ask searches the environments one by one. missing are the errors of environments without the object.
+func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error)) (missing []*notFoundError, err error) {
 	for _, environment := range r.Environments {
 		name := environment.Name.Value
 		read := r.Line(ctx, environment, session.Stages{FleetOnly: true, Begin: r.Begin})
@@ -142,10 +142,10 @@ func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error
 			continue
 		}
 		answer, err := ask(&inquiry{name, read.Fleet, schedule.NewExplainer(read.Fleet)})
-		var notThere *errNotThere
+		var notFound *notFoundError
 		switch {
-		case errors.As(err, &notThere):
-			missing = append(missing, notThere)
+		case errors.As(err, &notFound):
+			missing = append(missing, notFound)
 		case err != nil:
 			return nil, err
 		default:
@@ -155,7 +155,7 @@ func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error
 	return missing, nil
 }
 
-// addErrors notes what may make an answer wrong. Whatever else is to be said of a fleet, validate says.
+// addErrors adds errors, which may make an answer wrong. Warnings are for validate.
 func (r *explanation) addErrors(environment string, diags diag.List) {
 	for _, d := range diags.Only(diag.Error) {
 		if len(r.Environments) > 1 && d.At.IsZero() {
@@ -165,8 +165,8 @@ func (r *explanation) addErrors(environment string, diags diag.List) {
 	}
 }
 
-// notThere ends a run that found nothing of the name anywhere.
-func (r *explanation) notThere(missing []*errNotThere) error {
+// notFound ends a run that found no object of the name in any environment.
+func (r *explanation) notFound(missing []*notFoundError) error {
 	var others []string
 	for _, m := range missing {
 		others = append(others, m.others...)
@@ -180,12 +180,11 @@ func (r *explanation) notThere(missing []*errNotThere) error {
 	if !r.Failed() {
 		return cli.Usage("%s", message)
 	}
-	r.Diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in what cannot be read: see the other errors"))
+	r.Diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in a file that cannot be read; see the other errors"))
 	return r.Finish("")
 }
 
-// nearestOf says what may be meant by a name: what begins with it, as the targets of a workload do, or what is written
-// nearly like it.
+// nearestOf suggests other names: those with the name as prefix, such as the targets of a workload, or similar ones.
 func nearestOf(name string, others []string) string {
 	const few = 5
 	var longer []string
@@ -211,7 +210,7 @@ func (r *explanation) text() error {
 	return nil
 }
 
-// completionTime is how long a person at a shell is kept waiting for names. Application repositories may be far away.
+// completionTime is the maximum duration of completion, because application repositories may be slow.
 const completionTime = 3 * time.Second
 
 // complete returns names from the environments of a control plane on this machine.
