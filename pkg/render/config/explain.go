@@ -11,8 +11,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// ConfigMapResult states whether the configuration of a ConfigMap applies to an assignment.
-type ConfigMapResult struct {
+// Result states whether the configuration of a ConfigMap applies to an assignment.
+type Result struct {
 	Config *model.ConfigMap
 	// At is the place of the ConfigMap, or of one key of Azure App Configuration.
 	At diag.Place
@@ -25,7 +25,7 @@ type ConfigMapResult struct {
 }
 
 // Applies reports whether the configuration applies.
-func (r ConfigMapResult) Applies() bool { return len(r.Misses) == 0 }
+func (r Result) Applies() bool { return len(r.Misses) == 0 }
 
 // Miss is a reason why a ConfigMap does not apply.
 type Miss struct {
@@ -48,9 +48,9 @@ func (c *Configurator) Keys() []string {
 
 // Explain returns for every ConfigMap whether it applies to a deployment target on a cluster type, and if not, why.
 // Platform configuration is first, in the order in which it is merged.
-func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []ConfigMapResult {
+func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.DeploymentTarget) []Result {
 	chosen := c.choice.of(clusterType, target)
-	var results []ConfigMapResult
+	var results []Result
 	read := map[*model.ConfigMap]bool{}
 	for position, layer := range c.layers {
 		read[layer.config] = true
@@ -69,8 +69,8 @@ func (c *Configurator) Explain(clusterType *model.ClusterType, target *model.Dep
 }
 
 // result returns the result of a layer that applies.
-func (l layer) result() ConfigMapResult {
-	r := ConfigMapResult{Config: l.config, At: l.config.Name.At}
+func (l layer) result() Result {
+	r := Result{Config: l.config, At: l.config.Name.At}
 	for _, entry := range l.entries {
 		r.Keys = append(r.Keys, entry.name)
 	}
@@ -122,8 +122,8 @@ func (c condition) found(clusterType *model.ClusterType, target *model.Deploymen
 }
 
 // unread returns the result of a ConfigMap that is not platform configuration, has errors or sets no key.
-func unread(config *model.ConfigMap) ConfigMapResult {
-	r := ConfigMapResult{Config: config, At: config.Name.At}
+func unread(config *model.ConfigMap) Result {
+	r := Result{Config: config, At: config.Name.At}
 	switch label, has := config.Labels[model.PlatformConfigLabel]; {
 	case config.Broken:
 		r.Misses = []Miss{{At: r.At, Message: "has errors"}}

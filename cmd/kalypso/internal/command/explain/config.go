@@ -140,7 +140,7 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 	return nil, cli.Usage("%s is scheduled on several cluster types in %s: select one with --cluster-type: %s", target.Name.Value, q.name, strings.Join(names, ", "))
 }
 
-func (a *ConfigAnswer) addValues(values *config.Values, results []config.ConfigMapResult) {
+func (a *ConfigAnswer) addValues(values *config.Values, results []config.Result) {
 	labels := map[diag.Place][]string{}
 	for _, v := range results {
 		labels[v.At] = v.Labels
@@ -170,7 +170,7 @@ func (a *ConfigAnswer) addValues(values *config.Values, results []config.ConfigM
 	}
 }
 
-func (a *ConfigAnswer) addOthers(results []config.ConfigMapResult) {
+func (a *ConfigAnswer) addOthers(results []config.Result) {
 	all, applied := map[*model.ConfigMap]bool{}, map[*model.ConfigMap]bool{} // an export of Azure App Configuration may apply in part
 	for _, v := range results {
 		all[v.Config] = true
