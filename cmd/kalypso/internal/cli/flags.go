@@ -17,6 +17,7 @@ const OneAlone = "one value in a line"
 
 // Prepare sets the flags that were not given from variables and applies those that every command has.
 func Prepare(flags *pflag.FlagSet, e *Host) error {
+	given := replacedVariables(flags, e.Env)
 	if err := fromEnvironment(flags, e.Env); err != nil {
 		return err
 	}
@@ -24,6 +25,11 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 	e.Verbose, _ = flags.GetBool("verbose")
 	if e.Quiet && e.Verbose {
 		return Usage("--quiet and --verbose: give one of them")
+	}
+	for _, name := range given {
+		if !e.Quiet {
+			fmt.Fprintf(e.Stderr, "notice: --%s replaces the values of %s\n", name, Variable(name))
+		}
 	}
 	dir, _ := flags.GetString("directory")
 	if dir == "" {
@@ -33,6 +39,17 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 		return Usage("-C %s: %w", dir, WithoutPath(err))
 	}
 	return nil
+}
+
+// replacedVariables returns the flags that repeat and were given although their variable is set too. Its values do not
+// count, which people who expect them to be added must see.
+func replacedVariables(flags *pflag.FlagSet, env func(string) string) (names []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "stringArray" && env(Variable(f.Name)) != "" {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // fromEnvironment sets the flags that were not given from KALYPSO_… variables. Values of a flag
