@@ -100,7 +100,7 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 		return nil, cli.Usage("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
 	}
 	if s.from == s.to {
-		return nil, cli.Usage("%s is compared with itself: say with --from what was before, or with --to what comes", s.describe(s.to))
+		return nil, cli.Usage("%s is compared with itself: set another state with --from or --to", s.describe(s.to))
 	}
 	c.command = s.command()
 	for _, state := range []string{s.from, s.to} {
@@ -186,15 +186,15 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 	}
 	checkedOut = c.Reader.CheckedOut(ctx, repo)
 	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
-		return "", cli.Usage("say which branch to compare with --branch: %s; or two environments with --env and --with-env; or a clone with --control-plane .",
+		return "", cli.Usage("select a branch to compare with --branch: %s; or two environments with --env and --with-env; or a clone with --control-plane .",
 			strings.Join(c.branches(), ", "))
 	}
 	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
-		return "", cli.Usage("no environment is made of the branch %q, which is checked out: say with --branch what to compare it with: %s",
+		return "", cli.Usage("no environment uses the branch %q, which is checked out: select the branch to compare with --branch: %s",
 			checkedOut, strings.Join(c.branches(), ", "))
 	}
 	if !slices.Contains(c.branches(), s.branch) {
-		return "", cli.Usage("no environment is made of the branch %q (%s)", s.branch, diag.DidYouMean(s.branch, c.branches()))
+		return "", cli.Usage("no environment uses the branch %q (%s)", s.branch, diag.DidYouMean(s.branch, c.branches()))
 	}
 	s.base = s.branch == c.Loader.BaseBranch()
 	return checkedOut, nil

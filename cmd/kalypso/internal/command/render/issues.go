@@ -66,7 +66,7 @@ func (s *Publisher) reportIssue(ctx context.Context, result *session.Result, des
 	}
 	title := "kalypso cannot publish " + name
 	if !result.Diags.HasErrors() {
-		title = "kalypso publishes " + name + " without what is broken"
+		title = "kalypso publishes " + name + " with registrations in quarantine"
 	}
 	reported, err := pullrequest.ReportIssue(ctx, forge.Repo, pullrequest.IssueReport{
 		Environment: name, Title: title, Body: s.failures(result),
@@ -88,9 +88,9 @@ func (s *Publisher) failures(result *session.Result) string {
 	if s.Workflow != nil {
 		here = s.Workflow.Repo
 	}
-	become := "cannot be published, so its clusters keep what they have"
+	become := "cannot be published; its clusters keep the published output"
 	if !result.Diags.HasErrors() {
-		become = "is published without what is broken in " + diag.Plural(len(result.Held.Registrations), "registration")
+		become = "is published with " + diag.Plural(len(result.Held.Registrations), "registration") + " in quarantine"
 	}
 	return fmt.Sprintf("The environment %s %s: %s.\n\n%s\n%s",
 		markdown.TextCode(result.Environment.Name.Value), become, diag.Plural(len(r.Diags), "error"), actions.Table(r, here, issueRoom),

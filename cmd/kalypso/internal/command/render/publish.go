@@ -257,8 +257,8 @@ func (s *Publisher) continued(environment string, destination *gitops.Destinatio
 // lostRaces reports an environment that could not be published because others always came first.
 func (s *Publisher) lostRaces(l lostRace) {
 	s.Result(l.environment).Diags.Error(session.RuleLostRaces, l.environment.Name.At,
-		fmt.Sprintf("Environment %q was overtaken %d times while it was compiled: %v", l.environment.Name.Value, MaxRaces, l.err),
-		diag.Hint("what is published now is somebody's newer output; run again if it is not the newest"))
+		fmt.Sprintf("Environment %q was updated concurrently %d times while it was compiled: %v", l.environment.Name.Value, MaxRaces, l.err),
+		diag.Hint("another run has published newer output; run again if it is not the newest"))
 }
 
 // LeftUnpublished says what was published before something went wrong.
