@@ -91,7 +91,7 @@ func TestNothingNew(t *testing.T) {
 	require.Contains(t, first.stdout, "pushed ")
 	asked()
 	again := asRelease(t, args...)
-	assert.Contains(t, again.stdout, "holds this already, ready to be merged", "without a forge what is proposed is made again")
+	assert.Contains(t, again.stdout, "already has this output; merge it into dev", "without a forge what is proposed is made again")
 	asked()
 
 	check := func(want string) {

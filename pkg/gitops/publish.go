@@ -318,13 +318,13 @@ func (p *Publication) mergeRequest() []string {
 
 func (p *Publication) noForge(pushed bool) string {
 	if !pushed {
-		return fmt.Sprintf("%s of %s holds this already, ready to be merged into %s", p.Head, p.At, p.Branch)
+		return fmt.Sprintf("%s of %s already has this output; merge it into %s", p.Head, p.At, p.Branch)
 	}
 	if p.NoForge != "" {
 		return p.NoForge
 	}
 	if p.mergeRequest() != nil {
-		return fmt.Sprintf("%s is asked to make a merge request from %s into %s", p.At, p.Head, p.Branch)
+		return fmt.Sprintf("%s was asked to create a merge request from %s into %s", p.At, p.Head, p.Branch)
 	}
 	return fmt.Sprintf("%s is not on a supported forge: open a pull request from %s into %s", p.At, p.Head, p.Branch)
 }

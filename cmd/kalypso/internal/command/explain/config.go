@@ -53,7 +53,7 @@ type ConfigAnswer struct {
 	Name        string       `json:"name"`
 	Target      objectResult `json:"deploymentTarget"`
 	ClusterType objectResult `json:"clusterType"`
-	// Scheduled says that the target is on the cluster type.
+	// Scheduled reports whether the target is scheduled on the cluster type.
 	Scheduled bool `json:"scheduled"`
 	// Values are all, or that of the key that is asked about, which there may not be.
 	Values []valueResult `json:"values"`
@@ -70,7 +70,7 @@ type valueResult struct {
 	Key string `json:"key"`
 	// Value is the text, or for maps and lists YAML.
 	Value string `json:"value"`
-	// Origins are what was laid over each other, the last on top.
+	// Origins are the entries for the key, in rising precedence.
 	Origins []originResult `json:"origins"`
 }
 
@@ -78,10 +78,10 @@ type valueResult struct {
 type originResult struct {
 	ConfigMap string     `json:"configMap"`
 	At        diag.Place `json:"at"`
-	// Labels are what the ConfigMap asks for.
+	// Labels are the labels that the ConfigMap requires.
 	Labels []string `json:"labels"`
 	Text   string   `json:"text"`
-	// Effect is what it did to what was below: sets, replaces or merges.
+	// Effect is sets, replaces or merges.
 	Effect string `json:"effect"`
 }
 

@@ -98,7 +98,7 @@ func ask(ctx context.Context, e *cli.Host, answers *bufio.Reader, fields []field
 	return nil
 }
 
-// checkGiven returns what is wrong with the answers given as flags.
+// checkGiven returns the errors of the values that are set.
 func checkGiven(fields []field) error {
 	var problems []error
 	for _, f := range fields {
