@@ -43,7 +43,7 @@ func (s docStep) at() string {
 	return fmt.Sprintf("%s:%d: $ %s", s.block.file, s.block.line+s.begin-1, first)
 }
 
-// sessionOf reads a console block. A line that begins with "$ " is a command. It goes on in the next line if it ends in a
+// sessionOf reads a console block. A line that begins with "$ " is a command. It continues on the next line if it ends in a
 // backslash, or if that begins with "> ".
 func sessionOf(block docBlock) ([]docStep, error) {
 	lines := strings.Split(strings.TrimSuffix(block.text, "\n"), "\n")

@@ -105,7 +105,7 @@ func checkTargets(words []string) error {
 	return err
 }
 
-// checkGoTest says which folder or test a go test names that there is not. Of a pattern it looks at the first part.
+// checkGoTest reports a folder or test in a go test command that does not exist. It checks the first part of a pattern.
 func checkGoTest(words []string) error {
 	var errs []error
 	var tests strings.Builder

@@ -67,7 +67,7 @@ func checkDocument(text string) error {
 	return nil
 }
 
-// checkObject decodes an object of ours, as from where it belongs.
+// checkObject decodes an object of kalypso, as if it were in the right repository.
 func checkObject(kind, text string) error {
 	role, path := model.Platform, "example.yaml"
 	switch kind {

@@ -27,7 +27,7 @@ import (
 
 const evil = `</script><script>document.title='hacked'</script><img src=x onerror=document.title='hacked'>`
 
-// environment compiles a small fleet, in which a stranger has written a value.
+// environment compiles a small fleet with a hostile value.
 func environment(t testing.TB, name string) htmlreport.Environment {
 	t.Helper()
 	documents := []string{
@@ -173,8 +173,8 @@ func TestPageHasTheFleet(t *testing.T) {
 	assert.Equal(t, 3, files)
 }
 
-// TestPageIsInert: strangers' text is data. Nothing of it stands where a browser reads tags.
-func TestPageIsInert(t *testing.T) {
+// TestPageIsSanitized: text of others is data, never where a browser parses tags.
+func TestPageIsSanitized(t *testing.T) {
 	t.Parallel()
 	page := write(t, environment(t, "dev"))
 	assert.NotContains(t, page, "<img")

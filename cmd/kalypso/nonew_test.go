@@ -115,7 +115,7 @@ func TestNothingNew(t *testing.T) {
 	git("update-ref", "refs/heads/dev", merge)
 	check("no changes since ")
 
-	// The control plane's main branch goes on, and the environment is not promoted.
+	// The control plane's main branch gets a commit that is not promoted to the environment.
 	files := acmeMain()
 	files["docs/notes.md"] = "Somebody wrote this.\n"
 	addRepo(t, root, "control-plane", gitopstest.Commit{Files: files})

@@ -23,7 +23,7 @@ func publishAcme(root string, more ...string) []string {
 	return append([]string{"render", "--env", "dev", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + root + "/*.git"}, more...)
 }
 
-// TestSaveBodyFails: what was published is said all the same.
+// TestSaveBodyFails: the result of publishing is reported even if the body cannot be saved.
 func TestSaveBodyFails(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)

@@ -97,7 +97,7 @@ func TestR15Actions(t *testing.T) {
 	h.assertNoSecret()
 }
 
-// TestR15ActionsFails: what goes wrong is told everywhere, too.
+// TestR15ActionsFails: failures are reported in annotations, outputs and summary, too.
 func TestR15ActionsFails(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, promotedFleet(t), hubOptions{repo: githubtest.RepoOptions{ActionsMayNotOpenPulls: true}})
@@ -115,7 +115,7 @@ func TestR15ActionsFails(t *testing.T) {
 
 var markdownEscapes = regexp.MustCompile(`\\([[:punct:]])|<code>|</code>`)
 
-// unescapeMarkdown takes away what makes text inert.
+// unescapeMarkdown removes the escapes of sanitized text.
 func unescapeMarkdown(text string) string { return markdownEscapes.ReplaceAllString(text, "$1") }
 
 // hostile is text that means something to the runner, to GitHub or to a terminal.
@@ -206,7 +206,7 @@ func assertInert(t *testing.T, h *hub, got outcome, outputs map[string]string, s
 	h.assertSilent()
 }
 
-// TestR30UpgradesAreVisible: another version that makes other output says so in the title. One that makes the same
+// TestR30UpgradesAreVisible: the title names a version with different output. One that makes the same
 // changes nothing.
 func TestR30UpgradesAreVisible(t *testing.T) {
 	t.Parallel()

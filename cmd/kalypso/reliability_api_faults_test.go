@@ -138,13 +138,13 @@ func (p *aPublication) assertDone(h *hub, which string) {
 	h.assertPolite(which)
 }
 
-// passing are faults that further tries mend, one after the other, and how long a run waits for that.
+// passing are temporary faults, which retries pass, and how long a run waits.
 type passing struct {
 	faults []githubtest.Fault
-	// min and max bound the longest wait, and told are waits that GitHub asks for.
-	min, max time.Duration
-	told     []time.Duration
-	// until is when a limit ends; zero if there is none that says so.
+	// min and max bound the longest wait, and retryAfter are the waits that GitHub requests.
+	min, max   time.Duration
+	retryAfter []time.Duration
+	// until is the end of a rate limit; zero if GitHub does not return it.
 	until time.Time
 }
 
@@ -161,7 +161,7 @@ func passingFaults(now time.Time) map[string]passing {
 		"limits": {
 			faults: several(githubtest.HTTPError(http.StatusTooManyRequests), githubtest.SecondaryRateLimit(http.StatusForbidden, 2*minute),
 				githubtest.PrimaryRateLimit(http.StatusForbidden, now.Add(10*minute)), githubtest.HTTPError(http.StatusTooManyRequests).With("Retry-After", "30")),
-			min: 6 * minute, max: 7*minute + second, told: []time.Duration{2 * minute, 30 * second}, until: now.Add(10 * minute),
+			min: 6 * minute, max: 7*minute + second, retryAfter: []time.Duration{2 * minute, 30 * second}, until: now.Add(10 * minute),
 		},
 		"reset before it is read": {faults: several(githubtest.Reset()), max: second},
 		"reset after it is done":  {faults: several(githubtest.LostAnswer()), max: second},
@@ -199,7 +199,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 					assert.LessOrEqual(t, len(h.Requests()), len(p.requests)+3*len(f.faults), "%s: a try, and perhaps a look before it", which)
 					assert.GreaterOrEqual(t, h.clock.longest(), f.min, which)
 					assert.LessOrEqual(t, h.clock.longest(), f.max, which)
-					assert.Subset(t, h.clock.sleeps(), f.told, which)
+					assert.Subset(t, h.clock.sleeps(), f.retryAfter, which)
 					assert.False(t, h.clock.now().Before(f.until), which)
 				}
 			})
@@ -208,7 +208,7 @@ func TestR10EveryRequestMayFail(t *testing.T) {
 }
 
 // TestR10NothingIsForever lets a request fail whenever it is sent. The run gives up after a few tries, or at once
-// if it would have to wait longer than it has time; what it says names GitHub's answer. The next run mends it.
+// if it would have to wait longer than it has time; what it says names GitHub's answer. The next run recovers.
 func TestR10NothingIsForever(t *testing.T) {
 	t.Parallel()
 	matrix(t)
@@ -298,7 +298,7 @@ func TestR11PermanentErrorsAreNotRetried(t *testing.T) {
 	}
 }
 
-// refusals are answers that no further try mends, and what a person is told.
+// refusals are answers that no retry passes, and the message for people.
 var refusals = []struct {
 	status  int
 	message string
@@ -333,7 +333,7 @@ func TestR26SilentGitHub(t *testing.T) {
 		for _, request := range share(p.requests) {
 			which := fmt.Sprintf("%s: request %d, %s", p.name, request.Number, request)
 			h := p.hub(t)
-			h.patience.Request = time.Second
+			h.timeouts.Request = time.Second
 			h.Inject(githubtest.Hang(), githubtest.Nth(request.Number))
 			wait.Go(func() {
 				limit <- struct{}{}

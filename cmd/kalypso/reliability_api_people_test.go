@@ -317,7 +317,7 @@ func TestR15Labels(t *testing.T) {
 	assert.Empty(t, h.assertOnePullRequest("no promotion").Labels)
 }
 
-// TestR15People: who cannot be asked is an error that says so, after everything else was done. It is not in the
+// TestR15People: a person who cannot be asked is an error, after everything else was done. It is not in the
 // way of the next run.
 func TestR15People(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ type aClock struct {
 	mu    sync.Mutex
 	at    time.Time
 	slept []time.Duration
-	// wake is told for how long somebody is about to sleep; nil tells nobody.
+	// wake is called with the duration before each sleep; may be nil.
 	wake func(d time.Duration)
 }
 
@@ -86,7 +86,7 @@ type hub struct {
 	fleet string
 	// env is the environment of the next runs.
 	env      map[string]string
-	patience github.Limits
+	timeouts github.Limits
 	version  string
 	secrets  []string
 	// said is all that runs have printed.
@@ -133,7 +133,7 @@ func (h *hub) run(args ...string) outcome {
 		Stdout: &stdout, Stderr: &stderr, Env: func(name string) string { return h.env[name] },
 		WorkingDir: func() (string, error) { return h.t.TempDir(), nil },
 		Sleep:      h.clock.sleep, Now: h.clock.now,
-	}, Timeouts: h.patience, Build: cli.Build{Version: h.version}})
+	}, Timeouts: h.timeouts, Build: cli.Build{Version: h.version}})
 	got := outcome{code, stdout.String(), stderr.String()}
 	h.said.WriteString(got.stdout + got.stderr)
 	h.clock.pass(time.Second) // the next run comes later
@@ -215,8 +215,8 @@ func marked(p githubtest.Pull) bool {
 	return strings.Contains(p.Body, "<!-- kalypso:v1 environment=dev ")
 }
 
-// assertOnePullRequest is how every fault must end: one pull request of ours that is open, its branch one
-// commit of ours on top of the GitOps branch with all of the output and what people wrote, the counts in
+// assertOnePullRequest checks the state after every fault: one open pull request of kalypso, its branch one
+// commit of kalypso on top of the GitOps branch with all of the output and what people wrote, the counts in
 // its text. And no token in anything.
 func (h *hub) assertOnePullRequest(which ...any) githubtest.Pull {
 	h.t.Helper()

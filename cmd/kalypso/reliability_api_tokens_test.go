@@ -108,7 +108,7 @@ func TestR11TokensThatMayNot(t *testing.T) {
 }
 
 // TestR27ATokenThatEnds: a token that expires between two requests is an error at once; it is not asked for again.
-// A new one goes on from there.
+// A new run continues from there.
 func TestR27ATokenThatEnds(t *testing.T) {
 	t.Parallel()
 	p := firstPublication(t)

@@ -44,12 +44,12 @@ func TestS17CommitOfAnotherPlace(t *testing.T) {
 		"the commit of nobody, zero": {strings.Repeat("0", 40), cli.ExitModel, "not-on-gitops-branch"},
 	} {
 		c := template.another()
-		before := c.standing()
+		before := c.state()
 		got := c.run("--commit", test.commit)
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stderr, test.say, name)
 		assert.NotContains(t, got.stdout, "nothing to do", name)
-		assert.Equal(t, before, c.standing(), name)
+		assert.Equal(t, before, c.state(), name)
 		assert.Empty(t, c.writes(), name)
 	}
 }
@@ -78,18 +78,18 @@ func TestS17OlderCommit(t *testing.T) {
 	c.has("dev", newest)
 	newer := c.merged("dev", newest)
 	c.must("--commit", newer)
-	want := c.standing()
+	want := c.state()
 	require.Equal(t, "version 3", want.Promoted["stage"])
 	c.asks(sees("edge-1=compliant@" + newer))
 	c.must("--commit", older)
-	got := c.standing()
+	got := c.state()
 	assert.Equal(t, "success Deployed: 1 of 1 cluster", got.Statuses["version 2 dev environment"], "newer commits have it")
 	delete(got.Statuses, "version 2 dev environment")
 	delete(want.Statuses, "version 2 dev environment")
 	assert.Equal(t, want, got)
 }
 
-// TestS17TrackingFile: what the tracking file says is a stranger's text. Only a commit of the base branch is ever promoted.
+// TestS17TrackingFile: the tracking file is untrusted. Only a commit of the base branch is ever promoted.
 func TestS17TrackingFile(t *testing.T) {
 	t.Parallel()
 	matrix(t)
@@ -113,14 +113,14 @@ func TestS17TrackingFile(t *testing.T) {
 	} {
 		c := template.another()
 		c.commit("gitops", "dev", gitopstest.Files{trackingFile: test.text})
-		before := c.standing()
+		before := c.state()
 		c.set(nil)
 		got := c.run()
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stderr, test.say, name)
 		assert.NotContains(t, got.stderr+got.stdout, "\x1b", name)
 		assert.NotContains(t, got.stdout, "nothing to do", name)
-		assert.Equal(t, before.Promoted, c.standing().Promoted, name)
+		assert.Equal(t, before.Promoted, c.state().Promoted, name)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestS17GitOpsBranchForced(t *testing.T) {
 	assert.Contains(t, got.stderr, "[not-on-gitops-branch]")
 	assert.Empty(t, c.writes())
 	c.must() // what the branch has is what the clusters get
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 
 	c = aDueChain(t)
 	checked := c.gitops("dev")
@@ -161,7 +161,7 @@ func TestS17GitOpsBranchForced(t *testing.T) {
 	}
 	got = c.run()
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "error Superseded by "+c.commits[0][:7], c.standing().Statuses["version 2 dev environment"], "as by a rollback")
+	assert.Equal(t, "error Superseded by "+c.commits[0][:7], c.state().Statuses["version 2 dev environment"], "as by a rollback")
 	assert.Zero(t, c.promotions("stage"))
 }
 

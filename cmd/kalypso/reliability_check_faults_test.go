@@ -19,18 +19,18 @@ import (
 )
 
 // undisturbed is where a chain stands after a run that nothing disturbs.
-func (c *chain) undisturbed() standing {
+func (c *chain) undisturbed() promotionState {
 	c.t.Helper()
 	other := c.another()
 	other.must()
-	return other.standing()
+	return other.state()
 }
 
 // assertHonest makes sure that nothing was said or promoted that is not so: the fleet has deployed the commit of a
 // success, and what is promoted was deployed.
 func (c *chain) assertHonest(which string) {
 	c.t.Helper()
-	s := c.standing()
+	s := c.state()
 	status := s.Statuses["version 2 dev environment"]
 	if s.Promoted["stage"] == "version 2" {
 		assert.Equal(c.t, "success Deployed: 1 of 1 cluster", status, which)
@@ -42,7 +42,7 @@ func (c *chain) assertHonest(which string) {
 
 // assertHeals makes sure that the next run ends in the same place as one that nothing has disturbed, and that the one
 // after it changes nothing.
-func (c *chain) assertHeals(want standing, which string) {
+func (c *chain) assertHeals(want promotionState, which string) {
 	c.t.Helper()
 	c.assertNothingLost(which)
 	c.assertHonest(which)
@@ -205,7 +205,7 @@ func (c *chain) statusesOf(commit, environment string) []githubtest.Status {
 	return found
 }
 
-// TestFaultsCheckAPIRefuses refuses each request in each way that no further try mends. The run ends with 3, at
+// TestFaultsCheckAPIRefuses refuses each request in each way that no retry passes. The run ends with 3, at
 // once, and the next one ends in the same place.
 func TestFaultsCheckAPIRefuses(t *testing.T) {
 	t.Parallel()

@@ -34,19 +34,19 @@ func TestC1NoClusters(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "no cluster is registered after 5m0s [no-clusters]")
 	assert.Contains(t, got.stderr, "--allow-no-clusters")
-	assert.Equal(t, "failure Failed to deploy: no cluster is registered after 5m0s", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "failure Failed to deploy: no cluster is registered after 5m0s", c.state().Statuses["version 2 dev environment"])
 	assert.Zero(t, c.promotions("stage"))
 	assert.Equal(t, 5*time.Minute, c.waited(), "one may register yet")
 
 	c.must("--allow-no-clusters")
-	s := c.standing()
+	s := c.state()
 	assert.Equal(t, "success Deployed: 0 of 0 clusters", s.Statuses["version 2 dev environment"])
 	assert.Equal(t, "version 2", s.Promoted["stage"])
 
 	c = template.another() // one registers late
 	c.asks(sees(), sees(), sees("edge-1=pending@"), sees("edge-1"))
 	c.must()
-	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.state().Statuses["version 2 dev environment"])
 }
 
 // waited is how long runs have waited for the fleet.
@@ -111,7 +111,7 @@ func TestC2WhoCounts(t *testing.T) {
 		}
 		got := c.run(test.flags...)
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
-		s := c.standing()
+		s := c.state()
 		if test.code == cli.ExitDone {
 			assert.Equal(t, "success Deployed: "+test.succeeds, s.Statuses["version 2 dev environment"], name)
 			assert.Equal(t, "version 2", s.Promoted["stage"], name)
@@ -133,7 +133,7 @@ func flips(times int, one, other look) []look {
 	return all
 }
 
-// TestC3FailureMustLast: a failure that passes is none. One that lasts is, and what the cluster says is told.
+// TestC3FailureMustLast: a temporary failure is ignored. A persistent one is reported, with the message of the cluster.
 func TestC3FailureMustLast(t *testing.T) {
 	t.Parallel()
 	template := aDueChain(t)
@@ -141,7 +141,7 @@ func TestC3FailureMustLast(t *testing.T) {
 	c := template.another()
 	c.asks(failed, failed, failed, failed, sees("edge-1", "edge-2")) // 21 seconds
 	c.must()
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 
 	c = template.another()
 	c.asks(failed)
@@ -149,9 +149,9 @@ func TestC3FailureMustLast(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "1 of 2 clusters; edge-2: health check failed after 30s [not-deployed]")
 	assert.Equal(t, 35*time.Second, c.waited(), "the first look that is 30 seconds after the failure")
-	c.asks(sees("edge-1", "edge-2")) // it is mended, and the check is run again
+	c.asks(sees("edge-1", "edge-2")) // it is fixed, and the check runs again
 	c.must()
-	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.state().Statuses["version 2 dev environment"])
 
 	c = template.another()
 	c.asks(failed)
@@ -173,7 +173,7 @@ func TestC4NewerCommit(t *testing.T) {
 	c := template.another()
 	c.asks(sees("edge-1=compliant@" + newer))
 	c.must()
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 
 	c = template.another() // it fails there: that is what is deployed now
 	c.asks(sees("edge-1=failed@" + newer + ":no space"))
@@ -196,7 +196,7 @@ func TestC4NewerCommit(t *testing.T) {
 		}
 	}
 	c.must()
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 }
 
 // TestC4Overtaken: a newer commit of main is merged while the fleet is still busy with this one, and then takes its time, or fails. This one
@@ -218,14 +218,14 @@ func TestC4Overtaken(t *testing.T) {
 		got := c.run()
 		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stdout, "dev no longer deploys", name)
-		s := c.standing()
+		s := c.state()
 		assert.Equal(t, "error Superseded by "+commit[:7], s.Statuses["version 2 dev environment"], name)
 		assert.Zero(t, c.promotions("stage"), name)
 		c.has("dev", commit)
 		c.check("dev", "--commit", newer)
 		c.asks(sees("edge-1"))
 		c.must()
-		assert.Equal(t, "version 3", c.standing().Promoted["stage"], name)
+		assert.Equal(t, "version 3", c.state().Promoted["stage"], name)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestC5FleetFaults(t *testing.T) {
 		got := c.run()
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
 		assert.Contains(t, got.stderr, test.say, name)
-		s := c.standing()
+		s := c.state()
 		assert.True(t, strings.HasPrefix(s.Statuses["version 2 dev environment"], test.status), "%s: %s", name, s.Statuses["version 2 dev environment"])
 		if test.code != cli.ExitDone {
 			assert.Contains(t, got.stderr, "[fleet-unreachable]", name)
@@ -268,7 +268,7 @@ func TestC5FleetFaults(t *testing.T) {
 		}
 		c.asks(sees("edge-1"))
 		c.must()
-		assert.Equal(t, "version 2", c.standing().Promoted["stage"], name)
+		assert.Equal(t, "version 2", c.state().Promoted["stage"], name)
 		c.assertNothingLost(name)
 	}
 }

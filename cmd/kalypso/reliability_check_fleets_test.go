@@ -84,8 +84,8 @@ func TestCheckFlux(t *testing.T) {
 	two.Put(fluxtest.Kustomization("./edge", "dev@sha1:"+commit))
 	got = c.checkWith("flux:edge-1,edge-2", config)
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.state().Statuses["version 2 dev environment"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 
 	c = aDueChain(t)
 	got = c.checkWith("flux:edge-3", config)
@@ -124,13 +124,13 @@ func TestCheckArgoCD(t *testing.T) {
 	got := c.checkWith("argocd:"+server.URL, variables)
 	assert.Equal(t, cli.ExitRemote, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[fleet-unreachable]")
-	assert.Equal(t, "failure Failed to deploy: the fleet cannot be queried", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "failure Failed to deploy: the fleet cannot be queried", c.state().Statuses["version 2 dev environment"])
 
 	variables["ARGOCD_AUTH_TOKEN"] = "argo-token"
 	got = c.checkWith("argocd:"+server.URL, variables)
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 	assert.Contains(t, got.stdout, "edge-1")
-	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.state().Statuses["version 2 dev environment"])
 	assert.NotContains(t, got.stdout+got.stderr, "argo-token")
 }
 
@@ -225,12 +225,12 @@ func TestCheckAzure(t *testing.T) {
 	variables := a.variables(t)
 	got := c.checkWith("azure-resource-graph", variables, "--once")
 	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
-	assert.Equal(t, "pending Deploying", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "pending Deploying", c.state().Statuses["version 2 dev environment"])
 	a.become("Compliant")
 	got = c.checkWith("azure-resource-graph", variables, "--once")
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.state().Statuses["version 2 dev environment"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	require.NotEmpty(t, a.asked)
@@ -263,7 +263,7 @@ func TestCheckTwoKindsOfFleet(t *testing.T) {
 	one.Put(fluxtest.Kustomization("./edge", "dev@sha1:"+commit))
 	got = c.checkWith("flux:edge-1", variables, "--fleet", "azure-resource-graph")
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "success Deployed: 2 of 2 clusters", c.state().Statuses["version 2 dev environment"])
 	assert.Contains(t, got.stdout, "azure-resource-graph")
 	assert.Contains(t, got.stdout, "flux:edge-1")
 }

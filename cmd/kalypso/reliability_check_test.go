@@ -25,7 +25,7 @@ import (
 type chain struct {
 	*press
 	control *githubtest.Repo
-	// looks are what the fleet says, look by look; the last goes on for ever.
+	// looks are the answers of the fleet, query by query; the last one is repeated.
 	looks []look
 	// commits are those of main, the oldest first.
 	commits []string
@@ -96,7 +96,7 @@ func newChain(t *testing.T, environments map[string]string, commits int) *chain 
 }
 
 // aDueChain is a chain of three commits, of which the newest was merged into the GitOps branch of dev and is to be
-// checked. The second was overtaken, and nobody has told it.
+// checked. The second was superseded, and has no status.
 func aDueChain(t *testing.T) *chain {
 	t.Helper()
 	c := newChain(t, devToProd(), 3)
@@ -182,8 +182,8 @@ echo $n >asked
 	c.flags = []string{"--fleet", "command:sh " + script}
 }
 
-// standing is where commits stand.
-type standing struct {
+// promotionState is the state of all commits and branches.
+type promotionState struct {
 	// Statuses are the newest of all commits of the control plane, by commit and context.
 	Statuses map[string]string
 	// Branches are those of the control plane.
@@ -192,9 +192,9 @@ type standing struct {
 	Promoted map[string]string
 }
 
-// standing returns where commits stand now.
-func (c *chain) standing() standing {
-	s := standing{Statuses: map[string]string{}, Branches: refsOf(c.dir("control-plane")), Promoted: map[string]string{}}
+// state returns the current state.
+func (c *chain) state() promotionState {
+	s := promotionState{Statuses: map[string]string{}, Branches: refsOf(c.dir("control-plane")), Promoted: map[string]string{}}
 	for _, status := range c.control.AllStatuses() {
 		s.Statuses[fmt.Sprintf("%s %s", c.version(status.Commit), status.Context)] = strings.TrimSpace(status.State + " " + status.Description)
 	}
@@ -231,20 +231,20 @@ func (c *chain) promotions(environment string) int {
 }
 
 // assertChecked makes sure that the chain stands as it does after a run that nothing has disturbed.
-func (c *chain) assertChecked(want standing, which ...any) {
+func (c *chain) assertChecked(want promotionState, which ...any) {
 	c.t.Helper()
-	assert.Equal(c.t, want, c.standing(), which...)
+	assert.Equal(c.t, want, c.state(), which...)
 	c.assertNothingLost(fmt.Sprint(which...))
 }
 
-// TestCheckPromoteDeployed: what the fleet has deployed goes on, and the commits that were overtaken are told. The second
+// TestCheckPromoteDeployed: a deployed commit is promoted, and the superseded commits get a status. The second
 // run finds the same, and writes nothing.
 func TestCheckPromoteDeployed(t *testing.T) {
 	t.Parallel()
 	c := aDueChain(t)
 	got := c.must()
 	assert.Contains(t, got.stdout, "dev has deployed "+c.commits[2][:12]+"\n")
-	assert.Equal(t, standing{
+	assert.Equal(t, promotionState{
 		Statuses: map[string]string{
 			"version 0 dev environment": "success Deployed: 1 of 1 cluster", "version 0 stage environment": "success Deployed: 1 of 1 cluster",
 			"version 1 dev environment": "error Superseded by " + c.commits[2][:7],
@@ -252,7 +252,7 @@ func TestCheckPromoteDeployed(t *testing.T) {
 		},
 		Branches: refsOf(c.dir("control-plane")),
 		Promoted: map[string]string{"dev": "version 2", "stage": "version 2", "prod": "version 0"},
-	}, c.standing())
+	}, c.state())
 	assert.Equal(t, 1, c.promotions("stage"))
 	c.set(nil)
 	got = c.must()

@@ -37,7 +37,7 @@ kind: Kustomization
 metadata: {name: shop-functional-test, namespace: flux-system}
 `
 
-// recordedCluster is a cluster as it was recorded, with a commit of dev.
+// recordedCluster is a recorded cluster, with a commit of dev.
 func recordedCluster(name, commit string) []fluxtest.Object {
 	return fluxtest.Recorded(name, "https://github.com/acme/gitops", acme("gitops"), fluxtest.RecordedCommit, commit)
 }
@@ -85,7 +85,7 @@ func TestC1BrokenApplication(t *testing.T) {
 	put(cluster, recordedCluster("deployed", commit))
 	got = c.checkWith("flux:cloud-1", config)
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 }
 
 // TestC1NewerTree: a cluster with a newer commit of the branch, which has taken the target out, has this one too.
@@ -98,7 +98,7 @@ func TestC1NewerTree(t *testing.T) {
 	cluster := fluxtest.NewFluxCluster(objects[0], objects[2])
 	got := c.checkWith("flux:cloud-1", kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster}), "--commit", checked, "--once")
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 }
 
 // TestC1BrokenApplicationOnArgoCD: the same where an Argo CD has no health check for Applications.
@@ -126,7 +126,7 @@ func TestC1BrokenApplicationOnArgoCD(t *testing.T) {
 	state = "deployed"
 	got = c.checkWith("argocd:"+server.URL, variables)
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 }
 
 // TestC3FluxRetries: Flux says of each retry that it is in progress. A failure that is retried with the same commit is one failure.
@@ -176,5 +176,5 @@ func TestC2ReconcilesAgain(t *testing.T) {
 	}
 	got := c.checkWith("flux:cloud-1", kubeconfig(t, map[string]*fluxtest.Cluster{"cloud-1": cluster}), "--once")
 	assert.Equal(t, cli.ExitDone, got.code, got.stderr)
-	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "success Deployed: 1 of 1 cluster", c.state().Statuses["version 2 dev environment"])
 }

@@ -42,7 +42,7 @@ func TestCheckSeveralGitOpsRepos(t *testing.T) {
 		second := c.merged(order[1], c.commits[2])
 		got = c.must("--commit", second)
 		assert.Contains(t, got.stdout, "dev has deployed "+c.commits[2][:12], order)
-		assert.Equal(t, "version 2", c.standing().Promoted["stage"], order)
+		assert.Equal(t, "version 2", c.state().Promoted["stage"], order)
 		c.set(nil)
 		c.must("--commit", first) // once more
 		assert.Empty(t, c.writes(), order)
@@ -59,7 +59,7 @@ esac
 `))
 	got := c.run()
 	assert.Equal(t, cli.ExitTimeUp, got.code, got.stderr)
-	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters after 5m0s", c.standing().Statuses["version 2 dev environment"])
+	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters after 5m0s", c.state().Statuses["version 2 dev environment"])
 }
 
 // TestCheckGitOpsRepoByName: --gitops-repo says which branch --commit is of.
@@ -119,7 +119,7 @@ func TestCheckGitOpsRepoWithPath(t *testing.T) {
 	c.asks(look(`echo '{"clusters":[{"name":"in '$KALYPSO_FLEET_PATH'","state":"compliant","commit":"'$KALYPSO_FLEET_COMMIT'"}]}'` + "\n"))
 	got := c.must()
 	assert.Contains(t, got.stdout, "in fleets/dev")
-	assert.Equal(t, "version 2", c.standing().Promoted["stage"])
+	assert.Equal(t, "version 2", c.state().Promoted["stage"])
 }
 
 // TestCheckFanOut: from dev a commit goes to both that come next. One that is protected does not stop the other.
@@ -130,9 +130,9 @@ func TestCheckFanOut(t *testing.T) {
 	template.merged("dev", template.commits[1])
 	c := template.another()
 	c.must()
-	assert.Equal(t, map[string]string{"dev": "version 1", "eu": "version 1", "us": "version 1", "prod": "version 0"}, c.standing().Promoted)
+	assert.Equal(t, map[string]string{"dev": "version 1", "eu": "version 1", "us": "version 1", "prod": "version 0"}, c.state().Promoted)
 	for _, environment := range []string{"eu", "us"} {
-		assert.Equal(t, "pending Promoted", c.standing().Statuses["version 1 "+environment+" environment"])
+		assert.Equal(t, "pending Promoted", c.state().Statuses["version 1 "+environment+" environment"])
 		assert.Equal(t, 1, c.promotions(environment))
 	}
 
@@ -145,7 +145,7 @@ func TestCheckFanOut(t *testing.T) {
 		assert.Contains(t, got.stderr, "promote to "+protected+": ")
 		assert.Contains(t, got.stderr, "--pull-request")
 		assert.Contains(t, got.stdout, other+": ")
-		s := c.standing()
+		s := c.state()
 		assert.Equal(t, "success Deployed: 1 of 1 cluster", s.Statuses["version 1 dev environment"])
 		assert.Equal(t, "pending Promoted", s.Statuses["version 1 "+other+" environment"])
 		assert.Empty(t, s.Statuses["version 1 "+protected+" environment"])
@@ -153,7 +153,7 @@ func TestCheckFanOut(t *testing.T) {
 		assert.Equal(t, "version 0", s.Promoted[protected])
 
 		c.must("--pull-request") // as the hint says
-		assert.Regexp(t, `^pending Promotion proposed in #\d+$`, c.standing().Statuses["version 1 "+protected+" environment"])
+		assert.Regexp(t, `^pending Promotion proposed in #\d+$`, c.state().Statuses["version 1 "+protected+" environment"])
 		require.Len(t, c.control.OpenPulls(), 1)
 		assert.Equal(t, "promotion/"+protected+" -> "+protected, c.control.OpenPulls()[0].Head+" -> "+c.control.OpenPulls()[0].Base)
 		assert.Equal(t, 1, c.promotions(other), "it has it already")
@@ -176,14 +176,14 @@ func TestCheckFanIn(t *testing.T) {
 		got := c.must()
 		assert.Contains(t, got.stdout, "prod: "+c.commits[1][:12]+" waits for other environments")
 		assert.Contains(t, got.stdout, fmt.Sprintf("must be deployed in %s before prod", order[1]))
-		assert.Equal(t, "version 0", c.standing().Promoted["prod"])
+		assert.Equal(t, "version 0", c.state().Promoted["prod"])
 		c.must() // again: it waits still
-		assert.Equal(t, "version 0", c.standing().Promoted["prod"])
+		assert.Equal(t, "version 0", c.state().Promoted["prod"])
 
 		c.check(order[1])
 		got = c.must()
 		assert.Contains(t, got.stdout, "prod: ")
-		assert.Equal(t, "version 1", c.standing().Promoted["prod"])
+		assert.Equal(t, "version 1", c.state().Promoted["prod"])
 		assert.Equal(t, 1, c.promotions("prod"))
 		for _, environment := range order {
 			c.set(nil)
@@ -199,7 +199,7 @@ func TestCheckFanIn(t *testing.T) {
 	c.check("eu")
 	got := c.must()
 	assert.Contains(t, got.stdout, "waits for other environments")
-	assert.Equal(t, "version 0", c.standing().Promoted["prod"])
+	assert.Equal(t, "version 0", c.state().Promoted["prod"])
 }
 
 // TestCheckTwoAtOnce: two checks of the same commit run at the same time. It is promoted once.
@@ -219,15 +219,15 @@ func TestCheckTwoAtOnce(t *testing.T) {
 		got := c.run()
 		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", what, got.stderr)
 		assert.Equal(t, cli.ExitDone, second.code, "%s: %s", what, second.stderr)
-		assert.Equal(t, want.Promoted, c.standing().Promoted, what)
-		assert.Equal(t, want.Statuses, c.standing().Statuses, what)
+		assert.Equal(t, want.Promoted, c.state().Promoted, what)
+		assert.Equal(t, want.Statuses, c.state().Statuses, what)
 		assert.Equal(t, 1, c.promotions("stage"), what)
 		c.assertNothingLost(what)
 	}
 }
 
 // TestCheckEnvironmentMoves: somebody commits to the branch of the next environment, or to main, at any request. Nothing of theirs is
-// lost, and the commit goes on.
+// lost, and the commit is promoted.
 func TestCheckEnvironmentMoves(t *testing.T) {
 	t.Parallel()
 	matrix(t)
@@ -251,12 +251,12 @@ func TestCheckEnvironmentMoves(t *testing.T) {
 			}))
 			got := c.run()
 			assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
-			assert.Equal(t, "version 2", c.standing().Promoted["stage"], which)
+			assert.Equal(t, "version 2", c.state().Promoted["stage"], which)
 			if moved && branch == "stage" {
 				assert.Equal(t, "# Somebody's.", c.git("control-plane", "show", "stage:theirs.yaml"), which)
 			}
 			assert.Equal(t, 1, c.promotions("stage"), which)
-			assert.Equal(t, "pending Promoted", c.standing().Statuses["version 2 stage environment"], which)
+			assert.Equal(t, "pending Promoted", c.state().Statuses["version 2 stage environment"], which)
 		})
 	}
 }
@@ -300,7 +300,7 @@ func TestCheckSaysTheEnvironment(t *testing.T) {
 		c.asks(test.look)
 		got := c.run(append(test.flags, "--interval", "30s")...) // each look is a process, and all are alike
 		assert.Equal(t, test.code, got.code, "%s: %s", name, got.stderr)
-		assert.Equal(t, test.status, c.standing().Statuses["version 1 dev environment"], name)
+		assert.Equal(t, test.status, c.state().Statuses["version 1 dev environment"], name)
 	}
 }
 

@@ -59,7 +59,7 @@ func renderHarvest(t *testing.T, dir, out string) *exec.Cmd {
 	return ourProgram(t, append([]string{"render", "--env", "dev", "--output-dir", out}, fleetArgs(t, dir)...))
 }
 
-// TestR24DiskFull: there is no room for the output, or for so many files.
+// TestR24DiskFull: the disk has no space for the output, or for so many files.
 func TestR24DiskFull(t *testing.T) {
 	t.Parallel()
 	for _, options := range []string{"size=64k", "size=10m,nr_inodes=20"} {
@@ -82,7 +82,7 @@ func TestR24DiskFull(t *testing.T) {
 	}
 }
 
-// TestR24SecondEnvironment: there is room for one environment, not for two.
+// TestR24SecondEnvironment: the disk has space for one environment, not for two.
 func TestR24SecondEnvironment(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t, "size=10m,nr_inodes=130")
@@ -99,7 +99,7 @@ func TestR24SecondEnvironment(t *testing.T) {
 	assert.Len(t, entries, 1, "nothing is left of the other")
 }
 
-// fillUp leaves room for a few files.
+// fillUp leaves space for a few files.
 func fillUp(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, os.Mkdir(dir, 0o755))

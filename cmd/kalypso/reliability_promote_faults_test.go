@@ -112,7 +112,7 @@ func TestC6SilentGitHub(t *testing.T) {
 	t.Parallel()
 	matrix(t)
 	for name, template := range ways(t) {
-		template.patience.Request = time.Second
+		template.timeouts.Request = time.Second
 		want := template.rehearse()
 		together(template.theAPISteps(), func(request githubtest.Request) {
 			which := name + ": " + request.String()
@@ -125,7 +125,7 @@ func TestC6SilentGitHub(t *testing.T) {
 	}
 }
 
-// TestC6RefusedForGood refuses each request to the API in each way that no further try mends. The run ends at once, says what
+// TestC6RefusedForGood refuses each request to the API in each way that no retry passes. The run ends at once, says what
 // it has done by then, and the next one ends as if nothing had happened.
 func TestC6RefusedForGood(t *testing.T) {
 	t.Parallel()

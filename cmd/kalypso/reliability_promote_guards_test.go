@@ -26,13 +26,13 @@ func (p *press) mustRefuse(code int, says string, more ...string) outcome {
 }
 
 // TestC6OlderAfterNewer: a promotion that comes late does not take back a newer one, unless that is meant; then the newer
-// commit is told, deployed or not: its gate is closed, and no check promotes it again.
+// commit gets a status, deployed or not: its gate is closed, and no check promotes it again.
 func TestC6OlderAfterNewer(t *testing.T) {
 	t.Parallel()
 	template := newStages(t)
 	template.must()
 	older, newest := template.versions[1], template.versions[2]
-	told := "error Rolled back to " + older[:7]
+	rolledBack := "error Rolled back to " + older[:7]
 	for _, said := range []string{
 		"pending Promoted", "pending Deploying", "pending Deployed", "success Deployed: 2 of 2 clusters", "failure Failed to deploy: 1 of 2",
 	} {
@@ -50,7 +50,7 @@ func TestC6OlderAfterNewer(t *testing.T) {
 		assert.Equal(t, older, commitOf(p.files("control-plane", "stage")[stageBase]))
 		assert.Equal(t, "Roll stage back to "+older[:12], p.git("control-plane", "log", "-1", "--format=%s", "stage"))
 		assert.Equal(t, []string{"pending Promoted"}, p.saidOf(older, stageStatus))
-		assert.Equal(t, told, p.statusSaid())
+		assert.Equal(t, rolledBack, p.statusSaid())
 		want := p.promotedEnd()
 		p.set(nil)
 		p.must("--commit", older, "--rollback")
@@ -104,7 +104,7 @@ func TestC6ForcedBase(t *testing.T) {
 	p.assertNothingLost("forced")
 }
 
-// TestC6Gates: a commit goes on from dev if its status there says that it is deployed, whoever said so.
+// TestC6Gates: a commit is promoted from dev if its status there is deployed, whoever set it.
 func TestC6Gates(t *testing.T) {
 	t.Parallel()
 	matrix(t)

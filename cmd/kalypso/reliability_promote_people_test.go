@@ -72,7 +72,7 @@ func TestC6PullRequestIsUpdatedInPlace(t *testing.T) {
 	p.assertPromoted(want, "again")
 }
 
-// TestC6MergedPromotion: after the merge, in whichever way, the next run finds that stage has the commit, and says so on it.
+// TestC6MergedPromotion: after the merge, in whichever way, the next run finds that stage has the commit, and sets its status.
 func TestC6MergedPromotion(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"merge", "squash", "rebase"} {
@@ -110,7 +110,7 @@ func TestC6ForeignCommitOnProposal(t *testing.T) {
 	assert.Len(t, p.repo.Pulls(), 1)
 }
 
-// TestC6DeclinedPromotion: a pull request that a person has closed stays closed, the run says so, and so does the status,
+// TestC6DeclinedPromotion: a pull request that a person has closed stays closed, the run reports it, and so does the status,
 // until a newer commit comes or somebody asks for it. Its branch is not made again.
 func TestC6DeclinedPromotion(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 )
 
 // TestC6OlderNeverLast lets the promotions of an older and of a newer commit get in each other's way: each makes so many
-// requests before the other goes on. The older one is first or is refused; it is never what stage has in the end.
+// requests before the other continues. The older one is first or is refused; it is never what stage has in the end.
 func TestC6OlderNeverLast(t *testing.T) {
 	t.Parallel()
 	matrix(t)

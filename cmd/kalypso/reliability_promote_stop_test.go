@@ -44,7 +44,7 @@ func stoppedWhilePromoting(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// TestC6SaysWhatItPushed: a run that is interrupted before it could set the status says so.
+// TestC6SaysWhatItPushed: a run that is interrupted before it could set the status reports it.
 func TestC6SaysWhatItPushed(t *testing.T) {
 	t.Parallel()
 	matrix(t)
@@ -61,7 +61,7 @@ func TestC6SaysWhatItPushed(t *testing.T) {
 	}
 }
 
-// TestC6TimeIsUp: the time is up while a server is silent. The run says so, and what it has done by then.
+// TestC6TimeIsUp: a run times out while a server does not answer. It reports that, and what it has done so far.
 func TestC6TimeIsUp(t *testing.T) {
 	t.Parallel()
 	matrix(t)

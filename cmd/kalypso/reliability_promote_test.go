@@ -85,7 +85,7 @@ func newStagesOf(t *testing.T, root string, commits []string) *press {
 	return p
 }
 
-// pushesTo says where runs push to: the branches of a repository that begin with one of ours.
+// pushesTo returns the branches to which runs push: those of a repository with a prefix of kalypso.
 func (p *press) pushesTo(home string, ours ...string) {
 	p.home, p.repo = home, p.api.Repo("acme/"+home)
 	p.moves = func(ref string) bool {
@@ -142,7 +142,7 @@ func (p *press) rehearse() promotedEnd {
 	return other.promotedEnd()
 }
 
-// assertPromotes makes sure that a branch is one commit on top of stage as it was, which changes nothing but the commit of
+// assertPromotes checks that a branch is one commit on top of the previous stage, which changes nothing but the commit of
 // the BaseRepo.
 func (p *press) assertPromotes(branch, before, from, to, which string) {
 	p.t.Helper()
@@ -156,7 +156,7 @@ func (p *press) assertPromotes(branch, before, from, to, which string) {
 	p.assertUnsaid(which, message)
 }
 
-// assertPromoted is how most of these tests end: all is as if nothing had happened, and nobody was told a token.
+// assertPromoted is how most of these tests end: all is as if nothing had happened, and no token was leaked.
 func (p *press) assertPromoted(want promotedEnd, which string) {
 	p.t.Helper()
 	p.assertNothingLost(which)
@@ -179,7 +179,7 @@ func (p *press) tip(branch string) string {
 	return refsOf(p.dir("control-plane"))["refs/heads/"+branch]
 }
 
-// ways are presses whose runs promote in each way that there is.
+// ways are presses whose runs promote in each of the possible ways.
 func ways(t *testing.T) map[string]*press {
 	t.Helper()
 	direct := newStages(t)

@@ -54,7 +54,7 @@ func TestC6SharedBranch(t *testing.T) {
 		p.commit("control-plane", "main", gitopstest.Files{"docs/more.md": "More.\n"})
 		change := p.tip("main")
 		p.must()
-		assert.Contains(t, p.files("control-plane", "main")["stage/"+stageBase], change, "a change goes on")
+		assert.Contains(t, p.files("control-plane", "main")["stage/"+stageBase], change, "a change is kept")
 		p.assertNothingLost("shared")
 	}
 }

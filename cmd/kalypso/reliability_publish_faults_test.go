@@ -206,7 +206,7 @@ func TestR11ReadOnlyToken(t *testing.T) {
 	p.assertRight("now it may")
 }
 
-// TestR26SilentWhilePublishing: the time is up while a server is silent. The run says so, and what it has done by then.
+// TestR26SilentWhilePublishing: a run times out while a server does not answer. It reports that, and what it has done.
 func TestR26SilentWhilePublishing(t *testing.T) {
 	t.Parallel()
 	matrix(t)

@@ -20,7 +20,7 @@ func (p *press) another() *press {
 	p.t.Helper()
 	other := newPress(p.t, p.root, p.served[:len(p.served)-1]...)
 	other.books, other.command, other.flags, other.variables = p.books, p.command, p.flags, p.variables
-	other.home, other.versions, other.patience, other.moves = p.home, p.versions, p.patience, p.moves
+	other.home, other.versions, other.timeouts, other.moves = p.home, p.versions, p.timeouts, p.moves
 	other.repo = other.api.Repo("acme/" + p.home)
 	other.commits.Store(p.commits.Load())
 	other.move(func() {})

@@ -94,7 +94,7 @@ func (p *press) undisturbed() ending {
 	return end
 }
 
-// assertWhole makes sure that there is one commit, of what is rendered and all that others have there, without a
+// assertWhole checks that there is one commit, with the rendered files and all files of others, without a
 // token in it.
 func (p *press) assertWhole() {
 	p.t.Helper()
@@ -124,7 +124,7 @@ func blobID(content string) string {
 }
 
 // assertRight is how each of these tests ends: there is exactly one pull request, the right one, as if
-// nothing had happened; nothing is lost; nobody was told a token.
+// nothing had happened; nothing is lost; no token was leaked.
 func (p *press) assertRight(which string) {
 	p.t.Helper()
 	p.assertNothingLost(which)
@@ -157,7 +157,7 @@ func (p *press) kind() string {
 }
 
 // assertNothingLost makes sure that all repositories are sound, that what others have is where they left it, and
-// that no token was told to anybody.
+// that no token was leaked.
 func (p *press) assertNothingLost(which string) {
 	p.t.Helper()
 	now := fmt.Sprint(refsOf(p.dir(p.home)))

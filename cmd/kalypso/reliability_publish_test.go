@@ -57,8 +57,8 @@ type press struct {
 	variables map[string]string
 	// clock is that of runs in this process; nil for that of the machine, and sleeping that takes no time.
 	clock *aClock
-	// patience is how long runs wait for the API; zero is as long as usual.
-	patience github.Limits
+	// timeouts is how long runs wait for the API; zero is as long as usual.
+	timeouts github.Limits
 	// stall is how long they wait for a git server that is silent; zero is a second if there is a gate, as that takes a
 	// fault then, and longer otherwise.
 	stall time.Duration
@@ -336,7 +336,7 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 		WorkingDir: func() (string, error) { return "", errors.New("there is none") },
 		Sleep:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Now:        time.Now,
-	}, Build: cli.Build{Version: "devel"}, Timeouts: p.patience, Limits: wire.Limits{Stall: p.patienceWithGit()}}
+	}, Build: cli.Build{Version: "devel"}, Timeouts: p.timeouts, Limits: wire.Limits{Stall: p.gitStall()}}
 	if p.clock != nil {
 		e.Sleep, e.Now = p.clock.sleep, p.clock.now
 	}
@@ -346,8 +346,8 @@ func (p *press) start(ctx context.Context, who string, args []string) outcome {
 	return got
 }
 
-// patienceWithGit is how long a git server may be silent.
-func (p *press) patienceWithGit() time.Duration {
+// gitStall is how long a git server may be silent.
+func (p *press) gitStall() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stall == 0 && p.gate != nil {

@@ -84,7 +84,7 @@ func manyTargets(t *testing.T) (root string, publish func(version string)) {
 type stopped func(args []string, moment time.Duration) (code int)
 
 // assertAllOrNothing renders a new version over an old one many times, each time stopped at another
-// moment. The folder is then either as it was or complete, and the exit code says which.
+// moment. The folder is then either unchanged or complete, and the exit code says which.
 func assertAllOrNothing(t *testing.T, stop stopped, codes ...int) {
 	t.Helper()
 	root, publish := manyTargets(t)

@@ -34,7 +34,7 @@ type Host struct {
 	Workflow *actions.Workflow
 }
 
-// WithProgress returns a Host whose streams make room for the progress that is shown beside them.
+// WithProgress returns a Host whose streams erase the live line of the progress before they write.
 func (h Host) WithProgress(color string) (*Host, *term.Progress) {
 	if h.Quiet {
 		return &h, term.NewProgress(io.Discard, term.Off, h.Now)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// fakeClock moves when told to.
+// fakeClock is a clock that tests advance.
 type fakeClock struct {
 	mu sync.Mutex
 	at time.Time

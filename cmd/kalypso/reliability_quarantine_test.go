@@ -212,7 +212,7 @@ func TestR23ForcePushed(t *testing.T) {
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }
 
-// TestR23UnknownProvenance takes the trailers away, as squashing may: then nothing of ours is removed.
+// TestR23UnknownProvenance removes the trailers, as squashing may: then no file of kalypso is removed.
 func TestR23UnknownProvenance(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)

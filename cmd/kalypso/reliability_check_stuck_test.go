@@ -17,7 +17,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitopstest"
 )
 
-// The tests named TestStranded… let a commit get stuck in one of the ways in which it would never reach the next
+// The tests named TestStuck… let a commit get stuck in one of the ways in which it would never reach the next
 // environment if the check looked at what the last merge has changed.
 
 // do runs another command, which must succeed.
@@ -63,7 +63,7 @@ func (c *chain) merge(number int, method string) {
 // assertStage makes sure that a commit is deployed in dev and was promoted to stage, once.
 func (c *chain) assertStage(commit string) {
 	c.t.Helper()
-	s := c.standing()
+	s := c.state()
 	assert.Regexp(c.t, "^success Deployed", s.Statuses[c.version(commit)+" dev environment"])
 	assert.Equal(c.t, "pending Promoted", s.Statuses[c.version(commit)+" stage environment"])
 	assert.Equal(c.t, c.version(commit), s.Promoted["stage"])
@@ -71,9 +71,9 @@ func (c *chain) assertStage(commit string) {
 	c.assertNothingLost(commit)
 }
 
-// TestStrandedHealedByConfig: a commit fails on dev. What heals it is no new commit of main, but a change of dev's own
+// TestStuckHealedByConfig: a commit fails on dev. What heals it is no new commit of main, but a change of dev's own
 // configuration, after which Promoted_Commit_Id is what it was.
-func TestStrandedHealedByConfig(t *testing.T) {
+func TestStuckHealedByConfig(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, devToProd(), 1)
 	commit := c.push(gitopstest.Files{"version.txt": "1\n"})
@@ -81,7 +81,7 @@ func TestStrandedHealedByConfig(t *testing.T) {
 	c.asks(sees("edge-1", "edge-2=failed:no space left on device"))
 	got := c.run("--failure-grace", "0s")
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters; edge-2: no space left on device", c.standing().Statuses["version 1 dev environment"])
+	assert.Equal(t, "failure Failed to deploy: 1 of 2 clusters; edge-2: no space left on device", c.state().Statuses["version 1 dev environment"])
 	assert.Zero(t, c.promotions("stage"))
 
 	c.commit("control-plane", "dev", gitopstest.Files{"policy.yaml": acmeObject("SchedulingPolicy", "one", "spec: {deploymentTargetSelector: {workspace: app-1}}")})
@@ -94,8 +94,8 @@ func TestStrandedHealedByConfig(t *testing.T) {
 	c.assertStage(commit)
 }
 
-// TestStrandedRebaseMerge: the commit that changes the tracking file is not the last one of the push that merges it.
-func TestStrandedRebaseMerge(t *testing.T) {
+// TestStuckRebaseMerge: the commit that changes the tracking file is not the last one of the push that merges it.
+func TestStuckRebaseMerge(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, devToProd(), 1)
 	commit := c.push(gitopstest.Files{"version.txt": "1\n"})
@@ -109,8 +109,8 @@ func TestStrandedRebaseMerge(t *testing.T) {
 	c.assertStage(commit)
 }
 
-// TestStrandedTrackingOnly: what is promoted changes no manifest, so that nothing but the tracking file is merged.
-func TestStrandedTrackingOnly(t *testing.T) {
+// TestStuckTrackingOnly: what is promoted changes no manifest, so that nothing but the tracking file is merged.
+func TestStuckTrackingOnly(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, devToProd(), 1)
 	c.merge(c.propose(c.commits[0]), "merge")
@@ -122,26 +122,26 @@ func TestStrandedTrackingOnly(t *testing.T) {
 	c.assertStage(commit)
 }
 
-// TestStrandedOvertaken: before the pull request is merged, a newer commit comes into it. The older one is told.
-func TestStrandedOvertaken(t *testing.T) {
+// TestStuckOvertaken: before the pull request is merged, a newer commit comes into it. The older one gets a status.
+func TestStuckOvertaken(t *testing.T) {
 	t.Parallel()
 	c := newChain(t, devToProd(), 1)
 	older := c.push(gitopstest.Files{"version.txt": "1\n"})
 	first := c.propose(older)
 	newer := c.push(gitopstest.Files{"version.txt": "2\n"})
 	require.Equal(t, first, c.propose(newer), "the same pull request")
-	require.Equal(t, "pending Promoted", c.standing().Statuses["version 1 dev environment"])
+	require.Equal(t, "pending Promoted", c.state().Statuses["version 1 dev environment"])
 	c.merge(first, "merge")
 	got := c.must()
 	assert.Contains(t, got.stdout, older[:12]+" was superseded before it was deployed")
 	c.assertStage(newer)
-	assert.Equal(t, "error Superseded by "+newer[:7], c.standing().Statuses["version 1 dev environment"])
+	assert.Equal(t, "error Superseded by "+newer[:7], c.state().Statuses["version 1 dev environment"])
 }
 
-// TestStrandedMergeQueue: a merge queue takes two promotions for one group, which is one push and starts one check. The
-// older one is told, and the newer goes on. (The second pull request lies on top of the first, so squashing them is a
+// TestStuckMergeQueue: a merge queue takes two promotions for one group, which is one push and starts one check. The
+// older one gets a status, and the newer is promoted. (The second pull request lies on top of the first, so squashing them is a
 // conflict.)
-func TestStrandedMergeQueue(t *testing.T) {
+func TestStuckMergeQueue(t *testing.T) {
 	t.Parallel()
 	matrix(t)
 	for _, method := range []string{"merge", "rebase"} {
@@ -157,7 +157,7 @@ func TestStrandedMergeQueue(t *testing.T) {
 		c.check("dev", "--commit", c.gitops("dev"))
 		c.must()
 		c.assertStage(newer)
-		assert.Equal(t, "error Superseded by "+newer[:7], c.standing().Statuses["version 1 dev environment"], method)
+		assert.Equal(t, "error Superseded by "+newer[:7], c.state().Statuses["version 1 dev environment"], method)
 	}
 }
 
@@ -182,9 +182,9 @@ func stops(n int, late bool, cancel context.CancelCauseFunc) gate {
 // lateSilence does what is asked for, and then says nothing.
 var lateSilence = late(silent)
 
-// TestStrandedCancelled: the check of a commit is cancelled at any request, as a concurrency group does when a newer
-// commit is merged. The check of that one lets it go on, and the older one is told or has gone on before.
-func TestStrandedCancelled(t *testing.T) {
+// TestStuckCancelled: the check of a commit is cancelled at any request, as a concurrency group does when a newer
+// commit is merged. The check of that one promotes it, and the older one gets a status or was promoted before.
+func TestStuckCancelled(t *testing.T) {
 	t.Parallel()
 	matrix(t)
 	template := aDueChain(t)
@@ -199,7 +199,7 @@ func TestStrandedCancelled(t *testing.T) {
 		c.merged("dev", newer)
 		got := c.run()
 		assert.Equal(t, cli.ExitDone, got.code, "%s: %s", which, got.stderr)
-		s := c.standing()
+		s := c.state()
 		assert.Equal(t, "version 3", s.Promoted["stage"], which)
 		assert.Equal(t, "success Deployed: 1 of 1 cluster", s.Statuses["version 3 dev environment"], which)
 		assert.Equal(t, "pending Promoted", s.Statuses["version 3 stage environment"], which)

@@ -25,7 +25,7 @@ func mergeDeployment(t *testing.T, root string) {
 	git("update-ref", "refs/heads/dev", git("commit-tree", "deployment/dev^{tree}", "-p", "dev", "-p", "deployment/dev", "-m", "Merge"))
 }
 
-// comesBack takes a repository away, and returns what brings it back as it was.
+// comesBack removes a repository, and returns a function that restores it.
 func comesBack(t *testing.T, root, repo string) func() {
 	t.Helper()
 	at, away := filepath.Join(root, repo+".git"), filepath.Join(root, "away")
