@@ -129,7 +129,7 @@ func (b *bench) run(ctx context.Context, t *task) error {
 	return err
 }
 
-// removeFleet makes room for the next one. What cannot be removed is reported in the end.
+// removeFleet frees space for the next one. Files that cannot be removed are reported at the end.
 func (b *bench) removeFleet() {
 	for _, name := range []string{"fleet", "out", "out.tar"} {
 		_ = os.RemoveAll(b.path(name))

@@ -126,7 +126,7 @@ func load(t *testing.T, size fleettest.Size) (*model.Fleet, int) {
 	return fleet, len(read(t, generated.Folders()))
 }
 
-// compile returns the output, and makes sure that there is no error.
+// compile returns the output, and fails if there is an error.
 func compile(t *testing.T, size fleettest.Size) map[string]string {
 	t.Helper()
 	fleet, _ := load(t, size)

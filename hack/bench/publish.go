@@ -252,7 +252,7 @@ func (p *publisher) publish(ctx context.Context, t *task) (cost, string, error) 
 	return c, strings.TrimSpace(tree), nil
 }
 
-// removePublished makes room for the next size. What cannot be removed is reported in the end.
+// removePublished frees space for the next size. Files that cannot be removed are reported at the end.
 func (b *bench) removePublished() {
 	for _, name := range []string{"fleet", "out", "scene", "served", "work"} {
 		_ = os.RemoveAll(b.path(name))

@@ -23,8 +23,8 @@ import (
 type guild struct {
 	*fixture
 	tokens *github.App
-	// told are the tokens in the order in which they were made.
-	told []string
+	// minted are the tokens, in order.
+	minted []string
 }
 
 // newGuild makes an App that owners have let in on repositories; on all if none are named.
@@ -46,7 +46,7 @@ func newGuild(t *testing.T, permissions map[string]string, installed map[string]
 	var err error
 	g.tokens, err = github.NewApp(github.Options{Sleep: g.clock.Sleep, Now: g.clock.Now}, github.AppConfig{
 		ID: "17", Server: github.Server{URL: g.hub.WebURL, API: g.hub.URL}, Needs: needs,
-		Minted: func(token string) { g.told = append(g.told, token) },
+		Minted: func(token string) { g.minted = append(g.minted, token) },
 	}, pkcs1(key))
 	require.NoError(t, err)
 	return g
@@ -98,7 +98,7 @@ func TestOneTokenForTheRepositoriesOfAnOwner(t *testing.T) {
 		"acme/one acme/three acme/two: contents=read", "other/one: contents=read",
 		"acme/gitops: contents=write issues=write pull_requests=write",
 	}, g.hub.Minted())
-	assert.Equal(t, []string{got[0], g.token(t, model.Tenant, "other/one"), published}, g.told, "each is told once")
+	assert.Equal(t, []string{got[0], g.token(t, model.Tenant, "other/one"), published}, g.minted, "each is reported once")
 }
 
 func TestWhatIsNotGrantedAndNotRequired(t *testing.T) {

@@ -123,7 +123,7 @@ func TestAutoMergeWaitsForGitHubToKnowWhetherItCan(t *testing.T) {
 	f.remote.SetMergeableState(number, "unknown")
 	merged, _, err := f.repo.AutoMerge(t.Context(), number, commit("1"))
 	require.NoError(t, err)
-	assert.False(t, merged, "it never says: then it is told to merge it later")
+	assert.False(t, merged, "GitHub does not say: then auto-merge is turned on")
 	assert.Len(t, f.clock.slept(), 4)
 	assert.NotEmpty(t, f.remote.Pull(number).AutoMerge)
 }

@@ -47,7 +47,7 @@ type Error struct {
 	// Permission is what the token lacks, such as "pull requests: write"; empty if that is not it.
 	Permission string
 
-	// moved says that starting over from reading may succeed, or find that there is nothing to do.
+	// moved is true if starting again from reading may succeed, or find that nothing is left to do.
 	moved bool
 	// maybeDone says that GitHub may have done it nevertheless.
 	maybeDone bool

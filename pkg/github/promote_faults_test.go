@@ -125,7 +125,7 @@ func TestR10FaultsOfPromotion(t *testing.T) {
 	}
 }
 
-// TestR3FaultsOfPromotionThatStay: whatever goes wrong for good is told, and the next run ends as if nothing had.
+// TestR3FaultsOfPromotionThatStay: permanent failures are reported, and the next run ends as if nothing had happened.
 func TestR3FaultsOfPromotionThatStay(t *testing.T) {
 	t.Parallel()
 	for name, p := range promotions() {

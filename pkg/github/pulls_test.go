@@ -153,7 +153,7 @@ func TestReviewers(t *testing.T) {
 		hint      string
 	}{
 		"the author":      {[]string{"cid"}, "Review cannot be requested from pull request author", ""},
-		"a stranger":      {[]string{"eve"}, "is not a collaborator", ""},
+		"an outsider":     {[]string{"eve"}, "is not a collaborator", ""},
 		"an unknown team": {[]string{"acme/nobody"}, "is not a collaborator", `"members: read"`},
 		"another owner's": {[]string{"else/fleet"}, `the team "else/fleet" is not of the organization acme`, ""},
 	} {

@@ -138,7 +138,7 @@ func TestR13StatusesThatAreNotWhole(t *testing.T) {
 	}
 }
 
-// TestWhatGitHubRefusesIsLeftOut: texts come from strangers, and the stand-in refuses what GitHub refuses.
+// TestWhatGitHubRefusesIsLeftOut: texts are untrusted, and the fake server refuses what GitHub refuses.
 func TestWhatGitHubRefusesIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ given, want string }{

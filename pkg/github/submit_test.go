@@ -18,7 +18,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/pullrequest"
 )
 
-// older is a pull request of ours from a branch that is not used any more.
+// older is a pull request of kalypso from a branch that is not used any more.
 func older(t *testing.T, f *fixture) {
 	t.Helper()
 	f.remote.SetBranch("old", commit("9"))
@@ -29,7 +29,7 @@ func older(t *testing.T, f *fixture) {
 	f.hub.Forget()
 }
 
-// right asserts that there is exactly one pull request, and that it is right.
+// right asserts that there is exactly one pull request, with the right content.
 func right(t *testing.T, f *fixture) {
 	t.Helper()
 	open := f.remote.OpenPulls()

@@ -450,7 +450,7 @@ func (p *press) faultyServer(nth int, lasting bool, fault gitFault) (requests fu
 }
 
 // TestBranchFaults lets each request of a promotion go wrong, in each way, once and for good. It ends in one commit or
-// in an error that says so, and after that the next run ends in one commit.
+// in an error, and after that the next run ends in one commit.
 func TestBranchFaults(t *testing.T) {
 	t.Parallel()
 	for name, head := range map[string]string{"direct": "", "proposed": "promote/dev"} {

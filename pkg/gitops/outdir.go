@@ -384,7 +384,7 @@ func mustBe(old fs.FS, name string, want fs.FileMode) error {
 	return fmt.Errorf("%s is there already and is no plain %s, so it is not kalypso's to replace", name, kind)
 }
 
-// checkClusterFolder refuses a folder named like a cluster type that has nothing of ours in it.
+// checkClusterFolder returns an error for a folder named like a cluster type that kalypso does not manage.
 func checkClusterFolder(old fs.FS, folder string) error {
 	entries, err := fs.ReadDir(old, folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {

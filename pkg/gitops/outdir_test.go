@@ -149,7 +149,7 @@ func TestWriteFolderCancelled(t *testing.T) {
 	}
 }
 
-// TestSwapMovesBack lets every single move fail in turn: the folder must be as it was.
+// TestSwapMovesBack lets every single move fail in turn: the folder must be unchanged.
 func TestSwapMovesBack(t *testing.T) {
 	t.Parallel()
 	change := &change.Change{Files: []change.FileChange{

@@ -12,9 +12,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// State is an environment as it was compiled.
+// State is a compiled environment.
 type State struct {
-	// Absent says that there is no such environment; the rest is empty then.
+	// Absent is true if there is no such environment; the other fields are empty then.
 	Absent      bool
 	Fleet       *model.Fleet
 	Assignments []schedule.Assignment

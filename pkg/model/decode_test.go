@@ -364,7 +364,7 @@ func TestLocations(t *testing.T) {
 	assert.Equal(t, ".", second.Workload.Path.Value)
 }
 
-// A file with errors without number says so once, and does not fill the memory.
+// A file with a huge number of errors is reported once, and does not fill the memory.
 func TestTooManyProblems(t *testing.T) {
 	t.Parallel()
 	read := func(n int) diag.List {

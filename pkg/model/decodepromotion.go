@@ -47,7 +47,7 @@ func (s *promotionSpec) promotion() *Promotion {
 // annotation stands in for a field.
 type annotation struct {
 	name, field string
-	// rule is for one that says something else than the field.
+	// rule is the rule if it differs from that of the field.
 	rule string
 	text Text
 }

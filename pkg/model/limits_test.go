@@ -243,7 +243,7 @@ func TestAliasInItself(t *testing.T) {
 // The ignore file of a tenant is matched against each of its files.
 func TestS8Patterns(t *testing.T) {
 	t.Parallel()
-	room := mostPatterns - len(fluxExclusions)
+	patterns := mostPatterns - len(fluxExclusions)
 	read := func(ignore tree) []string {
 		ignore["app/x.yaml"], ignore["z.yaml"] = "", ""
 		paths, diags := files(sourceOf(Tenant, ignore.fs()), DefaultOptions().Tenant, false)
@@ -251,11 +251,11 @@ func TestS8Patterns(t *testing.T) {
 		return shown(diags)
 	}
 	const tooMany = "error: more than 1000 patterns apply here, or this pattern is longer than 250 bytes [too-many-patterns]"
-	assert.Empty(t, read(tree{".sourceignore": strings.Repeat("a\n", room)}))
-	assert.Equal(t, []string{fmt.Sprintf("repo:.sourceignore:%d: %s", room+1, tooMany)}, read(tree{".sourceignore": strings.Repeat("a\n", room+1)}))
+	assert.Empty(t, read(tree{".sourceignore": strings.Repeat("a\n", patterns)}))
+	assert.Equal(t, []string{fmt.Sprintf("repo:.sourceignore:%d: %s", patterns+1, tooMany)}, read(tree{".sourceignore": strings.Repeat("a\n", patterns+1)}))
 	assert.Equal(t, []string{"repo:app/.sourceignore:3: " + tooMany},
-		read(tree{".sourceignore": strings.Repeat("a\n", room-1), "app/.sourceignore": "# x\nb\nc\n"}))
-	assert.Empty(t, read(tree{"app/.sourceignore": strings.Repeat("a\n", room), "b/.sourceignore": strings.Repeat("a\n", room)}),
+		read(tree{".sourceignore": strings.Repeat("a\n", patterns-1), "app/.sourceignore": "# x\nb\nc\n"}))
+	assert.Empty(t, read(tree{"app/.sourceignore": strings.Repeat("a\n", patterns), "b/.sourceignore": strings.Repeat("a\n", patterns)}),
 		"what is in force in another folder does not count")
 	assert.Empty(t, read(tree{".sourceignore": "x\n" + strings.Repeat("y", longestPattern)}))
 	assert.Equal(t, []string{"repo:.sourceignore:2: " + tooMany}, read(tree{".sourceignore": "x\n" + strings.Repeat("y", longestPattern+1)}))

@@ -37,7 +37,7 @@ type Checks struct {
 	Healthy Healthy
 	// Timeout is how long they may take; it is above 0 if it was given.
 	Timeout Duration
-	// Expect is how many clusters there are at least; it is above 0 if it was given.
+	// Expect is the minimum number of clusters; 0 if it is not set.
 	Expect Number
 	// ClusterTypes selects whose clusters count; package schedule gives it its meaning.
 	ClusterTypes Selector

@@ -148,7 +148,7 @@ func TestPromotionValues(t *testing.T) {
 	}
 }
 
-// What is wrong is told at its place, in the field as in the annotation.
+// Problems are reported at their place, in the field and in the annotation.
 func TestPromotionErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ promotion, want string }{

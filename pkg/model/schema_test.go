@@ -56,7 +56,7 @@ func walkFields(typ reflect.Type, at *trail, do func(at *trail, field specField)
 	}
 }
 
-// compiled are the schemas as a validator of strangers reads them.
+// compiled are the schemas, compiled by another validator.
 func compiledSchema(t *testing.T, schema map[string]any) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(schema)

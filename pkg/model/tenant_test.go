@@ -48,7 +48,7 @@ func (o *Objects) count() map[string]int {
 	return counts
 }
 
-// SECURITY S5: which kinds count where. A tenant can bring in nothing but Workloads, and is told.
+// SECURITY S5: which kinds are allowed where. A tenant can only add Workloads; other kinds are reported.
 func TestS5Kinds(t *testing.T) {
 	t.Parallel()
 	const (
@@ -166,7 +166,7 @@ func TestS5WhatDoesNotCountIsNotChecked(t *testing.T) {
 	}
 }
 
-// Objects of other projects are counted and skipped; they are no concern of ours.
+// Objects of other projects are counted and skipped.
 func TestOtherProjects(t *testing.T) {
 	t.Parallel()
 	for _, role := range []Role{Platform, Base, Tenant} {
@@ -254,8 +254,8 @@ func TestS6PlatformWorkloads(t *testing.T) {
 	assert.Nil(t, fleet.Targets[0].Registration)
 }
 
-// SECURITY S2, S3: a value of a tenant is inert: no template, no line break, nothing that hides.
-func TestS2TenantValuesAreInert(t *testing.T) {
+// SECURITY S2, S3: a value of a tenant is plain text: no template, no line break, no hidden characters.
+func TestS2TenantValuesArePlain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{`manifests: {path: "{{ .Workload }}"}`, "8:23 tenant-template"},

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// object writes an object of ours; labels are such as "size: large", body such as "spec: {…}".
+// object returns an object of kalypso; labels are such as "size: large", body such as "spec: {…}".
 func object(kind, name, labels, body string) string {
 	return fmt.Sprintf("apiVersion: scheduler.kalypso.io/v1alpha1\nkind: %s\nmetadata: {name: %q, labels: {%s}}\n%s", kind, name, labels, body)
 }

@@ -34,14 +34,14 @@ func requireSameAsWhole(t *testing.T, fleet *model.Fleet, options Options) *Tree
 	return got
 }
 
-func TestGeneratedFleetsInPieces(t *testing.T) {
+func TestGeneratedFleetsIncrementally(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(share(5, 15)) {
 		requireSameAsWhole(t, generate(smallFleet(), seed).read(t), Options{})
 	}
 }
 
-func TestTypicalFleetInPieces(t *testing.T) {
+func TestTypicalFleetIncrementally(t *testing.T) {
 	t.Parallel()
 	fleet, diags := fleettest.Generate(fleettest.Size{ClusterTypes: 8, Repositories: 4, Workloads: 8, Pairs: 3}).Load()
 	require.False(t, diags.HasErrors(), reported(diags))
@@ -65,7 +65,7 @@ func hostileWorkload(first int) string {
 
 // Tenants' strings come out the same, and are refused for the same reasons, whatever the template of the
 // reconciler or the configuration.
-func TestHostileStringsInPieces(t *testing.T) {
+func TestHostileStringsIncrementally(t *testing.T) {
 	t.Parallel()
 	if rendertest.RaceDetector {
 		t.Skip("nothing here is done at once")
@@ -99,7 +99,7 @@ func objectStrings() []string {
 }
 
 // The strings of object manifests come out the same.
-func TestObjectManifestsInPieces(t *testing.T) {
+func TestObjectManifestsIncrementally(t *testing.T) {
 	t.Parallel()
 	all := objectStrings()
 	for i, text := range all {
@@ -127,7 +127,7 @@ func optionalTexts() []string {
 }
 
 // The sample fleets, good and bad, as far as the model accepts them.
-func TestSampleFleetsInPieces(t *testing.T) {
+func TestSampleFleetsIncrementally(t *testing.T) {
 	t.Parallel()
 	const samples = "../../testdata"
 	files := 0

@@ -243,7 +243,7 @@ func paths(tree *Tree) []string {
 	return all
 }
 
-// All errors of all files of all assignments are told in one run.
+// All errors of all files of all assignments are reported in one run.
 func TestRenderReportsEverything(t *testing.T) {
 	t.Parallel()
 	texts := platform(

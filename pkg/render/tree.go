@@ -69,14 +69,14 @@ func (t *Tree) ReadFile(path string) ([]byte, bool) {
 	return t.Files[i].Content.Bytes(), true
 }
 
-// places has room for all files of an output, in order of path.
+// places are the slots for all files of an output, in order of path.
 type places struct {
 	files []File
 	// first is for each assignment where its files begin.
 	first []int
 }
 
-// newPlaces makes room for the files of assignments, and puts in those that need no rendering.
+// newPlaces returns slots for the files of assignments, with the files that need no rendering.
 func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 	const tracking = 1
 	p := &places{
@@ -106,7 +106,7 @@ func newPlaces(fleet *model.Fleet, assignments []schedule.Assignment) *places {
 	return p
 }
 
-// of returns the room for the files of an assignment.
+// of returns the slots for the files of an assignment.
 func (p *places) of(assignment int) []File {
 	first := p.first[assignment]
 	return p.files[first : first : first+reference.MaxFiles]

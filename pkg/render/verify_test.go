@@ -193,7 +193,7 @@ func TestPublishedFilesMayKeepFlaws(t *testing.T) {
 	}
 }
 
-// One mistake in a template is told once, however many files have it.
+// One mistake in a template is reported once, however many files have it.
 func TestProblemsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	fleet := withReconciler(flowTemplate("flux", "reconciler", "yaml", "a: 1\na: 2\n"), target("ledger", ""), clusterType("cloud", "")).read(t)

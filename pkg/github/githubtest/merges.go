@@ -53,7 +53,7 @@ func (r *Repo) mergeInto(i *item, login string, how branchtest.Merge) {
 	switch {
 	case errors.Is(err, branchtest.ErrConflict):
 		panic(refuse(http.StatusMethodNotAllowed, "Pull Request is not mergeable"))
-	case errors.Is(err, branchtest.ErrMoved):
+	case errors.Is(err, branchtest.ErrBaseModified):
 		panic(refuse(http.StatusMethodNotAllowed, baseModified))
 	}
 	i.Merged, i.MergedAt, i.MergeCommit = true, r.site.now(), commit

@@ -19,7 +19,7 @@ const (
 	Older Relation = "older"
 	// Apart: neither has the other, as with two lines that were merged later.
 	Apart Relation = "apart"
-	// Unknown: one of them is not on the branch as it was read last. It never was, or it is newer, or the branch
+	// Unknown: one of them was not on the branch when it was last read. It never was, or it is newer, or the branch
 	// was forced to something else.
 	Unknown Relation = "unknown"
 )

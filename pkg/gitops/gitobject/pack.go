@@ -343,7 +343,7 @@ func (p *packReader) inflate(w io.Writer, size int64) error {
 	return err
 }
 
-// fixedWriter fills a slice that has the capacity. The scanner never writes more than it announced.
+// fixedWriter fills a slice of sufficient capacity. The scanner never writes more than it announced.
 type fixedWriter struct{ data []byte }
 
 func (w *fixedWriter) Write(b []byte) (int, error) {

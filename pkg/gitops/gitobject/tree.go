@@ -127,7 +127,7 @@ type CommitObject struct {
 	Parents []plumbing.Hash
 	// When is the committer's date.
 	When time.Time
-	// author is the name of the author; message is as it was written.
+	// author is the name of the author; message is unchanged.
 	Author, Message string
 }
 

@@ -85,7 +85,7 @@ func TestParseTrailers(t *testing.T) {
 		"quoted":                         {"Explain\n\n    Kalypso-Version: v1\n", false},
 		"two versions":                   {"Both\n\nKalypso-Version: v1\nKalypso-Version: v2\n", false},
 		"two environments":               {"Both\n\nKalypso-Version: v1\nKalypso-Environment: a\nKalypso-Environment: b\n", false},
-		"other trailers of ours, alone":  {"Explain\n\nKalypso-Environment: dev\n", false},
+		"other kalypso trailers, alone":  {"Explain\n\nKalypso-Environment: dev\n", false},
 		"a person's commit squashed too": {message + "\n* Change it by hand\n", false},
 		"a revert":                       {"Revert \"Render dev\"\n\nThis reverts commit " + commitA + ".\n", false},
 		"a malformed version":            {"Render\n\nKalypso-Version: %zz\n", false},

@@ -211,7 +211,7 @@ func TestWithdraw(t *testing.T) {
 	closed, err := pullrequest.Withdraw(t.Context(), f, w)
 	require.NoError(t, err)
 	assert.Empty(t, closed)
-	assert.Empty(t, f.writes, "no pull request of ours")
+	assert.Empty(t, f.writes, "no pull request of kalypso")
 
 	submit(t, f, plain()) // adopts it
 	f.tips["deployment/main"], f.writes = "c2", nil

@@ -29,7 +29,7 @@ type connections struct {
 	servers memo.Map[serverKey, *server.Repository]
 
 	mu sync.Mutex
-	// forms are how each repository on a server is reached, by normal name: as it was named first.
+	// forms are the forms of the URL of each repository on a server, by normal name: those of the first use.
 	forms map[string]giturl.Address
 	// budgets are the remaining limits of application repositories, by normal name.
 	budgets map[string]*wire.Budget
@@ -147,7 +147,7 @@ func (c *connections) Prepare(refs []model.Ref) {
 	c.keys.Expect(reached)
 }
 
-// form is how a repository on a server is reached: by ssh or https, as it was named first.
+// form is the form of the URL of a repository on a server, ssh or https, of its first use.
 func (c *connections) form(at giturl.Location) giturl.Address {
 	c.mu.Lock()
 	defer c.mu.Unlock()

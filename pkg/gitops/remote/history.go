@@ -108,7 +108,7 @@ func (h *History) Tip() string {
 	return h.tip.String()
 }
 
-// Refresh reads where the branch is by now, and fetches what is new. If that does not succeed all stays as it was.
+// Refresh reads the current tip of the branch, and fetches new commits. If that fails, nothing changes.
 func (h *History) Refresh(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

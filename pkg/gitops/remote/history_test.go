@@ -455,7 +455,7 @@ func TestHistoryOverSSH(t *testing.T) {
 	}
 }
 
-// TestResolveWhatWasJustPushed: a commit that came after the branch was read is found all the same, given whole or not.
+// TestResolveWhatWasJustPushed: a commit that was pushed after the branch was read is found, by full or short id.
 func TestResolveWhatWasJustPushed(t *testing.T) {
 	t.Parallel()
 	for _, digits := range []int{40, 10} {

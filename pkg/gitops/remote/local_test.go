@@ -356,7 +356,7 @@ func TestTipOfClone(t *testing.T) {
 	assert.Equal(t, giterror.RuleBranchNotFound, e.Rule)
 }
 
-// TestR19LocalBranchesStay: a branch that moves while a run goes on stays what it was.
+// TestR19LocalBranchesStay: a branch that moves during a run is read at its first commit.
 func TestR19LocalBranchesStay(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "shop.git")

@@ -32,13 +32,13 @@ type Options struct {
 	// Sleep waits between two tries of one request, or until ctx is done, whose error it then
 	// returns. Nil means by the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Progress is told how many of the repositories of a Read are done; nil tells nobody. It may be called
+	// Progress is called with the number of repositories of a Read that are done; may be nil. It may be called
 	// from several goroutines.
 	Progress func(done, total int)
-	// Waiting is told when a request is sent again after a pause, and why; nil tells nobody. It may be called
+	// Waiting is called before the pause after which a request is retried, with the reason; may be nil. It may be called
 	// from several goroutines.
 	Waiting func(pause time.Duration, why string)
-	// Read is told what was read, where and in what time; nil tells nobody. It may be called from several goroutines.
+	// Read is called with each source, its location and the duration; may be nil. It may be called from several goroutines.
 	Read func(source *model.Source, from string, took time.Duration)
 	// Limits bound what is read; a field that is zero has its default.
 	Limits wire.Limits

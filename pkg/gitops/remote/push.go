@@ -30,7 +30,7 @@ type PushOrder struct {
 	Expect map[string]plumbing.Hash
 	// Pack writes the new objects. It is called once for each try.
 	Pack func(ctx context.Context, w io.Writer) error
-	// Options are told to the server, if it takes any.
+	// Options are push options, sent if the server supports them.
 	Options []string
 	// Purpose is what a person wants of it.
 	Purpose PushPurpose

@@ -20,7 +20,7 @@ type pushRule struct {
 
 const exempt = "exempt kalypso's App or account from the rule"
 
-// pushRules are in order: the first one that fits is told.
+// pushRules are in order: the first one that matches is reported.
 var pushRules = []pushRule{
 	{said: "signatures", rule: "Require signed commits", do: "give a key with --signing-key whose public half the author's account has, or exempt the author from the rule"},
 	{said: "creations being restricted", rule: "Restrict creations", do: exempt + " for this branch"},

@@ -256,8 +256,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestR26SilentHelper: time is up while a credential helper thinks. That does not mean that there is
-// no credential, and less that there is no such repository.
+// TestR26SilentHelper: a run times out while a credential helper does not answer. That is reported neither as a missing
+// credential nor as a missing repository.
 func TestR26SilentHelper(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))

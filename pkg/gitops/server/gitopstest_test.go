@@ -26,7 +26,7 @@ func TestGitItself(t *testing.T) {
 	require.NoError(t, gitopstest.Clone(url, clone))
 	log, err := gitopstest.Git(clone, "log", "--format=%H", "main")
 	require.NoError(t, err)
-	assert.Equal(t, ids[1]+"\n"+ids[0]+"\n", log, "a branch goes on")
+	assert.Equal(t, ids[1]+"\n"+ids[0]+"\n", log, "a branch is continued")
 	_, err = os.Stat(filepath.Join(clone, "x"))
 	assert.True(t, os.IsNotExist(err), "a commit is the whole tree")
 

@@ -8,7 +8,7 @@ import (
 // A label is a key and its value. Lists of them are written in the order they have.
 type label struct{ key, value string }
 
-// object begins a document of ours, up to its specification.
+// object begins the document of an object, up to its specification.
 func object(kind, name string, labels []label) string {
 	return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: " + kind + "\n" + metadata(name, labels)
 }

@@ -50,7 +50,7 @@ func repository(i int) string { return fmt.Sprintf("%s-apps-%02d", turn(i, nouns
 
 func workspace(i int) string { return fmt.Sprintf("%s-%02d", turn(i, nouns()...), i) }
 
-// addWorkload adds a workload, and beside it what such a repository holds that is none of ours.
+// addWorkload adds a workload, and other files that such a repository has.
 func (g *generator) addWorkload(i int, w workload) {
 	files := g.fleet.Apps[repository(w.repository)]
 	add(files, "deploy/"+w.name+"/workload.yaml", g.workloadText(i, w))

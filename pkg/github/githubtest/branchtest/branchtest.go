@@ -43,8 +43,8 @@ type Merge struct {
 var (
 	// ErrConflict is a merge that people must settle.
 	ErrConflict = errors.New("merge conflict")
-	// ErrMoved is a merge into a branch that was pushed meanwhile.
-	ErrMoved = errors.New("the branch has moved")
+	// ErrBaseModified is a merge into a branch that was pushed in the meantime.
+	ErrBaseModified = errors.New("the branch has moved")
 )
 
 // IsCommit reports whether a text is the id of a commit.
@@ -202,7 +202,7 @@ func (g *Dir) Set(branch, commit string) {
 	check(gitopstest.Move(g.dir, branch, g.Tips()[branch], commit))
 }
 
-// Merge moves a branch to what a merge makes of it, and returns the new tip. The error is ErrConflict, or ErrMoved if the
+// Merge moves a branch to what a merge makes of it, and returns the new tip. The error is ErrConflict, or ErrBaseModified if the
 // branch is not where the merge says.
 func (g *Dir) Merge(how Merge) (string, error) {
 	commit, err := g.mergeCommit(how)
@@ -210,7 +210,7 @@ func (g *Dir) Merge(how Merge) (string, error) {
 		return "", err
 	}
 	if err := gitopstest.Move(g.dir, how.Branch, how.Base, commit); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrMoved, err)
+		return "", fmt.Errorf("%w: %w", ErrBaseModified, err)
 	}
 	return commit, nil
 }

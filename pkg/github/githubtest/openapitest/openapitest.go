@@ -67,7 +67,7 @@ var operations = sync.OnceValues(func() (map[string]Operation, error) {
 	return operations, nil
 })
 
-// Request is what a description says something of.
+// Request is a request that the description covers.
 type Request struct {
 	// Path has the values of the variables of the path.
 	Path        map[string]string
