@@ -1,6 +1,5 @@
-// Package retryafter decides how long to wait before a request is sent again.
-//
-// In: the header of an answer, or the number of tries. Out: a duration.
+// Package retryafter computes the delay before a request is retried, from the header of a response or the number of
+// attempts.
 package retryafter
 
 import (
@@ -11,11 +10,11 @@ import (
 	"time"
 )
 
-// longest is the maximum of what a server can ask for.
+// longest is the maximum delay that is accepted from a server.
 const longest = time.Hour
 
-// Parse returns how long an answer asks to wait, in seconds or until a date; zero if it does not say. A date is
-// compared with that of the answer, as clocks differ, or with now if it has none. A nil now ignores such a date.
+// Parse returns the delay in the header Retry-After, in seconds or until a date; zero without the header. A date is
+// compared with that of the response, because clocks differ, or with now if it has none. A nil now ignores such a date.
 // See RFC 9110, section 10.2.3.
 func Parse(answer http.Header, now func() time.Time) time.Duration {
 	value := answer.Get("Retry-After")
@@ -36,14 +35,14 @@ func Parse(answer http.Header, now func() time.Time) time.Duration {
 	return min(max(0, until.Sub(sent)), longest)
 }
 
-// Backoff returns a random pause after a failed try, the first of which is 1: between half of first and all of it, and
-// twice as long after each further try.
+// Backoff returns a random delay after a failed attempt, counted from 1: between half of first and first, doubled after
+// each further attempt.
 func Backoff(first time.Duration, try int) time.Duration {
 	pause := first << (try - 1)
 	return pause/2 + rand.N(pause/2)
 }
 
-// Sleep waits for a duration, or until ctx is done, whose error it then returns.
+// Sleep waits for a duration. It returns the error of ctx if that is done before.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

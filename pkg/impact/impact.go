@@ -23,32 +23,31 @@ type State struct {
 
 // Impact is the difference between two states.
 type Impact struct {
-	// Change is the difference of the output, but for the tracking file.
+	// Change is the difference of the output, without the tracking file.
 	Change *change.Change
-	// Targets are the deployment targets on cluster types that come, go or change, in the order of Change.Targets.
+	// Targets are the added, removed and changed deployment targets on cluster types, in the order of Change.Targets.
 	Targets []Target
-	// Values are what changes on targets that stay: what goes away first, then what reaches furthest.
+	// Values are the changed values of targets in both states: removed ones first, then those with the most targets.
 	Values []Values
-	// Dropped is how many changes of values are left out, as nobody would read so many.
+	// Dropped is the number of changes of values beyond the limit, which are left out.
 	Dropped int
 }
 
-// Target is what happens to a deployment target on a cluster type.
+// Target is the change of a deployment target on a cluster type.
 type Target struct {
 	change.TargetChange
 	// Was is the name of its counterpart in the other environment; empty if they have the same name.
 	Was string `json:"was,omitempty"`
-	// Cause is why it came or went; nil if it stays.
+	// Cause is the reason why it is added or removed; nil if it is in both states.
 	Cause *Cause `json:"cause,omitempty"`
 }
 
-// mostValues bounds the different changes of values that are looked for.
+// mostValues is the maximum number of different changes of values.
 const mostValues = 10_000
 
-// Compare finds what the second state has that the first has not, and the other way round. If they are of different
-// environments, a target that only one of them has is compared with that of the same workload on the same cluster type,
-// if each has just one; and what differs by nothing but the names of target and environment is no difference. The error
-// is that of ctx.
+// Compare returns the difference between two states. If they are of different environments, a target that only one of
+// them has is compared with that of the same workload on the same cluster type, if each has exactly one; and values that
+// differ only by the names of target and environment are no difference. The error is that of ctx.
 func Compare(ctx context.Context, before, after State) (*Impact, error) {
 	pairs := newPairs(before, after)
 	normalize := pairs.normalizer()
@@ -75,39 +74,39 @@ func Compare(ctx context.Context, before, after State) (*Impact, error) {
 	return impact, ctx.Err()
 }
 
-// Why says in a word why a target came or went.
+// Why is the kind of reason for which a target is added or removed.
 type Why string
 
-// The reasons. Where several hold, it is the first.
+// The reasons. If several apply, the first one is used.
 const (
-	// WhyEnvironment: the environment is new or gone.
+	// WhyEnvironment: the environment is added or removed.
 	WhyEnvironment Why = "environment"
-	// WhyTarget: the deployment target itself is.
+	// WhyTarget: the deployment target is added or removed.
 	WhyTarget Why = "deployment-target"
-	// WhyClusterType: the cluster type is.
+	// WhyClusterType: the cluster type is added or removed.
 	WhyClusterType Why = "cluster-type"
-	// WhyPolicies: each of the policies that assign it is, or its conditions hold on one side only.
+	// WhyPolicies: each of the policies that assign it is added or removed, or its conditions hold only in one state.
 	WhyPolicies Why = "policies"
 )
 
-// Cause is why a target is on a cluster type on one side only.
+// Cause is the reason why a target is on a cluster type only in one state.
 type Cause struct {
 	Why Why `json:"why"`
-	// At is where that is written: the target, the cluster type or the first policy.
+	// At is the place of the target, the cluster type or the first policy.
 	At diag.Place `json:"at"`
-	// Policies are those that assign it on the side where it is, in order of name.
+	// Policies are the policies that assign it in the state with the target, in order of name.
 	Policies []PolicyCause `json:"policies"`
 }
 
-// PolicyCause is a policy that assigns a target on one side, and what it makes of it on the other.
+// PolicyCause is a policy that assigns a target in one state, with its result in the other.
 type PolicyCause struct {
 	Name string     `json:"name"`
 	At   diag.Place `json:"at"`
-	// Misses are the conditions that do not hold on the other side, for WhyPolicies; none if it is not there.
+	// Misses are the conditions that do not hold in the other state, for WhyPolicies; empty if the policy does not exist.
 	Misses []schedule.Miss `json:"misses,omitempty"`
 }
 
-// causeOf finds out why a target is on one side and not on the other.
+// causeOf returns the reason why a target is in the state here and not in there.
 func causeOf(t change.TargetChange, here, there *side) *Cause {
 	cause := &Cause{Why: WhyPolicies, Policies: []PolicyCause{}}
 	for _, p := range here.reasons[folder{t.ClusterType, t.Target}] {
@@ -136,10 +135,10 @@ func causeOf(t change.TargetChange, here, there *side) *Cause {
 	return cause
 }
 
-// folder is where an assignment is in the output.
+// folder identifies the folder of an assignment in the output.
 type folder struct{ clusterType, target string }
 
-// side is one of the two states, with what is asked of it.
+// side is one of the two states, with indexes.
 type side struct {
 	State
 	// reasons are the policies of each assignment.
@@ -149,7 +148,7 @@ type side struct {
 }
 
 func newSide(s State) *side {
-	configurator, _ := config.NewConfigurator(s.Fleet) // what is wrong was said when it was rendered
+	configurator, _ := config.NewConfigurator(s.Fleet) // rendering has reported the diagnostics
 	return &side{s, reasonsOf(s.Assignments), schedule.NewExplainer(s.Fleet), configurator}
 }
 

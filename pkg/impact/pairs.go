@@ -14,12 +14,12 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/schedule"
 )
 
-// pairs knows which targets of two environments are counterparts of each other. Of one environment with itself there are
-// none: a target is its own.
+// pairs are the targets of two environments that are counterparts of each other. It is empty for two states of one
+// environment.
 type pairs struct {
-	// before and after are the names of the environments; the same twice if there is nothing to translate.
+	// before and after are the names of the environments; equal for one environment.
 	before, after string
-	// counterparts are the names in the second environment of targets in the first, and was the other way round.
+	// counterparts are the names in the second environment of targets in the first, and was the reverse.
 	counterparts, was map[folder]string
 }
 
@@ -43,10 +43,10 @@ func newPairs(before, after State) *pairs {
 	return p
 }
 
-// Counterpart is a target of one environment, and what it is compared with in another, where that has another name.
+// Counterpart is a target of one environment, with the different name of its counterpart in the other.
 type Counterpart struct{ ClusterType, Target, Other string }
 
-// Counterparts are the targets of two environments that Compare takes for each other, in order of cluster type and target.
+// Counterparts returns the counterparts in two environments with different names, in order of cluster type and target.
 func Counterparts(before, after State) []Counterpart {
 	var all []Counterpart
 	for at, other := range newPairs(before, after).counterparts {
@@ -61,8 +61,8 @@ func Counterparts(before, after State) []Counterpart {
 // workloadOn is a workload on a cluster type.
 type workloadOn struct{ clusterType, workload string }
 
-// alone returns the targets that the other side has not and that are the only ones of their workload on a cluster type;
-// nil where there are several.
+// alone returns the targets that are missing on the other side and are the only ones of their workload on a cluster type;
+// nil for workloads with several.
 func alone(assignments []schedule.Assignment, others map[folder][]*model.SchedulingPolicy) map[workloadOn]*model.DeploymentTarget {
 	found := map[workloadOn]*model.DeploymentTarget{}
 	for _, a := range assignments {
@@ -79,7 +79,7 @@ func alone(assignments []schedule.Assignment, others map[folder][]*model.Schedul
 	return found
 }
 
-// otherName is what the counterpart of a target is called in the first environment; empty if it has the same name.
+// otherName returns the name of the counterpart of a target in the first environment; empty if it is the same.
 func (p *pairs) otherName(t change.TargetChange) string {
 	return p.was[folder{t.ClusterType, t.Target}]
 }
@@ -119,7 +119,7 @@ func (p *pairs) normalizer() change.NormalizeNames {
 	}
 }
 
-// replaceWord replaces a name where it stands alone: "dev" in "team-dev", but not in "device".
+// replaceWord replaces a name where it is a whole word: "dev" in "team-dev", but not in "device".
 func replaceWord(text, old, name string) string {
 	if old == "" || old == name {
 		return text
@@ -145,5 +145,5 @@ func replaceWord(text, old, name string) string {
 	}
 }
 
-// isWord reports whether a character belongs to a word; the one beyond the end of a text does not.
+// isWord reports whether a character is part of a word; false for the end of a text.
 func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }

@@ -9,22 +9,22 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/config"
 )
 
-// Values are what changes on the same targets.
+// Values are changes of values on the same targets.
 type Values struct {
 	// Targets are indexes into Change.Targets, in order.
 	Targets []int
 	Changes []Value
 }
 
-// Value is what happens to a value.
+// Value is the change of a value.
 type Value struct {
 	change.ValueChange
-	// Before and After are what set the value on the targets, each once: what the other does not have goes first, else in
-	// order of place. They are empty for what is no platform configuration, and where there is none.
+	// Before and After are the origins of the value on the targets, without duplicates: those that differ first, then in
+	// order of place. They are empty for values that are not platform configuration.
 	Before, After []config.Origin
 }
 
-// addValues finds the values that change, and what has set them.
+// addValues adds the changed values, with their origins.
 func (i *Impact) addValues(was, is *side, p *pairs, normalize change.NormalizeNames) {
 	changes, dropped := i.Change.Values(mostValues, normalize)
 	i.Dropped = dropped
@@ -47,13 +47,13 @@ func (i *Impact) addValues(was, is *side, p *pairs, normalize change.NormalizeNa
 	}
 }
 
-// once leaves each place once, in order.
+// once returns the origins without duplicate places, in order.
 func once(origins []config.Origin) []config.Origin {
 	slices.SortFunc(origins, func(a, b config.Origin) int { return a.At.Compare(b.At) })
 	return slices.CompactFunc(origins, func(a, b config.Origin) bool { return a.At == b.At })
 }
 
-// newFirst puts those first that are not among the others: what changed.
+// newFirst moves origins that are not among the others, which are the changed ones, to the beginning.
 func newFirst(origins, others []config.Origin) []config.Origin {
 	var fresh, known []config.Origin
 	for _, o := range origins {
@@ -68,7 +68,7 @@ func newFirst(origins, others []config.Origin) []config.Origin {
 	return append(fresh, known...)
 }
 
-// sources returns what a value consists of: the entry that replaced what was below it, and those that were merged into it.
+// sources returns the entries of which a value consists: the last one that replaced earlier ones, and those merged into it.
 func (s *side) sources(clusterType, target, key string) []config.Origin {
 	t, c := s.Fleet.Target(target), s.Fleet.ClusterType(clusterType)
 	if t == nil || c == nil {

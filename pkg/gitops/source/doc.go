@@ -1,3 +1,3 @@
-// Package source reads the sources of a fleet: the control plane, the base and the application repositories that they
-// name, and at which commits they are.
+// Package source reads the sources of a fleet and their commits: the control plane, the base and the application
+// repositories.
 package source

@@ -12,13 +12,13 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// RegistrationSubject begins what is said of an application repository.
+// RegistrationSubject is the prefix of messages about an application repository.
 const RegistrationSubject = "WorkloadRegistration "
 
-// Place identifies what a registration points to.
+// Place identifies the source of a registration.
 type Place struct{ Repo, Branch, Path string }
 
-// PlaceOf returns the place that a registration names.
+// PlaceOf returns the place of a registration.
 func PlaceOf(r *model.WorkloadRegistration) Place { return placeOf(r.Workload) }
 
 func placeOf(at model.Location) Place {
@@ -75,7 +75,7 @@ func (l *fleetLoad) readTenants(ctx context.Context) {
 	l.explainGone()
 }
 
-// remote.tenantRefs returns what the registrations name, and which of them names what.
+// tenantRefs returns the refs of the registrations, with the registration of each.
 func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRegistration) {
 	var registrations []*model.WorkloadRegistration
 	for _, part := range l.parts {
@@ -110,7 +110,7 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 	return refs, admitted
 }
 
-// TenantRef is the tip of the branch that a registration names.
+// TenantRef returns the tip of the branch of a registration.
 func TenantRef(r *model.WorkloadRegistration) model.Ref {
 	return model.Ref{
 		Repo: r.Workload.Repo.Value, Branch: r.Workload.Branch.Value, Path: r.Workload.Path.Value,
@@ -119,8 +119,8 @@ func TenantRef(r *model.WorkloadRegistration) model.Ref {
 	}
 }
 
-// explainGone adds what to do about an application repository that is gone on purpose. What runs of
-// it is not removed before somebody says so.
+// explainGone adds a hint for an application repository that was removed on purpose. Its published output is not removed
+// without confirmation.
 func (l *fleetLoad) explainGone() {
 	for i, d := range l.diags {
 		if d.Rule == giterror.RuleAccessDenied && strings.HasPrefix(d.Message, RegistrationSubject) {
@@ -129,14 +129,13 @@ func (l *fleetLoad) explainGone() {
 	}
 }
 
-// RuleDuplicateRegistration is a place that is registered more often than may be.
+// RuleDuplicateRegistration is a place with more registrations than allowed.
 const RuleDuplicateRegistration = "duplicate-registration"
 
-// mostRegistrations is how often one repository may be registered: each registration is read by itself.
+// mostRegistrations is the maximum number of registrations of one repository, because each is read separately.
 const mostRegistrations = 1000
 
-// registeredTooOften reports, once, a repository that has more registrations than may be. It is the
-// n-th.
+// registeredTooOften reports, once, a repository with more than mostRegistrations registrations. r is the n-th.
 func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) bool {
 	if n == mostRegistrations+1 {
 		l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
@@ -146,8 +145,7 @@ func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) boo
 	return n > mostRegistrations
 }
 
-// registeredTwice reports a place that another registration has already: its workloads would all be
-// there twice.
+// registeredTwice reports a place that another registration has already: all its workloads would be duplicated.
 func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[Place]*model.WorkloadRegistration) bool {
 	if _, err := giturl.NormalURL(r.Workload.Repo.Value); err != nil {
 		return false // reported when it is read

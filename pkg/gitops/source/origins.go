@@ -37,7 +37,7 @@ func (d Dates) Newest(parent time.Time) time.Time {
 	return all
 }
 
-// Origins returns what a fleet was read from, the base branch of the control plane included, and its dates.
+// Origins returns the origins of a fleet, including the base branch of the control plane, and their dates.
 func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, dates Dates) {
 	sources := fleet.Sources
 	if l.main != nil {
@@ -54,11 +54,11 @@ func (l *Loader) Origins(fleet *model.Fleet) (origins []Origin, dates Dates) {
 	return slices.Compact(SortedOrigins(origins)), dates
 }
 
-// lastDate is beyond all dates that a commit has by right. Anybody can write any date into a commit, and
-// some servers take none that is too far away.
+// lastDate is the limit of plausible dates of a commit. Anybody can write any date into a commit, and some servers reject
+// dates that are too far in the future.
 var lastDate = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newer returns the later one of two dates, and a if b cannot be right.
+// newer returns the later one of two dates, and a if b is implausible.
 func newer(a, b time.Time) time.Time {
 	if b.After(a) && b.Before(lastDate) {
 		return b
@@ -70,9 +70,9 @@ func originOf(ref model.Ref, repo, commit string) Origin {
 	return Origin{Role: ref.Role, Repo: repo, Branch: ref.Branch, Path: giturl.CleanPath(ref.Path), Commit: commit}
 }
 
-// Origin is one path of a repository that was read, and the commit that it was read at.
+// Origin is a path of a repository that was read, with its commit.
 type Origin struct {
-	// Role says what it was read for: Main, Platform, Base or Tenant.
+	// Role is Main, Platform, Base or Tenant.
 	Role model.Role
 	// Repo is in normal form.
 	Repo, Branch, Path string
@@ -88,17 +88,16 @@ func SortedOrigins(origins []Origin) []Origin {
 	})
 }
 
-// WithoutCommit returns what was read, whatever its commit.
+// WithoutCommit returns the origin without its commit.
 func (o Origin) WithoutCommit() Origin {
 	o.Commit = ""
 	return o
 }
 
-// CurrentOrigins returns what an environment would be compiled from now. Of an application repository it only asks where
-// its branch is. known is false if that cannot be found out.
+// CurrentOrigins returns the origins from which an environment would be compiled now. It only reads the tip of the branch
+// of application repositories. known is false if that fails.
 //
-// The repositories are those that the control plane names now, never those that a published commit names: it could name
-// one that must not be asked.
+// The repositories are those of the current control plane, never those in a published commit, which is untrusted.
 func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environment) (now []Origin, known bool) {
 	run := &fleetLoad{Loader: l, environment: environment}
 	if !run.readPlatform(ctx) {
@@ -116,7 +115,7 @@ func (l *Loader) CurrentOrigins(ctx context.Context, environment *model.Environm
 	return slices.Compact(SortedOrigins(append(now, tenants...))), err == nil
 }
 
-// tenantOrigins asks application repositories where their branches are.
+// tenantOrigins reads the tips of the branches of application repositories.
 func tenantOrigins(ctx context.Context, r *remote.Reader, refs []model.Ref) ([]Origin, error) {
 	r.Prepare(refs)
 	origins := make([]Origin, len(refs))
