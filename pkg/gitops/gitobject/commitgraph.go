@@ -6,25 +6,26 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// Relation says how a commit stands to another one of the same branch.
+// Relation is the relation between two commits of the same branch.
 type Relation string
 
-// The relations of b seen from a.
+// The relations of b to a.
 const (
-	// Same: they are one commit.
+	// Same: they are the same commit.
 	Same Relation = "same"
 	// Newer: b has a in its history.
 	Newer Relation = "newer"
 	// Older: a has b in its history.
 	Older Relation = "older"
-	// Apart: neither has the other, as with two lines that were merged later.
+	// Apart: neither is an ancestor of the other, for example on two branches that were merged later.
 	Apart Relation = "apart"
 	// Unknown: one of them was not on the branch when it was last read. It never was, or it is newer, or the branch
 	// was forced to something else.
 	Unknown Relation = "unknown"
 )
 
-// Graph holds commits by id. A commit that is only named as a parent is not in it: the history is cut off there.
+// Graph is a commit graph: commits by id. Commits that are only named as a parent are not in it: the history is cut off
+// there.
 type Graph map[plumbing.Hash]CommitObject
 
 // Range is a part of a history: what can be reached from Tip and not from Since, which may be zero. Known is a graph of
@@ -50,8 +51,8 @@ type Branch struct {
 	Base plumbing.Hash
 }
 
-// Reach returns a commit and all of its ancestors, those included that are only named. whole is false if any of
-// them is only named, as it may have more ancestors.
+// Reach returns a commit and all of its ancestors, including those that are only named as a parent. whole is false if
+// there is one of these, which may have more ancestors.
 func (g Graph) Reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole bool) {
 	found, whole = map[plumbing.Hash]bool{tip: true}, true
 	for todo := []plumbing.Hash{tip}; len(todo) > 0; {
@@ -68,7 +69,7 @@ func (g Graph) Reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole boo
 	return found, whole
 }
 
-// Depth returns how many generations from tip back a commit is, of which tip is the first; 0 if tip does not have it.
+// Depth returns the generation of a commit, counted from 1 for tip; 0 if it is not an ancestor of tip.
 func (g Graph) Depth(tip, id plumbing.Hash) int {
 	seen := map[plumbing.Hash]bool{tip: true}
 	generation := []plumbing.Hash{tip}

@@ -15,7 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// NewCommit is a commit to be made. The same one is always the same bytes, and so the same id.
+// NewCommit is a commit to create. The same values always have the same bytes, and so the same id.
 type NewCommit struct {
 	Tree plumbing.Hash
 	// Parents are in order; there are none for the first commit of a branch.
@@ -29,7 +29,7 @@ type NewCommit struct {
 	Key *SigningKey
 }
 
-// Identity is who makes a commit.
+// Identity is the author and committer of a commit.
 type Identity struct{ Name, Email string }
 
 // Object returns the commit as git writes it.
@@ -65,7 +65,7 @@ func (c NewCommit) Object() (NewObject, error) {
 	return NewRawObject(plumbing.CommitObject, append(head.Bytes(), message...)), nil
 }
 
-// line writes who and when as commits have it.
+// line returns the identity and date in the format of commits.
 func (i Identity) line(when time.Time) (string, error) {
 	if when.Unix() < 0 {
 		return "", fmt.Errorf("the date %s is before 1970", when.UTC().Format(time.DateOnly))
@@ -78,14 +78,13 @@ func (i Identity) line(when time.Time) (string, error) {
 	return fmt.Sprintf("%s <%s> %d +0000", i.Name, i.Email, when.Unix()), nil
 }
 
-// signatureNamespace is what git signs for: a signature for something else is none of a commit.
+// signatureNamespace is the namespace of git: a signature for another one is not valid for a commit.
 const signatureNamespace = "git"
 
-// SigningKey signs commits, always in the same way: of the kinds of SSH keys only ed25519 needs no chance.
+// SigningKey signs commits. The signature is deterministic: of the types of SSH keys, only ed25519 uses no random numbers.
 type SigningKey struct{ signer ssh.Signer }
 
-// ParseSigningKey reads a private key as ssh-keygen -t ed25519 writes it. Errors say nothing of what is
-// in it.
+// ParseSigningKey parses a private key of ssh-keygen -t ed25519. Errors do not contain parts of the key.
 func ParseSigningKey(file []byte) (*SigningKey, error) {
 	if _, _, _, _, err := ssh.ParseAuthorizedKey(file); err == nil {
 		return nil, errors.New("it is a public key; the private one is needed, without .pub at the end of its name")
@@ -103,7 +102,7 @@ func ParseSigningKey(file []byte) (*SigningKey, error) {
 	return &SigningKey{signer}, nil
 }
 
-// sign returns a signature in armour, as it stands in a commit, with a line break at the end.
+// sign returns an armored signature for a commit, with a line break at the end.
 func (k *SigningKey) sign(payload []byte) (string, error) {
 	signature, err := sshsig.Sign(bytes.NewReader(payload), k.signer, sshsig.HashSHA512, signatureNamespace)
 	if err != nil {
@@ -112,7 +111,7 @@ func (k *SigningKey) sign(payload []byte) (string, error) {
 	return string(sshsig.Armor(signature)), nil
 }
 
-// ParseIdentity reads "Name <email>".
+// ParseIdentity parses "Name <email>".
 func ParseIdentity(text string) (Identity, error) {
 	name, email, err := model.ParseAuthor(text)
 	return Identity{name, email}, err

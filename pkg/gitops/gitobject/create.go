@@ -20,19 +20,19 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// NewRepository is a git repository to be made on this machine.
+// NewRepository is a local git repository to create.
 type NewRepository struct {
-	// Bare makes one without a work tree; otherwise the first branch is checked out.
+	// Bare creates one without a work tree; otherwise the first branch is checked out.
 	Bare bool
-	// Branches are made in this order, each with one commit that has no parent. There is at least one.
+	// Branches are created in this order, each with one commit without a parent. There is at least one.
 	Branches []NewBranch
 	// Origin is the URL of the remote "origin"; empty for none.
 	Origin string
-	// Cloned says that the origin has the branches already, as after git clone; otherwise they are still to be pushed.
+	// Cloned is true if the origin has the branches already, as after git clone; otherwise they are not pushed yet.
 	Cloned bool
-	// Settings are more of its configuration, as "section.key".
+	// Settings are further settings of its configuration, by "section.key".
 	Settings map[string]string
-	// Author makes the commits, at When, which is written in UTC and whole seconds.
+	// Author is the author of the commits, and When their date, which is written in UTC and whole seconds.
 	Author Identity
 	When   time.Time
 }
@@ -45,8 +45,8 @@ type NewBranch struct {
 	Files func(tips map[string]string) (map[string]string, error)
 }
 
-// CreateRepository makes a repository in a folder that does not exist yet and returns the commits of its branches. The
-// same branches, author and time give the same commits. What was made before an error stays.
+// CreateRepository creates a repository in a folder that does not exist yet and returns the commits of its branches. The
+// same branches, author and time have the same commits. After an error, a partial repository remains.
 func CreateRepository(dir string, r NewRepository) (tips map[string]string, err error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (w *repositoryWriter) write(dir string, r NewRepository) error {
 	return nil
 }
 
-// config is that of git itself for such a repository.
+// config returns the configuration that git would write for such a repository.
 func (r NewRepository) config() *config.Config {
 	c := config.NewConfig()
 	c.Core.IsBare = r.Bare
@@ -120,7 +120,7 @@ func (r NewRepository) config() *config.Config {
 	return c
 }
 
-// branch writes the commit of a branch, and all that is in it.
+// branch writes the commit of a branch, with its tree and blobs.
 func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[string]string) error {
 	edits := make([]TreeEdit, 0, len(files))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -159,7 +159,7 @@ func (w *repositoryWriter) branch(r NewRepository, branch NewBranch, files map[s
 	return nil
 }
 
-// object writes an object as git keeps a loose one.
+// object writes a loose object.
 func (w *repositoryWriter) object(object NewObject) error {
 	encoded := &plumbing.MemoryObject{}
 	encoded.SetType(object.Kind)
@@ -170,7 +170,7 @@ func (w *repositoryWriter) object(object NewObject) error {
 	return err
 }
 
-// checkOut writes the files of the branch that HEAD is at, and the index.
+// checkOut writes the files of the branch of HEAD, and the index.
 func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -185,7 +185,7 @@ func (w *repositoryWriter) checkOut(dir string, files map[string]string) error {
 		if err := root.WriteFile(name, []byte(files[name]), 0o666); err != nil {
 			return err
 		}
-		// Without the times that git keeps beside, it looks at each file once and then knows them.
+		// The times are missing, so git reads each file once and then records them.
 		entries.Entries = append(entries.Entries, &index.Entry{
 			Name: name, Mode: filemode.Regular, Hash: HashOf(plumbing.BlobObject, []byte(files[name])),
 		})

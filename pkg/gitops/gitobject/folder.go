@@ -14,16 +14,14 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// GitDir is where a work tree has its repository.
+// GitDir is the folder of the repository in a work tree.
 const GitDir = ".git"
 
-// FolderFS is a folder of this machine as a file system that behaves as TreeFS does: symbolic links
-// are listed and never followed, nested clones are submodules, and .git is not there. It cannot be
-// left, whatever is in it.
+// FolderFS is a local folder as a file system with the behaviour of TreeFS: symbolic links are listed and never followed,
+// nested clones are submodules, and .git is hidden. No path leads out of the folder.
 type FolderFS struct {
 	Root *os.Root
-	// plain holds the folders that were found to be just that, so that a deep one is not looked at from
-	// the top again for every file in it.
+	// plain caches the plain folders, so that the path of a deep one is not checked again for every file in it.
 	plain sync.Map
 }
 
@@ -78,7 +76,7 @@ func (f *FolderFS) known(name string) (dir, rest string) {
 	return ".", name
 }
 
-// asSubmodule gives a folder that is a clone of its own the type that it would have in git.
+// asSubmodule returns the information of a submodule for a nested clone, as in git.
 func (f *FolderFS) asSubmodule(name string, info fs.FileInfo) (fs.FileInfo, error) {
 	if !info.IsDir() {
 		return info, nil
@@ -106,7 +104,7 @@ func (f *FolderFS) Open(name string) (fs.File, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		err = ErrSymlink
 	case !info.Mode().IsRegular():
-		// Opening a pipe would wait for a writer.
+		// Opening a named pipe would wait for a writer.
 		err = ErrIrregular
 	default:
 		file, openErr := f.Root.Open(name)
@@ -161,7 +159,7 @@ func (f *FolderFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// submodule is the information of a folder that is a clone of its own.
+// submodule is the information of a nested clone.
 type submodule struct{ fs.FileInfo }
 
 func (submodule) Mode() fs.FileMode { return fs.ModeIrregular }
@@ -169,8 +167,8 @@ func (submodule) IsDir() bool       { return false }
 func (submodule) Size() int64       { return 0 }
 func (submodule) Sys() any          { return nil }
 
-// BranchFolder returns what stands for a branch in a plain folder that stands for a repository: the
-// sub-folder of that name, else the folder itself.
+// BranchFolder returns the folder of a branch in a plain folder that is used as a repository: the sub-folder of that
+// name, else the folder itself.
 func BranchFolder(root *os.Root, branch string) (*os.Root, error) {
 	if branch == "" || branch == "." || !fs.ValidPath(branch) {
 		return root, nil
@@ -179,7 +177,7 @@ func BranchFolder(root *os.Root, branch string) (*os.Root, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), err == nil && !info.IsDir():
 		return root, nil
-	case err != nil: // then it is not known whether there is one
+	case err != nil: // it is unknown whether there is one
 		return nil, err
 	}
 	return root.OpenRoot(branch)

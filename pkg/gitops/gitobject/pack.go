@@ -13,18 +13,18 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// PackLimits bound what one pack may make of itself.
+// PackLimits are the limits of the inflated content of a pack.
 type PackLimits struct {
-	// object is the maximum size of one object in bytes, tree that of the list of one folder. Of a larger one only the
-	// size is kept.
+	// Object is the maximum size of one object in bytes, Tree that of the list of one folder. Only the size of larger
+	// objects is kept.
 	Object, Tree int64
-	// Total is the sum of everything that is inflated, deltas and what they make included, and of objectCost.
+	// Total is the maximum size of all inflated data, including deltas and their results, and of objectCost.
 	Total int64
-	// Spent counts the bytes of all packs against total; nil if each pack has its own total.
+	// Spent counts the bytes of all packs against Total; nil if each pack has its own total.
 	Spent *PackTotals
-	// Objects is how many there may be.
+	// Objects is the maximum number of objects.
 	Objects int
-	// Only is the kind of objects that are kept, if not all are: plumbing.InvalidObject.
+	// Only is the kind of objects that are kept; plumbing.InvalidObject for all.
 	Only plumbing.ObjectType
 }
 
@@ -56,25 +56,24 @@ type PackObject struct {
 // TooLarge reports whether the object is known only by its size.
 func (o PackObject) TooLarge() bool { return int64(len(o.Data)) != o.Size }
 
-// Pack is what a server sent.
+// Pack is the content of a pack.
 type Pack struct {
 	Objects map[plumbing.Hash]PackObject
-	// Dropped counts the objects that could not even be named: deltas that are too large, or whose
-	// base is.
+	// Dropped is the number of objects with an unknown id: deltas that are too large, or whose base is.
 	Dropped int
 }
 
-// PackLimitError says that a pack or another answer exceeds a limit.
+// PackLimitError is the error of a pack or other response that exceeds a limit.
 type PackLimitError struct {
 	What string
-	// Settable says that the limit is PackLimits.total, which --tenant-limit sets.
+	// Settable is true if the limit is PackLimits.Total, which --tenant-limit sets.
 	Settable bool
 }
 
 func (e PackLimitError) Error() string { return e.What }
 
 const (
-	// skipFactor times PackLimits.total is the maximum size of all objects that are inflated but not kept.
+	// skipFactor times PackLimits.Total is the maximum size of all objects that are inflated but not kept.
 	skipFactor = 4
 	// objectCost is the approximate memory of an object besides its content, in bytes.
 	objectCost = 200
@@ -100,7 +99,7 @@ func ReadPack(r io.Reader, limits PackLimits) (*Pack, error) {
 	if err == nil {
 		return p.pack, nil
 	}
-	limits.Spent.Kept.Add(-p.kept) // nothing of it is kept
+	limits.Spent.Kept.Add(-p.kept) // the pack is discarded
 	var tooMuch PackLimitError
 	switch {
 	case source.err != nil:
@@ -114,8 +113,7 @@ func ReadPack(r io.Reader, limits PackLimits) (*Pack, error) {
 	}
 }
 
-// packSource remembers how the stream ended, so that a broken connection is not mistaken for a
-// malformed pack.
+// packSource records the error of the stream, so that a broken connection is not mistaken for a malformed pack.
 type packSource struct {
 	r     io.Reader
 	err   error
@@ -134,20 +132,20 @@ func (s *packSource) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// packReader holds the state of one pass.
+// packReader is the state of reading a pack.
 type packReader struct {
 	scanner *packfile.Scanner
 	limits  PackLimits
 	pack    *Pack
-	// kept is what the pack has added to limits.spent.
+	// kept is the number of bytes that the pack has added to limits.Spent.
 	kept int64
 
-	// bases are the objects whose deltas are still to be applied, waiting are the deltas by their bases.
+	// bases are the objects whose deltas are not applied yet, waiting the deltas by their bases.
 	bases   []packEntry
 	waiting map[deltaBase][]pendingDelta
 }
 
-// packEntry is one object of the pack, by where it begins there and by its id.
+// packEntry is an object of the pack, with its offset and id.
 type packEntry struct {
 	offset int64
 	id     plumbing.Hash
@@ -159,14 +157,14 @@ type deltaBase struct {
 	offset int64
 }
 
-// pendingDelta is a delta that waits for its base, and where it begins.
+// pendingDelta is a delta that waits for its base, with its offset.
 type pendingDelta struct {
 	offset int64
 	delta  []byte
 }
 
-// maxPreallocated is for how many objects there is capacity before they come: enough for most packs, and little
-// enough for one that only says that it has so many.
+// maxPreallocated is the maximum number of objects for which memory is allocated in advance: sufficient for most packs,
+// and not too much for a pack with a false number.
 const maxPreallocated = 1 << 17
 
 func (p *packReader) read() error {
@@ -220,8 +218,8 @@ func (p *packReader) next() error {
 	}
 }
 
-// announce checks the size of an object before it is inflated. What is not kept costs time but no memory, and
-// so has a budget of its own: one huge file must not hide the others.
+// announce checks the size of an object before it is inflated. Objects that are not kept take time but no memory, so they
+// have a separate budget: one huge file must not prevent reading the others.
 func (p *packReader) announce(header *packfile.ObjectHeader) error {
 	size := header.Length
 	if size <= p.limits.largest(header.Type) && !p.limits.unwanted(header.Type) {
@@ -246,7 +244,7 @@ func (p *packReader) charge(size int64) error {
 	return nil
 }
 
-// whole reads an object that is no delta. One beyond the limit is hashed on the way past.
+// whole reads an object that is not a delta. An object beyond the limit is only hashed.
 func (p *packReader) whole(header *packfile.ObjectHeader) error {
 	if p.limits.unwanted(header.Type) {
 		p.pack.Dropped++
@@ -275,7 +273,7 @@ func (p *packReader) define(offset int64, id plumbing.Hash, object PackObject) {
 	p.pack.Objects[id] = object
 }
 
-// delta reads a delta and puts it aside: its base may come later.
+// delta reads a delta and keeps it, because its base may come later.
 func (p *packReader) delta(header *packfile.ObjectHeader) error {
 	if header.Length > p.limits.largest(header.Type) {
 		p.pack.Dropped++
@@ -287,7 +285,7 @@ func (p *packReader) delta(header *packfile.ObjectHeader) error {
 	return err
 }
 
-// patch applies a delta. It is not ok if the base was not kept or the result would not be.
+// patch applies a delta. ok is false if the base or the result is not kept.
 func (p *packReader) patch(base PackObject, delta []byte) (object PackObject, ok bool, err error) {
 	from, to, err := deltaSizes(delta)
 	if err != nil || base.TooLarge() || to > p.limits.largest(base.Kind) {
@@ -303,8 +301,8 @@ func (p *packReader) patch(base PackObject, delta []byte) (object PackObject, ok
 	return PackObject{Kind: base.Kind, Data: data, Size: to}, err == nil, err
 }
 
-// resolve applies the deltas to the objects, and then those that wait for their results. They are worked off in a loop: a
-// chain of deltas may be as long as the pack.
+// resolve applies the deltas to the objects, and then those that wait for their results. It is a loop, not a recursion,
+// because a chain of deltas may be as long as the pack.
 func (p *packReader) resolve() error {
 	for len(p.bases) > 0 && len(p.waiting) > 0 {
 		base := p.bases[len(p.bases)-1]
@@ -351,7 +349,7 @@ func (w *fixedWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// deltaSizes reads the sizes of the base and of the result from the head of a delta.
+// deltaSizes reads the sizes of the base and of the result from the header of a delta.
 func deltaSizes(delta []byte) (from, to int64, err error) {
 	base, n := binary.Uvarint(delta)
 	result, m := binary.Uvarint(delta[max(n, 0):])
@@ -361,7 +359,7 @@ func deltaSizes(delta []byte) (from, to int64, err error) {
 	return int64(base), int64(result), nil
 }
 
-// ByteSize writes a limit as people do.
+// ByteSize formats a limit with a unit.
 func ByteSize(n int64) string {
 	switch {
 	case n >= 1<<30 && n%(1<<30) == 0:

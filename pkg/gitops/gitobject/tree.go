@@ -23,7 +23,7 @@ import (
 
 // TreeEntry is one name in a tree.
 type TreeEntry struct {
-	// mode is as it is written there: one of those that parseMode knows.
+	// Mode is the mode as written in the tree: one that parseMode accepts.
 	Mode, Name string
 	ID         plumbing.Hash
 }
@@ -31,12 +31,12 @@ type TreeEntry struct {
 const idSize = len(plumbing.Hash{})
 
 const (
-	// MaxTreeBytes bounds the list of one folder. That of half a million files is as large.
+	// MaxTreeBytes is the maximum size of the list of one folder, which is sufficient for half a million files.
 	MaxTreeBytes = 16 << 20
-	// MaxWalk bounds how many entries are looked at below one path: a few small trees that hold each
-	// other many times over can stand for more files than there are atoms.
+	// MaxWalk is the maximum number of entries that are read below one path: a few small trees that contain each other
+	// many times can have an astronomical number of files.
 	MaxWalk = 1_000_000
-	// MaxDepth bounds how deep folders are nested.
+	// MaxDepth is the maximum nesting depth of folders.
 	MaxDepth = 64
 )
 
@@ -45,9 +45,8 @@ func TooManyInFolder(size int64) error {
 	return fmt.Errorf("a folder whose list has %s, more than %s", ByteSize(size), ByteSize(MaxTreeBytes))
 }
 
-// parseTree reads a tree object and returns its entries sorted by name. Git's own order takes folders as if their names
-// ended in a slash. It refuses what git would not have written: such names are made to leave the folder that they are
-// written to.
+// parseTree parses a tree object and returns its entries sorted by name; in Git's order the names of folders end in a
+// slash. It rejects names that git never writes, which could lead out of the folder.
 func parseTree(data []byte) ([]TreeEntry, error) {
 	if len(data) > MaxTreeBytes {
 		return nil, TooManyInFolder(int64(len(data)))
@@ -121,17 +120,17 @@ func checkTreeName(name string) error {
 	return nil
 }
 
-// CommitObject is what is read of a commit.
+// CommitObject is the parsed part of a commit.
 type CommitObject struct {
 	Tree    plumbing.Hash
 	Parents []plumbing.Hash
 	// When is the committer's date.
 	When time.Time
-	// author is the name of the author; message is unchanged.
+	// Author is the name of the author; Message is unchanged.
 	Author, Message string
 }
 
-// ParseCommit reads a commit object.
+// ParseCommit parses a commit object.
 func ParseCommit(data []byte) (CommitObject, error) {
 	var c CommitObject
 	header, message, _ := bytes.Cut(data, []byte("\n\n"))
@@ -158,7 +157,7 @@ func ParseCommit(data []byte) (CommitObject, error) {
 	return c, nil
 }
 
-// parseDate reads the end of "Name <address> 1700000000 +0100".
+// parseDate parses the end of "Name <address> 1700000000 +0100".
 func parseDate(signature string) time.Time {
 	fields := strings.Fields(signature[strings.LastIndexByte(signature, '>')+1:])
 	if len(fields) == 0 {
@@ -176,14 +175,13 @@ const maxPathBytes = 32 << 20
 
 const ignoreFile = ".sourceignore"
 
-// IsManifest reports whether a file is read for objects.
+// IsManifest reports whether a file is read as a manifest.
 func IsManifest(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// NeededFiles lists the files that reading root needs: the manifests and the .sourceignore files
-// below it, dot-folders other than .environments left out, and the .sourceignore files above it. A
-// root that is a file is needed itself, whatever its name.
+// NeededFiles lists the files that are needed to read root: the manifests and the .sourceignore files below it, except in
+// dot-folders other than .environments, and the .sourceignore files above it. If root is a file, it is needed, too.
 func NeededFiles(fsys fs.FS, root string) ([]string, error) {
 	w := needed{fsys: fsys}
 	for dir := path.Dir(root); root != "."; dir = path.Dir(dir) {
@@ -228,8 +226,8 @@ func (w *needed) ignoreFileIn(dir string) error {
 	return err
 }
 
-// walk adds the files of dir, which fsys is the content of: in a git tree going down a step at a
-// time is much cheaper than finding each folder from the root.
+// walk adds the files of dir, whose content is fsys: descending step by step in a git tree is much faster than finding
+// each folder from the root.
 func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 	list, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -262,7 +260,7 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 	return nil
 }
 
-// DescribePath says what is wrong with a path that a Ref names, or nil if it is a folder or a file.
+// DescribePath returns the problem of the path of a Ref, nil if it is a folder or a file.
 func DescribePath(fsys fs.FS, repo, name string) *giterror.Error {
 	if !fs.ValidPath(name) {
 		return giterror.New(giterror.RulePathNotFound, "the path %q leads out of %s", name, repo)
@@ -282,7 +280,7 @@ func DescribePath(fsys fs.FS, repo, name string) *giterror.Error {
 	return nil
 }
 
-// nearestPath suggests a name for the first part of a path that is not there.
+// nearestPath suggests a name for the first part of a path that does not exist.
 func nearestPath(fsys fs.FS, name string) string {
 	dir := "."
 	for part := range strings.SplitSeq(name, "/") {

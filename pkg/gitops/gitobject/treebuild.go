@@ -13,34 +13,33 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 )
 
-// TreeSource is where trees come from that are there already.
+// TreeSource returns existing trees.
 type TreeSource interface {
 	// Tree returns the content of a tree.
 	Tree(id plumbing.Hash) ([]byte, error)
 }
 
-// TreeEdit is one file that a tree gets, or loses.
+// TreeEdit is a file that is written to or removed from a tree.
 type TreeEdit struct {
 	Path string
-	// Blob is the new content; the zero hash removes the file, which must be there.
+	// Blob is the new content; the zero hash removes the file, which must exist.
 	Blob plumbing.Hash
-	// KeepMode leaves a file that is there executable if it was.
+	// KeepMode keeps the mode of an existing executable file.
 	KeepMode bool
 }
 
 // Removes reports whether the edit removes the file.
 func (e TreeEdit) Removes() bool { return e.Blob.IsZero() }
 
-// BuiltTree is a tree and those objects of it that may be new to the server.
+// BuiltTree is a tree and its objects that the server may not have.
 type BuiltTree struct {
 	ID      plumbing.Hash
 	Objects []NewObject
 }
 
-// BuildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root
-// itself, and a root of zero is an empty one. Only trees on the way to an edit are read and written: all
-// else is taken over by its id, with whatever mode it has. A file never takes the place of anything else, nor
-// a folder that of a file.
+// BuildTree applies edits, whose paths are relative to a folder, to the tree at root; "." is the root itself, and a zero
+// root is an empty tree. Only the trees in the paths of edits are read and written; other entries keep their id and mode.
+// A file never replaces a folder or link, nor a folder a file.
 func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeEdit) (BuiltTree, error) {
 	edits, err := rootedEdits(folder, edits)
 	if err != nil {
@@ -81,7 +80,7 @@ func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 	return rooted, nil
 }
 
-// checkNewPath refuses paths that we must not write: those that git would not check out.
+// checkNewPath returns an error for paths that git would not check out.
 func checkNewPath(path string) error {
 	for name := range strings.SplitSeq(path, "/") {
 		err := checkTreeName(name)
@@ -95,7 +94,7 @@ func checkNewPath(path string) error {
 	return nil
 }
 
-// comparePaths orders paths so that what is in a folder follows the folder at once: a, a/b, a.b.
+// comparePaths orders paths so that the content of a folder follows the folder: a, a/b, a.b.
 func comparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		switch {
@@ -111,8 +110,7 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// edit applies edits to a tree, all of which are in its folder: the first skip bytes of their paths say
-// where that is. The id is zero if nothing is left.
+// edit applies edits to a tree. The first skip bytes of their paths are its folder. The id is zero if no entry is left.
 func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbing.Hash, error) {
 	if len(edits) == 0 {
 		return old, nil
@@ -145,15 +143,15 @@ func (w *treeWriter) edit(old plumbing.Hash, edits []TreeEdit, skip int) (plumbi
 	return w.write(append(result, entries...))
 }
 
-// editGroup is what happens to one entry of a tree.
+// editGroup are the edits of one entry of a tree.
 type editGroup struct {
 	name string
-	// path is that of the entry, from the root.
+	// path is the path of the entry from the root.
 	path  string
 	edits []TreeEdit
 }
 
-// firstGroup takes the edits together that begin with the same name.
+// firstGroup returns the first edits whose paths begin with the same name.
 func firstGroup(edits []TreeEdit, skip int) editGroup {
 	name, _, _ := strings.Cut(edits[0].Path[skip:], "/")
 	end := skip + len(name)
@@ -164,7 +162,7 @@ func firstGroup(edits []TreeEdit, skip int) editGroup {
 	return editGroup{name: name, path: edits[0].Path[:end], edits: edits[:n]}
 }
 
-// editEntry returns what an entry becomes, which is not present if it vanishes. Nor need it have been.
+// editEntry returns the edited entry, which is not present if it is removed. The old entry may be missing, too.
 func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, error) {
 	first := group.edits[0]
 	switch itself := len(first.Path) == len(group.path); {
@@ -189,7 +187,7 @@ func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, err
 	return TreeEntry{mode, group.name, first.Blob}, nil
 }
 
-// The modes that we write.
+// The modes that kalypso writes.
 const (
 	fileMode = "100644"
 	treeMode = "40000"
@@ -207,7 +205,7 @@ func (e TreeEntry) regular() bool {
 	return err == nil && mode.IsRegular()
 }
 
-// describe says what an entry is.
+// describe returns the type of an entry for messages.
 func (e TreeEntry) describe() string {
 	switch mode, _ := parseMode(e.Mode); {
 	case !e.present():
@@ -223,7 +221,7 @@ func (e TreeEntry) describe() string {
 	}
 }
 
-// treeWriter makes trees out of those that are there.
+// treeWriter creates trees from existing ones.
 type treeWriter struct {
 	from    TreeSource
 	objects []NewObject
@@ -235,7 +233,7 @@ func newTreeWriter(from TreeSource) *treeWriter {
 	return &treeWriter{from: from, written: map[plumbing.Hash]bool{}}
 }
 
-// emptyTree is the id of the tree without entries, which servers know and need not send.
+// emptyTree is the id of the tree without entries, which servers need not send.
 var emptyTree = HashOf(plumbing.TreeObject, nil)
 
 // entriesOf returns the entries of a tree in order of name; there are none in a tree of zero.
@@ -250,7 +248,7 @@ func entriesOf(from TreeSource, id plumbing.Hash) ([]TreeEntry, error) {
 	return parseTree(data)
 }
 
-// write makes a tree of its entries and returns its id: zero if there are none.
+// write creates a tree and returns its id, zero without entries.
 func (w *treeWriter) write(entries []TreeEntry) (plumbing.Hash, error) {
 	if len(entries) == 0 {
 		return plumbing.ZeroHash, nil

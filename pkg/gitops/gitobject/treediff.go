@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxCommitFiles is how many files of a commit are looked at.
+	// MaxCommitFiles is the maximum number of files of a commit that are read.
 	MaxCommitFiles = 100
 	// MaxCommitFile is the size in bytes of the largest file whose content is read.
 	MaxCommitFile = 1 << 20
@@ -26,26 +26,26 @@ type CommitFile struct {
 	// Old and New are the contents before and after; nil if there was, or is, no such file. They are equal if just the
 	// mode has changed.
 	Old, New []byte
-	// Opaque says that Old and New are left out, as one of them is larger than MaxCommitFile, or not a regular file.
+	// Opaque is true if Old and New are left out because one of them is larger than MaxCommitFile or not a regular file.
 	Opaque bool
 }
 
-// changedEntry is a path that differs between two trees. One that is not there on a side has no id there.
+// changedEntry is a path that differs between two trees. The id is zero where it does not exist.
 type changedEntry struct {
 	path     string
 	old, new TreeEntry
 }
 
-// TreeDiff compares two trees, and reads only those folders that differ.
+// TreeDiff compares two trees. It reads only folders that differ.
 type TreeDiff struct {
 	trees      TreeSource
 	files      []changedEntry
 	most, seen int
-	// More says that there are more than most.
+	// More is true if there are more than most.
 	More bool
 }
 
-// DiffTrees returns which files differ between two trees, of which it notes at most as many as given.
+// DiffTrees returns the files that differ between two trees, at most that many.
 func DiffTrees(of Store, before, after plumbing.Hash, most int) (*TreeDiff, error) {
 	d := &TreeDiff{trees: of, most: most}
 	return d, d.compare(before, after, ".", 0)
@@ -64,7 +64,7 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	if before == after {
 		return nil
 	}
-	var lists [3][]TreeEntry // of the three only two sides are used
+	var lists [3][]TreeEntry // only two of the three sides are used
 	for side, id := range [...]plumbing.Hash{mergeOurs: before, mergeTheirs: after} {
 		entries, err := entriesOf(d.trees, id)
 		if err != nil {
@@ -90,7 +90,7 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 	return nil
 }
 
-// entry compares what has one name in two folders. One that is a folder on one side only is compared too.
+// entry compares the entries of one name in two folders, even if only one of them is a folder.
 func (d *TreeDiff) entry(before, after TreeEntry, folder string, depth int) error {
 	if before.ID == after.ID && before.Mode == after.Mode {
 		return nil
@@ -114,7 +114,7 @@ func (d *TreeDiff) entry(before, after TreeEntry, folder string, depth int) erro
 	return d.compare(trees[0], trees[1], name, depth+1)
 }
 
-// Read reads the contents of what differs, with a request for what was and one for what is.
+// Read reads the contents of the differing files, with one request for the old and one for the new contents.
 func (d *TreeDiff) Read(ctx context.Context, was, is Store) ([]CommitFile, error) {
 	slices.SortFunc(d.files, func(a, b changedEntry) int { return comparePaths(a.path, b.path) })
 	var old, now []plumbing.Hash
@@ -148,8 +148,8 @@ func (d *TreeDiff) Read(ctx context.Context, was, is Store) ([]CommitFile, error
 	return files, nil
 }
 
-// contentOf returns the content of a file, which is nil if there is no such file. It is not ok if it is too large, or
-// not that of a file.
+// contentOf returns the content of a file, nil if there is no such file. ok is false if it is too large or not a regular
+// file.
 func contentOf(ctx context.Context, from Store, e TreeEntry) (content []byte, ok bool, err error) {
 	if !e.present() {
 		return nil, true, nil

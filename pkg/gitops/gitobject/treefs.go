@@ -22,10 +22,10 @@ import (
 // object that it is, as 40 hexadecimal digits. Equal ids are equal contents.
 type ObjectID string
 
-// TooLargeError says that a file exceeds Limits.Object or TenantLimits.File and was not loaded. It wraps
+// TooLargeError is the error of a file that exceeds Limits.Object or TenantLimits.File and was not loaded. It wraps
 // model.ErrTooLarge.
 type TooLargeError struct {
-	// Size is the size of the file in bytes; -1 if not even that is known.
+	// Size is the size of the file in bytes; -1 if unknown.
 	Size int64
 	// Limit is the limit in bytes.
 	Limit int64
@@ -41,28 +41,28 @@ func (e *TooLargeError) Error() string {
 // Is implements errors.Is.
 func (e *TooLargeError) Is(target error) bool { return target == model.ErrTooLarge }
 
-// The errors of opening what is no regular file.
+// The errors of opening a path that is not a regular file.
 var (
 	ErrSymlink   = errors.New("a symbolic link, which is not followed")
 	ErrIrregular = errors.New("not a regular file")
 )
 
-// Store is where a tree file system takes its content from.
+// Store is the source of the content of a TreeFS.
 type Store interface {
 	// Tree returns the content of a tree.
 	Tree(id plumbing.Hash) ([]byte, error)
-	// Blob returns the content of a file, fetching it if need be. It must not be modified.
+	// Blob returns the content of a file, and fetches it if necessary. It must not be modified.
 	Blob(ctx context.Context, id plumbing.Hash) ([]byte, error)
 	// Size returns the size of a file without fetching it, or -1.
 	Size(id plumbing.Hash) int64
-	// Load fetches files, as many as possible in one request. One that is too large is no error.
+	// Load fetches files, as many as possible in one request. A file that is too large is not an error.
 	Load(ctx context.Context, ids []plumbing.Hash) error
 }
 
 // TreeFS is the tree of a commit as a file system. Symbolic links and submodules are listed and
 // cannot be opened. All its times are the commit's.
 type TreeFS struct {
-	// ctx bounds the fetching of files that are opened without having been asked for before.
+	// ctx is the context for fetching files that were not prefetched.
 	ctx     context.Context
 	objects Store
 	root    plumbing.Hash
@@ -76,19 +76,19 @@ var (
 	_ fs.SubFS     = (*TreeFS)(nil)
 )
 
-// NewTreeFS returns the tree of a commit as a file system. ctx bounds the fetching of files.
+// NewTreeFS returns the tree of a commit as a file system. ctx is the context for fetching files.
 func NewTreeFS(ctx context.Context, objects Store, commit CommitObject) *TreeFS {
 	return &TreeFS{ctx: ctx, objects: objects, root: commit.Tree, when: commit.When, Parsed: &TreeCache{}}
 }
 
-// smallFolder is how many entries a folder may have that is parsed anew each time, if it is in memory. Most folders of a large
-// fleet are those of a target, with a few files: to keep them all would take three times the memory that
-// comparing takes without, and save hardly any time.
+// smallFolder is the maximum number of entries of a folder in memory that is not cached but parsed each time. Most folders
+// of a large fleet are those of targets, with a few files: caching them would take three times the memory of a comparison
+// and save hardly any time.
 const smallFolder = 8
 
 // TreeCache keeps the entries of trees by id: unchanged folders are the same tree in every branch.
 type TreeCache struct {
-	// Small keeps small folders, too: where a tree must be read from the disk, it is read once.
+	// Small caches small folders, too, so that trees on disk are read once.
 	Small bool
 	mu    sync.Mutex
 	trees map[plumbing.Hash][]TreeEntry
@@ -217,9 +217,8 @@ func (t *TreeFS) Sub(dir string) (fs.FS, error) {
 
 func (t *TreeFS) info(entry TreeEntry) fs.FileInfo { return treeInfo{entry: entry, fs: t} }
 
-// Prefetch loads files, as many as possible in one request, so that opening them is cheap. Paths
-// that are no regular files are passed over. It does nothing for file systems that are on this
-// machine already.
+// Prefetch loads files, as many as possible in one request, so that opening them is fast. It ignores paths that are not
+// regular files, and does nothing for local file systems.
 func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
 	t, ok := fsys.(*TreeFS)
 	if !ok {
@@ -238,7 +237,7 @@ func Prefetch(ctx context.Context, fsys fs.FS, paths []string) error {
 	return t.objects.Load(ctx, ids)
 }
 
-// treeInfo is the fs.FileInfo of an entry. The size is asked for when it is wanted.
+// treeInfo is the fs.FileInfo of an entry. The size is read when it is needed.
 type treeInfo struct {
 	entry TreeEntry
 	fs    *TreeFS

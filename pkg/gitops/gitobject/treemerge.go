@@ -6,9 +6,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// MergeTrees merges two trees by whole files, as git does where neither contents nor renames are to be
-// merged, and returns the id of the result. It is not clean where git would have to look at those, or might:
-// then there is no id. A base of zero is an empty one.
+// MergeTrees merges two trees by whole files, as git does without merging contents or renames, and returns the id of the
+// result. clean is false, without an id, if git might have to merge those. A zero base is an empty tree.
 func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (id plumbing.Hash, clean bool, err error) {
 	m := treeMerge{treeWriter: newTreeWriter(from)}
 	root := func(id plumbing.Hash) TreeEntry {
@@ -28,13 +27,13 @@ func MergeTrees(from TreeSource, base, ours, theirs plumbing.Hash) (id plumbing.
 type treeMerge struct {
 	*treeWriter
 	conflict bool
-	// gone says that both sides removed the same file, or may have in a folder, and oneSided that one of them did
-	// something of its own. If that is a new file, git may take it for the one that went, renamed: a conflict.
+	// gone is true if both sides removed the same file, or may have in a folder; oneSided if one of them made another
+	// change. If that is a new file, git may detect a rename of the removed one: a conflict.
 	gone, oneSided bool
 	seen           int
 }
 
-// mergeSides are an entry in the three trees. One that is not present has no id.
+// mergeSides are an entry in the three trees. The id is zero where it is not present.
 type mergeSides [3]TreeEntry
 
 const (
@@ -45,12 +44,12 @@ const (
 	mergeTheirs
 )
 
-// same reports whether an entry is one and the same on two sides.
+// same reports whether an entry is equal on two sides.
 func (s mergeSides) same(a, b int) bool {
 	return s[a].ID == s[b].ID && (s[a].Mode == s[b].Mode || !s[a].present())
 }
 
-// merge returns what an entry becomes.
+// merge returns the merged entry.
 func (m *treeMerge) merge(s mergeSides, depth int) (TreeEntry, error) {
 	switch {
 	case s.same(mergeOurs, mergeTheirs):
@@ -76,7 +75,7 @@ func (e TreeEntry) treeOnly() bool { return e.present() && e.isTree() }
 
 func (e TreeEntry) treeOrNothing() bool { return !e.present() || e.isTree() }
 
-// mergeTree merges what three folders hold.
+// mergeTree merges the content of three folders.
 func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
 	var lists [3][]TreeEntry
 	for side := range lists {
@@ -106,7 +105,7 @@ func (m *treeMerge) mergeTree(s mergeSides, depth int) (TreeEntry, error) {
 	return TreeEntry{treeMode, s[mergeOurs].Name, id}, err
 }
 
-// nextSides takes the entries off that have the first name of all.
+// nextSides removes and returns the entries with the first of all names.
 func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 	name := ""
 	for _, list := range lists {
@@ -122,8 +121,8 @@ func nextSides(lists *[3][]TreeEntry) (sides mergeSides, found bool) {
 	return sides, found
 }
 
-// list returns the entries of a tree. A few small trees that hold each other again and again stand for
-// any number of folders, so what is looked at is counted.
+// list returns the entries of a tree. It counts them, because a few small trees that contain each other many times can
+// have any number of folders.
 func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
 	entries, err := entriesOf(m.from, id)
 	if err != nil {
