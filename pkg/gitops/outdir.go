@@ -22,17 +22,17 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/render/content"
 )
 
-// Folder is an output folder. Files of one that is new can be staged while others are rendered.
+// Folder is an output folder. Files of a new folder can be staged while others are rendered.
 type Folder struct {
 	dir   string
 	isNew bool
-	// mutex guards the two below.
+	// mutex protects staged and made.
 	mutex sync.Mutex
-	// staged is where the files of a new folder are until all of them are written; empty if there are none.
+	// staged is the folder of the files of a new folder until all of them are written; empty if there is none.
 	staged string
-	// made are the folders around a new one that were made for it, the innermost first.
+	// made are the parent folders that were created for a new folder, the innermost first.
 	made []string
-	// writers are for Stage.
+	// writers are the unused writers of Stage.
 	writers sync.Pool
 }
 
@@ -45,11 +45,11 @@ func OpenFolder(dir string) *Folder {
 	return &Folder{dir: dir, isNew: errors.Is(err, fs.ErrNotExist)}
 }
 
-// FS returns what is in the folder.
+// FS returns the content of the folder.
 func (f *Folder) FS() fs.FS { return os.DirFS(f.dir) }
 
-// Stage writes files beside a folder that is new, and reports whether it did; what it did not is for Write. It may be
-// called from several goroutines at once.
+// Stage writes files beside a new folder, and reports whether it did; Write writes the others. It is safe for concurrent
+// use.
 func (f *Folder) Stage(files []render.File) bool {
 	if !f.isNew || f.begin() != nil {
 		return false
@@ -67,7 +67,7 @@ func (f *Folder) Stage(files []render.File) bool {
 	return true
 }
 
-// begin makes the folder to stage the files of a new folder in.
+// begin creates the staging folder of a new folder.
 func (f *Folder) begin() (err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -82,7 +82,7 @@ func (f *Folder) begin() (err error) {
 	return err
 }
 
-// Discard removes what was staged and not moved in. From then on, Stage does nothing.
+// Discard removes staged files that were not moved in. After that, Stage does nothing.
 func (f *Folder) Discard() error {
 	err := os.RemoveAll(f.staged)
 	removeEmpty(f.made)
@@ -90,9 +90,8 @@ func (f *Folder) Discard() error {
 	return err
 }
 
-// Write makes the folder hold the tree. What is not ours in it stays, so a checkout of the GitOps repository is a fine
-// place. Either all of the change is made or none: files are staged beside the folder and moved in when all of them are
-// written.
+// Write updates the folder to the tree. Files that kalypso does not manage are kept, so it can be a checkout of the GitOps
+// repository. The change is all or nothing: files are staged beside the folder and moved in when all of them are written.
 func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, error) {
 	info, err := os.Lstat(f.dir)
 	if f.staged != "" || errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +112,7 @@ func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, 
 	return updateFolder(ctx, dir, tree)
 }
 
-// writeNew stages what is not staged yet and moves the whole folder in.
+// writeNew stages the remaining files and moves the whole folder in.
 func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Change, error) {
 	diff, err := change.Compare(ctx, nil, tree)
 	if err == nil {
@@ -121,7 +120,7 @@ func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Chang
 	}
 	if err == nil {
 		var rest []change.FileChange
-		for i, file := range tree.Files { // in the same order as those of the change
+		for i, file := range tree.Files { // the order of the change
 			if !file.Staged {
 				rest = append(rest, diff.Files[i])
 			}
@@ -138,8 +137,8 @@ func (f *Folder) writeNew(ctx context.Context, tree *render.Tree) (*change.Chang
 	return diff, nil
 }
 
-// CheckFolder finds out whether Folder.Write may write the tree to dir, as far as that can be known
-// before: nothing of somebody else's may stand in its places.
+// CheckFolder returns an error if Folder.Write would refuse to write the tree to dir, because its paths have other
+// content.
 func CheckFolder(dir string, tree *render.Tree) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +158,7 @@ func CheckFolder(dir string, tree *render.Tree) error {
 	return checkNotForeign(&gitobject.FolderFS{Root: root}, tree)
 }
 
-// makeFolders makes a folder and those around it, and returns the ones that were not there, the
-// innermost first.
+// makeFolders creates a folder and its parents, and returns the new ones, the innermost first.
 func makeFolders(dir string) (made []string, err error) {
 	for folder := dir; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
@@ -175,17 +173,17 @@ func makeFolders(dir string) (made []string, err error) {
 	return made, nil
 }
 
-// removeEmpty removes folders, but for those that somebody else has come to use.
+// removeEmpty removes folders, except those that others have used in the meantime.
 func removeEmpty(folders []string) {
 	for _, folder := range folders {
 		_ = os.Remove(folder)
 	}
 }
 
-// stagingFolder makes the folder to stage files in, beside dir.
+// stagingFolder creates the folder for staged files, beside dir.
 //
-// Where nothing can be moved from there, because dir is a mount point or the folder around it is not
-// ours, it is a hidden folder in dir.
+// If files cannot be moved from there, because dir is a mount point or its parent is not writable, it is a hidden folder
+// in dir.
 func stagingFolder(dir string) (string, error) {
 	staged, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".kalypso-*")
 	if err == nil && !movable(staged, dir) {
@@ -198,7 +196,7 @@ func stagingFolder(dir string) (string, error) {
 		beside := err
 		staged, err = os.MkdirTemp(dir, ".kalypso-*")
 		if errors.Is(err, fs.ErrNotExist) && beside != nil {
-			err = beside // dir is yet to be made, so that is why it cannot be
+			err = beside // dir does not exist, so this is the reason
 		}
 	}
 	if err != nil {
@@ -223,7 +221,7 @@ func movable(from, to string) bool {
 	return os.Remove(moved) == nil
 }
 
-// writeChanged writes what is new or changes to a folder, on all cores.
+// writeChanged writes added and changed files to a folder, on all cores.
 func writeChanged(ctx context.Context, dir string, all []change.FileChange) error {
 	const batch = 512
 	var work errgroup.Group
@@ -259,7 +257,7 @@ type fileWriter struct {
 func (w *fileWriter) write(name string, text content.Text) error {
 	name = filepath.Join(w.dir, filepath.FromSlash(name))
 	if folder := filepath.Dir(name); folder != w.made {
-		if os.Mkdir(folder, 0o755) != nil { // it is there, or the one around it is not
+		if os.Mkdir(folder, 0o755) != nil { // it exists, or its parent does not
 			if err := os.MkdirAll(folder, 0o755); err != nil {
 				return err
 			}
@@ -270,8 +268,8 @@ func (w *fileWriter) write(name string, text content.Text) error {
 	return writeFile(name, w.content)
 }
 
-// writeFile is os.WriteFile without the five calls that find out whether a file can be polled: a fifth of the time for
-// small ones.
+// writeFile is os.WriteFile without the five system calls that check whether a file can be polled: they take a fifth of
+// the time for small files.
 func writeFile(name string, content []byte) error {
 	failed := func(action string, err error) error { return &fs.PathError{Op: action, Path: name, Err: err} }
 	const flags = syscall.O_WRONLY | syscall.O_CREAT | syscall.O_TRUNC | syscall.O_CLOEXEC
@@ -296,7 +294,7 @@ func writeFile(name string, content []byte) error {
 	return nil
 }
 
-// updateFolder changes what is ours in a folder that exists.
+// updateFolder changes the managed files in an existing folder.
 func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.Change, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -316,7 +314,7 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.C
 		err = writeChanged(ctx, staged, change.Files)
 	}
 	if err == nil {
-		err = ctx.Err() // the last moment to turn back
+		err = ctx.Err() // the last chance to cancel
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(staged))
@@ -325,8 +323,8 @@ func updateFolder(ctx context.Context, dir string, tree *render.Tree) (*change.C
 	return change, errors.Join(err, os.RemoveAll(staged))
 }
 
-// checkNotForeign refuses to write where something stands that is not ours: a file or link in the
-// place of a folder, or a folder that people made for something else.
+// checkNotForeign returns an error if a path of the tree has other content: a file or link instead of a folder, or a folder
+// for something else.
 func checkNotForeign(old fs.FS, tree *render.Tree) error {
 	var errs []error
 	checked := map[string]bool{}
@@ -348,12 +346,12 @@ func checkNotForeign(old fs.FS, tree *render.Tree) error {
 	return errors.Join(errs...)
 }
 
-// checkTargetFolder refuses a folder named like a deployment target that holds something else: what
-// is ours later may go as a leftover.
+// checkTargetFolder returns an error for a folder named like a deployment target with other content, because a later run
+// could remove it as stale.
 func checkTargetFolder(old fs.FS, folder string) error {
 	info, err := fs.Stat(old, folder)
 	if err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // it is new, or mustBe has reported what it is
+		return nil //nolint:nilerr // it is new, or mustBe has reported it
 	}
 	entries, err := fs.ReadDir(old, folder)
 	if err != nil || change.IsTarget(entries) {
@@ -407,8 +405,7 @@ func checkClusterFolder(old fs.FS, folder string) error {
 	return fmt.Errorf("the folder %s is there already and was not written by kalypso: rename it, or the cluster type", folder)
 }
 
-// swap moves the staged files in and the files that they replace, or that go, out; if anything
-// fails, everything is moved back.
+// swap moves the staged files in, and replaced and removed files out; if a step fails, all files are moved back.
 func swap(dir, staged string, diff *change.Change) (err error) {
 	out, err := os.MkdirTemp(staged, ".replaced-*")
 	if err != nil {
@@ -458,7 +455,7 @@ func moveBack(done []move) error {
 	return errors.Join(errs...)
 }
 
-// removeEmptyFolders removes the folders of files with an action that have nothing in them.
+// removeEmptyFolders removes the empty folders of files with an action.
 func removeEmptyFolders(dir string, change *change.Change, action change.Action) {
 	for _, file := range slices.Backward(change.Files) {
 		if file.Action != action {
