@@ -45,7 +45,8 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 // count, which people who expect them to be added must see.
 func replacedVariables(flags *pflag.FlagSet, env func(string) string) (names []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "stringArray" && env(Variable(f.Name)) != "" {
+		_, ofEnvironment := f.Annotations[ofVariable]
+		if f.Value.Type() == "stringArray" && !ofEnvironment && env(Variable(f.Name)) != "" {
 			names = append(names, f.Name)
 		}
 	})
