@@ -17,7 +17,7 @@ type Map[K comparable, V any] struct {
 }
 
 type entry[V any] struct {
-	// turn has room for the one who does it or looks at the outcome.
+	// turn has capacity 1: one goroutine computes or reads the result at a time.
 	turn  chan struct{}
 	done  bool
 	value V
