@@ -9,28 +9,67 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	gitindex "github.com/go-git/go-git/v5/plumbing/format/index"
+
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
 
-// workTree has the files of a work tree without those that git ignores.
+// workTree has the files of a work tree without those that git ignores, and with those that a sparse checkout leaves out.
 type workTree struct {
 	*gitobject.FolderFS
 	ignored map[string]bool
+	// sparse are files that are not in the work tree and not deleted, and their folders: they are read from commit.
+	sparse map[string]bool
+	commit fs.FS
 }
+
+// holder returns the file system that has a path.
+func (w workTree) holder(name string) fs.FS {
+	if _, err := w.FolderFS.Stat(name); w.sparse[name] && errors.Is(err, fs.ErrNotExist) {
+		return w.commit
+	}
+	return w.FolderFS
+}
+
+// Open implements fs.FS.
+func (w workTree) Open(name string) (fs.File, error) { return w.holder(name).Open(name) }
+
+// Stat implements fs.StatFS.
+func (w workTree) Stat(name string) (fs.FileInfo, error) { return fs.Stat(w.holder(name), name) }
 
 // ReadDir implements fs.ReadDirFS.
 func (w workTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := w.FolderFS.ReadDir(name)
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return w.ignored[path.Join(name, e.Name())] }), err
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return w.ignored[path.Join(name, e.Name())] })
+	if !w.sparse[name] || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return entries, err
+	}
+	committed, err := fs.ReadDir(w.commit, name)
+	for _, e := range committed {
+		same := func(o fs.DirEntry) bool { return o.Name() == e.Name() }
+		if w.sparse[path.Join(name, e.Name())] && !slices.ContainsFunc(entries, same) {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// leaveOut notes that a sparse checkout leaves a file out.
+func (w workTree) leaveOut(name string) {
+	for w.sparse[name] = true; name != "."; w.sparse[name] = true {
+		name = path.Dir(name)
+	}
 }
 
 // Uncommitted returns the files of the work tree, which root is, and the names of those below a path that reading would
 // need and that differ from the commit, sorted; nil is no commit. New files count unless git ignores them. Only files that would be read
 // are looked at, so that a large clone costs nothing.
 func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.FS, []string, error) {
-	work := workTree{&gitobject.FolderFS{Root: root}, map[string]bool{}}
+	work := workTree{&gitobject.FolderFS{Root: root}, map[string]bool{}, map[string]bool{}, commit}
 	var committed []string
 	if commit != nil {
 		var err error
@@ -45,15 +84,19 @@ func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.
 	slices.Sort(committed)
 	slices.Sort(present)
 	var changed []string
+	tracked := sync.OnceValue(r.tracked) // most work trees differ in no name
 	for _, name := range committed {
-		if !has(present, name) || !sameText(work, commit, name) {
+		switch {
+		case !has(present, name) && tracked()(name) == leftOut:
+			work.leaveOut(name)
+		case !has(present, name) || !sameText(work, commit, name):
 			changed = append(changed, name)
 		}
 	}
 	for _, name := range present {
 		switch {
 		case has(committed, name):
-		case ignored(work, r.WorkTree, name):
+		case ignored(work, r.WorkTree, name) && tracked()(name) == untracked:
 			work.ignored[name] = true
 		default:
 			changed = append(changed, name)
@@ -61,6 +104,38 @@ func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.
 	}
 	slices.Sort(changed)
 	return work, changed, nil
+}
+
+// The states of a file in the index.
+const (
+	untracked = iota
+	inWorkTree
+	leftOut
+)
+
+// tracked reads the index and returns the state in it of a file. An index that cannot be read has no files.
+func (r *Repository) tracked() func(name string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	states := map[string]int{}
+	index, err := r.storage.Index()
+	if err != nil && !errors.Is(err, gitindex.ErrUnknownExtension) { // a sparse index has one, after all entries
+		index = &gitindex.Index{}
+	}
+	for _, entry := range index.Entries {
+		states[entry.Name] = inWorkTree
+		if entry.SkipWorktree {
+			states[entry.Name] = leftOut
+		}
+	}
+	return func(name string) int {
+		state, found := states[name]
+		for dir := name; !found && dir != "."; { // a sparse index has folders that are left out
+			dir = path.Dir(dir)
+			state, found = states[dir+"/"]
+		}
+		return state
+	}
 }
 
 func has(sorted []string, name string) bool {
