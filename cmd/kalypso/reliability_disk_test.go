@@ -137,10 +137,16 @@ func TestR24FilesTooLarge(t *testing.T) {
 func TestR24StdoutFull(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
-	for _, format := range []string{results.Text, results.JSON, results.YAML} {
+	for _, args := range [][]string{
+		{"render", "--dry-run"},
+		{"render", "--dry-run", "-o", results.JSON},
+		{"render", "--dry-run", "-o", results.YAML},
+		{"doctor"},
+		{"explain", "target", "app-1-web"},
+	} {
 		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)
-		cmd := ourProgram(t, acmeArgs(root, nil, "render", "--dry-run", "-o", format))
+		cmd := ourProgram(t, acmeArgs(root, nil, args...))
 		cmd.Stdout = full
 		got := finish(t, cmd)
 		require.NoError(t, full.Close())

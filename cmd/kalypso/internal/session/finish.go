@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -97,14 +98,17 @@ func (s *Session) print(diags diag.List, summary string) error {
 
 // printView writes the result for people, in a pager if it may be long.
 func (s *Session) printView() error {
+	stdout := s.Stdout
+	defer func() { s.Stdout = stdout }()
 	if !s.View.Paged || !s.StdoutTerminal {
-		return s.View.Text()
+		out := bufio.NewWriter(stdout) // keeps the first error
+		s.Stdout = out
+		return errors.Join(s.View.Text(), out.Flush())
 	}
 	var text bytes.Buffer
-	terminal := s.Stdout
 	s.Stdout = &text
 	err := s.View.Text()
-	s.Stdout = terminal
+	s.Stdout = stdout
 	return errors.Join(err, s.Page(text.Bytes()))
 }
 

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"maps"
@@ -28,22 +27,21 @@ func (s *Session) printText(stat bool) error {
 	if s.Failed() && !s.Listed {
 		return nil
 	}
-	out := bufio.NewWriter(s.Stdout)
-	p := NewPrinter(out, s.OutPalette(s.Flags.Color))
+	p := NewPrinter(s.Stdout, s.OutPalette(s.Flags.Color))
 	p.stat = stat
 	for i, result := range s.Results {
 		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
 			continue // the diagnostics have the reason
 		}
 		if i > 0 && len(result.Changes) > 0 {
-			fmt.Fprintln(out)
+			fmt.Fprintln(p)
 		}
 		p.result(result, len(s.Results) > 1)
 		if result.Folder != "" {
 			s.notice("%s is in %s (%s)", result.Environment.Name.Value, result.Folder, diag.Plural(len(result.Tree.Files), "file"))
 		}
 	}
-	return out.Flush()
+	return nil
 }
 
 // result writes one environment, with its name if named is set.

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"bufio"
 	"fmt"
 	"strings"
 
@@ -12,15 +11,14 @@ import (
 )
 
 func (c *comparison) text() error {
-	out := bufio.NewWriter(c.Stdout)
-	p := diffPrinter{session.NewPrinter(out, c.OutPalette(c.flags.Color))}
+	p := diffPrinter{session.NewPrinter(c.Stdout, c.OutPalette(c.flags.Color))}
 	for i, d := range c.found {
 		if i > 0 {
 			fmt.Fprintln(p)
 		}
 		p.difference(d, c.flags)
 	}
-	return out.Flush()
+	return nil
 }
 
 // diffPrinter writes differences for people.

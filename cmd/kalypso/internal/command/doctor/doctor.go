@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -168,11 +169,15 @@ func (r *run) print() error {
 	paint := map[string]func(string) string{
 		statusOK: colours.Added, statusWarning: colours.Diagnostics.Warning, statusError: colours.Diagnostics.Error,
 	}
+	out := bufio.NewWriter(r.Stdout)
 	for _, c := range r.checks {
-		fmt.Fprintf(r.Stdout, "%s: %s\n", paint[c.Status](c.Status), diag.Safe(c.Message))
+		fmt.Fprintf(out, "%s: %s\n", paint[c.Status](c.Status), diag.Safe(c.Message))
 		if c.Hint != "" {
-			fmt.Fprintf(r.Stdout, "    %s %s\n", colours.Diagnostics.Hint("hint:"), diag.Safe(c.Hint))
+			fmt.Fprintf(out, "    %s %s\n", colours.Diagnostics.Hint("hint:"), diag.Safe(c.Hint))
 		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(r.Stderr, "%s, %s\n", diag.Plural(r.counts.errors, "error"), diag.Plural(r.counts.warnings, "warning"))
 	return err
