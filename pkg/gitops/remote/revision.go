@@ -103,8 +103,10 @@ func (r *Reader) named(ctx context.Context, repo Repository, name, branch string
 		return plumbing.NewHash(name), nil
 	}
 	if name != "HEAD" { // a clone may have origin/HEAD
-		if found, err := r.snapshot.resolve(ctx, repo, name); err == nil {
+		if found, err := r.snapshot.resolve(ctx, repo, name); err == nil && found.Upstream == "" {
 			return found.Commit, nil
+		} else if err == nil { // the local branch, as in git, and not the newer one of the two
+			return repo.Branches()[name], nil
 		}
 	}
 	if id, found := repo.Reference(name); found {

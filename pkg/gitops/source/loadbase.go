@@ -85,7 +85,7 @@ func baseRef(base *model.BaseRepo) model.Ref {
 }
 
 // override reads another base instead of the promoted one, if there is one. A branch that the command line names is read as
-// any branch, with uncommitted changes.
+// any branch, with uncommitted changes, unless a clone has another one checked out.
 func (l *fleetLoad) override(ctx context.Context, ref *model.Ref) {
 	base := l.controlPlane.Base
 	if base == "" {
@@ -94,6 +94,9 @@ func (l *fleetLoad) override(ctx context.Context, ref *model.Ref) {
 	tip := model.Ref{Repo: ref.Repo, Branch: base, Role: ref.Role, At: ref.At}
 	readAt(ref, base, l.baseSubject)
 	if ref.Revision == "" || len(l.instead) > 0 {
+		return
+	}
+	if has := l.Reader.CheckedOut(ctx, ref.Repo); has != "" && has != base {
 		return
 	}
 	if _, err := l.Reader.Tip(ctx, tip); err == nil {
