@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,9 @@ const OneAlone = "one value in a line"
 
 // Prepare sets the flags that were not given from variables and applies those that every command has.
 func Prepare(flags *pflag.FlagSet, e *Host) error {
+	if err := refuseEmpty(flags); err != nil {
+		return err
+	}
 	given := replacedVariables(flags, e.Env)
 	if err := fromEnvironment(flags, e.Env); err != nil {
 		return err
@@ -41,6 +45,21 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 	return nil
 }
 
+// refuseEmpty returns an error if a flag that was given is empty: most often, its value is a variable that is not set.
+func refuseEmpty(flags *pflag.FlagSet) (err error) {
+	clearing := []string{"next", "label", "reviewer", "assignee"} // an empty value means none
+	flags.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if slices.Contains(values, "") && !slices.Contains(clearing, f.Name) {
+			err = Usage("--%s is empty: give a value or leave it out", f.Name)
+		}
+	})
+	return err
+}
+
 // replacedVariables returns the flags that repeat and were given although their variable is set too. Its values do not
 // count, which people who expect them to be added must see.
 func replacedVariables(flags *pflag.FlagSet, env func(string) string) (names []string) {
@@ -59,7 +78,7 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)
-		value := env(name)
+		value := strings.TrimSpace(env(name))
 		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}

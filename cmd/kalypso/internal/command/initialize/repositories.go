@@ -176,9 +176,6 @@ func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 
 // sampleFolder returns an error if a sample cannot be created in a folder.
 func sampleFolder(shown, target string) error {
-	if shown == "" {
-		return cli.Usage(`--sample "": name a folder`)
-	}
 	if strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || strings.ContainsRune("*,=", r) }) {
 		return cli.Usage("--sample %s: the path must not contain a comma, '*', '=' or a control character, because --replace could not name it", shown)
 	}

@@ -101,9 +101,6 @@ func (o *checkPromoteOptions) check() error {
 	if len(o.Environments) > 1 || len(o.Environments) == 1 && strings.Contains(o.Environments[0], ",") {
 		return cli.Usage("--env: one environment is checked at a time")
 	}
-	if err := checkCommit(o.given, o.commit); err != nil {
-		return err
-	}
 	if o.commit != "" && !giturl.IsCommit(o.commit) { // a workflow gets it from elsewhere
 		return cli.Usage("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", o.commit)
 	}

@@ -67,9 +67,6 @@ func (o *promoteOptions) check() error {
 	if o.dryRun && o.render {
 		return cli.Usage("--dry-run cannot be combined with --render")
 	}
-	if err := checkCommit(o.given, o.commit); err != nil {
-		return err
-	}
 	return o.promoteFlags.check()
 }
 
@@ -104,14 +101,6 @@ func (r *promotionRun) defaultCommit(given string) string {
 		return r.Env("GITHUB_SHA")
 	}
 	return ""
-}
-
-// checkCommit refuses an empty commit, which is a variable that is not set, and not what is newest.
-func checkCommit(given *pflag.FlagSet, commit string) error {
-	if commit == "" && given.Changed("commit") {
-		return cli.Usage(`--commit "": it is empty; leave the flag out for the newest commit`)
-	}
-	return nil
 }
 
 // promoteFlags are the flags of commands that promote.

@@ -17,10 +17,7 @@ import (
 
 // validateWorkload checks the workloads at a path as an application repository is checked.
 func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
-	switch {
-	case path == "":
-		return cli.Usage(`--workload "": it is empty; name a file or a folder`)
-	case len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree || opts.Committed:
+	if len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree || opts.Committed {
 		return cli.Usage("--workload checks workloads by themselves: leave out --env, --base, --worktree and --committed")
 	}
 	if err := opts.Check(); err != nil {
