@@ -204,7 +204,7 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 			return nil, err // an error of the forge, which contains no secrets
 		}
 	}
-	already, err := left.givesAlready(ctx, b.repo, b.tip, tree)
+	already, err := left.givesAlready(ctx, b.repo, b.tip, tree, edit.Key)
 	if err != nil || !already {
 		return nil, b.reader.Clean(err)
 	}

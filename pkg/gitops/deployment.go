@@ -158,9 +158,11 @@ func mergeCommits(ctx context.Context, repo remote.Repository, base, ours, their
 	return gitobject.MergeTrees(repo.TreesAt(ours), trees[0], trees[1], trees[2])
 }
 
-// givesAlready reports whether merging the branch into onto results in tree.
-func (d *deployment) givesAlready(ctx context.Context, repo remote.Repository, onto, tree plumbing.Hash) (bool, error) {
+// givesAlready reports whether merging the branch into onto results in tree. With a key, an unsigned commit does not count.
+func (d *deployment) givesAlready(ctx context.Context, repo remote.Repository, onto, tree plumbing.Hash, key *gitobject.SigningKey) (bool, error) {
 	switch {
+	case key != nil && !d.ours.Signed:
+		return false, nil
 	case d.tip.IsZero() || d.merged || len(d.foreign) > 0 || d.base.IsZero():
 		return false, nil
 	case d.base == onto:
@@ -206,6 +208,8 @@ type Latest struct {
 	Plan change.Plan
 	// Proposed is true if it is on the deployment branch, to be merged. Otherwise it is published.
 	Proposed bool
+	// Signed is true if the commit has a signature.
+	Signed bool
 }
 
 // Latest returns the newest output for a destination, from commits alone. It returns nil if that is uncertain: the
@@ -252,7 +256,7 @@ func newLatest(made message.Provenance, id plumbing.Hash, commit gitobject.Commi
 	_, body, _ := strings.Cut(commit.Message, "\n\n")
 	line, _, _ := strings.Cut(body, "\n")
 	plan, _ := change.ParsePlan(line)
-	return &Latest{made, id.String(), commit.Tree.String(), plan, proposed}
+	return &Latest{made, id.String(), commit.Tree.String(), plan, proposed, commit.Signed}
 }
 
 // SourcesUnchanged reports whether an environment would be compiled from the same sources as all given outputs. Sources

@@ -115,7 +115,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if !p.Direct {
-		already, err := left.givesAlready(ctx, p.repo, p.onto(), made.Tree)
+		already, err := left.givesAlready(ctx, p.repo, p.onto(), made.Tree, p.Key)
 		if err != nil {
 			return Published{}, err
 		}

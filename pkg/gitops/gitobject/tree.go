@@ -128,6 +128,8 @@ type CommitObject struct {
 	When time.Time
 	// Author is the name of the author; Message is unchanged.
 	Author, Message string
+	// Signed is true if it has a signature, which is not verified.
+	Signed bool
 }
 
 // ParseCommit parses a commit object.
@@ -145,6 +147,8 @@ func ParseCommit(data []byte) (CommitObject, error) {
 				return c, fmt.Errorf("a commit with the parent %q", giterror.OneLine(value))
 			}
 			c.Parents = append(c.Parents, plumbing.NewHash(value))
+		case "gpgsig", "gpgsig-sha256":
+			c.Signed = true
 		case "author":
 			c.Author, _, _ = strings.Cut(value, " <")
 		case "committer":

@@ -40,6 +40,10 @@ func (s *Publisher) nothingNew(ctx context.Context, opts *publishing, environmen
 		if err != nil || latest == nil || latest.Version != s.Build.Version || len(latest.Held) > 0 {
 			return false
 		}
+		sign := opts.options.Key != nil || destination.Repo.Publishing.Commit.Signing.Value == model.SigningRequired
+		if sign && latest.Proposed && !latest.Signed {
+			return false
+		}
 		request, settled := s.settled(ctx, opts, destination, latest)
 		if !settled {
 			return false
