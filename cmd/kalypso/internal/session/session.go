@@ -5,6 +5,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
@@ -206,9 +207,15 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	s.Results = append(s.Results, &Result{Compiled: compiled})
 }
 
+// headRevision matches a revision that begins at HEAD.
+var headRevision = regexp.MustCompile(`^(HEAD|@)([~^]|$)`)
+
 // CommitIn returns the commit of a Git revision in the clone that was given as the control plane; without a clone it
-// returns the revision.
+// returns the revision. The error is a usage error for HEAD of a remote repository, which is another commit than that of a clone.
 func (s *Session) CommitIn(ctx context.Context, revision string) (string, error) {
+	if repo := s.Loader.Main().Repo; headRevision.MatchString(revision) && s.Flags.clone == "" && !s.Reader.IsLocal(repo) {
+		return "", cli.Usage("--commit %s: HEAD is only defined in a local clone: give a branch, a tag or the id of a commit", revision)
+	}
 	if s.Flags.clone == "" || giturl.IsCommit(revision) || revision == "" {
 		return revision, nil
 	}
