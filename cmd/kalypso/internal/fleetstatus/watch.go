@@ -67,8 +67,10 @@ func (w *Watch) Show(snapshot promote.Snapshot) {
 		}
 		line = w.times(now.Sub(w.began)) + ": no change"
 	}
+	if !w.reported.IsZero() || state.queryErrors || state.Deployed < snapshot.Total() || snapshot.Total() == 0 { // the result repeats it
+		w.progress.Line(line)
+	}
 	w.reported, w.last = now, state
-	w.progress.Line(line)
 	w.reportFailures(snapshot, failed)
 }
 
