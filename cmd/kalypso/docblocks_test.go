@@ -170,7 +170,7 @@ func TestDocBlocksRefused(t *testing.T) {
 		{"sh", "if true; then ./kalypso render --enw dev; fi\n", "unknown flag: --enw"},
 		{"sh", "ENV=dev kalypso render --timeout soon\n", `invalid argument "soon"`},
 		{"sh", "echo $(kalypso version --short)\n", "unknown flag: --short"},
-		{"sh", "kalypso explain target\n", "accepts 1 arg(s), received 0"},
+		{"sh", "kalypso explain target\n", "missing argument NAME"},
 		{"sh", "kalypso explain nobody\n", `unknown rule or command "nobody"`},
 		{"sh", "kalypso version # and\nkalypso version 1.0\n", "version"},
 		{"sh", "make everything\n", "make has no target everything"},

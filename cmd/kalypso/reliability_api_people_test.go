@@ -389,7 +389,7 @@ func TestR15AutoMerge(t *testing.T) {
 		h.repo.Close(1) // which turns it off
 		h.repo.Reopen(1)
 		got := h.mustRender("--auto-merge")
-		assert.Contains(t, got.stdout, "note: auto-merge of pull request #1 was turned off, and stays off")
+		assert.Contains(t, got.stdout, "notice: auto-merge of pull request #1 was turned off, and stays off")
 		assert.Empty(t, h.assertOnePullRequest().AutoMerge)
 	})
 	t.Run("nothing is required", func(t *testing.T) {
@@ -419,7 +419,7 @@ func TestR15AutoMerge(t *testing.T) {
 		h := newHub(t, promotedFleet(t), hubOptions{repo: waits})
 		h.mustRender("--draft")
 		got := h.mustRender("--auto-merge")
-		assert.Contains(t, got.stdout, "note: pull request #1 is a draft, so it does not merge itself")
+		assert.Contains(t, got.stdout, "notice: pull request #1 is a draft, so it does not merge itself")
 		assert.True(t, h.assertOnePullRequest().Draft)
 	})
 	t.Run("only if no cluster changes", func(t *testing.T) {

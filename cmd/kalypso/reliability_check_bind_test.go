@@ -25,21 +25,21 @@ func TestS17CommitOfAnotherPlace(t *testing.T) {
 		code   int
 		say    string
 	}{
-		"of the control plane":       {template.commits[2], cli.ExitModel, "not one of the control plane"},
+		"of the control plane":       {template.commits[2], cli.ExitModel, "not a commit of the control plane"},
 		"of another environment":     {template.gitops("stage"), cli.ExitModel, "not-on-gitops-branch"},
 		"of an application":          {template.git("app-1", "rev-parse", "main"), cli.ExitModel, "not-on-gitops-branch"},
 		"not merged":                 {unmerged, cli.ExitModel, "not-on-gitops-branch"},
 		"of nothing":                 {strings.Repeat("0", 39) + "1", cli.ExitModel, "not-on-gitops-branch"},
 		"a tree":                     {template.git("gitops", "rev-parse", "dev^{tree}"), cli.ExitModel, "not-on-gitops-branch"},
 		"a file":                     {template.git("gitops", "rev-parse", "dev:"+trackingFile), cli.ExitModel, "not-on-gitops-branch"},
-		"a branch":                   {"dev", cli.ExitUsage, "write the id of a commit"},
-		"HEAD":                       {"HEAD", cli.ExitUsage, "write the id of a commit"},
-		"too short":                  {tip[:6], cli.ExitUsage, "write the id of a commit"},
-		"too long":                   {tip + "0", cli.ExitUsage, "write the id of a commit"},
-		"an option":                  {"--upload-pack=touch", cli.ExitUsage, "write the id of a commit"},
+		"a branch":                   {"dev", cli.ExitUsage, "must be a commit SHA"},
+		"HEAD":                       {"HEAD", cli.ExitUsage, "must be a commit SHA"},
+		"too short":                  {tip[:6], cli.ExitUsage, "must be a commit SHA"},
+		"too long":                   {tip + "0", cli.ExitUsage, "must be a commit SHA"},
+		"an option":                  {"--upload-pack=touch", cli.ExitUsage, "must be a commit SHA"},
 		"the beginning of none":      {"0123456789abcdef", cli.ExitModel, "not-on-gitops-branch"},
-		"an expression":              {tip + "^", cli.ExitUsage, "write the id of a commit"},
-		"a commit and something":     {tip + "\n::error::", cli.ExitUsage, "write the id of a commit"},
+		"an expression":              {tip + "^", cli.ExitUsage, "must be a commit SHA"},
+		"a commit and something":     {tip + "\n::error::", cli.ExitUsage, "must be a commit SHA"},
 		"of nobody, in capitals":     {strings.Repeat("A", 40), cli.ExitModel, "not-on-gitops-branch"},
 		"the commit of nobody, zero": {strings.Repeat("0", 40), cli.ExitModel, "not-on-gitops-branch"},
 	} {
@@ -131,7 +131,7 @@ func TestS17NeverPromoted(t *testing.T) {
 	c.replace("gitops", "dev", gitopstest.Files{"docs/notes.md": "Somebody wrote this.\n"})
 	got := c.must()
 	assert.Contains(t, got.stdout, "dev: nothing to do\n")
-	assert.Contains(t, got.stdout, "nothing was promoted to dev yet")
+	assert.Contains(t, got.stdout, "nothing is published in dev yet")
 	assert.Empty(t, c.writes())
 }
 

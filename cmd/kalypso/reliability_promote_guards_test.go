@@ -224,7 +224,7 @@ func TestC6NoGitHub(t *testing.T) {
 	assert.Equal(t, stage, refsOf(bare)["refs/heads/stage"])
 
 	got = mustRun(t, args("dev", "--commit", commits[1], "--rollback")...)
-	assert.Contains(t, got.stdout, "note: no status is set on the commit: ")
+	assert.Contains(t, got.stdout, "notice: no status is set on the commit: ")
 	got = mustRun(t, args("dev")...)
 	assert.Contains(t, got.stdout, "dev: "+commits[1][:12]+" -> "+commits[2][:12]+", promoted\n")
 	mustRun(t, args("stage", "--skip-gates")...)

@@ -80,7 +80,7 @@ func TestC6MergedPromotion(t *testing.T) {
 		p.repo.MergePull(1, method)
 		merged := p.tip("stage")
 		got := p.must()
-		assert.Contains(t, got.stdout, "stage: has "+p.versions[2][:12]+" already\n", method)
+		assert.Contains(t, got.stdout, "stage: already at "+p.versions[2][:12]+"\n", method)
 		assert.Equal(t, "pending Promoted", p.statusSaid(), method)
 		p.set(nil)
 		p.must()
@@ -156,7 +156,7 @@ func TestC6PointlessProposal(t *testing.T) {
 	require.Len(t, p.repo.OpenPulls(), 1, got.stdout)
 
 	got = p.must("--pull-request")
-	assert.Contains(t, got.stdout, "note: closed pull request #1, which proposes "+p.versions[1][:12])
+	assert.Contains(t, got.stdout, "notice: closed pull request #1, which proposes "+p.versions[1][:12])
 	assert.Empty(t, p.repo.OpenPulls())
 	assert.Equal(t, "pending Promoted", p.statusSaid())
 	p.set(nil)

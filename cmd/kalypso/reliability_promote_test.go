@@ -241,7 +241,7 @@ func TestC6PromoteTwice(t *testing.T) {
 			got := p.must()
 			assert.Empty(t, p.writes(), name)
 			if name == "pushed" {
-				assert.Equal(t, "stage: has "+p.versions[2][:12]+" already\n", got.stdout)
+				assert.Equal(t, "stage: already at "+p.versions[2][:12]+"\n", got.stdout)
 			}
 		}
 		p.assertPromoted(want, name)

@@ -47,7 +47,7 @@ func TestC6SharedBranch(t *testing.T) {
 			p.set(nil)
 			got := p.must()
 			assert.Contains(t, got.stdout, "stage: "+end[:12]+" is not promoted\n")
-			assert.Contains(t, got.stdout, "note: commit "+end[:12]+" only promotes another: promoting it would never end\n")
+			assert.Contains(t, got.stdout, "notice: commit "+end[:12]+" only promotes another: promoting it would never end\n")
 			assert.Empty(t, p.writes())
 			assert.Equal(t, end, p.tip("main"))
 		}
@@ -112,7 +112,7 @@ func TestC6NeverPromoted(t *testing.T) {
 		assert.Equal(t, before, p.git("control-plane", "rev-parse", "stage^"), c.name)
 		p.set(nil)
 		got = p.must()
-		assert.Contains(t, got.stdout, "already\n", c.name)
+		assert.Contains(t, got.stdout, "stage: already at ", c.name)
 		assert.Empty(t, p.writes(), c.name)
 		p.assertNothingLost(c.name)
 	}

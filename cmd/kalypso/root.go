@@ -57,7 +57,9 @@ func newRoot(e *cli.Host) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kalypso",
 		Short: "Compile the model of a Kubernetes fleet into GitOps manifests",
-		Long: `kalypso reads a control plane repository and the application repositories registered in it,
+		Long: `Schedule applications on Kubernetes clusters and publish the manifests to GitOps repositories.
+
+kalypso reads a control plane repository and the application repositories registered in it,
 schedules deployment targets on cluster types, and renders their manifests.
 
 You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLANE for --control-plane.

@@ -39,6 +39,15 @@ func DidYouMean(name string, candidates []string) string {
 	return "one of " + strings.Join(candidates, ", ")
 }
 
+// Alternatives writes names as a choice: "text, json or yaml".
+func Alternatives(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // distance is the optimal string alignment distance (insert, delete, replace, swap two
 // neighbours), or limit if it is not below limit.
 func distance(a, b []rune, limit int) int {

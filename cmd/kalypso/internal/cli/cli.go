@@ -130,6 +130,19 @@ func Usage(format string, args ...any) error {
 	return &exit{ExitUsage, fmt.Errorf(format, args...)}
 }
 
+// UsageHint is Usage with a hint in a second line; an empty hint adds nothing.
+func UsageHint(hint, format string, args ...any) error {
+	if hint != "" {
+		format, args = format+"\n    hint: %s", append(args, hint)
+	}
+	return Usage(format, args...)
+}
+
+// InvalidValue is the usage error of a flag value.
+func InvalidValue(flag string, value any, must string) error {
+	return Usage("invalid value %q for --%s: must be %s", fmt.Sprint(value), flag, must)
+}
+
 // Failure is the error of something that cannot be done on this machine.
 func Failure(format string, args ...any) error {
 	return &exit{ExitModel, fmt.Errorf(format, args...)}

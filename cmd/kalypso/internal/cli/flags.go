@@ -28,7 +28,7 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 	e.Quiet, _ = flags.GetBool("quiet")
 	e.Verbose, _ = flags.GetBool("verbose")
 	if e.Quiet && e.Verbose {
-		return Usage("--quiet and --verbose: give one of them")
+		return Usage("--quiet and --verbose cannot be combined")
 	}
 	for _, name := range given {
 		if !e.Quiet {
@@ -54,7 +54,7 @@ func refuseEmpty(flags *pflag.FlagSet) (err error) {
 			values = list.GetSlice()
 		}
 		if slices.Contains(values, "") && !slices.Contains(clearing, f.Name) {
-			err = Usage("--%s is empty: give a value or leave it out", f.Name)
+			err = UsageHint("set a value or omit the flag", "--%s is empty", f.Name)
 		}
 	})
 	return err
@@ -93,7 +93,7 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 		for _, value := range values {
 			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
 				if f.Value.Type() == "bool" {
-					err = fmt.Errorf("%q is not a boolean: write true or false", value)
+					err = fmt.Errorf("invalid value %q: must be true or false", value)
 				}
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}

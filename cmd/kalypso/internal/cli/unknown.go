@@ -18,7 +18,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return Usage("unknown command %q for %q%s\nsee %s --help", name, cmd.CommandPath(), nearest(name, "", names), cmd.CommandPath())
+	return UsageHint(nearest(cmd, name, "", names), "unknown command %q for %q", name, cmd.CommandPath())
 }
 
 // FlagError is the error of flags that cannot be parsed, with the nearest flag for one that does not exist.
@@ -26,20 +26,35 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if unknown := cmd.ValidateArgs(cmd.Flags().Args()); cmd.HasSubCommands() && unknown != nil {
 		return unknown // its flags are unknown because the command is
 	}
-	hint := ""
+	var names []string
+	name := ""
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		var names []string
+		name = unknown.GetSpecifiedName()
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint = nearest(unknown.GetSpecifiedName(), "--", names)
 	}
-	return Usage("%w%s\nsee %s --help", err, hint, cmd.CommandPath())
+	return UsageHint(nearest(cmd, name, "--", names), "%w", err)
 }
 
-// nearest asks whether the nearest candidate is meant, if one is near.
-func nearest(name, prefix string, candidates []string) string {
-	if near := diag.Nearest(name, candidates); near != "" {
-		return fmt.Sprintf(" (did you mean %q?)", prefix+near)
+// Args accepts the required arguments, which it names in errors, and at most max in all.
+func Args(max int, required ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := nearest(cmd, "", "", nil)
+		switch {
+		case len(args) < len(required):
+			return UsageHint(hint, "missing argument %s", required[len(args)])
+		case len(args) > max:
+			return UsageHint(hint, "unexpected argument %q", args[max])
+		}
+		return nil
 	}
-	return ""
+}
+
+// nearest is the hint for wrong usage of a command: the candidate that is similar to name, if any, and the help.
+func nearest(cmd *cobra.Command, name, prefix string, candidates []string) string {
+	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
+	if near := diag.Nearest(name, candidates); near != "" {
+		hint = fmt.Sprintf("did you mean %q? %s", prefix+near, hint)
+	}
+	return hint
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -30,7 +29,7 @@ func Formats() []string { return []string{Text, JSON, YAML} }
 // CheckFormat reports whether there is a format of that name, or among more.
 func CheckFormat(format string, more ...string) error {
 	if formats := append(Formats(), more...); !slices.Contains(formats, format) {
-		return fmt.Errorf("--output %s: write one of %s", format, strings.Join(formats, ", "))
+		return fmt.Errorf("invalid value %q for --output: must be %s", format, diag.Alternatives(formats))
 	}
 	return nil
 }

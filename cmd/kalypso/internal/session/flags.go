@@ -50,6 +50,8 @@ type Flags struct {
 	Publishes bool
 	// clone is the clone that was given, if ControlPlane is its remote.
 	clone string
+	// fromVariable reports whether a variable set ControlPlane; nil if it cannot.
+	fromVariable func() bool
 	// Purpose is the participle for "nothing was …" if the control plane cannot be read; empty is "compiled".
 	Purpose string
 	// tokens are the tokens of the configured GitHub App, set when the fleet is opened; nil for none.
@@ -62,8 +64,8 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 	f.AddParsing(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to compile (repeatable)"
-	flags.StringVar(&f.Base, "base", "", "read the BaseRepo main at this Git `revision`, or \"worktree\", instead of the promoted commit")
-	flags.BoolVar(&f.Worktree, "worktree", false, "read the work tree of local clones for the branch that is checked out (default)")
+	flags.StringVar(&f.Base, "base", "", "compile with this Git `revision` of the base branch, or \"worktree\", instead of the promoted commit")
+	flags.BoolVar(&f.Worktree, "worktree", false, "read the working tree of local clones for the branch that is checked out (default)")
 	_ = flags.MarkHidden("worktree") // it is the default, and was not in earlier versions
 	f.AddCommitted(cmd)
 	f.AddTimeout(cmd)
@@ -80,10 +82,11 @@ func (f *Flags) AddCommitted(cmd *cobra.Command) {
 func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.Environments, "env", "e", nil, "`environment`")
-	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the repository of the workflow, else of the current folder)")
+	flags.StringVar(&f.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, or the repository in the current directory)")
+	f.fromVariable = func() bool { return cli.FromVariable(flags.Lookup("control-plane")) }
 	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane with the Environments (default: its default branch; for a local path, main)")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from another path or URL: `REPO=PATH`, with * as wildcard on both sides (repeatable)")
-	flags.StringVar(&f.Color, "color", "auto", "colour the output: `when` is auto, always or never")
+	flags.StringVar(&f.Color, "color", "auto", "color the output: `mode` is auto, always or never")
 	cli.AddOutputFlag(cmd, &f.Format, f.MoreFormats...)
 	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "", "color")
@@ -151,11 +154,11 @@ func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err
 		name, value, _ := strings.Cut(limit, "=")
 		set, known := settable[name]
 		if !known {
-			return options, servers, cli.Usage("--tenant-limit %s: there is no limit %q (%s)", limit, name, diag.DidYouMean(name, limitNames()))
+			return options, servers, cli.UsageHint(diag.DidYouMean(name, limitNames()), "--tenant-limit %s: limit %q not found", limit, name)
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
-			return options, servers, cli.Usage("--tenant-limit %s: use %s=NUMBER with a number above 0", limit, name)
+			return options, servers, cli.InvalidValue("tenant-limit", limit, name+"=NUMBER with a number above 0")
 		}
 		set(n)
 	}
@@ -165,10 +168,10 @@ func (f *Flags) Options() (options model.Options, servers wire.TenantLimits, err
 // Check validates flag values that cobra does not check.
 func (f *Flags) Check() error {
 	if !slices.Contains([]string{"auto", "always", "never"}, f.Color) {
-		return cli.Usage("--color %s: use auto, always or never", f.Color)
+		return cli.InvalidValue("color", f.Color, "auto, always or never")
 	}
 	if f.timeout < 0 {
-		return cli.Usage("--timeout %v: use a duration such as 90s or 10m, or 0 for no limit", f.timeout)
+		return cli.InvalidValue("timeout", f.timeout, "a duration such as 90s or 10m, or 0 for no limit")
 	}
 	if f.Committed && f.Worktree {
 		return cli.Usage("--committed cannot be combined with --worktree")
@@ -226,6 +229,11 @@ func (f *Flags) FindControlPlane(e *cli.Host) (string, error) {
 	if server, repo := e.Env("GITHUB_SERVER_URL"), e.Env("GITHUB_REPOSITORY"); server != "" && repo != "" {
 		return server + "/" + repo, nil
 	}
+	return repositoryAround(e)
+}
+
+// repositoryAround returns the repository that contains the current folder.
+func repositoryAround(e *cli.Host) (string, error) {
 	dir, err := e.WorkingDir()
 	if err != nil {
 		return "", err
@@ -269,7 +277,7 @@ func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool)
 			return pushed, nil
 		}
 	}
-	return nil, cli.Usage("select an environment with --env: %s", strings.Join(names, ", "))
+	return nil, cli.Usage("required flag: --env (%s)", diag.Alternatives(names))
 }
 
 // EnvironmentNames are the names of environments.
@@ -293,7 +301,7 @@ func Named(environments []*model.Environment, name string) *model.Environment {
 
 // NoEnvironment is the usage error for an environment that is not in names.
 func NoEnvironment(name string, names []string) error {
-	return cli.Usage("there is no environment %q (%s)", name, diag.DidYouMean(name, names))
+	return cli.UsageHint(diag.DidYouMean(name, names), "environment %q not found", name)
 }
 
 // CompleteEnvironments completes the names of environments if this needs no network.

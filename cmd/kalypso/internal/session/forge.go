@@ -33,7 +33,7 @@ func (s *Session) Forge(ctx context.Context, destination *gitops.Destination) (F
 			return Forge{}, err
 		}
 		if known.Repo == nil && known.Note != "" {
-			known.Note = fmt.Sprintf("there is no token to open a pull request: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
+			known.Note = fmt.Sprintf("no token to open a pull request: set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN, or open it at %s/compare/%s...%s",
 				destination.At, destination.Branch, destination.Head)
 		}
 		s.remember(destination, known)
@@ -75,7 +75,7 @@ func (s *Session) ConnectForge(ctx context.Context, role model.Role, place strin
 		return Forge{}, err
 	}
 	if token == "" {
-		return Forge{Note: "there is no token for " + place}, nil
+		return Forge{Note: "no token for " + place}, nil
 	}
 	var source github.TokenSource = github.StaticToken(token)
 	if origin == credentials.AppOrigin { // which expires

@@ -98,6 +98,9 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 	}
 	s := &Session{Host: e, Flags: f, activity: activity{Progress: progress}, Compiler: &Compiler{Reader: reader, Loader: loader}}
 	defer func() { _ = s.Reader.Close() }() // nothing was written through it
+	if !f.Publishes && e.Workflow == nil && s.InClone(ctx) {
+		s.notice("notice: reading %s, not the clone in the current directory; use --control-plane . for that", diag.Safe(f.ControlPlane))
+	}
 	s.View = View{
 		Structured: func(diags diag.List) any { return results.NewReport(Environments(s.Results), diags) },
 		Text:       s.PrintText,

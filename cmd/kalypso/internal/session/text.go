@@ -28,7 +28,7 @@ func (s *Session) printText(stat bool) error {
 		return nil
 	}
 	p := NewPrinter(s.Stdout, s.OutPalette(s.Flags.Color))
-	p.stat = stat
+	p.stat, p.Quiet = stat, s.Quiet
 	for i, result := range s.Results {
 		if len(result.Changes) == 0 && (result.Tree == nil || result.Diags.HasErrors()) {
 			continue // the diagnostics have the reason
@@ -89,7 +89,7 @@ func (p Printer) published(r *Published) {
 		fmt.Fprintf(p, "pull request #%d closed: %s\n", closed.Number, diag.Safe(closed.URL))
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
+		p.Notice("", note)
 	}
 }
 
@@ -98,6 +98,15 @@ type Printer struct {
 	term.Printer
 	// stat asks for counts per cluster type instead of targets and files.
 	stat bool
+	// Quiet leaves out notices.
+	Quiet bool
+}
+
+// Notice writes a notice in an indented line.
+func (p Printer) Notice(indent, text string) {
+	if !p.Quiet {
+		fmt.Fprintf(p, "%snotice: %s\n", indent, diag.Safe(text))
+	}
 }
 
 // NewPrinter returns a printer to w.
@@ -134,7 +143,7 @@ func (p Printer) change(c *Change, withDiff bool) {
 			p.File(file)
 		}
 	}
-	fmt.Fprintf(p, "\n%d added, %d changed, %d removed files\n",
+	fmt.Fprintf(p, "\nfiles: %d added, %d changed, %d removed\n",
 		c.Change.CountFiles(change.Added), c.Change.CountFiles(change.Changed), c.Change.CountFiles(change.Removed))
 }
 

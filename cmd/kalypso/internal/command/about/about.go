@@ -57,15 +57,18 @@ func printBuild(w io.Writer, b cli.Build) error {
 
 // NewSchema returns kalypso schema. outputs are the types of what commands print with -o json.
 func NewSchema(e *cli.Host, outputs map[string]reflect.Type) *cobra.Command {
-	format := results.JSON
+	format, kinds := results.JSON, ""
+	for some := range slices.Chunk(model.Kinds(), 5) {
+		kinds += "\n  " + strings.Join(some, ", ") + ","
+	}
 	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of one kind or of all kinds",
 		Long: `Print the JSON Schema of one kind, or one schema for all kinds, for editors with YAML support and
-other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
+other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 		Example: `  kalypso schema >.kalypso.schema.json
   kalypso schema ClusterType`,
-		Args:      cobra.MaximumNArgs(1),
+		Args:      cli.Args(1),
 		ValidArgs: model.Kinds(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if outputs[format] != nil { // schema --output COMMAND
@@ -74,11 +77,11 @@ other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
 			schema := model.AnySchema()
 			if len(args) > 0 {
 				if schema = model.Schema(kindNamed(args[0])); schema == nil {
-					return cli.Usage("there is no kind %q (%s)", args[0], diag.DidYouMean(args[0], model.Kinds()))
+					return cli.UsageHint(diag.DidYouMean(args[0], model.Kinds()), "kind %q not found", args[0])
 				}
 			}
 			if format != results.JSON && format != results.YAML {
-				return cli.Usage("--output %s: write json or yaml, or a command with JSON output", format)
+				return cli.InvalidValue("output", format, "json, yaml or a command with JSON output")
 			}
 			if err := results.Print(e.Stdout, format, schema); err != nil {
 				return cli.Failure("write the schema: %w", err)
@@ -91,7 +94,7 @@ other tools. The kinds are ` + strings.Join(model.Kinds(), ", ") + `.`,
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{results.JSON, results.YAML}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(&cobra.Command{
 		Use:       "output [COMMAND]",
-		Short:     "Print the JSON Schema of what a command prints with -o json, or all commands",
+		Short:     "Print the JSON Schema of the -o json output of one command or of all commands",
 		Example:   "  kalypso schema output render\n  kalypso schema output explain target",
 		ValidArgs: slices.Sorted(maps.Keys(outputs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,7 +111,7 @@ func printOutputSchema(cmd *cobra.Command, e *cli.Host, outputs map[string]refle
 	schema := map[string]any{}
 	if name := strings.Join(args, " "); name != "" {
 		if outputs[name] == nil {
-			return cli.Usage("no command %q has -o json (%s)\nsee %s --help", name, diag.DidYouMean(name, names), cmd.CommandPath())
+			return cli.UsageHint(diag.DidYouMean(name, names), "command %q with JSON output not found", name)
 		}
 		schema = results.Schema(outputs[name])
 		schema["title"] = "kalypso " + name
@@ -140,7 +143,7 @@ func NewMan(e *cli.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Generate manual pages",
-		Args:   cobra.ExactArgs(1),
+		Args:   cli.Args(1, "DIR"),
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

@@ -42,7 +42,7 @@ nothing and does not read the published output; to compare with it, use render -
 To compare two states of a branch, set --from and --to to a Git revision, "worktree", or "promoted"
 (the commits of the base branch that are promoted to the environments). --branch is a branch of the
 control plane or, with --repo, of an application repository. A change of the base branch is shown as
-if it were promoted. Without flags, the work tree and the commits of all branches that are not pushed
+if it were promoted. Without flags, the working tree and the commits of all branches that are not pushed
 are compared with the remote; in a pull request workflow, the pull request with its base branch.
 
 To compare two environments, use --env and --with-env. A target that exists in only one of them is
@@ -65,8 +65,8 @@ of target and environment are not shown.`,
 	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare with the one in --env")
 	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository of --branch (default: the control plane)")
 	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare (default: the branch that is checked out)")
-	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the newest commit that the remote has)")
-	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the work tree, unless it belongs to another environment)")
+	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the latest commit of the remote branch)")
+	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the working tree, unless another environment's branch is checked out)")
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests")
 	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
 	opts.previewFlags.add(flags)
@@ -82,20 +82,20 @@ of target and environment are not shown.`,
 func (f *diffFlags) check() error {
 	if f.withEnvironment != "" {
 		if f.repo != "" || f.branch != "" || f.from != "" || f.to != "" {
-			return cli.Usage("--with-env compares two environments as they are: leave out --repo, --branch, --from and --to")
+			return cli.Usage("--with-env cannot be combined with --repo, --branch, --from or --to")
 		}
 		if named := cli.Split(f.Environments); len(named) != 1 || named[0] == f.withEnvironment {
-			return cli.Usage("--with-env %s: say with --env which other environment to compare it with", f.withEnvironment)
+			return cli.Usage("--with-env %s requires one other environment in --env", f.withEnvironment)
 		}
 	}
 	if f.files && f.stat {
-		return cli.Usage("--files shows the differences of the manifests, --stat only counts: give one of them")
+		return cli.Usage("--files and --stat cannot be combined")
 	}
 	if f.repo != "" && f.branch == "" {
-		return cli.Usage("--repo %s: say which branch of it with --branch", f.repo)
+		return cli.Usage("--repo requires --branch")
 	}
 	if f.withEnvironment != "" && f.previews() {
-		return cli.Usage("--with-env compares two environments, which is no preview of a pull request")
+		return cli.Usage("--with-env cannot be combined with --comment, --save-comment or --pull-request")
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func keepComment(ctx context.Context, s *session.Session, in, given, text string
 		return err
 	}
 	if known.Repo == nil {
-		return cli.Usage("nobody can comment there: %s", cmp.Or(known.Note, repo+" is not on GitHub"))
+		return cli.Usage("cannot comment on the pull request: %s", cmp.Or(known.Note, repo+" is not on GitHub"))
 	}
 	kept, err := known.Repo.KeepComment(ctx, number, message.IsPreview, text)
 	if err != nil {
@@ -176,8 +176,11 @@ func findRequest(s *session.Session, in, given string) (repo string, number int,
 	if number = numberOf(given); given == "" && running != nil {
 		number = running.number
 	}
+	if number == 0 && given == "" {
+		return "", 0, cli.Usage("required flag: --pull-request")
+	}
 	if number == 0 {
-		return "", 0, cli.Usage("--pull-request %q: give the number of the pull request, or its URL", given)
+		return "", 0, cli.InvalidValue("pull-request", given, "the number or URL of a pull request")
 	}
 	if running != nil {
 		repo, err = giturl.NormalURL(s.Env("GITHUB_SERVER_URL") + "/" + s.Env("GITHUB_REPOSITORY"))
@@ -221,11 +224,11 @@ and another one, which the fork cannot change, posts it. Get the number of the p
 GitHub, not from a file. The author of the pull request can change the text: do not trust it.`,
 		Example: `  kalypso comment --pull-request https://github.com/acme/control-plane/pull/12 preview.md
   kalypso comment --pull-request 12 --control-plane https://github.com/acme/control-plane preview.md`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Args(1, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runComment(cmd.Context(), e, opts, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the repository of the workflow, else of the current folder)")
+	flags.StringVar(&opts.ControlPlane, "control-plane", "", "URL or `path` of the control plane (default: the workflow's repository, or the repository in the current directory)")
 	addRequestFlag(flags, &opts.request)
 	opts.AddTimeout(cmd)
 	cli.Group(flags, cli.Source, "control-plane", "")
@@ -239,7 +242,7 @@ func runComment(ctx context.Context, e *cli.Host, opts *commentFlags, file strin
 	case err != nil:
 		return cli.Usage("%s: %w", file, cli.WithoutPath(err))
 	case !utf8.Valid(text) || !message.IsPreview(string(text)):
-		return cli.Usage("%s is no preview: write it with kalypso diff --save-comment", file)
+		return cli.Usage("%s is not a preview: write it with kalypso diff --save-comment", file)
 	case utf8.RuneCount(text) > message.MaxComment:
 		return cli.Usage("%s is too long for a comment, which has %d characters at most", file, message.MaxComment)
 	}
@@ -251,7 +254,7 @@ func runComment(ctx context.Context, e *cli.Host, opts *commentFlags, file strin
 		if ctx.Err() != nil {
 			return s.Stopped(ctx)
 		}
-		return s.Finish(fmt.Sprintf("%s was not put on the pull request", file))
+		return s.Finish(fmt.Sprintf("%s was not posted", file))
 	})
 }
 

@@ -38,9 +38,9 @@ type branchStates struct {
 func (s *branchStates) describe(state string) string {
 	switch {
 	case state == promotedState:
-		return "what is promoted"
+		return "promoted commits"
 	case state == source.WorktreeBase:
-		return "the work tree"
+		return "working tree"
 	case giturl.IsFullCommit(state):
 		return fmt.Sprintf("%s at %.12s", s.branch, state)
 	default:
@@ -97,15 +97,15 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 		return nil, err
 	}
 	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
-		return nil, cli.Usage("the work tree has the branch %s checked out, which is not work on %s", checkedOut, s.branch)
+		return nil, cli.Usage("the working tree has branch %s checked out, not %s", checkedOut, s.branch)
 	}
 	if s.from == s.to {
-		return nil, cli.Usage("%s is compared with itself: set another state with --from or --to", s.describe(s.to))
+		return nil, cli.UsageHint("set --from or --to to another state", "nothing to compare: --from and --to are both %s", s.describe(s.to))
 	}
 	c.command = s.command()
 	for _, state := range []string{s.from, s.to} {
 		if state == promotedState && !s.base {
-			return nil, cli.Usage("%s is a state of the base branch %s of the control plane, and of no other", promotedState, c.Loader.BaseBranch())
+			return nil, cli.Usage("the state %q exists only for the base branch %s of the control plane", promotedState, c.Loader.BaseBranch())
 		}
 	}
 	return s, nil
@@ -186,15 +186,17 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 	}
 	checkedOut = c.Reader.CheckedOut(ctx, repo)
 	if s.branch = cmp.Or(s.branch, checkedOut); s.branch == "" {
-		return "", cli.Usage("select a branch to compare with --branch: %s; or two environments with --env and --with-env; or a clone with --control-plane .",
-			strings.Join(c.branches(), ", "))
+		hint := "to compare two environments, use --env and --with-env"
+		if c.InClone(ctx) {
+			hint = "to compare the edits in this clone, use --control-plane ."
+		}
+		return "", cli.UsageHint(hint, "required flag: --branch (%s)", diag.Alternatives(c.branches()))
 	}
 	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
-		return "", cli.Usage("no environment uses the branch %q, which is checked out: select the branch to compare with --branch: %s",
-			checkedOut, strings.Join(c.branches(), ", "))
+		return "", cli.UsageHint("set --branch to "+diag.Alternatives(c.branches()), "no environment uses the branch %q, which is checked out", checkedOut)
 	}
 	if !slices.Contains(c.branches(), s.branch) {
-		return "", cli.Usage("no environment uses the branch %q (%s)", s.branch, diag.DidYouMean(s.branch, c.branches()))
+		return "", cli.UsageHint(diag.DidYouMean(s.branch, c.branches()), "no environment uses the branch %q", s.branch)
 	}
 	s.base = s.branch == c.Loader.BaseBranch()
 	return checkedOut, nil

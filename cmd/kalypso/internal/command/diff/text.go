@@ -12,6 +12,7 @@ import (
 
 func (c *comparison) text() error {
 	p := diffPrinter{session.NewPrinter(c.Stdout, c.OutPalette(c.flags.Color))}
+	p.Quiet = c.Quiet
 	for i, d := range c.found {
 		if i > 0 {
 			fmt.Fprintln(p)
@@ -27,7 +28,7 @@ type diffPrinter struct{ session.Printer }
 func (p diffPrinter) difference(d Result, flags *diffFlags) {
 	fmt.Fprintln(p, p.Heading(diag.Safe(d.title())))
 	for _, note := range d.Notes {
-		fmt.Fprintf(p, "  note: %s\n", diag.Safe(note))
+		p.Notice("  ", note)
 	}
 	for _, output := range d.Outputs {
 		fmt.Fprintln(p, "  "+p.Changed(diag.Safe(change.Changed.Sign()+" "+output)))
@@ -37,7 +38,7 @@ func (p diffPrinter) difference(d Result, flags *diffFlags) {
 		return
 	}
 	if diff.Empty() {
-		fmt.Fprintln(p, "  no difference")
+		fmt.Fprintln(p, "  no changes")
 		return
 	}
 	fmt.Fprintln(p, "  "+diff.Plan().String())
@@ -58,9 +59,9 @@ func (p diffPrinter) difference(d Result, flags *diffFlags) {
 // title says what is compared with what.
 func (d Result) title() string {
 	if d.With != "" {
-		return fmt.Sprintf("%s and %s: + only in %s, - only in %s", d.Name, d.With, d.With, d.Name)
+		return fmt.Sprintf("environments %s and %s: + only in %s, - only in %s", d.Name, d.With, d.With, d.Name)
 	}
-	return fmt.Sprintf("%s: from %s to %s", d.Name, d.Before, d.After)
+	return fmt.Sprintf("environment %s: %s -> %s", d.Name, d.Before, d.After)
 }
 
 // movements lists the targets that go, or those that come.
@@ -108,22 +109,27 @@ func (d Result) why(t impact.Target) []reason {
 			reasons = append(reasons, reason{text: d.oneSided(t, "policy "+p.Name), at: p.At})
 		}
 		for _, m := range p.Misses {
-			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name, m.Message), at: m.At})
+			reasons = append(reasons, reason{text: fmt.Sprintf("%spolicy %s %s", d.otherSide(t), p.Name, d.missed(t, m.Message)), at: m.At})
 		}
 	}
 	return reasons
 }
 
-// otherSide says where a condition does not hold, if that is not how things are in the end.
+// otherSide names the environment where a condition does not hold.
 func (d Result) otherSide(t impact.Target) string {
-	switch {
-	case d.With != "":
-		return "in " + d.without(t) + ", "
-	case t.Action == change.Added:
-		return "before, "
-	default:
+	if d.With == "" {
 		return ""
 	}
+	return "in " + d.without(t) + ", "
+}
+
+// missed is a message of schedule.Miss, in the past tense if the condition holds now.
+func (d Result) missed(t impact.Target, message string) string {
+	if d.With != "" || t.Action != change.Added {
+		return message
+	}
+	return strings.NewReplacer("requires ", "required ", ", but the deployment target is ", ", but the deployment target was ",
+		" has ", " had ").Replace(message)
 }
 
 // without is which of two environments does not have a target.

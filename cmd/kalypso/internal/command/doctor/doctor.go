@@ -26,11 +26,11 @@ func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check access, settings and workflows, and report what to fix",
-		Long: `Check what kalypso needs to publish and promote: that the repositories are reachable with the
-credentials of this machine, branches, push access, branch rules, merge settings, the settings of
-GitHub Actions, the workflows that kalypso init writes, tokens and the clock. Each result is ok,
-warning or error, with a hint. What cannot be checked is a warning that starts with "not checked".
-This command changes nothing. To check the model, use kalypso validate.
+		Long: `Check what kalypso needs to publish and promote: access to the repositories with the credentials of
+this machine, branches, push access, branch rules, merge settings, GitHub Actions settings, workflow
+files, tokens and the clock. Each result is ok, warning or error, with a hint. Checks that cannot run
+are warnings that start with "not checked". This command changes nothing. To check the model, use
+kalypso validate.
 
 The exit code is 1 if there are errors, and 3 if the control plane is unreachable.`,
 		Example: `  kalypso doctor

@@ -21,7 +21,7 @@ func newExplainClusterType(e *cli.Host) *cobra.Command {
 		Short: "Show the deployment targets on a cluster type and the policies that schedule them",
 		Example: `  kalypso explain cluster-type warehouse
   kalypso explain cluster-type warehouse --env prod -o json`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Args(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return explainClusterType(q, args[0]) })
 		},

@@ -23,11 +23,11 @@ func newExplainConfig(e *cli.Host) *cobra.Command {
 KEY, show which values of that key were overridden or merged, and which ConfigMaps set it but do not
 apply.
 
---cluster-type is optional if the target is scheduled on only one cluster type. On a cluster type that
-it is not scheduled on, the command shows what it would get there.`,
+--cluster-type is optional if the target is scheduled on only one cluster type. For other cluster
+types, the command shows the configuration that the target would get.`,
 		Example: `  kalypso explain config storefront-integration --env dev
   kalypso explain config checkout-stores LOG_LEVEL --env prod --cluster-type store-large`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: cli.Args(2, "TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key := ""
 			if len(args) > 1 {

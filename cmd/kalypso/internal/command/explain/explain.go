@@ -30,13 +30,13 @@ type explainFlags struct {
 func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [RULE]",
-		Short: "Explain a rule, why a target is scheduled or not, and where a config value comes from",
+		Short: "Explain a rule, a scheduling decision or a config value",
 		Long: `Explain the rule of an error, warning or notice: what it means, an example and the fix. Messages end
 with their rule in brackets.
 
 The commands below explain why a deployment target is or is not scheduled on a cluster type, what
 is scheduled on a cluster type, and where a config value comes from, with file and line. They read the
-same model as render, but render and write nothing.
+same model as kalypso render and change nothing.
 
 By default, they search all environments; --env restricts them to some.`,
 		Example: `  kalypso explain unknown-field
@@ -105,7 +105,7 @@ type notFoundError struct {
 	others     []string
 }
 
-func (e *notFoundError) Error() string { return fmt.Sprintf("there is no %s %q", e.kind, e.name) }
+func (e *notFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.kind, e.name) }
 
 // explanation is a run of explain.
 type explanation struct {
@@ -174,13 +174,14 @@ func (r *explanation) notFound(missing []*notFoundError) error {
 	slices.Sort(others)
 	others = slices.Compact(others)
 	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(session.EnvironmentNames(r.Environments), ", "))
-	if hint := nearestOf(missing[0].name, others); hint != "" {
-		message += " (" + hint + ")"
-	}
+	hint := nearestOf(missing[0].name, others)
 	if !r.Failed() {
-		return cli.Usage("%s", message)
+		return cli.UsageHint(hint, "%s", message)
 	}
-	r.Diags.Error("not-found", diag.Place{}, message, diag.Hint("it may be in a file that cannot be read; see the other errors"))
+	if hint != "" {
+		hint += " "
+	}
+	r.Diags.Error("not-found", diag.Place{}, message, diag.Hint(hint+"it may be in a file that cannot be read; see the other errors"))
 	return r.Finish("")
 }
 

@@ -32,16 +32,16 @@ func ruleNames() []string {
 func ruleArgs(cmd *cobra.Command, args []string) error {
 	names := ruleNames()
 	if len(args) == 0 || slices.Contains(names, args[0]) {
-		return cobra.MaximumNArgs(1)(cmd, args)
+		return cli.Args(1)(cmd, args)
 	}
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	message := fmt.Sprintf("unknown rule or command %q for %q", args[0], cmd.CommandPath())
+	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
 	if near := diag.Nearest(args[0], names); near != "" {
-		message += fmt.Sprintf(" (did you mean %q?)", near)
+		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return cli.Usage("%s\nsee %s --help", message, cmd.CommandPath())
+	return cli.UsageHint(hint, "unknown rule or command %q for %q", args[0], cmd.CommandPath())
 }
 
 // describe returns the description of a rule.

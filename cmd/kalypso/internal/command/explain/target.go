@@ -22,12 +22,12 @@ func newExplainTarget(e *cli.Host) *cobra.Command {
 		Use:   "target NAME",
 		Short: "Show where a deployment target is scheduled, by which policies, and why not elsewhere",
 		Long: `Show the cluster types that a deployment target is scheduled on, and the policies that schedule it.
-For every other cluster type, show the policy that comes closest and which of its conditions fail.
+For every other cluster type, show the closest policy and its failed conditions.
 
 --cluster-type shows how every policy evaluates for one cluster type.`,
 		Example: `  kalypso explain target storefront-integration
   kalypso explain target storefront-integration --env dev --cluster-type warehouse`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Args(1, "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return opts.explain(cmd.Context(), e, func(q *inquiry) (Answer, error) { return opts.explainTarget(q, args[0]) })
 		},

@@ -206,7 +206,7 @@ func (f *initFlags) fleetsFromFlags(e *cli.Host) (map[string][]string, error) {
 		case environment == "":
 			ofAll = append(ofAll, fleet)
 		case !slices.Contains(f.environments, environment):
-			return nil, cli.Usage("--fleet %s: no environment %q (%s)", text, environment, diag.DidYouMean(environment, f.environments))
+			return nil, cli.UsageHint(diag.DidYouMean(environment, f.environments), "--fleet %s: environment %q not found", text, environment)
 		default:
 			asked[environment] = append(asked[environment], fleet)
 		}
@@ -221,7 +221,7 @@ func (f *initFlags) fleetsFromFlags(e *cli.Host) (map[string][]string, error) {
 	if at >= 0 && len(f.environments) > 1 && f.workflows == "" {
 		named := ofAll[at]
 		ofAll = nil
-		fmt.Fprintf(e.Stderr, "warning: --fleet %s names clusters but no environment; it is ignored, and a person decides in %s\n    hint: use --fleet %s=flux:CONTEXT\n",
+		fmt.Fprintf(e.Stderr, "warning: --fleet %s names clusters but no environment; it is ignored, so rollouts to %s require manual confirmation\n    hint: use --fleet %s=flux:CONTEXT\n",
 			diag.Safe(named), strings.Join(others, ", "), strings.Join(others, "=flux:CONTEXT --fleet "))
 	}
 	for _, environment := range others {

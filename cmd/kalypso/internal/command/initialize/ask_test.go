@@ -56,7 +56,7 @@ func TestInitAsksAgain(t *testing.T) {
 	assert.Equal(t, map[string][]string{"one": {"flux:east"}}, plan.FleetSources)
 	for _, want := range []string{
 		"  not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password\n", "  https://github.com/zed/model is the control plane; use another repository\n",
-		`  unknown reconciler "fluxx" (did you mean "flux"?)` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
+		`  unknown reconciler "fluxx": must be flux or argocd` + "\n", "  name its URL: argocd:https://argocd.example.com\n",
 	} {
 		assert.Contains(t, asked, want)
 	}

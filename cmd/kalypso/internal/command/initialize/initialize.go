@@ -85,7 +85,7 @@ This command never overwrites files, and sends nothing over the network.`,
 	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in promotion order (repeatable; default dev, stage, prod; with --workflows, those of the control plane in the current folder)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "base `branch` of the control plane, shared by all environments")
 	flags.StringVar(&f.reconciler, "reconciler", "", "GitOps reconciler of the example's clusters: `"+strings.Join(scaffold.Reconcilers(), "` or ")+" (default "+scaffold.Reconcilers()[0]+")")
-	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet source for check-promote: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default none: a person sets the status)")
+	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet source for check-promote: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default: manual confirmation)")
 	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: the kalypso action at the commit of this binary)")
 	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: kalypso)")
 	flags.StringVar(&f.sample, "sample", "", "create a sample fleet in this new or empty `folder`")
@@ -108,7 +108,7 @@ func (f *initFlags) run(cmd *cobra.Command, e *cli.Host, folder string) error {
 		return f.makeSample(cmd, e)
 	case flags.Changed("workflows"):
 		if !slices.Contains(scaffold.Places(), f.workflows) {
-			return cli.Usage("unknown place %q for --workflows (%s)", f.workflows, diag.DidYouMean(f.workflows, scaffold.Places()))
+			return cli.InvalidValue("workflows", f.workflows, diag.Alternatives(scaffold.Places()))
 		}
 		counts := append([]string{"workflows", "base-branch", "action"}, usedBy(f.workflows)...)
 		if err := onlyFlags(flags, "--workflows "+f.workflows, counts...); err != nil {
@@ -223,7 +223,7 @@ func (f *initFlags) checkEnvironment(name string) error {
 
 func checkReconciler(name string) error {
 	if !slices.Contains(scaffold.Reconcilers(), name) {
-		return fmt.Errorf("unknown reconciler %q (%s)", name, diag.DidYouMean(name, scaffold.Reconcilers()))
+		return fmt.Errorf("unknown reconciler %q: must be %s", name, diag.Alternatives(scaffold.Reconcilers()))
 	}
 	return nil
 }

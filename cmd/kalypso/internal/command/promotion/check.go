@@ -224,7 +224,7 @@ func (c *deploymentCheck) findOutputs(ctx context.Context) error {
 		return nil
 	}
 	if c.flags.gitOpsRepo != "" && !slices.Contains(c.outputNames(), c.flags.gitOpsRepo) {
-		return cli.Usage("--gitops-repo %s: %s has no such GitOpsRepo (%s)", c.flags.gitOpsRepo, name, diag.DidYouMean(c.flags.gitOpsRepo, c.outputNames()))
+		return cli.UsageHint(diag.DidYouMean(c.flags.gitOpsRepo, c.outputNames()), "GitOpsRepo %q not found in environment %s", c.flags.gitOpsRepo, name)
 	}
 	if c.flags.commit == "" {
 		return nil
@@ -252,7 +252,7 @@ func (c *deploymentCheck) bind(ctx context.Context) error {
 		}
 	}
 	c.Diags.Error(ruleNotOnGitOps, c.outputs[0].repo.Branch.At, fmt.Sprintf("--commit: %v", missing),
-		diag.Hint("give the commit of the GitOps repository that was merged, not one of the control plane"))
+		diag.Hint("use the merged commit of the GitOps repository, not a commit of the control plane"))
 	return nil
 }
 
@@ -281,7 +281,7 @@ func (c *deploymentCheck) findPromoted(ctx context.Context) (done bool, err erro
 		return true, nil
 	}
 	if c.promoted.Commit == "" {
-		c.noteNothing(promote.CheckNothing, "nothing was promoted to %s yet: no commit to check", c.environment.Name.Value)
+		c.noteNothing(promote.CheckNothing, "nothing is published in %s yet: no commit to check", c.environment.Name.Value)
 		return true, nil
 	}
 	for _, output := range c.outputs {

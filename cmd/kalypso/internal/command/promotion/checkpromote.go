@@ -47,10 +47,10 @@ func NewCheckPromote(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-promote",
 		Short: "Check a rollout and promote it when healthy",
-		Long: `Check whether the fleet has deployed a merged commit of the GitOps repository of an environment.
-Run it in a job after the merge. It sets the status "ENVIRONMENT environment" on the control plane
-commit that the output was compiled from: Deploying during the check, then Deployed or Failed to
-deploy. Then it promotes a deployed commit to the next environments.
+		Long: `Check whether the clusters of an environment run a merged commit of its GitOps repository. Run this
+command in a job after the merge. During the check, the status "ENVIRONMENT environment" of the
+control plane commit is Deploying; then it is Deployed or Failed to deploy. A deployed commit is
+promoted to the next environments.
 
 The commit counts as deployed when every cluster that pulls the GitOps branch runs it, or a newer
 commit of the branch, and is healthy in two checks in a row. A failure counts when it persists for
@@ -62,7 +62,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
   flux[:CONTEXT,...]                       clusters of the kubeconfig
   argocd:URL                               Applications of an Argo CD server (ARGOCD_AUTH_TOKEN)
   command:PROGRAM [ARGUMENT ...]           a program that prints the clusters as JSON
-  none                                     a person sets the status`,
+  none                                     manual confirmation`,
 		Example: `  kalypso check-promote --env dev --commit "$GITOPS_COMMIT" --fleet azure-resource-graph
   kalypso check-promote --env stage --fleet flux:stage-eu,stage-us --timeout 30m
   kalypso check-promote --env dev --fleet command:./clusters.sh --post-deploy ./smoke-test.sh
@@ -77,17 +77,17 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags.Lookup("env").Usage = "`environment` to check"
 	flags.StringVar(&opts.commit, "commit", "", "`commit` of the GitOps repository (default: the latest of its branch)")
 	flags.StringVar(&opts.gitOpsRepo, "gitops-repo", "", "`name` of the GitOpsRepo of --commit, if the environment has several")
-	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to query, see above (repeatable; default: spec.promotion.checks.fleet)")
+	flags.StringArrayVar(&opts.fleets, "fleet", nil, "`fleet` to query, see kalypso check-promote --help (repeatable; default: spec.promotion.checks.fleet)")
 	_ = flags.SetAnnotation("fleet", cli.OneAlone, nil) // there is this flag
 	flags.StringVar(&opts.healthy, "healthy", "", "`number` or percentage of clusters that must have deployed the commit (default 100%)")
 	flags.IntVar(&opts.expect, "expect", 0, "minimum `number` of clusters")
-	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "time to wait for the fleet: a `duration` such as 90s or 30m")
-	flags.DurationVar(&opts.interval, "interval", defaultInterval, "polling interval: a `duration`")
-	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "how long a failure must persist: a `duration`")
+	flags.DurationVar(&opts.wait, "timeout", defaultFleetTimeout, "time to wait for the fleet, such as 90s or 30m")
+	flags.DurationVar(&opts.interval, "interval", defaultInterval, "polling interval")
+	flags.DurationVar(&opts.grace, "failure-grace", defaultGrace, "how long a failure must persist")
 	flags.BoolVar(&opts.once, "once", false, "check once, and exit with code 5 if the commit is not deployed yet")
 	flags.BoolVar(&opts.allowNone, "allow-no-clusters", false, "succeed without registered clusters")
 	flags.StringVar(&opts.postDeploy, "post-deploy", "", "`command` to run before the commit counts as deployed, such as tests; it may run more than once")
-	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "set statuses as Kalypso's original workflows do: Deployed is pending until the last environment")
+	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "use the status format of the original Kalypso workflows")
 	flags.StringArrayVar(&opts.next, "next", nil, "next `environment` (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
 	flags.StringVar(&opts.dispatch, "dispatch", "", "instead of promoting, start the workflow in this `file` of .github/workflows with the inputs environment and commit")
 	opts.promoteFlags.add(cmd)
@@ -102,10 +102,10 @@ func (o *checkPromoteOptions) check() error {
 		return cli.Usage("--env: one environment is checked at a time")
 	}
 	if o.commit != "" && !giturl.IsCommit(o.commit) { // a workflow gets it from elsewhere
-		return cli.Usage("--commit %q: write the id of a commit: 7 to 40 digits from 0 to 9 and a to f", o.commit)
+		return cli.InvalidValue("commit", o.commit, "a commit SHA of 7 to 40 hexadecimal digits")
 	}
 	if o.given.Changed("expect") && o.expect < 1 {
-		return cli.Usage("--expect %d: write a number above 0", o.expect)
+		return cli.InvalidValue("expect", o.expect, "a number above 0")
 	}
 	if o.healthy != "" {
 		var err error
@@ -119,7 +119,7 @@ func (o *checkPromoteOptions) check() error {
 		zero bool
 	}{{"timeout", o.wait, false}, {"interval", o.interval, false}, {"failure-grace", o.grace, true}} {
 		if d.time < 0 || d.time == 0 && !d.zero {
-			return cli.Usage("--%s %v: write a duration such as 90s or 10m", d.flag, d.time)
+			return cli.InvalidValue(d.flag, d.time, "a positive duration such as 90s or 10m")
 		}
 	}
 	if o.postDeploy != "" {

@@ -38,7 +38,7 @@ the commit to Promoted. If the commit is already promoted, nothing changes.
 promote refuses a commit that is not on the base branch (unless --unmerged), that is older than the
 promoted commit (unless --rollback), or that an earlier environment of the promotion chain has not
 deployed (unless --skip-gates). spec.promotion.next of the Environments defines the chain. It also
-refuses a commit with which the environment does not compile (unless --skip-compile).`,
+refuses a commit that breaks compilation of the environment (unless --skip-compile).`,
 		Example: `  kalypso promote --env dev
   kalypso promote --env stage --commit 4c1f9e2a
   kalypso promote --env prod --commit 4c1f9e2a --pull-request --reviewer acme/platform
@@ -52,10 +52,10 @@ refuses a commit with which the environment does not compile (unless --skip-comp
 	opts.AddTimeout(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("env").Usage = "`environment` to promote to (repeatable)"
-	flags.StringVar(&opts.commit, "commit", "", "`commit` to promote: an id or a Git revision such as HEAD~1 or a tag (default: the commit of the workflow, else the latest of the base branch)")
+	flags.StringVar(&opts.commit, "commit", "", "`commit` to promote: a commit SHA or a Git revision such as HEAD~1 or a tag (default: the commit of the workflow, else the latest of the base branch)")
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "show what would be promoted, change nothing")
 	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than the promoted one")
-	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch (needs the full id)")
+	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch (needs the full commit SHA)")
 	opts.promoteFlags.add(cmd)
 	cli.Group(flags, cli.Source, "env commit control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "dry-run output", "color")
@@ -129,7 +129,7 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.render, "render", false, "compile and publish after the promotion, as kalypso render does")
 	flags.BoolVar(&f.overrides.SkipGates, "skip-gates", false, "promote even if an earlier environment has not deployed the commit")
 	flags.BoolVar(&f.skipCompile, "skip-compile", false, "promote without compiling the environment with the commit first")
-	flags.BoolVar(&f.keepLastGood, "keep-last-good", false, "promote although an application is broken, and with --render compile it at its last published commit")
+	flags.BoolVar(&f.keepLastGood, "keep-last-good", false, "promote even if an application is broken, and with --render compile it at its last published commit")
 	flags.StringVar(&f.targetURL, "target-url", "", "`URL` that the commit statuses link to (default: the workflow run)")
 	f.PublishFlags.Add(cmd)
 	for _, name := range renderFlags() {
@@ -172,13 +172,13 @@ func (f *promoteFlags) checkIdle(env func(string) string) error {
 // check finds wrong values.
 func (f *promoteFlags) check() error {
 	if f.targetURL != "" && !strings.HasPrefix(f.targetURL, "https://") && !strings.HasPrefix(f.targetURL, "http://") {
-		return cli.Usage("--target-url %s: write a URL that begins with https://", f.targetURL)
+		return cli.InvalidValue("target-url", f.targetURL, "a URL that begins with https://")
 	}
 	if f.dispatch != "" && (f.render || f.pullRequest) {
 		return cli.Usage("--dispatch cannot be combined with --render or --pull-request")
 	}
 	if f.dispatch != "" && !strings.HasSuffix(f.dispatch, ".yaml") && !strings.HasSuffix(f.dispatch, ".yml") {
-		return cli.Usage("--dispatch %s: write the file of a workflow, such as cd.yaml", f.dispatch)
+		return cli.InvalidValue("dispatch", f.dispatch, "a workflow file such as cd.yaml")
 	}
 	return f.PublishFlags.Check()
 }

@@ -242,7 +242,7 @@ func (r *promotionRun) named(name string) *model.Environment { return session.Na
 func (r *promotionRun) stillThere(name string) (*model.Environment, error) {
 	found := r.named(name)
 	if found == nil {
-		return nil, fmt.Errorf("there is no environment %q any more", name)
+		return nil, fmt.Errorf("environment %q no longer exists", name)
 	}
 	return found, nil
 }

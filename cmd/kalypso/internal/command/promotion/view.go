@@ -3,7 +3,6 @@ package promotion
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/fleetstatus"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/results"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
-	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/markdown"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
@@ -95,7 +93,8 @@ func (r *promotionRun) structured(diags diag.List) any {
 // text writes the results for people: the check first, then each environment that something was
 // promoted to, and what was published.
 func (r *promotionRun) text() error {
-	p := promotionPrinter{r.Stdout, r.OutPalette(r.Flags.Color)}
+	p := promotionPrinter{session.NewPrinter(r.Stdout, r.OutPalette(r.Flags.Color))}
+	p.Quiet = r.Quiet
 	if r.checked != nil {
 		p.check(r.checked)
 	}
@@ -109,10 +108,7 @@ func (r *promotionRun) text() error {
 	return r.PrintText()
 }
 
-type promotionPrinter struct {
-	io.Writer
-	term.Palette
-}
+type promotionPrinter struct{ session.Printer }
 
 // check writes the result of a check.
 func (p promotionPrinter) check(c *Checked) {
@@ -126,7 +122,7 @@ func (p promotionPrinter) check(c *Checked) {
 		fmt.Fprintf(p, "%.12s was superseded before it was deployed\n", commit)
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
+		p.Notice("", note)
 	}
 }
 
@@ -147,7 +143,7 @@ func (c *Checked) headline() string {
 		promote.CheckFailed:     "%s has not deployed %.12s",
 		promote.CheckWaiting:    "%s has not deployed %.12s yet",
 		promote.CheckSuperseded: "%s no longer deploys %.12s",
-		promote.CheckByHand:     "%s waits for a person to confirm that %.12s is deployed",
+		promote.CheckByHand:     "%s waits for manual confirmation that %.12s is deployed",
 	}[c.State]
 	if text == "" { // it was not found out
 		text = "cannot determine whether %s has deployed %.12s"
@@ -169,7 +165,7 @@ func (p promotionPrinter) outcome(o promote.Outcome) {
 	}
 	p.status(o.Status)
 	for _, note := range newPromotionResult(o).Notes {
-		fmt.Fprintf(p, "note: %s\n", diag.Safe(note))
+		p.Notice("", note)
 	}
 }
 
@@ -182,9 +178,9 @@ func changeOf(o promote.Outcome) string {
 	step := fmt.Sprintf("%s -> %.12s", from, o.Commit)
 	switch {
 	case o.Action == promote.ActionUnchanged && o.Newer:
-		return fmt.Sprintf("has %s, which is newer than %.12s", from, o.Commit)
+		return fmt.Sprintf("already at %s, which is newer than %.12s", from, o.Commit)
 	case o.Action == promote.ActionUnchanged:
-		return fmt.Sprintf("has %.12s already", o.Commit)
+		return fmt.Sprintf("already at %.12s", o.Commit)
 	case o.Action == promote.ActionNotPromotable:
 		return fmt.Sprintf("%.12s is not promoted", o.Commit)
 	case o.Action == promote.ActionWaiting:

@@ -99,7 +99,7 @@ func (s *Publisher) worthAnother(lost []lostRace, race int) (again []*model.Envi
 		switch overtaken := errors.Is(l.err, giterror.ErrSuperseded); {
 		case overtaken && race >= maxOvertaken:
 			result := s.Result(l.environment)
-			result.Notes = append(result.Notes, fmt.Sprintf("%v; the next run publishes what is new", l.err))
+			result.Notes = append(result.Notes, fmt.Sprintf("%v; the next run publishes the changes", l.err))
 		case race >= MaxRaces:
 			s.lostRaces(l)
 		default:
@@ -258,7 +258,7 @@ func (s *Publisher) continued(environment string, destination *gitops.Destinatio
 func (s *Publisher) lostRaces(l lostRace) {
 	s.Result(l.environment).Diags.Error(session.RuleLostRaces, l.environment.Name.At,
 		fmt.Sprintf("Environment %q was updated concurrently %d times while it was compiled: %v", l.environment.Name.Value, MaxRaces, l.err),
-		diag.Hint("another run has published newer output; run again if it is not the newest"))
+		diag.Hint("another run published newer output; run again if that is not the latest state"))
 }
 
 // LeftUnpublished says what was published before something went wrong.

@@ -55,7 +55,7 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.reviewers, "reviewer", nil, "request a review from a `user` or OWNER/TEAM (repeatable; default: spec.pullRequest.reviewers)")
 	flags.StringArrayVar(&f.assignees, "assignee", nil, "assign the pull request to a `user` (repeatable; default: spec.pullRequest.assignees)")
 	flags.BoolVar(&f.draft, "draft", false, "open the pull request as a draft (default: spec.pullRequest.draft)")
-	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `when` is always, no-change (only if no cluster changes) or never (default: spec.pullRequest.autoMerge)")
+	flags.StringVar(&f.autoMerge, "auto-merge", "", "merge the pull request when its requirements are met; `mode` is always, no-change (only if no cluster changes) or never (default: spec.pullRequest.autoMerge)")
 	flags.Lookup("auto-merge").NoOptDefVal = string(pullrequest.AutoMergeAlways)
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository if an environment fails, and close it when it succeeds")
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing changed since the last output")
@@ -82,13 +82,13 @@ func (f *PublishFlags) Check() error {
 	switch f.when() {
 	case pullrequest.AutoMergeNever, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange:
 	default:
-		return cli.Usage("--auto-merge %s: write %s, %s or %s", f.autoMerge, pullrequest.AutoMergeAlways, pullrequest.AutoMergeNoChange, never)
+		return cli.InvalidValue("auto-merge", f.autoMerge, "always, no-change or never")
 	}
 	if f.draft && f.when() != pullrequest.AutoMergeNever {
-		return cli.Usage("--draft keeps a pull request from being merged, --auto-merge merges it: give one of them")
+		return cli.Usage("--draft and --auto-merge cannot be combined")
 	}
 	if f.direct && f.branch != "" {
-		return cli.Usage("--direct commits to the GitOps branch, --branch names another one: give one of them")
+		return cli.Usage("--direct and --branch cannot be combined")
 	}
 	if err := model.CheckBranch(f.branch); f.branch != "" && err != nil {
 		return cli.Usage("--branch %q: %v", f.branch, err)

@@ -69,7 +69,7 @@ several.`,
 
 func (o *Options) check() error {
 	if o.dryRun && o.outputDir != "" {
-		return cli.Usage("--dry-run changes nothing, --output-dir writes a folder: give one of them")
+		return cli.Usage("--dry-run and --output-dir cannot be combined")
 	}
 	if o.stat && !o.dryRun {
 		return cli.Usage("--stat requires --dry-run")

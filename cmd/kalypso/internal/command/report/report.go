@@ -35,7 +35,7 @@ publishes nothing.
 If the model has errors, the report lists them, and the exit code is 1.`,
 		Example: `  kalypso report fleet.html
   kalypso report fleet.html --env dev --base main`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Args(1, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cmp.Or(opts.Check(), checkReportFile(args[0])); err != nil {
 				return err
@@ -55,11 +55,17 @@ func write(ctx context.Context, s *session.Session, file string) error {
 		s.Compile(ctx, environment, nil)
 	}
 	s.Begin("writing " + file)
-	without := "the report lists them"
+	without, text := "the report lists them", s.View.Text
 	if ctx.Err() == nil {
 		if err := writeReport(ctx, s, file); err != nil && ctx.Err() == nil {
 			s.Diags.Error(ruleReportFile, diag.Place{}, fmt.Sprintf("write %s: %v", file, cli.WithoutPath(err)))
 			without = "no report was written"
+		} else {
+			s.View.Text = func() error {
+				err := text()
+				fmt.Fprintln(s.Stdout, "wrote "+file)
+				return err
+			}
 		}
 	}
 	if ctx.Err() != nil {

@@ -27,7 +27,7 @@ func New(e *cli.Host) *cobra.Command {
 		Long: `Compile all environments, or those in --env, and report every problem in them and in the promotion
 chain. This command writes and publishes nothing.
 
-With --keep-last-good, errors of a registration that render --keep-last-good holds back are warnings,
+With --keep-last-good, errors of a registration that render --keep-last-good quarantines are warnings,
 so one broken application does not fail the check. Errors in the platform's files are still errors.
 
 --workload checks only the workloads of one application, in its own repository, without the control
@@ -57,7 +57,7 @@ plane.`,
 	}
 	opts.Add(cmd, e)
 	opts.AddStrict(cmd)
-	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good holds back as warnings")
+	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good quarantines as warnings")
 	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or folder of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload committed base replace", "base-branch keep-last-good")
 	cli.Group(cmd.Flags(), cli.Output, "strict output", "color")
@@ -107,7 +107,7 @@ func checkFleets(s *session.Session) {
 		for _, text := range environment.Promotion.Checks.Fleets {
 			name, _, _ := strings.Cut(text.Value, ":")
 			if !slices.Contains(fleet.Names(), name) {
-				s.Diags.Error("unknown-fleet", text.At, fmt.Sprintf("there is no kind of fleet %q", name),
+				s.Diags.Error("unknown-fleet", text.At, fmt.Sprintf("unknown fleet source %q", name),
 					diag.Hint(diag.DidYouMean(name, append(fleet.Names(), model.NoFleet))))
 			}
 		}
