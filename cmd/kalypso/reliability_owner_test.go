@@ -180,7 +180,7 @@ func TestS7LostHistoryKeepsItsOwn(t *testing.T) {
 	}
 	got = kalypso(t, publishArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `"app-2-web" would replace edge/app-2-web, which is not known to belong to its registration`)
+	assert.Contains(t, got.stderr, `"app-2-web" would replace edge/app-2-web, whose registration is unknown`)
 }
 
 // TestS7LostHistoryTakesNoPlatformName: a tenant with an unreadable last commit gets no target of the control plane.

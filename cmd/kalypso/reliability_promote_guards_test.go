@@ -77,7 +77,7 @@ func TestC6NotOnBase(t *testing.T) {
 	never := strings.Repeat("0a", 20)
 	p.mustRefuse(cli.ExitModel, "[not-on-base]", "--commit", never)
 	p.mustRefuse(cli.ExitModel, "[commit-not-found]", "--commit", never, "--unmerged")
-	p.mustRefuse(cli.ExitModel, "has no branch", "--commit", "mian")
+	p.mustRefuse(cli.ExitModel, "not found", "--commit", "mian")
 	p.must("--commit", gone, "--unmerged")
 	assert.Equal(t, gone, commitOf(p.files("control-plane", "stage")[stageBase]))
 	assert.Equal(t, "pending Promoted", p.statusSaid())

@@ -41,7 +41,7 @@ func TestR7PushIsFinal(t *testing.T) {
 		got := kalypso(t, "render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*")+"="+server.URL+"/*.git")
 		if moves {
 			assert.Equal(t, cli.ExitModel, got.code, got.stderr)
-			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`, "all is read again")
+			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is quarantined`, "all is read again")
 			assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-1-web/reconciler.yaml"], "branch: new")
 			addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp("app-1", "main")})
 			pushed.Store(false)
@@ -119,7 +119,7 @@ func TestR23SlowTenant(t *testing.T) {
 		"render", "--env", "dev", "--direct", "--keep-last-good", "--control-plane", acme("control-plane"), "--replace", acme("*") + "=" + server.URL + "/*.git",
 	}, e)
 	assert.Equal(t, cli.ExitModel, code, stderr.String())
-	assert.Contains(t, stderr.String(), `WorkloadRegistration "app-2" is held back`)
+	assert.Contains(t, stderr.String(), `WorkloadRegistration "app-2" is quarantined`)
 	assert.LessOrEqual(t, asked.Load(), int32(3), "the tries of one request")
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new")

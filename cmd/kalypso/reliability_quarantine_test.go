@@ -129,11 +129,11 @@ func TestR23OneBadTenant(t *testing.T) {
 			assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 			assert.Contains(t, got.stderr, "["+test.rule+"]")
 			assert.Contains(t, got.stderr, ": everything else was published")
-			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
+			assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is quarantined`)
 			after := publishedAcme(t, root, "dev")
 			assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, after), got.stderr)
 			message := lastMessage(t, root)
-			assert.Contains(t, message, "\nHeld back, as broken: 1 registration\n")
+			assert.Contains(t, message, "\nQuarantined: 1 registration\n")
 			held := "\nKalypso-Held: app-2 " + good + "\n"
 			if test.lost {
 				held = "\nKalypso-Held: app-2\n"
@@ -207,8 +207,8 @@ func TestR23ForcePushed(t *testing.T) {
 	require.NoError(t, err)
 	got = kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "has no commit "+good)
-	assert.Contains(t, got.stderr, "so what is published of it stays as it is")
+	assert.Contains(t, got.stderr, "commit "+good+" not found")
+	assert.Contains(t, got.stderr, "published output unchanged")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }
 
@@ -255,7 +255,7 @@ func TestR23PlatformErrors(t *testing.T) {
 			got := kalypso(t, holdArgs(root)...)
 			assert.Equal(t, cli.ExitModel, got.code)
 			assert.Contains(t, got.stderr, "nothing was published")
-			assert.NotContains(t, got.stderr, "is held back")
+			assert.NotContains(t, got.stderr, "is quarantined")
 			assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 		})
 	}
@@ -278,7 +278,7 @@ func TestR23KeptFolder(t *testing.T) {
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[kept-folder]")
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
-	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
+	assert.Contains(t, lastMessage(t, root), "Quarantined: 2 registrations")
 }
 
 // TestR23KeptName lets another tenant take the name of a workload whose registration cannot be read, with a new target:
@@ -296,7 +296,7 @@ func TestR23KeptName(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `workload "app-2" may belong to a registration that is held back, as edge/app-2-web is published [kept-folder]`)
+	assert.Contains(t, got.stderr, `workload "app-2" may belong to a registration that is quarantined, as edge/app-2-web is published [kept-folder]`)
 	assert.Empty(t, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 
 	require.NoError(t, os.Rename(filepath.Join(root, "gone"), filepath.Join(root, "app-2.git")))
@@ -372,7 +372,7 @@ func TestR23Collision(t *testing.T) {
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
-	assert.Contains(t, lastMessage(t, root), "Held back, as broken: 2 registrations")
+	assert.Contains(t, lastMessage(t, root), "Quarantined: 2 registrations")
 }
 
 // TestR23ControlPlaneGone fails as ever if the platform's own data is gone.
@@ -434,8 +434,8 @@ func TestR23StolenFromTheBusy(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is held back`)
-	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2" is quarantined`)
+	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is quarantined`)
 	assert.Equal(t, []string{"edge/app-1-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
 }
 
@@ -487,7 +487,7 @@ func TestR23OneRemovesMost(t *testing.T) {
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, `WorkloadRegistration "app-2": 7 of the 10 published assignments would be removed [many-deletions]`)
 	assert.Contains(t, got.stderr, "--allow-deletions")
-	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is held back`)
+	assert.NotContains(t, got.stderr, `WorkloadRegistration "app-1" is quarantined`)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files, "edge/app-2-t7/reconciler.yaml")
 	assert.Contains(t, files, "edge/app-1-t0/reconciler.yaml")
@@ -513,7 +513,7 @@ func TestR23PlatformRemovesMost(t *testing.T) {
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "9 of the 10 assignments published")
-	assert.NotContains(t, got.stderr, "is held back")
+	assert.NotContains(t, got.stderr, "is quarantined")
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 }
 
@@ -529,7 +529,7 @@ func TestR23NewBlocksNoRemoval(t *testing.T) {
 		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp(name, "main")})
 		got := kalypso(t, holdArgs(root)...)
 		require.Equal(t, cli.ExitModel, got.code, got.stderr)
-		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
+		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is omitted`)
 		files := publishedAcme(t, root, "dev")
 		assert.Contains(t, files, "edge/"+name+"-web/reconciler.yaml")
 		assert.Len(t, files, 2+3*2, "and nothing else")
@@ -560,7 +560,7 @@ func TestR23NewAlone(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is held back: it was never published, so it is left out`)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is omitted`)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new", got.stderr)
 	assert.NotContains(t, files, "store/app-4-web/reconciler.yaml")

@@ -87,13 +87,13 @@ func TestR23HeldPullRequest(t *testing.T) {
 	addRepo(t, root, "app-3", gitopstest.Commit{Files: acmeApp("app-3", "new")})
 	render(cli.ExitModel)
 	newest := repo.Pull(2)
-	require.Contains(t, newest.Title, "1 registration held back")
+	require.Contains(t, newest.Title, "1 registration quarantined")
 	proposed := tipOf(t, root, "gitops", "deployment/dev")
 
 	back()
 	render(cli.ExitDone)
 	newest = repo.Pull(2)
-	assert.NotContains(t, newest.Title, "held back")
-	assert.NotContains(t, newest.Body, "held back")
+	assert.NotContains(t, newest.Title, "quarantined")
+	assert.NotContains(t, newest.Body, "quarantined")
 	assert.Equal(t, proposed, tipOf(t, root, "gitops", "deployment/dev"), "approvals stay")
 }

@@ -175,7 +175,7 @@ func TestS8HostileServers(t *testing.T) {
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
 	for name, said := range hostileTenants {
 		assert.Contains(t, got.stderr, said, name)
-		assert.Contains(t, got.stderr, fmt.Sprintf("WorkloadRegistration %q is held back", name))
+		assert.Contains(t, got.stderr, fmt.Sprintf("WorkloadRegistration %q is quarantined", name))
 	}
 	assert.Equal(t, largeFiles, strings.Count(got.stderr, "[file-too-large]"))
 	assert.Contains(t, publishedAcme(t, root, "dev"), "edge/app-1-web/reconciler.yaml", got.stderr)

@@ -55,8 +55,8 @@ func TestIsAncestor(t *testing.T) {
 		"unrelated":   {h.orphan, h.last, false, "the two commits have no history in common", github.Invalid},
 		"unknown":     {commit("9"), h.last, false, "compare 999999999999 with " + h.last[:12] + " in acme/control: GitHub does not find both commits (404)", github.NotFound},
 		"unknown too": {h.first, commit("9"), false, "GitHub does not find both commits", github.NotFound},
-		"a branch":    {h.first, "main", false, `"main" is not the full id of a commit`, github.Invalid},
-		"a range":     {h.first + "..." + h.last, h.last, false, "is not the full id of a commit", github.Invalid},
+		"a branch":    {h.first, "main", false, `"main" is not a full commit SHA`, github.Invalid},
+		"a range":     {h.first + "..." + h.last, h.last, false, "is not a full commit SHA", github.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestIsAncestor(t *testing.T) {
 			require.ErrorAs(t, err, &failed)
 			assert.Equal(t, test.kind, failed.Kind)
 			if test.kind == github.NotFound {
-				assert.Contains(t, failed.Hint, `either one of them was not pushed there, or the token must not see it: the token needs the permission "contents: read"`)
+				assert.Contains(t, failed.Hint, `one of them was not pushed, or is not visible to the token: the token needs the permission "contents: read"`)
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM(privateKey)
 	if err != nil { // the error may repeat what it could not read
-		return nil, errors.New("the private key of the GitHub App is not an RSA key in PEM, as GitHub gives it out")
+		return nil, errors.New("the private key of the GitHub App is not an RSA key in PEM, as GitHub provides it")
 	}
 	if c.Minted == nil {
 		c.Minted = func(string) {}
@@ -333,7 +333,7 @@ func (a *App) explain(about, act string, err error) *Error {
 		e.Hint = a.hint()
 	case http.StatusForbidden, http.StatusUnprocessableEntity:
 		e.Kind = Denied
-		e.Hint = "the installation must have access to the repositories, and its owner must have granted the permissions that are asked for"
+		e.Hint = "the installation must have access to the repositories, and its owner must have granted the requested permissions"
 	}
 	return e
 }

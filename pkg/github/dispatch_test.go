@@ -69,12 +69,12 @@ func TestDispatchRefused(t *testing.T) {
 	}{
 		"no such workflow": {
 			"gone.yaml", "main", inputs(), github.NotFound, `start the workflow "gone.yaml" on "main" in acme/control: GitHub answers 404`,
-			`either there is no .github/workflows/gone.yaml on the default branch, or the token must not start it: the token needs the permission "actions: write"`,
+			`.github/workflows/gone.yaml not found on the default branch, or the token may not start it: the token needs the permission "actions: write"`,
 		},
 		"on another branch only": {
-			"new.yaml", "side", nil, github.NotFound, "404", "either there is no .github/workflows/new.yaml on the default branch",
+			"new.yaml", "side", nil, github.NotFound, "404", ".github/workflows/new.yaml not found on the default branch",
 		},
-		"no such branch":  {"cd.yaml", "gone", inputs(), github.Invalid, "No ref found for: gone", `there is no branch "gone"`},
+		"no such branch":  {"cd.yaml", "gone", inputs(), github.Invalid, "No ref found for: gone", `branch "gone" not found`},
 		"never by hand":   {"ci.yml", "main", nil, github.Invalid, "does not have 'workflow_dispatch' trigger", "write “workflow_dispatch” into “on” of .github/workflows/ci.yml on main"},
 		"not there":       {"cd.yaml", "side", inputs(), github.Invalid, "trigger", "of .github/workflows/cd.yaml on side"},
 		"a strange input": {"cd.yaml", "main", map[string]string{"environment": "a", "env": "b"}, github.Invalid, `Unexpected inputs provided: ["env"]`, "the inputs of workflow_dispatch in .github/workflows/cd.yaml on main must be: env, environment"},

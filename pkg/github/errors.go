@@ -30,7 +30,7 @@ const (
 	Invalid Kind = "invalid"
 )
 
-// Error is something that could not be done on GitHub. Those that mean that somebody else was faster are
+// Error is something that could not be done on GitHub. Those that mean that a remote ref changed are
 // giterror.ErrConflict, too.
 type Error struct {
 	Kind Kind
@@ -122,7 +122,7 @@ func hintLater(kind Kind) string {
 }
 
 // hidden is how a hint begins about what GitHub says is not there.
-const hidden = "either it does not exist, or the token must not see it: "
+const hidden = "not found, or not visible to the token: "
 
 // refusal explains an answer that is not a success.
 func (t *transport) refusal(op operation, answer *gh.ErrorResponse) *Error {
@@ -166,7 +166,7 @@ func (t *transport) deny(e *Error, op operation, answer *gh.ErrorResponse, said 
 		e.Hint = "tick “Allow GitHub Actions to create and approve pull requests” in the settings of the repository " +
 			"or organization (Actions, General), or use a GitHub App"
 	case strings.Contains(lower, "ip allow list"):
-		e.Hint = "the organization lets in known addresses only: add that of this machine"
+		e.Hint = "the organization allows only listed IP addresses: add that of this machine"
 	default:
 		t.lack(e, op.need)
 	}

@@ -182,7 +182,7 @@ func TestR11PermissionsOfPromotion(t *testing.T) {
 			require.ErrorAs(t, p.call(t.Context(), f.repo), &failed)
 			assert.Equal(t, github.NotFound, failed.Kind)
 			assert.Equal(t, p.lacks, failed.Permission)
-			assert.Contains(t, failed.Hint, "either ")
+			assert.Contains(t, failed.Hint, "token")
 		})
 	}
 }

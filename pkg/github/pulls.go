@@ -119,7 +119,7 @@ func (r *Repository) Create(ctx context.Context, n pullrequest.NewRequest) (pull
 			created = fromGitHub(p)
 		case says(err, "a pull request already exists"):
 			// It may be too new for the list: then this is tried again, like a creation of unknown outcome.
-			return &Error{Kind: Invalid, Status: status(err), Message: "GitHub says that there is one, but lists none", maybeDone: true, moved: true}
+			return &Error{Kind: Invalid, Status: status(err), Message: "GitHub reports one, but lists none", maybeDone: true, moved: true}
 		case says(err, "no commits between"), complains(err, "head", "invalid"), complains(err, "base", "invalid"):
 			return withMoved(r.explain(op, err), true)
 		}

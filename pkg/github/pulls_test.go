@@ -190,7 +190,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"permission": {
 			status: 403, message: "Resource not accessible by personal access token", kind: github.Denied, permission: "pull requests: write", hint: "needs",
 		},
-		"hidden": {status: 404, message: "Not Found", kind: github.NotFound, permission: "pull requests: write", hint: "either it does not exist"},
+		"hidden": {status: 404, message: "Not Found", kind: github.NotFound, permission: "pull requests: write", hint: "not found, or not visible to the token"},
 		"actions": {
 			status: 403, message: "GitHub Actions is not permitted to create or approve pull requests.", kind: github.Denied,
 			permission: "pull requests: write", hint: "tick “Allow GitHub Actions to create and approve pull requests”",

@@ -180,7 +180,7 @@ func hintDispatch(e *Error, file, branch string, inputs map[string]string) strin
 	said := strings.ToLower(e.Message)
 	switch {
 	case e.Status == http.StatusNotFound:
-		return fmt.Sprintf("either there is no %s on the default branch, or the token must not start it: %s",
+		return fmt.Sprintf("%s not found on the default branch, or the token may not start it: %s",
 			file, strings.TrimPrefix(e.Hint, hidden))
 	case e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusForbidden:
 		return ""
@@ -189,7 +189,7 @@ func hintDispatch(e *Error, file, branch string, inputs map[string]string) strin
 	case e.Status != http.StatusUnprocessableEntity:
 		return ""
 	case strings.Contains(said, "no ref found"):
-		return fmt.Sprintf("there is no branch %q", branch)
+		return fmt.Sprintf("branch %q not found", branch)
 	case strings.Contains(said, "trigger"):
 		return fmt.Sprintf("write “workflow_dispatch” into “on” of %s on %s", file, branch)
 	case strings.Contains(said, "input"):
@@ -229,7 +229,7 @@ func (r *Repository) explainAncestry(op operation, err error) error {
 	case says(err, "no common ancestor"):
 		return &Error{
 			Kind: Invalid, Status: status(err), Message: "the two commits have no history in common",
-			Hint: "they are of different repositories, or a force-push has replaced the whole history",
+			Hint: "they belong to different repositories, or a force-push replaced the whole history",
 		}
 	case says(err, unknownCommit):
 		return noCommit(err)
@@ -237,17 +237,17 @@ func (r *Repository) explainAncestry(op operation, err error) error {
 	e := r.client.wire.classify(op, err)
 	if e.Status == http.StatusNotFound {
 		e.Message = "GitHub does not find both commits (404)"
-		e.Hint = "either one of them was not pushed there, or the token must not see it: " + strings.TrimPrefix(e.Hint, hidden)
+		e.Hint = "one of them was not pushed, or is not visible to the token: " + strings.TrimPrefix(e.Hint, hidden)
 	}
 	return e
 }
 
-// checkCommit refuses what is not the full id of a commit: to GitHub it may be a branch, or a part of a path.
+// checkCommit refuses what is not a full commit SHA: to GitHub it may be a branch, or a part of a path.
 func checkCommit(id string) error {
 	if giturl.CommitForm.MatchString(id) {
 		return nil
 	}
-	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not the full id of a commit", id)}
+	return &Error{Kind: Invalid, Message: fmt.Sprintf("%q is not a full commit SHA", id)}
 }
 
 // short returns the part of a commit's id that is enough for people.
@@ -260,7 +260,7 @@ const unknownCommit = "no commit found"
 func noCommit(err error) error {
 	return &Error{
 		Kind: NotFound, Status: status(err), Message: "the repository has no such commit",
-		Hint: "it was not pushed there, or a force-push has removed it",
+		Hint: "it was not pushed, or a force-push removed it",
 	}
 }
 

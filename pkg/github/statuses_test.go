@@ -313,10 +313,10 @@ func TestStatusesOfWhatIsNotThere(t *testing.T) {
 	f := withHistory(t)
 	for name, test := range map[string]struct{ commit, want string }{
 		"unknown":     {commit("9"), "999999999999 in acme/control: the repository has no such commit"},
-		"a branch":    {"main", `main in acme/control: "main" is not the full id of a commit`},
-		"abbreviated": {"0123456", `0123456 in acme/control: "0123456" is not the full id of a commit`},
-		"nothing":     {"", `in acme/control: "" is not the full id of a commit`},
-		"a path":      {"../../../user", `"../../../user" is not the full id of a commit`},
+		"a branch":    {"main", `main in acme/control: "main" is not a full commit SHA`},
+		"abbreviated": {"0123456", `0123456 in acme/control: "0123456" is not a full commit SHA`},
+		"nothing":     {"", `in acme/control: "" is not a full commit SHA`},
+		"a path":      {"../../../user", `"../../../user" is not a full commit SHA`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

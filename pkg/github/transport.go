@@ -77,7 +77,7 @@ func (t *transport) checkRedirect(to *http.Request, via []*http.Request) error {
 	case !sameHost(to.URL, t.api):
 		return fmt.Errorf("it redirects to %s, which is not followed: the token is for %s only", to.URL.Host, t.api.Host)
 	case to.Method != via[0].Method:
-		return errors.New("the repository has another name now: use that one")
+		return errors.New("the repository was renamed: use the new name")
 	case len(via) > maxRedirects:
 		return errors.New("there are too many redirects")
 	}
@@ -191,7 +191,7 @@ func readWhole(answer *http.Response) error {
 	case good && len(body) == 0:
 		return errors.New("its answer is empty")
 	case good && !json.Valid(body):
-		return errors.New("its answer is not whole, or not JSON")
+		return errors.New("its answer is incomplete or not JSON")
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (t *transport) waitForToken(r *http.Request, token Token, refused int) (aga
 		return true, nil
 	}
 	delay := []time.Duration{time.Second, 3 * time.Second, 10 * time.Second}[refused]
-	t.Notice(fmt.Sprintf("GitHub does not know the new token yet: trying again in %s", delay))
+	t.Notice(fmt.Sprintf("GitHub does not accept the new token yet: retrying in %s", delay))
 	return true, t.Sleep(r.Context(), delay)
 }
 

@@ -181,8 +181,8 @@ func TestR13AnswersThatAreNotWhole(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ answer, want string }{
 		"empty":      {"", "its answer is empty"},
-		"cut":        {`[{"number": 1`, "its answer is not whole, or not JSON"},
-		"a web page": {"<html>Log in</html>", "its answer is not whole, or not JSON"},
+		"cut":        {`[{"number": 1`, "its answer is incomplete or not JSON"},
+		"a web page": {"<html>Log in</html>", "its answer is incomplete or not JSON"},
 		"no number":  {"[{}]", "GitHub's answer is incomplete"},
 		"an object":  {`{"message":"hello"}`, ""},
 	} {
@@ -256,7 +256,7 @@ func TestARedirectDoesNotTurnAChangeIntoARead(t *testing.T) {
 		http.Redirect(w, r, "/repositories/1/pulls", http.StatusMovedPermanently)
 	})
 	err := repo.Edit(t.Context(), 1, "title", "body")
-	require.ErrorContains(t, err, "the repository has another name now")
+	require.ErrorContains(t, err, "the repository was renamed")
 }
 
 func TestR12NoSecretInAnyError(t *testing.T) {

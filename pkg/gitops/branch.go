@@ -63,8 +63,8 @@ func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) 
 		return err
 	}
 	if b.Head == b.Branch {
-		return giterror.New(ruleDeploymentBranch, "%q is the branch itself, and not one to make a pull request from", b.Head).
-			WithHint("give the branch of the pull request another name")
+		return giterror.New(ruleDeploymentBranch, "%q is the target branch, so it cannot also be the pull request branch", b.Head).
+			WithHint("use another branch for the pull request")
 	}
 	onto, err := b.repo.CommitAt(ctx, b.tip, "")
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) 
 	}
 	if now.Repository == nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
-			WithHint("give a repository, such as a bare one")
+			WithHint("use a repository, for example a bare one")
 	}
 	b.repo, b.tips, b.tip, b.Branch, b.Clone, b.Origin = now.Repository, now.Tips, now.Tip, now.Name, now.Clone, now.Origin
 	return nil
@@ -264,7 +264,7 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	tree, err := gitobject.BuildTree(b.repo.TreesAt(b.tip), b.onto.Tree, ".", edits)
 	if err != nil {
 		return gitobject.Contents{}, giterror.New(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, giterror.OneLine(err.Error())).
-			WithHint("a plain file is needed there, in plain folders")
+			WithHint("it must be a regular file in regular folders")
 	}
 	return gitobject.Contents{Tree: tree.ID, When: source.Dates{Platform: e.Newest}.Newest(b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }

@@ -216,7 +216,7 @@ func TestBranchKeepsModes(t *testing.T) {
 func TestOpenBranchErrors(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		_, err := p.open(t.Context(), "dev")
-		require.ErrorContains(t, err, `"dev" is the branch itself`)
+		require.ErrorContains(t, err, `"dev" is the target branch`)
 		p.git("branch", "dex", "dev")
 		p.git("update-ref", "-d", "refs/heads/dev")
 		_, err = p.open(t.Context(), "")
@@ -266,7 +266,7 @@ func TestOpenBranchErrors(t *testing.T) {
 	})
 }
 
-// TestBranchMoved: somebody else was faster, on either branch.
+// TestBranchMoved: remote ref changed, on either branch.
 func TestBranchMoved(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		for _, head := range []string{"", "promote/dev"} {

@@ -192,7 +192,7 @@ func (d *deployment) foreignError(repo, branch string) *giterror.Error {
 		names = append(names, fmt.Sprintf("%.12s %q by %s", c.id, c.subject, c.author))
 	}
 	return giterror.New(RuleForeignCommits, "%s has commits on branch %q that kalypso did not make for this environment: %s", repo, branch, remote.SomeFiles(names)).
-		WithHint("merge them, move them to another branch, or let them be overwritten with --force")
+		WithHint("merge them, move them to another branch, or overwrite them with --force")
 }
 
 // RuleForeignCommits is a deployment branch with commits of others.

@@ -361,7 +361,7 @@ func checkTargetFolder(old fs.FS, folder string) error {
 		switch entry.Name() {
 		case render.ReconcilerFile, render.NamespaceFile, render.ConfigFileYAML, render.ConfigFileSh:
 		default:
-			return fmt.Errorf("the folder %s is there already and holds %s, which was not written by kalypso: move it away", folder, entry.Name())
+			return fmt.Errorf("the folder %s exists and contains %s, which was not written by kalypso: move it away", folder, entry.Name())
 		}
 	}
 	return nil
@@ -379,7 +379,7 @@ func mustBe(old fs.FS, name string, want fs.FileMode) error {
 	if want == fs.ModeDir {
 		kind = "folder"
 	}
-	return fmt.Errorf("%s is there already and is no plain %s, so it is not kalypso's to replace", name, kind)
+	return fmt.Errorf("%s exists and is not a regular %s; not replaced", name, kind)
 }
 
 // checkClusterFolder returns an error for a folder named like a cluster type that kalypso does not manage.
@@ -402,7 +402,7 @@ func checkClusterFolder(old fs.FS, folder string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the folder %s is there already and was not written by kalypso: rename it, or the cluster type", folder)
+	return fmt.Errorf("the folder %s exists and was not written by kalypso: rename it, or the cluster type", folder)
 }
 
 // swap moves the staged files in, and replaced and removed files out; if a step fails, all files are moved back.

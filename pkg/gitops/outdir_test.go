@@ -68,19 +68,19 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 		files gitopstest.Files
 		want  string
 	}{
-		"a folder of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge is there already and was not written by kalypso"},
-		"a file for a folder":       {gitopstest.Files{"edge": "mine"}, "edge is there already and is no plain folder"},
-		"a folder for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml is there already and is no plain file"},
-		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge is there already"},
+		"a folder of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge exists and was not written by kalypso"},
+		"a file for a folder":       {gitopstest.Files{"edge": "mine"}, "edge exists and is not a regular folder"},
+		"a folder for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml exists and is not a regular file"},
+		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge exists"},
 		"a target's folder with something else": {
 			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/docs/runbook.md": "mine"},
-			"the folder edge/a is there already and holds docs",
+			"the folder edge/a exists and contains docs",
 		},
 		"a target's folder half written": {
 			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/reconciler.yaml": "mine", "edge/a/notes.md": "mine"},
-			"the folder edge/a is there already and holds notes.md",
+			"the folder edge/a exists and contains notes.md",
 		},
-		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a is there already and is no plain folder"},
+		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a exists and is not a regular folder"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestS4OutputFolderLinks(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "edge")))
 	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
-	require.ErrorContains(t, err, "edge is there already and is no plain folder")
+	require.ErrorContains(t, err, "edge exists and is not a regular folder")
 	assert.Empty(t, folderFiles(t, elsewhere))
 }
 

@@ -75,7 +75,7 @@ func below(tree fs.FS, folder string) fs.FS {
 	}
 	info, err := fs.Stat(tree, folder)
 	if err == nil && !info.IsDir() {
-		err = errors.New("the path of the GitOpsRepo is no folder")
+		err = errors.New("the path of the GitOpsRepo is not a folder")
 	}
 	if err != nil {
 		return brokenFS{err}
@@ -147,7 +147,7 @@ func refuseShared(destinations []*Destination) {
 	}
 }
 
-const hintDeploymentBranch = "leave out --branch and spec.pullRequest.branch: then each GitOps branch and path has its own; or give one path another name"
+const hintDeploymentBranch = "remove --branch and spec.pullRequest.branch, so that each GitOps branch and path has its own; or rename one path"
 
 func openDestination(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, head string) *Destination {
 	d := &Destination{Repo: repo, Branch: repo.Branch.Value, Head: head, reader: r}
@@ -169,15 +169,15 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 	}
 	d.At = at.Read
 	if d.Head == d.Branch {
-		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch itself, and not one to make a pull request from", d.Head).
-			WithHint("give --branch or spec.pullRequest.branch another name; to publish without a pull request, give --direct instead")
+		return giterror.New(ruleDeploymentBranch, "%q is the GitOps branch, so it cannot also be the pull request branch", d.Head).
+			WithHint("set another --branch or spec.pullRequest.branch; to publish without a pull request, use --direct")
 	}
 	if d.repo, err = d.reader.Repository(ctx, at, ref.Role); err != nil {
 		return err
 	}
 	if d.repo == nil {
 		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
-			WithHint("give a repository, such as a bare one, or write the folder with --output-dir")
+			WithHint("use a repository, for example a bare one, or write the folder with --output-dir")
 	}
 	d.tips = d.repo.Branches()
 	return nil
@@ -218,5 +218,5 @@ func (d *Destination) checkPath(root fs.FS) error {
 	}
 	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
 		diag.Plural(len(above.Targets), "published target"), d.Branch, folder).
-		WithHint("the clusters that pull them would not notice the new folder: move the folders there first, or leave out spec.path")
+		WithHint("the clusters that pull them would not see the new folder: move the folders there first, or remove spec.path")
 }

@@ -96,7 +96,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if p.Change.Empty() {
-		return p.withdraw(ctx, "Nothing is left to publish: the branch holds all of it.")
+		return p.withdraw(ctx, "Nothing is left to publish: the branch is up to date.")
 	}
 	if err := selfCheck(ctx, p.Tree, fresh); err != nil {
 		return Published{}, err
@@ -144,7 +144,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 // newDeclined returns the result for a pull request that a person closed.
 func newDeclined(request pullrequest.Request) *pullrequest.Result {
 	return &pullrequest.Result{Action: pullrequest.Declined, PullRequest: request, Notes: []string{
-		fmt.Sprintf("pull request #%d proposed just this, and was closed: --reopen proposes it again", request.Number),
+		fmt.Sprintf("pull request #%d proposed the same content and was closed: --reopen proposes it again", request.Number),
 	}}
 }
 
@@ -152,14 +152,14 @@ func newDeclined(request pullrequest.Request) *pullrequest.Result {
 func (p *Publication) check(fresh *render.Tree) error {
 	if p.Output.Commit != "" && p.Output.Commit != p.onto().String() {
 		if p.onto().IsZero() {
-			return giterror.New(giterror.RuleBranchNotFound, "%s has the branch %q only as that of a remote", p.At, p.Branch).
-				WithHint("give the repository that it was cloned from")
+			return giterror.New(giterror.RuleBranchNotFound, "%s has no local branch %q, only a remote-tracking one", p.At, p.Branch).
+				WithHint("use the repository that it was cloned from")
 		}
 		return fmt.Errorf("branch %q: %w", p.Branch, giterror.ErrConflict)
 	}
 	if p.onto().IsZero() && !p.CreateBranch {
-		return giterror.New(giterror.RuleBranchNotFound, "%s has no branch %q to publish to", p.At, p.Branch).
-			WithHint("--create-branch makes it, with an empty first commit")
+		return giterror.New(giterror.RuleBranchNotFound, "branch %q to publish to not found in %s", p.Branch, p.At).
+			WithHint("--create-branch creates it with an empty first commit")
 	}
 	if err := p.checkPath(p.Output.Root); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 		return err
 	}
 	if text := p.Change.MassDeletion(p.At); text != "" && !p.AllowDeletions {
-		return giterror.New(change.RuleDeletions, "%s", text).WithHint("if that is meant, give --allow-deletions")
+		return giterror.New(change.RuleDeletions, "%s", text).WithHint("if intended, use --allow-deletions")
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 // RuleForeignPath is a path of the output with content that kalypso does not manage.
 const RuleForeignPath = "foreign-path"
 
-const hintForeignPath = "move away what is in its place, or give the GitOpsRepo a path of its own"
+const hintForeignPath = "move the existing file or folder, or set a separate path in the GitOpsRepo"
 
 // checkPlaces returns an error if a path of the output has content that kalypso does not manage.
 func (p *Publication) checkPlaces(fresh *render.Tree) error {
@@ -324,7 +324,7 @@ func (p *Publication) noForge(pushed bool) string {
 		return p.NoForge
 	}
 	if p.mergeRequest() != nil {
-		return fmt.Sprintf("%s was asked to create a merge request from %s into %s", p.At, p.Head, p.Branch)
+		return fmt.Sprintf("%s: requested a merge request from %s into %s", p.At, p.Head, p.Branch)
 	}
 	return fmt.Sprintf("%s is not on a supported forge: open a pull request from %s into %s", p.At, p.Head, p.Branch)
 }

@@ -250,7 +250,7 @@ func TestPublishNewBranch(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		p.git("update-ref", "-d", "refs/heads/dev")
 		_, err := p.try(twoTargets("a: 1\n")...)
-		require.ErrorContains(t, err, `has no branch "dev" to publish to`)
+		require.ErrorContains(t, err, `branch "dev" to publish to not found in `)
 		p.options.CreateBranch = true
 		p.publish(twoTargets("a: 1\n")...)
 		assert.Empty(t, p.files("dev"))
@@ -321,7 +321,7 @@ func TestDeploymentBranchIsOnlyThat(t *testing.T) {
 	}
 	itself := open(".", "dev")
 	require.Len(t, itself.Diags, 1)
-	assert.Contains(t, itself.Diags[0].Message, `"dev" is the GitOps branch itself`)
+	assert.Contains(t, itself.Diags[0].Message, `"dev" is the GitOps branch, so it cannot`)
 	assert.Contains(t, itself.Diags[0].Hint, "--direct")
 
 	for _, heads := range [][2]string{{"next", "next"}, {"", ""}} {
@@ -475,9 +475,9 @@ func TestPublishLetsHooksRun(t *testing.T) {
 func TestPublishNotOverOthers(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		for want, files := range map[string]gitopstest.Files{
-			"the folder edge/a is there already and holds notes.md": {"edge/README.md": render.Readme, "edge/a/notes.md": "x"},
-			"the folder edge is there already and was not written":  {"edge/deploy.sh": "x"},
-			"edge is there already and is no plain folder":          {"edge": "x"},
+			"the folder edge/a exists and contains notes.md": {"edge/README.md": render.Readme, "edge/a/notes.md": "x"},
+			"the folder edge exists and was not written":     {"edge/deploy.sh": "x"},
+			"edge exists and is not a regular folder":        {"edge": "x"},
 		} {
 			p.commit("dev", files, "by hand")
 			_, err := p.try(twoTargets("a: 1\n")...)

@@ -39,8 +39,8 @@ func selfCheck(ctx context.Context, tree, fresh *render.Tree) error {
 		if more {
 			first += fmt.Sprintf(" (and %d more)", strings.Count(err.Error(), "\n"))
 		}
-		return giterror.New(RuleSelfCheck, "the output does not stand a last check: %s", giterror.OneLine(first)).
-			WithHint("this is a mistake of kalypso's: please report it with the version and what you can show")
+		return giterror.New(RuleSelfCheck, "the output failed the last check: %s", giterror.OneLine(first)).
+			WithHint("this is a bug in kalypso: please report it with the version and an example")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func checkContent(file *render.File, content []byte) error {
 	case !utf8.Valid(content):
 		return errors.New("it is not UTF-8")
 	case path.Base(file.Path) == render.ReadmeFile && string(content) != render.Readme:
-		return errors.New("it is not the line by which the folder is known")
+		return errors.New("it is not the kalypso marker line")
 	case file.Path == render.TrackingFile && !promotedCommit.Match(content):
 		return errors.New("it is not a commit")
 	case file.IsYAML():

@@ -24,7 +24,7 @@ func TestR29SelfCheck(t *testing.T) {
 		"is no path of an output":                         func(tree *render.Tree) { tree.Files[3].Path = "edge/a/platform-config.txt" },
 		"is missing beside edge/../x":                     func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
 		"is duplicated, or out of order":                  func(tree *render.Tree) { tree.Files[3] = tree.Files[2] },
-		"README.md: it is not the line":                   func(tree *render.Tree) { tree.Files[1].Content = content.New("hello") },
+		"README.md: it is not the kalypso marker line":    func(tree *render.Tree) { tree.Files[1].Content = content.New("hello") },
 		"Promoted_Commit_Id: it is not a commit":          func(tree *render.Tree) { tree.Files[0].Content = content.New("a\nb") },
 		"reconciler.yaml: it is not UTF-8":                func(tree *render.Tree) { tree.Files[4].Content = content.New("\xff") },
 	} {

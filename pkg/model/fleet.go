@@ -173,7 +173,7 @@ func (f *Fleet) checkEnvironments(diags *diag.List) {
 		for _, spec := range w.DeploymentTargets {
 			if name := spec.Environment.Value; name != "" && !slices.Contains(f.Environments, name) {
 				diags.Warning("unknown-environment", spec.Environment.At,
-					fmt.Sprintf("deployment target %q is for environment %q, which does not exist", spec.Name.Value, name),
+					fmt.Sprintf("environment %q of deployment target %q not found", name, spec.Name.Value),
 					diag.Hint(diag.DidYouMean(name, f.Environments)))
 			}
 		}

@@ -249,7 +249,7 @@ spec:
   - {name: other, environment: Dev, manifests: {}}
 `}.fs()))
 	assert.Equal(t, []string{
-		`repo0:w.yaml:19:32: warning: deployment target "other" is for environment "Dev", which does not exist [unknown-environment]`,
+		`repo0:w.yaml:19:32: warning: environment "Dev" of deployment target "other" not found [unknown-environment]`,
 	}, shown(diags))
 	assert.Equal(t, `did you mean "dev"?`, diags[0].Hint)
 	require.Len(t, fleet.Targets, 2, "only the environment exactly")

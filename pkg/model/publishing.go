@@ -61,7 +61,7 @@ func (e *Environment) Publishing() Publishing {
 func (c Commit) Unsigned(signed bool) diag.List {
 	var diags diag.List
 	if c.Signing.Value == SigningRequired && !signed {
-		diags.Error("signing-required", c.Signing.At, "the commit must be signed, but there is no signing key", diag.Hint("give --signing-key FILE or set KALYPSO_SIGNING_KEY"))
+		diags.Error("signing-required", c.Signing.At, "the commit must be signed, but there is no signing key", diag.Hint("set --signing-key FILE or KALYPSO_SIGNING_KEY"))
 	}
 	return diags
 }
@@ -109,7 +109,7 @@ var formats = map[string]format{
 	},
 	"title":     {pattern: regexp.MustCompile(`^\S.{0,255}$`), hint: "write one line of at most 256 characters"},
 	"autoMerge": {values: []string{"always", "no-change"}},
-	"signing":   {values: []string{SigningRequired}, hint: "write required, or leave it out"},
+	"signing":   {values: []string{SigningRequired}, hint: "write required, or remove it"},
 	"branch":    {pattern: branchText, valid: func(name string) bool { return CheckBranch(name) == nil }, hint: "write the name of a branch, such as deployment/dev"},
 	"author":    {valid: func(text string) bool { _, _, err := ParseAuthor(text); return err == nil }, hint: hintAuthor},
 }

@@ -36,7 +36,7 @@ func NewChain(environments []*model.Environment) (*Chain, diag.List) {
 	for _, cycle := range cycles {
 		from, to := byName[cycle[len(cycle)-2]], cycle[len(cycle)-1] // the step that closes it
 		i := slices.IndexFunc(from.Promotion.Next, func(t model.Text) bool { return t.Value == to })
-		diags.Error("promotion-cycle", from.Promotion.Next[i].At, "the environments go in a circle: "+strings.Join(cycle, " → "),
+		diags.Error("promotion-cycle", from.Promotion.Next[i].At, "environments form a cycle: "+strings.Join(cycle, " → "),
 			diag.Hint("remove one of these steps"))
 	}
 	if diags.HasErrors() {
@@ -58,12 +58,12 @@ func checkedNext(e *model.Environment, names []string, diags *diag.List) []strin
 		at, twice := first[to.Value]
 		switch {
 		case to.Value == e.Name.Value:
-			diags.Error("promotion-cycle", to.At, fmt.Sprintf("environment %q comes after itself", to.Value), diag.Hint("remove it"))
+			diags.Error("promotion-cycle", to.At, fmt.Sprintf("environments form a cycle: %s → %[1]s", to.Value), diag.Hint("remove it"))
 		case !known:
-			diags.Error("promotion-unknown", to.At, fmt.Sprintf("after environment %q comes %q, which does not exist", e.Name.Value, to.Value),
+			diags.Error("promotion-unknown", to.At, fmt.Sprintf("next environment %q of %q not found", to.Value, e.Name.Value),
 				diag.Hint(diag.DidYouMean(to.Value, names)))
 		case twice:
-			diags.Error("promotion-twice", to.At, fmt.Sprintf("environment %q comes after %q twice", to.Value, e.Name.Value),
+			diags.Error("promotion-twice", to.At, fmt.Sprintf("next environment %q of %q is duplicated", to.Value, e.Name.Value),
 				diag.See(at, "first named here"), diag.Hint("remove one of them"))
 		default:
 			first[to.Value] = to.At
@@ -100,13 +100,13 @@ func (c *Chain) With(name string, next []string) (*Chain, error) {
 	}
 	chain, cycles := newChain(replaced)
 	if len(cycles) > 0 {
-		return nil, fmt.Errorf(`with "%s" after %q the environments would go in a circle: %s`, strings.Join(next, `", "`), name, strings.Join(cycles[0], " → "))
+		return nil, fmt.Errorf(`with "%s" after %q environments would form a cycle: %s`, strings.Join(next, `", "`), name, strings.Join(cycles[0], " → "))
 	}
 	return chain, nil
 }
 
 func (c *Chain) unknown(name string) error {
-	message := fmt.Sprintf("there is no environment %q", name)
+	message := fmt.Sprintf("environment %q not found", name)
 	if hint := diag.DidYouMean(name, slices.Sorted(maps.Keys(c.next))); hint != "" {
 		message += " (" + hint + ")"
 	}

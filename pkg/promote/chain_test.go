@@ -82,30 +82,30 @@ func TestChainErrors(t *testing.T) {
 		want         []string
 	}{
 		{[]string{"dev: stge", "stage"}, []string{
-			"dev.yaml:1:1: error: after environment \"dev\" comes \"stge\", which does not exist [promotion-unknown]\n    hint: did you mean \"stage\"?\n",
+			"dev.yaml:1:1: error: next environment \"stge\" of \"dev\" not found [promotion-unknown]\n    hint: did you mean \"stage\"?\n",
 		}},
 		{[]string{"dev: stage elsewhere", "stage"}, []string{
-			"dev.yaml:1:2: error: after environment \"dev\" comes \"elsewhere\", which does not exist [promotion-unknown]\n    hint: one of dev, stage\n",
+			"dev.yaml:1:2: error: next environment \"elsewhere\" of \"dev\" not found [promotion-unknown]\n    hint: one of dev, stage\n",
 		}},
 		{[]string{"dev: dev"}, []string{
-			"dev.yaml:1:1: error: environment \"dev\" comes after itself [promotion-cycle]\n    hint: remove it\n",
+			"dev.yaml:1:1: error: environments form a cycle: dev → dev [promotion-cycle]\n    hint: remove it\n",
 		}},
 		{[]string{"dev: stage prod stage", "stage", "prod"}, []string{
-			"dev.yaml:1:3: error: environment \"stage\" comes after \"dev\" twice [promotion-twice]\n    dev.yaml:1:1: first named here\n    hint: remove one of them\n",
+			"dev.yaml:1:3: error: next environment \"stage\" of \"dev\" is duplicated [promotion-twice]\n    dev.yaml:1:1: first named here\n    hint: remove one of them\n",
 		}},
 		{[]string{"dev: stage", "stage: dev"}, []string{
-			"stage.yaml:1:1: error: the environments go in a circle: dev → stage → dev [promotion-cycle]\n    hint: remove one of these steps\n",
+			"stage.yaml:1:1: error: environments form a cycle: dev → stage → dev [promotion-cycle]\n    hint: remove one of these steps\n",
 		}},
 		{[]string{"all: qa stage", "dev: stage", "qa", "stage: prod", "prod: qa dev"}, []string{
-			"dev.yaml:1:1: error: the environments go in a circle: stage → prod → dev → stage [promotion-cycle]\n    hint: remove one of these steps\n",
+			"dev.yaml:1:1: error: environments form a cycle: stage → prod → dev → stage [promotion-cycle]\n    hint: remove one of these steps\n",
 		}},
 		{[]string{"a: b", "b: a", "x: y", "y: z", "z: y"}, []string{
-			"b.yaml:1:1: error: the environments go in a circle: a → b → a [promotion-cycle]\n    hint: remove one of these steps\n",
-			"z.yaml:1:1: error: the environments go in a circle: y → z → y [promotion-cycle]\n    hint: remove one of these steps\n",
+			"b.yaml:1:1: error: environments form a cycle: a → b → a [promotion-cycle]\n    hint: remove one of these steps\n",
+			"z.yaml:1:1: error: environments form a cycle: y → z → y [promotion-cycle]\n    hint: remove one of these steps\n",
 		}},
 		{[]string{"dev: stag stage", "stage: dev"}, []string{ // one run reports all of it
-			"dev.yaml:1:1: error: after environment \"dev\" comes \"stag\", which does not exist [promotion-unknown]\n    hint: did you mean \"stage\"?\n",
-			"stage.yaml:1:1: error: the environments go in a circle: dev → stage → dev [promotion-cycle]\n    hint: remove one of these steps\n",
+			"dev.yaml:1:1: error: next environment \"stag\" of \"dev\" not found [promotion-unknown]\n    hint: did you mean \"stage\"?\n",
+			"stage.yaml:1:1: error: environments form a cycle: dev → stage → dev [promotion-cycle]\n    hint: remove one of these steps\n",
 		}},
 	} {
 		t.Run(strings.Join(c.environments, "; "), func(t *testing.T) {
@@ -150,11 +150,11 @@ func TestChainWith(t *testing.T) {
 		next []string
 		want string
 	}{
-		{"dve", nil, `there is no environment "dve" (did you mean "dev"?)`},
-		{"dev", []string{"stage", "prd"}, `there is no environment "prd" (did you mean "prod"?)`},
-		{"dev", []string{"elsewhere"}, `there is no environment "elsewhere" (one of dev, edge, prod, stage)`},
-		{"prod", []string{"edge", "dev"}, `with "edge", "dev" after "prod" the environments would go in a circle: dev → stage → prod → dev`},
-		{"edge", []string{"edge"}, `with "edge" after "edge" the environments would go in a circle: edge → edge`},
+		{"dve", nil, `environment "dve" not found (did you mean "dev"?)`},
+		{"dev", []string{"stage", "prd"}, `environment "prd" not found (did you mean "prod"?)`},
+		{"dev", []string{"elsewhere"}, `environment "elsewhere" not found (one of dev, edge, prod, stage)`},
+		{"prod", []string{"edge", "dev"}, `with "edge", "dev" after "prod" environments would form a cycle: dev → stage → prod → dev`},
+		{"edge", []string{"edge"}, `with "edge" after "edge" environments would form a cycle: edge → edge`},
 	} {
 		refused, err := chain.With(c.name, c.next)
 		assert.Nil(t, refused)

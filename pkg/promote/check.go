@@ -59,7 +59,7 @@ const (
 	CheckFailed CheckState = "failed"
 	// CheckWaiting: it is not yet.
 	CheckWaiting CheckState = "waiting"
-	// CheckSuperseded: a newer commit has come in its place.
+	// CheckSuperseded: a newer commit replaced it.
 	CheckSuperseded CheckState = "superseded"
 	// CheckByHand: a person sets the status.
 	CheckByHand CheckState = "by-hand"
@@ -206,7 +206,7 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 		}
 		switch {
 		case back:
-			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: it is promoted there only by hand", next, c.Promoted))
+			notes = append(notes, fmt.Sprintf("%s was rolled back from %.12s: promote it manually", next, c.Promoted))
 		case !has.contains(), has.Relation == gitobject.Same && !found && c.Statuses != nil:
 			missing = append(missing, next)
 		}
@@ -272,7 +272,7 @@ func (c *checkRun) overtaken(ctx context.Context, snapshot Snapshot) (*Status, e
 		return nil, err
 	}
 	if newer != "" {
-		c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%.12s has come in its place", newer)
+		c.result.State, c.result.Reason = CheckSuperseded, fmt.Sprintf("%.12s replaced it", newer)
 		status = c.text.superseded(newer)
 	}
 	return &status, nil

@@ -91,7 +91,7 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	}
 	if f.proposed != "" {
 		diags.Error(RuleOlderCommit, diag.Place{}, fmt.Sprintf("pull request #%d proposes commit %.12s for %s, which is newer than %.12s", f.proposedIn, f.proposed, name, f.commit),
-			diag.Hint("no action is needed if another run was faster; kalypso promote --rollback proposes this one instead"))
+			diag.Hint("no action is needed if another run promoted it; kalypso promote --rollback proposes this one instead"))
 	}
 	if f.current == "" {
 		return
@@ -105,7 +105,7 @@ func guardOrder(f facts, o Overrides, diags *diag.List) {
 	case !f.onBase: // where it belongs is not known, and a person has decided
 	case f.relation == gitobject.Older:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, which is newer than %.12s", name, f.current, f.commit),
-			diag.Hint("no action is needed if another run was faster; kalypso promote --rollback rolls the environment back"))
+			diag.Hint("no action is needed if another run promoted it; kalypso promote --rollback rolls the environment back"))
 	case f.relation == gitobject.Apart, f.relation == gitobject.Unknown:
 		diags.Error(RuleOlderCommit, f.currentAt, fmt.Sprintf("%s has commit %.12s, and %.12s does not contain it", name, f.current, f.commit),
 			diag.Hint(fmt.Sprintf("promote a commit of %q that contains both; kalypso promote --rollback promotes this one anyway", f.base)))

@@ -83,7 +83,7 @@ func (s *step) resolve(ctx context.Context) error {
 	}
 	if !giturl.IsFullCommit(s.Commit) {
 		if s.Unmerged {
-			known.Hint = "a commit that is not on the branch is given by its full id of 40 digits"
+			known.Hint = "a commit that is not on the branch must be a full SHA of 40 digits"
 		}
 		return known
 	}
@@ -265,8 +265,8 @@ func (s *step) findBase(objects *model.Objects) {
 	}
 	main := s.Loader.Main()
 	if s.out.From = strings.ToLower(s.base.Commit.Value); s.out.From != "" && !giturl.IsCommit(s.out.From) {
-		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is not a commit id", model.MainBase, s.base.Commit.Value),
-			diag.Hint("write the id of the commit that the environment has, or remove the line if it has none"))
+		s.out.Diags.Error("invalid-value", s.base.Commit.At, fmt.Sprintf("commit of BaseRepo %q is %q, which is not a commit SHA", model.MainBase, s.base.Commit.Value),
+			diag.Hint("write the SHA of the commit that the environment has, or remove the line if it has none"))
 	}
 	if repo, err := giturl.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
 		s.out.Diags.Error(RuleForeignBase, s.base.Repo.At, fmt.Sprintf("BaseRepo %q is %s, not the control plane %s: its commits cannot be promoted",

@@ -33,38 +33,38 @@ func TestTemplatesThatAreWrong(t *testing.T) {
 		{"built in", "{reconciler: flux, namespaceService: default, configType: envFile}", ""},
 		{
 			"unknown", "{reconciler: flix, namespaceService: default}",
-			`cp:a.yaml:4:20: SEVERITY: reconciler of ClusterType "edge" names Template "flix", which does not exist [unknown-template]
+			`cp:a.yaml:4:20: SEVERITY: Template "flix" not found (reconciler of ClusterType "edge") [unknown-template]
     hint: did you mean "flux"?
 `,
 		},
 		{
 			"unknown and not near", "{reconciler: flux, namespaceService: capsule}",
-			`cp:a.yaml:4:44: SEVERITY: namespaceService of ClusterType "edge" names Template "capsule", which does not exist [unknown-template]
+			`cp:a.yaml:4:44: SEVERITY: Template "capsule" not found (namespaceService of ClusterType "edge") [unknown-template]
     hint: one of default
 `,
 		},
 		{
 			"a config type that is nearly built in", "{reconciler: flux, namespaceService: default, configType: configmap}",
-			`cp:a.yaml:4:65: SEVERITY: configType of ClusterType "edge" names Template "configmap", which does not exist [unknown-template]
+			`cp:a.yaml:4:65: SEVERITY: Template "configmap" not found (configType of ClusterType "edge") [unknown-template]
     hint: did you mean "configMap"?
 `,
 		},
 		{
 			"of another type", "{reconciler: default, namespaceService: default}",
-			`cp:a.yaml:4:20: SEVERITY: reconciler of ClusterType "edge" names Template "default", which is of type "namespace" and not "reconciler" [wrong-template-type]
+			`cp:a.yaml:4:20: SEVERITY: Template "default" has type "namespace", not "reconciler" (reconciler of ClusterType "edge") [wrong-template-type]
     cp:a.yaml:23:9: its type is set here
     hint: one of flux
 `,
 		},
 		{
 			"all of them", "{reconciler: sealed, namespaceService: flux, configType: default}",
-			`cp:a.yaml:4:20: SEVERITY: reconciler of ClusterType "edge" names Template "sealed", which is of type "config" and not "reconciler" [wrong-template-type]
+			`cp:a.yaml:4:20: SEVERITY: Template "sealed" has type "config", not "reconciler" (reconciler of ClusterType "edge") [wrong-template-type]
     cp:a.yaml:35:9: its type is set here
     hint: one of flux
-cp:a.yaml:4:46: SEVERITY: namespaceService of ClusterType "edge" names Template "flux", which is of type "reconciler" and not "namespace" [wrong-template-type]
+cp:a.yaml:4:46: SEVERITY: Template "flux" has type "reconciler", not "namespace" (namespaceService of ClusterType "edge") [wrong-template-type]
     cp:a.yaml:10:9: its type is set here
     hint: one of default
-cp:a.yaml:4:64: SEVERITY: configType of ClusterType "edge" names Template "default", which is of type "namespace" and not "config" [wrong-template-type]
+cp:a.yaml:4:64: SEVERITY: Template "default" has type "namespace", not "config" (configType of ClusterType "edge") [wrong-template-type]
     cp:a.yaml:23:9: its type is set here
     hint: one of sealed, configMap, envFile
 `,

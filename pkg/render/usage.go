@@ -55,7 +55,7 @@ func (u usage) tooLarge(assignments []schedule.Assignment) diag.List {
 		}
 		diags.Error("output-too-large", at, fmt.Sprintf("the output of registration %q has more than %d bytes",
 			r.Name.Value, u.limit),
-			diag.Hint("give it fewer targets or cluster types, or raise the limit: --tenant-limit output-bytes=NUMBER"))
+			diag.Hint("reduce its targets or cluster types, or raise the limit: --tenant-limit output-bytes=NUMBER"))
 	}
 	return diags
 }

@@ -67,11 +67,11 @@ func IsRemote(rule string) bool {
 
 // ErrConflict says that what a run has read is not the newest any more, or that another run was faster: start over from
 // reading.
-var ErrConflict = errors.New("somebody else was faster")
+var ErrConflict = errors.New("remote ref changed")
 
 // ErrSuperseded is an ErrConflict for what was published nevertheless: it was right, and something that it was
 // made of has moved since.
-var ErrSuperseded = fmt.Errorf("it was published, and is not the newest any more: %w", ErrConflict)
+var ErrSuperseded = fmt.Errorf("superseded by a newer commit: %w", ErrConflict)
 
 // Error is a repository that could not be read.
 type Error struct {
@@ -238,9 +238,9 @@ func Cause(err error) error {
 func NoBranch(repo, name string, names []string) *Error {
 	switch {
 	case len(names) == 0:
-		return New(RuleBranchNotFound, "%s has no branch %q: it is empty", repo, name)
+		return New(RuleBranchNotFound, "branch %q not found in %s: it is empty", name, repo)
 	case name == "":
 		return New(RuleBranchNotFound, "%s has no default branch; name one", repo).WithHint(diag.DidYouMean(name, names))
 	}
-	return New(RuleBranchNotFound, "%s has no branch %q", repo, name).WithHint(diag.DidYouMean(name, names))
+	return New(RuleBranchNotFound, "branch %q not found in %s", name, repo).WithHint(diag.DidYouMean(name, names))
 }

@@ -336,7 +336,7 @@ func (p *packReader) inflated(size int64) ([]byte, error) {
 func (p *packReader) inflate(w io.Writer, size int64) error {
 	n, _, err := p.scanner.NextObject(w)
 	if err == nil && n != size {
-		err = errors.New("an object shorter than it says")
+		err = errors.New("an object shorter than its size")
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func IsFullCommit(text string) bool { return len(text) == idDigits && IsCommit(t
 // FullID reads the full id of a commit.
 func FullID(commit string) (plumbing.Hash, error) {
 	if !IsFullCommit(commit) {
-		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%q is not a full commit id of 40 hexadecimal digits", giterror.OneLine(commit))
+		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%q is not a full commit SHA of 40 hexadecimal digits", giterror.OneLine(commit))
 	}
 	return plumbing.NewHash(commit), nil
 }

@@ -157,7 +157,7 @@ func ParseAddress(name string) (Address, error) {
 	case name == "":
 		return Address{}, errors.New("the name is empty")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, invisible):
-		return Address{}, errors.New("the name has a control or an invisible character in it")
+		return Address{}, errors.New("the name contains a control or an invisible character")
 	case name[0] == '-':
 		return Address{}, errors.New(`a name must not start with "-"`)
 	case helperForm.MatchString(name):
@@ -251,7 +251,7 @@ func checkUser(user string) error {
 	case strings.Contains(user, ":"):
 		return errors.New("a password must not be in a URL: set GITHUB_TOKEN, or put it into ~/.netrc")
 	case tokenForm.MatchString(user) || !userForm.MatchString(user):
-		return errors.New("what stands before the @ is not a user name; a token must not be in a URL")
+		return errors.New("the part before @ is not a user name; a token must not be in a URL")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func parseReplacement(value string) (replacement, error) {
 	repo, target = strings.TrimSpace(repo), strings.TrimSpace(target)
 	switch {
 	case !found:
-		return replacement{}, errors.New(`there is no "=" in it; write REPO=PATH`)
+		return replacement{}, errors.New(`"=" is missing; write REPO=PATH`)
 	case repo == "":
 		return replacement{}, errors.New(`the repository before the "=" is missing`)
 	case target == "":

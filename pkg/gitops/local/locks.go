@@ -30,5 +30,5 @@ func (f withoutLocks) ReadDir(path string) ([]os.FileInfo, error) {
 		}
 		return slices.DeleteFunc(entries, func(entry os.FileInfo) bool { return strings.HasSuffix(entry.Name(), ".lock") }), err
 	}
-	return nil, fmt.Errorf("list %s: what is in it changes all the time", path)
+	return nil, fmt.Errorf("list %s: its contents keep changing", path)
 }

@@ -57,7 +57,7 @@ func TestLocksThatVanish(t *testing.T) {
 		files := withoutLocks{vanishing{osfs.New(dir), &times}}
 		entries, err := files.ReadDir("refs/heads")
 		if !whole {
-			require.ErrorContains(t, err, "refs/heads: what is in it changes all the time")
+			require.ErrorContains(t, err, "refs/heads: its contents keep changing")
 			require.NotErrorIs(t, err, os.ErrNotExist, "that would be none")
 			continue
 		}

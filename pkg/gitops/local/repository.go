@@ -59,7 +59,7 @@ func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s: there is no such folder", name).WithCause(fs.ErrNotExist)
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s: not found", name).WithCause(fs.ErrNotExist)
 	case err != nil:
 		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	case !info.IsDir():
@@ -116,7 +116,7 @@ func pointer(file, prefix string) (string, error) {
 	}
 	target, found := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
 	if !found || target == "" {
-		return "", fmt.Errorf("the file %s does not say where the repository is", filepath.Base(file))
+		return "", fmt.Errorf("the file %s does not contain the path of the repository", filepath.Base(file))
 	}
 	return filepath.FromSlash(target), nil
 }
@@ -230,7 +230,7 @@ func (r *Repository) TreesAt(plumbing.Hash) gitobject.Store { return r }
 func (r *Repository) CommitAt(_ context.Context, id plumbing.Hash, _ string) (gitobject.CommitObject, error) {
 	data, err := r.object(plumbing.CommitObject, id)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		return gitobject.CommitObject{}, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", r.name, id).WithHint(r.CutHint())
+		return gitobject.CommitObject{}, giterror.New(giterror.RuleCommitNotFound, "commit %s not found in %s", id, r.name).WithHint(r.CutHint())
 	}
 	if err != nil {
 		return gitobject.CommitObject{}, invalid(r.name, err)

@@ -20,15 +20,15 @@ func PullRequestBody(r Report, limit int) string {
 	reserve := min(900, limit/3) // for the end, which is written last
 	text := b.fit(limit-reserve, []part{
 		{at: 0, name: "the plan", write: b.plan},
-		{at: 1, name: "what is removed", write: b.removals},
-		{at: 2, name: "what is held back", write: b.held},
+		{at: 1, name: "the removals", write: b.removals},
+		{at: 2, name: "the quarantined registrations", write: b.held},
 		{at: 3, name: "the notes", write: b.notes},
 		{at: 4, write: b.causes},
 		{at: 5, write: b.clusterTypeTable},
 		{at: 7, write: b.keyTable},
 		{at: 6, write: b.targetLists},
 		{at: 9, write: b.warnings},
-		{at: 10, name: "the list of " + diag.Plural(len(r.Now.Origins), "source") + " (the trailers of the commit are that list)", write: b.provenance},
+		{at: 10, name: "the list of " + diag.Plural(len(r.Now.Origins), "source") + " (all are in the trailers of the commit)", write: b.provenance},
 		{at: 8, write: b.diffs},
 	})
 	return strings.TrimPrefix(text+"\n"+b.end(limit-len(text)-1), "\n")
@@ -127,11 +127,11 @@ func table(title, head string, rows []string, open int) string {
 // end returns the last section: how to see everything, and what was left out.
 func (b *body) end(budget int) string {
 	command := markdown.Fenced("", b.command()+"\n")
-	see := "### See it for yourself\n\n"
+	see := "### Reproduce\n\n"
 	if len(b.omitted) > 0 {
-		see = "### Left out\n\nFor its length, this text leaves out " + enumerate(b.omitted) + ". This shows everything:\n\n"
+		see = "### Omitted\n\nThis text is too long to include " + enumerate(b.omitted) + ". To show everything:\n\n"
 	}
-	for _, text := range []string{see + command, see, "Much is left out here.\n"} {
+	for _, text := range []string{see + command, see, "Most of the text is omitted.\n"} {
 		if len(text) <= budget {
 			return text
 		}

@@ -29,10 +29,10 @@ func (b *body) causes(budget int) string {
 	switch {
 	case len(moves) > 0 || upgraded:
 	case len(b.Before.Held) > 0:
-		return causesHead + "All sources are at the same commits as for the published output, which held back " +
+		return causesHead + "All sources are at the same commits as for the published output, which quarantined " +
 			diag.Plural(len(b.Before.Held), "registration") + " that could not be compiled then.\n"
 	default:
-		return causesHead + "Everything was read at the same commits as for what is published now, so that was changed by hand, or merged in part.\n"
+		return causesHead + "All sources are at the same commits as for the published output, so it was changed manually or merged in part.\n"
 	}
 	head := causesHead + "| | Source | Before | Now |\n| --- | --- | --- | --- |\n"
 	if upgraded {
@@ -40,7 +40,7 @@ func (b *body) causes(budget int) string {
 	}
 	rows := fitting(budget-len(head), len(moves), func(i int) string { return b.moveRow(moves[i], paths[moves[i]]) })
 	text, left := head+strings.Join(rows, ""), len(moves)-len(rows)
-	b.omit(left, "%s that moved (the trailers of the commit name all)", "source")
+	b.omit(left, "%s with another commit (all are in the trailers of the commit)", "source")
 	switch {
 	case len(rows) == 0 && !upgraded:
 		return ""
@@ -65,9 +65,9 @@ func (b *body) knownMoves() map[sourceMove][]string {
 
 // unknownCauses returns the list of sources if the provenance of the published commit is unknown.
 func (b *body) unknownCauses(budget int) string {
-	head := causesHead + "The published commit does not say what it was compiled from: a squash merge may have dropped that. Now it is:\n\n"
+	head := causesHead + "The published commit has no trailers with its sources: a squash merge may have dropped them. The sources now:\n\n"
 	if first := b.summary.actionCounts == (actionCounts{change.Added: b.summary.total()}); first {
-		head = causesHead + "Nothing was published before. It is compiled from:\n\n"
+		head = causesHead + "Nothing was published before. The sources:\n\n"
 	}
 	origins := source.SortedOrigins(b.Now.Origins)
 	platform := slices.DeleteFunc(slices.Clone(origins), func(o source.Origin) bool { return o.Role == model.Tenant })
@@ -75,7 +75,7 @@ func (b *body) unknownCauses(budget int) string {
 		o := platform[i]
 		return fmt.Sprintf("- %s %s, branch %s: %s\n", roleNoun(o.Role), markdown.Code(shortRepo(o.Repo)), nameSpan(o.Branch), b.commitLink(o.Repo, o.Commit))
 	})
-	b.omit(len(platform)-len(lines), "%s (the trailers of the commit name all)", "source")
+	b.omit(len(platform)-len(lines), "%s (all are in the trailers of the commit)", "source")
 	if workloads := len(origins) - len(platform); workloads > 0 {
 		lines = append(lines, "- "+diag.Plural(workloads, "workload")+"\n")
 	}

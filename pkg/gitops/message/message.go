@@ -51,7 +51,7 @@ func Commit(r Report) string {
 	var b strings.Builder
 	b.WriteString(r.subject() + "\n\n" + r.Change.Plan().String() + "\n")
 	if len(r.Held) > 0 {
-		b.WriteString("Held back, as broken: " + diag.Plural(len(r.Held), "registration") + "\n")
+		b.WriteString("Quarantined because of errors: " + diag.Plural(len(r.Held), "registration") + "\n")
 	}
 	b.WriteString("\n" + r.Now.trailers())
 	for _, held := range sortedHeld(r.Held) {
@@ -105,7 +105,7 @@ func PullRequestTitle(r Report) string {
 		parts = append(parts, fmt.Sprintf("kalypso %s → %s", plainText(before), plainText(r.Now.Version)))
 	}
 	if len(r.Held) > 0 {
-		parts = append(parts, diag.Plural(len(r.Held), "registration")+" held back")
+		parts = append(parts, diag.Plural(len(r.Held), "registration")+" quarantined")
 	}
 	return diag.Shorten(plainText(r.Environment)+": "+strings.Join(parts, ", "), maxTitle)
 }

@@ -101,8 +101,8 @@ func TestR30UpgradesAreVisible(t *testing.T) {
 	r.Before = &Provenance{Version: "v1.1.0"}
 	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0", PullRequestTitle(r))
 	r.Held = []HeldRegistration{{Name: "shop"}}
-	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration held back", PullRequestTitle(r))
-	assert.Contains(t, Commit(r), "\nHeld back, as broken: 1 registration\n")
+	assert.Equal(t, "dev: 1 assignment changed on 1 cluster type, kalypso v1.1.0 → v1.2.0, 1 registration quarantined", PullRequestTitle(r))
+	assert.Contains(t, Commit(r), "\nQuarantined because of errors: 1 registration\n")
 	assert.Contains(t, Commit(r), "\nKalypso-Held: shop\n")
 }
 

@@ -43,7 +43,7 @@ func (b *body) promotion() string {
 func (b *body) removals(int) string {
 	var warnings []string
 	if targets := b.removedTargets(); len(targets) > 0 {
-		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.** Merging this takes what runs there off the clusters.\n> Assignments: %s\n",
+		warnings = append(warnings, fmt.Sprintf("> **%s %s removed.** Merging this deletes their workloads from the clusters.\n> Assignments: %s\n",
 			diag.Plural(len(targets), "assignment"), be(len(targets)), someNames(targets)))
 	}
 	if types := b.removedClusterTypes(); len(types) > 0 {
@@ -104,18 +104,14 @@ func (b *body) held(int) string {
 	if len(b.Held) == 0 {
 		return ""
 	}
-	they := "they are"
-	if len(b.Held) == 1 {
-		they = "it is"
-	}
-	head := fmt.Sprintf("> [!WARNING]\n> **%s %s held back**, because %s broken. Everything else is up to date.\n>\n",
-		diag.Plural(len(b.Held), "workload registration"), be(len(b.Held)), they)
+	head := fmt.Sprintf("> [!WARNING]\n> **%s %s quarantined** because of errors. Everything else is up to date.\n>\n",
+		diag.Plural(len(b.Held), "workload registration"), be(len(b.Held)))
 	held := sortedHeld(b.Held)
 	return head + quotedList(len(held), func(i int) string { return held[i].markdown() })
 }
 
 func (h HeldRegistration) markdown() string {
-	what := "stays as it is published"
+	what := "is unchanged"
 	if h.Commit != "" {
 		what = "is compiled at " + nameSpan(giturl.ShortCommit(h.Commit))
 	}

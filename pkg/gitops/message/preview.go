@@ -56,8 +56,8 @@ func IsPreview(comment string) bool { return previewMarkerLine.MatchString(comme
 // the text says how to see them; the table and the marker are always present.
 func PreviewComment(p Preview, limit int) string {
 	p.Problems = p.Problems.Sorted()
-	end := "\n" + markdown.Details("See it for yourself", markdown.Fenced("", markdown.SanitizeLines(p.Command, maxLine)))
-	text := previewMarker + "\n## What this does to the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
+	end := "\n" + markdown.Details("Reproduce", markdown.Fenced("", markdown.SanitizeLines(p.Command, maxLine)))
+	text := previewMarker + "\n## Effect on the fleet\n\n" + p.table(limit/3) + p.problems(limit/4)
 	budget := limit - len(restLeftOut) - len(end) - len(text)
 	changed := p.changed()
 	shown := fitting(budget, len(changed), func(i int) string {
@@ -72,7 +72,7 @@ func PreviewComment(p Preview, limit int) string {
 }
 
 // restLeftOut replaces the environments that do not fit.
-const restLeftOut = "\nFor its length, this text leaves out further environments.\n"
+const restLeftOut = "\nThis text is too long to include further environments.\n"
 
 // changed returns the environments with changes or notes.
 func (p Preview) changed() []EnvironmentPreview {
@@ -90,9 +90,9 @@ func (p Preview) table(budget int) string {
 	switch {
 	case len(p.Environments)+len(p.Failed) > 0:
 	case p.Problems.HasErrors():
-		return "Nobody can tell before it compiles.\n"
+		return "Unknown until it compiles.\n"
 	default:
-		return "No environment is made of what it changes.\n"
+		return "No environment uses the changed files.\n"
 	}
 	const head = "| Environment | Removed | Changed | Added | Unchanged |\n| --- | --- | --- | --- | --- |\n"
 	rows := fitting(budget-len(head)-frame, len(p.Environments)+len(p.Failed), p.row)
@@ -154,7 +154,7 @@ func (e EnvironmentPreview) Details(budget int) string {
 		{at: 3, write: b.clusterTypeTable},
 		{at: 4, write: b.diffs},
 	})
-	if omitted := "\nLeft out: " + enumerate(b.omitted) + ".\n"; len(b.omitted) > 0 && len(omitted) < reserve {
+	if omitted := "\nOmitted: " + enumerate(b.omitted) + ".\n"; len(b.omitted) > 0 && len(omitted) < reserve {
 		text += omitted
 	}
 	return text
@@ -162,11 +162,11 @@ func (e EnvironmentPreview) Details(budget int) string {
 
 // movements returns a table of the removed and added targets, in this order.
 func (e EnvironmentPreview) movements(b *body, budget int) string {
-	const title, head = "### Targets that come and go\n\n", "| | Target | Why | Written at |\n| --- | --- | --- | --- |\n"
+	const title, head = "### Added and removed targets\n\n", "| | Target | Reason | Source |\n| --- | --- | --- | --- |\n"
 	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c TargetCause) bool { return c.Action != change.Removed && c.Action != change.Added })
 	slices.SortStableFunc(causes, func(a, b TargetCause) int { return cmp.Compare(b.Action, a.Action) })
 	rows := fitting(budget, len(causes), func(i int) string { return causes[i].row() })
-	b.omit(len(causes)-len(rows), "%s that come or go", "assignment")
+	b.omit(len(causes)-len(rows), "%s that are added or removed", "assignment")
 	if len(rows) == 0 {
 		return ""
 	}

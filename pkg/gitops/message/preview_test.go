@@ -35,7 +35,7 @@ func TestPreviewFitsAnyLimit(t *testing.T) {
 	for _, limit := range []int{2000, 2001, 3000, 5000, 20_000, MaxComment, 900 << 10} {
 		assert.Contains(t, assertPreview(t, p, limit), "| Environment |", limit)
 	}
-	assert.Contains(t, PreviewComment(p, MaxComment), "Left out: ")
+	assert.Contains(t, PreviewComment(p, MaxComment), "Omitted: ")
 	assert.Contains(t, PreviewComment(p, MaxComment), "and 2")
 }
 

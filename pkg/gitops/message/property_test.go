@@ -36,8 +36,8 @@ func assertBody(t *testing.T, r Report, limit int) {
 	assert.True(t, strings.HasSuffix(rendered, "--dry-run\n</code></pre>\n") || limit < 2000, "the end is whole")
 	assert.NotContains(t, rendered, "<img")
 	assert.NotContains(t, rendered, "evil.example\"")
-	if strings.Contains(body, "### Left out") {
-		assert.Contains(t, body, "For its length, this text leaves out ")
+	if strings.Contains(body, "### Omitted") {
+		assert.Contains(t, body, "This text is too long to include ")
 	}
 }
 
@@ -102,9 +102,9 @@ func TestBodySaysWhatIsLeftOut(t *testing.T) {
 	}{
 		{3100, []string{"### Why", "### Cluster types", "### Values"}, []string{"10000 targets", "10000 files", "changes of values", "cluster types"}},
 		{githubLimit, []string{"<summary>100 cluster types</summary>", "Kalypso-Version", "```diff"}, []string{"8800 targets", "changes of values"}},
-		{900 << 10, []string{"Diffs of 10000 files", "See it for yourself"}, nil},
+		{900 << 10, []string{"Diffs of 10000 files", "Reproduce"}, nil},
 	} {
-		body, left, _ := strings.Cut(PullRequestBody(r, test.limit), "### Left out")
+		body, left, _ := strings.Cut(PullRequestBody(r, test.limit), "### Omitted")
 		for _, part := range test.has {
 			assert.Contains(t, body, part)
 		}

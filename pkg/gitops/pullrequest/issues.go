@@ -75,7 +75,7 @@ func ReportIssue(ctx context.Context, issues Issues, r IssueReport) (IssueResult
 		result.Issue.Title, result.Issue.Body = r.Title, r.Body
 		result.Action = Updated
 	}
-	result.Closed, err = closeIssues(ctx, issues, ours[1:], fmt.Sprintf("Closed in favour of #%d, which says the same.", result.Issue.Number))
+	result.Closed, err = closeIssues(ctx, issues, ours[1:], fmt.Sprintf("Closed in favour of #%d, which reports the same.", result.Issue.Number))
 	return result, err
 }
 

@@ -85,7 +85,7 @@ func TestReportIssueKeepsToTheLimitsOfTheForge(t *testing.T) {
 	report(t, f, long)
 	assert.Len(t, []rune(f.issues[0].Title), 256)
 	assert.LessOrEqual(t, len([]rune(f.issues[0].Body)), 65_536)
-	assert.True(t, strings.HasSuffix(f.issues[0].Body, "- ünwell\n\n_The rest does not fit in here._"))
+	assert.True(t, strings.HasSuffix(f.issues[0].Body, "- ünwell\n\n_The rest does not fit._"))
 	report(t, f, long)
 	assert.Empty(t, f.writes)
 

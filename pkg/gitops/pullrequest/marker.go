@@ -46,7 +46,7 @@ const (
 	MaxBody = maxForgeBody - 1_536
 
 	markerEnd = "<!-- /kalypso:v1 -->"
-	cutNote   = "\n\n_The rest does not fit in here._"
+	cutNote   = "\n\n_The rest does not fit._"
 )
 
 var (

@@ -432,7 +432,7 @@ func TestSubmitKeepsToTheLimitsOfTheForge(t *testing.T) {
 	body := f.pulls[0].Body
 	assert.LessOrEqual(t, len([]rune(body)), 65_536)
 	assert.True(t, strings.HasPrefix(body, person))
-	assert.True(t, strings.HasSuffix(body, "a line\n\n_The rest does not fit in here._\n\n<!-- /kalypso:v1 -->"), body[len(body)-200:])
+	assert.True(t, strings.HasSuffix(body, "a line\n\n_The rest does not fit._\n\n<!-- /kalypso:v1 -->"), body[len(body)-200:])
 	submit(t, f, s)
 	assert.Empty(t, f.writes)
 

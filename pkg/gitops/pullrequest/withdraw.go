@@ -73,7 +73,7 @@ func closeOurs(ctx context.Context, prs Forge, p Request, s section, why string)
 func stillAt(ctx context.Context, prs Forge, branch, commit string) error {
 	tip, err := prs.Tip(ctx, branch)
 	if err == nil && tip != commit {
-		return fmt.Errorf("branch %q was pushed to by somebody else: %w", branch, giterror.ErrConflict)
+		return fmt.Errorf("branch %q was pushed to by someone else: %w", branch, giterror.ErrConflict)
 	}
 	return err
 }

@@ -66,16 +66,16 @@ func PathConflicts(ctx context.Context, l *source.Loader, q *Set, fleet *model.F
 		case !sameName && owners.hadWorkload(c.target):
 		case !sameName:
 			diags.Error(RuleKeptFolder, c.target.Name.At,
-				fmt.Sprintf("workload %q may belong to a registration that is held back, as %s is published", c.target.Workload, c.folder),
+				fmt.Sprintf("workload %q may belong to a registration that is quarantined, as %s is published", c.target.Workload, c.folder),
 				diag.Hint("rename the workload, or wait until the other registration is fixed or removed"))
 		case leavesOut:
 			diags.Error(RuleKeptFolder, c.target.Name.At,
-				fmt.Sprintf("deployment target %q would replace %s, which may belong to a registration that is held back", c.target.Name.Value, c.folder),
+				fmt.Sprintf("deployment target %q would replace %s, which may belong to a registration that is quarantined", c.target.Name.Value, c.folder),
 				diag.Hint("rename the target, or wait until the other registration is fixed or removed"))
 		default:
 			diags.Error(RuleChangedOwner, c.target.Name.At,
 				fmt.Sprintf("deployment target %q would replace %s, %s", c.target.Name.Value, c.folder, owners.describe(owner, known)),
-				diag.Hint("publish once without it, so that the clusters remove the old target, then check its namespace for leftovers; render --keep-last-good does the former automatically"))
+				diag.Hint("publish once without it, so that the clusters remove the old target, then check its namespace for leftovers; render --keep-last-good publishes without it automatically"))
 		}
 	}
 	return diags

@@ -63,7 +63,7 @@ func (o *owners) hadWorkload(target *model.DeploymentTarget) bool {
 func (o *owners) describe(owner source.Place, known bool) string {
 	switch {
 	case !known:
-		return "which is not known to belong to its registration"
+		return "whose registration is unknown"
 	case owner == source.Place{}:
 		return "which belongs to the control plane"
 	default:
@@ -207,7 +207,7 @@ func deletionErrors(lost map[*model.WorkloadRegistration]int, gone, published in
 		gone -= lost[r]
 		diags.Error(change.RuleDeletions, r.Workload.Repo.At,
 			fmt.Sprintf("%s%q: %d of the %d published assignments would be removed", source.RegistrationSubject, r.Name.Value, lost[r], published),
-			diag.Hint("if that is meant, give --allow-deletions"))
+			diag.Hint("if intended, use --allow-deletions"))
 	}
 	return diags
 }

@@ -172,7 +172,7 @@ func (q *Set) enter(c *possibleCause, entry *quarantined) {
 		return
 	}
 	if entry.commit == "" && c.last != "" {
-		entry.lastError = "it is the one that is broken now"
+		entry.lastError = "same commit"
 	}
 	q.entries[c.Place] = entry
 	q.errors.Add(entry.errors)
@@ -201,7 +201,7 @@ func (q *Set) Diagnostics() diag.List {
 	for _, entry := range q.inOrder() {
 		at := source.PlaceOf(entry.registration)
 		diags.Warning(RuleHeldBack, entry.registration.Workload.Repo.At,
-			fmt.Sprintf("%s%q is held back: ", source.RegistrationSubject, entry.registration.Name.Value)+entry.consequence(q.last.of[at], q.last.isNew(at)),
+			fmt.Sprintf("%s%q is quarantined: ", source.RegistrationSubject, entry.registration.Name.Value)+entry.consequence(q.last.of[at], q.last.isNew(at)),
 			diag.See(entry.errors[0].At, "broken here"), diag.Hint(entry.advice(q.last.isNew(at))))
 	}
 	return diags
@@ -250,13 +250,13 @@ func (e *quarantined) reason() string {
 func (e *quarantined) consequence(last string, isNew bool) string {
 	switch {
 	case e.commit != "":
-		return fmt.Sprintf("it is compiled at %.12s, the last published commit", e.commit)
+		return fmt.Sprintf("compiled at %.12s, the last published commit", e.commit)
 	case isNew:
-		return "it was never published, so it is left out"
+		return "never published, so it is omitted"
 	case last == "":
-		return "its last published commit is not known, so what is published of it stays as it is"
+		return "last published commit unknown; published output unchanged"
 	default:
-		return fmt.Sprintf("%.12s, the last published commit, cannot be compiled either (%s), so what is published of it stays as it is", last, e.lastError)
+		return fmt.Sprintf("%.12s, the last published commit, does not compile either (%s); published output unchanged", last, e.lastError)
 	}
 }
 
@@ -265,7 +265,7 @@ func (e *quarantined) advice(isNew bool) string {
 	if e.commit != "" || isNew {
 		return "fix it; the next run compiles it again"
 	}
-	return "fix it, or remove the registration if it is gone for good: until then no published target is removed"
+	return "fix it, or remove the registration if it is no longer needed: until then no published target is removed"
 }
 
 // maxRivals is the maximum number of registrations in a collision that are tried one by one.

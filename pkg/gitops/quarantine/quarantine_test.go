@@ -255,7 +255,7 @@ func TestSteps(t *testing.T) {
 	assert.False(t, quarantine.LeavesOut())
 	assert.Empty(t, quarantine.Origins(f.fleet), "it is compiled, so the fleet has it")
 	assert.Equal(t, []message.HeldRegistration{{Name: "shop", Commit: old, Why: "w.yaml:3: wrong (and 1 more error)"}}, quarantine.Registrations())
-	assert.Contains(t, lines(quarantine.Diagnostics()), `WorkloadRegistration "shop" is held back: it is compiled at 4c1f9e2aaaaa, the last published commit`)
+	assert.Contains(t, lines(quarantine.Diagnostics()), `WorkloadRegistration "shop" is quarantined: compiled at 4c1f9e2aaaaa, the last published commit`)
 
 	require.True(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))))
 	_, leftOut = quarantine.Pins().Commit(at)
@@ -263,7 +263,7 @@ func TestSteps(t *testing.T) {
 	assert.True(t, quarantine.LeavesOut())
 	assert.Equal(t, []source.Origin{{Role: model.Tenant, Repo: at.Repo, Branch: at.Branch, Path: at.Path, Commit: old}}, quarantine.Origins(&model.Fleet{}))
 	assert.Equal(t, 2, quarantine.Diagnostics().Count(diag.Error), "of what is there now, not of what went out")
-	assert.Contains(t, lines(quarantine.Diagnostics()), `4c1f9e2aaaaa, the last published commit, cannot be compiled either (wrong), so what is published of it stays as it is`)
+	assert.Contains(t, lines(quarantine.Diagnostics()), `4c1f9e2aaaaa, the last published commit, does not compile either (wrong); published output unchanged`)
 
 	assert.False(t, quarantine.Add(f.fleet, nil, errorAt(inFile("shop", "w.yaml", 9))), "it is not there any more")
 }

@@ -97,7 +97,7 @@ func TestLoadFailures(t *testing.T) {
 		},
 		"it says how to promote": {
 			gitopstest.Files{"base.yaml": baseFile("main", missing)},
-			`hint: kalypso promote --env dev promotes the newest commit of "main" to it`,
+			`hint: kalypso promote --env dev promotes the latest commit of "main" to it`,
 		},
 		"never promoted": {
 			gitopstest.Files{"notes.md": "x"},

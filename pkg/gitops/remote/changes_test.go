@@ -63,9 +63,9 @@ func TestCommitChanges(t *testing.T) {
 		assert.Len(t, many.Files, gitobject.MaxCommitFiles)
 
 		_, err = r.CommitChanges(t.Context(), model.Ref{Repo: url, Branch: "main", Commit: strings.Repeat("1", 40)})
-		require.ErrorContains(t, err, "has no commit 111")
+		require.ErrorContains(t, err, "commit 111")
 		_, err = r.CommitChanges(t.Context(), model.Ref{Repo: url, Branch: "main", Commit: "main"})
-		require.ErrorContains(t, err, "is not a full commit id")
+		require.ErrorContains(t, err, "is not a full commit SHA")
 	})
 }
 
@@ -140,6 +140,6 @@ func TestCommitChangesWithoutHistory(t *testing.T) {
 	_, err = newReader(t, Options{}).CommitChanges(t.Context(), model.Ref{Repo: clone, Branch: "main", Commit: ids[1]})
 	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
-	assert.Contains(t, known.Message, "has no commit "+ids[0])
+	assert.Contains(t, known.Message, "commit "+ids[0]+" not found")
 	assert.Contains(t, known.Hint, "git fetch --unshallow")
 }

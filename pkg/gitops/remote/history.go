@@ -208,8 +208,8 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 	case len(found) == 1:
 		return found[0].String(), nil
 	case len(found) > 1:
-		return "", giterror.New(giterror.RuleCommitNotFound, "%s has several commits on the branch %q that begin with %s: %s and %s",
-			h.at, h.branch, text, found[0], found[1]).WithHint("give more digits")
+		return "", giterror.New(giterror.RuleCommitNotFound, "commit %s is ambiguous on branch %q of %s: %s and %s",
+			text, h.branch, h.at, found[0], found[1]).WithHint("use more digits")
 	case !h.whole:
 		return "", h.undecided("which commit of the branch %q begins with %s", h.branch, text)
 	default:
@@ -218,8 +218,8 @@ func (h *History) resolve(ctx context.Context, text string) (string, error) {
 }
 
 func (h *History) notOnBranch(commit string) *giterror.Error {
-	return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s on the branch %q", h.at, commit, h.branch).
-		WithHint(fmt.Sprintf("it may be on another branch, or not pushed yet; `git log %s` lists those that are there", h.branch))
+	return giterror.New(giterror.RuleCommitNotFound, "commit %s not found on branch %q of %s", commit, h.branch, h.at).
+		WithHint(fmt.Sprintf("it may be on another branch or not pushed; `git log %s` lists its commits", h.branch))
 }
 
 // undecided is the error for what cannot be said without the rest of the history.

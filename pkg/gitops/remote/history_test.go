@@ -232,21 +232,21 @@ func TestResolve(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, h.Tip(), id)
 			for text, want := range map[string]string{
-				ids[2][:6]:      "has no branch, tag or commit",
-				"":              `has no branch, tag or commit ""`,
-				ids[2] + "0":    "has no branch, tag or commit",
-				"main~9":        "has no commit main~9: ",
-				lost:            "has no commit " + lost + ` on the branch "main"`,
-				lost[:10]:       "has no commit " + lost[:10] + ` on the branch "main"`,
-				"zzzzzzz":       `has no branch, tag or commit "zzzzzzz"`,
-				"deadbeefdead0": "has no commit deadbeefdead0",
+				ids[2][:6]:      `revision "` + ids[2][:6] + `" not found in `,
+				"":              `revision "" not found in `,
+				ids[2] + "0":    `revision "` + ids[2] + `0" not found in `,
+				"main~9":        `revision "main~9" not found in `,
+				lost:            "commit " + lost + ` not found on branch "main" of `,
+				lost[:10]:       "commit " + lost[:10] + ` not found on branch "main" of `,
+				"zzzzzzz":       `revision "zzzzzzz" not found in `,
+				"deadbeefdead0": `commit deadbeefdead0 not found on branch "main" of `,
 			} {
 				_, err := h.Resolve(t.Context(), text)
 				var known *giterror.Error
 				require.ErrorAs(t, err, &known, text)
 				assert.Contains(t, known.Message, want)
 				rule := giterror.RuleCommitNotFound
-				if strings.Contains(want, "branch, tag") {
+				if text != "main~9" && strings.HasPrefix(want, "revision") {
 					rule = giterror.RuleBranchNotFound
 				}
 				assert.Equal(t, rule, known.Rule)
@@ -398,7 +398,7 @@ func TestShallowHistory(t *testing.T) {
 	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
 	assert.Equal(t, RuleCutHistory, known.Rule)
-	assert.Contains(t, known.Hint, "name one that has all of it")
+	assert.Contains(t, known.Hint, "use one with the full history")
 }
 
 func TestNoHistory(t *testing.T) {
@@ -411,11 +411,11 @@ func TestNoHistory(t *testing.T) {
 	assert.NotEmpty(t, known.Hint)
 	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Shop()})
 	_, err = r.History(t.Context(), model.Ref{Repo: dir, Branch: "mian"}, nil)
-	require.ErrorContains(t, err, `has no branch "mian"`)
+	require.ErrorContains(t, err, `branch "mian" not found in `)
 	h := openHistory(t, dir, nil)
 	for _, commit := range []string{"", ids[0][:10], "main"} {
 		_, err := h.Relation(t.Context(), ids[0], commit)
-		require.ErrorContains(t, err, "is not a full commit id")
+		require.ErrorContains(t, err, "is not a full commit SHA")
 	}
 }
 

@@ -98,7 +98,7 @@ func TestCloneBranches(t *testing.T) {
 	assert.Equal(t, "new (not on a remote)", state)
 	gitopstest.RunGit(t, clone, "checkout", "-q", "--detach")
 	source, state := readState(t, Options{Worktree: true}, model.Ref{Repo: clone, Branch: "main"})
-	assert.Equal(t, "not the work tree, because no branch is checked out", state)
+	assert.Equal(t, "not the working tree, because no branch is checked out", state)
 	assert.Equal(t, ids[0], source.Commit)
 	gitopstest.RunGit(t, clone, "checkout", "-q", "main")
 	source, _ = readWith(t, Options{}, model.Ref{Repo: clone})
@@ -227,9 +227,9 @@ func TestWorkTreeWithoutOne(t *testing.T) {
 	t.Parallel()
 	_, origin, _ := cloned(t)
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: origin, Branch: "main", WorkTree: true})
-	assert.Contains(t, d.Message, "has no work tree")
+	assert.Contains(t, d.Message, "is not a local clone")
 	d = readError(t, newReader(t, Options{}), model.Ref{Repo: "https://example.com/x", Branch: "main", WorkTree: true})
-	assert.Contains(t, d.Message, "has no work tree")
+	assert.Contains(t, d.Message, "is not a local clone")
 }
 
 func TestLocalLayouts(t *testing.T) {
@@ -289,7 +289,7 @@ func TestLocalFormatsThatAreNotSupported(t *testing.T) {
 	dir = t.TempDir()
 	gitopstest.Write(t, dir, gitopstest.Files{".git": "not a pointer\n"})
 	d = readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
-	assert.Contains(t, d.Message, "the file .git does not say where the repository is")
+	assert.Contains(t, d.Message, "the file .git does not contain the path of the repository")
 }
 
 func TestPlainFolder(t *testing.T) {
@@ -307,7 +307,7 @@ func TestPlainFolder(t *testing.T) {
 	assert.Equal(t, commit, source.Commit)
 	require.Len(t, list, 1)
 	assert.Equal(t, diag.Notice, list[0].Severity)
-	assert.Contains(t, list[0].Message, `BaseRepo "main": the commit `+commit+" is taken at its word")
+	assert.Contains(t, list[0].Message, `BaseRepo "main": the commit `+commit+" is not verified")
 
 	tip, err := newReader(t, Options{}).Tip(t.Context(), model.Ref{Repo: dir, Branch: "dev"})
 	require.NoError(t, err)
@@ -325,13 +325,13 @@ func TestLocalErrors(t *testing.T) {
 		name, rule, message, hint string
 		ref                       model.Ref
 	}{
-		{"no folder", giterror.RuleInvalidRepository, "there is no such folder", "", model.Ref{Repo: file + "x", Branch: "main"}},
+		{"no folder", giterror.RuleInvalidRepository, "not found", "", model.Ref{Repo: file + "x", Branch: "main"}},
 		{"file", giterror.RuleInvalidRepository, "is a file", "", model.Ref{Repo: file, Branch: "main"}},
-		{"branch", giterror.RuleBranchNotFound, `has no branch "mian"`, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
-		{"commit", giterror.RuleCommitNotFound, "has no commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
-		{"short commit", giterror.RuleCommitNotFound, `"abc1234" is not a full commit id`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
+		{"branch", giterror.RuleBranchNotFound, `branch "mian" not found in `, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
+		{"commit", giterror.RuleCommitNotFound, "commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
+		{"short commit", giterror.RuleCommitNotFound, `"abc1234" is not a full commit SHA`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
 		{"path", giterror.RulePathNotFound, `has no path "a.yml"`, `did you mean "a.yaml"?`, model.Ref{Repo: clone, Branch: "main", Path: "a.yml"}},
-		{"empty", giterror.RuleBranchNotFound, `has no branch "main": it is empty`, "", model.Ref{Repo: empty, Branch: "main"}},
+		{"empty", giterror.RuleBranchNotFound, `branch "main" not found in `, "", model.Ref{Repo: empty, Branch: "main"}},
 	} {
 		tc.ref.Subject = "flag --control-plane"
 		d := readError(t, newReader(t, Options{}), tc.ref)

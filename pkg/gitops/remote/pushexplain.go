@@ -22,7 +22,7 @@ const exempt = "exempt kalypso's App or account from the rule"
 
 // pushRules are in order: the first one that matches is reported.
 var pushRules = []pushRule{
-	{said: "signatures", rule: "Require signed commits", do: "give a key with --signing-key whose public half the author's account has, or exempt the author from the rule"},
+	{said: "signatures", rule: "Require signed commits", do: "use a key with --signing-key whose public half the author's account has, or exempt the author from the rule"},
 	{said: "creations being restricted", rule: "Restrict creations", do: exempt + " for this branch"},
 	{said: "changes must be made through a pull request", rule: "Require a pull request before merging", do: exempt, publish: "publish without --direct, or " + exempt, direct: true},
 	{said: "must use a pull request", rule: "a branch policy", do: exempt, publish: "publish without --direct, or " + exempt, direct: true}, // Azure DevOps

@@ -46,13 +46,13 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
 		list.Notice(giterror.RuleWholeFolder, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
 			"%s has a folder \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
-			diag.Hint("create a folder for the branch, or fix its name"))
+			diag.Hint("create a folder for the branch, or fix the name"))
 	}
 	source.FS = &gitobject.FolderFS{Root: root}
 	if commit := source.Ref.Commit; commit != "" {
 		source.Commit = commit
 		list.Notice(giterror.RuleUncheckedCommit, source.Ref.At, giterror.Subject(source.Ref, fmt.Sprintf(
-			"the commit %s is taken at its word: %s is a plain folder and has no commits", commit, name)))
+			"the commit %s is not verified: %s is a plain folder and has no commits", commit, name)))
 	}
 	return checkPath(source, name)
 }
@@ -114,7 +114,7 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 	}
 	r.clones.note(repo.String(), branch.Name, state)
 	if r.worktree && repo.CheckedOut() == "" {
-		r.clones.note(repo.String(), "", "not the work tree, because no branch is checked out")
+		r.clones.note(repo.String(), "", "not the working tree, because no branch is checked out")
 	}
 	switch {
 	case reads:
@@ -191,8 +191,8 @@ func (r *Reader) LocalState() (list diag.List) {
 }
 
 func noWorkTree(name string) *giterror.Error {
-	return giterror.New(giterror.RuleRefusedURL, "%s has no work tree: it is not a clone on this machine", name).
-		WithHint("give a clone with --control-plane or --replace")
+	return giterror.New(giterror.RuleRefusedURL, "%s is not a local clone", name).
+		WithHint("use a clone with --control-plane or --replace")
 }
 
 // readWorkTree reads the files of a clone as they are. They are no commit.
@@ -227,7 +227,7 @@ func (r *Reader) workTree(repo *local.Repository, commit fs.FS, below string) (f
 	r.keepOpen(root)
 	work, changed, err := repo.Uncommitted(root, commit, below)
 	if err != nil {
-		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "the work tree of %s cannot be read: %s", repo, giterror.OneLine(giterror.Cause(err).Error()))
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "the working tree of %s cannot be read: %s", repo, giterror.OneLine(giterror.Cause(err).Error()))
 	}
 	return work, changed, nil
 }

@@ -125,7 +125,7 @@ func TestReplaceWrongUsage(t *testing.T) {
 		"https://a.example/x=http://b.example/x", "https://a.example/x=ext::sh", "https://a.example/x=-x", "ok=../ok",
 	}})
 	require.Error(t, err)
-	assert.Equal(t, `--replace "https://github.com/acme/shop": there is no "=" in it; write REPO=PATH
+	assert.Equal(t, `--replace "https://github.com/acme/shop": "=" is missing; write REPO=PATH
 --replace "=../x": the repository before the "=" is missing
 --replace "https://a.example/x=": the path or URL after the "=" is missing
 --replace "https://a.example/x=../*": there are more "*" after the "=" than before it

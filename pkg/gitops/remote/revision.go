@@ -89,7 +89,7 @@ func ancestor(ctx context.Context, repo Repository, id plumbing.Hash, generation
 	for ; err == nil && generations > 0; generations-- {
 		parents := graph[id].Parents
 		if len(parents) < parent {
-			return id, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s: %.12s has %s", repo, revision, id,
+			return id, giterror.New(giterror.RuleCommitNotFound, "revision %q not found in %s: %.12s has %s", revision, repo, id,
 				cmp.Or(map[int]string{0: "no parent"}[len(parents)], diag.Plural(len(parents), "parent"))).WithHint(repo.CutHint())
 		}
 		id = parents[parent-1]
@@ -120,10 +120,10 @@ func (r *Reader) named(ctx context.Context, repo Repository, name, branch string
 	case err != nil:
 		return plumbing.ZeroHash, err
 	case len(ids) > 1:
-		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%s has several commits that begin with %s: %s and %s", repo, name, ids[0], ids[1]).
-			WithHint("give more digits")
+		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "revision %q is ambiguous in %s: %s and %s", name, repo, ids[0], ids[1]).
+			WithHint("use more digits")
 	case len(ids) == 0:
-		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", repo, name).WithHint(repo.CutHint())
+		return plumbing.ZeroHash, giterror.New(giterror.RuleCommitNotFound, "revision %q not found in %s", name, repo).WithHint(repo.CutHint())
 	}
 	return ids[0], nil
 }
@@ -134,5 +134,5 @@ func unknownRevision(repo Repository, name string) *giterror.Error {
 		branches = append(branches, branch)
 	}
 	slices.Sort(branches)
-	return giterror.New(giterror.RuleBranchNotFound, "%s has no branch, tag or commit %q", repo, name).WithHint(diag.DidYouMean(name, branches))
+	return giterror.New(giterror.RuleBranchNotFound, "revision %q not found in %s", name, repo).WithHint(diag.DidYouMean(name, branches))
 }

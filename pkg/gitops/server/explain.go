@@ -81,7 +81,7 @@ func (s *Connection) explained(err error) *giterror.Error {
 	case errors.As(err, &status):
 		return s.explainStatus(status)
 	case errors.As(err, &elsewhere):
-		return giterror.New(giterror.RuleRefusedURL, "%s: %v", s.At, elsewhere).WithHint("name the repository where it is now")
+		return giterror.New(giterror.RuleRefusedURL, "%s: %v", s.At, elsewhere).WithHint("use the new address of the repository")
 	case errors.As(err, &ssh):
 		return s.denied("over ssh, with the keys of the agent").WithCause(err).WithHint(ssh.Hint).WithRemark(ssh.Error())
 	case errors.As(err, &tooMuch):
@@ -97,7 +97,7 @@ func (s *Connection) explained(err error) *giterror.Error {
 		if w, ok := s.wire.(*wire.HTTP); ok && w.Moved() {
 			return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.At)
 		}
-		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server says: %s", s.At, said.Text)
+		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server reports: %s", s.At, said.Text)
 	default:
 		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: %s", s.At, giterror.OneLine(err.Error()))
 	}

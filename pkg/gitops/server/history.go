@@ -92,7 +92,7 @@ func (r *Repository) TipNow(ctx context.Context, branch string) (plumbing.Hash, 
 
 // CutHint says what a person can do about a history that is cut off.
 func (r *Repository) CutHint() string {
-	return "the server has only a part of the repository; name one that has all of it"
+	return "the server has only part of the repository; use one with the full history"
 }
 
 // TreesAt returns the trees and files of a commit that CommitAt has returned.

@@ -74,7 +74,7 @@ func (r *Repository) Abbreviated(ctx context.Context, digits, branch string) ([]
 	}
 	graph, err := r.Trace(ctx, gitobject.Range{Tip: on.Commit}, true)
 	if errors.Is(err, ErrNotAlone) {
-		return nil, giterror.New(giterror.RuleCommitNotFound, "%s cannot look up the short id %s", r.At, digits).WithHint("give the full id of 40 digits")
+		return nil, giterror.New(giterror.RuleCommitNotFound, "%s cannot look up the short SHA %s", r.At, digits).WithHint("use the full SHA of 40 digits")
 	}
 	found, _ := graph.Reach(on.Commit)
 	return gitobject.WithPrefix(found, digits), err
@@ -113,9 +113,9 @@ func refusedWant(err error) bool {
 
 func (r *Repository) noCommit(id plumbing.Hash, branch string) *giterror.Error {
 	if branch == "" {
-		return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s", r.At, id)
+		return giterror.New(giterror.RuleCommitNotFound, "commit %s not found in %s", id, r.At)
 	}
-	return giterror.New(giterror.RuleCommitNotFound, "%s has no commit %s on the branch %q", r.At, id, branch)
+	return giterror.New(giterror.RuleCommitNotFound, "commit %s not found on branch %q of %s", id, branch, r.At)
 }
 
 // fetchTip fetches one commit: its trees, and its files too if they cannot be had by themselves.

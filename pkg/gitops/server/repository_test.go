@@ -56,6 +56,6 @@ func TestCommitThroughTheHistoryOfItsBranch(t *testing.T) {
 		var e *giterror.Error
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, giterror.RuleCommitNotFound, e.Rule)
-		assert.Contains(t, e.Message, `has no commit `+ids[5]+` on the branch "main"`)
+		assert.Contains(t, e.Message, `commit `+ids[5]+` not found on branch "main"`)
 	}
 }

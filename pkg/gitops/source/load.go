@@ -121,7 +121,7 @@ func (l *Loader) Environments(ctx context.Context) ([]*model.Environment, diag.L
 	if len(environments) == 0 && !diags.HasErrors() {
 		diags.Error("no-environments", diag.Place{File: source.File(model.EnvironmentsFolder)},
 			fmt.Sprintf("the control plane has no Environment in %s/", model.EnvironmentsFolder),
-			diag.Hint("an Environment says in which branch its data is: https://github.com/kalypso-gitops/kalypso/blob/main/docs/reference/model.md has an example"))
+			diag.Hint("add an Environment; see https://github.com/kalypso-gitops/kalypso/blob/main/docs/reference/model.md"))
 	}
 	return environments, diags
 }

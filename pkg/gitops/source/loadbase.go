@@ -114,7 +114,7 @@ func (l *Loader) replaced(repo string, ref model.Ref) model.Ref {
 
 // insteadOf is the subject of errors about a state that is read instead of the tip of a branch.
 func insteadOf(state, branch string) string {
-	return fmt.Sprintf("%s instead of branch %q", state, branch)
+	return fmt.Sprintf("branch %q at %s", branch, state)
 }
 
 // MissingState returns the errors of a list that report that the state of At does not exist.
@@ -148,7 +148,7 @@ func readAt(ref *model.Ref, state, subject string) {
 
 // howToPromote says how the base of an environment is set.
 func (l *fleetLoad) howToPromote() string {
-	return fmt.Sprintf("kalypso promote --env %s promotes the newest commit of %q to it; --base BRANCH-OR-COMMIT compiles another state",
+	return fmt.Sprintf("kalypso promote --env %s promotes the latest commit of %q to it; --base BRANCH-OR-COMMIT compiles another state",
 		l.environment.Name.Value, l.controlPlane.BaseBranch)
 }
 
@@ -165,11 +165,11 @@ func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 			return
 		}
 		if diag.Nearest(base.Name.Value, []string{model.MainBase}) != "" {
-			hint = fmt.Sprintf("did you mean %q by %q?", model.MainBase, base.Name.Value)
+			hint = fmt.Sprintf("did you mean %q instead of %q?", model.MainBase, base.Name.Value)
 		}
 	}
 	l.diags.Error("not-promoted", l.environment.Name.At,
-		fmt.Sprintf("Environment %q has no BaseRepo %q, so nothing was ever promoted to it", l.environment.Name.Value, model.MainBase),
+		fmt.Sprintf("Environment %q has no BaseRepo %q, so nothing was promoted to it yet", l.environment.Name.Value, model.MainBase),
 		diag.Hint(hint))
 }
 

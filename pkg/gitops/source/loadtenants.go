@@ -124,7 +124,7 @@ func TenantRef(r *model.WorkloadRegistration) model.Ref {
 func (l *fleetLoad) explainGone() {
 	for i, d := range l.diags {
 		if d.Rule == giterror.RuleAccessDenied && strings.HasPrefix(d.Message, RegistrationSubject) {
-			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository is gone for good, remove the WorkloadRegistration, and its deployment targets go", "; ")
+			l.diags[i].Hint = strings.TrimPrefix(d.Hint+"; if the repository was deleted, remove the WorkloadRegistration and with it its deployment targets", "; ")
 		}
 	}
 }

@@ -65,7 +65,7 @@ type Attempt struct {
 }
 
 var (
-	errStalled = fmt.Errorf("the server fell silent: %w", context.DeadlineExceeded)
+	errStalled = fmt.Errorf("the server stopped responding: %w", context.DeadlineExceeded)
 	errTooLong = fmt.Errorf("the request took too long: %w", context.DeadlineExceeded)
 )
 

@@ -111,7 +111,7 @@ func findFault(text string, err error, thorough bool) fault {
 	switch {
 	case found.other == 0:
 	case indentation(lines, found.other) != indentation(lines, found.line):
-		found.hint = "give the keys of a map, the items of a list and the lines of a text the same indentation"
+		found.hint = "indent the keys of a map, the items of a list and the lines of a text equally"
 		if isOnly(lines, found.other) && !isOnly(lines, found.line) {
 			found.line, found.other = found.other, found.line
 		}

@@ -38,7 +38,7 @@ func (e *EditError) Error() string { return e.Message }
 // or that an alias uses elsewhere.
 func SetCommit(file []byte, base *model.BaseRepo, commit string) ([]byte, error) {
 	if !commitID.MatchString(commit) {
-		return nil, fmt.Errorf("%q is not a full commit id of 40 hexadecimal digits in lower case", commit)
+		return nil, fmt.Errorf("%q is not a full commit SHA of 40 hexadecimal digits in lower case", commit)
 	}
 	if base.Commit.Value == commit && !base.Broken {
 		return bytes.Clone(file), nil
@@ -245,7 +245,7 @@ func verifyCommit(before, after []byte, at diag.Place, commit string) error {
 	case bases[i].Broken:
 		return errors.New("the BaseRepo has errors: fix them first")
 	case bases[i].Commit.Value != commit:
-		return errors.New("the commit would not be read as it is written")
+		return errors.New("the commit would be read with another value")
 	}
 	a, errBefore := documents(before)
 	b, errAfter := documents(after)

@@ -153,7 +153,7 @@ func TestSetCommitTakesFullIDsAlone(t *testing.T) {
 	file := New(aBaseSpec())
 	for _, commit := range []string{"", "main", "281a9cb", strings.ToUpper(oldCommit), oldCommit + "0", oldCommit[1:] + "g", oldCommit + "\n"} {
 		_, err := SetCommit(file, theBase(t, string(file)), commit)
-		assert.ErrorContains(t, err, "is not a full commit id", "%q", commit)
+		assert.ErrorContains(t, err, "is not a full commit SHA", "%q", commit)
 	}
 }
 

@@ -43,7 +43,7 @@ func New(text string, o Options) (promote.Fleet, error) {
 	name, argument, _ := strings.Cut(text, ":")
 	create, known := kinds()[name]
 	if !known {
-		return nil, fmt.Errorf("there is no kind of fleet %q (%s)", name, diag.DidYouMean(name, append(Names(), model.NoFleet)))
+		return nil, fmt.Errorf("unknown fleet source %q (%s)", name, diag.DidYouMean(name, append(Names(), model.NoFleet)))
 	}
 	return create(argument, o)
 }

@@ -33,8 +33,8 @@ func TestNew(t *testing.T) {
 		assert.Equal(t, want, asked.String())
 	}
 	for text, want := range map[string]string{
-		"":                          `there is no kind of fleet ""`,
-		"flx:edge-1":                `there is no kind of fleet "flx" (did you mean "flux"?)`,
+		"":                          `unknown fleet source ""`,
+		"flx:edge-1":                `unknown fleet source "flx" (did you mean "flux"?)`,
 		"anything":                  "(one of argocd, azure-resource-graph, command, flux, none)",
 		"argocd":                    "name its URL",
 		"azure-resource-graph:prod": `azure-resource-graph: "prod" is not the id of a subscription`,

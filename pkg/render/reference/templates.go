@@ -1,9 +1,11 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -108,16 +110,22 @@ func (r *resolver) find(c *model.ClusterType, name model.Text, field, kind strin
 		report = r.diags.Error
 	}
 	if template != nil {
-		report("wrong-template-type", name.At, fmt.Sprintf("%s of ClusterType %q names Template %q, which is of type %q and not %q",
-			field, c.Name.Value, name.Value, template.Type.Value, kind),
+		report("wrong-template-type", name.At, fmt.Sprintf("Template %q has type %q, not %q (%s of ClusterType %q)",
+			name.Value, template.Type.Value, kind, field, c.Name.Value),
 			diag.See(template.Type.At, "its type is set here"), r.suggest(name.Value, kind))
 		return nil
 	}
 	if r.fleet.PlatformIncomplete {
 		return nil // it may be in what could not be read
 	}
-	report("unknown-template", name.At, fmt.Sprintf("%s of ClusterType %q names Template %q, which does not exist",
-		field, c.Name.Value, name.Value), r.suggest(name.Value, kind))
+	use := fmt.Sprintf("%s of ClusterType %q", field, c.Name.Value)
+	for i, d := range *r.diags { // one error for all uses
+		if d.Rule == "unknown-template" && strings.HasPrefix(d.Message, fmt.Sprintf("Template %q not found (%s of ", name.Value, field)) && (d.Severity == diag.Error) == used {
+			diag.See(name.At, use)(&(*r.diags)[i])
+			return nil
+		}
+	}
+	report("unknown-template", name.At, fmt.Sprintf("Template %q not found (%s)", name.Value, use), r.suggest(name.Value, kind))
 	return nil
 }
 
@@ -132,5 +140,5 @@ func (r *resolver) suggest(name, kind string) diag.Option {
 	if kind == model.ConfigTemplate {
 		names = append(names, ConfigMapType, envFileType)
 	}
-	return diag.Hint(diag.DidYouMean(name, names))
+	return diag.Hint(cmp.Or(diag.DidYouMean(name, names), fmt.Sprintf("add a Template of type %q to the base branch", kind)))
 }
