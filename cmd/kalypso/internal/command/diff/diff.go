@@ -302,9 +302,7 @@ func (c *comparison) concerns(states *branchStates, name string, sides ...*model
 	if len(c.named) > 0 {
 		return slices.Contains(c.named, name)
 	}
-	return states.repo != "" || states.base || slices.ContainsFunc(sides, func(e *model.Environment) bool {
-		return e != nil && (e.ControlPlane.Branch.Value == states.branch || states.others[e.ControlPlane.Branch.Value] != "") && c.Loader.Owns(e)
-	})
+	return slices.ContainsFunc(sides, func(e *model.Environment) bool { return e != nil && c.readBy(states, e) })
 }
 
 func (c *comparison) add(ctx context.Context, d Result, before, after *session.Compiled) error {

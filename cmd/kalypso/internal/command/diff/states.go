@@ -99,6 +99,12 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
 		return nil, cli.Usage("the working tree has branch %s checked out, not %s", checkedOut, s.branch)
 	}
+	for _, name := range c.named {
+		if e := session.Named(c.Known, name); e != nil && !c.readBy(s, e) {
+			return nil, cli.Usage("environment %q does not use the branch %q: select the branch to compare with --branch: %s, %s", name, s.branch,
+				c.Loader.BaseBranch(), e.ControlPlane.Branch.Value)
+		}
+	}
 	if s.from == s.to {
 		return nil, cli.UsageHint("set --from or --to to another state", "nothing to compare: --from and --to are both %s", s.describe(s.to))
 	}
@@ -169,6 +175,11 @@ func (s *branchStates) instead(state string) map[source.BranchOf]string {
 		all[source.BranchOf{Branch: branch}] = pushed
 	}
 	return all
+}
+
+// readBy reports whether an environment reads one of the branches.
+func (c *comparison) readBy(s *branchStates, e *model.Environment) bool {
+	return s.repo != "" || s.base || c.Loader.Owns(e) && (e.ControlPlane.Branch.Value == s.branch || s.others[e.ControlPlane.Branch.Value] != "")
 }
 
 // place finds the repository and the branch, and returns which branch is checked out where that is a clone on this
