@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,9 @@ import (
 
 // references are the branches of a repository at one time.
 type references struct {
-	// checkedOut is the branch that HEAD points to, or "".
-	checkedOut string
+	// checkedOut is the branch that HEAD points to, and remoteHead the default branch of the remote, origin before
+	// others; "" if there is none.
+	checkedOut, remoteHead string
 	// heads are refs/heads by branch, and tracking is refs/remotes by remote and branch, such as origin/main.
 	heads, tracking map[string]plumbing.Hash
 }
@@ -50,6 +52,9 @@ func (r *Repository) readReferences() (references, error) {
 			if err != nil {
 				return err
 			}
+			if remote, is := strings.CutSuffix(short, "/HEAD"); is && (found.remoteHead == "" || remote == "origin") {
+				found.remoteHead = strings.TrimPrefix(resolved.Name().String(), "refs/remotes/"+remote+"/")
+			}
 			ref = plumbing.NewHashReference(ref.Name(), resolved.Hash())
 		}
 		if isTracking {
@@ -62,10 +67,10 @@ func (r *Repository) readReferences() (references, error) {
 }
 
 // branch finds refs/heads/<name>, else refs/remotes/<remote>/<name>, with origin before others. An empty name is the
-// branch that is checked out.
+// default branch of the remote, else the branch that is checked out.
 func (f references) branch(repo, name string) (gitobject.Branch, error) {
 	if name == "" {
-		if name = f.checkedOut; name == "" {
+		if name = cmp.Or(f.remoteHead, f.checkedOut); name == "" {
 			return gitobject.Branch{}, giterror.New(giterror.RuleBranchNotFound, "%s has no branch checked out; name one", repo)
 		}
 	}
@@ -111,7 +116,7 @@ func (r *Repository) CheckedOut() string { return r.refs.checkedOut }
 // Branches are the tips of the branches.
 func (r *Repository) Branches() map[string]plumbing.Hash { return r.refs.heads }
 
-// FindBranch finds a branch, or that of a remote if it is only there; an empty name is the one that is checked out.
+// FindBranch finds a branch, or that of a remote if it is only there; an empty name is the default branch.
 func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	return r.refs.branch(r.name, name)
 }

@@ -28,8 +28,8 @@ type ControlPlane struct {
 	// Remote says that Repo is the remote of a clone. It is then used for the URL that the Environments name, as a
 	// path is.
 	Remote bool
-	// BaseBranch holds the Environments; empty for the default branch of the repository, or "main"
-	// if that is a local path: in a clone any branch may be checked out.
+	// BaseBranch holds the Environments; empty for the default branch of the repository. Of a local path that is "main", else
+	// the default branch of the remote, else the branch that is checked out.
 	BaseBranch string
 	// Base is a branch or commit that is read instead of what the BaseRepo "main" names, or
 	// WorktreeBase: "what if this were promoted?". Empty for the BaseRepo as it is.
