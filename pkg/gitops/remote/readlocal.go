@@ -113,6 +113,9 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 			WithHint("commit, push and pull in the clone, or read its remote instead")
 	}
 	r.clones.note(repo.String(), branch.Name, state)
+	if reads {
+		r.clones.uses(repo.String(), branch.Name, source.Ref.Role)
+	}
 	if r.worktree && repo.CheckedOut() == "" {
 		r.clones.note(repo.String(), "", "not the working tree, because no branch is checked out")
 	}
@@ -159,6 +162,15 @@ type localStates struct {
 	mu sync.Mutex
 	// states are texts, by clone and branch.
 	states map[string]map[string]string
+	// changed are the branches of clones that are read with uncommitted changes: false if only for their Environments.
+	changed map[[2]string]bool
+}
+
+// uses notes that a branch is read with uncommitted changes.
+func (l *localStates) uses(clone, branch string, role model.Role) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.changed[[2]string{clone, branch}] = l.changed[[2]string{clone, branch}] || role != model.Main
 }
 
 func (l *localStates) note(clone, branch, state string) {
@@ -182,10 +194,14 @@ func (r *Reader) LocalState() (list diag.List) {
 	for _, clone := range slices.Sorted(maps.Keys(r.clones.states)) {
 		states := r.clones.states[clone]
 		var texts []string
+		hint := ""
 		for _, branch := range slices.Sorted(maps.Keys(states)) {
 			texts = append(texts, states[branch])
+			if compiled, changed := r.clones.changed[[2]string{clone, branch}]; changed && !compiled {
+				hint = fmt.Sprintf("environments compile with the promoted commit of %s; --base worktree includes the uncommitted changes", branch)
+			}
 		}
-		list.Notice(giterror.RuleLocalState, diag.Place{}, fmt.Sprintf("reading %s: %s", clone, strings.Join(texts, ", ")))
+		list.Notice(giterror.RuleLocalState, diag.Place{}, fmt.Sprintf("reading %s: %s", clone, strings.Join(texts, ", ")), diag.Hint(hint))
 	}
 	return list
 }
@@ -215,6 +231,7 @@ func (r *Reader) readWorkTree(ctx context.Context, repo *local.Repository, sourc
 		return err
 	}
 	source.FS = work
+	r.clones.uses(repo.String(), repo.CheckedOut(), source.Ref.Role)
 	return checkPath(source, repo.String())
 }
 

@@ -5,6 +5,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 
@@ -14,7 +15,9 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -171,7 +174,29 @@ func (s *Session) load(ctx context.Context) bool {
 		return false
 	}
 	s.Known, s.Names = environments, EnvironmentNames(environments)
+	s.noticeOther(ctx)
 	return true
+}
+
+// Branches are those of the control plane that environments are made of, the base branch first.
+func (s *Session) Branches() []string {
+	all := []string{s.Loader.BaseBranch()}
+	for _, e := range s.Known {
+		if branch := e.ControlPlane.Branch.Value; s.Loader.Owns(e) && !slices.Contains(all, branch) {
+			all = append(all, branch)
+		}
+	}
+	return all
+}
+
+// noticeOther adds a notice if the clone has a branch checked out that is not read.
+func (s *Session) noticeOther(ctx context.Context) {
+	has := s.Reader.CheckedOut(ctx, s.Loader.Main().Ref.Repo)
+	if has == "" || has == s.Flags.Base || s.Flags.Base == source.WorktreeBase || slices.Contains(s.Branches(), has) {
+		return
+	}
+	s.Diags.Notice(giterror.RuleOtherBranch, diag.Place{}, fmt.Sprintf("reading %s; the checked-out branch %q is not read", s.Loader.BaseBranch(), has),
+		diag.Hint(fmt.Sprintf("--base %s compiles it instead of the promoted commit", has)))
 }
 
 // Compile compiles an environment, unless the run was stopped. output is the output folder, if any: its contents count as

@@ -89,14 +89,14 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	}
 	if s.to == "" {
 		s.to = s.branch
-		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.branches(), checkedOut) { // work on the branch
+		if checkedOut == s.branch || checkedOut != "" && !slices.Contains(c.Branches(), checkedOut) { // work on the branch
 			s.to = c.workState(s.branch)
 		}
 	}
 	if err := c.findPushed(ctx, s); err != nil {
 		return nil, err
 	}
-	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.branches(), checkedOut) {
+	if s.to == source.WorktreeBase && checkedOut != s.branch && slices.Contains(c.Branches(), checkedOut) {
 		return nil, cli.Usage("the working tree has branch %s checked out, not %s", checkedOut, s.branch)
 	}
 	for _, name := range c.named {
@@ -132,7 +132,7 @@ func (c *comparison) findPushed(ctx context.Context, s *branchStates) (err error
 		s.from = cmp.Or(s.from, s.branch)
 		return nil
 	}
-	for _, name := range c.branches() {
+	for _, name := range c.Branches() {
 		ref := c.Loader.Main().Ref
 		ref.Branch, ref.Commit = name, ""
 		pushed, ahead, err := c.Reader.Pushed(ctx, ref)
@@ -201,27 +201,16 @@ func (c *comparison) place(ctx context.Context, s *branchStates) (checkedOut str
 		if c.InClone(ctx) {
 			hint = "to compare the edits in this clone, use --control-plane ."
 		}
-		return "", cli.UsageHint(hint, "required flag: --branch (%s)", diag.Alternatives(c.branches()))
+		return "", cli.UsageHint(hint, "required flag: --branch (%s)", diag.Alternatives(c.Branches()))
 	}
-	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.branches(), checkedOut) {
-		return "", cli.UsageHint("set --branch to "+diag.Alternatives(c.branches()), "no environment uses the branch %q, which is checked out", checkedOut)
+	if c.flags.branch == "" && s.branch == checkedOut && !slices.Contains(c.Branches(), checkedOut) {
+		return "", cli.UsageHint("set --branch to "+diag.Alternatives(c.Branches()), "no environment uses the branch %q, which is checked out", checkedOut)
 	}
-	if !slices.Contains(c.branches(), s.branch) {
-		return "", cli.UsageHint(diag.DidYouMean(s.branch, c.branches()), "no environment uses the branch %q", s.branch)
+	if !slices.Contains(c.Branches(), s.branch) {
+		return "", cli.UsageHint(diag.DidYouMean(s.branch, c.Branches()), "no environment uses the branch %q", s.branch)
 	}
 	s.base = s.branch == c.Loader.BaseBranch()
 	return checkedOut, nil
-}
-
-// branches are those of the control plane that environments are made of, the base branch first.
-func (c *comparison) branches() []string {
-	all := []string{c.Loader.BaseBranch()}
-	for _, e := range c.Known {
-		if branch := e.ControlPlane.Branch.Value; c.Loader.Owns(e) && !slices.Contains(all, branch) {
-			all = append(all, branch)
-		}
-	}
-	return all
 }
 
 // compilerState is what compiles a state.
