@@ -57,11 +57,16 @@ func (e *Environment) Publishing() Publishing {
 	return e.Promotion.Publishing
 }
 
-// Unsigned returns what is wrong with a commit without a signing key; nil if it may be pushed.
-func (c Commit) Unsigned(signed bool) diag.List {
+// Unsigned returns what is wrong with a commit without a signing key; nil if it may be pushed. In a dry run it is a notice.
+func (c Commit) Unsigned(signed, dryRun bool) diag.List {
 	var diags diag.List
-	if c.Signing.Value == SigningRequired && !signed {
-		diags.Error("signing-required", c.Signing.At, "the commit must be signed, but there is no signing key", diag.Hint("set --signing-key FILE or KALYPSO_SIGNING_KEY"))
+	text, hint := "the commit must be signed, but there is no signing key", diag.Hint("set --signing-key FILE or KALYPSO_SIGNING_KEY")
+	switch {
+	case signed || c.Signing.Value != SigningRequired:
+	case dryRun:
+		diags.Notice("signing-required", c.Signing.At, "publishing would be refused: "+text, hint)
+	default:
+		diags.Error("signing-required", c.Signing.At, text, hint)
 	}
 	return diags
 }

@@ -21,11 +21,12 @@ func (s *step) write(ctx context.Context) error {
 	if s.out.Action == ActionUnchanged {
 		return s.withdraw(ctx)
 	}
+	s.out.Diags.Add(s.Environment.Publishing().Commit.Unsigned(s.Key != nil, s.DryRun))
 	if s.DryRun {
 		s.out.Action = s.intended()
 		return nil
 	}
-	if s.out.Diags.Add(s.Environment.Publishing().Commit.Unsigned(s.Key != nil)); s.out.Diags.HasErrors() {
+	if s.out.Diags.HasErrors() {
 		return nil
 	}
 	committed, err := s.branch.Commit(ctx, gitops.Edit{

@@ -190,7 +190,7 @@ func (s *Publisher) outputs(ctx context.Context, result *session.Result) iter.Se
 func (s *Publisher) publishTo(ctx context.Context, opts *publishing, result *session.Result, destination *gitops.Destination, output gitops.Output, diff *change.Change) error {
 	name := result.Environment.Name.Value
 	settings := destination.Repo.Publishing
-	if unsigned := settings.Commit.Unsigned(opts.options.Key != nil); !diff.Empty() && unsigned.HasErrors() {
+	if unsigned := settings.Commit.Unsigned(opts.options.Key != nil, false); !diff.Empty() && unsigned.HasErrors() {
 		result.Diags.Add(unsigned)
 		return nil
 	}

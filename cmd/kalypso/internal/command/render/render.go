@@ -16,6 +16,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // ruleOutputFolder is the rule of what keeps an output folder from being written.
@@ -142,7 +143,7 @@ func (s *Publisher) preview(ctx context.Context, opts *Options) error {
 		switch {
 		case ctx.Err() != nil:
 		case opts.dryRun:
-			s.dryRun(ctx, result)
+			s.dryRun(ctx, opts, result)
 		default:
 			name := result.Environment.Name.Value
 			s.write(ctx, result, folders[name], opts.folder(s, name))
@@ -180,7 +181,7 @@ func (o *Options) folder(s *Publisher, environment string) string {
 }
 
 // dryRun compares an environment with each of its GitOps branches.
-func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
+func (s *Publisher) dryRun(ctx context.Context, opts *Options, result *session.Result) {
 	s.Begin("comparing " + result.Environment.Name.Value + " with the published output")
 	outputs := gitops.ReadOutputs(ctx, s.Reader, result.Fleet)
 	if len(outputs) == 0 {
@@ -213,8 +214,20 @@ func (s *Publisher) dryRun(ctx context.Context, result *session.Result) {
 		shown, report := session.NewChangeResult(diff, output), s.report(result, output.Repo, diff)
 		shown.Report = &report
 		result.Changes = append(result.Changes, shown)
+		if output.Repo != nil && !diff.Empty() {
+			opts.warnRefused(result, output.Repo, diff)
+		}
 	}
 	s.Line(ctx, result.Environment, session.Stages{Compiled: result.Compiled, Outputs: readable, Publish: show})
+	s.RefuseWarnings(result)
+}
+
+// warnRefused reports why publishing a change would be refused.
+func (o *Options) warnRefused(result *session.Result, repo *model.GitOpsRepo, diff *change.Change) {
+	if text := diff.MassDeletion(repo.Repo.Value); text != "" && !o.allowDeletions {
+		result.Diags.Warning(change.RuleDeletions, repo.Repo.At, "publishing would be refused: "+text, diag.Hint("if intended, publish with --allow-deletions"))
+	}
+	result.Diags.Add(repo.Publishing.Commit.Unsigned(o.signingKey != "", true))
 }
 
 // write writes an environment to its folder.
