@@ -67,7 +67,7 @@ type idlePolicy struct {
 func explainClusterType(q *inquiry, name string) (Answer, error) {
 	clusterType := q.fleet.ClusterType(name)
 	if clusterType == nil {
-		return nil, &notFoundError{"cluster type", name, clusterTypeNames(q.fleet)}
+		return nil, &notFoundError{kind: "cluster type", name: name, others: clusterTypeNames(q.fleet)}
 	}
 	a := &ClusterTypeAnswer{
 		Name: q.name, ClusterType: newObjectResult(&clusterType.Object), Reconciler: clusterType.Reconciler.Value,

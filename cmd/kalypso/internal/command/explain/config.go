@@ -96,7 +96,7 @@ type configMapResult struct {
 func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, error) {
 	target := q.fleet.Target(name)
 	if target == nil {
-		return nil, &notFoundError{"deployment target", name, targetNames(q.fleet)}
+		return nil, &notFoundError{kind: "deployment target", name: name, others: targetNames(q.fleet)}
 	}
 	clusterType, err := f.chooseClusterType(q, target)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *explainFlags) explainConfig(q *inquiry, name, key string) (Answer, erro
 	}
 	configurator, _ := config.NewConfigurator(q.fleet)
 	if key != "" && !slices.Contains(configurator.Keys(), key) {
-		return nil, &notFoundError{"configuration key", key, configurator.Keys()}
+		return nil, &notFoundError{kind: "configuration key", name: key, others: configurator.Keys()}
 	}
 	a := &ConfigAnswer{
 		Name: q.name, Target: newTargetObject(target), ClusterType: newObjectResult(&clusterType.Object),
@@ -122,7 +122,7 @@ func (f *explainFlags) chooseClusterType(q *inquiry, target *model.DeploymentTar
 		if clusterType := q.fleet.ClusterType(f.clusterType); clusterType != nil {
 			return clusterType, nil
 		}
-		return nil, &notFoundError{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
+		return nil, &notFoundError{kind: "cluster type", name: f.clusterType, others: clusterTypeNames(q.fleet)}
 	}
 	var on []*model.ClusterType
 	var names []string

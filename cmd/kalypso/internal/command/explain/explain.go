@@ -103,6 +103,8 @@ type notFoundError struct {
 	// kind and name are the object to explain, and others the existing names.
 	kind, name string
 	others     []string
+	// environment is where it was searched.
+	environment string
 }
 
 func (e *notFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.kind, e.name) }
@@ -145,6 +147,7 @@ func (r *explanation) ask(ctx context.Context, ask func(*inquiry) (Answer, error
 		var notFound *notFoundError
 		switch {
 		case errors.As(err, &notFound):
+			notFound.environment = name
 			missing = append(missing, notFound)
 		case err != nil:
 			return nil, err
@@ -167,13 +170,17 @@ func (r *explanation) addErrors(environment string, diags diag.List) {
 
 // notFound ends a run that found no object of the name in any environment.
 func (r *explanation) notFound(missing []*notFoundError) error {
-	var others []string
+	const target = "deployment target" // is looked up first: in an environment with the target, something else is missing
+	if slices.ContainsFunc(missing, func(m *notFoundError) bool { return m.kind != target }) {
+		missing = slices.DeleteFunc(missing, func(m *notFoundError) bool { return m.kind == target })
+	}
+	var others, environments []string
 	for _, m := range missing {
-		others = append(others, m.others...)
+		others, environments = append(others, m.others...), append(environments, m.environment)
 	}
 	slices.Sort(others)
 	others = slices.Compact(others)
-	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(session.EnvironmentNames(r.Environments), ", "))
+	message := fmt.Sprintf("%s in %s", missing[0].Error(), strings.Join(environments, ", "))
 	hint := nearestOf(missing[0].name, others)
 	if !r.Failed() {
 		return cli.UsageHint(hint, "%s", message)

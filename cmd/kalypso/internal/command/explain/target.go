@@ -95,13 +95,13 @@ func newPolicyResult(v schedule.PolicyResult) policyResult {
 func (f *explainFlags) explainTarget(q *inquiry, name string) (Answer, error) {
 	target := q.fleet.Target(name)
 	if target == nil {
-		return nil, &notFoundError{"deployment target", name, targetNames(q.fleet)}
+		return nil, &notFoundError{kind: "deployment target", name: name, others: targetNames(q.fleet)}
 	}
 	a := &TargetAnswer{Name: q.name, Target: newTargetObject(target), ClusterTypes: []targetOnType{}}
 	if f.clusterType != "" {
 		clusterType := q.fleet.ClusterType(f.clusterType)
 		if clusterType == nil {
-			return nil, &notFoundError{"cluster type", f.clusterType, clusterTypeNames(q.fleet)}
+			return nil, &notFoundError{kind: "cluster type", name: f.clusterType, others: clusterTypeNames(q.fleet)}
 		}
 		a.ClusterTypes = append(a.ClusterTypes, newTargetOnType(q, target, clusterType, true))
 		return (*pairAnswer)(a), nil
