@@ -12,6 +12,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/wire"
 )
 
@@ -166,17 +167,19 @@ func ExitOf(err error) (code int, asks bool) {
 	return e.code, true
 }
 
-// Report tells people what a run ended with, unless that has been said, and returns its code.
+// Report tells people what a run ended with, unless that has been said, and returns its code. It masks the credentials in
+// URLs, which any value on the command line may be.
 func Report(err error, stderr io.Writer) int {
 	var e *exit
+	var masked credentials.Scrubber
 	switch {
 	case err == nil:
 		return ExitDone
 	case !errors.As(err, &e): // cobra's own errors are about the command line
-		fmt.Fprintf(stderr, "kalypso: %v\n", err)
+		fmt.Fprintf(stderr, "kalypso: %s\n", masked.Clean(err.Error()))
 		return ExitUsage
 	case e.err != nil:
-		fmt.Fprintf(stderr, "kalypso: %v\n", e.err)
+		fmt.Fprintf(stderr, "kalypso: %s\n", masked.Clean(e.err.Error()))
 	}
 	return e.code
 }
