@@ -100,5 +100,6 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(render.New(e), validate.New(e), explain.New(e), about.NewSchema(e, outputs()), diff.New(e), diff.NewComment(e), report.New(e), promotion.NewPromote(e), promotion.NewCheckPromote(e), initialize.New(e), doctor.New(e), about.NewVersion(e), about.NewMan(e))
 	root.InitDefaultHelpCmd()
+	cli.BooleanWords(root)
 	return root
 }

@@ -83,18 +83,12 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 			return
 		}
 		values := []string{value}
-		if f.Value.Type() == "bool" {
-			values = []string{boolean(value)}
-		}
 		if f.Value.Type() == "stringArray" {
 			_, lines := f.Annotations[OneAlone]
 			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' && !lines })
 		}
 		for _, value := range values {
 			if err := flags.Set(f.Name, strings.TrimSpace(value)); err != nil {
-				if f.Value.Type() == "bool" {
-					err = fmt.Errorf("invalid value %q: must be true or false", value)
-				}
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
@@ -106,15 +100,33 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 	return nil
 }
 
-// boolean returns what people write for true and false as pflag reads it, and anything else as it is.
-func boolean(value string) string {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "1", "t", "true", "y", "yes", "on":
-		return "true"
-	case "0", "f", "false", "n", "no", "off":
-		return "false"
+// BooleanWords makes the boolean flags of a command, and of those below it, take what people write for true and false.
+func BooleanWords(cmd *cobra.Command) {
+	accept := func(f *pflag.Flag) {
+		if f.Value.Type() == "bool" {
+			f.Value = boolean{f.Value}
+		}
 	}
-	return value
+	cmd.PersistentFlags().VisitAll(accept)
+	cmd.Flags().VisitAll(accept)
+	for _, sub := range cmd.Commands() {
+		BooleanWords(sub)
+	}
+}
+
+type boolean struct{ pflag.Value }
+
+// IsBoolFlag is what pflag recognizes a boolean by.
+func (boolean) IsBoolFlag() bool { return true }
+
+func (b boolean) Set(text string) error {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "t", "true", "y", "yes", "on":
+		return b.Value.Set("true")
+	case "0", "f", "false", "n", "no", "off":
+		return b.Value.Set("false")
+	}
+	return errors.New("must be true or false")
 }
 
 // ofVariable annotates a flag that a variable has set.

@@ -21,6 +21,14 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageHint(nearest(cmd, name, "", names), "unknown command %q for %q", name, cmd.CommandPath())
 }
 
+// NoArgs refuses arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage("unexpected argument %q\nsee %s --help", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
 // FlagError is the error of flags that cannot be parsed, with the nearest flag for one that does not exist.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown := cmd.ValidateArgs(cmd.Flags().Args()); cmd.HasSubCommands() && unknown != nil {

@@ -27,7 +27,7 @@ func NewVersion(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version and build information",
-		Args:  cobra.NoArgs,
+		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if format == results.Text {
 				return printBuild(e.Stdout, e.Build)

@@ -53,7 +53,7 @@ of target and environment are not shown.`,
   kalypso diff --branch main --from promoted --to main --env prod
   kalypso diff --branch dev --from dev~1 --files
   kalypso diff --repo https://github.com/acme/checkout --branch main --to new-targets`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd.Context(), e, opts) },
 	}
 	opts.AddControlPlane(cmd, e)

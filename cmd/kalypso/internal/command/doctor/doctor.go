@@ -36,7 +36,7 @@ The exit code is 1 if there are errors, and 3 if the control plane is unreachabl
 		Example: `  kalypso doctor
   kalypso doctor --control-plane https://github.com/acme/control-plane --env dev
   kalypso doctor -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return session.Connect(cmd.Context(), opts, e, func(ctx context.Context, s *session.Session) error {
 				return (&run{Session: s, repos: map[string]*github.Repository{}, once: map[string]bool{}}).all(ctx)

@@ -68,7 +68,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
   kalypso check-promote --env dev --fleet command:./clusters.sh --post-deploy ./smoke-test.sh
   kalypso check-promote --env dev --fleet argocd:https://argocd.example.com --once -o json
   kalypso check-promote --env dev --fleet azure-resource-graph --dispatch cd.yaml`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCheckPromote(cmd.Context(), e, opts) },
 	}
 	opts.AddControlPlane(cmd, e)

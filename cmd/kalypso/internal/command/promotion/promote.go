@@ -44,7 +44,7 @@ refuses a commit that breaks compilation of the environment (unless --skip-compi
   kalypso promote --env prod --commit 4c1f9e2a --pull-request --reviewer acme/platform
   kalypso promote --env prod --commit 1b2c3d4e --rollback --render
   kalypso promote --env stage --dry-run`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPromote(cmd.Context(), e, opts) },
 	}
 	opts.AddControlPlane(cmd, e)

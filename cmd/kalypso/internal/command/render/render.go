@@ -51,7 +51,7 @@ several.`,
   kalypso render --env dev --dry-run
   kalypso render --env dev --control-plane ./control-plane --output-dir out
   kalypso render --env dev --dry-run --replace 'https://github.com/acme/*=../*'`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRender(cmd.Context(), e, opts) },
 	}
 	opts.Flags.Add(cmd, e)

@@ -37,7 +37,7 @@ plane.`,
   kalypso validate --env dev --env stage --control-plane ./control-plane
   kalypso validate --keep-last-good
   kalypso validate -o sarif >kalypso.sarif`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("workload") && keepLastGood {
 				return cli.Usage("--keep-last-good cannot be combined with --workload")

@@ -18,7 +18,7 @@ import (
 // validateWorkload checks the workloads at a path as an application repository is checked.
 func validateWorkload(e *cli.Host, opts *session.Flags, path string) error {
 	if len(opts.Environments) > 0 || opts.Base != "" || opts.Worktree || opts.Committed {
-		return cli.Usage("--workload cannot be combined with --env, --base, --worktree or --committed")
+		return cli.Usage("--workload cannot be combined with --env, --base or --committed")
 	}
 	if err := opts.Check(); err != nil {
 		return err
