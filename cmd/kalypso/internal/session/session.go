@@ -169,8 +169,10 @@ func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 func (s *Session) load(ctx context.Context) bool {
 	s.Begin("reading the control plane")
 	environments, diags := s.Loader.Environments(ctx)
-	s.Diags = diags
-	if ctx.Err() != nil || diags.HasErrors() {
+	if ctx.Err() != nil { // the errors follow from that
+		return false
+	}
+	if s.Diags = diags; diags.HasErrors() {
 		return false
 	}
 	s.Known, s.Names = environments, EnvironmentNames(environments)
