@@ -60,7 +60,7 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.reportIssues, "report-issues", false, "open an issue in the GitOps repository if an environment fails, and close it when it succeeds")
 	flags.BoolVar(&f.recompile, "recompile", false, "compile even if nothing changed since the last output")
 	flags.StringVar(&f.saveBody, "save-body", "", "write the pull request text to this `file` in Markdown, for forges that kalypso does not support")
-	flags.BoolVar(&f.reopen, "reopen", false, "reopen a pull request that a person closed")
+	flags.BoolVar(&f.reopen, "reopen", false, "reopen a pull request that was closed manually")
 	cli.Group(flags, cli.Publishing, "direct force allow-deletions",
 		"branch create-branch recompile report-issues draft label reviewer assignee auto-merge reopen save-body author signing-key")
 	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
