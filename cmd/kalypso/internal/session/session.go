@@ -244,7 +244,7 @@ var headRevision = regexp.MustCompile(`^(HEAD|@)([~^]|$)`)
 // returns the revision. The error is a usage error for HEAD of a remote repository, which is another commit than that of a clone.
 func (s *Session) CommitIn(ctx context.Context, revision string) (string, error) {
 	if repo := s.Loader.Main().Repo; headRevision.MatchString(revision) && s.Flags.clone == "" && !s.Reader.IsLocal(repo) {
-		return "", cli.Usage("--commit %s: HEAD is only defined in a local clone: give a branch, a tag or the id of a commit", revision)
+		return "", cli.UsageHint("use a branch, a tag or a commit SHA", "--commit %s: HEAD is only defined in a local clone", revision)
 	}
 	if s.Flags.clone == "" || giturl.IsCommit(revision) || revision == "" {
 		return revision, nil

@@ -101,8 +101,8 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 	}
 	for _, name := range c.named {
 		if e := session.Named(c.Known, name); e != nil && !c.readBy(s, e) {
-			return nil, cli.Usage("environment %q does not use the branch %q: select the branch to compare with --branch: %s, %s", name, s.branch,
-				c.Loader.BaseBranch(), e.ControlPlane.Branch.Value)
+			return nil, cli.UsageHint(fmt.Sprintf("set --branch to %s or %s", c.Loader.BaseBranch(), e.ControlPlane.Branch.Value),
+				"environment %q does not use the branch %q", name, s.branch)
 		}
 	}
 	if s.from == s.to {
