@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	gitconfig "github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/storer"
 
@@ -118,7 +119,15 @@ func (r *Repository) Branches() map[string]plumbing.Hash { return r.refs.heads }
 
 // FindBranch finds a branch, or that of a remote if it is only there; an empty name is the default branch.
 func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
-	return r.refs.branch(r.name, name)
+	found, err := r.refs.branch(r.name, name)
+	config, _ := r.storage.Config() // was read by supported
+	if missing, ok := errors.AsType[*giterror.Error](err); ok && config != nil && config.Remotes["origin"] != nil && plainArgument.MatchString(name) {
+		covers := func(s gitconfig.RefSpec) bool { return s.Match(plumbing.NewBranchReferenceName(name)) }
+		if fetched := config.Remotes["origin"].Fetch; len(fetched) > 0 && !slices.ContainsFunc(fetched, covers) { // --single-branch
+			missing.Hint = fmt.Sprintf("the clone does not fetch this branch: `git remote set-branches --add origin %s && git fetch`", name)
+		}
+	}
+	return found, err
 }
 
 // now reads the branches as they are now, and lets packs be seen that came after the repository was opened.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -320,5 +321,16 @@ func (r *Repository) Size(id plumbing.Hash) int64 {
 	return object.Size()
 }
 
-// Load implements gitobject.Store: everything is here already.
-func (r *Repository) Load(context.Context, []plumbing.Hash) error { return nil }
+// Load implements gitobject.Store. The error, an *Error, says that files are missing.
+func (r *Repository) Load(_ context.Context, ids []plumbing.Hash) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		has := func(store *filesystem.ObjectStorage) bool { return store.HasEncodedObject(id) == nil }
+		if !slices.ContainsFunc(r.stores, has) {
+			return giterror.New(giterror.RuleInvalidRepository, "%s does not have all files: the clone is partial or damaged", r.name).
+				WithHint("`git fetch --refetch --no-filter` gets all files of a clone with --filter")
+		}
+	}
+	return nil
+}

@@ -273,9 +273,9 @@ func TestLocalLayouts(t *testing.T) {
 
 	partial := filepath.Join(base, "partial")
 	gitopstest.RunGit(t, "", "clone", "--quiet", "--bare", "--filter=blob:none", "file://"+origin, partial)
-	source, _ := readWith(t, Options{}, model.Ref{Repo: partial, Branch: "main"})
-	_, err = fs.ReadFile(source.FS, "a.yaml")
-	require.ErrorContains(t, err, "the clone is partial or damaged")
+	d = readError(t, newReader(t, Options{}), model.Ref{Repo: partial, Branch: "main"})
+	assert.Contains(t, d.Message, "the clone is partial or damaged")
+	assert.Contains(t, d.Hint, "--refetch")
 }
 
 func TestLocalFormatsThatAreNotSupported(t *testing.T) {

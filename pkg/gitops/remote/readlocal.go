@@ -87,8 +87,11 @@ func (r *Reader) readClone(ctx context.Context, repo *local.Repository, source *
 	if source.Commit == "" {
 		return checkPath(source, repo.String())
 	}
-	_, err = checkTree(source, repo.String())
-	return err
+	files, err := checkTree(source, repo.String())
+	if err != nil {
+		return err
+	}
+	return gitobject.Prefetch(ctx, tree, files)
 }
 
 // readLocalState reads the work tree of a clone instead of a commit, if it has the branch checked out and files that
