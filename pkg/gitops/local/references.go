@@ -232,5 +232,8 @@ func (r *Repository) Upstream(branch string) (remote, url string, err error) {
 	if url, _, err = r.remoteAddress(remote); err != nil {
 		return "", "", fmt.Errorf("%s: the URL of the remote %q cannot be used: %w", r, remote, err)
 	}
+	if push := config.Raw.Section("remote").Subsection(remote).Option("pushurl"); push != "" && push != config.Remotes[remote].URLs[0] {
+		return "", "", fmt.Errorf("%s: the remote %q has another URL for pushing (remote.%s.pushurl), and kalypso reads and pushes at one", r, remote, remote)
+	}
 	return remote, url, nil
 }
