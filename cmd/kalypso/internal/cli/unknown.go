@@ -24,7 +24,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 // NoArgs refuses arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usage("unexpected argument %q\nsee %s --help", args[0], cmd.CommandPath())
+		return UsageHint(fmt.Sprintf("see %s --help", cmd.CommandPath()), "unexpected argument %q", args[0])
 	}
 	return nil
 }
