@@ -238,7 +238,7 @@ func Cause(err error) error {
 func NoBranch(repo, name string, names []string) *Error {
 	switch {
 	case len(names) == 0:
-		return New(RuleBranchNotFound, "branch %q not found in %s: it is empty", name, repo)
+		return New(RuleBranchNotFound, "branch %q not found in %s: it is empty", name, repo).WithHint("push a first commit to it")
 	case name == "":
 		return New(RuleBranchNotFound, "%s has no default branch; name one", repo).WithHint(diag.DidYouMean(name, names))
 	}

@@ -3,7 +3,6 @@ package doctor
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/session"
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
@@ -103,13 +103,21 @@ func (r *run) warn(check, hint, format string, args ...any) {
 
 func (r *run) error(check, hint, format string, args ...any) {
 	r.counts.errors++
-	r.add(check, statusError, cmp.Or(hint, "check the URL, the network and the credentials"), fmt.Sprintf(format, args...))
+	r.add(check, statusError, hint, fmt.Sprintf(format, args...))
 }
 
 // errorOf adds an error about something.
 func (r *run) errorOf(check, about string, err error) {
-	_, hint := session.CauseOf(err)
-	r.error(check, hint, "%s%v", about, err)
+	rule, hint := session.CauseOf(err)
+	r.error(check, hintOf(rule, hint), "%s%v", about, err)
+}
+
+// hintOf returns a hint for an error without one, if a server or the way to it is the cause.
+func hintOf(rule, hint string) string {
+	if hint == "" && giterror.IsRemote(rule) {
+		return "check the URL, the network and the credentials"
+	}
+	return hint
 }
 
 func (r *run) add(check, status, hint, message string) {
@@ -158,7 +166,7 @@ func (r *run) all(ctx context.Context) error {
 // result returns the result for JSON. diags are the errors that ended the run.
 func (r *run) result(diags diag.List) any {
 	for _, d := range diags {
-		r.error(d.Rule, d.Hint, "%s", d.Message)
+		r.error(d.Rule, hintOf(d.Rule, d.Hint), "%s", d.Message)
 	}
 	return Result{results.Version, r.checks}
 }

@@ -46,7 +46,7 @@ func (r *run) addErrors(check string, diags diag.List) {
 		if d.Rule == "not-promoted" {
 			r.warn(check, d.Hint, "%s", message)
 		} else {
-			r.error(check, d.Hint, "%s", message)
+			r.error(check, hintOf(d.Rule, d.Hint), "%s", message)
 		}
 	}
 }
