@@ -72,7 +72,7 @@ func (p *parser) environment(object Object, body *withSpec[environmentSpec]) *En
 		name: PromotionAnnotation, field: "spec.promotion", rule: "promotion-differs", text: object.Annotations[PromotionAnnotation],
 	}).promotion()
 	if promotion != nil {
-		p.checkPullRequest(promotion.Publishing.PullRequest)
+		p.checkPullRequest(promotion.Publishing.PullRequest, body.Spec.ControlPlane.Branch)
 	}
 	return &Environment{Object: object, ControlPlane: body.Spec.ControlPlane.normal(), Promotion: promotion}
 }
@@ -94,7 +94,7 @@ func (p *parser) gitOpsRepo(object Object, body *withSpec[gitOpsRepoSpec]) *GitO
 	if said := annotated(p, given, of); said != nil {
 		g.Publishing = *said
 	}
-	p.checkPullRequest(g.Publishing.PullRequest)
+	p.checkPullRequest(g.Publishing.PullRequest, g.Branch)
 	checkOutputFolder(g.Path, p.diags)
 	return g
 }

@@ -83,8 +83,12 @@ func (b *Bool) decode(d *decoder, n *yaml.Node, path *trail) {
 	b.Value, _ = value.(bool)
 }
 
-// checkPullRequest reports settings that contradict each other.
-func (p *parser) checkPullRequest(s PullRequest) {
+// checkPullRequest reports settings that contradict each other. base is the branch that the pull request is merged into.
+func (p *parser) checkPullRequest(s PullRequest, base Text) {
+	if s.Branch.Value != "" && s.Branch.Value == base.Value {
+		p.diags.Error("invalid-value", s.Branch.At, fmt.Sprintf("%s pullRequest.branch is %q, the branch that the pull request is merged into", p.kind, s.Branch.Value),
+			diag.See(base.At, "branch is set here"), diag.Hint("name another branch, such as deployment/"+base.Value))
+	}
 	if s.Draft.Value && s.AutoMerge.Value != "" {
 		p.diags.Error("invalid-value", s.AutoMerge.At, fmt.Sprintf("%s pullRequest.autoMerge is %q, but a draft cannot be merged", p.kind, s.AutoMerge.Value),
 			diag.See(s.Draft.At, "draft is set here"), diag.Hint("remove one of them"))
