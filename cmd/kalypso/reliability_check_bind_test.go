@@ -108,8 +108,8 @@ func TestS17TrackingFile(t *testing.T) {
 		"large":              {strings.Repeat("a", 1<<20), cli.ExitModel, "[invalid-tracking]"},
 		"of the environment": {template.git("control-plane", "rev-parse", "dev"), cli.ExitModel, "[not-on-base]"},
 		"not merged":         {unmerged, cli.ExitModel, "[not-on-base]"},
-		"of nothing":         {strings.Repeat("0", 39) + "1", cli.ExitRemote, "the repository has no such commit"},
-		"of GitOps":          {template.gitops("dev"), cli.ExitRemote, "the repository has no such commit"},
+		"of nothing":         {strings.Repeat("0", 39) + "1", cli.ExitRemote, "commit not found"},
+		"of GitOps":          {template.gitops("dev"), cli.ExitRemote, "commit not found"},
 	} {
 		c := template.another()
 		c.commit("gitops", "dev", gitopstest.Files{trackingFile: test.text})

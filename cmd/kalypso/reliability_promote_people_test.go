@@ -62,7 +62,7 @@ func TestC6PullRequestIsUpdatedInPlace(t *testing.T) {
 	require.Len(t, p.repo.Pulls(), 1)
 	pull := p.repo.Pull(1)
 	assert.Equal(t, "Promote "+p.versions[2][:12]+" to stage", pull.Title)
-	assert.Contains(t, pull.Body, "stage goes from commit "+p.versions[0]+" to "+p.versions[2]+".")
+	assert.Contains(t, pull.Body, "Promotes stage from commit "+p.versions[0]+" to "+p.versions[2]+".")
 	assert.Equal(t, "pending Promotion proposed in #1", p.statusSaid())
 	p.assertPromotes(proposedStage, before, p.versions[0], p.versions[2], "updated")
 	want := p.promotedEnd()

@@ -158,11 +158,11 @@ const largeFiles = 17
 
 // hostileTenants are the attackers, and what is said of them.
 var hostileTenants = map[string]string{
-	"deltas": "is refused: it holds more than 32 MiB",
-	"rounds": "is refused: it holds more than 32 MiB",
-	"many":   "is refused: it holds more than 32 MiB",
+	"deltas": "is refused: it has more than 32 MiB",
+	"rounds": "is refused: it has more than 32 MiB",
+	"many":   "is refused: it has more than 32 MiB",
 	"refs":   "is refused: its list of branches and tags has more than 16 MiB",
-	"drip":   "is not read any more in this run: its server took more than 8s",
+	"drip":   "is no longer read in this run: its server took more than 8s",
 	"large":  "[file-too-large]",
 }
 

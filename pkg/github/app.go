@@ -73,7 +73,7 @@ var _ credentials.TokenSource = (*App)(nil)
 // and the URL are not used. It sends nothing yet.
 func NewApp(o Options, c AppConfig, privateKey []byte) (*App, error) {
 	if strings.Trim(c.ID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.") != "" || c.ID == "" {
-		return nil, errors.New("the id of the GitHub App is its number or its client id")
+		return nil, errors.New("the ID of the GitHub App must be its number or its client ID")
 	}
 	key, err := jwt.ParseRSAPrivateKeyFromPEM(privateKey)
 	if err != nil { // the error may repeat what it could not read
@@ -290,7 +290,7 @@ func (i *installation) page() string {
 	return at.String()
 }
 
-const actMint = "ask for a token of the GitHub App"
+const actMint = "request a token of the GitHub App"
 
 // mint makes a token. The Error is of the kind NotFound if the App is not installed for all of the repositories.
 func (a *App) mint(ctx context.Context, i *installation, r mintRequest) (Token, error) {

@@ -60,7 +60,7 @@ func TestAutoMergeMergesWhatIsReady(t *testing.T) {
 			merged, note, err := f.repo.AutoMerge(t.Context(), number, commit("1"))
 			require.NoError(t, err)
 			assert.True(t, merged)
-			assert.Equal(t, "the merge of #1 starts no workflow, as it is done with GITHUB_TOKEN; use a GitHub App if one waits for it", note)
+			assert.Equal(t, "the merge of #1 starts no workflow, because it uses GITHUB_TOKEN; use a GitHub App if a workflow waits for it", note)
 			assert.True(t, f.remote.Pull(number).Merged)
 			assert.Len(t, f.hub.Writes(), 1)
 			assert.Contains(t, f.hub.Writes()[0].Body, commit("1"), "only this commit")

@@ -116,7 +116,7 @@ func harmlessCause(err error) error {
 
 func hintLater(kind Kind) string {
 	if kind == RateLimited {
-		return "run again later; a GitHub App has a limit of its own"
+		return "run again later; a GitHub App has a separate limit"
 	}
 	return "run again later"
 }

@@ -206,7 +206,7 @@ func (r *Repository) actionsNote(number int, merged bool) string {
 	if merged {
 		will = "starts"
 	}
-	return fmt.Sprintf("the merge of #%d %s no workflow, as it is done with GITHUB_TOKEN; use a GitHub App if one waits for it", number, will)
+	return fmt.Sprintf("the merge of #%d %s no workflow, because it uses GITHUB_TOKEN; use a GitHub App if a workflow waits for it", number, will)
 }
 
 // settled reads a pull request until it shows the commit given, and GitHub knows whether that can be merged. Both
@@ -364,7 +364,7 @@ func (r *Repository) explainTeams(op operation, err error) error {
 	switch e.Status {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity:
 		e.Permission = both
-		e.Hint = "a team must have access to the repository, and to ask it the token needs the permissions " +
+		e.Hint = "a team must have access to the repository, and to request its review the token needs the permissions " +
 			`"pull requests: write" and, of the organization, "members: read", which GITHUB_TOKEN cannot have`
 	}
 	return e

@@ -259,7 +259,7 @@ const unknownCommit = "no commit found"
 // noCommit is the error for it.
 func noCommit(err error) error {
 	return &Error{
-		Kind: NotFound, Status: status(err), Message: "the repository has no such commit",
+		Kind: NotFound, Status: status(err), Message: "commit not found",
 		Hint: "it was not pushed, or a force-push removed it",
 	}
 }

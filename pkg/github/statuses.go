@@ -162,7 +162,7 @@ func (a *App) Bot(ctx context.Context, with *Repository) (gitobject.Identity, er
 	if a.bot.Name != "" {
 		return a.bot, nil
 	}
-	const act = "find out who the GitHub App is"
+	const act = "read the account of the GitHub App"
 	app, _, err := a.client.api.Apps.Get(ctx, "")
 	if err != nil {
 		return gitobject.Identity{}, a.explain(with.String(), act, err)

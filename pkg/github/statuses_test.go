@@ -312,7 +312,7 @@ func TestStatusesOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	f := withHistory(t)
 	for name, test := range map[string]struct{ commit, want string }{
-		"unknown":     {commit("9"), "999999999999 in acme/control: the repository has no such commit"},
+		"unknown":     {commit("9"), "999999999999 in acme/control: commit not found"},
 		"a branch":    {"main", `main in acme/control: "main" is not a full commit SHA`},
 		"abbreviated": {"0123456", `0123456 in acme/control: "0123456" is not a full commit SHA`},
 		"nothing":     {"", `in acme/control: "" is not a full commit SHA`},

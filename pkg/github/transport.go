@@ -79,7 +79,7 @@ func (t *transport) checkRedirect(to *http.Request, via []*http.Request) error {
 	case to.Method != via[0].Method:
 		return errors.New("the repository was renamed: use the new name")
 	case len(via) > maxRedirects:
-		return errors.New("there are too many redirects")
+		return errors.New("too many redirects")
 	}
 	return nil
 }

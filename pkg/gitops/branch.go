@@ -276,7 +276,7 @@ func (e Edit) commit(ctx context.Context, b *Branch, of gitobject.Contents) (git
 	}
 	author, err := e.Author(ctx)
 	if err != nil {
-		return gitobject.Candidate{}, fmt.Errorf("find out who the author is: %w", err)
+		return gitobject.Candidate{}, fmt.Errorf("read the author: %w", err)
 	}
 	if of.When.Unix() < 0 {
 		of.When = time.Unix(0, 0)

@@ -148,7 +148,7 @@ func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo,
 	}
 	out := Promoted{Commit: strings.ToLower(strings.TrimSpace(string(text)))}
 	if !giturl.IsFullCommit(out.Commit) {
-		return Promoted{}, giterror.New(RuleInvalidTracking, "%s at %.12s holds %q, which is not a commit SHA", render.TrackingFile, commit, giterror.OneLine(out.Commit))
+		return Promoted{}, giterror.New(RuleInvalidTracking, "%s at %.12s contains %q, which is not a commit SHA", render.TrackingFile, commit, giterror.OneLine(out.Commit))
 	}
 	published, err := change.ReadLayout(tree)
 	if err != nil {

@@ -394,7 +394,7 @@ func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gi
 // build creates the commit.
 func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobject.Candidate, error) {
 	if err := p.resolveAuthor(ctx); err != nil {
-		return gitobject.Candidate{}, fmt.Errorf("find out who the author is: %w", err)
+		return gitobject.Candidate{}, fmt.Errorf("read the author: %w", err)
 	}
 	commit := gitobject.Candidate{Tree: of.Tree}
 	parent := p.onto()

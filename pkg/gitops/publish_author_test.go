@@ -46,6 +46,6 @@ func TestUsualAuthorThatIsNotKnown(t *testing.T) {
 	p.options.UsualAuthor = func(context.Context) (gitobject.Identity, error) { return gitobject.Identity{}, lost }
 	_, err := p.try(twoTargets("a: 1\n")...)
 	require.ErrorIs(t, err, lost)
-	require.ErrorContains(t, err, "find out who the author is")
+	require.ErrorContains(t, err, "read the author")
 	assert.Equal(t, "dev", p.git("branch", "--format=%(refname:short)"), "nothing was pushed")
 }

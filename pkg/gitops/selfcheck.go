@@ -92,7 +92,7 @@ func checkLayout(tree *render.Tree) []error {
 func checkContent(file *render.File, content []byte) error {
 	switch {
 	case !layout.MatchString(file.Path):
-		return errors.New("it is no path of an output")
+		return errors.New("it is not a path of an output")
 	case !utf8.Valid(content):
 		return errors.New("it is not UTF-8")
 	case path.Base(file.Path) == render.ReadmeFile && string(content) != render.Readme:

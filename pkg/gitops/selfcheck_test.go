@@ -21,7 +21,7 @@ func TestR29SelfCheck(t *testing.T) {
 	for want, breakIt := range map[string]func(tree *render.Tree){
 		"edge/a/namespace.yaml is missing beside edge/a/": func(tree *render.Tree) { tree.Files = append(tree.Files[:2:2], tree.Files[3:]...) },
 		"edge/README.md is missing beside edge/a/":        func(tree *render.Tree) { tree.Files = append(tree.Files[:1:1], tree.Files[2:]...) },
-		"is no path of an output":                         func(tree *render.Tree) { tree.Files[3].Path = "edge/a/platform-config.txt" },
+		"is not a path of an output":                      func(tree *render.Tree) { tree.Files[3].Path = "edge/a/platform-config.txt" },
 		"is missing beside edge/../x":                     func(tree *render.Tree) { tree.Files[1].Path = "edge/../x" },
 		"is duplicated, or out of order":                  func(tree *render.Tree) { tree.Files[3] = tree.Files[2] },
 		"README.md: it is not the kalypso marker line":    func(tree *render.Tree) { tree.Files[1].Content = content.New("hello") },

@@ -111,7 +111,15 @@ func (d *decoder) wrongTag(n *yaml.Node, path *trail) {
 }
 
 func (d *decoder) wrongType(n *yaml.Node, path *trail, want string) {
-	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be %s, but is %s", path, want, nodeType(n)))
+	hint := ""
+	if field := path.String(); want == "a list" && n.Kind == yaml.ScalarNode {
+		value := yamldoc.Quote(n.Value)
+		if n.Style == 0 { // not in quotes
+			value = strings.Trim(value, `"`)
+		}
+		hint = fmt.Sprintf("write %s: [%s]", field[strings.LastIndexByte(field, '.')+1:], value)
+	}
+	d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be %s, but is %s", path, want, nodeType(n)), diag.Hint(hint))
 }
 
 func nodeType(n *yaml.Node) string {

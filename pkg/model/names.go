@@ -25,7 +25,7 @@ const (
 	FluxLabelPrefix = "kustomize.toolkit.fluxcd.io/"
 )
 
-// checkDNSLabel reports a name that is no DNS label: such names become path segments, parts of
+// checkDNSLabel reports a name that is not a DNS label: such names become path segments, parts of
 // namespaces and label values.
 func checkDNSLabel(what string, name Text, diags *diag.List) {
 	if name.Value == "" || len(validation.IsDNS1123Label(name.Value)) == 0 {

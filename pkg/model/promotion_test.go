@@ -153,7 +153,7 @@ func TestPromotionErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ promotion, want string }{
 		{"nxt: [a]", `1:1 unknown field "nxt" in Environment PATH [unknown-field] did you mean "next"?`},
-		{"next: stage", `1:7 PATH.next must be a list, but is the string "stage" [wrong-type]`},
+		{"next: stage", `1:7 PATH.next must be a list, but is the string "stage" [wrong-type] write next: [stage]`},
 		{"next: [yes]", `1:8 PATH.next[0] must be a string, but is the boolean true (YAML reads yes so) [wrong-type] put it in quotes: "yes"`},
 		{"next: [a]\nnext: [b]", `2:1 duplicate key "next" [duplicate-key] remove one of them`},
 		{"checks: 5", `1:9 PATH.checks must be a map, but is the number 5 [wrong-type]`},
@@ -179,7 +179,7 @@ func TestPromotionErrors(t *testing.T) {
 		{"checks:\n  fleet:\n  - [flux]", `3:5 PATH.checks.fleet[0] must be a string, but is a list [wrong-type]`},
 		{"checks: {fleet: [none, flux]}", `1:18 Environment PATH.checks.fleet[0] is "none" [invalid-value] remove the others if a person sets the status, else "none"`},
 		{"checks: {fleet: [flux, flux]}", `1:24 Environment PATH.checks.fleet[1] is "flux" [invalid-value] remove the duplicate`},
-		{"checks: {statusLogins: ann}", `1:24 PATH.checks.statusLogins must be a list, but is the string "ann" [wrong-type]`},
+		{"checks: {statusLogins: ann}", `1:24 PATH.checks.statusLogins must be a list, but is the string "ann" [wrong-type] write statusLogins: [ann]`},
 		{"checks: {statusLogins: [5]}", `1:25 PATH.checks.statusLogins[0] must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`},
 		{"checks: {statusLogins: ['@ann']}", `1:25 Environment PATH.checks.statusLogins[0] is "@ann" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},
 		{"checks: {statusLogins: [ann, ~]}", `1:30 Environment PATH.checks.statusLogins[1] is "~" [invalid-value] write a GitHub login such as octocat, or NAME[bot] for a GitHub App`},

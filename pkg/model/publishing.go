@@ -60,7 +60,7 @@ func (e *Environment) Publishing() Publishing {
 // Unsigned returns what is wrong with a commit without a signing key; nil if it may be pushed. In a dry run it is a notice.
 func (c Commit) Unsigned(signed, dryRun bool) diag.List {
 	var diags diag.List
-	text, hint := "the commit must be signed, but there is no signing key", diag.Hint("set --signing-key FILE or KALYPSO_SIGNING_KEY")
+	text, hint := "the commit must be signed, but the run has no signing key", diag.Hint("set --signing-key FILE or KALYPSO_SIGNING_KEY")
 	switch {
 	case signed || c.Signing.Value != SigningRequired:
 	case dryRun:

@@ -195,13 +195,13 @@ func (c *checkRun) missing(ctx context.Context) (missing, notes []string, err er
 	for _, next := range c.Next {
 		has, err := c.Revision(ctx, next)
 		if err != nil {
-			return nil, nil, fmt.Errorf("find out what %s has: %w", next, err)
+			return nil, nil, fmt.Errorf("read the commit of %s: %w", next, err)
 		}
 		status, found := find(c.statuses, next)
 		back := status.isRolledBack() || !has.contains() && found && status.wasPromoted()
 		if c.Statuses == nil && !has.contains() {
 			if back, err = c.RolledBack(ctx, next); err != nil {
-				return nil, nil, fmt.Errorf("find out how %s came to what it has: %w", next, err)
+				return nil, nil, fmt.Errorf("read the promotion history of %s: %w", next, err)
 			}
 		}
 		switch {

@@ -254,7 +254,7 @@ func (s *step) findBase(objects *model.Objects) {
 			continue
 		}
 		if s.base != nil {
-			s.out.Diags.Error("duplicate-object", base.Name.At, fmt.Sprintf("there is another BaseRepo %q", model.MainBase),
+			s.out.Diags.Error("duplicate-object", base.Name.At, fmt.Sprintf("BaseRepo %q is duplicated", model.MainBase),
 				diag.See(s.base.Name.At, "first defined here"))
 			return
 		}
@@ -270,7 +270,7 @@ func (s *step) findBase(objects *model.Objects) {
 	}
 	if repo, err := giturl.NormalURL(s.base.Repo.Value); err != nil || repo != main.Repo {
 		s.out.Diags.Error(RuleForeignBase, s.base.Repo.At, fmt.Sprintf("BaseRepo %q is %s, not the control plane %s: its commits cannot be promoted",
-			model.MainBase, s.base.Repo.Value, main.Repo), diag.Hint("a BaseRepo of another name may hold further common data"))
+			model.MainBase, s.base.Repo.Value, main.Repo), diag.Hint("use another name for a BaseRepo with further common data"))
 	}
 	if s.base.Branch.Value != main.Ref.Branch {
 		s.out.Diags.Error(RuleForeignBase, s.base.Branch.At, fmt.Sprintf("BaseRepo %q is on the branch %q, and commits of %q are promoted",

@@ -143,9 +143,9 @@ func (s *step) declined(ctx context.Context, tree string) (bool, error) {
 func (s *step) body() string {
 	name := s.Environment.Name.Value
 	if s.out.From == "" {
-		return fmt.Sprintf("%s gets commit %s. Nothing was promoted to it before.\n", name, s.out.Commit)
+		return fmt.Sprintf("Promotes commit %[2]s to %[1]s. Nothing was promoted to it before.\n", name, s.out.Commit)
 	}
-	return fmt.Sprintf("%s goes from commit %s to %s.\n", name, s.out.From, s.out.Commit)
+	return fmt.Sprintf("Promotes %s from commit %s to %s.\n", name, s.out.From, s.out.Commit)
 }
 
 // report sets the status of the commit. One that the environment has already keeps its status, unless it has none:

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/selection"
+
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
@@ -136,8 +138,48 @@ func (p policy) warnNoMatch(fleet *model.Fleet, targets, clusterTypes int, diags
 	case targets == 0 && clusterTypes == 0:
 		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no deployment target and no cluster type", p.Name.Value))
 	case targets == 0:
-		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no deployment target", p.Name.Value))
+		var labels []map[string]model.Text
+		for _, target := range fleet.Targets {
+			if p.Workspace.Value == "" || p.Workspace.Value == target.Workspace {
+				labels = append(labels, target.Labels)
+			}
+		}
+		p.warnNone("deployment target", p.targets, labels, diags)
 	case clusterTypes == 0:
-		diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no cluster type", p.Name.Value))
+		var labels []map[string]model.Text
+		for _, clusterType := range fleet.ClusterTypes {
+			labels = append(labels, clusterType.Labels)
+		}
+		p.warnNone("cluster type", p.clusterTypes, labels, diags)
 	}
+}
+
+// warnNone warns that a selector selects none of the objects with the labels, at the requirement that none satisfies if
+// there is one.
+func (p policy) warnNone(noun string, s selector, objects []map[string]model.Text, diags *diag.List) {
+	for _, r := range s {
+		if len(r.values) > 0 && r.operator != selection.NotIn && !slices.ContainsFunc(objects, r.matches) {
+			diags.Warning("no-match", r.at, fmt.Sprintf("SchedulingPolicy %q selects %s, but no %s has that label", p.Name.Value, r, noun),
+				diag.Hint(r.suggest(objects)))
+			return
+		}
+	}
+	diags.Warning("no-match", p.Name.At, fmt.Sprintf("SchedulingPolicy %q selects no %s", p.Name.Value, noun))
+}
+
+// suggest returns a hint for a requirement that no object satisfies: the nearest value of the label, or the nearest label.
+func (r requirement) suggest(objects []map[string]model.Text) string {
+	keys, values := map[string]bool{}, map[string]bool{}
+	for _, labels := range objects {
+		for key, value := range labels {
+			if keys[key] = true; key == r.key {
+				values[value.Value] = true
+			}
+		}
+	}
+	wanted := slices.Sorted(maps.Keys(r.values))[0]
+	if !keys[r.key] {
+		wanted, values = r.key, keys
+	}
+	return diag.DidYouMean(wanted, slices.Sorted(maps.Keys(values)))
 }

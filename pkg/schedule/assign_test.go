@@ -92,11 +92,19 @@ func TestAssignMany(t *testing.T) {
 
 func TestAssignWarnsOfPoliciesThatMatchNothing(t *testing.T) {
 	t.Parallel()
-	const targets, clusterTypes = `deploymentTargetSelector: {labelSelector: {matchLabels: {no: thing}}}`, `clusterTypeSelector: {labelSelector: {matchLabels: {no: thing}}}`
+	const targets, clusterTypes = `deploymentTargetSelector: {labelSelector: {matchLabels: {site: stroe}}}`, `clusterTypeSelector: {labelSelector: {matchLabels: {site: stroe}}}`
+	const (
+		noTarget      = `SchedulingPolicy "p" selects site=stroe, but no deployment target has that label [no-match]` + "\n    hint: one of workspace\n"
+		noClusterType = `SchedulingPolicy "p" selects site=stroe, but no cluster type has that label [no-match]` + "\n" + `    hint: did you mean "store"?` + "\n"
+	)
 	tests := []struct{ policy, want string }{
-		{"{" + targets + "}", `3:18: warning: SchedulingPolicy "p" selects no deployment target [no-match]` + "\n"},
-		{"{" + clusterTypes + "}", `3:18: warning: SchedulingPolicy "p" selects no cluster type [no-match]` + "\n"},
+		{"{" + targets + "}", `4:71: warning: ` + noTarget},
+		{"{" + clusterTypes + "}", `4:66: warning: ` + noClusterType},
 		{"{" + targets + ", " + clusterTypes + "}", `3:18: warning: SchedulingPolicy "p" selects no deployment target and no cluster type [no-match]` + "\n"},
+		{
+			"{clusterTypeSelector: {labelSelector: {matchExpressions: [{key: site, operator: NotIn, values: [store]}]}}}",
+			`3:18: warning: SchedulingPolicy "p" selects no cluster type [no-match]` + "\n",
+		},
 		{
 			"{deploymentTargetSelector: {workspace: bank}}",
 			`4:46: warning: SchedulingPolicy "p" is for workspace "bank", which has no deployment target here [no-match]` + "\n    hint: one of shop\n",
@@ -106,7 +114,7 @@ func TestAssignWarnsOfPoliciesThatMatchNothing(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.policy, func(t *testing.T) {
 			t.Parallel()
-			fleet := readFleet(t, policy("p", test.policy), target("cart", "workspace: shop"), clusterType("edge", ""))
+			fleet := readFleet(t, policy("p", test.policy), target("cart", "workspace: shop"), clusterType("edge", "site: store"))
 			_, diags := schedule.Assign(fleet)
 			assert.Equal(t, test.want, messages(diags))
 

@@ -93,7 +93,7 @@ func ParseSigningKey(file []byte) (*SigningKey, error) {
 	var encrypted *ssh.PassphraseMissingError
 	switch {
 	case errors.As(err, &encrypted):
-		return nil, errors.New("the key is protected by a passphrase, which nobody could enter; make one without")
+		return nil, errors.New("the key is protected by a passphrase; use a key without one")
 	case err != nil:
 		return nil, errors.New("it is not a private key of the type ssh-ed25519; ssh-keygen -t ed25519 makes one")
 	case signer.PublicKey().Type() != ssh.KeyAlgoED25519:

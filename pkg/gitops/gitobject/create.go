@@ -81,7 +81,7 @@ func (w *repositoryWriter) write(dir string, r NewRepository) error {
 	}
 	for i, branch := range r.Branches {
 		if _, twice := w.tips[branch.Name]; twice {
-			return fmt.Errorf("there are two branches %q", branch.Name)
+			return fmt.Errorf("duplicate branch %q", branch.Name)
 		}
 		files, err := branch.Files(maps.Clone(w.tips))
 		if err != nil {

@@ -101,5 +101,5 @@ func TestCreateRepositoryFails(t *testing.T) {
 	r = newRepository()
 	r.Branches[1].Name = "main"
 	_, err = CreateRepository(filepath.Join(t.TempDir(), "made"), r)
-	require.EqualError(t, err, `there are two branches "main"`)
+	require.EqualError(t, err, `duplicate branch "main"`)
 }

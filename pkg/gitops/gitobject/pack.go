@@ -227,7 +227,7 @@ func (p *packReader) announce(header *packfile.ObjectHeader) error {
 	}
 	most := skipFactor * p.limits.Total
 	if size < 0 || size > most || p.limits.Spent.skipped.Add(size) > most {
-		return PackLimitError{fmt.Sprintf("its large files hold more than %s", ByteSize(most)), true}
+		return PackLimitError{fmt.Sprintf("its large files have more than %s", ByteSize(most)), true}
 	}
 	return nil
 }
@@ -235,11 +235,11 @@ func (p *packReader) announce(header *packfile.ObjectHeader) error {
 // charge counts size bytes against the total.
 func (p *packReader) charge(size int64) error {
 	if size < 0 || size > p.limits.Total {
-		return PackLimitError{fmt.Sprintf("it holds more than %s", ByteSize(p.limits.Total)), true}
+		return PackLimitError{fmt.Sprintf("it has more than %s", ByteSize(p.limits.Total)), true}
 	}
 	p.kept += size
 	if p.limits.Spent.Kept.Add(size) > p.limits.Total {
-		return PackLimitError{fmt.Sprintf("it holds more than %s", ByteSize(p.limits.Total)), true}
+		return PackLimitError{fmt.Sprintf("it has more than %s", ByteSize(p.limits.Total)), true}
 	}
 	return nil
 }

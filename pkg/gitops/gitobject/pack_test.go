@@ -189,7 +189,7 @@ func TestS8PackBombs(t *testing.T) {
 				delta := bombDelta(len(chunk), 14+i%2)
 				w.object(plumbing.REFDeltaObject, int64(len(delta)), base[:], delta)
 			}
-		}, "it holds more than 8 MiB"},
+		}, "it has more than 8 MiB"},
 		"one delta beyond the limit of an object": {func(w *packWriter) {
 			w.Blob(chunk)
 			base := blobID(chunk)
@@ -207,13 +207,13 @@ func TestS8PackBombs(t *testing.T) {
 		}, ""},
 		"zlib, honest": {func(w *packWriter) {
 			w.object(plumbing.BlobObject, 40<<20, nil, make([]byte, 40<<20))
-		}, "its large files hold more than 32 MiB"},
+		}, "its large files have more than 32 MiB"},
 		"zlib, lying": {func(w *packWriter) {
 			w.object(plumbing.BlobObject, 10, nil, make([]byte, 30<<20))
 		}, "malformed pack"},
 		"size only": {func(w *packWriter) {
 			w.object(plumbing.BlobObject, 1<<50, nil, []byte("x"))
-		}, "its large files hold more than 32 MiB"},
+		}, "its large files have more than 32 MiB"},
 		"huge delta target": {func(w *packWriter) {
 			w.Blob("base ")
 			base := blobID("base ")

@@ -15,7 +15,7 @@ func (s Submission) check() error {
 	case !environmentName.MatchString(s.Environment):
 		return fmt.Errorf("%q is not the name of an environment", s.Environment)
 	case !treeID.MatchString(s.Tree):
-		return fmt.Errorf("%q is not the id of a tree", s.Tree)
+		return fmt.Errorf("%q is not a tree SHA", s.Tree)
 	case s.Head == s.Base:
 		return fmt.Errorf("a pull request from %q into itself", s.Head)
 	}

@@ -70,7 +70,7 @@ func TestS8TenantTotalIsOverAllAnswers(t *testing.T) {
 		for _, d := range list {
 			assert.Equal(t, giterror.RulePackRefused, d.Rule)
 			assert.Equal(t, yamlPlace(), d.At)
-			assert.Contains(t, d.Message, "is refused: it holds more than 50000 bytes")
+			assert.Contains(t, d.Message, "is refused: it has more than 50000 bytes")
 			assert.Equal(t, "--tenant-limit repository-bytes=NUMBER allows more", d.Hint)
 		}
 	}
@@ -142,7 +142,7 @@ func TestS8TenantTime(t *testing.T) {
 			for _, d := range list {
 				assert.Equal(t, giterror.RuleRemoteFailed, d.Rule, name)
 				assert.Equal(t, yamlPlace(), d.At, name)
-				assert.Contains(t, d.Message, "is not read any more in this run: its server took more than 100ms", name)
+				assert.Contains(t, d.Message, "is no longer read in this run: its server took more than 100ms", name)
 				assert.Equal(t, "--tenant-limit seconds=NUMBER allows more time", d.Hint, name)
 			}
 		}

@@ -190,7 +190,7 @@ func TestHistoryTakesCommitsAlone(t *testing.T) {
 		require.NoError(t, err)
 		tip := plumbing.NewHash(h.Tip())
 		_, err = h.source.TreesAt(tip).Tree(plumbing.NewHash(gitopstest.RunGit(t, server.Dir("repo"), "rev-parse", h.Tip()+"^{tree}")))
-		require.ErrorContains(t, err, "left out")
+		require.ErrorContains(t, err, "omitted")
 		assert.Len(t, h.graph, 5)
 		assert.Equal(t, "main", h.Branch())
 		assert.Equal(t, gitobject.Newer, relation(t, h, ids[0], ids[4]))

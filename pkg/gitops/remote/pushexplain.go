@@ -30,7 +30,7 @@ var pushRules = []pushRule{
 	{said: "non-fast-forward", rule: "Deny non-fast-forwards", do: "allow it for this branch: a new promotion replaces the one before", publish: "allow it for this branch: a new output replaces the one before"},
 	{said: "status check", rule: "Require status checks to pass", do: exempt + " for this branch", direct: true},
 	{said: "cannot update this protected ref", rule: "Restrict updates", do: exempt + " for this branch", direct: true},
-	{said: "workflow", rule: "the permission workflows", do: "give kalypso's App or token the permission workflows: write", publish: "give kalypso's App or token the permission workflows: write, or keep .github/workflows out of the path of the GitOpsRepo"},
+	{said: "workflow", rule: "the permission workflows", do: "grant kalypso's App or token the permission workflows: write", publish: "grant kalypso's App or token the permission workflows: write, or keep .github/workflows out of the path of the GitOpsRepo"},
 	{said: "currently checked out", rule: "receive.denyCurrentBranch", do: "push to a bare repository, or check out another branch there", publish: "publish to a bare repository, or check out another branch there"},
 	{said: "protected branch", rule: "a branch protection rule", do: exempt + " for this branch", direct: true},
 	{said: "rule violations", rule: "a ruleset", do: "exempt kalypso's App or account from the rules for this branch", direct: true},

@@ -221,7 +221,7 @@ func (r *Reader) readWorkTree(ctx context.Context, repo *local.Repository, sourc
 	}
 	if has := repo.CheckedOut(); has != source.Ref.Branch && has != "" {
 		list.Notice(giterror.RuleOtherBranch, source.Ref.At,
-			giterror.Subject(source.Ref, fmt.Sprintf("%s has branch %q checked out, not %q: that is what is read", repo, has, source.Ref.Branch)))
+			giterror.Subject(source.Ref, fmt.Sprintf("%s has branch %q checked out, not %q: reading its working tree", repo, has, source.Ref.Branch)))
 	}
 	var committed fs.FS
 	if id, found := repo.Reference("HEAD"); found {

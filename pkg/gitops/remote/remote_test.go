@@ -293,7 +293,7 @@ func TestPackBeyondTheLimits(t *testing.T) {
 	url, _ := server.Add("repo", gitopstest.Commit{Files: gitopstest.Files{"a.yaml": strings.Repeat("x", 100_000), "b.yaml": strings.Repeat("y", 100_000)}})
 	d := readError(t, newReader(t, Options{Limits: wire.Limits{Total: 150_000}}), model.Ref{Repo: url, Branch: "main"})
 	assert.Equal(t, giterror.RulePackRefused, d.Rule)
-	assert.Contains(t, d.Message, "is refused: it holds more than 150000 bytes")
+	assert.Contains(t, d.Message, "is refused: it has more than 150000 bytes")
 	d = readError(t, newReader(t, Options{Limits: wire.Limits{Objects: 1}}), model.Ref{Repo: url, Branch: "main"})
 	assert.Equal(t, giterror.RulePackRefused, d.Rule)
 	assert.Contains(t, d.Message, "it has 2 objects, more than 1")

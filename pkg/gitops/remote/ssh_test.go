@@ -62,7 +62,7 @@ func TestSSHErrors(t *testing.T) {
 	t.Setenv("SSH_AUTH_SOCK", "")
 	d = readError(t, newReader(t, Options{Limits: limits}), ref)
 	assert.Equal(t, giterror.RuleAccessDenied, d.Rule)
-	assert.Contains(t, d.Message, "there is no SSH agent")
+	assert.Contains(t, d.Message, "SSH agent not found")
 	assert.Contains(t, d.Hint, "ssh-add")
 
 	t.Setenv("SSH_AUTH_SOCK", server.AgentSocket)

@@ -87,7 +87,7 @@ func (s *Connection) explained(err error) *giterror.Error {
 	case errors.As(err, &tooMuch):
 		return s.tooLarge(tooMuch)
 	case errors.As(err, &timeSpent):
-		return giterror.New(giterror.RuleRemoteFailed, "%s is not read any more in this run: %v", s.At, timeSpent).
+		return giterror.New(giterror.RuleRemoteFailed, "%s is no longer read in this run: %v", s.At, timeSpent).
 			WithHint("--tenant-limit seconds=NUMBER allows more time")
 	case errors.Is(err, gitobject.ErrMalformedPack):
 		return giterror.New(giterror.RulePackRefused, "%s is refused: %s", s.At, giterror.OneLine(err.Error()))

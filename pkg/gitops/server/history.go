@@ -25,7 +25,7 @@ func (r *Repository) fetchCommits(ctx context.Context, w wanted) (gitobject.Grap
 			continue // the history is cut off there
 		}
 		if found[id], err = gitobject.ParseCommit(object.Data); err != nil {
-			return nil, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", r.At, err)
+			return nil, giterror.New(giterror.RuleInvalidRepository, "%s contains %v", r.At, err)
 		}
 	}
 	return found, nil

@@ -95,7 +95,7 @@ func (r *Repository) CommitAt(ctx context.Context, id plumbing.Hash, branch stri
 		}
 		commit, ok, err := r.store.commit(id)
 		if err != nil {
-			return gitobject.CommitObject{}, giterror.New(giterror.RuleInvalidRepository, "%s holds %v", r.At, err)
+			return gitobject.CommitObject{}, giterror.New(giterror.RuleInvalidRepository, "%s contains %v", r.At, err)
 		}
 		if !ok {
 			return gitobject.CommitObject{}, r.noCommit(id, branch)

@@ -107,7 +107,7 @@ type fetched struct {
 func (f fetched) Tree(id plumbing.Hash) ([]byte, error) {
 	object, ok := f.repo.store.object(plumbing.TreeObject, id)
 	if !ok {
-		return nil, fmt.Errorf("the server left out the tree %s", id)
+		return nil, fmt.Errorf("the server omitted the tree %s", id)
 	}
 	if object.TooLarge() {
 		return nil, &gitobject.TooLargeError{Size: object.Size, Limit: f.repo.packLimits().Tree}
@@ -131,7 +131,7 @@ func (f fetched) Blob(ctx context.Context, id plumbing.Hash) ([]byte, error) {
 	case ok:
 		return object.Data, nil
 	default:
-		return nil, errors.New("the server left it out")
+		return nil, errors.New("the server omitted it")
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *HTTP) checkRedirect(to *http.Request, via []*http.Request) error {
 	case from.Method != http.MethodGet:
 		why = "only the first request may be redirected"
 	case len(via) > maxRedirects:
-		why = "there are too many redirects"
+		why = "too many redirects"
 	case to.URL.Scheme != "https" && (from.URL.Scheme != to.URL.Scheme || !target.Loopback()):
 		why = "it is not encrypted"
 	case to.URL.User != nil:

@@ -112,10 +112,10 @@ func (n *Network) pause(ctx context.Context, b *Budget, pause time.Duration, fai
 // Wait pauses after a failure, and reports the pause.
 func (n *Network) Wait(ctx context.Context, pause time.Duration, failure error) error {
 	if n.waiting != nil {
-		why := "as the server does not answer"
+		why := "because the server does not answer"
 		var status *StatusError
 		if errors.As(failure, &status) {
-			why = fmt.Sprintf("as the server answers %d", status.Code)
+			why = fmt.Sprintf("because the server answers %d", status.Code)
 		}
 		n.waiting(pause, why)
 	}

@@ -94,7 +94,7 @@ func (w *SSH) connect(ctx context.Context) (transport.UploadPackSession, error) 
 func connectSSH[S io.Closer](ctx context.Context, w *SSH, open func(*transport.Endpoint, transport.AuthMethod) (S, error)) (none S, err error) {
 	agent, err := gitssh.NewSSHAgentAuth(w.endpoint.User)
 	if err != nil {
-		return none, &SSHError{errors.New("there is no SSH agent"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
+		return none, &SSHError{errors.New("SSH agent not found"), "start one (`ssh-agent`, `ssh-add`), or name the repository by its https URL"}
 	}
 	port := max(w.endpoint.Port, 0)
 	if port == 0 {

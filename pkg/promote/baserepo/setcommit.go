@@ -126,7 +126,7 @@ func slotBelowFields(file string, base *model.BaseRepo) (slot, error) {
 	line, _, _ := strings.Cut(file[start:], "\n")
 	match := field.FindStringSubmatch(line)
 	if match == nil {
-		return slot{}, errors.New("spec has no commit yet, and its last field is not a line of its own")
+		return slot{}, errors.New("spec has no commit yet, and its last field is not on a separate line")
 	}
 	end := start + len(strings.TrimSuffix(line, "\r"))
 	return slot{from: end, to: end, key: lineBreak(file) + match[1] + "commit: "}, nil

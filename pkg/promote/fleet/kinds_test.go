@@ -37,7 +37,7 @@ func TestNew(t *testing.T) {
 		"flx:edge-1":                `unknown fleet source "flx" (did you mean "flux"?)`,
 		"anything":                  "(one of argocd, azure-resource-graph, command, flux, none)",
 		"argocd":                    "name its URL",
-		"azure-resource-graph:prod": `azure-resource-graph: "prod" is not the id of a subscription`,
+		"azure-resource-graph:prod": `azure-resource-graph: "prod" is not a subscription ID`,
 		"command":                   "the command is empty",
 		"flux:a,":                   "flux:a, has an empty context name",
 	} {

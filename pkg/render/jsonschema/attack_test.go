@@ -127,7 +127,7 @@ func expensive() []struct {
 		{"100,000 brackets", strings.Repeat("[", 100_000), nil, "not valid JSON"},
 		{"closed brackets", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), nil, "nests deeper than 64 levels (line 1, column 65"},
 		{"deep not", strings.Repeat(`{"not":`, 1000) + "true" + strings.Repeat("}", 1000), nil, "nests deeper than 64"},
-		{"many values", `{"enum":[` + repeated(maxValues, ",", func(int) string { return "1" }) + `]}`, nil, "holds more than 20000 values"},
+		{"many values", `{"enum":[` + repeated(maxValues, ",", func(int) string { return "1" }) + `]}`, nil, "has more than 20000 values"},
 		{"huge exponent", `{"maximum":1e999999}`, map[string]any{"A": "1"}, "more than 400 digits"},
 		{"huge number", `{"enum":[` + strings.Repeat("9", 100_000) + `]}`, nil, "more than 400 digits"},
 		{"many large numbers", `{"properties":{"A":{"enum":[` + repeated(10_000, ",", func(int) string { return "1e400" }) + `]}}}`, map[string]any{"A": "1"}, ""},

@@ -163,7 +163,7 @@ func (s *index) follow(reference named, p *problems) {
 	text := reference.keyword + " " + quote(reference.text)
 	if !s.isInside(address) {
 		p.addAt(reference.offset, ruleOutside, text+" refers to another document",
-			diag.Hint(`copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}`))
+			diag.Hint(`copy the referenced schema into "definitions" and write {"$ref": "#/definitions/NAME"}`))
 		return
 	}
 	name, err := url.PathUnescape(fragment)

@@ -77,8 +77,8 @@ func TestCompileSchemaProblems(t *testing.T) {
 		{
 			"references out", `{"properties":{"a":{"$ref":"http://example.com/s.json"},"b":{"$ref":"other.json#/x"}}}`,
 			[]string{
-				`schema-ref-outside: $ref "http://example.com/s.json" refers to another document (line 1, column 28 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
-				`schema-ref-outside: $ref "other.json#/x" refers to another document (line 1, column 69 of the schema) [copy what it refers to into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
+				`schema-ref-outside: $ref "http://example.com/s.json" refers to another document (line 1, column 28 of the schema) [copy the referenced schema into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
+				`schema-ref-outside: $ref "other.json#/x" refers to another document (line 1, column 69 of the schema) [copy the referenced schema into "definitions" and write {"$ref": "#/definitions/NAME"}]`,
 			},
 		},
 		{

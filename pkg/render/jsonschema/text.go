@@ -161,7 +161,7 @@ func (r *reader) value(depth, pointer int) *node {
 	case err != nil:
 		return r.refuse(n.offset, ruleInvalid, "schema is not valid JSON")
 	case r.values > maxValues:
-		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema holds more than %d values", maxValues))
+		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema has more than %d values", maxValues))
 	case isContainer && depth >= maxNesting:
 		return r.refuse(n.offset, ruleTooLarge, fmt.Sprintf("schema nests deeper than %d levels", maxNesting))
 	case pointer > maxPointer:

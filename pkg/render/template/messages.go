@@ -159,7 +159,7 @@ func noFieldError(expression, field, typ string, data any) *Error {
 	if fields == nil {
 		return &Error{
 			Rule:    ruleUnknownField,
-			Message: excerpt(fmt.Sprintf("%s: there is no %q in %s", expression, field, typeName(typ))),
+			Message: excerpt(fmt.Sprintf("%s: %q not found in %s", expression, field, typeName(typ))),
 		}
 	}
 	return &Error{

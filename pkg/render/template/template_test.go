@@ -173,11 +173,11 @@ func TestExecuteErrors(t *testing.T) {
 		},
 		{
 			"field of a text", "{{ .Labels.app.name }}",
-			`t.yaml:11:8: unknown-field: .Labels.app.name: there is no "name" in a string`,
+			`t.yaml:11:8: unknown-field: .Labels.app.name: "name" not found in a string`,
 		},
 		{
 			"field of a plain value", "{{ .ConfigData.region.name }}",
-			`t.yaml:11:8: unknown-field: .ConfigData.region.name: there is no "name" in a value that is not a map`,
+			`t.yaml:11:8: unknown-field: .ConfigData.region.name: "name" not found in a value that is not a map`,
 		},
 		{
 			"range over a text", "{{ range .Workload }}{{ end }}",

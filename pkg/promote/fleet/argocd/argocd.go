@@ -96,7 +96,7 @@ func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 func hints() map[int]string {
 	return map[int]string{
 		api.Untrusted:           "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them",
-		http.StatusOK:           "check the URL: it is where Argo CD's API itself is served, not a proxy that asks people to log in",
+		http.StatusOK:           "check the URL: it must be that of the Argo CD API, not of a login proxy",
 		http.StatusUnauthorized: envToken + " needs a token that is still valid: argocd account generate-token",
 		http.StatusForbidden:    "the account of the token needs the permission to get applications: p, <account>, applications, get, */*, allow",
 		http.StatusNotFound:     "check the URL: Argo CD may be served below a path, as in https://example.com/argocd",
@@ -133,7 +133,7 @@ func readServer(text string) (*url.URL, error) {
 func readQuery(u *url.URL) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return "", errors.New("what follows the ? of its URL is not valid")
+		return "", errors.New("the query of its URL is not valid")
 	}
 	known := []string{"project", "selector"}
 	for name := range query {
@@ -160,7 +160,7 @@ func tokenFor(server *url.URL, env func(string) string) (string, error) {
 	}
 	switch {
 	case token == "":
-		return "", fmt.Errorf("there is no token: set %s, or %s for this server only", envToken, own)
+		return "", fmt.Errorf("no token: set %s, or %s for this server only", envToken, own)
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= unicode.MaxASCII }):
 		return "", fmt.Errorf("the token in %s or %s contains an invalid character", envToken, own)
 	}

@@ -98,7 +98,7 @@ func TestToken(t *testing.T) {
 	}{
 		"common":               {env: map[string]string{common: " t1\n"}, want: "t1"},
 		"own":                  {env: map[string]string{common: "t1", own: "t2"}, want: "t2"},
-		"none":                 {fail: "there is no token: set ARGOCD_AUTH_TOKEN, or " + own},
+		"none":                 {fail: "no token: set ARGOCD_AUTH_TOKEN, or " + own},
 		"of this server":       {env: map[string]string{common: "t1", server: "ArgoCD.example.com:8443"}, want: "t1"},
 		"of this server's URL": {env: map[string]string{common: "t1", server: "https://argocd.example.com:8443/x"}, want: "t1"},
 		"of another server":    {env: map[string]string{common: "t1", server: "other.example.com"}, fail: "is for another server"},
@@ -116,7 +116,7 @@ func TestToken(t *testing.T) {
 		assert.Equal(t, test.want, f.(*fleet).token, name)
 	}
 	_, err := New("https://argocd.example.com", api.Options{})
-	require.ErrorContains(t, err, "there is no token")
+	require.ErrorContains(t, err, "no token: set ")
 }
 
 func TestRefusals(t *testing.T) {
@@ -285,7 +285,7 @@ func TestRedirects(t *testing.T) {
 		s.faults = []http.HandlerFunc{to(url)}
 		failure := s.failure(t)
 		assert.Contains(t, failure.Message, "answers 307 Temporary Redirect")
-		assert.Contains(t, failure.Hint, "a proxy that asks people to log in")
+		assert.Contains(t, failure.Hint, "not of a login proxy")
 		assert.False(t, failure.Temporary)
 	}
 }

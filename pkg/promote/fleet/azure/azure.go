@@ -34,7 +34,7 @@ const (
 	// maxAnswer bounds an answer in bytes. Resource Graph itself does not send more than half of it.
 	maxAnswer = 32 << 20
 
-	hintRole   = "give the identity the role Reader on the subscriptions of the clusters"
+	hintRole   = "assign the identity the role Reader on the subscriptions of the clusters"
 	hintSignIn = "run az login, or in a workflow azure/login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
 )
 
@@ -135,7 +135,7 @@ func readSubscriptions(argument string) ([]string, error) {
 	for id := range strings.SplitSeq(strings.ToLower(argument), ",") {
 		id = strings.TrimSpace(id)
 		if !subscriptionID.MatchString(id) {
-			return nil, fmt.Errorf("%s: %q is not the id of a subscription, such as 00000000-0000-0000-0000-000000000000", Name, id)
+			return nil, fmt.Errorf("%s: %q is not a subscription ID, such as 00000000-0000-0000-0000-000000000000", Name, id)
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -230,7 +230,7 @@ func cloudFor(env func(string) string) (config cloud.Configuration, private bool
 		var found bool
 		if known, found = knownClouds()[strings.ToLower(name)]; !found {
 			hint := diag.DidYouMean(name, []string{"public", "usgovernment", "china"})
-			return config, false, fmt.Errorf("%s: there is no Azure cloud %q (%s)", variable, name, hint)
+			return config, false, fmt.Errorf("%s: unknown Azure cloud %q (%s)", variable, name, hint)
 		}
 	}
 	manager := known.Services[cloud.ResourceManager]

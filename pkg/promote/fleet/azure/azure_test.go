@@ -133,13 +133,13 @@ func TestUsage(t *testing.T) {
 		many[i] = fmt.Sprintf("00000000-0000-0000-0000-%012d", i)
 	}
 	for argument, want := range map[string]string{
-		"prod":                         `"prod" is not the id of a subscription`,
-		sub + ",":                      `"" is not the id of a subscription`,
-		sub + "' or 1 == 1":            "is not the id of a subscription",
-		"/subscriptions/" + sub:        "is not the id of a subscription",
+		"prod":                         `"prod" is not a subscription ID`,
+		sub + ",":                      `"" is not a subscription ID`,
+		sub + "' or 1 == 1":            "is not a subscription ID",
+		"/subscriptions/" + sub:        "is not a subscription ID",
 		strings.Join(many, ","):        "there are 1001 subscriptions, and Azure takes 1000 at a time",
-		sub + ";" + sub2:               "is not the id of a subscription",
-		"https://management.azure.com": "is not the id of a subscription",
+		sub + ";" + sub2:               "is not a subscription ID",
+		"https://management.azure.com": "is not a subscription ID",
 	} {
 		_, err := readSubscriptions(argument)
 		require.ErrorContains(t, err, want)
@@ -148,11 +148,11 @@ func TestUsage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "azure-resource-graph", fleet.String())
 	_, err = New("prod", api.Options{})
-	require.ErrorContains(t, err, "not the id of a subscription")
+	require.ErrorContains(t, err, "not a subscription ID")
 	_, err = New("", api.Options{Env: func(name string) string {
 		return map[string]string{"AZURE_ENVIRONMENT": "moon"}[name]
 	}})
-	require.ErrorContains(t, err, `AZURE_ENVIRONMENT: there is no Azure cloud "moon" (one of public, usgovernment, china)`)
+	require.ErrorContains(t, err, `AZURE_ENVIRONMENT: unknown Azure cloud "moon" (one of public, usgovernment, china)`)
 }
 
 func TestCloud(t *testing.T) {
@@ -200,8 +200,8 @@ func TestCloudRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, value, want string }{
 		{"AZURE_ENVIRONMENT", "usgoverment", `did you mean "usgovernment"?`},
-		{"AZURE_ENVIRONMENT", "AzureGermanCloud", `there is no Azure cloud "AzureGermanCloud"`},
-		{"ARM_ENVIRONMENT", "chnia", `ARM_ENVIRONMENT: there is no Azure cloud "chnia" (did you mean "china"?)`},
+		{"AZURE_ENVIRONMENT", "AzureGermanCloud", `unknown Azure cloud "AzureGermanCloud"`},
+		{"ARM_ENVIRONMENT", "chnia", `ARM_ENVIRONMENT: unknown Azure cloud "chnia" (did you mean "china"?)`},
 		{"AZURE_RESOURCE_MANAGER_ENDPOINT", "http://127.0.0.1:8080", "must be a URL such as https://"},
 		{"AZURE_RESOURCE_MANAGER_ENDPOINT", "management.azure.com", "must be a URL such as https://"},
 		{"AZURE_RESOURCE_MANAGER_ENDPOINT", "https://me:secret@management.example.com", "must be a URL such as https://"},

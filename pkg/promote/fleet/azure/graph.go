@@ -179,20 +179,20 @@ const readableQuery = `resourcecontainers
 // https://learn.microsoft.com/azure/governance/resource-graph/concepts/work-with-data
 func queryFor(wanted promote.Deployment) (string, error) {
 	if _, err := giturl.NormalURL(wanted.Repo); err != nil {
-		return "", fmt.Errorf("cannot ask for the repository: %w", err)
+		return "", fmt.Errorf("cannot query the repository: %w", err)
 	}
 	branch, err := quote(wanted.Branch)
 	if err == nil {
 		err = model.CheckBranch(wanted.Branch)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot ask for the branch %.100q: %w", wanted.Branch, err)
+		return "", fmt.Errorf("cannot query the branch %.100q: %w", wanted.Branch, err)
 	}
 	conditions := "branch == " + branch
 	for _, word := range wordsOf(wanted.Repo) {
 		literal, err := quote(word)
 		if err != nil {
-			return "", fmt.Errorf("cannot ask for the repository: %w", err)
+			return "", fmt.Errorf("cannot query the repository: %w", err)
 		}
 		conditions += " and repository contains " + literal
 	}

@@ -30,7 +30,7 @@ func TestS17QueryInjection(t *testing.T) {
 	} {
 		query, err := queryFor(promote.Deployment{Repo: gitOps, Branch: branch})
 		if err != nil {
-			assert.Contains(t, err.Error(), "cannot ask for the branch", branch)
+			assert.Contains(t, err.Error(), "cannot query the branch", branch)
 			continue
 		}
 		assert.Equal(t, skeleton(harmless), skeleton(query), branch)
@@ -74,7 +74,7 @@ func TestS17QueryRefused(t *testing.T) {
 		_, err := server.fleet(t, "", nil).Query(t.Context(), wanted)
 		fault := faultIn(t, err)
 		assert.False(t, fault.Temporary)
-		assert.Contains(t, fault.Message, "cannot ask for the ")
+		assert.Contains(t, fault.Message, "cannot query the ")
 		assert.Empty(t, server.asked)
 	}
 }

@@ -84,7 +84,7 @@ func (r *reported) status() (s promote.ReconcilerStatus, err error) {
 		return s, fmt.Errorf("%q: the state is empty or missing: one of %s", r.Name, strings.Join(states, ", "))
 	}
 	if !slices.Contains(states, r.State) {
-		return s, fmt.Errorf("%q: there is no state %q (%s)", r.Name, r.State, diag.DidYouMean(r.State, states))
+		return s, fmt.Errorf("%q: unknown state %q (%s)", r.Name, r.State, diag.DidYouMean(r.State, states))
 	}
 	commit, err := statustext.CommitID(r.Commit)
 	if err != nil {

@@ -69,7 +69,7 @@ func Find(text string) ([]string, error) {
 func notStarted(program string, err error) *promote.FleetError {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot) {
 		return &promote.FleetError{
-			Message: fmt.Sprintf("there is no program %q in PATH", program), Hint: "a program in the working folder is written ./" + diag.Safe(program), Err: err,
+			Message: fmt.Sprintf("program %q not found in PATH", program), Hint: "for a program in the working folder write ./" + diag.Safe(program), Err: err,
 		}
 	}
 	return &promote.FleetError{

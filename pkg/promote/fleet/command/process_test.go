@@ -175,10 +175,10 @@ func TestRunNotStarted(t *testing.T) {
 	plain := filepath.Join(dir, "plain.sh")
 	require.NoError(t, os.WriteFile(plain, []byte("echo\n"), 0o600))
 	for program, want := range map[string]struct{ message, hint string }{
-		"no-such-program-anywhere":      {`there is no program "no-such-program-anywhere" in PATH`, "./no-such-program-anywhere"},
+		"no-such-program-anywhere":      {`program "no-such-program-anywhere" not found in PATH`, "./no-such-program-anywhere"},
 		filepath.Join(dir, "missing"):   {"cannot be started: no such file or directory", "interpreter"},
 		plain:                           {"cannot be started: permission denied", "executable file"},
-		"bad\x1b]0;name\u202e" + "\x07": {`there is no program "bad\x1b`, `\x1b`},
+		"bad\x1b]0;name\u202e" + "\x07": {`program "bad\x1b`, `\x1b`},
 	} {
 		err := run(t.Context(), process{Args: []string{program}})
 		var failed *promote.FleetError

@@ -50,7 +50,7 @@ func unknownContext(config *api.Config, name string) error {
 	message := "the kubeconfig has no current context"
 	if name != "" {
 		message = fmt.Sprintf("the kubeconfig has no context %q (%s)", name,
-			cmp.Or(diag.DidYouMean(name, slices.Sorted(maps.Keys(config.Contexts))), "it is not one of its contexts"))
+			cmp.Or(diag.DidYouMean(name, slices.Sorted(maps.Keys(config.Contexts))), "unknown context"))
 	}
 	return &promote.FleetError{
 		Message: message, Hint: "kubectl config get-contexts lists the contexts: --fleet flux:context1,context2",
@@ -76,7 +76,7 @@ func (f *fleet) kubeconfig() (*api.Config, error) {
 	case host != "" && port != "":
 		return f.inCluster(net.JoinHostPort(host, port)), nil
 	}
-	message := "there is no kubeconfig"
+	message := "kubeconfig not found"
 	if len(files) > 0 {
 		message += " in " + strings.Join(files, ", ")
 	}
@@ -112,9 +112,9 @@ func (f *fleet) inCluster(address string) *api.Config {
 func (f *fleet) cluster(config *api.Config, name string) (cluster, error) {
 	switch at := config.Contexts[name]; { // client-go would ask without credentials, or localhost
 	case config.Clusters[at.Cluster] == nil:
-		return cluster{}, fmt.Errorf("there is no cluster %q", at.Cluster)
+		return cluster{}, fmt.Errorf("cluster %q not found", at.Cluster)
 	case at.AuthInfo != "" && config.AuthInfos[at.AuthInfo] == nil:
-		return cluster{}, fmt.Errorf("there is no user %q", at.AuthInfo)
+		return cluster{}, fmt.Errorf("user %q not found", at.AuthInfo)
 	}
 	access, err := clientcmd.NewNonInteractiveClientConfig(*config, name, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
 	if err != nil {

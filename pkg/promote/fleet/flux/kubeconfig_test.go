@@ -91,13 +91,13 @@ func TestKubeconfigWrong(t *testing.T) {
 	for name, test := range map[string]struct {
 		text, path, want, hint string
 	}{
-		"none":              {path: filepath.Join(folder, "none"), want: "there is no kubeconfig in " + filepath.Join(folder, "none"), hint: "KUBECONFIG"},
+		"none":              {path: filepath.Join(folder, "none"), want: "kubeconfig not found in " + filepath.Join(folder, "none"), hint: "KUBECONFIG"},
 		"a folder":          {path: folder, want: folder + " is not a kubeconfig", hint: "kubectl config view"},
 		"no YAML":           {text: "a: b: " + secret, want: "is not a kubeconfig", hint: "kubectl config view"},
 		"a number as token": {text: strings.Replace(valid, `"`+secret+`"`, secret, 1), want: "is not a kubeconfig", hint: "kubectl config view"},
 		"another kind":      {text: "kind: Secret\napiVersion: v1\n", want: "is not a kubeconfig"},
-		"cluster missing":   {text: strings.Replace(valid, "- name: edge\n  cluster:", "- name: other\n  cluster:", 1), want: `context "edge": there is no cluster "edge"`},
-		"user missing":      {text: strings.Replace(valid, "- name: edge\n  user:", "- name: other\n  user:", 1), want: `context "edge": there is no user "edge"`},
+		"cluster missing":   {text: strings.Replace(valid, "- name: edge\n  cluster:", "- name: other\n  cluster:", 1), want: `context "edge": cluster "edge" not found`},
+		"user missing":      {text: strings.Replace(valid, "- name: edge\n  user:", "- name: other\n  user:", 1), want: `context "edge": user "edge" not found`},
 		"proxy":             {text: strings.Replace(valid, "  cluster:\n", "  cluster:\n    proxy-url: ftp://me:"+secret+"@proxy\n", 1), want: `invalid 'proxy-url' "ftp://***@proxy"`},
 		"authority":         {text: strings.Replace(valid, "  cluster:\n", "  cluster:\n    certificate-authority: none.pem\n", 1), want: "none.pem"},
 		"bad authority":     {text: strings.Replace(valid, "  cluster:\n", "  cluster:\n    certificate-authority-data: eA==\n", 1), want: `context "edge": `},
@@ -124,7 +124,7 @@ func TestNoKubeconfig(t *testing.T) {
 	f, err := New("", api.Options{})
 	require.NoError(t, err)
 	refused := refusedFleet(t, f.(*fleet))
-	assert.Equal(t, "there is no kubeconfig", refused.Message)
+	assert.Equal(t, "kubeconfig not found", refused.Message)
 }
 
 // TestInCluster: in a pod without a kubeconfig, the cluster around it is asked.
