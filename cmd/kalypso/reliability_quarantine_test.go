@@ -133,7 +133,7 @@ func TestR23OneBadTenant(t *testing.T) {
 			after := publishedAcme(t, root, "dev")
 			assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, after), got.stderr)
 			message := lastMessage(t, root)
-			assert.Contains(t, message, "\nQuarantined: 1 registration\n")
+			assert.Contains(t, message, "\nQuarantined because of errors: 1 registration\n")
 			held := "\nKalypso-Held: app-2 " + good + "\n"
 			if test.lost {
 				held = "\nKalypso-Held: app-2\n"
@@ -182,7 +182,7 @@ func TestR23NeverPublished(t *testing.T) {
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files, "edge/app-1-web/reconciler.yaml")
 	assert.NotContains(t, files, "edge/app-2-web/reconciler.yaml")
-	assert.Contains(t, got.stderr, "not known")
+	assert.Contains(t, got.stderr, "last published commit unknown")
 }
 
 // TestR23ForcePushed forgets the commit that went out last, on the branch and then on the server too.
@@ -198,7 +198,7 @@ func TestR23ForcePushed(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "it is compiled at "+good[:12])
+	assert.Contains(t, got.stderr, "compiled at "+good[:12])
 	assertSameFiles(t, before, publishedAcme(t, root, "dev"))
 
 	_, err = gitopstest.Git(dir, "reflog", "expire", "--expire=now", "--all")
@@ -278,7 +278,7 @@ func TestR23KeptFolder(t *testing.T) {
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "[kept-folder]")
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
-	assert.Contains(t, lastMessage(t, root), "Quarantined: 2 registrations")
+	assert.Contains(t, lastMessage(t, root), "Quarantined because of errors: 2 registrations")
 }
 
 // TestR23KeptName lets another tenant take the name of a workload whose registration cannot be read, with a new target:
@@ -372,7 +372,7 @@ func TestR23Collision(t *testing.T) {
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
 	assert.Equal(t, []string{"edge/app-3-web/reconciler.yaml"}, differing(before, publishedAcme(t, root, "dev")), got.stderr)
-	assert.Contains(t, lastMessage(t, root), "Quarantined: 2 registrations")
+	assert.Contains(t, lastMessage(t, root), "Quarantined because of errors: 2 registrations")
 }
 
 // TestR23ControlPlaneGone fails as ever if the platform's own data is gone.
@@ -417,8 +417,8 @@ func TestR23TwoEnvironments(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root, both...)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "it is compiled at "+newer[:12])
-	assert.Contains(t, got.stderr, "it is compiled at "+older[:12])
+	assert.Contains(t, got.stderr, "compiled at "+newer[:12])
+	assert.Contains(t, got.stderr, "compiled at "+older[:12])
 	assert.Contains(t, publishedAcme(t, root, "dev")["edge/app-2-dev/reconciler.yaml"], "branch: newer")
 	assert.Contains(t, publishedAcme(t, root, "stage")["store/app-2-stage/reconciler.yaml"], "branch: older")
 }
