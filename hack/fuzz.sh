@@ -12,7 +12,7 @@ only_late() {
   grep -q '^ *context deadline exceeded$' "$1" && ! grep -q 'Failing input written to' "$1"
 }
 
-# fuzz DIR BINARY TARGET runs a target in the folder of its package, and prints what it says in one piece.
+# fuzz DIR BINARY TARGET runs a target in the directory of its package, and prints what it says in one piece.
 fuzz() {
   local log status=0
   log=$(mktemp)

@@ -1,4 +1,4 @@
-# Sourced. scratch_in_memory FOLDER keeps what tests write in a folder of /dev/shm, if there is room: they make and remove a
+# Sourced. scratch_in_memory FOLDER keeps what tests write in a directory of /dev/shm, if there is room: they make and remove a
 # hundred thousand small files, which takes a disk half of their time. It sets scratch to it.
 scratch=
 scratch_in_memory() {

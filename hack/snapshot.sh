@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # snapshot.sh: make a release of what is here, without publishing it and without what needs the network or other programs
 # than Go, and try it: names and checksums, what is in the archives, the program and the action that installs it. Then
-# make it again from a clone in another folder, which must give the same bytes.
+# make it again from a clone in another directory, which must give the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commit=$(git rev-parse HEAD)
@@ -11,7 +11,7 @@ fail() {
   exit 1
 }
 
-# release makes it in the current folder.
+# release makes it in the current directory.
 release() {
   go tool -modfile=tools/release/go.mod goreleaser release --snapshot --clean --skip=sbom,sign,docker,publish
 }

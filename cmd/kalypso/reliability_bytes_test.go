@@ -103,7 +103,7 @@ func TestR17DeterministicBytes(t *testing.T) {
 		"open umask":     inShell("umask 000"),
 		"closed umask":   inShell("umask 077"),
 		"little memory":  withEnv("GOMEMLIMIT=64MiB", "GOGC=10"),
-		"another folder": func(cmd *exec.Cmd) { cmd.Dir = t.TempDir() },
+		"another directory": func(cmd *exec.Cmd) { cmd.Dir = t.TempDir() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

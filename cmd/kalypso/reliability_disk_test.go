@@ -67,7 +67,7 @@ func TestR24DiskFull(t *testing.T) {
 		got := finish(t, renderHarvest(t, harvest, filepath.Join(disk, "a", "out")))
 		assertNoCrash(t, got, options)
 		assert.Contains(t, got.stderr, "no space left on device")
-		assert.Equal(t, map[string]string{".": "a folder"}, everything(t, disk), "a new folder, %s", options)
+		assert.Equal(t, map[string]string{".": "a directory"}, everything(t, disk), "a new directory, %s", options)
 	}
 	for _, options := range []string{"size=512k", "size=10m,nr_inodes=200"} {
 		disk := smallDisk(t, options)
@@ -78,7 +78,7 @@ func TestR24DiskFull(t *testing.T) {
 		got := finish(t, renderHarvest(t, harvestWithOtherValues(t), out))
 		assertNoCrash(t, got, options)
 		assert.Contains(t, got.stderr, "no space left on device")
-		assertUntouched(t, out, before, "a folder that is there, "+options)
+		assertUntouched(t, out, before, "a directory that is there, "+options)
 	}
 }
 
@@ -185,12 +185,12 @@ func TestR24NoPermission(t *testing.T) {
 		closed []string
 		out    string
 	}{
-		"a new folder in a closed one":        {[]string{"."}, "new"},
-		"new folders in a closed one":         {[]string{"."}, "new/out"},
-		"a closed folder in a closed one":     {[]string{".", "out"}, "out"},
-		"an open folder in a closed one":      {[]string{"."}, "out"},
+		"a new directory in a closed one":        {[]string{"."}, "new"},
+		"new directories in a closed one":         {[]string{"."}, "new/out"},
+		"a closed directory in a closed one":     {[]string{".", "out"}, "out"},
+		"an open directory in a closed one":      {[]string{"."}, "out"},
 		"a closed deployment target":          {[]string{"out/warehouse/pick-by-light-bench"}, "out"},
-		"a closed folder of the last of them": {[]string{"out/warehouse/replenishment-integration"}, "out"},
+		"a closed directory of the last of them": {[]string{"out/warehouse/replenishment-integration"}, "out"},
 	} {
 		parent := t.TempDir()
 		require.NoError(t, os.CopyFS(filepath.Join(parent, "out"), os.DirFS(filepath.Join(harvest, "want", "dev"))))
@@ -207,7 +207,7 @@ func TestR24NoPermission(t *testing.T) {
 		cmd := renderHarvest(t, harvestWithOtherValues(t), filepath.Join(parent, tc.out))
 		unprivileged(cmd)
 		got := finish(t, cmd)
-		if name == "an open folder in a closed one" { // is written from within
+		if name == "an open directory in a closed one" { // is written from within
 			assert.Equal(t, cli.ExitDone, got.code, got.stderr)
 			assert.Len(t, everything(t, parent), len(before), "nothing is left beside it")
 			config := filepath.Join(parent, "out", "warehouse", "observability-beacon", "platform-config.yaml")
@@ -266,7 +266,7 @@ func TestR24TemporaryFolder(t *testing.T) {
 	for _, dir := range []string{"/nowhere", "/dev/null", "/proc", empty} {
 		assertSameFiles(t, want, rendered(t, harvest, withEnv("TMPDIR="+dir)), dir)
 	}
-	assert.Equal(t, map[string]string{".": "a folder"}, everything(t, empty))
+	assert.Equal(t, map[string]string{".": "a directory"}, everything(t, empty))
 }
 
 // TestR24FileDescriptors: with however few, a run does everything or nothing.

@@ -88,7 +88,7 @@ func TestC6NeverPromoted(t *testing.T) {
 		at string
 	}{
 		{"nothing is there", "", gitopstest.Files{notes: "Notes.\n"}, stageBase},
-		{"below a folder", "fleet/stage", gitopstest.Files{"fleet/stage/notes.md": "Notes.\n", stageBase: stageBaseAt(strings.Repeat("1", 40))}, "fleet/stage/" + stageBase},
+		{"below a directory", "fleet/stage", gitopstest.Files{"fleet/stage/notes.md": "Notes.\n", stageBase: stageBaseAt(strings.Repeat("1", 40))}, "fleet/stage/" + stageBase},
 		{"the file holds other things", "", gitopstest.Files{stageBase: config}, stageBase},
 		{"the file holds another BaseRepo", "", gitopstest.Files{stageBase: strings.Replace(stageBaseAt(strings.Repeat("1", 40)), "main}", "common}", 1)}, stageBase},
 		{"the file is empty", "", gitopstest.Files{stageBase: ""}, stageBase},
@@ -142,7 +142,7 @@ func TestC6CannotBeWritten(t *testing.T) {
 		{"it is another branch", gitopstest.Files{stageBase: strings.Replace(one, "branch: main", "branch: trunk", 1)}, []string{stageBase + ":", "[foreign-base]", "--base-branch"}},
 		{"the file is ignored", gitopstest.Files{".sourceignore": "base-repo.yaml\n"}, []string{stageBase, ".sourceignore"}},
 		{"the file is ignored and there", gitopstest.Files{".sourceignore": "/*\n!/fleet.yaml\n", stageBase: one}, []string{stageBase, ".sourceignore"}},
-		{"the file is a folder", gitopstest.Files{stageBase + "/notes.md": "Notes.\n"}, []string{stageBase}},
+		{"the file is a directory", gitopstest.Files{stageBase + "/notes.md": "Notes.\n"}, []string{stageBase}},
 	} {
 		p := newNever(t, "", c.files)
 		got := p.run()

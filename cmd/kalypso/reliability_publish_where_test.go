@@ -83,7 +83,7 @@ func TestR13ManyFoldersOfOthers(t *testing.T) {
 	p := newPress(t, acmeFleet(t))
 	const readme = "This folder contains deployment targets scheduled on the cluster type"
 	files := gitopstest.Files{
-		"edge/README.md": readme, "edge/notes.md": "In a folder of ours.\n", "edge/app-9-web/values.yaml": "no: target\n", "cloud/README.md": "Mine.\n",
+		"edge/README.md": readme, "edge/notes.md": "In a directory of ours.\n", "edge/app-9-web/values.yaml": "no: target\n", "cloud/README.md": "Mine.\n",
 		"cloud/x/reconciler.yaml": "x: 1\n", "cloud/x/namespace.yaml": "x: 1\n", ".hidden/README.md": readme,
 	}
 	for i := range 3000 {
@@ -100,7 +100,7 @@ func TestR13ManyFoldersOfOthers(t *testing.T) {
 		assert.Regexp(t, `^A\tedge/app-[123]-web/(reconciler|namespace)\.yaml\n?$`, line)
 	}
 	assert.Len(t, strings.Fields(p.git("gitops", "diff", "--name-only", "dev", "deployment/dev")), 6)
-	p.assertNothingLost("many folders")
+	p.assertNothingLost("many directories")
 	assert.Len(t, p.repo.OpenPulls(), 1)
 }
 

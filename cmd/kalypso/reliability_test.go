@@ -208,7 +208,7 @@ func everything(t *testing.T, dir string) map[string]string {
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil || entry.IsDir() {
-			found[name] = "a folder"
+			found[name] = "a directory"
 			return err
 		}
 		content, err := os.ReadFile(path)

@@ -49,10 +49,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	names := flags.String("sizes", strings.Join(all, ","), "the `fleets` to compile, by number of assignments")
-	dir := flags.String("dir", "", "the `folder` for temporary files, on the file system to measure (default: the system's)")
+	dir := flags.String("dir", "", "the `directory` for temporary files, on the file system to measure (default: the system's)")
 	publish := flags.Bool("publish", false, "measure publishing to a git server on loopback")
 	rounds := flags.Int("rounds", usualRounds, "how `often` each way of publishing is measured")
-	folders := flags.String("folders", "", "write the first of the sizes to this `folder`, and measure nothing")
+	folders := flags.String("folders", "", "write the first of the sizes to this `directory`, and measure nothing")
 	only := flags.String("only", "", "publish just `what`: "+syntheticOutput+" or "+fleetOutput)
 	if err := flags.Parse(args); err != nil {
 		return options{}, err

@@ -79,9 +79,9 @@ func TestDispatchRefused(t *testing.T) {
 		"not there":       {"cd.yaml", "side", inputs(), github.Invalid, "trigger", "of .github/workflows/cd.yaml on side"},
 		"a strange input": {"cd.yaml", "main", map[string]string{"environment": "a", "env": "b"}, github.Invalid, `Unexpected inputs provided: ["env"]`, "the inputs of workflow_dispatch in .github/workflows/cd.yaml on main must be: env, environment"},
 		"a missing input": {"cd.yaml", "main", map[string]string{"commit": "c"}, github.Invalid, "Required input 'environment' not provided", "must be: commit"},
-		"not a file":      {"cd", "main", nil, github.Invalid, "that is not the name of a workflow file", "name a .yml or .yaml file in .github/workflows/, without the folder"},
-		"a path":          {"../../secrets/x.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the folder"},
-		"another folder":  {"workflows/cd.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the folder"},
+		"not a file":      {"cd", "main", nil, github.Invalid, "that is not the name of a workflow file", "name a .yml or .yaml file in .github/workflows/, without the directory"},
+		"a path":          {"../../secrets/x.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
+		"another directory":  {"workflows/cd.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
 		"escaped":         {"a%2Fb?c#d.yaml", "main", nil, github.NotFound, "404", "a%2Fb?c#d.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (r *Repository) Dispatch(ctx context.Context, workflow, branch string, inpu
 	if !isWorkflow(file) {
 		return r.explain(op, &Error{
 			Kind: Invalid, Message: "that is not the name of a workflow file",
-			Hint: "name a .yml or .yaml file in " + workflows + ", without the folder",
+			Hint: "name a .yml or .yaml file in " + workflows + ", without the directory",
 		})
 	}
 	given := make(map[string]any, len(inputs))

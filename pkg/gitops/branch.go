@@ -82,7 +82,7 @@ func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) 
 		return err
 	}
 	if now.Repository == nil {
-		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be committed to it", at).
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory: nothing can be committed to it", at).
 			WithHint("use a repository, for example a bare one")
 	}
 	b.repo, b.tips, b.tip, b.Branch, b.Clone, b.Origin = now.Repository, now.Tips, now.Tip, now.Name, now.Clone, now.Origin
@@ -264,7 +264,7 @@ func (e Edit) contents(b *Branch) (gitobject.Contents, error) {
 	tree, err := gitobject.BuildTree(b.repo.TreesAt(b.tip), b.onto.Tree, ".", edits)
 	if err != nil {
 		return gitobject.Contents{}, giterror.New(RuleForeignPath, "the branch %q of %s cannot be changed: %s", b.Branch, b.At, giterror.OneLine(err.Error())).
-			WithHint("it must be a regular file in regular folders")
+			WithHint("it must be a regular file in regular directories")
 	}
 	return gitobject.Contents{Tree: tree.ID, When: source.Dates{Platform: e.Newest}.Newest(b.onto.When), Objects: append(tree.Objects, blobs...)}, nil
 }

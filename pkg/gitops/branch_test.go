@@ -196,7 +196,7 @@ func TestBranchKeepsModes(t *testing.T) {
 	assert.Equal(t, "commit: 1\r\n", out)
 
 	for name, want := range map[string]string{
-		"link": "it is a symbolic link", "folder": "it is a folder", "x/y": "it is a file, not a folder", "link/y": "it is a symbolic link, not a folder",
+		"link": "it is a symbolic link", "folder": "it is a directory", "x/y": "it is a file, not a directory", "link/y": "it is a symbolic link, not a directory",
 		"../x": "is not one of a file", "": "is not one of a file", ".git/config": ".git", "a/.GIT/b": ".GIT",
 	} {
 		tip := p.found("dev").ID
@@ -229,7 +229,7 @@ func TestOpenBranchErrors(t *testing.T) {
 		p := newPress(t, gitopstest.Files{"x": "1"})
 		p.url = t.TempDir()
 		_, err := p.open(t.Context(), "")
-		require.ErrorContains(t, err, "is a plain folder: nothing can be committed to it")
+		require.ErrorContains(t, err, "is a plain directory: nothing can be committed to it")
 	})
 	t.Run("clone", func(t *testing.T) {
 		p := newPress(t, gitopstest.Files{"x": "1"})

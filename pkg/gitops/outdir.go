@@ -107,7 +107,7 @@ func (f *Folder) Write(ctx context.Context, tree *render.Tree) (*change.Change, 
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("the output folder %s is a file", dir)
+		return nil, fmt.Errorf("the output directory %s is a file", dir)
 	}
 	return updateFolder(ctx, dir, tree)
 }
@@ -361,7 +361,7 @@ func checkTargetFolder(old fs.FS, folder string) error {
 		switch entry.Name() {
 		case render.ReconcilerFile, render.NamespaceFile, render.ConfigFileYAML, render.ConfigFileSh:
 		default:
-			return fmt.Errorf("the folder %s exists and contains %s, which was not written by kalypso: move it away", folder, entry.Name())
+			return fmt.Errorf("the directory %s exists and contains %s, which was not written by kalypso: move it away", folder, entry.Name())
 		}
 	}
 	return nil
@@ -402,7 +402,7 @@ func checkClusterFolder(old fs.FS, folder string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the folder %s exists and was not written by kalypso: rename it, or the cluster type", folder)
+	return fmt.Errorf("the directory %s exists and was not written by kalypso: rename it, or the cluster type", folder)
 }
 
 // swap moves the staged files in, and replaced and removed files out; if a step fails, all files are moved back.

@@ -68,19 +68,19 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 		files gitopstest.Files
 		want  string
 	}{
-		"a folder of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the folder edge exists and was not written by kalypso"},
-		"a file for a folder":       {gitopstest.Files{"edge": "mine"}, "edge exists and is not a regular folder"},
-		"a folder for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml exists and is not a regular file"},
-		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the folder edge exists"},
-		"a target's folder with something else": {
+		"a directory of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the directory edge exists and was not written by kalypso"},
+		"a file for a directory":       {gitopstest.Files{"edge": "mine"}, "edge exists and is not a regular directory"},
+		"a directory for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml exists and is not a regular file"},
+		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the directory edge exists"},
+		"a target's directory with something else": {
 			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/docs/runbook.md": "mine"},
-			"the folder edge/a exists and contains docs",
+			"the directory edge/a exists and contains docs",
 		},
-		"a target's folder half written": {
+		"a target's directory half written": {
 			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/reconciler.yaml": "mine", "edge/a/notes.md": "mine"},
-			"the folder edge/a exists and contains notes.md",
+			"the directory edge/a exists and contains notes.md",
 		},
-		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a exists and is not a regular folder"},
+		"a file where a target goes": {gitopstest.Files{"edge/README.md": render.Readme, "edge/a": "mine"}, "edge/a exists and is not a regular directory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestS4OutputFolderLinks(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "edge")))
 	_, err := OpenFolder(dir).Write(t.Context(), oneTarget)
-	require.ErrorContains(t, err, "edge exists and is not a regular folder")
+	require.ErrorContains(t, err, "edge exists and is not a regular directory")
 	assert.Empty(t, folderFiles(t, elsewhere))
 }
 
@@ -121,7 +121,7 @@ func TestWriteFolderTakesBackTheFoldersAround(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	_, err := OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), gitopstest.Tree("edge/"+gitopstest.Readme, "edge/a=file", "edge/a/reconciler.yaml=r"))
-	require.Error(t, err, "a file cannot be a folder too")
+	require.Error(t, err, "a file cannot be a directory too")
 	assert.NoDirExists(t, filepath.Join(parent, "a"))
 
 	_, err = OpenFolder(filepath.Join(parent, "a", "b", "out")).Write(t.Context(), oneTarget)
@@ -204,5 +204,5 @@ func TestFolderStage(t *testing.T) {
 	require.NoError(t, folder.Discard())
 	assert.Equal(t, want, folderFiles(t, dir), "nothing is discarded of what was written")
 
-	assert.False(t, OpenFolder(dir).Stage(oneTarget.Files), "a folder that is there")
+	assert.False(t, OpenFolder(dir).Stage(oneTarget.Files), "a directory that is there")
 }

@@ -75,7 +75,7 @@ func below(tree fs.FS, folder string) fs.FS {
 	}
 	info, err := fs.Stat(tree, folder)
 	if err == nil && !info.IsDir() {
-		err = errors.New("the path of the GitOpsRepo is not a folder")
+		err = errors.New("the path of the GitOpsRepo is not a directory")
 	}
 	if err != nil {
 		return brokenFS{err}
@@ -176,8 +176,8 @@ func (d *Destination) open(ctx context.Context, ref model.Ref) error {
 		return err
 	}
 	if d.repo == nil {
-		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder: nothing can be published to it", at).
-			WithHint("use a repository, for example a bare one, or write the folder with --output-dir")
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory: nothing can be published to it", at).
+			WithHint("use a repository, for example a bare one, or write the directory with --output-dir")
 	}
 	d.tips = d.repo.Branches()
 	return nil
@@ -218,5 +218,5 @@ func (d *Destination) checkPath(root fs.FS) error {
 	}
 	return giterror.New(rulePathMoved, "%s has %s at the root of branch %q, and nothing below the path %q of the GitOpsRepo", d.At,
 		diag.Plural(len(above.Targets), "published target"), d.Branch, folder).
-		WithHint("the clusters that pull them would not see the new folder: move the folders there first, or remove spec.path")
+		WithHint("the clusters that pull them would not see the new directory: move the directories there first, or remove spec.path")
 }

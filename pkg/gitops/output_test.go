@@ -23,7 +23,7 @@ func TestOutputBelowAPath(t *testing.T) {
 	reader, err := remote.NewReader(remote.Options{Replace: []string{"https://github.com/acme/gitops=" + dir}})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, reader.Close()) })
-	for path, want := range map[string]string{"clusters/all": "", "file": "is not a folder"} {
+	for path, want := range map[string]string{"clusters/all": "", "file": "is not a directory"} {
 		outputs := ReadOutputs(t.Context(), reader, &model.Fleet{Contents: model.Contents{GitOpsRepos: []*model.GitOpsRepo{{Location: model.Location{
 			Repo: model.Text{Value: "https://github.com/acme/gitops"}, Branch: model.Text{Value: "dev"}, Path: model.Text{Value: path},
 		}}}}})

@@ -32,7 +32,7 @@ func TestS17Promoted(t *testing.T) {
 		},
 		"none":           {files: gitopstest.Files{"x": "1"}},
 		"below a path":   {path: "./out/", files: gitopstest.Files{"out/" + render.TrackingFile: commit, render.TrackingFile: other}, want: Promoted{Commit: commit}},
-		"no such folder": {path: "out", files: gitopstest.Files{render.TrackingFile: other}},
+		"no such directory": {path: "out", files: gitopstest.Files{render.TrackingFile: other}},
 		"a branch":       {files: gitopstest.Files{render.TrackingFile: "main"}, rule: RuleInvalidTracking},
 		"half a commit":  {files: gitopstest.Files{render.TrackingFile: commit[:12]}, rule: RuleInvalidTracking},
 		"two commits":    {files: gitopstest.Files{render.TrackingFile: commit + "\n" + other}, rule: RuleInvalidTracking},

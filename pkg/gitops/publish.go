@@ -176,7 +176,7 @@ func (p *Publication) check(fresh *render.Tree) error {
 // RuleForeignPath is a path of the output with content that kalypso does not manage.
 const RuleForeignPath = "foreign-path"
 
-const hintForeignPath = "move the existing file or folder, or set a separate path in the GitOpsRepo"
+const hintForeignPath = "move the existing file or directory, or set a separate path in the GitOpsRepo"
 
 // checkPlaces returns an error if a path of the output has content that kalypso does not manage.
 func (p *Publication) checkPlaces(fresh *render.Tree) error {

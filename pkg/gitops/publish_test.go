@@ -435,7 +435,7 @@ func TestPublishToPlainFolder(t *testing.T) {
 	repo.Repo.Value, repo.Branch.Value, repo.Path.Value = t.TempDir(), "dev", "."
 	destination := openDestination(t.Context(), reader, repo, "")
 	require.Len(t, destination.Diags, 1)
-	assert.Contains(t, destination.Diags[0].Message, "is a plain folder")
+	assert.Contains(t, destination.Diags[0].Message, "is a plain directory")
 	assert.Contains(t, destination.Diags[0].Hint, "--output-dir")
 }
 
@@ -475,9 +475,9 @@ func TestPublishLetsHooksRun(t *testing.T) {
 func TestPublishNotOverOthers(t *testing.T) {
 	byAllWays(t, func(t *testing.T, p *press) {
 		for want, files := range map[string]gitopstest.Files{
-			"the folder edge/a exists and contains notes.md": {"edge/README.md": render.Readme, "edge/a/notes.md": "x"},
-			"the folder edge exists and was not written":     {"edge/deploy.sh": "x"},
-			"edge exists and is not a regular folder":        {"edge": "x"},
+			"the directory edge/a exists and contains notes.md": {"edge/README.md": render.Readme, "edge/a/notes.md": "x"},
+			"the directory edge exists and was not written":     {"edge/deploy.sh": "x"},
+			"edge exists and is not a regular directory":        {"edge": "x"},
 		} {
 			p.commit("dev", files, "by hand")
 			_, err := p.try(twoTargets("a: 1\n")...)

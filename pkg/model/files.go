@@ -77,14 +77,14 @@ func files(source *Source, limits Limits, ignoreKustomization bool) ([]string, d
 		}
 		return []string{w.root}, diags
 	case err == nil && !info.IsDir():
-		diags.Error("unreadable", w.at(w.root), "not a folder or file: symbolic links and submodules are not followed")
+		diags.Error("unreadable", w.at(w.root), "not a directory or file: symbolic links and submodules are not followed")
 		return nil, diags
 	}
 	if !w.inherit() {
 		return nil, diags
 	}
 	if err := fs.WalkDir(source.FS, w.root, w.visit); err != nil && !errors.Is(err, fs.SkipAll) {
-		diags.Error("unreadable", w.at(w.root), "the folder cannot be read: "+err.Error())
+		diags.Error("unreadable", w.at(w.root), "the directory cannot be read: "+err.Error())
 	}
 	return w.found, diags
 }
@@ -196,11 +196,11 @@ func (w *walker) excluded(p string, isDir bool) bool {
 
 func (w *walker) visit(p string, entry fs.DirEntry, err error) error {
 	if err != nil {
-		w.diags.Error("unreadable", w.at(p), "the file or folder cannot be read: "+err.Error())
+		w.diags.Error("unreadable", w.at(p), "the file or directory cannot be read: "+err.Error())
 		return nil
 	}
 	if w.visited++; w.visited > mostVisited {
-		return w.stop("too-many-files", fmt.Sprintf("%s has more than %d files and folders below %q", w.source.Repo, mostVisited, w.source.Ref.Path))
+		return w.stop("too-many-files", fmt.Sprintf("%s has more than %d files and directories below %q", w.source.Repo, mostVisited, w.source.Ref.Path))
 	}
 	if len(p) > longestPath {
 		return w.stop("unreadable", fmt.Sprintf("%s has a path that is longer than %d bytes", w.source.Repo, longestPath))

@@ -51,15 +51,15 @@ func TestFiles(t *testing.T) {
 		{"the whole repository", Platform, ".", []string{".dot.yaml", ".yaml", "a.yml", "b.yaml", "sub/deep/er/y.yml", "sub/x.yaml", "sub-2/x.yaml"}},
 		{"no path", Base, "", []string{".dot.yaml", ".yaml", "a.yml", "b.yaml", "sub/deep/er/y.yml", "sub/x.yaml", "sub-2/x.yaml"}},
 		{"root", Tenant, "/", []string{".dot.yaml", ".yaml", "a.yml", "b.yaml", "sub/deep/er/y.yml", "sub/x.yaml", "sub-2/x.yaml"}},
-		{"a folder", Tenant, "sub", []string{"sub/deep/er/y.yml", "sub/x.yaml"}},
-		{"a folder as people write it", Tenant, "./sub//deep/", []string{"sub/deep/er/y.yml"}},
+		{"a directory", Tenant, "sub", []string{"sub/deep/er/y.yml", "sub/x.yaml"}},
+		{"a directory as people write it", Tenant, "./sub//deep/", []string{"sub/deep/er/y.yml"}},
 		{"a dot-folder that is meant", Tenant, ".hidden", []string{".hidden/sub/x.yaml", ".hidden/x.yaml"}},
 		{"a dot-folder below one", Tenant, "sub/.hidden", []string{"sub/.hidden/x.yaml"}},
 		{"the environments, if they are meant", Tenant, ".environments", []string{".environments/dev.yaml", ".environments/sub/stage.yml"}},
 		{"one file", Tenant, "sub/x.yaml", []string{"sub/x.yaml"}},
 		{"one file of another name", Tenant, "./d.json", []string{"d.json"}},
 		{"the environments of a control plane", Main, ".", []string{".environments/dev.yaml", ".environments/sub/stage.yml"}},
-		{"the environments of a control plane in a folder", Main, "sub", []string{"sub/.environments/x.yaml"}},
+		{"the environments of a control plane in a directory", Main, "sub", []string{"sub/.environments/x.yaml"}},
 		{"no environments", Main, "sub-2", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,22 +86,22 @@ func TestSourceIgnore(t *testing.T) {
 		{"empty", map[string]string{".": "\n  \n# b.yaml\n"}, all},
 		{"a name anywhere", map[string]string{".": "a.yaml"}, "app/b.yaml b.yaml"},
 		{"a name at the root", map[string]string{".": "/a.yaml"}, "app/a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
-		{"a folder anywhere", map[string]string{".": "app/"}, "a.yaml apps/a.yaml b.yaml"},
-		{"a folder at the root", map[string]string{".": "/app"}, "a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
+		{"a directory anywhere", map[string]string{".": "app/"}, "a.yaml apps/a.yaml b.yaml"},
+		{"a directory at the root", map[string]string{".": "/app"}, "a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
 		{"a path", map[string]string{".": "app/a.yaml"}, "a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
 		{"a star", map[string]string{".": "app*/*.yaml"}, "a.yaml app/sub/a.yaml b.yaml x/app/a.yaml"},
 		{"two stars", map[string]string{".": "**/sub/**"}, "a.yaml app/a.yaml app/b.yaml apps/a.yaml b.yaml x/app/a.yaml"},
 		{"all", map[string]string{".": "*"}, ""},
 		{"all but one", map[string]string{".": "/*\n!/b.yaml"}, "b.yaml"},
-		{"all but a folder", map[string]string{".": "*\n!app/\n!app/**"}, "app/a.yaml app/b.yaml app/sub/a.yaml x/app/a.yaml"},
+		{"all but a directory", map[string]string{".": "*\n!app/\n!app/**"}, "app/a.yaml app/b.yaml app/sub/a.yaml x/app/a.yaml"},
 		{"the order decides", map[string]string{".": "!b.yaml\nb.yaml"}, "a.yaml app/a.yaml app/sub/a.yaml apps/a.yaml x/app/a.yaml"},
 		{"CRLF and blanks", map[string]string{".": "a.yaml  \r\n\r\n# x\r\n/b.yaml\r\n"}, "app/b.yaml"},
 		{"what Flux leaves out comes back", map[string]string{".": "!cloudbuild.yaml"}, "a.yaml app/a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml cloudbuild.yaml x/app/a.yaml"},
-		{"an ignore file in a folder", map[string]string{"app": "a.yaml"}, "a.yaml app/b.yaml apps/a.yaml b.yaml x/app/a.yaml"},
-		{"its root is that folder", map[string]string{"app": "/a.yaml"}, "a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
+		{"an ignore file in a directory", map[string]string{"app": "a.yaml"}, "a.yaml app/b.yaml apps/a.yaml b.yaml x/app/a.yaml"},
+		{"its root is that directory", map[string]string{"app": "/a.yaml"}, "a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
 		{"it says nothing of its parent", map[string]string{"app/sub": "*", "apps": "*"}, "a.yaml app/a.yaml app/b.yaml b.yaml x/app/a.yaml"},
 		{"it wins over its parent", map[string]string{".": "a.yaml", "app": "!a.yaml"}, "app/a.yaml app/b.yaml app/sub/a.yaml b.yaml"},
-		{"even if the folder is excluded", map[string]string{".": "app/", "app": "!a.yaml"}, "a.yaml app/a.yaml app/sub/a.yaml apps/a.yaml b.yaml"},
+		{"even if the directory is excluded", map[string]string{".": "app/", "app": "!a.yaml"}, "a.yaml app/a.yaml app/sub/a.yaml apps/a.yaml b.yaml"},
 		{"the deepest wins", map[string]string{".": "!a.yaml", "app": "a.yaml", "app/sub": "!a.yaml"}, "a.yaml app/b.yaml app/sub/a.yaml apps/a.yaml b.yaml x/app/a.yaml"},
 		{"a bad pattern matches nothing", map[string]string{".": "[\n[a.yaml"}, all},
 	} {
@@ -208,7 +208,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 		paths, diags := files(sourceOf(role, repo), DefaultOptions().Tenant, false)
 		assert.Equal(t, []string{"a.yaml"}, paths)
 		assert.Equal(t, []string{
-			"repo:folder: error: symbolic links are not followed [symlink]",
+			"repo:directory: error: symbolic links are not followed [symlink]",
 			"repo:link.yaml: error: symbolic links are not followed [symlink]",
 			"repo:module: warning: submodules are not read [submodule]",
 			"repo:out.yml: error: symbolic links are not followed [symlink]",
@@ -221,7 +221,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 		source := sourceOf(Tenant, repo)
 		source.Ref.Path = path
 		objects, diags := parseSource(source)
-		assert.Equal(t, []string{"repo:" + path + ": error: not a folder or file: symbolic links and submodules are not followed [unreadable]"}, shown(diags))
+		assert.Equal(t, []string{"repo:" + path + ": error: not a directory or file: symbolic links and submodules are not followed [unreadable]"}, shown(diags))
 		assert.True(t, objects.Incomplete)
 	}
 }
@@ -317,9 +317,9 @@ func TestUnreadable(t *testing.T) {
 		want   string
 	}{
 		{".", map[string]string{"a.yaml": "read"}, "repo:a.yaml: error: the file cannot be read: read a.yaml: broken pack [unreadable]"},
-		{".", map[string]string{"sub": "readdir"}, "repo:sub: error: the file or folder cannot be read: readdir sub: broken pack [unreadable]"},
+		{".", map[string]string{"sub": "readdir"}, "repo:sub: error: the file or directory cannot be read: readdir sub: broken pack [unreadable]"},
 		{".", map[string]string{"sub/.sourceignore": "read"}, "repo:sub/.sourceignore: error: the file cannot be read: read sub/.sourceignore: broken pack [unreadable]"},
-		{"missing", nil, "repo:missing: error: the file or folder cannot be read: open missing: file does not exist [unreadable]"},
+		{"missing", nil, "repo:missing: error: the file or directory cannot be read: open missing: file does not exist [unreadable]"},
 		{"sub/missing", map[string]string{"sub/.sourceignore": "read"}, "repo:sub/.sourceignore: error: the file cannot be read: read sub/.sourceignore: broken pack [unreadable]"},
 	} {
 		source := sourceOf(Base, faultyFS{repo, c.faults})
@@ -350,7 +350,7 @@ func TestS8PatternsWithManyStars(t *testing.T) {
 func TestS8EndlessFolders(t *testing.T) {
 	t.Parallel()
 	for depth, want := range map[int]string{
-		4:      `repo: error: repo has more than 1000000 files and folders below "." [too-many-files]`,
+		4:      `repo: error: repo has more than 1000000 files and directories below "." [too-many-files]`,
 		10_000: `repo: error: repo has a path that is longer than 4096 bytes [unreadable]`,
 	} {
 		read, diags := files(sourceOf(Tenant, endlessFolders{depth}), DefaultOptions().Tenant, false)

@@ -256,7 +256,7 @@ func TestS8Patterns(t *testing.T) {
 	assert.Equal(t, []string{"repo:app/.sourceignore:3: " + tooMany},
 		read(tree{".sourceignore": strings.Repeat("a\n", patterns-1), "app/.sourceignore": "# x\nb\nc\n"}))
 	assert.Empty(t, read(tree{"app/.sourceignore": strings.Repeat("a\n", patterns), "b/.sourceignore": strings.Repeat("a\n", patterns)}),
-		"what is in force in another folder does not count")
+		"what is in force in another directory does not count")
 	assert.Empty(t, read(tree{".sourceignore": "x\n" + strings.Repeat("y", longestPattern)}))
 	assert.Equal(t, []string{"repo:.sourceignore:2: " + tooMany}, read(tree{".sourceignore": "x\n" + strings.Repeat("y", longestPattern+1)}))
 }

@@ -44,7 +44,7 @@ func checkDNSLabel(what string, name Text, diags *diag.List) {
 func checkOutputFolder(folder Text, diags *diag.List) {
 	for _, name := range strings.Split(path.Clean(strings.TrimLeft(folder.Value, "/")), "/") {
 		if strings.HasPrefix(name, ".") && name != "." || strings.ContainsFunc(name, isControl) {
-			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q, but output must be inside the repository and not in a folder that begins with a dot", folder.Value))
+			diags.Error("invalid-value", folder.At, fmt.Sprintf("GitOpsRepo spec.path is %q, but output must be inside the repository and not in a directory that begins with a dot", folder.Value))
 			return
 		}
 	}

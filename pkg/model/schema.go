@@ -207,7 +207,7 @@ var descriptions = map[string]string{
 	"DeploymentTarget.metadata.labels": "Labels that SchedulingPolicies and configuration select by, including workload and workspace.",
 	"Workload.metadata.labels":         "Labels of all its deployment targets.",
 
-	"GitOpsRepo.spec.path": "Top folder of the output; it need not exist yet.",
+	"GitOpsRepo.spec.path": "Top directory of the output; it need not exist yet.",
 }
 
 // allowed are the values of fields that may have only some; by the type that declares them.

@@ -21,7 +21,7 @@ type Location struct {
 	Repo   Text `field:"repo,required" doc:"URL of a git repository, such as https://github.com/acme/shop."`
 	Branch Text `field:"branch,required" doc:"Branch of the repository."`
 	// Path is "." if it was not given.
-	Path Text `field:"path" doc:"Folder or file in the repository (default: the whole repository)."`
+	Path Text `field:"path" doc:"Directory or file in the repository (default: the whole repository)."`
 }
 
 // normal fills in defaults and removes the blanks around what people paste.

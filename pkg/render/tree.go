@@ -189,7 +189,7 @@ func (l labels) checkPath(path string) error {
 			continue
 		}
 		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
-			return fmt.Errorf("output path %q: folder %q is not a DNS label", path, name)
+			return fmt.Errorf("output path %q: directory %q is not a DNS label", path, name)
 		}
 		l[name] = true
 	}

@@ -133,5 +133,5 @@ func TestTreeRefusesPathsThatDifferByCase(t *testing.T) {
 	tree.Files = append(tree.Files, File{Path: "edge/cart/reconciler.yaml"})
 	require.EqualError(t, tree.check(), `output path "edge/cart/reconciler.yaml" is duplicated`)
 	tree.Files[2].Path = "edge/CART/reconciler.yaml"
-	require.EqualError(t, tree.check(), `output path "edge/CART/reconciler.yaml": folder "CART" is not a DNS label`)
+	require.EqualError(t, tree.check(), `output path "edge/CART/reconciler.yaml": directory "CART" is not a DNS label`)
 }

@@ -38,7 +38,7 @@ func TestCompare(t *testing.T) {
 			append(target, "gone/"+gitopstest.Readme, "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r", "gone/notes.md=x", "gone/docs/x.md=x"), target,
 			"2 targets on 2 cluster types, 2 assignments: +0 ~0 -1", "-gone/README.md -gone/b/namespace.yaml -gone/b/reconciler.yaml",
 		},
-		"folders of people stay": {
+		"directories of people stay": {
 			append(target, "docs/x.md=x", "docs/README.md=ours?", "LICENSE=x", ".github/workflows/x.yaml=x"), target,
 			"1 target on 1 cluster type, 1 assignment: +0 ~0 -0", "",
 		},
@@ -46,7 +46,7 @@ func TestCompare(t *testing.T) {
 			append(target, "gone/README.md="+render.Readme+"\n", "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r"), target,
 			"1 target on 1 cluster type, 1 assignment: +0 ~0 -0", "",
 		},
-		"a folder without namespace.yaml is no target": {
+		"a directory without namespace.yaml is no target": {
 			append(target, "edge/c/reconciler.yaml=r"), target, "1 target on 1 cluster type, 1 assignment: +0 ~0 -0", "",
 		},
 		"leftovers alone are no change": {

@@ -46,7 +46,7 @@ func (f *FolderFS) lstat(op, name string) (fs.FileInfo, error) {
 		return info, nil
 	}
 	if strings.Count(name, "/") > MaxDepth {
-		return fail(fmt.Errorf("folders nested more than %d deep", MaxDepth))
+		return fail(fmt.Errorf("directories nested more than %d deep", MaxDepth))
 	}
 	dir, rest := f.known(name)
 	for part := range strings.SplitSeq(rest, "/") {
@@ -123,7 +123,7 @@ func (f *FolderFS) Stat(name string) (fs.FileInfo, error) { return f.lstat("stat
 func (f *FolderFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	info, err := f.lstat("readdir", name)
 	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
 	}
 	if err != nil {
 		return nil, err

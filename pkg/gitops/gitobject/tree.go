@@ -42,7 +42,7 @@ const (
 
 // TooManyInFolder returns the error of a tree object of that many bytes.
 func TooManyInFolder(size int64) error {
-	return fmt.Errorf("a folder whose list has %s, more than %s", ByteSize(size), ByteSize(MaxTreeBytes))
+	return fmt.Errorf("a directory whose list has %s, more than %s", ByteSize(size), ByteSize(MaxTreeBytes))
 }
 
 // parseTree parses a tree object and returns its entries sorted by name; in Git's order the names of folders end in a
@@ -238,10 +238,10 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 		return err
 	}
 	if w.seen += len(list); w.seen > MaxWalk {
-		return fmt.Errorf("more than %d files and folders below the path", MaxWalk)
+		return fmt.Errorf("more than %d files and directories below the path", MaxWalk)
 	}
 	if depth > MaxDepth {
-		return fmt.Errorf("folders nested more than %d deep", MaxDepth)
+		return fmt.Errorf("directories nested more than %d deep", MaxDepth)
 	}
 	for _, entry := range list {
 		name := entry.Name()

@@ -36,7 +36,7 @@ func TestS4TreeNames(t *testing.T) {
 		{"git", []string{"40000 .git"}, `the name ".git"`},
 		{"git in capitals", []string{"40000 .GIT"}, `the name ".GIT"`},
 		{"duplicate", []string{"100644 a", "100644 a"}, `two entries "a"`},
-		{"file and folder", []string{"100644 a", "100644 b", "40000 a"}, `two entries "a"`},
+		{"file and directory", []string{"100644 a", "100644 b", "40000 a"}, `two entries "a"`},
 		{"setuid", []string{"104755 a"}, `the mode "104755"`},
 		{"device", []string{"60000 a"}, `the mode "60000"`},
 		{"no mode", []string{" a"}, `the mode ""`},

@@ -59,7 +59,7 @@ func BuildTree(from TreeSource, root plumbing.Hash, folder string, edits []TreeE
 // rootedEdits returns the edits in order, with paths from the root.
 func rootedEdits(folder string, edits []TreeEdit) ([]TreeEdit, error) {
 	if !fs.ValidPath(folder) {
-		return nil, fmt.Errorf("the folder %q is not a relative path", folder)
+		return nil, fmt.Errorf("the directory %q is not a relative path", folder)
 	}
 	rooted := make([]TreeEdit, len(edits))
 	for i, edit := range edits {
@@ -167,12 +167,12 @@ func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, err
 	first := group.edits[0]
 	switch itself := len(first.Path) == len(group.path); {
 	case !itself && entry.present() && !entry.isTree():
-		return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a folder", group.path, first.Path, entry.describe())
+		return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a directory", group.path, first.Path, entry.describe())
 	case !itself:
 		id, err := w.edit(entry.ID, group.edits, len(group.path)+1)
 		return TreeEntry{treeMode, group.name, id}, err
 	case len(group.edits) > 1:
-		return entry, fmt.Errorf("%s cannot be both a file and a folder", group.path)
+		return entry, fmt.Errorf("%s cannot be both a file and a directory", group.path)
 	case first.Removes() && !entry.regular():
 		return entry, fmt.Errorf("%s cannot be removed: it is %s", group.path, entry.describe())
 	case first.Removes():
@@ -211,7 +211,7 @@ func (e TreeEntry) describe() string {
 	case !e.present():
 		return "not there"
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode.IsRegular():
 		return "a file"
 	case mode&fs.ModeSymlink != 0:

@@ -140,27 +140,27 @@ func TestBuildTreeRefuses(t *testing.T) {
 		edit   TreeEdit
 		want   string
 	}{
-		"file for a folder":      {".", written("file/x", ""), "file is in the way of file/x: it is a file, not a folder"},
-		"link for a folder":      {".", written("link/x", ""), "link is in the way of link/x: it is a symbolic link, not a folder"},
-		"submodule for a folder": {"sub/a", written("x", ""), "sub is in the way of sub/a/x: it is a submodule, not a folder"},
-		"removed below a file":   {".", removed("file/x"), "file is in the way of file/x: it is a file, not a folder"},
-		"folder for a file":      {".", written("folder", ""), "folder cannot be written: it is a folder"},
+		"file for a directory":      {".", written("file/x", ""), "file is in the way of file/x: it is a file, not a directory"},
+		"link for a directory":      {".", written("link/x", ""), "link is in the way of link/x: it is a symbolic link, not a directory"},
+		"submodule for a directory": {"sub/a", written("x", ""), "sub is in the way of sub/a/x: it is a submodule, not a directory"},
+		"removed below a file":   {".", removed("file/x"), "file is in the way of file/x: it is a file, not a directory"},
+		"directory for a file":      {".", written("folder", ""), "directory cannot be written: it is a directory"},
 		"link for a file":        {".", written("link", ""), "link cannot be written: it is a symbolic link"},
 		"submodule for a file":   {".", written("sub", ""), "sub cannot be written: it is a submodule"},
 		"nothing to remove":      {".", removed("none"), "none cannot be removed: it is not there"},
 		"nothing below":          {"folder", removed("y/z"), "folder/y/z cannot be removed: it is not there"},
 		"link to remove":         {".", removed("link"), "link cannot be removed: it is a symbolic link"},
-		"folder to remove":       {".", removed("folder"), "folder cannot be removed: it is a folder"},
-		"folder climbs":          {"..", written("x", ""), `the folder ".." is not a relative path`},
-		"folder absolute":        {"/a", written("x", ""), `the folder "/a" is not a relative path`},
-		"folder empty":           {"", written("x", ""), `the folder "" is not a relative path`},
+		"directory to remove":       {".", removed("folder"), "directory cannot be removed: it is a directory"},
+		"directory climbs":          {"..", written("x", ""), `the directory ".." is not a relative path`},
+		"directory absolute":        {"/a", written("x", ""), `the directory "/a" is not a relative path`},
+		"directory empty":           {"", written("x", ""), `the directory "" is not a relative path`},
 		"path climbs":            {".", written("../x", ""), `the path "../x" is not one of a file`},
 		"path absolute":          {".", written("/x", ""), `the path "/x" is not one of a file`},
 		"path not clean":         {".", written("a//x", ""), `the path "a//x" is not one of a file`},
 		"path is the root":       {".", written(".", ""), `the path "." is not one of a file`},
 		"path not UTF-8":         {".", written("\xff", ""), `the path "\xff" is not one of a file`},
 		"git":                    {".", written("a/.GIT/config", ""), `the name ".GIT"`},
-		"git as a folder":        {".git", written("x", ""), `the name ".git"`},
+		"git as a directory":        {".git", written("x", ""), `the name ".git"`},
 		"NUL":                    {".", written("a\x00b", ""), `the name "ab"`},
 	} {
 		_, err := BuildTree(trees, root, tc.folder, []TreeEdit{tc.edit})
@@ -169,9 +169,9 @@ func TestBuildTreeRefuses(t *testing.T) {
 	_, err := BuildTree(trees, root, ".", []TreeEdit{written("a", ""), written("a", "")})
 	require.EqualError(t, err, "a is edited twice")
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("a", ""), written("a/b", "")})
-	require.EqualError(t, err, "a cannot be both a file and a folder")
+	require.EqualError(t, err, "a cannot be both a file and a directory")
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("folder", ""), removed("folder/x"), written("folder/y", "")})
-	require.EqualError(t, err, "folder cannot be both a file and a folder")
+	require.EqualError(t, err, "directory cannot be both a file and a directory")
 	_, err = BuildTree(trees, blobID("?"), "a/b", []TreeEdit{written("x", "")})
 	require.ErrorContains(t, err, "read the tree of .: no tree")
 	broken := NewRawObject(plumbing.TreeObject, []byte("100644 a"))
@@ -198,7 +198,7 @@ func TestBuildTreeRefusesHostileTrees(t *testing.T) {
 		{string(rawTree("100644 ../a")), `the name "../a"`},
 		{string(rawTree("104755 a")), `the mode "104755"`},
 		{"100644 a\x00" + strings.Repeat("\x00", idSize), `"a" without an object`},
-		{strings.Repeat("x", MaxTreeBytes+1), "a folder whose list has"},
+		{strings.Repeat("x", MaxTreeBytes+1), "a directory whose list has"},
 	} {
 		object := NewRawObject(plumbing.TreeObject, []byte(tc.data))
 		trees := memoryTrees{}
@@ -216,7 +216,7 @@ func TestS8BuildTreeBoundsFolders(t *testing.T) {
 		edits[i] = written(fmt.Sprintf("%d-%s", i, strings.Repeat("x", MaxTreeBytes/100)), "")
 	}
 	_, err := BuildTree(memoryTrees{}, plumbing.ZeroHash, ".", edits)
-	require.ErrorContains(t, err, "a folder whose list has")
+	require.ErrorContains(t, err, "a directory whose list has")
 }
 
 // treeState is the files of a tree with their modes and contents: path → "mode content".

@@ -73,10 +73,10 @@ func (d *TreeDiff) compare(before, after plumbing.Hash, folder string, depth int
 		lists[side], d.seen = entries, d.seen+len(entries)
 	}
 	if d.seen > MaxWalk {
-		return fmt.Errorf("more than %d files and folders to compare", MaxWalk)
+		return fmt.Errorf("more than %d files and directories to compare", MaxWalk)
 	}
 	if depth > MaxDepth {
-		return fmt.Errorf("folders nested more than %d deep", MaxDepth)
+		return fmt.Errorf("directories nested more than %d deep", MaxDepth)
 	}
 	for !d.More {
 		sides, found := nextSides(&lists)

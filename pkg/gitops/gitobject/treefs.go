@@ -176,7 +176,7 @@ func (t *TreeFS) Open(name string) (fs.File, error) {
 func (t *TreeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entry, err := t.Find("readdir", name)
 	if err == nil && !entry.isTree() {
-		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a folder")}
+		err = &fs.PathError{Op: "readdir", Path: name, Err: errors.New("not a directory")}
 	}
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (t *TreeFS) Stat(name string) (fs.FileInfo, error) {
 func (t *TreeFS) Sub(dir string) (fs.FS, error) {
 	entry, err := t.Find("sub", dir)
 	if err == nil && !entry.isTree() {
-		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a folder")}
+		err = &fs.PathError{Op: "sub", Path: dir, Err: errors.New("not a directory")}
 	}
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
 func (d *openDir) Close() error               { return nil }
 
 func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a folder")}
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a directory")}
 }
 
 // ReadDir implements fs.ReadDirFile.

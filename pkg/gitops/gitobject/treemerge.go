@@ -129,10 +129,10 @@ func (m *treeMerge) list(id plumbing.Hash, depth int) ([]TreeEntry, error) {
 		return nil, err
 	}
 	if m.seen += len(entries); m.seen > 3*MaxWalk {
-		return nil, fmt.Errorf("more than %d files and folders to merge", MaxWalk)
+		return nil, fmt.Errorf("more than %d files and directories to merge", MaxWalk)
 	}
 	if depth > MaxDepth {
-		return nil, fmt.Errorf("folders nested more than %d deep", MaxDepth)
+		return nil, fmt.Errorf("directories nested more than %d deep", MaxDepth)
 	}
 	return entries, nil
 }

@@ -36,17 +36,17 @@ func TestMergeTrees(t *testing.T) {
 		"ours":               {base, append(files("n"), base...), base, append(files("n"), base...)},
 		"theirs":             {base, base, append(files("a/n"), base...), append(files("a/n"), base...)},
 		"the same":           {base, files("n"), files("n"), files("n")},
-		"in other folders":   {base, append(base, files("a/n")...), append(base, files("b/n")...), append(base, files("a/n", "b/n")...)},
-		"in one folder":      {base, append(base, files("a/n")...), append(base, files("a/m")...), append(base, files("a/n", "a/m")...)},
-		"in a new folder":    {base, append(base, files("n/x")...), append(base, files("n/y")...), append(base, files("n/x", "n/y")...)},
+		"in other directories":   {base, append(base, files("a/n")...), append(base, files("b/n")...), append(base, files("a/n", "b/n")...)},
+		"in one directory":      {base, append(base, files("a/n")...), append(base, files("a/m")...), append(base, files("a/n", "a/m")...)},
+		"in a new directory":    {base, append(base, files("n/x")...), append(base, files("n/y")...), append(base, files("n/x", "n/y")...)},
 		"no base":            {nil, files("x"), files("y"), files("x", "y")},
 		"removed and more":   {base, files("a/x", "b/x", "c"), append(base, files("a/n")...), files("a/n", "a/x", "b/x", "c")},
-		"folder removed":     {base, files("b/x", "c"), append(base, files("n")...), files("b/x", "c", "n")},
+		"directory removed":     {base, files("b/x", "c"), append(base, files("n")...), files("b/x", "c", "n")},
 		"both changed":       {files("x"), []string{changed + "x"}, []string{"120000 x"}, nil},
 		"changed, removed":   {files("x", "y"), []string{changed + "x", "100644 y"}, files("y"), nil},
-		"folder in the way":  {files("x"), files("x", "n"), files("x", "n/y"), nil},
-		"file to folder":     {files("x", "y"), files("x/z", "y"), files("x", "y"), files("x/z", "y")},
-		"folder may be new":  {base, files("b/x", "c"), append(base, files("a/n")...), nil}, // a renamed folder takes along what is new in it
+		"directory in the way":  {files("x"), files("x", "n"), files("x", "n/y"), nil},
+		"file to directory":     {files("x", "y"), files("x/z", "y"), files("x", "y"), files("x/z", "y")},
+		"directory may be new":  {base, files("b/x", "c"), append(base, files("a/n")...), nil}, // a renamed folder takes along what is new in it
 		"both removed":       {base, files("a/x", "b/x", "c"), files("a/x", "b/x", "c"), files("a/x", "b/x", "c")},
 		"may be renamed":     {base, files("a/y", "b/x", "c"), files("a/y", "b/x", "c", "n"), nil},
 		"may be renamed too": {base, files("a/y", "b/x", "c", "m"), files("a/y", "b/x", "c", "n"), nil},
@@ -115,7 +115,7 @@ func TestS8MergeTreesBombs(t *testing.T) {
 		return id
 	}
 	_, _, err := MergeTrees(trees, plumbing.ZeroHash, bomb("x"), bomb("y"))
-	require.ErrorContains(t, err, "more than 1000000 files and folders")
+	require.ErrorContains(t, err, "more than 1000000 files and directories")
 
 	deep := func(file string) plumbing.Hash {
 		return trees.make(t, "100644 "+strings.Repeat("d/", MaxDepth+2)+file)

@@ -64,7 +64,7 @@ func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 	case err != nil:
 		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	case !info.IsDir():
-		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s is a file, not a folder or a repository", name)
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s is a file, not a directory or a repository", name)
 	}
 	dir, workTree, err := findRepo(file)
 	if err != nil {

@@ -149,7 +149,7 @@ func (r Report) repoLink(repo string) string {
 
 func (r Report) commitLink(repo, commit string) string {
 	if commit == "" || commit == localFolder {
-		return "a local folder"
+		return "a local directory"
 	}
 	text := nameCell(giturl.ShortCommit(commit))
 	if url := r.web(repo); url != "" && giturl.CommitForm.MatchString(commit) {

@@ -112,7 +112,7 @@ func TestAdd(t *testing.T) {
 			errorAt(inFile("a", "w.yaml", 1)),
 			[]string{"a "},
 		},
-		"a folder in a folder": {
+		"a directory in a directory": {
 			func(f *causeFleet) {
 				f.register("all", "a", ".", "new", "old")
 				f.register("part", "a", "part", "new", "older")

@@ -46,7 +46,7 @@ type History struct {
 }
 
 func noHistory(at giturl.Location) *giterror.Error {
-	return giterror.New(giterror.RuleInvalidRepository, "%s is a plain folder, which has no history", at).WithHint("use a clone or a bare repository")
+	return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory, which has no history", at).WithHint("use a clone or a bare repository")
 }
 
 // History reads the history of a branch; an empty ref.Branch is the default one, and ref.Commit is not looked at. Only

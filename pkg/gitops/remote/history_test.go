@@ -407,7 +407,7 @@ func TestNoHistory(t *testing.T) {
 	_, err := r.History(t.Context(), model.Ref{Repo: t.TempDir(), Branch: "main"}, nil)
 	var known *giterror.Error
 	require.ErrorAs(t, err, &known)
-	assert.Contains(t, known.Message, "is a plain folder, which has no history")
+	assert.Contains(t, known.Message, "is a plain directory, which has no history")
 	assert.NotEmpty(t, known.Hint)
 	dir, ids := gitopstest.NewBare(t, gitopstest.Commit{Files: gitopstest.Shop()})
 	_, err = r.History(t.Context(), model.Ref{Repo: dir, Branch: "mian"}, nil)

@@ -325,7 +325,7 @@ func TestLocalErrors(t *testing.T) {
 		name, rule, message, hint string
 		ref                       model.Ref
 	}{
-		{"no folder", giterror.RuleInvalidRepository, "not found", "", model.Ref{Repo: file + "x", Branch: "main"}},
+		{"no directory", giterror.RuleInvalidRepository, "not found", "", model.Ref{Repo: file + "x", Branch: "main"}},
 		{"file", giterror.RuleInvalidRepository, "is a file", "", model.Ref{Repo: file, Branch: "main"}},
 		{"branch", giterror.RuleBranchNotFound, `branch "mian" not found in `, `did you mean "main"?`, model.Ref{Repo: clone, Branch: "mian"}},
 		{"commit", giterror.RuleCommitNotFound, "commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},

@@ -45,14 +45,14 @@ func (r *Reader) readFolder(f *os.Root, name string, source *model.Source, list 
 		r.keepOpen(root)
 	} else if info, err := f.Stat("main"); err == nil && info.IsDir() {
 		list.Notice(giterror.RuleWholeFolder, giterror.Culprit(source.Ref, giterror.RuleBranchNotFound), giterror.Subject(source.Ref, fmt.Sprintf(
-			"%s has a folder \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
-			diag.Hint("create a folder for the branch, or fix the name"))
+			"%s has a directory \"main\" but none for branch %q, so all of it was read", name, source.Ref.Branch)),
+			diag.Hint("create a directory for the branch, or fix the name"))
 	}
 	source.FS = &gitobject.FolderFS{Root: root}
 	if commit := source.Ref.Commit; commit != "" {
 		source.Commit = commit
 		list.Notice(giterror.RuleUncheckedCommit, source.Ref.At, giterror.Subject(source.Ref, fmt.Sprintf(
-			"the commit %s is not verified: %s is a plain folder and has no commits", commit, name)))
+			"the commit %s is not verified: %s is a plain directory and has no commits", commit, name)))
 	}
 	return checkPath(source, name)
 }

@@ -182,7 +182,7 @@ func TestTreeBomb(t *testing.T) {
 	if gitopstest.Race {
 		t.Skip("nothing here is done at once")
 	}
-	for file, said := range map[string]string{"a.txt": "more than 1000000 files and folders", "a.yaml": "files whose paths have more than 32 MiB in all"} {
+	for file, said := range map[string]string{"a.txt": "more than 1000000 files and directories", "a.yaml": "files whose paths have more than 32 MiB in all"} {
 		d := readError(t, newReader(t, Options{}), model.Ref{Repo: treeBomb(t, file), Branch: "main"})
 		assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
 		assert.Contains(t, d.Message, said)
@@ -240,7 +240,7 @@ func TestS8FolderWithAMillionFiles(t *testing.T) {
 	gitopstest.RunGit(t, dir, "update-ref", "refs/heads/main", gitopstest.RunGit(t, dir, "commit-tree", "-m", "many", tree))
 	d := readError(t, newReader(t, Options{}), model.Ref{Repo: dir, Branch: "main"})
 	assert.Equal(t, giterror.RuleInvalidRepository, d.Rule)
-	assert.Contains(t, d.Message, "a folder whose list has")
+	assert.Contains(t, d.Message, "a directory whose list has")
 }
 
 // Folders far within each other are refused, in a plain folder as in a repository.

@@ -98,7 +98,7 @@ func TestS10CredentialHelpersOfRepositories(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(environ), "s3cr3t")
 		assert.Contains(t, string(environ), "SSH_AUTH_SOCK=/agent")
-		assert.NotContains(t, string(environ), "\n.git\n", "the folder is empty")
+		assert.NotContains(t, string(environ), "\n.git\n", "the directory is empty")
 	}
 	left, err := filepath.Glob(filepath.Join(work, "kalypso-*"))
 	require.NoError(t, err)

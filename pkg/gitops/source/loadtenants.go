@@ -140,7 +140,7 @@ func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) boo
 	if n == mostRegistrations+1 {
 		l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
 			fmt.Sprintf("%s is registered more than %d times", r.Workload.Repo.Value, mostRegistrations),
-			diag.Hint("register a folder with several workloads once"))
+			diag.Hint("register a directory with several workloads once"))
 	}
 	return n > mostRegistrations
 }

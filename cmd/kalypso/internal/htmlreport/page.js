@@ -259,7 +259,7 @@
       long ? element("pre", {}, entry.v) : null, ...above.map((o, i) => element("div", {}, (i === 0 ? "from " : above[i - 1].m ? "merged with " : "overrides ") + o.n, at(o.at), i > 0 || o.m ? element("pre", {}, o.v) : null)));
   }
   function manifests(side, named) {
-    return element("div", {}, element("h3", {}, "Manifests" + (named ? " in " + side.e.name : "")), ...(side.own.files.length ? side.own.files.map(([name, text]) => element("details", {}, element("summary", {}, name), element("pre", {}, text))) : [element("p", {}, fleet.manifests ? "Not rendered." : "The manifests are too large for this report. To write them to a folder, run:"), fleet.manifests ? null : command("kalypso render --env " + side.e.name + " --output-dir out")]));
+    return element("div", {}, element("h3", {}, "Manifests" + (named ? " in " + side.e.name : "")), ...(side.own.files.length ? side.own.files.map(([name, text]) => element("details", {}, element("summary", {}, name), element("pre", {}, text))) : [element("p", {}, fleet.manifests ? "Not rendered." : "The manifests are too large for this report. To write them to a directory, run:"), fleet.manifests ? null : command("kalypso render --env " + side.e.name + " --output-dir out")]));
   }
   function openGroup(row, column) {
     state.open = {};

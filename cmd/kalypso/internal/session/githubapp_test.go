@@ -23,6 +23,6 @@ func TestReadAppKey(t *testing.T) {
 		assert.Equal(t, warned, said.Len() > 0, mode)
 	}
 	_, err := readAppKey(&bytes.Buffer{}, filepath.Dir(file))
-	require.Error(t, err, "a folder")
+	require.Error(t, err, "a directory")
 	assert.NotContains(t, err.Error(), filepath.Dir(file), "the message names it already")
 }

@@ -128,7 +128,7 @@ func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	_, err := Find("./no-such-file.sh --all")
 	require.ErrorContains(t, err, "./no-such-file.sh cannot be started: ")
-	require.ErrorContains(t, err, "relative to the working folder")
+	require.ErrorContains(t, err, "relative to the working directory")
 }
 
 func TestCancelled(t *testing.T) {

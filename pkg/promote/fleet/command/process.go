@@ -69,12 +69,12 @@ func Find(text string) ([]string, error) {
 func notStarted(program string, err error) *promote.FleetError {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, exec.ErrDot) {
 		return &promote.FleetError{
-			Message: fmt.Sprintf("program %q not found in PATH", program), Hint: "for a program in the working folder write ./" + diag.Safe(program), Err: err,
+			Message: fmt.Sprintf("program %q not found in PATH", program), Hint: "for a program in the working directory write ./" + diag.Safe(program), Err: err,
 		}
 	}
 	return &promote.FleetError{
 		Message: diag.Safe(program) + " cannot be started: " + statustext.Reason(err), Err: err,
-		Hint: "name an executable file, relative to the working folder; the first line of a script must name an existing interpreter",
+		Hint: "name an executable file, relative to the working directory; the first line of a script must name an existing interpreter",
 	}
 }
 

@@ -132,7 +132,7 @@ func TestState(t *testing.T) {
 				about(0, fluxtest.Condition("Ready", "False", "BuildFailed", "no")))),
 			fetched, promote.Failed, newCommit, "no",
 		},
-		"folder gone, so no attempt": {
+		"directory gone, so no attempt": {
 			unready("ArtifactFailed", "kustomization path not found: stat /tmp/x: no such file or directory").With("status.lastAttemptedRevision", oldRevision),
 			fetched, promote.Failed, newCommit, "kustomization path not found: stat /tmp/x: no such file or directory",
 		},

@@ -166,7 +166,7 @@ func (r *run) gitOps(ctx context.Context, environment string, repo *model.GitOps
 		r.errorOf(check, about, err)
 		return
 	case tip == "":
-		r.error(check, "name a Git repository", "%s%s is a plain folder, so nothing can be published to it", about, at)
+		r.error(check, "name a Git repository", "%s%s is a plain directory, so nothing can be published to it", about, at)
 		return
 	default:
 		r.ok(check, "%sbranch %q of %s is readable", about, ref.Branch, r.shown(ctx, ref))

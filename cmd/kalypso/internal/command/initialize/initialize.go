@@ -43,8 +43,8 @@ func New(e *cli.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
 		Short: "Create a control plane, a GitOps repository and workflows, or a sample fleet",
-		Long: `Create a control plane and a GitOps repository with all their branches, in two new folders in FOLDER
-(default: the current folder), ready to push: templates for Flux and Argo CD, an Environment for each
+		Long: `Create a control plane and a GitOps repository with all their branches, in two new directories in FOLDER
+(default: the current directory), ready to push: templates for Flux and Argo CD, an Environment for each
 environment, an example workload, cluster type, policy and configuration, and the workflows that
 validate, publish and promote. On a terminal, init prompts for required values that no flag sets.
 
@@ -71,7 +71,7 @@ This command never overwrites files, and sends nothing over the network.`,
 				folder = args[0]
 			}
 			if folder == "" || strings.ContainsFunc(folder, unicode.IsControl) {
-				return cli.Usage("%q is not a valid folder name", folder)
+				return cli.Usage("%q is not a valid directory name", folder)
 			}
 			if names := cli.Split(f.environments); len(names) > 0 {
 				f.environments = names
@@ -82,13 +82,13 @@ This command never overwrites files, and sends nothing over the network.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.controlPlane, "control-plane", "", "`URL` of the control plane")
 	flags.StringVar(&f.gitops, "gitops", "", "`URL` of the platform GitOps repository")
-	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in promotion order (repeatable; default dev, stage, prod; with --workflows, those of the control plane in the current folder)")
+	flags.StringArrayVarP(&f.environments, "env", "e", nil, "`environment`, in promotion order (repeatable; default dev, stage, prod; with --workflows, those of the control plane in the current directory)")
 	flags.StringVar(&f.baseBranch, "base-branch", "main", "base `branch` of the control plane, shared by all environments")
 	flags.StringVar(&f.reconciler, "reconciler", "", "GitOps reconciler of the example's clusters: `"+strings.Join(scaffold.Reconcilers(), "` or ")+" (default "+scaffold.Reconcilers()[0]+")")
 	flags.StringArrayVar(&f.fleets, "fleet", nil, "fleet source for check-promote: `[ENV=]FLEET`, for one environment or for all, as in check-promote --fleet (repeatable; default: manual confirmation)")
 	flags.StringVar(&f.action, "action", "", "`OWNER/NAME@REF` of the action that workflows use (default: the kalypso action at the commit of this binary)")
 	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: kalypso)")
-	flags.StringVar(&f.sample, "sample", "", "create a sample fleet in this new or empty `folder`")
+	flags.StringVar(&f.sample, "sample", "", "create a sample fleet in this new or empty `directory`")
 	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows for this `place`: "+strings.Join(scaffold.Places(), ", "))
 	cli.AddOutputFlag(cmd, &f.format)
 	cli.Group(flags, cli.Fleet, "control-plane gitops env reconciler fleet base-branch action author", "")

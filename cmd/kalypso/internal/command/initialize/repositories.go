@@ -51,7 +51,7 @@ func (f *initFlags) makeFleet(ctx context.Context, e *cli.Host, folder string) e
 	}
 	repositories[0].Origin, repositories[1].Origin = f.controlPlane, f.gitops // the URLs as given, which may be ssh
 	if strings.EqualFold(repositories[0].path, repositories[1].path) {
-		return cli.Usage("both repositories would be in the folder %s; rename one of them", repositories[0].path)
+		return cli.Usage("both repositories would be in the directory %s; rename one of them", repositories[0].path)
 	}
 	if err := checkAbsent(folder, repositories); err != nil {
 		return err
@@ -133,7 +133,7 @@ func checkAbsent(folder string, repositories []plannedRepository) error {
 	if len(there) == 0 {
 		return nil
 	}
-	return cli.Usage("%s already exists; name another folder, or use --workflows for an existing fleet", strings.Join(there, ", "))
+	return cli.Usage("%s already exists; name another directory, or use --workflows for an existing fleet", strings.Join(there, ", "))
 }
 
 // createError is the error of repositories that cannot be created.
@@ -147,7 +147,7 @@ const server = "repositories"
 // makeSample creates a sample fleet in a folder. Its commit ids are the same on all machines.
 func (f *initFlags) makeSample(cmd *cobra.Command, e *cli.Host) error {
 	if cmd.Flags().NArg() > 0 {
-		return cli.Usage("unexpected argument %s: --sample names the folder", cmd.Flags().Arg(0))
+		return cli.Usage("unexpected argument %s: --sample names the directory", cmd.Flags().Arg(0))
 	}
 	target, err := filepath.Abs(f.sample)
 	if err != nil {
@@ -186,7 +186,7 @@ func sampleFolder(shown, target string) error {
 	case err != nil:
 		return createError(err)
 	case len(entries) > 0:
-		return cli.Usage("--sample %s: the folder is not empty", shown)
+		return cli.Usage("--sample %s: the directory is not empty", shown)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (f *initFlags) print(e *cli.Host, result Result) error {
 
 func nextOfSample(folder string) []nextStep {
 	return []nextStep{
-		{What: "change to the folder and load its settings", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
+		{What: "change to the directory and load its settings", Run: []string{"cd " + scaffold.ShellWord(folder), ". ./env.sh"}},
 		{What: "compile all environments and publish dev", Run: []string{"kalypso validate", "kalypso render --env dev"}},
 		{What: "follow README.md or the tutorial", See: scaffold.Doc("tutorial")},
 	}
@@ -129,7 +129,7 @@ func nextOfAction(plan scaffold.Fleet) []nextStep {
 		return nil
 	}
 	return []nextStep{{
-		What: "delete both folders and run init again with --action " + scaffold.Action + "@COMMIT, a commit of kalypso that you trust: this binary does not know its own commit, so the workflows do not work yet",
+		What: "delete both directories and run init again with --action " + scaffold.Action + "@COMMIT, a commit of kalypso that you trust: this binary does not know its own commit, so the workflows do not work yet",
 	}}
 }
 

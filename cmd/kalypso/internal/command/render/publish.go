@@ -146,7 +146,7 @@ func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result 
 	}
 	if len(destinations) == 0 {
 		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At, fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", name),
-			diag.Hint("add one to its branch, or write the output to a folder with --output-dir"))
+			diag.Hint("add one to its branch, or write the output to a directory with --output-dir"))
 		return nil
 	}
 	result.Changes = nil

@@ -45,7 +45,7 @@ manifests. Then publish the result: push one commit to the branch deployment/BRA
 repository, and open or update one pull request from it. If nothing changed, nothing is published.
 
 --dry-run shows how the result differs from the GitOps branch and publishes nothing.
---output-dir writes the result to a folder instead, or to one subfolder per environment if there are
+--output-dir writes the result to a directory instead, or to one subdirectory per environment if there are
 several.`,
 		Example: `  kalypso render --env dev
   kalypso render --env dev --dry-run
@@ -57,7 +57,7 @@ several.`,
 	opts.Flags.Add(cmd, e)
 	opts.PublishFlags.Add(cmd)
 	opts.AddStrict(cmd)
-	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `folder` instead of publishing it; other files in it are kept")
+	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `directory` instead of publishing it; other files in it are kept")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the differences from the GitOps branch, change nothing")
 	cmd.Flags().BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are changes")
 	cmd.Flags().BoolVar(&opts.keepLastGood, "keep-last-good", false, "compile a broken registration at its last published commit instead of stopping; the exit code is still 1")

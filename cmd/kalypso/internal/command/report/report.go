@@ -80,10 +80,10 @@ func checkReportFile(file string) error {
 		return cli.Usage("FILE %q is not a file name; use a name such as fleet.html", file)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return cli.Usage("FILE %s is a folder", file)
+		return cli.Usage("FILE %s is a directory", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return cli.Usage("FILE %s: folder %s does not exist", file, filepath.Dir(file))
+		return cli.Usage("FILE %s: directory %s does not exist", file, filepath.Dir(file))
 	}
 	return nil
 }

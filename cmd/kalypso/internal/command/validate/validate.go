@@ -58,7 +58,7 @@ plane.`,
 	opts.Add(cmd, e)
 	opts.AddStrict(cmd)
 	cmd.Flags().BoolVar(&keepLastGood, "keep-last-good", false, "report errors of registrations that render --keep-last-good quarantines as warnings")
-	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or folder of an application repository")
+	cmd.Flags().StringVar(&workload, "workload", "", "check only the workloads in this `path`, a file or directory of an application repository")
 	cli.Group(cmd.Flags(), cli.Source, "env control-plane workload committed base replace", "base-branch keep-last-good")
 	cli.Group(cmd.Flags(), cli.Output, "strict output", "color")
 	return cmd
