@@ -132,6 +132,9 @@ func unknownRevision(repo Repository, name string) *giterror.Error {
 	var branches []string
 	for branch := range repo.Branches() {
 		branches = append(branches, branch)
+		if _, tracked := repo.Reference("origin/" + branch); tracked {
+			branches = append(branches, "origin/"+branch)
+		}
 	}
 	slices.Sort(branches)
 	return giterror.New(giterror.RuleBranchNotFound, "revision %q not found in %s", name, repo).WithHint(diag.DidYouMean(name, branches))
