@@ -446,7 +446,7 @@ func TestR15AutoMerge(t *testing.T) {
 		h := newHub(t, promotedFleet(t), hubOptions{repo: waits})
 		h.env["GITHUB_ACTIONS"] = "true"
 		got := h.mustRender("--auto-merge")
-		assert.Contains(t, got.stdout, "the merge of #1 will start no workflow, as it is done with GITHUB_TOKEN")
+		assert.Contains(t, got.stdout, "the merge of #1 will start no workflow, because it uses GITHUB_TOKEN")
 		h.assertOnePullRequest()
 	})
 }

@@ -237,7 +237,7 @@ func TestR2GoneIsDecidedByPeople(t *testing.T) {
 	got := kalypso(t, acmeArgs(root, gone, "render", "--output-dir", out)...)
 	assert.Equal(t, cli.ExitRemote, got.code)
 	assert.Contains(t, got.stderr, `control-plane@main:app-2.yaml:4:25: error: WorkloadRegistration "app-2": `+acme("app-2")+" ")
-	assert.Contains(t, got.stderr, "if the repository is gone for good, remove the WorkloadRegistration")
+	assert.Contains(t, got.stderr, "if the repository was deleted, remove the WorkloadRegistration")
 	assertUntouched(t, out, before, "nothing goes by itself")
 
 	files := acmeMain()

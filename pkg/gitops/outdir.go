@@ -377,7 +377,7 @@ func mustBe(old fs.FS, name string, want fs.FileMode) error {
 	}
 	kind := "file"
 	if want == fs.ModeDir {
-		kind = "folder"
+		kind = "directory"
 	}
 	return fmt.Errorf("%s exists and is not a regular %s; not replaced", name, kind)
 }

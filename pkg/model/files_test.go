@@ -208,7 +208,7 @@ func TestS4LinksAreNotFollowed(t *testing.T) {
 		paths, diags := files(sourceOf(role, repo), DefaultOptions().Tenant, false)
 		assert.Equal(t, []string{"a.yaml"}, paths)
 		assert.Equal(t, []string{
-			"repo:directory: error: symbolic links are not followed [symlink]",
+			"repo:folder: error: symbolic links are not followed [symlink]",
 			"repo:link.yaml: error: symbolic links are not followed [symlink]",
 			"repo:module: warning: submodules are not read [submodule]",
 			"repo:out.yml: error: symbolic links are not followed [symlink]",

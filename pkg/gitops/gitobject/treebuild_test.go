@@ -144,13 +144,13 @@ func TestBuildTreeRefuses(t *testing.T) {
 		"link for a directory":      {".", written("link/x", ""), "link is in the way of link/x: it is a symbolic link, not a directory"},
 		"submodule for a directory": {"sub/a", written("x", ""), "sub is in the way of sub/a/x: it is a submodule, not a directory"},
 		"removed below a file":   {".", removed("file/x"), "file is in the way of file/x: it is a file, not a directory"},
-		"directory for a file":      {".", written("folder", ""), "directory cannot be written: it is a directory"},
+		"directory for a file":      {".", written("folder", ""), "folder cannot be written: it is a directory"},
 		"link for a file":        {".", written("link", ""), "link cannot be written: it is a symbolic link"},
 		"submodule for a file":   {".", written("sub", ""), "sub cannot be written: it is a submodule"},
 		"nothing to remove":      {".", removed("none"), "none cannot be removed: it is not there"},
 		"nothing below":          {"folder", removed("y/z"), "folder/y/z cannot be removed: it is not there"},
 		"link to remove":         {".", removed("link"), "link cannot be removed: it is a symbolic link"},
-		"directory to remove":       {".", removed("folder"), "directory cannot be removed: it is a directory"},
+		"directory to remove":       {".", removed("folder"), "folder cannot be removed: it is a directory"},
 		"directory climbs":          {"..", written("x", ""), `the directory ".." is not a relative path`},
 		"directory absolute":        {"/a", written("x", ""), `the directory "/a" is not a relative path`},
 		"directory empty":           {"", written("x", ""), `the directory "" is not a relative path`},
@@ -171,7 +171,7 @@ func TestBuildTreeRefuses(t *testing.T) {
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("a", ""), written("a/b", "")})
 	require.EqualError(t, err, "a cannot be both a file and a directory")
 	_, err = BuildTree(trees, root, ".", []TreeEdit{written("folder", ""), removed("folder/x"), written("folder/y", "")})
-	require.EqualError(t, err, "directory cannot be both a file and a directory")
+	require.EqualError(t, err, "folder cannot be both a file and a directory")
 	_, err = BuildTree(trees, blobID("?"), "a/b", []TreeEdit{written("x", "")})
 	require.ErrorContains(t, err, "read the tree of .: no tree")
 	broken := NewRawObject(plumbing.TreeObject, []byte("100644 a"))

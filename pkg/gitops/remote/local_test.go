@@ -331,7 +331,7 @@ func TestLocalErrors(t *testing.T) {
 		{"commit", giterror.RuleCommitNotFound, "commit 1111", "", model.Ref{Repo: clone, Branch: "main", Commit: strings.Repeat("1", 40)}},
 		{"short commit", giterror.RuleCommitNotFound, `"abc1234" is not a full commit SHA`, "", model.Ref{Repo: clone, Branch: "main", Commit: "abc1234"}},
 		{"path", giterror.RulePathNotFound, `has no path "a.yml"`, `did you mean "a.yaml"?`, model.Ref{Repo: clone, Branch: "main", Path: "a.yml"}},
-		{"empty", giterror.RuleBranchNotFound, `branch "main" not found in `, "", model.Ref{Repo: empty, Branch: "main"}},
+		{"empty", giterror.RuleBranchNotFound, `branch "main" not found in `, "push a first commit to it", model.Ref{Repo: empty, Branch: "main"}},
 	} {
 		tc.ref.Subject = "flag --control-plane"
 		d := readError(t, newReader(t, Options{}), tc.ref)

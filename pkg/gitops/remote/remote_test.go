@@ -83,7 +83,7 @@ func TestFiveDifferentErrors(t *testing.T) {
 		remote     bool
 	}{
 		{"branch", url, model.Ref{Branch: "mian"}, giterror.RuleBranchNotFound, `branch "mian" not found in ` + at(url), `did you mean "main"?`, false},
-		{"empty repository", server.URL + "/empty.git", model.Ref{Branch: "main"}, giterror.RuleBranchNotFound, `branch "main" not found in `, "", false},
+		{"empty repository", server.URL + "/empty.git", model.Ref{Branch: "main"}, giterror.RuleBranchNotFound, `branch "main" not found in `, "push a first commit to it", false},
 		{"commit", url, model.Ref{Branch: "main", Commit: strings.Repeat("1", 40)}, giterror.RuleCommitNotFound, `commit ` + strings.Repeat("1", 40) + ` not found on branch "main" of ` + at(url), "", false},
 		{"commit that no branch has", url, model.Ref{Branch: "main", Commit: strings.Replace(lost, lost[:1], "0", 1)}, giterror.RuleCommitNotFound, "not found on branch", "", false},
 		{"path", url, model.Ref{Branch: "main", Path: "a.yml"}, giterror.RulePathNotFound, at(url) + ` has no path "a.yml"`, `did you mean "a.yaml"?`, false},

@@ -169,10 +169,8 @@ func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 func (s *Session) load(ctx context.Context) bool {
 	s.Begin("reading the control plane")
 	environments, diags := s.Loader.Environments(ctx)
-	if ctx.Err() != nil { // the errors follow from that
-		return false
-	}
-	if s.Diags = diags; diags.HasErrors() {
+	s.Diags = diags // if the time is up, they name the repository that was read
+	if ctx.Err() != nil || diags.HasErrors() {
 		return false
 	}
 	s.Known, s.Names = environments, EnvironmentNames(environments)
