@@ -93,16 +93,16 @@ func TestR17DeterministicBytes(t *testing.T) {
 	want := readTree(t, filepath.Join(harvest, "want", "dev"))
 	_, wantSaid := renderedAndSaid(t, harvest, asItIs)
 	for name, wrap := range map[string]func(*exec.Cmd){
-		"once more":      asItIs,
-		"time zone":      withEnv("TZ=Pacific/Kiritimati"),
-		"no time zone":   withEnv("TZ=Nowhere/Nothing"),
-		"Turkish":        withEnv("LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "LANGUAGE=tr"),
-		"C":              withEnv("LANG=C", "LC_ALL=C"),
-		"one processor":  withEnv("GOMAXPROCS=1"),
-		"64 processors":  withEnv("GOMAXPROCS=64"),
-		"open umask":     inShell("umask 000"),
-		"closed umask":   inShell("umask 077"),
-		"little memory":  withEnv("GOMEMLIMIT=64MiB", "GOGC=10"),
+		"once more":         asItIs,
+		"time zone":         withEnv("TZ=Pacific/Kiritimati"),
+		"no time zone":      withEnv("TZ=Nowhere/Nothing"),
+		"Turkish":           withEnv("LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8", "LANGUAGE=tr"),
+		"C":                 withEnv("LANG=C", "LC_ALL=C"),
+		"one processor":     withEnv("GOMAXPROCS=1"),
+		"64 processors":     withEnv("GOMAXPROCS=64"),
+		"open umask":        inShell("umask 000"),
+		"closed umask":      inShell("umask 077"),
+		"little memory":     withEnv("GOMEMLIMIT=64MiB", "GOGC=10"),
 		"another directory": func(cmd *exec.Cmd) { cmd.Dir = t.TempDir() },
 	} {
 		t.Run(name, func(t *testing.T) {

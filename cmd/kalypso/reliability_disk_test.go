@@ -186,10 +186,10 @@ func TestR24NoPermission(t *testing.T) {
 		out    string
 	}{
 		"a new directory in a closed one":        {[]string{"."}, "new"},
-		"new directories in a closed one":         {[]string{"."}, "new/out"},
+		"new directories in a closed one":        {[]string{"."}, "new/out"},
 		"a closed directory in a closed one":     {[]string{".", "out"}, "out"},
 		"an open directory in a closed one":      {[]string{"."}, "out"},
-		"a closed deployment target":          {[]string{"out/warehouse/pick-by-light-bench"}, "out"},
+		"a closed deployment target":             {[]string{"out/warehouse/pick-by-light-bench"}, "out"},
 		"a closed directory of the last of them": {[]string{"out/warehouse/replenishment-integration"}, "out"},
 	} {
 		parent := t.TempDir()

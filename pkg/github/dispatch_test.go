@@ -74,15 +74,15 @@ func TestDispatchRefused(t *testing.T) {
 		"on another branch only": {
 			"new.yaml", "side", nil, github.NotFound, "404", ".github/workflows/new.yaml not found on the default branch",
 		},
-		"no such branch":  {"cd.yaml", "gone", inputs(), github.Invalid, "No ref found for: gone", `branch "gone" not found`},
-		"never by hand":   {"ci.yml", "main", nil, github.Invalid, "does not have 'workflow_dispatch' trigger", "write “workflow_dispatch” into “on” of .github/workflows/ci.yml on main"},
-		"not there":       {"cd.yaml", "side", inputs(), github.Invalid, "trigger", "of .github/workflows/cd.yaml on side"},
-		"a strange input": {"cd.yaml", "main", map[string]string{"environment": "a", "env": "b"}, github.Invalid, `Unexpected inputs provided: ["env"]`, "the inputs of workflow_dispatch in .github/workflows/cd.yaml on main must be: env, environment"},
-		"a missing input": {"cd.yaml", "main", map[string]string{"commit": "c"}, github.Invalid, "Required input 'environment' not provided", "must be: commit"},
-		"not a file":      {"cd", "main", nil, github.Invalid, "that is not the name of a workflow file", "name a .yml or .yaml file in .github/workflows/, without the directory"},
-		"a path":          {"../../secrets/x.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
-		"another directory":  {"workflows/cd.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
-		"escaped":         {"a%2Fb?c#d.yaml", "main", nil, github.NotFound, "404", "a%2Fb?c#d.yaml"},
+		"no such branch":    {"cd.yaml", "gone", inputs(), github.Invalid, "No ref found for: gone", `branch "gone" not found`},
+		"never by hand":     {"ci.yml", "main", nil, github.Invalid, "does not have 'workflow_dispatch' trigger", "write “workflow_dispatch” into “on” of .github/workflows/ci.yml on main"},
+		"not there":         {"cd.yaml", "side", inputs(), github.Invalid, "trigger", "of .github/workflows/cd.yaml on side"},
+		"a strange input":   {"cd.yaml", "main", map[string]string{"environment": "a", "env": "b"}, github.Invalid, `Unexpected inputs provided: ["env"]`, "the inputs of workflow_dispatch in .github/workflows/cd.yaml on main must be: env, environment"},
+		"a missing input":   {"cd.yaml", "main", map[string]string{"commit": "c"}, github.Invalid, "Required input 'environment' not provided", "must be: commit"},
+		"not a file":        {"cd", "main", nil, github.Invalid, "that is not the name of a workflow file", "name a .yml or .yaml file in .github/workflows/, without the directory"},
+		"a path":            {"../../secrets/x.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
+		"another directory": {"workflows/cd.yaml", "main", nil, github.Invalid, "that is not the name of a workflow file", "without the directory"},
+		"escaped":           {"a%2Fb?c#d.yaml", "main", nil, github.NotFound, "404", "a%2Fb?c#d.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

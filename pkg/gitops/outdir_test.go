@@ -68,9 +68,9 @@ func TestWriteFolderRefusesWhatIsNotOurs(t *testing.T) {
 		files gitopstest.Files
 		want  string
 	}{
-		"a directory of people":        {gitopstest.Files{"edge/readme.txt": "mine"}, "the directory edge exists and was not written by kalypso"},
-		"a file for a directory":       {gitopstest.Files{"edge": "mine"}, "edge exists and is not a regular directory"},
-		"a directory for a file":       {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml exists and is not a regular file"},
+		"a directory of people":     {gitopstest.Files{"edge/readme.txt": "mine"}, "the directory edge exists and was not written by kalypso"},
+		"a file for a directory":    {gitopstest.Files{"edge": "mine"}, "edge exists and is not a regular directory"},
+		"a directory for a file":    {gitopstest.Files{"edge/a/namespace.yaml/x": "mine", "edge/a/reconciler.yaml": "r"}, "edge/a/namespace.yaml exists and is not a regular file"},
 		"a README of somebody else": {gitopstest.Files{"edge/README.md": "mine"}, "the directory edge exists"},
 		"a target's directory with something else": {
 			gitopstest.Files{"edge/README.md": render.Readme, "edge/a/docs/runbook.md": "mine"},

@@ -30,13 +30,13 @@ func TestS17Promoted(t *testing.T) {
 		"in other letters, with a line break": {
 			files: gitopstest.Files{render.TrackingFile: strings.ToUpper(commit) + "\r\n"}, want: Promoted{Commit: commit},
 		},
-		"none":           {files: gitopstest.Files{"x": "1"}},
-		"below a path":   {path: "./out/", files: gitopstest.Files{"out/" + render.TrackingFile: commit, render.TrackingFile: other}, want: Promoted{Commit: commit}},
+		"none":              {files: gitopstest.Files{"x": "1"}},
+		"below a path":      {path: "./out/", files: gitopstest.Files{"out/" + render.TrackingFile: commit, render.TrackingFile: other}, want: Promoted{Commit: commit}},
 		"no such directory": {path: "out", files: gitopstest.Files{render.TrackingFile: other}},
-		"a branch":       {files: gitopstest.Files{render.TrackingFile: "main"}, rule: RuleInvalidTracking},
-		"half a commit":  {files: gitopstest.Files{render.TrackingFile: commit[:12]}, rule: RuleInvalidTracking},
-		"two commits":    {files: gitopstest.Files{render.TrackingFile: commit + "\n" + other}, rule: RuleInvalidTracking},
-		"nothing":        {files: gitopstest.Files{render.TrackingFile: ""}, rule: RuleInvalidTracking},
+		"a branch":          {files: gitopstest.Files{render.TrackingFile: "main"}, rule: RuleInvalidTracking},
+		"half a commit":     {files: gitopstest.Files{render.TrackingFile: commit[:12]}, rule: RuleInvalidTracking},
+		"two commits":       {files: gitopstest.Files{render.TrackingFile: commit + "\n" + other}, rule: RuleInvalidTracking},
+		"nothing":           {files: gitopstest.Files{render.TrackingFile: ""}, rule: RuleInvalidTracking},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -41,7 +41,7 @@ func TestSettled(t *testing.T) {
 		"text of another tree":      {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "aaa", "bbb") })},
 		"no text":                   {open: with(func(p *pullrequest.Request) { p.Body = "" })},
 		"another environment's":     {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "=dev", "=stage") })},
-		"another directory's":          {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "path=.", "path=eu") })},
+		"another directory's":       {open: with(func(p *pullrequest.Request) { p.Body = strings.ReplaceAll(p.Body, "path=.", "path=eu") })},
 		"another commit":            {open: with(func(p *pullrequest.Request) { p.HeadCommit = "c2" })},
 		"closed by us, reopened":    {open: with(func(p *pullrequest.Request) { p.Body = marked(" closed") })},
 		"a label is missing":        {open: with(func(*pullrequest.Request) {}), request: pullrequest.Options{Labels: []string{"big"}}},

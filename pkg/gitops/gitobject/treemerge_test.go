@@ -32,26 +32,26 @@ func TestMergeTrees(t *testing.T) {
 		base, ours, theirs []string
 		want               []string // nil: not clean
 	}{
-		"nothing":            {base, base, base, base},
-		"ours":               {base, append(files("n"), base...), base, append(files("n"), base...)},
-		"theirs":             {base, base, append(files("a/n"), base...), append(files("a/n"), base...)},
-		"the same":           {base, files("n"), files("n"), files("n")},
-		"in other directories":   {base, append(base, files("a/n")...), append(base, files("b/n")...), append(base, files("a/n", "b/n")...)},
-		"in one directory":      {base, append(base, files("a/n")...), append(base, files("a/m")...), append(base, files("a/n", "a/m")...)},
-		"in a new directory":    {base, append(base, files("n/x")...), append(base, files("n/y")...), append(base, files("n/x", "n/y")...)},
-		"no base":            {nil, files("x"), files("y"), files("x", "y")},
-		"removed and more":   {base, files("a/x", "b/x", "c"), append(base, files("a/n")...), files("a/n", "a/x", "b/x", "c")},
-		"directory removed":     {base, files("b/x", "c"), append(base, files("n")...), files("b/x", "c", "n")},
-		"both changed":       {files("x"), []string{changed + "x"}, []string{"120000 x"}, nil},
-		"changed, removed":   {files("x", "y"), []string{changed + "x", "100644 y"}, files("y"), nil},
-		"directory in the way":  {files("x"), files("x", "n"), files("x", "n/y"), nil},
-		"file to directory":     {files("x", "y"), files("x/z", "y"), files("x", "y"), files("x/z", "y")},
-		"directory may be new":  {base, files("b/x", "c"), append(base, files("a/n")...), nil}, // a renamed folder takes along what is new in it
-		"both removed":       {base, files("a/x", "b/x", "c"), files("a/x", "b/x", "c"), files("a/x", "b/x", "c")},
-		"may be renamed":     {base, files("a/y", "b/x", "c"), files("a/y", "b/x", "c", "n"), nil},
-		"may be renamed too": {base, files("a/y", "b/x", "c", "m"), files("a/y", "b/x", "c", "n"), nil},
-		"removed in both":    {base, files("a/y", "a/m", "b/x", "c"), files("a/y", "b/x", "c"), nil},
-		"changed the same":   {base, []string{changed + "c", "100644 a/x"}, []string{changed + "c", "100644 a/x"}, []string{changed + "c", "100644 a/x"}},
+		"nothing":              {base, base, base, base},
+		"ours":                 {base, append(files("n"), base...), base, append(files("n"), base...)},
+		"theirs":               {base, base, append(files("a/n"), base...), append(files("a/n"), base...)},
+		"the same":             {base, files("n"), files("n"), files("n")},
+		"in other directories": {base, append(base, files("a/n")...), append(base, files("b/n")...), append(base, files("a/n", "b/n")...)},
+		"in one directory":     {base, append(base, files("a/n")...), append(base, files("a/m")...), append(base, files("a/n", "a/m")...)},
+		"in a new directory":   {base, append(base, files("n/x")...), append(base, files("n/y")...), append(base, files("n/x", "n/y")...)},
+		"no base":              {nil, files("x"), files("y"), files("x", "y")},
+		"removed and more":     {base, files("a/x", "b/x", "c"), append(base, files("a/n")...), files("a/n", "a/x", "b/x", "c")},
+		"directory removed":    {base, files("b/x", "c"), append(base, files("n")...), files("b/x", "c", "n")},
+		"both changed":         {files("x"), []string{changed + "x"}, []string{"120000 x"}, nil},
+		"changed, removed":     {files("x", "y"), []string{changed + "x", "100644 y"}, files("y"), nil},
+		"directory in the way": {files("x"), files("x", "n"), files("x", "n/y"), nil},
+		"file to directory":    {files("x", "y"), files("x/z", "y"), files("x", "y"), files("x/z", "y")},
+		"directory may be new": {base, files("b/x", "c"), append(base, files("a/n")...), nil}, // a renamed folder takes along what is new in it
+		"both removed":         {base, files("a/x", "b/x", "c"), files("a/x", "b/x", "c"), files("a/x", "b/x", "c")},
+		"may be renamed":       {base, files("a/y", "b/x", "c"), files("a/y", "b/x", "c", "n"), nil},
+		"may be renamed too":   {base, files("a/y", "b/x", "c", "m"), files("a/y", "b/x", "c", "n"), nil},
+		"removed in both":      {base, files("a/y", "a/m", "b/x", "c"), files("a/y", "b/x", "c"), nil},
+		"changed the same":     {base, []string{changed + "c", "100644 a/x"}, []string{changed + "c", "100644 a/x"}, []string{changed + "c", "100644 a/x"}},
 	} {
 		trees := memoryTrees{}
 		root := func(list []string) plumbing.Hash {

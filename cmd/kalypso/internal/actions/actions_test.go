@@ -86,7 +86,7 @@ func TestCheckoutHolds(t *testing.T) {
 		"other host":                {place("https://ghe.acme.example/acme/control-plane", "dev", "a.yaml", 1, 1), "", false},
 		"the repository as a whole": {place(controlPlaneURL, "dev", "", 0, 0), "", false},
 		"work tree":                 {place("/workspace/x", "", "a.yaml", 1, 1), "", true},
-		"another directory":            {place("/workspace/y", "", "a.yaml", 1, 1), "", false},
+		"another directory":         {place("/workspace/y", "", "a.yaml", 1, 1), "", false},
 	} {
 		assert.Equal(t, test.want, here.holds(test.at.File, test.commit), name)
 	}

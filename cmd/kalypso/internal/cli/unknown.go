@@ -44,15 +44,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return UsageHint(nearest(cmd, name, "--", names), "%w", err)
 }
 
-// Args accepts the required arguments, which it names in errors, and at most max in all.
-func Args(max int, required ...string) cobra.PositionalArgs {
+// Args accepts the required arguments, which it names in errors, and at most `most` in all.
+func Args(most int, required ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		hint := nearest(cmd, "", "", nil)
 		switch {
 		case len(args) < len(required):
 			return UsageHint(hint, "missing argument %s", required[len(args)])
-		case len(args) > max:
-			return UsageHint(hint, "unexpected argument %q", args[max])
+		case len(args) > most:
+			return UsageHint(hint, "unexpected argument %q", args[most])
 		}
 		return nil
 	}

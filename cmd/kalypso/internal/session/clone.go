@@ -40,28 +40,6 @@ func (f *Flags) useRemote(ctx context.Context, e *cli.Host, reader *remote.Reade
 	return url, nil
 }
 
-// InClone reports whether the current folder is in a clone of the control plane that a variable names.
-func (s *Session) InClone(ctx context.Context) bool {
-	f := s.Flags
-	if f.fromVariable == nil || !f.fromVariable() {
-		return false
-	}
-	clone, err := repositoryAround(s.Host)
-	if err != nil {
-		return false
-	}
-	_, url, err := s.Reader.CloneRemote(ctx, clone, cmp.Or(f.BaseBranch, "main"))
-	if err != nil || url == "" {
-		return false
-	}
-	read, err := s.Reader.Where(model.Ref{Repo: f.ControlPlane})
-	if err != nil {
-		return false
-	}
-	of, err := s.Reader.Where(model.Ref{Repo: url})
-	return err == nil && of == read
-}
-
 // replacedByClone is the error of a --replace that would publish the local state of a clone.
 func replacedByClone(reader *remote.Reader, repo string) error {
 	ref := model.Ref{Repo: repo}

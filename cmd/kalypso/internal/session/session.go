@@ -238,6 +238,28 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 // headRevision matches a revision that begins at HEAD.
 var headRevision = regexp.MustCompile(`^(HEAD|@)([~^]|$)`)
 
+// InClone reports whether the current folder is in a clone of the control plane that a variable names.
+func (s *Session) InClone(ctx context.Context) bool {
+	f := s.Flags
+	if f.fromVariable == nil || !f.fromVariable() {
+		return false
+	}
+	clone, err := repositoryAround(s.Host)
+	if err != nil {
+		return false
+	}
+	_, url, err := s.Reader.CloneRemote(ctx, clone, cmp.Or(f.BaseBranch, "main"))
+	if err != nil || url == "" {
+		return false
+	}
+	read, err := s.Reader.Where(model.Ref{Repo: f.ControlPlane})
+	if err != nil {
+		return false
+	}
+	of, err := s.Reader.Where(model.Ref{Repo: url})
+	return err == nil && of == read
+}
+
 // CommitIn returns the commit of a Git revision in the clone that was given as the control plane; without a clone it
 // returns the revision. The error is a usage error for HEAD of a remote repository, which is another commit than that of a clone.
 func (s *Session) CommitIn(ctx context.Context, revision string) (string, error) {

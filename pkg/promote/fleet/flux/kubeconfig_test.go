@@ -92,7 +92,7 @@ func TestKubeconfigWrong(t *testing.T) {
 		text, path, want, hint string
 	}{
 		"none":              {path: filepath.Join(folder, "none"), want: "kubeconfig not found in " + filepath.Join(folder, "none"), hint: "KUBECONFIG"},
-		"a directory":          {path: folder, want: folder + " is not a kubeconfig", hint: "kubectl config view"},
+		"a directory":       {path: folder, want: folder + " is not a kubeconfig", hint: "kubectl config view"},
 		"no YAML":           {text: "a: b: " + secret, want: "is not a kubeconfig", hint: "kubectl config view"},
 		"a number as token": {text: strings.Replace(valid, `"`+secret+`"`, secret, 1), want: "is not a kubeconfig", hint: "kubectl config view"},
 		"another kind":      {text: "kind: Secret\napiVersion: v1\n", want: "is not a kubeconfig"},

@@ -106,7 +106,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 
 // printOutputSchema prints the schema of the output of a command, whose name may be several arguments; without one, a
 // schema that has those of all commands in its definitions.
-func printOutputSchema(cmd *cobra.Command, e *cli.Host, outputs map[string]reflect.Type, args []string) error {
+func printOutputSchema(_ *cobra.Command, e *cli.Host, outputs map[string]reflect.Type, args []string) error {
 	names := slices.Sorted(maps.Keys(outputs))
 	schema := map[string]any{}
 	if name := strings.Join(args, " "); name != "" {
