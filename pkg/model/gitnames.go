@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+const hintAuthor = "write NAME <EMAIL>"
+
 // ParseAuthor reads "NAME <EMAIL>".
 func ParseAuthor(text string) (name, email string, err error) {
 	address, err := mail.ParseAddress(text)

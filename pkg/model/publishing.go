@@ -121,8 +121,6 @@ var formats = map[string]format{
 	"author":    {valid: func(text string) bool { _, _, err := ParseAuthor(text); return err == nil }, hint: hintAuthor},
 }
 
-const hintAuthor = "write NAME <EMAIL>"
-
 // problem returns what to write instead of a text; empty if it is right.
 func (f format) problem(text string) string {
 	switch {
