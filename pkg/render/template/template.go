@@ -62,12 +62,13 @@ func (t *Template) Execute(data any, bounds Bounds) (text string, missing []*Err
 		machine = newMachine(t.program)
 	}
 	text, err = machine.render(data, bounds)
+	printsEmpty := machine.printsEmpty
 	// A machine that failed can be used again: reset clears everything.
 	t.idle.Put(machine)
 	if err != nil {
 		return "", nil, err
 	}
-	if machine.printsEmpty || strings.Contains(text, NoValue) {
+	if printsEmpty || strings.Contains(text, NoValue) {
 		missing = t.findMissing(data, bounds)
 	}
 	return text, missing, nil
