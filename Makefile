@@ -6,7 +6,7 @@ BENCH    ?= .
 SIZES    ?= 1k,10k,100k,112500
 PUBLISH  ?= 100k
 
-# Tools are pinned in a module of their own, so that none of them decides a version of ours.
+# Tools are pinned in a module of their own, so that none of them decides a version in go.mod.
 TOOL := $(GO) tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help

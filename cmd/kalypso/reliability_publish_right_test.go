@@ -94,7 +94,7 @@ func (p *press) undisturbed() ending {
 	return end
 }
 
-// assertWhole checks that there is one commit, with the rendered files and all files of others, without a
+// assertWhole checks for one commit, with the rendered files and all files of others, without a
 // token in it.
 func (p *press) assertWhole() {
 	p.t.Helper()

@@ -83,7 +83,7 @@ func TestR13ManyFoldersOfOthers(t *testing.T) {
 	p := newPress(t, acmeFleet(t))
 	const readme = "This folder contains deployment targets scheduled on the cluster type"
 	files := gitopstest.Files{
-		"edge/README.md": readme, "edge/notes.md": "In a directory of ours.\n", "edge/app-9-web/values.yaml": "no: target\n", "cloud/README.md": "Mine.\n",
+		"edge/README.md": readme, "edge/notes.md": "Notes of the platform team.\n", "edge/app-9-web/values.yaml": "no: target\n", "cloud/README.md": "Mine.\n",
 		"cloud/x/reconciler.yaml": "x: 1\n", "cloud/x/namespace.yaml": "x: 1\n", ".hidden/README.md": readme,
 	}
 	for i := range 3000 {

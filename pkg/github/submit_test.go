@@ -29,7 +29,7 @@ func older(t *testing.T, f *fixture) {
 	f.hub.Forget()
 }
 
-// right asserts that there is exactly one pull request, with the right content.
+// right asserts exactly one pull request, with the right content.
 func right(t *testing.T, f *fixture) {
 	t.Helper()
 	open := f.remote.OpenPulls()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"io"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ func (r *Repository) peeled(id plumbing.Hash) plumbing.Hash {
 	}
 	defer reader.Close()
 	line := make([]byte, len("object ")+2*len(id))
-	if _, err := reader.Read(line); err != nil || !bytes.HasPrefix(line, []byte("object ")) {
+	if _, err := io.ReadFull(reader, line); err != nil || !bytes.HasPrefix(line, []byte("object ")) {
 		return id
 	}
 	return plumbing.NewHash(string(line[len("object "):]))

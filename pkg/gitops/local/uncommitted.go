@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -84,10 +85,19 @@ func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.
 	slices.Sort(committed)
 	slices.Sort(present)
 	var changed []string
-	tracked := sync.OnceValue(r.tracked) // most work trees differ in no name
+	tracked := sync.OnceValues(r.tracked) // most working trees differ in no name
+	var unreadable error
+	stateOf := func(name string) int {
+		states, err := tracked()
+		if err != nil {
+			unreadable = err
+			return untracked
+		}
+		return states(name)
+	}
 	for _, name := range committed {
 		switch {
-		case !has(present, name) && tracked()(name) == leftOut:
+		case !has(present, name) && stateOf(name) == leftOut:
 			work.leaveOut(name)
 		case !has(present, name) || !sameText(work, commit, name):
 			changed = append(changed, name)
@@ -96,14 +106,14 @@ func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.
 	for _, name := range present {
 		switch {
 		case has(committed, name):
-		case ignored(work, r.WorkTree, name) && tracked()(name) == untracked:
+		case ignored(work, r.WorkTree, name) && stateOf(name) == untracked:
 			work.ignored[name] = true
 		default:
 			changed = append(changed, name)
 		}
 	}
 	slices.Sort(changed)
-	return work, changed, nil
+	return work, changed, unreadable
 }
 
 // The states of a file in the index.
@@ -113,14 +123,15 @@ const (
 	leftOut
 )
 
-// tracked reads the index and returns the state in it of a file. An index that cannot be read has no files.
-func (r *Repository) tracked() func(name string) int {
+// tracked reads the index and returns the state in it of a file. Without the index, files that a sparse checkout leaves out
+// would look deleted.
+func (r *Repository) tracked() (func(name string) int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	states := map[string]int{}
 	index, err := r.storage.Index()
 	if err != nil && !errors.Is(err, gitindex.ErrUnknownExtension) { // a sparse index has one, after all entries
-		index = &gitindex.Index{}
+		return nil, fmt.Errorf("the index: %w", err)
 	}
 	for _, entry := range index.Entries {
 		states[entry.Name] = inWorkTree
@@ -135,7 +146,7 @@ func (r *Repository) tracked() func(name string) int {
 			state, found = states[dir+"/"]
 		}
 		return state
-	}
+	}, nil
 }
 
 func has(sorted []string, name string) bool {

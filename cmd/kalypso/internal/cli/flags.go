@@ -46,7 +46,8 @@ func Prepare(flags *pflag.FlagSet, e *Host) error {
 }
 
 // refuseEmpty returns an error if a flag that was given is empty: most often, its value is a variable that is not set.
-func refuseEmpty(flags *pflag.FlagSet) (err error) {
+func refuseEmpty(flags *pflag.FlagSet) error {
+	var empty []string
 	clearing := []string{"next", "label", "reviewer", "assignee"} // an empty value means none
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -54,18 +55,20 @@ func refuseEmpty(flags *pflag.FlagSet) (err error) {
 			values = list.GetSlice()
 		}
 		if slices.Contains(values, "") && !slices.Contains(clearing, f.Name) {
-			err = UsageHint("set a value or omit the flag", "--%s is empty", f.Name)
+			empty = append(empty, "--"+f.Name)
 		}
 	})
-	return err
+	if len(empty) == 0 {
+		return nil
+	}
+	return UsageHint("set a value or omit the flag", "%s is empty", strings.Join(empty, ", "))
 }
 
 // replacedVariables returns the flags that repeat and were given although their variable is set too. Its values do not
 // count, which people who expect them to be added must see.
 func replacedVariables(flags *pflag.FlagSet, env func(string) string) (names []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		_, ofEnvironment := f.Annotations[ofVariable]
-		if f.Value.Type() == "stringArray" && !ofEnvironment && env(Variable(f.Name)) != "" {
+		if f.Value.Type() == "stringArray" && !FromVariable(f) && env(Variable(f.Name)) != "" {
 			names = append(names, f.Name)
 		}
 	})
@@ -92,7 +95,7 @@ func fromEnvironment(flags *pflag.FlagSet, env func(string) string) error {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
 			}
 		}
-		_ = flags.SetAnnotation(f.Name, ofVariable, nil) // there is this flag
+		_ = flags.SetAnnotation(f.Name, ofVariable, nil) // the flag exists
 	})
 	if len(errs) > 0 {
 		return Usage("%w", errors.Join(errs...))

@@ -83,7 +83,7 @@ func checkReportFile(file string) error {
 		return cli.Usage("FILE %s is a directory", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return cli.Usage("FILE %s: directory %s does not exist", file, filepath.Dir(file))
+		return cli.Usage("the directory of FILE %s does not exist", file)
 	}
 	return nil
 }
