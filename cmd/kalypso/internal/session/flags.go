@@ -248,23 +248,21 @@ func repositoryAround(e *cli.Host) (string, error) {
 	}
 }
 
-// Choose returns the environments to compile: those of --env, else in a workflow those of the pushed branch, else all of
+// Choose returns the environments to compile, in promotion order: those of --env, else in a workflow those of the pushed branch, else all of
 // them if all is true.
 func (f *Flags) Choose(e *cli.Host, environments []*model.Environment, all bool) ([]*model.Environment, error) {
 	names := EnvironmentNames(environments)
 	if len(f.Environments) > 0 {
-		var chosen []*model.Environment
+		chosen := map[*model.Environment]bool{}
 		for _, name := range strings.Split(strings.Join(f.Environments, ","), ",") {
 			name = strings.TrimSpace(name)
 			environment := Named(environments, name)
 			if environment == nil {
 				return nil, NoEnvironment(name, names)
 			}
-			if !slices.Contains(chosen, environment) {
-				chosen = append(chosen, environment)
-			}
+			chosen[environment] = true
 		}
-		return chosen, nil
+		return slices.DeleteFunc(slices.Clone(environments), func(e *model.Environment) bool { return !chosen[e] }), nil
 	}
 	if all {
 		return environments, nil

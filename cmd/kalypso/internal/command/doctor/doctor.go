@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
-	"github.com/kalypso-gitops/kalypso/pkg/promote"
 )
 
 // New returns kalypso doctor.
@@ -134,14 +132,7 @@ func (r *run) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		order := r.Names
-		if chain, _ := promote.NewChain(r.Known); chain != nil { // otherwise kalypso validate reports why
-			order = chain.Order()
-		}
-		slices.SortStableFunc(chosen, func(a, b *model.Environment) int {
-			return slices.Index(order, a.Name.Value) - slices.Index(order, b.Name.Value)
-		})
-		r.workflows(order)
+		r.workflows(r.Names)
 		for _, environment := range chosen {
 			r.environment(ctx, environment)
 		}
