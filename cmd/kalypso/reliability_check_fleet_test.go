@@ -245,11 +245,11 @@ func TestC5FleetFaults(t *testing.T) {
 		"in between": {looks: []look{sees("edge-1"), notNow, sees("edge-1"), notNow, sees("edge-1")}, status: "success Deployed: 1 of 1 cluster"},
 		"always": {
 			looks: []look{notNow}, code: cli.ExitRemote, say: "no route to host",
-			status: "failure Failed to deploy: no cluster was seen after 5m0s; command:",
+			status: "failure Failed to deploy: no cluster state available after 5m0s; command:",
 		},
 		"in the end": {
 			looks: []look{sees("edge-1=pending"), notNow}, code: cli.ExitRemote, say: "no route to host",
-			status: "failure Failed to deploy: no cluster was seen after 5m0s; command:",
+			status: "failure Failed to deploy: no cluster state available after 5m0s; command:",
 		},
 		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},
 		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},

@@ -47,7 +47,7 @@ func TestC6SharedBranch(t *testing.T) {
 			p.set(nil)
 			got := p.must()
 			assert.Contains(t, got.stdout, "stage: "+end[:12]+" is not promoted\n")
-			assert.Contains(t, got.stdout, "notice: commit "+end[:12]+" only promotes another: promoting it would never end\n")
+			assert.Contains(t, got.stdout, "notice: commit "+end[:12]+" changes only a promoted commit: promoting it would start a loop\n")
 			assert.Empty(t, p.writes())
 			assert.Equal(t, end, p.tip("main"))
 		}

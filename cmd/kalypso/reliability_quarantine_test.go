@@ -529,7 +529,7 @@ func TestR23NewBlocksNoRemoval(t *testing.T) {
 		addRepo(t, root, "app-1", gitopstest.Commit{Files: acmeApp(name, "main")})
 		got := kalypso(t, holdArgs(root)...)
 		require.Equal(t, cli.ExitModel, got.code, got.stderr)
-		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is omitted`)
+		assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is left out`)
 		files := publishedAcme(t, root, "dev")
 		assert.Contains(t, files, "edge/"+name+"-web/reconciler.yaml")
 		assert.Len(t, files, 2+3*2, "and nothing else")
@@ -560,7 +560,7 @@ func TestR23NewAlone(t *testing.T) {
 
 	got := kalypso(t, holdArgs(root)...)
 	require.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is omitted`)
+	assert.Contains(t, got.stderr, `WorkloadRegistration "app-4" is quarantined: never published, so it is left out`)
 	files := publishedAcme(t, root, "dev")
 	assert.Contains(t, files["edge/app-1-web/reconciler.yaml"], "branch: new", got.stderr)
 	assert.NotContains(t, files, "store/app-4-web/reconciler.yaml")

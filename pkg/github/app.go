@@ -340,7 +340,7 @@ func (a *App) explain(about, act string, err error) *Error {
 
 // hint is for an App that GitHub does not recognise.
 func (a *App) hint() string {
-	return fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine right", a.ID)
+	return fmt.Sprintf("the id %s and the private key must be of the same GitHub App, and the clock of this machine must be correct", a.ID)
 }
 
 const (

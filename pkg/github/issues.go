@@ -113,7 +113,7 @@ func (r *Repository) ensureLabel(ctx context.Context, label string) error {
 	if there || err != nil {
 		return err
 	}
-	op := operation{act: fmt.Sprintf("make the label %q", label), need: "issues: write or pull requests: write"}
+	op := operation{act: fmt.Sprintf("create the label %q", label), need: "issues: write or pull requests: write"}
 	style := styleOf(label)
 	return r.create(ctx, op, func() error {
 		_, _, err := r.client.api.Issues.CreateLabel(ctx, r.owner, r.name, &gh.Label{
@@ -140,7 +140,7 @@ func (r *Repository) RemoveLabel(ctx context.Context, number int, label string) 
 	if status(err) == http.StatusNotFound && says(err, "label does not exist") {
 		return nil
 	}
-	return r.explain(operation{act: fmt.Sprintf("take the label %q off #%d", label, number), need: writePulls}, err)
+	return r.explain(operation{act: fmt.Sprintf("remove the label %q from #%d", label, number), need: writePulls}, err)
 }
 
 // Comment adds a comment.

@@ -195,7 +195,7 @@ var descriptions = map[string]string{
 	"WorkloadRegistration": "Registers an application repository: the location of its Workloads and their workspace.",
 	"Workload":             "An application or service and its deployment targets.",
 	"DeploymentTarget":     "One deployment target without a Workload.",
-	"ClusterType":          "A set of identical clusters that host the same workloads.",
+	"ClusterType":          "A group of similar clusters that host the same workloads.",
 	"Template":             "Renders one of the files of each deployment target on a cluster type.",
 	"SchedulingPolicy":     "Schedules the selected deployment targets on the selected cluster types.",
 	"ConfigSchema":         "A JSON Schema for the configuration of the assignments that its labels select.",

@@ -190,7 +190,7 @@ func TestCheck(t *testing.T) {
 		},
 		"the fleet cannot be queried": {
 			looks: []answer{{err: &FleetError{Temporary: true, Message: "it is busy"}}},
-			state: CheckFailed, status: "dev environment: failure Failed to deploy: no cluster was seen after 1m0s; flux: it is busy",
+			state: CheckFailed, status: "dev environment: failure Failed to deploy: no cluster state available after 1m0s; flux: it is busy",
 		},
 		"seed statuses": {
 			looks:  []answer{healthy},

@@ -111,7 +111,7 @@ func (r Rules) reason(state RolloutState, snapshot Snapshot) string {
 		after = fmt.Sprintf(" after %v", r.Timeout)
 	}
 	if snapshot.Seen() == 0 {
-		counts = "no cluster was seen"
+		counts = "no cluster state available"
 	}
 	switch state {
 	case NoClusters:

@@ -405,7 +405,7 @@ func (s *step) loops(ctx context.Context) error {
 	}
 	if s.onlyPromotes(changes) {
 		s.out.Action = ActionNotPromotable
-		s.out.Notes = append(s.out.Notes, fmt.Sprintf("commit %.12s only promotes another: promoting it would never end", s.out.Commit))
+		s.out.Notes = append(s.out.Notes, fmt.Sprintf("commit %.12s changes only a promoted commit: promoting it would start a loop", s.out.Commit))
 	}
 	return nil
 }

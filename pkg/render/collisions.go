@@ -117,7 +117,7 @@ func (c *collider) collision(one, two occurrence) {
 	report("object-collision", second.Target.Name.At, fmt.Sprintf("deployment targets %q and %q both render %s on cluster type %q, %s",
 		first.Target.Name.Value, second.Target.Name.Value, id, second.ClusterType.Name.Value, content),
 		diag.See(first.Target.Name.At, "the other one"),
-		diag.Hint("use .DeploymentTargetName or .Namespace in the name in the template"))
+		diag.Hint("use .DeploymentTargetName or .Namespace in the object's name in the template"))
 }
 
 // commonObjects returns objects that the templates write for every target alike: an object is

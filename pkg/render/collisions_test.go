@@ -80,7 +80,7 @@ func TestCollisionsWithinARegistration(t *testing.T) {
 	_, diags := texts.render(t)
 	assert.Equal(t, `shop:a.yaml:7:30: warning: deployment targets "cart-api" and "cart-web" both render Secret cart on cluster type "edge", with different content [object-collision]
     shop:a.yaml:6:30: the other one
-    hint: use .DeploymentTargetName or .Namespace in the name in the template
+    hint: use .DeploymentTargetName or .Namespace in the object's name in the template
 `, reported(diags))
 }
 

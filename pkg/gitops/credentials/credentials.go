@@ -310,7 +310,7 @@ func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address
 	case c.Origin == EnvGitHub && k.inWorkflow():
 		return permission + `write "permissions: {contents: write, ` + inJob + `: write}" into the job of the workflow`
 	case c.Origin == AppOrigin:
-		return permission + "the GitHub App has it: a ruleset, or that the repository is archived, may be in the way"
+		return permission + "the GitHub App has it, but a ruleset or an archived repository may prevent the push"
 	default:
 		return permission + k.Advice(role, a)
 	}

@@ -179,7 +179,7 @@ func HintCertificate(err error) string {
 	if !errors.As(err, &unknown) {
 		return ""
 	}
-	return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them"
+	return "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; on other systems, add them to the system's trust store"
 }
 
 func shortCause(err error) string {

@@ -167,7 +167,7 @@ func (w *treeWriter) editEntry(entry TreeEntry, group editGroup) (TreeEntry, err
 	first := group.edits[0]
 	switch itself := len(first.Path) == len(group.path); {
 	case !itself && entry.present() && !entry.isTree():
-		return entry, fmt.Errorf("%s is in the way of %s: it is %s, not a directory", group.path, first.Path, entry.describe())
+		return entry, fmt.Errorf("%s conflicts with %s: it is %s, not a directory", group.path, first.Path, entry.describe())
 	case !itself:
 		id, err := w.edit(entry.ID, group.edits, len(group.path)+1)
 		return TreeEntry{treeMode, group.name, id}, err

@@ -140,10 +140,10 @@ func TestBuildTreeRefuses(t *testing.T) {
 		edit   TreeEdit
 		want   string
 	}{
-		"file for a directory":      {".", written("file/x", ""), "file is in the way of file/x: it is a file, not a directory"},
-		"link for a directory":      {".", written("link/x", ""), "link is in the way of link/x: it is a symbolic link, not a directory"},
-		"submodule for a directory": {"sub/a", written("x", ""), "sub is in the way of sub/a/x: it is a submodule, not a directory"},
-		"removed below a file":      {".", removed("file/x"), "file is in the way of file/x: it is a file, not a directory"},
+		"file for a directory":      {".", written("file/x", ""), "file conflicts with file/x: it is a file, not a directory"},
+		"link for a directory":      {".", written("link/x", ""), "link conflicts with link/x: it is a symbolic link, not a directory"},
+		"submodule for a directory": {"sub/a", written("x", ""), "sub conflicts with sub/a/x: it is a submodule, not a directory"},
+		"removed below a file":      {".", removed("file/x"), "file conflicts with file/x: it is a file, not a directory"},
 		"directory for a file":      {".", written("folder", ""), "folder cannot be written: it is a directory"},
 		"link for a file":           {".", written("link", ""), "link cannot be written: it is a symbolic link"},
 		"submodule for a file":      {".", written("sub", ""), "sub cannot be written: it is a submodule"},

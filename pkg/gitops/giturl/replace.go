@@ -46,7 +46,7 @@ func parseReplacement(value string) (replacement, error) {
 	case target == "":
 		return replacement{}, errors.New(`the path or URL after the "=" is missing`)
 	case strings.Count(target, "*") > strings.Count(repo, "*"):
-		return replacement{}, errors.New(`there are more "*" after the "=" than before it`)
+		return replacement{}, errors.New(`more "*" after the "=" than before it`)
 	}
 	a, err := ParseAddress(target)
 	if err == nil {

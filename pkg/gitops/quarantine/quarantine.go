@@ -252,7 +252,7 @@ func (e *quarantined) consequence(last string, isNew bool) string {
 	case e.commit != "":
 		return fmt.Sprintf("compiled at %.12s, the last published commit", e.commit)
 	case isNew:
-		return "never published, so it is omitted"
+		return "never published, so it is left out"
 	case last == "":
 		return "last published commit unknown; published output unchanged"
 	default:

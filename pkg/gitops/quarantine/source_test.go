@@ -117,7 +117,7 @@ func TestLoadFailures(t *testing.T) {
 				"a.yaml":    registrationFile("a", "https://github.com/acme/app", "main", "./"),
 				"b.yaml":    registrationFile("b", "git@GitHub.com:acme/app.git", "main", "."),
 			},
-			`b.yaml:6:11: error: WorkloadRegistration "b" registers the same place as "a" [duplicate-registration]`,
+			`b.yaml:6:11: error: WorkloadRegistration "b" registers the same location as "a" [duplicate-registration]`,
 		},
 		"a GitOps repository that is refused": {
 			gitopstest.Files{"base.yaml": baseFile("main", ""), "gitops.yaml": loadHeader + "GitOpsRepo\nmetadata: {name: dev}\nspec: {repo: 'http://example.com/x', branch: dev}\n"},

@@ -264,14 +264,14 @@ func TestR26SilentHelper(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r := newReader(t, Options{Helper: func(ctx context.Context, _, _, _, _ string) (string, string, error) {
-		cancel(errors.New("time is up"))
+		cancel(errors.New("timed out"))
 		<-ctx.Done()
 		return "", "", ctx.Err()
 	}})
 	_, list := r.Read(ctx, []model.Ref{{Repo: server.URL + "/x", Branch: "main"}})
 	require.Len(t, list, 1)
 	assert.Equal(t, giterror.RuleRemoteFailed, list[0].Rule)
-	assert.Contains(t, list[0].Message, "/x was interrupted: time is up")
+	assert.Contains(t, list[0].Message, "/x was interrupted: timed out")
 }
 
 func TestLaterFileIsFetchedWithinTheContext(t *testing.T) {

@@ -128,7 +128,7 @@ func TestReplaceWrongUsage(t *testing.T) {
 	assert.Equal(t, `--replace "https://github.com/acme/shop": "=" is missing; write REPO=PATH
 --replace "=../x": the repository before the "=" is missing
 --replace "https://a.example/x=": the path or URL after the "=" is missing
---replace "https://a.example/x=../*": there are more "*" after the "=" than before it
+--replace "https://a.example/x=../*": more "*" after the "=" than before it
 --replace "https://a.example/x=http://b.example/x": "http://b.example/x" cannot be read: http is not encrypted; write https
 --replace "https://a.example/x=ext::sh": "ext::sh" cannot be read: "::" would run a remote helper
 --replace "https://a.example/x=-x": "-x" cannot be read: a name must not start with "-"`, err.Error())

@@ -61,7 +61,7 @@ func (l *fleetLoad) baseRefs(ctx context.Context) (refs []model.Ref, main int) {
 	return refs, main
 }
 
-// readTwice reports a BaseRepo that reads the same place as another one: all objects there would be defined twice. A
+// readTwice reports a BaseRepo that reads the same location as another one: all objects there would be defined twice. A
 // second one of the same name is reported as a duplicate object and not read either.
 func (l *fleetLoad) readTwice(base *model.BaseRepo, others []*model.BaseRepo) bool {
 	if slices.ContainsFunc(others, func(o *model.BaseRepo) bool { return o.Name.Value == base.Name.Value }) {
@@ -71,7 +71,7 @@ func (l *fleetLoad) readTwice(base *model.BaseRepo, others []*model.BaseRepo) bo
 	if i < 0 {
 		return false
 	}
-	l.diags.Error("duplicate-base", base.Repo.At, fmt.Sprintf("BaseRepo %q reads the same place as %q", base.Name.Value, others[i].Name.Value),
+	l.diags.Error("duplicate-base", base.Repo.At, fmt.Sprintf("BaseRepo %q reads the same location as %q", base.Name.Value, others[i].Name.Value),
 		diag.See(others[i].Repo.At, "first read here"), diag.Hint("remove one of them"))
 	return true
 }

@@ -159,7 +159,7 @@ func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[Plac
 		return true // reported as a duplicate object
 	}
 	l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
-		fmt.Sprintf("WorkloadRegistration %q registers the same place as %q", r.Name.Value, first.Name.Value),
+		fmt.Sprintf("WorkloadRegistration %q registers the same location as %q", r.Name.Value, first.Name.Value),
 		diag.See(first.Workload.Repo.At, "first registered here"), diag.Hint("remove one of them"))
 	return true
 }

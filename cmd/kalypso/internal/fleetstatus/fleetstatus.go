@@ -23,7 +23,7 @@ func countsWithoutReason(snapshot promote.Snapshot) string {
 	switch {
 	case snapshot.Seen() > 0:
 	case snapshot.QueryErrors != "":
-		return "no cluster was seen" // there may be some
+		return "no cluster state available" // there may be some
 	case snapshot.Missing > 0:
 		return fmt.Sprintf("no cluster is registered (%s expected)", thousands(snapshot.Missing))
 	default:

@@ -74,7 +74,7 @@ func (f *Flags) Add(cmd *cobra.Command, e *cli.Host) {
 
 // AddCommitted adds --committed.
 func (f *Flags) AddCommitted(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.Committed, "committed", false, "read local clones without uncommitted changes")
+	cmd.Flags().BoolVar(&f.Committed, "committed", false, "ignore uncommitted changes in local clones")
 	cli.Group(cmd.Flags(), cli.Source, "", "committed")
 }
 
@@ -338,4 +338,4 @@ func (f *Flags) limited(ctx context.Context) (context.Context, context.CancelFun
 const defaultTimeout = 30 * time.Minute
 
 // ErrTimeUp is the cause of a run that exceeded --timeout.
-var ErrTimeUp = errors.New("time is up")
+var ErrTimeUp = errors.New("timed out")

@@ -95,7 +95,7 @@ func (a *fleet) Query(ctx context.Context, wanted promote.Deployment) ([]promote
 // hints say what to do about answers of the API.
 func hints() map[int]string {
 	return map[int]string{
-		api.Untrusted:           "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; elsewhere the system knows them",
+		api.Untrusted:           "on Linux, SSL_CERT_FILE names a file with the certificate authorities to trust; on other systems, add them to the system's trust store",
 		http.StatusOK:           "check the URL: it must be that of the Argo CD API, not of a login proxy",
 		http.StatusUnauthorized: envToken + " needs a token that is still valid: argocd account generate-token",
 		http.StatusForbidden:    "the account of the token needs the permission to get applications: p, <account>, applications, get, */*, allow",

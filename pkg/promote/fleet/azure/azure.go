@@ -142,7 +142,7 @@ func readSubscriptions(argument string) ([]string, error) {
 		}
 	}
 	if len(ids) > maxSubscriptions {
-		return nil, fmt.Errorf("%s: there are %d subscriptions, and Azure takes %d at a time: repeat --fleet with some of them",
+		return nil, fmt.Errorf("%s: %d subscriptions exceed Azure's limit of %d: repeat --fleet with fewer",
 			Name, len(ids), maxSubscriptions)
 	}
 	return ids, nil

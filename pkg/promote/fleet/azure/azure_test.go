@@ -137,7 +137,7 @@ func TestUsage(t *testing.T) {
 		sub + ",":                      `"" is not a subscription ID`,
 		sub + "' or 1 == 1":            "is not a subscription ID",
 		"/subscriptions/" + sub:        "is not a subscription ID",
-		strings.Join(many, ","):        "there are 1001 subscriptions, and Azure takes 1000 at a time",
+		strings.Join(many, ","):        "1001 subscriptions exceed Azure's limit of 1000",
 		sub + ";" + sub2:               "is not a subscription ID",
 		"https://management.azure.com": "is not a subscription ID",
 	} {

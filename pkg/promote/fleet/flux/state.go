@@ -53,9 +53,9 @@ func (k *object) state(source *object) promote.ReconcilerStatus {
 	case stalled.Status == "True" && k.observed(stalled):
 		return promote.ReconcilerStatus{Commit: cmp.Or(offered, tried), State: promote.Failed, Message: said(stalled)}
 	case ready.Status == "":
-		return pending(cmp.Or(trouble(source), "Flux has not tried it yet"))
+		return pending(cmp.Or(trouble(source), "Flux has not reconciled it yet"))
 	case !k.observed(ready), ready.Status == "True" && !current:
-		return pending("Flux has not seen its present spec yet")
+		return pending("Flux has not observed its current spec yet")
 	case ready.Status == "True":
 		return promote.ReconcilerStatus{Commit: applied, State: promote.Compliant}
 	case ready.Status == "False" && ready.waits():

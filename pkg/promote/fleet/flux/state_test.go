@@ -69,15 +69,15 @@ func TestState(t *testing.T) {
 		},
 		"spec not seen": {
 			ready.With("metadata.generation", fluxtest.Generation+1), fetched, promote.Pending, oldCommit,
-			"Flux has not seen its present spec yet",
+			"Flux has not observed its current spec yet",
 		},
 		"status of an earlier spec": {
 			ready.With("status.observedGeneration", fluxtest.Generation-1), fetched, promote.Pending, oldCommit,
-			"Flux has not seen its present spec yet",
+			"Flux has not observed its current spec yet",
 		},
 		"new": {
 			ready.With("status", map[string]any{"observedGeneration": -1}), fetched, promote.Pending, "",
-			"Flux has not tried it yet",
+			"Flux has not reconciled it yet",
 		},
 		"new, and nothing fetched": {
 			ready.With("status", nil), cannotFetch, promote.Pending, "",
@@ -125,7 +125,7 @@ func TestState(t *testing.T) {
 		"failed for an earlier spec": {
 			unready("BuildFailed", "no").With("status.conditions", conditions(
 				about(fluxtest.Generation-1, fluxtest.Condition("Ready", "False", "BuildFailed", "no")))),
-			fetched, promote.Pending, newCommit, "Flux has not seen its present spec yet",
+			fetched, promote.Pending, newCommit, "Flux has not observed its current spec yet",
 		},
 		"failed before conditions had generations": {
 			unready("BuildFailed", "no").With("status.conditions", conditions(

@@ -127,8 +127,8 @@ func TestC1ReconcilerHasNotCaughtUp(t *testing.T) {
 		cluster *fluxtest.Cluster
 		want    string
 	}{
-		"spec":           {changed(t, "deployed", "Kustomization", shop, "metadata.generation", 2), "pending: Kustomization flux-system/shop-functional-test: Flux has not seen its present spec yet"},
-		"failed before":  {changed(t, "app-invalid-nowait", "Kustomization", shop, "metadata.generation", 2), "pending: Kustomization flux-system/shop-functional-test: Flux has not seen its present spec yet"},
+		"spec":           {changed(t, "deployed", "Kustomization", shop, "metadata.generation", 2), "pending: Kustomization flux-system/shop-functional-test: Flux has not observed its current spec yet"},
+		"failed before":  {changed(t, "app-invalid-nowait", "Kustomization", shop, "metadata.generation", 2), "pending: Kustomization flux-system/shop-functional-test: Flux has not observed its current spec yet"},
 		"source's spec":  {changed(t, "deployed", "GitRepository", shop, "metadata.generation", 2), "pending: Kustomization flux-system/shop-functional-test: Flux has not seen the present spec of its GitRepository yet"},
 		"source's newer": {changed(t, "deployed", "GitRepository", shop, "status.artifact.revision", "dev@sha1:"+oldCommit), "pending: Kustomization flux-system/shop-functional-test: it has not tried dev@sha1:" + oldCommit + " yet"},
 		"failed with an older": {
@@ -136,7 +136,7 @@ func TestC1ReconcilerHasNotCaughtUp(t *testing.T) {
 			"pending: Kustomization flux-system/shop-functional-test: it has not tried dev@sha1:" + oldCommit + " yet",
 		},
 		"suspended": {changed(t, "deployed", "Kustomization", shop, "spec.suspend", true), "pending: Kustomization flux-system/shop-functional-test: suspended"},
-		"new":       {changed(t, "deployed", "Kustomization", shop, "status", nil), "pending: Kustomization flux-system/shop-functional-test: Flux has not tried it yet"},
+		"new":       {changed(t, "deployed", "Kustomization", shop, "status", nil), "pending: Kustomization flux-system/shop-functional-test: Flux has not reconciled it yet"},
 		"not there": {changed(t, "deployed", "Kustomization", shop, "metadata.name", "other"), "pending: Kustomization flux-system/shop-functional-test: not found"},
 	} {
 		statuses, err := one(t, test.cluster).fleet(t, "flux:edge").Query(t.Context(), recordedTree())

@@ -42,8 +42,8 @@ nothing and does not read the published output; to compare with it, use render -
 To compare two states of a branch, set --from and --to to a Git revision, "worktree", or "promoted"
 (the commits of the base branch that are promoted to the environments). --branch is a branch of the
 control plane or, with --repo, of an application repository. A change of the base branch is shown as
-if it were promoted. Without flags, the working tree and the commits of all branches that are not pushed
-are compared with the remote; in a pull request workflow, the pull request with its base branch.
+if it were promoted. Without flags, diff compares the working tree and all unpushed commits with the remote;
+in a pull request workflow, it compares the pull request with its target branch.
 
 To compare two environments, use --env and --with-env. A target that exists in only one of them is
 compared with a target of the same workload on the same cluster type. Differences only in the names
@@ -65,8 +65,8 @@ of target and environment are not shown.`,
 	flags.StringVar(&opts.withEnvironment, "with-env", "", "`environment` to compare with the one in --env")
 	flags.StringVar(&opts.repo, "repo", "", "`URL` of the application repository of --branch (default: the control plane)")
 	flags.StringVar(&opts.branch, "branch", "", "`branch` to compare (default: the branch that is checked out)")
-	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the latest commit of the remote branch)")
-	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the working tree, unless another environment's branch is checked out)")
+	flags.StringVar(&opts.from, "from", "", "old `state`: a Git revision, worktree or promoted (default: the tip of --branch, else the latest commit of the remote branch)")
+	flags.StringVar(&opts.to, "to", "", "new `state`, as in --from (default: the working tree; the tip of --branch if another environment's branch is checked out)")
 	flags.BoolVar(&opts.files, "files", false, "show the differences of the manifests")
 	flags.BoolVar(&opts.stat, "stat", false, "show only counts per cluster type")
 	opts.previewFlags.add(flags)
@@ -285,7 +285,7 @@ func (d *Result) addOutputs(was, is *model.Fleet) {
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		switch to, stays := now[name]; {
 		case !stays:
-			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s is gone: %s", name, old[name]))
+			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s was removed: %s", name, old[name]))
 		case to != old[name]:
 			d.Outputs = append(d.Outputs, fmt.Sprintf("GitOpsRepo %s was %s, and is %s", name, old[name], to))
 		}

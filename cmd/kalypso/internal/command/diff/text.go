@@ -97,7 +97,7 @@ func (d Result) moved(action change.Action, n int) string {
 // why says why a target came or went.
 func (d Result) why(t impact.Target) []reason {
 	if d.blind {
-		return []reason{{text: "not known before", at: t.Cause.At}}
+		return []reason{{text: "previous state unknown", at: t.Cause.At}}
 	}
 	whole := map[impact.Why]string{impact.WhyEnvironment: "environment", impact.WhyTarget: "deployment target", impact.WhyClusterType: "cluster type"}
 	if what, is := whole[t.Cause.Why]; is {

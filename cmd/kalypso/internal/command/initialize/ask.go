@@ -229,7 +229,7 @@ func (f *initFlags) fleetsFromFlags(e *cli.Host) (map[string][]string, error) {
 	}
 	for environment, fleets := range asked {
 		if len(fleets) > 1 && slices.Contains(fleets, model.NoFleet) {
-			return nil, cli.Usage("--fleet %s cannot be combined with another fleet of environment %q", model.NoFleet, environment)
+			return nil, cli.Usage("--fleet %s cannot be combined with another fleet source of environment %q", model.NoFleet, environment)
 		}
 	}
 	return asked, nil

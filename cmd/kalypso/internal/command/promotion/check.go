@@ -125,7 +125,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 	for _, text := range texts {
 		name, argument, _ := strings.Cut(text, ":") // what follows may be a secret
 		if name == model.NoFleet {
-			return nil, false, cli.Usage("%s %s: cannot be combined with another fleet", from, name)
+			return nil, false, cli.Usage("%s %s: cannot be combined with another fleet source", from, name)
 		}
 		asked, err := fleet.New(text, fleet.Options{
 			Env: c.Env, Environ: c.Variables(), Sleep: c.Sleep, Now: c.Now, UserAgent: "kalypso/" + c.Build.Version,
@@ -139,7 +139,7 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 		fleets = append(fleets, asked)
 	}
 	if len(fleets) == 0 {
-		return nil, false, cli.Usage("no fleet: set --fleet, or spec.promotion.checks.fleet of the Environment: %s",
+		return nil, false, cli.Usage("no fleet source: set --fleet, or spec.promotion.checks.fleet of the Environment: %s",
 			strings.Join(append(fleet.Names(), model.NoFleet), ", "))
 	}
 	return fleets, false, nil

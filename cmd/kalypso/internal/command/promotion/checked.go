@@ -199,7 +199,7 @@ func (c *deploymentCheck) noteStuck() {
 	}
 }
 
-// noteUnseen names the cluster types that no cluster was seen of. That may be correct, because the number of clusters per type is unknown.
+// noteUnseen names the cluster types that no cluster state available of. That may be correct, because the number of clusters per type is unknown.
 func (c *deploymentCheck) noteUnseen() {
 	if c.checked.Snapshot == nil || len(c.checked.Snapshot.Clusters) == 0 {
 		return
@@ -218,7 +218,7 @@ func (c *deploymentCheck) noteUnseen() {
 		}
 	}
 	if len(unseen) > 0 {
-		c.checked.Notes = append(c.checked.Notes, "no cluster was seen of "+diag.Plural(len(unseen), "cluster type")+": "+strings.Join(unseen, ", "))
+		c.checked.Notes = append(c.checked.Notes, "no cluster state available for "+diag.Plural(len(unseen), "cluster type")+": "+strings.Join(unseen, ", "))
 	}
 }
 

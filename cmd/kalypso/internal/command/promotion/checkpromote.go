@@ -53,9 +53,10 @@ control plane commit is Deploying; then it is Deployed or Failed to deploy. A de
 promoted to the next environments.
 
 The commit counts as deployed when every cluster that pulls the GitOps branch runs it, or a newer
-commit of the branch, and is healthy in two checks in a row. A failure counts when it persists for
---failure-grace. spec.promotion.checks of the Environment sets these conditions; flags override it.
-You can stop and repeat the run at any time, with the same result.
+commit of the branch, and is healthy in two consecutive polls. A failure counts when it persists for
+--failure-grace. spec.promotion.checks of the Environment sets the fleet source, the number of clusters and the timeout;
+flags override it.
+You can interrupt the command and run it again.
 
 Fleets (--fleet NAME[:ARGUMENT], repeatable):
   azure-resource-graph[:SUBSCRIPTION,...]  Flux configurations in Azure Resource Graph

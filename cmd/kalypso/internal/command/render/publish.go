@@ -145,7 +145,7 @@ func (s *Publisher) publishResult(ctx context.Context, opts *publishing, result 
 		return []lostRace{{result.Environment, fmt.Errorf("the GitOpsRepos of %s: %w", name, giterror.ErrConflict)}}
 	}
 	if len(destinations) == 0 {
-		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At, fmt.Sprintf("Environment %q has no GitOpsRepo, so there is nowhere to publish it", name),
+		result.Diags.Error(RuleNoGitOpsRepo, result.Environment.Name.At, fmt.Sprintf("Environment %q has no GitOpsRepo, so its output cannot be published", name),
 			diag.Hint("add one to its branch, or write the output to a directory with --output-dir"))
 		return nil
 	}
