@@ -53,7 +53,7 @@ func TestWriteFolder(t *testing.T) {
 	writeFiles(t, dir, gitopstest.Files{"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x"})
 	change, err = OpenFolder(dir).Write(t.Context(), gitopstest.Tree("core/"+gitopstest.Readme, "core/b/namespace.yaml=n", "core/b/reconciler.yaml=r"))
 	require.NoError(t, err)
-	assert.Equal(t, "2 targets on 2 cluster types, 2 assignments: +1 ~0 -1", change.Plan().String())
+	assert.Equal(t, "1 target on 1 cluster type, 1 assignment: +1 ~0 -1", change.Plan().String())
 	assert.Equal(t, gitopstest.Files{
 		"core/README.md": render.Readme, "core/b/namespace.yaml": "n", "core/b/reconciler.yaml": "r",
 		"docs/x.md": "x", ".git/config": "c", "edge/notes.md": "x",

@@ -64,8 +64,8 @@ type Change struct {
 	Files []FileChange
 	// Targets are all deployment targets before or after, in order of cluster type and target.
 	Targets []TargetChange
-	// ClusterTypes is the number of cluster types before or after.
-	ClusterTypes int
+	// ClusterTypes is the number of cluster types after the change, RemovedClusterTypes that of those only before.
+	ClusterTypes, RemovedClusterTypes int
 }
 
 // Empty reports whether nothing changes.
@@ -168,8 +168,8 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 			files[folder] = append(files[folder], f)
 		}
 	}
-	clusterTypes, after := map[string]bool{}, map[string]bool{}
-	last := "" // the files of a target are adjacent
+	clusterTypes, after := map[string]bool{}, map[string]bool{} // clusterTypes: true if it exists after the change
+	last := ""                                                  // the files of a target are adjacent
 	for _, file := range tree.Files {
 		clusterType, _, _ := strings.Cut(file.Path, "/")
 		if strings.HasSuffix(file.Path, "/"+render.ReadmeFile) {
@@ -180,7 +180,7 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 		}
 	}
 	for folder := range before {
-		clusterTypes[path.Dir(folder)] = true
+		clusterTypes[path.Dir(folder)] = clusterTypes[path.Dir(folder)] || tree.Partial
 		switch {
 		case after[folder]:
 		case tree.Partial:
@@ -199,7 +199,13 @@ func (c *Change) addTargets(before map[string]bool, tree *render.Tree) {
 			c.Targets = append(c.Targets, targetChange(folder, Unchanged, nil))
 		}
 	}
-	c.ClusterTypes = len(clusterTypes)
+	for _, left := range clusterTypes {
+		if left {
+			c.ClusterTypes++
+		} else {
+			c.RemovedClusterTypes++
+		}
+	}
 	slices.SortFunc(c.Targets, func(a, b TargetChange) int {
 		return cmp.Or(cmp.Compare(a.ClusterType, b.ClusterType), cmp.Compare(a.Target, b.Target))
 	})
@@ -215,8 +221,7 @@ func targetChange(folder string, action Action, files []FileChange) TargetChange
 
 // Plan is the number of assignments by action.
 type Plan struct {
-	// Targets, Assignments and ClusterTypes are those that exist before or after. An assignment is a target on a cluster
-	// type.
+	// Targets, Assignments and ClusterTypes are those after the change. An assignment is a target on a cluster type.
 	Assignments  int `json:"targets"`
 	Targets      int `json:"deploymentTargets"`
 	ClusterTypes int `json:"clusterTypes"`
@@ -230,10 +235,12 @@ type Plan struct {
 func (c *Change) Plan() Plan {
 	names := map[string]bool{}
 	for _, t := range c.Targets {
-		names[t.Target] = true
+		if t.Action != Removed {
+			names[t.Target] = true
+		}
 	}
 	return Plan{
-		Targets: len(names), Assignments: len(c.Targets), ClusterTypes: c.ClusterTypes,
+		Targets: len(names), Assignments: len(c.Targets) - c.Count(Removed), ClusterTypes: c.ClusterTypes,
 		Added: c.Count(Added), Changed: c.Count(Changed), Removed: c.Count(Removed), Unchanged: c.Count(Unchanged),
 	}
 }
@@ -253,7 +260,7 @@ func ParsePlan(line string) (p Plan, ok bool) {
 	var targets, types, assignments string
 	_, err := fmt.Sscanf(line, "%d %s on %d cluster %s %d %s +%d ~%d -%d", &p.Targets, &targets, &p.ClusterTypes, &types,
 		&p.Assignments, &assignments, &p.Added, &p.Changed, &p.Removed)
-	p.Unchanged = p.Assignments - p.Added - p.Changed - p.Removed
+	p.Unchanged = p.Assignments - p.Added - p.Changed
 	if err != nil || p.Unchanged < 0 || p.String() != line {
 		return Plan{}, false
 	}

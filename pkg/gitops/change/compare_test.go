@@ -32,11 +32,11 @@ func TestCompare(t *testing.T) {
 		},
 		"a target goes": {
 			append(target, "edge/b/namespace.yaml=n", "edge/b/reconciler.yaml=r", "edge/b/notes/x.md=x"), target,
-			"2 targets on 1 cluster type, 2 assignments: +0 ~0 -1", "-edge/b/namespace.yaml -edge/b/notes/x.md -edge/b/reconciler.yaml",
+			"1 target on 1 cluster type, 1 assignment: +0 ~0 -1", "-edge/b/namespace.yaml -edge/b/notes/x.md -edge/b/reconciler.yaml",
 		},
 		"a cluster type goes, but not what people put there": {
 			append(target, "gone/"+gitopstest.Readme, "gone/b/namespace.yaml=n", "gone/b/reconciler.yaml=r", "gone/notes.md=x", "gone/docs/x.md=x"), target,
-			"2 targets on 2 cluster types, 2 assignments: +0 ~0 -1", "-gone/README.md -gone/b/namespace.yaml -gone/b/reconciler.yaml",
+			"1 target on 1 cluster type, 1 assignment: +0 ~0 -1", "-gone/README.md -gone/b/namespace.yaml -gone/b/reconciler.yaml",
 		},
 		"directories of people stay": {
 			append(target, "docs/x.md=x", "docs/README.md=ours?", "LICENSE=x", ".github/workflows/x.yaml=x"), target,

@@ -9,7 +9,7 @@ import (
 func TestParsePlan(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]Plan{
-		"13 targets on 7 cluster types, 21 assignments: +6 ~2 -1": {21, 13, 7, 6, 2, 1, 12},
+		"13 targets on 7 cluster types, 21 assignments: +6 ~2 -1": {21, 13, 7, 6, 2, 1, 13},
 		"1 target on 1 cluster type, 1 assignment: +1 ~0 -0":      {1, 1, 1, 1, 0, 0, 0},
 		"0 targets on 0 cluster types, 0 assignments: +0 ~0 -0":   {},
 	} {

@@ -39,7 +39,7 @@ type clusterTypeChange struct {
 }
 
 func summarize(c *change.Change) *summary {
-	b := &summary{all: c.ClusterTypes}
+	b := &summary{all: c.ClusterTypes + c.RemovedClusterTypes}
 	actions := clusterTypeActions(c)
 	for rest := c.Targets; len(rest) > 0; {
 		t := clusterTypeChange{name: rest[0].ClusterType, action: actions[rest[0].ClusterType]}

@@ -90,7 +90,7 @@ func TestCountsLine(t *testing.T) {
 		"1 of 2 clusters deployed, 1 behind":                                                       {Counts: counts(1, 0, 1, 0, 0)},
 		"no cluster is registered":                                                                 {},
 		"no cluster is registered (4 expected)":                                                    {Counts: counts(0, 0, 0, 0, 4), Need: 4},
-		"no cluster state available; flux:edge: connection refused":                                       {QueryErrors: "flux:edge: connection refused"},
+		"no cluster state available; flux:edge: connection refused":                                {QueryErrors: "flux:edge: connection refused"},
 		`1 of 1 cluster deployed; flux:edge: \x1b[31m gone`:                                        {Counts: counts(1, 0, 0, 0, 0), Need: 1, QueryErrors: "flux:edge:\n\x1b[31m gone"},
 	} {
 		assert.Equal(t, want, countsLine(snapshot))

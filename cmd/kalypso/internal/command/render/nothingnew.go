@@ -81,7 +81,7 @@ func newUnchanged(destination *gitops.Destination, latest *gitops.Latest, reques
 		Published: &session.Published{Repo: destination.At},
 	}
 	if !latest.Proposed {
-		if p := latest.Plan; p.Assignments > 0 && p.Removed == 0 { // else the commit does not say what is left
+		if p := latest.Plan; p != (change.Plan{}) {
 			r.Plan = results.NewPlan(change.Plan{Assignments: p.Assignments, Targets: p.Targets, ClusterTypes: p.ClusterTypes, Unchanged: p.Assignments})
 		}
 		r.Published.Notes = []string{fmt.Sprintf("no changes since %.12s on %s", latest.Commit, destination.Branch)}
