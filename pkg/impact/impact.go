@@ -81,6 +81,8 @@ type Why string
 const (
 	// WhyEnvironment: the environment is added or removed.
 	WhyEnvironment Why = "environment"
+	// WhyRegistration: the registration of its workload is added or removed.
+	WhyRegistration Why = "workload-registration"
 	// WhyTarget: the deployment target is added or removed.
 	WhyTarget Why = "deployment-target"
 	// WhyClusterType: the cluster type is added or removed.
@@ -121,6 +123,9 @@ func causeOf(t change.TargetChange, here, there *side) *Cause {
 		cause.Why, cause.At = WhyEnvironment, here.Fleet.Environment.Name.At
 	case target == nil:
 		cause.Why, cause.At = WhyTarget, here.Fleet.Target(t.Target).Name.At
+		if r := here.Fleet.Target(t.Target).Registration; r != nil && !registered(there.Fleet, r.Name.Value) {
+			cause.Why, cause.At = WhyRegistration, r.Name.At
+		}
 	case clusterType == nil:
 		cause.Why, cause.At = WhyClusterType, here.Fleet.ClusterType(t.ClusterType).Name.At
 	default:
@@ -133,6 +138,10 @@ func causeOf(t change.TargetChange, here, there *side) *Cause {
 		}
 	}
 	return cause
+}
+
+func registered(fleet *model.Fleet, registration string) bool {
+	return slices.ContainsFunc(fleet.Registrations, func(r *model.WorkloadRegistration) bool { return r.Name.Value == registration })
 }
 
 // folder identifies the folder of an assignment in the output.

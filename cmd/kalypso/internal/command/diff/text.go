@@ -99,7 +99,7 @@ func (d Result) why(t impact.Target) []reason {
 	if d.blind {
 		return []reason{{text: "previous state unknown", at: t.Cause.At}}
 	}
-	whole := map[impact.Why]string{impact.WhyEnvironment: "environment", impact.WhyTarget: "deployment target", impact.WhyClusterType: "cluster type"}
+	whole := map[impact.Why]string{impact.WhyEnvironment: "environment", impact.WhyRegistration: "WorkloadRegistration", impact.WhyTarget: "deployment target", impact.WhyClusterType: "cluster type"}
 	if what, is := whole[t.Cause.Why]; is {
 		return []reason{{text: d.oneSided(t, what), at: t.Cause.At}}
 	}
@@ -148,7 +148,7 @@ func (d Result) oneSided(t impact.Target, what string) string {
 	case t.Action == change.Added:
 		return "new " + what
 	default:
-		return "the " + what + " is gone"
+		return "the " + what + " was removed"
 	}
 }
 
