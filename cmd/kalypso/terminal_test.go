@@ -78,3 +78,11 @@ func TestTerminalPager(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminalErasesProgress begins the line of a usage error at the first column, and not behind the phase of the run.
+func TestTerminalErasesProgress(t *testing.T) {
+	t.Parallel()
+	_, stderr, code := onTerminal(t, nil, "validate", "--control-plane", "../../testdata/fleets/harvest/in/control-plane", "--env", "nope")
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Regexp(t, `\r *\rkalypso: environment "nope" not found\n`, stderr)
+}

@@ -95,6 +95,7 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 	ctx, cancel := f.limited(ctx)
 	defer cancel()
 	e, progress := e.WithProgress(f.Color)
+	defer progress.Done() // an error of do is printed by the caller
 	reader, loader, err := f.open(ctx, e, progress)
 	if err != nil {
 		return err
