@@ -12,14 +12,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// Reference returns the commit of HEAD, of a tag or of a remote-tracking branch such as "origin/main".
+// Reference returns the commit of HEAD, of a tag, of a remote-tracking branch such as "origin/main", or of a longer name
+// such as "heads/main" or "refs/tags/v1".
 func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, full := range []plumbing.ReferenceName{plumbing.NewTagReferenceName(name), plumbing.ReferenceName("refs/remotes/" + name), plumbing.HEAD} {
-		ref, err := storer.ResolveReference(r.storage, full)
-		if err == nil && (full != plumbing.HEAD || name == "HEAD") {
-			return r.peeled(ref.Hash()), true
+	for _, prefix := range []string{"refs/tags/", "refs/remotes/", "refs/", ""} {
+		if full := prefix + name; full == "HEAD" || strings.HasPrefix(full, "refs/") {
+			if ref, err := storer.ResolveReference(r.storage, plumbing.ReferenceName(full)); err == nil {
+				return r.peeled(ref.Hash()), true
+			}
 		}
 	}
 	return plumbing.ZeroHash, false

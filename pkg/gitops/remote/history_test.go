@@ -228,9 +228,11 @@ func TestResolve(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, ids[2], id)
 			}
-			id, err := h.Resolve(t.Context(), "main")
-			require.NoError(t, err)
-			assert.Equal(t, h.Tip(), id)
+			for _, text := range []string{"main", "HEAD", "@", "heads/main", "refs/heads/main", "main^{}", "main^{commit}"} {
+				id, err := h.Resolve(t.Context(), text)
+				require.NoError(t, err, text)
+				assert.Equal(t, h.Tip(), id)
+			}
 			for text, want := range map[string]string{
 				ids[2][:6]:      `revision "` + ids[2][:6] + `" not found in `,
 				"":              `revision "" not found in `,

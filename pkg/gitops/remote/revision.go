@@ -59,7 +59,8 @@ func (r *Reader) useRevision(ctx context.Context, at giturl.Location, ref *model
 
 // commitOf returns the commit of a revision. branch is where short ids are looked up.
 func (r *Reader) commitOf(ctx context.Context, repo Repository, revision, branch string) (plumbing.Hash, error) {
-	parts := revisionForm.FindStringSubmatch(revision)
+	peeled := strings.TrimSuffix(strings.TrimSuffix(revision, "^{}"), "^{commit}")
+	parts := revisionForm.FindStringSubmatch(peeled)
 	if parts == nil {
 		return plumbing.ZeroHash, unknownRevision(repo, revision)
 	}
@@ -101,6 +102,9 @@ func ancestor(ctx context.Context, repo Repository, id plumbing.Hash, generation
 func (r *Reader) named(ctx context.Context, repo Repository, name, branch string) (plumbing.Hash, error) {
 	if giturl.IsFullCommit(name) {
 		return plumbing.NewHash(name), nil
+	}
+	if name == "@" {
+		name = "HEAD"
 	}
 	if name != "HEAD" { // a clone may have origin/HEAD
 		if found, err := r.snapshot.resolve(ctx, repo, name); err == nil && found.Upstream == "" {

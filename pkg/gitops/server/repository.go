@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -56,13 +57,17 @@ func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 	return gitobject.Branch{Name: name}, giterror.NoBranch(r.At.String(), name, slices.Sorted(maps.Keys(r.branches)))
 }
 
-// Reference returns the commit of HEAD or of a tag.
+// Reference returns the commit of HEAD, of a tag, or of a longer name such as "heads/main" or "refs/tags/v1".
 func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
 	if name == "HEAD" {
 		id, found := r.branches[r.standard]
 		return id, found
 	}
-	id, found := r.tags[name]
+	if id, found := r.tags[name]; found {
+		return id, true
+	}
+	kind, short, _ := strings.Cut(strings.TrimPrefix(name, "refs/"), "/")
+	id, found := map[string]map[string]plumbing.Hash{"heads": r.branches, "tags": r.tags}[kind][short]
 	return id, found
 }
 
