@@ -238,14 +238,22 @@ func repositoryAround(e *cli.Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for folder := dir; ; folder = filepath.Dir(folder) {
-		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
-			return folder, nil
-		}
-		if folder == filepath.Dir(folder) {
-			return "", cli.Usage("%s is not in a Git repository; set --control-plane URL-OR-PATH", dir)
+	for _, sign := range []string{".git", "objects"} { // a clone, else a bare repository: the folder .git looks like one
+		for folder := dir; ; folder = filepath.Dir(folder) {
+			if _, err := os.Stat(filepath.Join(folder, sign)); err == nil && (sign == ".git" || isFile(filepath.Join(folder, "HEAD"))) {
+				return folder, nil
+			}
+			if folder == filepath.Dir(folder) {
+				break
+			}
 		}
 	}
+	return "", cli.Usage("%s is not in a Git repository; set --control-plane URL-OR-PATH", dir)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Choose returns the environments to compile, in promotion order: those of --env, else in a workflow those of the pushed branch, else all of
