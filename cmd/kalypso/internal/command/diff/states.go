@@ -34,15 +34,15 @@ type branchStates struct {
 	request int
 }
 
-// describe names a state for people.
-func (s *branchStates) describe(state string) string {
+// describe names a state of a branch for people.
+func describe(branch, state string) string {
 	switch {
 	case state == promotedState:
 		return "promoted commits"
 	case state == source.WorktreeBase:
 		return "working tree"
 	case giturl.IsFullCommit(state):
-		return fmt.Sprintf("%s at %.12s", s.branch, state)
+		return fmt.Sprintf("%s at %.12s", branch, state)
 	default:
 		return state
 	}
@@ -106,7 +106,7 @@ func (c *comparison) states(ctx context.Context) (*branchStates, error) {
 		}
 	}
 	if s.from == s.to {
-		return nil, cli.UsageHint("set --from or --to to another state", "nothing to compare: --from and --to are both %s", s.describe(s.to))
+		return nil, cli.UsageHint("set --from or --to to another state", "nothing to compare: --from and --to are both %s", describe(s.branch, s.to))
 	}
 	c.command = s.command()
 	for _, state := range []string{s.from, s.to} {
@@ -154,15 +154,15 @@ func (c *comparison) findPushed(ctx context.Context, s *branchStates) (err error
 
 // before and after name all states for people.
 func (s *branchStates) before() string {
-	names := []string{s.describe(s.from)}
+	names := []string{describe(s.branch, s.from)}
 	for _, branch := range slices.Sorted(maps.Keys(s.others)) {
-		names = append(names, s.others[branch])
+		names = append(names, describe(branch, s.others[branch]))
 	}
 	return strings.Join(names, " and ")
 }
 
 func (s *branchStates) after() string {
-	return strings.Join(append([]string{s.describe(s.to)}, slices.Sorted(maps.Keys(s.others))...), " and ")
+	return strings.Join(append([]string{describe(s.branch, s.to)}, slices.Sorted(maps.Keys(s.others))...), " and ")
 }
 
 // instead are the states of all branches, before or after.
