@@ -110,6 +110,8 @@ func findFault(text string, err error, thorough bool) fault {
 	}
 	switch {
 	case found.other == 0:
+	case opensBlock(lines, found.other, found.line): // so the indentation is right, and the error is in the line
+		return fault{line: found.line, hint: "put the whole value in one pair of quotes"}
 	case indentation(lines, found.other) != indentation(lines, found.line):
 		found.hint = "indent the keys of a map, the items of a list and the lines of a text equally"
 		if isOnly(lines, found.other) && !isOnly(lines, found.line) {
@@ -145,6 +147,11 @@ func firstOfBlock(lines []string, line int) int {
 		}
 	}
 	return parent
+}
+
+// opensBlock reports whether a line ends with a colon and another one is indented further, as the first line of a block is.
+func opensBlock(lines []string, above, line int) bool {
+	return strings.HasSuffix(strings.TrimSpace(lines[above-1]), ":") && indentation(lines, above) < indentation(lines, line)
 }
 
 // lineAbove returns the last line with content above a line that matches; 0 if there is none.
