@@ -50,7 +50,7 @@ func readAnswer(printed []byte) ([]promote.ReconcilerStatus, error) {
 	}
 	strict, err := strictjson.UnmarshalStrict(printed, &answer)
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return nil, fmt.Errorf("%s: a JSON %s does not belong there", cmp.Or(typed.Field, "what it prints"), typed.Value)
+		return nil, fmt.Errorf("%s must not be a JSON %s", cmp.Or(typed.Field, "the output"), typed.Value)
 	}
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return nil, errors.New("invalid output: " + statustext.Line(err.Error()))

@@ -160,12 +160,12 @@ func TestAnswerRefused(t *testing.T) {
 	t.Parallel()
 	const commit = "8d1f2c3b4a5968778695a4b3c2d1e0f123456789"
 	for printed, want := range map[string]string{
-		`[]`:                              "a JSON array does not belong there",
+		`[]`:                              "the output must not be a JSON array",
 		`null`:                            `the list "clusters" is missing`,
 		`{}`:                              `the list "clusters" is missing`,
 		`{"clusters":null}`:               `the list "clusters" is missing`,
-		`{"clusters":{}}`:                 "a JSON object does not belong there",
-		`{"clusters":["a"]}`:              "a JSON string does not belong there",
+		`{"clusters":{}}`:                 "must not be a JSON object",
+		`{"clusters":["a"]}`:              "must not be a JSON string",
 		`{"clusters":[null]}`:             "clusters[0]: the name is empty or missing",
 		`{"Clusters":[]}`:                 `unknown field "Clusters"`,
 		`{"clusters":[],"next":"x"}`:      `unknown field "next"`,
@@ -173,7 +173,7 @@ func TestAnswerRefused(t *testing.T) {
 		`{"clusters":[]} done`:            "after top-level value",
 		`{"clusters":[]}]`:                "after top-level value",
 		`{"clusters":[{}]}`:               "clusters[0]: the name is empty or missing",
-		`{"clusters":[{"name":7}]}`:       "a JSON number does not belong there",
+		`{"clusters":[{"name":7}]}`:       "must not be a JSON number",
 		`{"clusters":[{"name":""}]}`:      "the name is empty",
 		`{"clusters":[{"name":"a"}]}`:     `clusters[0]: "a": the state is empty or missing: one of compliant, pending, failed`,
 		`{"clusters":[{"name":"a","state":"Compliant"}]}`:                                                               `unknown state "Compliant" (did you mean "compliant"?)`,
