@@ -124,6 +124,9 @@ func (c *deploymentCheck) fleets() (fleets []promote.Fleet, byHand bool, err err
 	}
 	for _, text := range texts {
 		name, argument, _ := strings.Cut(text, ":") // what follows may be a secret
+		if name == model.NoFleet && len(texts) == 1 {
+			return nil, false, cli.Usage("%s %s: no argument allowed after the colon", from, name)
+		}
 		if name == model.NoFleet {
 			return nil, false, cli.Usage("%s %s: cannot be combined with another fleet source", from, name)
 		}
