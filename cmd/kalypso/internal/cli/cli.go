@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -172,9 +173,13 @@ func ExitOf(err error) (code int, asks bool) {
 func Report(err error, stderr io.Writer) int {
 	var e *exit
 	var masked credentials.Scrubber
+	var file *fs.PathError
 	switch {
 	case err == nil:
 		return ExitDone
+	case !errors.As(err, &e) && errors.As(err, &file): // the output cannot be written
+		fmt.Fprintf(stderr, "kalypso: %v\n", err)
+		return ExitModel
 	case !errors.As(err, &e): // cobra's own errors are about the command line
 		fmt.Fprintf(stderr, "kalypso: %s\n", masked.Clean(err.Error()))
 		return ExitUsage
