@@ -30,7 +30,7 @@ func TestR25SignalWhileReading(t *testing.T) {
 	t.Parallel()
 	root := acmeFleet(t)
 	out, before := outputBefore(t, root)
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		for _, read := range theReads {
 			which := fmt.Sprintf("%s: %v", read.name, signal)
 			asked := make(chan struct{}, 100)

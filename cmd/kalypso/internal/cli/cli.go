@@ -113,6 +113,7 @@ const ExitCodes = `Exit codes:
     3  remote error: network, permission, rate limit or concurrent updates
     4  changes found (--exit-code)
     5  timed out (--timeout), or not deployed yet (--once)
+  129  hung up (SIGHUP)
   130  interrupted (SIGINT)
   143  terminated (SIGTERM)
 `

@@ -17,11 +17,15 @@ type SignalError struct{ Signal os.Signal }
 
 func (e SignalError) Error() string { return e.Signal.String() }
 
-// UntilSignal returns a context that ends with the first SIGINT or SIGTERM. A second signal ends the process at once.
+// UntilSignal returns a context that ends with the first SIGINT or SIGTERM, or SIGHUP unless the process was
+// started to ignore it, as by nohup. A second signal ends the process at once.
 func UntilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // without it, programs of a fleet would outlive a terminal that is closed
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		select {
 		case got := <-signals:
