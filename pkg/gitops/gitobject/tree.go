@@ -187,7 +187,16 @@ func IsManifest(name string) bool {
 // NeededFiles lists the files that are needed to read root: the manifests and the .sourceignore files below it, except in
 // dot-folders other than .environments, and the .sourceignore files above it. If root is a file, it is needed, too.
 func NeededFiles(fsys fs.FS, root string) ([]string, error) {
-	w := needed{fsys: fsys}
+	return needed{fsys: fsys}.list(root)
+}
+
+// NeededNames is NeededFiles with the symbolic links between the files. They are not followed, but reported.
+func NeededNames(fsys fs.FS, root string) ([]string, error) {
+	return needed{fsys: fsys, links: true}.list(root)
+}
+
+func (w needed) list(root string) ([]string, error) {
+	fsys := w.fsys
 	for dir := path.Dir(root); root != "."; dir = path.Dir(dir) {
 		if err := w.ignoreFileIn(dir); err != nil {
 			return nil, err
@@ -212,6 +221,7 @@ func NeededFiles(fsys fs.FS, root string) ([]string, error) {
 
 type needed struct {
 	fsys  fs.FS
+	links bool
 	files []string
 	seen  int
 	// length is the total length of the files' paths in bytes.
@@ -254,7 +264,7 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 			if err != nil {
 				return err
 			}
-		case entry.Type().IsRegular() && (IsManifest(name) || name == ignoreFile):
+		case entry.Type().IsRegular() && (IsManifest(name) || name == ignoreFile), w.links && isNeededLink(entry):
 			w.files = append(w.files, path.Join(dir, name))
 			if w.length += len(dir) + len(name); w.length > maxPathBytes {
 				return fmt.Errorf("files whose paths have more than %s in all", ByteSize(maxPathBytes))
@@ -262,6 +272,11 @@ func (w *needed) walk(fsys fs.FS, dir string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// isNeededLink reports whether an entry is a symbolic link that could lead to manifests.
+func isNeededLink(entry fs.DirEntry) bool {
+	return entry.Type()&fs.ModeSymlink != 0 && (IsManifest(entry.Name()) || path.Ext(entry.Name()) == "")
 }
 
 // DescribePath returns the problem of the path of a Ref, nil if it is a folder or a file.

@@ -74,11 +74,11 @@ func (r *Repository) Uncommitted(root *os.Root, commit fs.FS, below string) (fs.
 	var committed []string
 	if commit != nil {
 		var err error
-		if committed, err = gitobject.NeededFiles(commit, below); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if committed, err = gitobject.NeededNames(commit, below); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
 		}
 	}
-	present, err := gitobject.NeededFiles(work, below)
+	present, err := gitobject.NeededNames(work, below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
@@ -165,8 +165,8 @@ func sameText(a, b fs.FS, name string) bool {
 	}
 	x, errX := fs.ReadFile(a, name)
 	y, errY := fs.ReadFile(b, name)
-	if errX != nil || errY != nil {
-		return false
+	if errX != nil || errY != nil { // symbolic links are not followed, so their targets do not count
+		return errors.Is(errX, gitobject.ErrSymlink) && errors.Is(errY, gitobject.ErrSymlink)
 	}
 	return bytes.Equal(x, y) || bytes.Equal(unixLines(x), unixLines(y))
 }
