@@ -50,3 +50,13 @@ func TestDoctorComparesClocks(t *testing.T) {
 		})
 	}
 }
+
+// TestDoctorWithoutGit: the hint is to install it, and not about the network.
+func TestDoctorWithoutGit(t *testing.T) {
+	t.Parallel()
+	cmd := ourProgram(t, acmeArgs(acmeFleet(t), nil, "doctor"))
+	cmd.Env = append(cmd.Env, "PATH="+t.TempDir())
+	got := finish(t, cmd)
+	assert.Equal(t, cli.ExitModel, got.code)
+	assert.Regexp(t, `error: .* needs the git program: .*\n    hint: install git\n`, got.stdout)
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -44,7 +43,7 @@ func (g gitProgram) ReceivePack(at wire.Attempt, build func(*packp.AdvRefs) (*pa
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, &wire.ServerError{Text: fmt.Sprintf("pushing to a repository on this machine needs git: %v", err)}
+		return nil, giterror.New(giterror.RuleRemoteFailed, "a push to %s needs the git program: %v", g.dir, err).WithHint("install git")
 	}
 	report, err := talk(&wire.LiveReader{ReadCloser: out, At: at}, in, build)
 	stop() // if it has not ended by itself
