@@ -236,6 +236,7 @@ func TestWrongIndentation(t *testing.T) {
 		{"no blank", "a:\n  b:1\n  c: 2\n", 2, 0, "write a blank after the colon"},
 		{"colon in a value, in an item", "- b: c\n  d: e: f\n", 2, 0, `put a value that contains ": " in quotes`},
 		{"colon in a value", "a:\n  b: c: d\n", 2, 0, `put a value that contains ": " in quotes`},
+		{"merge conflict", "a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> theirs\n", 2, 0, "resolve the merge conflict"},
 		{"text after an action", "a:\n  b: {{ .Branch }}-x\n", 2, 0, "put the whole value in one pair of quotes"},
 		{"quotes in quotes", "a:\n  b: \"{{ index . \"Branch\" }}\"\n", 2, 0, "put the whole value in one pair of quotes"},
 		{"text after a quote", "a: 1\nb: 2\nc: 'it's'\n", 3, 0, "put the whole value in one pair of quotes"},

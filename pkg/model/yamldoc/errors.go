@@ -2,6 +2,7 @@ package yamldoc
 
 import (
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -90,6 +91,9 @@ var blockError = regexp.MustCompile(`^did not find expected (?:key|'-' indicator
 func findFault(text string, err error, thorough bool) fault {
 	problem, lines := yamlErrorText(err), strings.Split(text, "\n")
 	found := fault{line: min(yamlErrorLine(text, err), len(lines)), hint: yamlErrorHint(err)}
+	if conflict := slices.IndexFunc(lines, isConflict); conflict >= 0 {
+		return fault{line: conflict + 1, hint: "resolve the merge conflict"}
+	}
 	switch {
 	case blockError.MatchString(problem):
 		if thorough {
@@ -148,6 +152,9 @@ func firstOfBlock(lines []string, line int) int {
 	}
 	return parent
 }
+
+// isConflict reports whether git begins the two sides of a conflict with a line.
+func isConflict(line string) bool { return strings.HasPrefix(line, "<<<<<<< ") }
 
 // opensBlock reports whether a line ends with a colon and another one is indented further, as the first line of a block is.
 func opensBlock(lines []string, above, line int) bool {
