@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 )
 
 // describe writes changes of keys in short.
@@ -93,27 +91,4 @@ func TestLongValuesAreToldApart(t *testing.T) {
 	assert.Equal(t, describe(a), describe(b))
 	assert.NotEqual(t, a, b)
 	assert.Less(t, len(a[0].Old), 100)
-}
-
-// FuzzKeyChanges: what is found in the fields that differ is what is found in whole files, as kalypso writes them.
-func FuzzKeyChanges(f *testing.F) {
-	for _, old := range []string{"one", "one\ntwo\n", "x\n  B: 1", "5", "- x", " x", "# x", "a: b\n\nc: d\n", "x\r\n", "---\nx"} {
-		f.Add(old, "two", "other")
-		f.Add(old, "one\nthree\n", old)
-	}
-	f.Fuzz(func(t *testing.T, a, b, c string) {
-		old, now := yamlOf(t, map[string]string{"A": a, "B": b, "C": c}), yamlOf(t, map[string]string{"A": b, "B": b, "D": c})
-		want := diffFiles(".yaml", old, now)
-		oldPart, nowPart := new(reducer).differing([]byte(old), []byte(now))
-		assert.Equal(t, want, diffFiles(".yaml", string(oldPart), string(nowPart)))
-	})
-}
-
-func yamlOf(t *testing.T, data map[string]string) string {
-	t.Helper()
-	var text strings.Builder
-	encoder := yaml.NewEncoder(&text)
-	encoder.SetIndent(2)
-	require.NoError(t, encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]string{"name": "x"}, "data": data}))
-	return text.String()
 }

@@ -1,7 +1,9 @@
 package change
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"maps"
 	"path"
 	"slices"
@@ -89,19 +91,18 @@ func groupByTargets(found map[ValueChange]*ValueChanges) []ValueChanges {
 type valueDiffer struct {
 	// normalize excludes values that differ only by names; nil excludes none.
 	normalize NormalizeNames
-	// known are changes by extension and differing lines.
-	known map[[3]string][]ValueChange
+	// known are changes by changedLines.
+	known map[[sha256.Size]byte][]ValueChange
 	// budget is the number of bytes that may still be parsed.
-	budget  int
-	reducer reducer
-	now     []byte
+	budget int
+	now    []byte
 }
 
 // maxParsedInAll limits the work for changes with too many values to read.
 const maxParsedInAll = 24 << 20
 
 func newValueDiffer(normalize NormalizeNames) *valueDiffer {
-	return &valueDiffer{normalize: normalize, known: map[[3]string][]ValueChange{}, budget: maxParsedInAll}
+	return &valueDiffer{normalize: normalize, known: map[[sha256.Size]byte][]ValueChange{}, budget: maxParsedInAll}
 }
 
 // changes returns the changed values of a file, or the file itself.
@@ -123,21 +124,34 @@ func (d *valueDiffer) changes(f FileChange) []ValueChange {
 	})
 }
 
-// diff returns the changed values between two texts of a file; nil if they are unknown.
+// diff returns the changed values between two texts of a file; nil if they are unknown. Files with the same changed lines
+// below the same parents are parsed once, because a change can affect thousands of files.
 func (d *valueDiffer) diff(name string, old, now []byte) []ValueChange {
-	extension := path.Ext(name)
-	if extension == ".yaml" {
-		old, now = d.reducer.differing(old, now)
+	place := path.Base(name)
+	if path.Ext(name) == ".yaml" {
+		place += "\x00" + outline(old[:lineStart(old, commonPrefix(old, now))])
 	}
-	changes, known := d.known[[3]string{extension, string(old), string(now)}]
-	if known {
+	key := changedLines(place, old, now)
+	if changes, known := d.known[key]; known {
 		return changes
 	}
 	if d.budget -= len(old) + len(now); d.budget < 0 {
 		return nil
 	}
-	text := [3]string{extension, string(old), string(now)}
-	changes = diffFiles(extension, text[1], text[2])
-	d.known[text] = changes
-	return changes
+	d.known[key] = diffFiles(path.Ext(name), string(old), string(now))
+	return d.known[key]
+}
+
+// outline returns the lines of a YAML text on which the meaning of the next line depends: those at the margin, and its
+// possible parents.
+func outline(text []byte) string {
+	var kept [][]byte
+	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
+	for line := range bytes.Lines(text) {
+		for len(kept) > 0 && indent(kept[len(kept)-1]) >= max(indent(line), 1) {
+			kept = kept[:len(kept)-1]
+		}
+		kept = append(kept, line)
+	}
+	return string(bytes.Join(kept, nil))
 }
