@@ -80,7 +80,11 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 				cli.PlainUsage(cmd.Root()) // completions show it as it is
 				return nil
 			}
-			return cli.Prepare(cmd.Flags(), e)
+			if err := cli.Prepare(cmd.Flags(), e); err != nil {
+				return err
+			}
+			cli.NoticeUnknownVariables(cmd.Root(), e, session.Variables()...)
+			return nil
 		},
 	}
 	root.SetOut(e.Stdout)

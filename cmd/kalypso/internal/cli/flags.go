@@ -143,7 +143,7 @@ func FromVariable(f *pflag.Flag) bool {
 
 // Variable is the environment variable that a flag can be given as.
 func Variable(flag string) string {
-	return "KALYPSO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // AddOutputFlag adds -o, with more formats than those of every command.

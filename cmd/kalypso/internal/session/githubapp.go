@@ -9,6 +9,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/term"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -17,6 +18,14 @@ const (
 	envAppID  = "KALYPSO_GITHUB_APP_ID"
 	envAppKey = "KALYPSO_GITHUB_APP_PRIVATE_KEY_FILE"
 )
+
+// Variables returns the names of the environment variables of kalypso that are not those of a flag.
+func Variables() []string {
+	return []string{
+		envAppID, envAppKey, term.PagerVariable,
+		credentials.EnvControlPlane, credentials.EnvSource, credentials.EnvGitOps, credentials.EnvTokenHosts,
+	}
+}
 
 // maxKeyFile is the maximum size of a private key in bytes.
 const maxKeyFile = 64 << 10

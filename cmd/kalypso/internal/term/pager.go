@@ -34,6 +34,9 @@ func (o IO) Page(text []byte) error {
 // defaultPager is the pager of git.
 const defaultPager = "less"
 
+// PagerVariable is the environment variable that names the pager.
+const PagerVariable = "KALYPSO_PAGER"
+
 // pager returns the program that KALYPSO_PAGER names, else PAGER, else less, with its arguments. It returns nil for no
 // pager: without a terminal, or if the variable is empty or cat.
 func (o IO) pager() []string {
@@ -45,7 +48,7 @@ func (o IO) pager() []string {
 		name, value, _ := strings.Cut(variable, "=")
 		named[name] = strings.TrimSpace(value)
 	}
-	for _, name := range []string{"KALYPSO_PAGER", "PAGER"} {
+	for _, name := range []string{PagerVariable, "PAGER"} {
 		if value, set := named[name]; set && (value == "" || value == "cat") {
 			return nil
 		} else if command, err := shlex.Split(value); set && err == nil {
