@@ -214,7 +214,10 @@ func ownerAndName(url string) (owner, name string) {
 const Action = "kalypso-gitops/kalypso"
 
 // UnknownAction is the action in workflows if the user has to choose the commit.
-const UnknownAction = Action + "@COMMIT # EDIT: the commit of a release that you trust"
+const UnknownAction = Action + "@" + UnknownCommit + " # EDIT: the commit of a release that you trust"
+
+// UnknownCommit is the placeholder of that commit.
+const UnknownCommit = "COMMIT"
 
 // SampleFleet is the sample fleet. Its workflows never run, so they do not depend on the binary.
 func SampleFleet() Fleet {

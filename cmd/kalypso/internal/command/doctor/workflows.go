@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -36,7 +37,7 @@ func (r *run) workflows(order []string) {
 		r.unchecked(check, "workflows", err)
 		return
 	}
-	var missing, outdated []string
+	var missing, outdated, incomplete []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		found, err := fs.ReadFile(r.Loader.Main().FS, path.Join(scaffold.WorkflowFolder, name))
 		switch {
@@ -47,9 +48,16 @@ func (r *run) workflows(order []string) {
 		case !isCurrent(found, []byte(wanted[name])):
 			outdated = append(outdated, name)
 		}
+		if strings.Contains(string(found), scaffold.Action+"@"+scaffold.UnknownCommit) {
+			incomplete = append(incomplete, name)
+		}
 		r.autoMerge = r.autoMerge || strings.Contains(string(found), "--auto-merge")
 	}
 	where := scaffold.WorkflowFolder + " of branch " + plan.Base
+	if len(incomplete) > 0 {
+		r.error(check, fmt.Sprintf("replace %s after %s@ with the full SHA of a commit of kalypso, on all branches", scaffold.UnknownCommit, scaffold.Action),
+			"%s uses %s@%s, which is a placeholder: %s", where, scaffold.Action, scaffold.UnknownCommit, strings.Join(incomplete, ", "))
+	}
 	if len(missing) > 0 {
 		r.warn(check, "in a clone, run kalypso init --workflows control-plane; if other automation runs kalypso, ignore this", "%s has no %s", where, strings.Join(missing, ", "))
 	}
@@ -57,7 +65,7 @@ func (r *run) workflows(order []string) {
 		r.warn(check, "in a clone, run kalypso init /tmp/new --workflows control-plane && diff -r "+scaffold.WorkflowFolder+" /tmp/new/"+scaffold.WorkflowFolder,
 			"%s differs from what kalypso init writes: %s", where, strings.Join(outdated, ", "))
 	}
-	if len(missing)+len(outdated) == 0 {
+	if len(missing)+len(outdated)+len(incomplete) == 0 {
 		r.ok(check, "%s has the workflows of kalypso init", where)
 	}
 }
