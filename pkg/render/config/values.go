@@ -233,6 +233,7 @@ func NewConfigurator(fleet *model.Fleet) (*Configurator, diag.List) {
 	c.slots.New = func() any { return make([]*Setting, len(c.keys)) }
 	if !fleet.Incomplete {
 		warnUnknownLabels(c.layers, fleet, &diags)
+		noticeNearClusterLabels(c.layers, fleet, &diags)
 	}
 	return c, diags
 }
