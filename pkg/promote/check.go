@@ -122,6 +122,11 @@ func (c *checkRun) run(ctx context.Context) error {
 		return nil
 	case c.ByHand && !deployed:
 		c.result.State = CheckByHand
+		if c.Statuses == nil {
+			for _, next := range c.Next {
+				c.result.Notes = append(c.result.Notes, fmt.Sprintf("when it is deployed, promote it with kalypso promote --env %s --commit %.12s --skip-gates", next, c.Promoted))
+			}
+		}
 		return c.set(ctx, c.text.status(StatusPending, descriptionByHand))
 	case c.ByHand:
 		if back, err := c.reverted(ctx); back || err != nil {
