@@ -262,8 +262,8 @@ func (k *Keyring) mint(ctx context.Context, role model.Role, a giturl.Address) (
 	return token, nil
 }
 
-// Advice says which credential could open the repository.
-func (k *Keyring) Advice(role model.Role, a giturl.Address) string {
+// Advice says which credential could open the repository. sent is the one that did not; nil for none.
+func (k *Keyring) Advice(role model.Role, sent *Credential, a giturl.Address) string {
 	variable := RoleVariable(role)
 	k.mu.Lock()
 	bound := k.bound[variable]
@@ -284,13 +284,22 @@ func (k *Keyring) Advice(role model.Role, a giturl.Address) string {
 			return advice + ", or set " + variable
 		}
 	}
-	if a.Authority() != k.gitHubHost() {
-		return "set " + variable + ", or use netrc or a git credential helper"
+	set := "set " + variable
+	if !slices.Contains(k.tokenHosts(), a.Authority()) {
+		set += " and " + EnvTokenHosts + "=" + a.Authority()
 	}
-	if k.inWorkflow() {
-		return "set " + variable + ", or use a GitHub App: the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo()
+	switch isGitHub := a.Authority() == k.gitHubHost(); {
+	case isGitHub && k.inWorkflow():
+		return set + ", or use a GitHub App: the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo()
+	case sent != nil && sent.Origin == variable:
+		return "check that the credential has not expired and has access"
+	case sent != nil:
+		return "check that the credential has not expired and has access, or " + set
+	case isGitHub:
+		return set + " or " + EnvGitHub + ", or log in with a git credential helper"
+	default:
+		return set + ", or use netrc or a git credential helper"
 	}
-	return "set " + variable + " or " + EnvGitHub + ", or log in with a git credential helper"
 }
 
 // AdviceToWrite says what a credential that was refused lacks for writing. What is written to is a GitOps repository,
@@ -303,7 +312,7 @@ func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address
 	permission += " needs the permission contents: write on it; "
 	switch {
 	case c == nil:
-		return permission + k.Advice(role, a)
+		return permission + k.Advice(role, c, a)
 	case c.Origin == EnvGitHub && k.inWorkflow() && !k.isWorkflowRepo(a):
 		return permission + "the GITHUB_TOKEN of a workflow reaches only " + k.workflowRepo() +
 			": set " + RoleVariable(role) + ", or use a GitHub App"
@@ -312,7 +321,7 @@ func (k *Keyring) AdviceToWrite(role model.Role, c *Credential, a giturl.Address
 	case c.Origin == AppOrigin:
 		return permission + "the GitHub App has it, but a ruleset or an archived repository may prevent the push"
 	default:
-		return permission + k.Advice(role, a)
+		return permission + k.Advice(role, c, a)
 	}
 }
 

@@ -87,8 +87,8 @@ func TestFiveDifferentErrors(t *testing.T) {
 		{"commit", url, model.Ref{Branch: "main", Commit: strings.Repeat("1", 40)}, giterror.RuleCommitNotFound, `commit ` + strings.Repeat("1", 40) + ` not found on branch "main" of ` + at(url), "", false},
 		{"commit that no branch has", url, model.Ref{Branch: "main", Commit: strings.Replace(lost, lost[:1], "0", 1)}, giterror.RuleCommitNotFound, "not found on branch", "", false},
 		{"path", url, model.Ref{Branch: "main", Path: "a.yml"}, giterror.RulePathNotFound, at(url) + ` has no path "a.yml"`, `did you mean "a.yaml"?`, false},
-		{"credential", private, model.Ref{Branch: "main"}, giterror.RuleAccessDenied, at(private) + ` was not found, or the credentials may not see it: no credential was sent (who are you?)`, "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
-		{"repository", server.URL + "/nope", model.Ref{Branch: "main"}, giterror.RuleAccessDenied, "/nope was not found, or the credentials may not see it", "set KALYPSO_SOURCE_TOKEN, or use netrc or a git credential helper", true},
+		{"credential", private, model.Ref{Branch: "main"}, giterror.RuleAccessDenied, at(private) + ` was not found, or the credentials may not see it: no credential was sent (who are you?)`, "set KALYPSO_SOURCE_TOKEN and KALYPSO_TOKEN_HOSTS=" + gitopstest.Authority(t, private) + ", or use netrc or a git credential helper", true},
+		{"repository", server.URL + "/nope", model.Ref{Branch: "main"}, giterror.RuleAccessDenied, "/nope was not found, or the credentials may not see it", "set KALYPSO_SOURCE_TOKEN and KALYPSO_TOKEN_HOSTS=" + gitopstest.Authority(t, server.URL) + ", or use netrc or a git credential helper", true},
 		{"host", dead.URL + "/x", model.Ref{Branch: "main"}, giterror.RuleHostUnreachable, "cannot be reached: connection refused", "", true},
 	} {
 		ref := tc.ref

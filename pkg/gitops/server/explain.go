@@ -114,7 +114,7 @@ func (s *Connection) tooLarge(limit gitobject.PackLimitError) *giterror.Error {
 
 func (s *Connection) explainStatus(status *wire.StatusError) *giterror.Error {
 	if denies(status) {
-		return s.denied(s.shown()).WithHint(s.Keys.Advice(s.Role, s.At.Address)).WithRemark(status.Text)
+		return s.denied(s.shown()).WithHint(s.Keys.Advice(s.Role, s.credential(), s.At.Address)).WithRemark(status.Text)
 	}
 	return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server answers %v", s.At, status)
 }

@@ -26,7 +26,7 @@ func TestAdviceToWrite(t *testing.T) {
 		"workflow, another":   {append(workflow, "acme/control"), credentials.EnvGitHub, "the GITHUB_TOKEN of a workflow reaches only acme/control: set KALYPSO_GITOPS_TOKEN, or use a GitHub App"},
 		"role":                {[]string{credentials.EnvGitOps, "token-output"}, credentials.EnvGitOps, "publishing needs the permission contents: write on it"},
 		"App":                 {nil, credentials.AppOrigin, "a ruleset"},
-		"GITHUB_TOKEN, local": {[]string{credentials.EnvGitHub, "token-github"}, credentials.EnvGitHub, "set KALYPSO_GITOPS_TOKEN or GITHUB_TOKEN"},
+		"GITHUB_TOKEN, local": {[]string{credentials.EnvGitHub, "token-github"}, credentials.EnvGitHub, "check that the credential has not expired and has access, or set KALYPSO_GITOPS_TOKEN"},
 	} {
 		k := credentials.NewKeyring(gitopstest.Environment(test.env...), nil, nil)
 		a, err := giturl.ParseAddress(here)
