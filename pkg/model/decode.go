@@ -85,8 +85,11 @@ func (d *decoder) text(n *yaml.Node, path *trail) Text {
 			d.wrongTag(n, path)
 		}
 	default:
-		d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be a string, but is %s", path, described(n, value)),
-			diag.Hint(fmt.Sprintf("put it in quotes: %q", n.Value)))
+		hint := fmt.Sprintf("put it in quotes: %q", n.Value)
+		if path.String() == "spec.commit" && len(n.Value) < 40 {
+			hint = "write the full commit SHA of 40 digits, in quotes"
+		}
+		d.diags.Error("wrong-type", d.Place(n), fmt.Sprintf("%s must be a string, but is %s", path, described(n, value)), diag.Hint(hint))
 	}
 	return text
 }

@@ -85,7 +85,7 @@ func TestStrictDecoding(t *testing.T) {
 
 		// wrong types
 		{"number", api + "kind: BaseRepo\nmetadata: {name: a}\nspec: {repo: https://h/r, branch: main, commit: 0123456}\n", []string{
-			`repo:f.yaml:4:49: error: spec.commit must be a string, but is the number 42798 (YAML reads 0123456 so) [wrong-type] put it in quotes: "0123456"`,
+			`repo:f.yaml:4:49: error: spec.commit must be a string, but is the number 42798 (YAML reads 0123456 so) [wrong-type] write the full commit SHA of 40 digits, in quotes`,
 		}},
 		{"number as written", api + "kind: ConfigSchema\nmetadata: {name: a}\nspec: {schema: 5}\n", []string{
 			`repo:f.yaml:4:16: error: spec.schema must be a string, but is the number 5 [wrong-type] put it in quotes: "5"`,
