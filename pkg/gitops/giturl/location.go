@@ -1,7 +1,9 @@
 package giturl
 
 import (
+	"cmp"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -105,5 +107,16 @@ func (r *Resolver) Locate(ref model.Ref) (Location, error) {
 
 func refused(name string, err error) *giterror.Error {
 	return giterror.New(giterror.RuleRefusedURL, "the repository %s is refused: %v", display(name), err).
-		WithHint("write https://host/owner/name, or read it from somewhere else with --replace")
+		WithHint(cmp.Or(HintForPath(name), "write https://host/owner/name, or read it from somewhere else with --replace"))
+}
+
+// bareURL matches a URL without its scheme.
+var bareURL = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(/[\w.-]+)+$`)
+
+// HintForPath returns a hint for a path that looks like a URL without its scheme; "" for others.
+func HintForPath(name string) string {
+	if !bareURL.MatchString(name) {
+		return ""
+	}
+	return "write https://" + name
 }

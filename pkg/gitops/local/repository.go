@@ -23,6 +23,7 @@ import (
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
+	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 )
 
 // Repository is a bare repository or a clone on this machine. It is read through go-git's storage:
@@ -60,7 +61,7 @@ func Open(name, file string, limit int64) (*Repository, *os.Root, error) {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s: not found", name).WithCause(fs.ErrNotExist)
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s: not found", name).WithCause(fs.ErrNotExist).WithHint(giturl.HintForPath(name))
 	case err != nil:
 		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "%s cannot be read: %v", name, giterror.Cause(err))
 	case !info.IsDir():
