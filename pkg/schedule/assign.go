@@ -168,6 +168,7 @@ func (p policy) warnNone(noun string, s selector, objects []map[string]model.Tex
 }
 
 // suggest returns a hint for a requirement that no object satisfies: the nearest value of the label, or the nearest label.
+// The opposite of a boolean is no suggestion.
 func (r requirement) suggest(objects []map[string]model.Text) string {
 	keys, values := map[string]bool{}, map[string]bool{}
 	for _, labels := range objects {
@@ -180,6 +181,8 @@ func (r requirement) suggest(objects []map[string]model.Text) string {
 	wanted := slices.Sorted(maps.Keys(r.values))[0]
 	if !keys[r.key] {
 		wanted, values = r.key, keys
+	} else if len(values) == 1 && (wanted == "true" && values["false"] || wanted == "false" && values["true"]) {
+		return ""
 	}
 	return diag.DidYouMean(wanted, slices.Sorted(maps.Keys(values)))
 }
