@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -90,7 +91,7 @@ func (g *problemGroup) diagnostic() diag.Diagnostic {
 	}
 	d := diag.Diagnostic{
 		Severity: g.severity, Rule: g.Rule, At: g.At,
-		Message: fmt.Sprintf("%s (in %s)", g.Message, where), Hint: g.Hint,
+		Message: fmt.Sprintf("%s (in %s)", g.Message, where), Hint: cmp.Or(g.Hint, verify.HintFor(g.Flaw)),
 	}
 	if g.severity == diag.Warning {
 		d.Hint = "the published file is identical, so the run continues"

@@ -235,7 +235,7 @@ func (r *renderer) assignment(a *schedule.Assignment, space []File) output {
 	for _, v := range r.schemas.Check(a, values) {
 		out.violations = append(out.violations, verify.Problem{
 			Path: a.ClusterType.Name.Value + "/" + a.Target.Name.Value, At: v.At, Related: v.Schema,
-			Flaw: verify.Flaw{Rule: "schema-violation", Message: v.Message},
+			Flaw: verify.Flaw{Rule: "schema-violation", Message: v.Message}, Hint: v.Hint,
 		})
 	}
 	if a.Target.Broken || a.ClusterType.Broken || templates.Unusable() || r.usage.exceeded(a.Target) {

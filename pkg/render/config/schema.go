@@ -91,6 +91,8 @@ type Violation struct {
 	At      diag.Place
 	Message string
 	Schema  *diag.Related
+	// Hint is what to do; empty if the message is enough.
+	Hint string
 }
 
 // Check returns the violations of one assignment.
@@ -126,14 +128,17 @@ func (c *Schemas) against(schema placedSchema, values *Values) []Violation {
 		if c.incomplete && (at.IsZero() || strings.HasSuffix(v.Keyword, "/required")) {
 			continue
 		}
-		message := "config"
+		message, hint := "config", ""
+		if len(v.Path) == 0 && strings.HasSuffix(v.Keyword, "/required") {
+			hint = "kalypso explain config TARGET KEY shows the ConfigMaps that set it, but do not apply"
+		}
 		if len(v.Path) > 0 {
 			message = "config value " + strings.Join(v.Path, ".")
 		}
 		if at.IsZero() {
 			at = schema.at
 		}
-		problems = append(problems, Violation{at, fmt.Sprintf("%s: %s", message, v.Message), seen})
+		problems = append(problems, Violation{at, fmt.Sprintf("%s: %s", message, v.Message), seen, hint})
 	}
 	return problems
 }

@@ -136,7 +136,7 @@ func syntaxHint(message string) string {
 	switch {
 	case strings.Contains(message, "bad character U+002D"):
 		return `read a name that contains "-" with {{ index .Labels "the-name" }}`
-	case strings.Contains(message, "unclosed action"):
+	case strings.Contains(message, "unclosed action"), strings.Contains(message, `unexpected "}" in`):
 		return `close every "{{" with "}}"`
 	case strings.Contains(message, "unexpected EOF"):
 		return "close every if, range, with, define and block with {{ end }}"

@@ -277,6 +277,14 @@ func checkIdentity(id ID, line int) []Flaw {
 	return flaws
 }
 
+// HintFor returns what to do about a flaw; "" if its message is enough.
+func HintFor(f Flaw) string {
+	if strings.HasSuffix(f.Message, validation.MaxLenError(validation.DNS1123LabelMaxLength)) {
+		return "shorten the name of the cluster type, workload or deployment target"
+	}
+	return ""
+}
+
 func orDocument(kind string) string {
 	if kind == "" {
 		return "the document"
