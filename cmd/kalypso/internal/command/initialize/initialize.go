@@ -202,6 +202,8 @@ var repositoryURL = regexp.MustCompile(`^(https://|ssh://(git@)?)[\w.-]+(:[0-9]+
 func checkURL(text string) error {
 	normal, err := giturl.NormalURL(text)
 	switch {
+	case strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "."):
+		return errors.New("not a repository URL: use https://HOST/OWNER/NAME; in other commands, --replace URL=PATH reads it from a path")
 	case err != nil || !repositoryURL.MatchString(text):
 		return errors.New("not a repository URL: use https://HOST/OWNER/NAME or git@HOST:OWNER/NAME, without a password")
 	case folderOf(text) == ".git":
