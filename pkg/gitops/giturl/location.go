@@ -53,6 +53,11 @@ func NewResolver(values []string) (*Resolver, error) {
 	return &Resolver{rules: rules, exact: exact, standIns: map[string]string{}}, err
 }
 
+// Own returns a resolver with the same replacements in which no path stands for a repository.
+func (r *Resolver) Own() *Resolver {
+	return &Resolver{rules: r.rules, exact: r.exact, standIns: map[string]string{}}
+}
+
 // StandFor makes a path of this machine stand for a repository, as a control plane given as a path
 // does for the URL that its Environments name. A replacement of exactly this name goes first; one with
 // a `*` does not, as it says less. name is in normal form; path must come from the command line. It

@@ -3,6 +3,9 @@ package local
 import (
 	"context"
 	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
 )
@@ -63,4 +66,29 @@ func (r *Repository) common(ctx context.Context, a, b gitobject.Branch) (graph g
 		}
 	}
 	return graph, nil
+}
+
+// Behind returns the branches, sorted, of which a remote has commits that the repository does not have on its own branch or
+// its remote-tracking branch. tips are the branches of the remote.
+func (r *Repository) Behind(ctx context.Context, remote string, tips map[string]plumbing.Hash) (names []string) {
+	for name, tip := range tips {
+		tracked := r.refs.tracking[remote+"/"+name]
+		if !r.contains(ctx, tracked, tip) && !r.contains(ctx, r.refs.heads[name], tip) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// contains reports whether a commit is another one or one of its ancestors.
+func (r *Repository) contains(ctx context.Context, commit, ancestor plumbing.Hash) bool {
+	if commit.IsZero() || commit == ancestor {
+		return !commit.IsZero()
+	}
+	if _, err := r.CommitAt(ctx, ancestor, ""); err != nil {
+		return false
+	}
+	graph, err := r.common(ctx, gitobject.Branch{Commit: commit}, gitobject.Branch{Commit: ancestor})
+	return err == nil && len(graph.Without(ancestor, commit)) == 0
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/credentials"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
@@ -130,17 +132,25 @@ func (c *connections) Clean(err error) error {
 // Prepare decides, before anything is sent and in the order of the refs, how each repository is
 // reached and which hosts may see the tokens.
 func (c *connections) Prepare(refs []model.Ref) {
+	var places []giturl.Location
+	var roles []model.Role
+	for _, ref := range refs {
+		if at, err := c.Locate(ref); err == nil && !at.Address.Local() {
+			places, roles = append(places, at), append(roles, ref.Role)
+		}
+	}
+	c.expect(places, roles)
+}
+
+// expect is Prepare for repositories on servers, with the role of each.
+func (c *connections) expect(places []giturl.Location, roles []model.Role) {
 	hosts := map[string][]string{}
 	reached := map[model.Role][]giturl.Address{}
-	for _, ref := range refs {
-		at, err := c.Locate(ref)
-		if err != nil || at.Address.Local() {
-			continue
-		}
+	for i, at := range places {
 		if a := c.form(at); a.Scheme != "ssh" {
-			variable := credentials.RoleVariable(ref.Role)
+			variable := credentials.RoleVariable(roles[i])
 			hosts[variable] = append(hosts[variable], a.Authority())
-			reached[ref.Role] = append(reached[ref.Role], a)
+			reached[roles[i]] = append(reached[roles[i]], a)
 		}
 	}
 	c.keys.Bind(hosts)
@@ -184,6 +194,27 @@ func (c *connections) CloneRemote(ctx context.Context, repo, branch string) (rem
 		return "", "", nil
 	}
 	return found.repo.Upstream(branch)
+}
+
+// tipsAt lists the branches that the remote of a clone has now. A replacement with the clone itself is not one.
+func (c *connections) tipsAt(ctx context.Context, clone *local.Repository, url string) (map[string]plumbing.Hash, error) {
+	at, err := c.Own().Locate(model.Ref{Repo: url})
+	if err != nil {
+		return nil, err
+	}
+	if at.Address.Local() {
+		found, err := c.openAt(ctx, at)
+		if err != nil || found.repo == nil || found.repo.ID() == clone.ID() {
+			return nil, err
+		}
+		return found.repo.Tips(ctx)
+	}
+	c.expect([]giturl.Location{at}, []model.Role{model.Main})
+	repo, err := c.server(ctx, at, model.Main, true)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Branches(), nil
 }
 
 // Repository opens a repository, once; it is nil for a plain folder.

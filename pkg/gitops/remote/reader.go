@@ -29,6 +29,8 @@ type Reader struct {
 	onRead              func(source *model.Source, from string, took time.Duration)
 	snapshot            snapshot
 	clones              localStates
+	// listing is that of ListRemote; nil without one.
+	listing *listing
 }
 
 // NewReader returns a Reader. The error lists all that is wrong with opts.Replace, which is wrong

@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -132,81 +129,50 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 	return nil
 }
 
-// describeLocal says how a branch of a clone that is read differs from the remote; empty if it does not.
-func describeLocal(repo *local.Repository, branch gitobject.Branch, uncommitted bool) string {
-	text := branch.Name
-	if uncommitted {
-		text += " with uncommitted changes"
+// LocalState returns a notice for each clone of which something was read that its remote does not have, or has newer. It
+// waits for ListRemote.
+func (r *Reader) LocalState() diag.List {
+	if r.listing == nil {
+		return r.clones.list("", "", nil)
 	}
-	commits := func(n int) string { return diag.Plural(n, "commit") }
-	switch {
-	case branch.Remote != "" && branch.Upstream != "":
-		text += fmt.Sprintf(" from %s (%s ahead of %s)", branch.Upstream, commits(branch.Behind), branch.Name)
-	case branch.Remote != "" && len(branch.OtherRemotes) > 0:
-		text += fmt.Sprintf(" from %s/%s (also in %s)", branch.Remote, branch.Name, strings.Join(branch.OtherRemotes, ", "))
-	case branch.Remote != "":
-	case branch.Upstream == "" && repo.IsClone() && repo.HasTracking():
-		text += " (not on a remote)"
-	case branch.Ahead > 0 && branch.Behind > 0:
-		text += fmt.Sprintf(" (%s ahead of %s, %d behind)", commits(branch.Ahead), branch.Upstream, branch.Behind)
-	case branch.Ahead > 0:
-		text += fmt.Sprintf(" (%s ahead of %s)", commits(branch.Ahead), branch.Upstream)
-	case branch.Behind > 0:
-		text += fmt.Sprintf(" (%s behind %s)", commits(branch.Behind), branch.Upstream)
-	}
-	if text == branch.Name {
-		return ""
-	}
-	return text
+	<-r.listing.done
+	r.snapshot.mu.Lock()
+	behind := slices.DeleteFunc(slices.Clone(r.listing.behind), func(branch string) bool {
+		_, read := r.snapshot.branches[branchKey{r.listing.clone.ID(), branch}]
+		return !read
+	})
+	r.snapshot.mu.Unlock()
+	return r.clones.list(r.listing.clone.String(), r.listing.remote, behind)
 }
 
-// localStates are the branches of clones that were read and differ from the remote.
-type localStates struct {
-	mu sync.Mutex
-	// states are texts, by clone and branch.
-	states map[string]map[string]string
-	// changed are the branches of clones that are read with uncommitted changes: false if only for their Environments.
-	changed map[[2]string]bool
-}
-
-// uses notes that a branch is read with uncommitted changes.
-func (l *localStates) uses(clone, branch string, role model.Role) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.changed[[2]string{clone, branch}] = l.changed[[2]string{clone, branch}] || role != model.Main
-}
-
-func (l *localStates) note(clone, branch, state string) {
-	if state == "" {
+// ListRemote starts to list the remote of a clone on this machine, so that LocalState can name the branches that are behind
+// it. Nothing waits longer than maxListing, and a remote that cannot be listed is left out.
+func (r *Reader) ListRemote(ctx context.Context, repo, branch string) {
+	at, err := r.Locate(model.Ref{Repo: repo})
+	if err != nil || !at.Address.Local() {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.states[clone] == nil {
-		l.states[clone] = map[string]string{}
+	found, err := r.openAt(ctx, at)
+	if err != nil || found.repo == nil {
+		return
 	}
-	if len(state) > len(l.states[clone][branch]) { // other paths of the branch may have no uncommitted changes
-		l.states[clone][branch] = state
+	name, url, err := found.repo.Upstream(branch)
+	if err != nil || url == "" {
+		return
 	}
+	r.listing = newListing(ctx, found.repo, name, func(ctx context.Context) (map[string]plumbing.Hash, error) {
+		return r.tipsAt(ctx, found.repo, url)
+	})
 }
 
-// LocalState returns a notice for each clone of which something was read that its remote does not have, or has newer.
-func (r *Reader) LocalState() (list diag.List) {
-	r.clones.mu.Lock()
-	defer r.clones.mu.Unlock()
-	for _, clone := range slices.Sorted(maps.Keys(r.clones.states)) {
-		states := r.clones.states[clone]
-		var texts []string
-		hint := ""
-		for _, branch := range slices.Sorted(maps.Keys(states)) {
-			texts = append(texts, states[branch])
-			if compiled, changed := r.clones.changed[[2]string{clone, branch}]; changed && !compiled {
-				hint = fmt.Sprintf("environments compile with the promoted commit of %s; --base worktree includes the uncommitted changes", branch)
-			}
-		}
-		list.Notice(giterror.RuleLocalState, diag.Place{}, fmt.Sprintf("reading %s: %s", clone, strings.Join(texts, ", ")), diag.Hint(hint))
+// Close ends ListRemote and closes the files of local repositories. Sources that were read from them cannot be used
+// afterwards.
+func (r *Reader) Close() error {
+	if r.listing != nil {
+		r.listing.stop()
+		<-r.listing.done
 	}
-	return list
+	return r.connections.Close()
 }
 
 func noWorkTree(name string) *giterror.Error {

@@ -176,6 +176,9 @@ func (s *Session) load(ctx context.Context) bool {
 	}
 	s.Known, s.Names = environments, EnvironmentNames(environments)
 	s.noticeOther(ctx)
+	if !s.Flags.Publishes {
+		s.Reader.ListRemote(ctx, s.Loader.Main().Ref.Repo, s.Loader.BaseBranch())
+	}
 	return true
 }
 
