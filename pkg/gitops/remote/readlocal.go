@@ -145,6 +145,45 @@ func (r *Reader) LocalState() diag.List {
 	return r.clones.list(r.listing.clone.String(), r.listing.remote, behind)
 }
 
+// Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does not
+// have. Branches that cannot be read are left out.
+func (r *Reader) Unpublished(ctx context.Context, clone string, branches []string) (texts []string) {
+	at, err := r.Locate(model.Ref{Repo: clone})
+	if err != nil {
+		return nil
+	}
+	found, err := r.openAt(ctx, at)
+	if err != nil || found.repo == nil {
+		return nil
+	}
+	for _, name := range branches {
+		branch, err := found.repo.FindBranch(name)
+		if err == nil {
+			branch, err = found.repo.Newest(ctx, branch)
+		}
+		if err != nil {
+			continue
+		}
+		if changed := r.hasChanges(ctx, found.repo, branch); changed || branch.Ahead > 0 {
+			texts = append(texts, describeLocal(found.repo, branch, changed))
+		}
+	}
+	return texts
+}
+
+// hasChanges reports whether a branch of a clone is checked out and has uncommitted changes.
+func (r *Reader) hasChanges(ctx context.Context, repo *local.Repository, branch gitobject.Branch) bool {
+	if repo.CheckedOut() != branch.Name {
+		return false
+	}
+	commit, err := repo.CommitAt(ctx, branch.Commit, "")
+	if err != nil {
+		return false
+	}
+	_, changed, err := r.workTree(repo, gitobject.NewTreeFS(ctx, repo, commit), ".")
+	return err == nil && len(changed) > 0
+}
+
 // ListRemote starts to list the remote of a clone on this machine, so that LocalState can name the branches that are behind
 // it. Nothing waits longer than maxListing, and a remote that cannot be listed is left out.
 func (r *Reader) ListRemote(ctx context.Context, repo, branch string) {

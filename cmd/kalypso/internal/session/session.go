@@ -162,6 +162,7 @@ func (s *Session) ReadControlPlane(ctx context.Context, all bool) error {
 	chosen, err := s.Flags.Choose(s.Host, s.Known, all)
 	if err == nil && s.Environments == nil {
 		s.Environments = chosen
+		s.Diags.Add(unpublished(ctx, s.Reader, s.Flags.clone, s.branchesOf(s.Environments)))
 	}
 	return err
 }
@@ -175,6 +176,9 @@ func (s *Session) load(ctx context.Context) bool {
 		return false
 	}
 	s.Known, s.Names = environments, EnvironmentNames(environments)
+	if s.Environments != nil {
+		s.Diags.Add(unpublished(ctx, s.Reader, s.Flags.clone, s.branchesOf(s.Environments)))
+	}
 	s.noticeOther(ctx)
 	if !s.Flags.Publishes {
 		s.Reader.ListRemote(ctx, s.Loader.Main().Ref.Repo, s.Loader.BaseBranch())
@@ -183,9 +187,11 @@ func (s *Session) load(ctx context.Context) bool {
 }
 
 // Branches are those of the control plane that environments are made of, the base branch first.
-func (s *Session) Branches() []string {
+func (s *Session) Branches() []string { return s.branchesOf(s.Known) }
+
+func (s *Session) branchesOf(environments []*model.Environment) []string {
 	all := []string{s.Loader.BaseBranch()}
-	for _, e := range s.Known {
+	for _, e := range environments {
 		if branch := e.ControlPlane.Branch.Value; s.Loader.Owns(e) && !slices.Contains(all, branch) {
 			all = append(all, branch)
 		}
