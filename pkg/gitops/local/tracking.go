@@ -92,3 +92,37 @@ func (r *Repository) contains(ctx context.Context, commit, ancestor plumbing.Has
 	graph, err := r.common(ctx, gitobject.Branch{Commit: commit}, gitobject.Branch{Commit: ancestor})
 	return err == nil && len(graph.Without(ancestor, commit)) == 0
 }
+
+// Nearest returns the first of the candidates of whose history a branch has the most, or "" if it has nothing of any or this
+// cannot be told from the latest generations.
+func (r *Repository) Nearest(ctx context.Context, name string, candidates []string) (nearest string) {
+	own, err := r.FindBranch(name)
+	if err != nil {
+		return ""
+	}
+	history, err := r.walk(ctx, own.Commit, 8*firstGenerations, nil)
+	if err != nil {
+		return ""
+	}
+	most := 0
+	for _, candidate := range candidates {
+		other, err := r.FindBranch(candidate)
+		if err != nil {
+			continue
+		}
+		theirs, err := r.walk(ctx, other.Commit, 8*firstGenerations, nil)
+		if err != nil {
+			continue
+		}
+		shared := 0
+		for id := range history {
+			if _, has := theirs[id]; has {
+				shared++
+			}
+		}
+		if shared > most {
+			nearest, most = candidate, shared
+		}
+	}
+	return nearest
+}

@@ -182,6 +182,20 @@ func (c *connections) CheckedOut(ctx context.Context, repo string) string {
 	return found.repo.CheckedOut()
 }
 
+// Nearest returns the first of the candidates of whose history a branch of a clone on this machine has the most; empty if
+// this cannot be told.
+func (c *connections) Nearest(ctx context.Context, repo, branch string, candidates []string) string {
+	at, err := c.Locate(model.Ref{Repo: repo})
+	if err != nil || !at.Address.Local() {
+		return ""
+	}
+	found, err := c.openAt(ctx, at)
+	if err != nil || found.repo == nil {
+		return ""
+	}
+	return found.repo.Nearest(ctx, branch, candidates)
+}
+
 // CloneRemote returns the remote of a clone on this machine and its URL, as local.Repository.Upstream does. Both are empty
 // if the repository is no such clone or cannot be opened.
 func (c *connections) CloneRemote(ctx context.Context, repo, branch string) (remote, url string, err error) {

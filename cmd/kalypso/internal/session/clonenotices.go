@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
@@ -19,4 +20,17 @@ func unpublished(ctx context.Context, reader *remote.Reader, clone string, branc
 			diag.Hint("commit and push them"))
 	}
 	return list
+}
+
+// otherHint says how to use a branch that is not read. nearest is the one of branches that it was made from; empty if that
+// is unknown. The first of branches is the base branch.
+func otherHint(branch, nearest string, branches []string) string {
+	switch nearest {
+	case branches[0]:
+		return fmt.Sprintf("--base %s compiles it instead of the promoted commit", branch)
+	case "":
+		return "kalypso diff --branch NAME compares it with " + diag.Alternatives(branches)
+	default:
+		return fmt.Sprintf("kalypso diff --branch %s compares it with %s", nearest, nearest)
+	}
 }

@@ -206,7 +206,7 @@ func (s *Session) noticeOther(ctx context.Context) {
 		return
 	}
 	s.Diags.Notice(giterror.RuleOtherBranch, diag.Place{}, fmt.Sprintf("reading %s; the checked-out branch %q is not read", s.Loader.BaseBranch(), has),
-		diag.Hint(fmt.Sprintf("--base %s compiles it instead of the promoted commit", has)))
+		diag.Hint(otherHint(has, s.Reader.Nearest(ctx, s.Loader.Main().Ref.Repo, has, s.Branches()), s.Branches())))
 }
 
 // Compile compiles an environment, unless the run was stopped. output is the output folder, if any: its contents count as
