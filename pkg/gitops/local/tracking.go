@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -125,4 +126,22 @@ func (r *Repository) Nearest(ctx context.Context, name string, candidates []stri
 		}
 	}
 	return nearest
+}
+
+// HasFolder reports whether the default branch or the one that is checked out has a folder.
+func (r *Repository) HasFolder(ctx context.Context, folder string) bool {
+	for _, name := range []string{r.refs.remoteHead, r.refs.checkedOut} {
+		branch, err := r.FindBranch(name)
+		if err != nil {
+			continue
+		}
+		commit, err := r.CommitAt(ctx, branch.Commit, "")
+		if err != nil {
+			continue
+		}
+		if info, err := fs.Stat(gitobject.NewTreeFS(ctx, r, commit), folder); err == nil && info.IsDir() {
+			return true
+		}
+	}
+	return false
 }

@@ -168,46 +168,44 @@ func (c *connections) form(at giturl.Location) giturl.Address {
 	return at.Address
 }
 
+// Local returns a repository on this machine; nil if there is none or it cannot be opened, which reading it reports.
+func (c *connections) Local(ctx context.Context, repo string) *local.Repository {
+	at, err := c.Locate(model.Ref{Repo: repo})
+	if err != nil || !at.Address.Local() {
+		return nil
+	}
+	found, err := c.openAt(ctx, at)
+	if err != nil {
+		return nil
+	}
+	return found.repo
+}
+
 // CheckedOut returns the branch that a clone on this machine has checked out; empty if it has none, or if there is no
 // such clone.
 func (c *connections) CheckedOut(ctx context.Context, repo string) string {
-	at, err := c.Locate(model.Ref{Repo: repo})
-	if err != nil || !at.Address.Local() {
-		return ""
+	if found := c.Local(ctx, repo); found != nil && found.WorkTree != "" {
+		return found.CheckedOut()
 	}
-	found, err := c.openAt(ctx, at)
-	if err != nil || found.folder != nil || found.repo.WorkTree == "" {
-		return ""
-	}
-	return found.repo.CheckedOut()
+	return ""
 }
 
 // Nearest returns the first of the candidates of whose history a branch of a clone on this machine has the most; empty if
 // this cannot be told.
 func (c *connections) Nearest(ctx context.Context, repo, branch string, candidates []string) string {
-	at, err := c.Locate(model.Ref{Repo: repo})
-	if err != nil || !at.Address.Local() {
-		return ""
+	if found := c.Local(ctx, repo); found != nil {
+		return found.Nearest(ctx, branch, candidates)
 	}
-	found, err := c.openAt(ctx, at)
-	if err != nil || found.repo == nil {
-		return ""
-	}
-	return found.repo.Nearest(ctx, branch, candidates)
+	return ""
 }
 
 // CloneRemote returns the remote of a clone on this machine and its URL, as local.Repository.Upstream does. Both are empty
 // if the repository is no such clone or cannot be opened.
 func (c *connections) CloneRemote(ctx context.Context, repo, branch string) (remote, url string, err error) {
-	at, err := c.Locate(model.Ref{Repo: repo})
-	if err != nil || !at.Address.Local() {
-		return "", "", nil // reading it reports the error
+	if found := c.Local(ctx, repo); found != nil {
+		return found.Upstream(branch)
 	}
-	found, err := c.openAt(ctx, at)
-	if err != nil || found.repo == nil {
-		return "", "", nil
-	}
-	return found.repo.Upstream(branch)
+	return "", "", nil
 }
 
 // tipsAt lists the branches that the remote of a clone has now. A replacement with the clone itself is not one.

@@ -148,24 +148,20 @@ func (r *Reader) LocalState() diag.List {
 // Unpublished describes the commits and uncommitted changes of branches of a clone on this machine that its remote does not
 // have. Branches that cannot be read are left out.
 func (r *Reader) Unpublished(ctx context.Context, clone string, branches []string) (texts []string) {
-	at, err := r.Locate(model.Ref{Repo: clone})
-	if err != nil {
-		return nil
-	}
-	found, err := r.openAt(ctx, at)
-	if err != nil || found.repo == nil {
+	repo := r.Local(ctx, clone)
+	if repo == nil {
 		return nil
 	}
 	for _, name := range branches {
-		branch, err := found.repo.FindBranch(name)
+		branch, err := repo.FindBranch(name)
 		if err == nil {
-			branch, err = found.repo.Newest(ctx, branch)
+			branch, err = repo.Newest(ctx, branch)
 		}
 		if err != nil {
 			continue
 		}
-		if changed := r.hasChanges(ctx, found.repo, branch); changed || branch.Ahead > 0 {
-			texts = append(texts, describeLocal(found.repo, branch, changed))
+		if changed := r.hasChanges(ctx, repo, branch); changed || branch.Ahead > 0 {
+			texts = append(texts, describeLocal(repo, branch, changed))
 		}
 	}
 	return texts
@@ -187,20 +183,16 @@ func (r *Reader) hasChanges(ctx context.Context, repo *local.Repository, branch 
 // ListRemote starts to list the remote of a clone on this machine, so that LocalState can name the branches that are behind
 // it. Nothing waits longer than maxListing, and a remote that cannot be listed is left out.
 func (r *Reader) ListRemote(ctx context.Context, repo, branch string) {
-	at, err := r.Locate(model.Ref{Repo: repo})
-	if err != nil || !at.Address.Local() {
+	clone := r.Local(ctx, repo)
+	if clone == nil {
 		return
 	}
-	found, err := r.openAt(ctx, at)
-	if err != nil || found.repo == nil {
-		return
-	}
-	name, url, err := found.repo.Upstream(branch)
+	name, url, err := clone.Upstream(branch)
 	if err != nil || url == "" {
 		return
 	}
-	r.listing = newListing(ctx, found.repo, name, func(ctx context.Context) (map[string]plumbing.Hash, error) {
-		return r.tipsAt(ctx, found.repo, url)
+	r.listing = newListing(ctx, clone, name, func(ctx context.Context) (map[string]plumbing.Hash, error) {
+		return r.tipsAt(ctx, clone, url)
 	})
 }
 

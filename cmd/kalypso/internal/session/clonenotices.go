@@ -8,6 +8,7 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
+	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
 // unpublished returns a notice if branches of a clone have changes that its remote, which a run reads instead, does not have.
@@ -33,4 +34,28 @@ func otherHint(branch, nearest string, branches []string) string {
 	default:
 		return fmt.Sprintf("kalypso diff --branch %s compares it with %s", nearest, nearest)
 	}
+}
+
+// isCloneOf reports whether a repository on this machine is a clone of the control plane.
+func isCloneOf(ctx context.Context, reader *remote.Reader, clone, branch, controlPlane string) bool {
+	_, url, err := reader.CloneRemote(ctx, clone, branch)
+	if err != nil || url == "" {
+		return false
+	}
+	read, err := reader.Where(model.Ref{Repo: controlPlane})
+	if err != nil {
+		return false
+	}
+	of, err := reader.Where(model.Ref{Repo: url})
+	return err == nil && of == read
+}
+
+// holdsOtherFleet reports whether a repository on this machine has Environments and is not the control plane itself.
+func holdsOtherFleet(ctx context.Context, reader *remote.Reader, clone, controlPlane string) bool {
+	repo := reader.Local(ctx, clone)
+	if repo == nil || !repo.HasFolder(ctx, model.EnvironmentsFolder) {
+		return false
+	}
+	read := reader.Local(ctx, controlPlane)
+	return read == nil || read.ID() != repo.ID()
 }

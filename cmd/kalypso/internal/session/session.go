@@ -102,9 +102,7 @@ func Connect(ctx context.Context, f *Flags, e *cli.Host, do func(context.Context
 	}
 	s := &Session{Host: e, Flags: f, activity: activity{Progress: progress}, Compiler: &Compiler{Reader: reader, Loader: loader}}
 	defer func() { _ = s.Reader.Close() }() // nothing was written through it
-	if !f.Publishes && e.Workflow == nil && s.InClone(ctx) {
-		s.notice("notice: reading %s, not the clone in the current directory; use --control-plane . for that", diag.Safe(f.ControlPlane))
-	}
+	s.noticeVariable(ctx)
 	s.View = View{
 		Structured: func(diags diag.List) any { return results.NewReport(Environments(s.Results), diags) },
 		Text:       s.PrintText,
@@ -248,26 +246,38 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 // headRevision matches a revision that begins at HEAD.
 var headRevision = regexp.MustCompile(`^(HEAD|@)([~^]|$)`)
 
+// noticeVariable prints a notice if a variable names the control plane and the current folder is in another clone: one of
+// that control plane, which a run that publishes need not read, or one of another fleet.
+func (s *Session) noticeVariable(ctx context.Context) {
+	clone, same := s.cloneHere(ctx)
+	switch {
+	case clone == "" || s.Workflow != nil:
+	case same && !s.Flags.Publishes:
+		s.notice("notice: reading %s, not the clone in the current directory; use --control-plane . for that", diag.Safe(s.Flags.ControlPlane))
+	case !same && holdsOtherFleet(ctx, s.Reader, clone, s.Flags.ControlPlane):
+		s.notice("notice: KALYPSO_CONTROL_PLANE is %s, another repository than the clone in the current directory; unset it, or use --control-plane .",
+			diag.Safe(s.Flags.ControlPlane))
+	}
+}
+
 // InClone reports whether the current folder is in a clone of the control plane that a variable names.
 func (s *Session) InClone(ctx context.Context) bool {
+	_, same := s.cloneHere(ctx)
+	return same
+}
+
+// cloneHere returns the repository that contains the current folder if a variable names the control plane, and whether it is
+// a clone of that.
+func (s *Session) cloneHere(ctx context.Context) (clone string, same bool) {
 	f := s.Flags
 	if f.fromVariable == nil || !f.fromVariable() {
-		return false
+		return "", false
 	}
 	clone, err := repositoryAround(s.Host)
 	if err != nil {
-		return false
+		return "", false
 	}
-	_, url, err := s.Reader.CloneRemote(ctx, clone, cmp.Or(f.BaseBranch, "main"))
-	if err != nil || url == "" {
-		return false
-	}
-	read, err := s.Reader.Where(model.Ref{Repo: f.ControlPlane})
-	if err != nil {
-		return false
-	}
-	of, err := s.Reader.Where(model.Ref{Repo: url})
-	return err == nil && of == read
+	return clone, isCloneOf(ctx, s.Reader, clone, cmp.Or(f.BaseBranch, "main"), f.ControlPlane)
 }
 
 // CommitIn returns the commit of a Git revision in the clone that was given as the control plane; without a clone it
