@@ -167,6 +167,7 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, e
 	}
 	c.checked.environment, c.checked.promoted = c.environment.Name.Value, c.promoted.Commit
 	c.checked.deployments = c.deployments
+	c.noteUnmerged()
 	c.noteStuck()
 	c.noteUnseen()
 	c.explain(report, err)
@@ -177,6 +178,20 @@ func (c *deploymentCheck) end(ctx context.Context, report promote.CheckResult, e
 		return cli.ExitWith(cli.ExitTimeUp)
 	}
 	return nil
+}
+
+// noteUnmerged names the promoted commit if the GitOps branch has another one. With --commit the caller chose that.
+func (c *deploymentCheck) noteUnmerged() {
+	said := c.checked.State == promote.CheckUnmerged || c.checked.State == promote.CheckSuperseded
+	if said || c.objects == nil || c.promoted.Commit == "" || c.flags.commit != "" {
+		return
+	}
+	i := slices.IndexFunc(c.objects.BaseRepos, func(b *model.BaseRepo) bool { return b.Name.Value == model.MainBase })
+	if i < 0 || strings.HasPrefix(c.promoted.Commit, c.objects.BaseRepos[i].Commit.Value) {
+		return
+	}
+	c.checked.Notes = append(c.checked.Notes, fmt.Sprintf("%s is promoted to %.12s; its GitOps branch still has %.12s: merge the pull request",
+		c.environment.Name.Value, c.objects.BaseRepos[i].Commit.Value, c.promoted.Commit))
 }
 
 // noteStuck names the cluster types of clusters for which the GitOps branch has nothing: they keep what they have, and
