@@ -56,9 +56,12 @@ type Loader struct {
 	main *model.Source
 }
 
+// baseFlag begins the subject of a revision that the command line names.
+const baseFlag = "--base "
+
 // NewLoader returns a Loader that reads through reader.
 func NewLoader(reader *remote.Reader, controlPlane ControlPlane) *Loader {
-	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: "--base " + controlPlane.Base}
+	return &Loader{Reader: reader, controlPlane: controlPlane, baseSubject: baseFlag + controlPlane.Base}
 }
 
 // BaseBranch is the branch that holds the Environments, once they are read.

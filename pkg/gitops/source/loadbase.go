@@ -173,12 +173,15 @@ func (l *fleetLoad) neverPromoted(bases []*model.BaseRepo) {
 		diag.Hint(hint))
 }
 
-// explainPromotion adds what to do about a base that cannot be read; subject is what asked for it.
+// explainPromotion adds what to do about a base that cannot be read; subject is what asked for it. A revision of --base that
+// does not exist is an error of the flag, the same for all environments.
 func (l *fleetLoad) explainPromotion(subject string) {
 	notThere := false
 	for i, d := range l.diags {
 		switch {
 		case !strings.HasPrefix(d.Message, subject+": "):
+		case strings.HasPrefix(subject, baseFlag) && (d.Rule == giterror.RuleBranchNotFound || d.Rule == giterror.RuleCommitNotFound):
+			l.diags[i].At = diag.Place{}
 		case d.Rule == giterror.RuleCommitNotFound:
 			l.diags[i].Hint = l.howToPromote()
 			notThere = true

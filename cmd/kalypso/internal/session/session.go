@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/actions"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
@@ -231,7 +232,7 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 	}
 	if len(s.Environments) > 1 {
 		for i, d := range compiled.Diags {
-			if d.At.IsZero() {
+			if d.At.IsZero() && !strings.HasPrefix(d.Message, "--") { // a flag is the same for all
 				compiled.Diags[i].Message = environment.Name.Value + ": " + d.Message
 			}
 		}
