@@ -105,6 +105,39 @@ func TestCloneBranches(t *testing.T) {
 	assert.Equal(t, "main", source.Ref.Branch, "without a branch it is the one checked out")
 }
 
+// TestListRemote: branches that were read are compared with the remote, also if the clone stands for its URL. A commit that the
+// clone has is not one that it is behind.
+func TestListRemote(t *testing.T) {
+	t.Parallel()
+	clone, origin, ids := cloned(t)
+	behind := func(branch string) string {
+		t.Helper()
+		r := newReader(t, Options{Worktree: true})
+		r.StandFor(filepath.ToSlash(origin), clone)
+		_, list := r.Read(t.Context(), []model.Ref{{Repo: clone, Branch: branch}})
+		require.Empty(t, list)
+		r.ListRemote(t.Context(), clone, "main")
+		list = r.LocalState()
+		if len(list) == 0 {
+			return ""
+		}
+		require.Len(t, list, 1)
+		assert.Equal(t, "run git fetch", list[0].Hint)
+		return strings.TrimPrefix(list[0].Message, "reading "+filepath.ToSlash(clone)+": ")
+	}
+	assert.Empty(t, behind("dev"))
+	_, err := gitopstest.Add(origin, gitopstest.Commit{Branch: "dev", Files: gitopstest.Files{"a.yaml": "newer\n"}})
+	require.NoError(t, err)
+	assert.Equal(t, "dev is behind origin", behind("dev"))
+	assert.Empty(t, behind("main"))
+	gitopstest.RunGit(t, clone, "fetch", "-q")
+	assert.Empty(t, behind("dev"))
+	gitopstest.RunGit(t, origin, "update-ref", "refs/heads/dev", ids[1])
+	assert.Empty(t, behind("dev"), "the remote was reset")
+	gitopstest.RunGit(t, clone, "remote", "set-url", "origin", filepath.Join(t.TempDir(), "gone"))
+	assert.Empty(t, behind("dev"))
+}
+
 func TestClonePrefersOrigin(t *testing.T) {
 	t.Parallel()
 	clone, origin, ids := cloned(t)
