@@ -15,8 +15,8 @@ import (
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
-// ruleBaseAhead is the notice that the base branch has moved on.
-const ruleBaseAhead = "base-ahead"
+// RuleBaseAhead is the notice that the base branch has moved on.
+const RuleBaseAhead = "base-ahead"
 
 // WorktreeBase as ControlPlane.Base reads the base from the work tree of the control plane.
 const WorktreeBase = "worktree"

@@ -188,7 +188,7 @@ func (l *fleetLoad) explainPromotion(subject string) {
 		}
 	}
 	if notThere { // then nothing is ahead of it
-		l.diags = slices.DeleteFunc(l.diags, func(d diag.Diagnostic) bool { return d.Rule == ruleBaseAhead })
+		l.diags = slices.DeleteFunc(l.diags, func(d diag.Diagnostic) bool { return d.Rule == RuleBaseAhead })
 	}
 }
 
@@ -202,7 +202,7 @@ func (l *fleetLoad) noticeAhead(ctx context.Context, base *model.BaseRepo, ref m
 	if err != nil || tip == "" || strings.HasPrefix(tip, base.Commit.Value) {
 		return // that the commit itself can be read is all that is needed
 	}
-	l.diags.Notice(ruleBaseAhead, base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
+	l.diags.Notice(RuleBaseAhead, base.Commit.At, fmt.Sprintf("%s of the control plane is at %.12s, this environment at %.12s",
 		ref.Branch, tip, base.Commit.Value), diag.Hint("--base "+ref.Branch+" compiles what it would get"))
 }
 

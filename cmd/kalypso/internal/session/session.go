@@ -230,6 +230,7 @@ func (s *Session) Compile(ctx context.Context, environment *model.Environment, o
 		}
 		compiled = s.quarantineBroken(ctx, compiled, folder)
 	}
+	hintPromotion(compiled.Diags, s.Loader.BaseBranch())
 	if len(s.Environments) > 1 {
 		for i, d := range compiled.Diags {
 			if d.At.IsZero() && !strings.HasPrefix(d.Message, "--") { // a flag is the same for all
