@@ -78,6 +78,7 @@ You can set every flag with an environment variable, such as KALYPSO_CONTROL_PLA
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Name() == cobra.ShellCompRequestCmd {
 				cli.PlainUsage(cmd.Root()) // completions show it as it is
+				e.RegisterCompletions()
 				return nil
 			}
 			if err := cli.Prepare(cmd.Flags(), e); err != nil {

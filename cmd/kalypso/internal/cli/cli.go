@@ -34,6 +34,8 @@ type Host struct {
 	Verbose bool
 	// Workflow is the step of GitHub Actions that the run is; nil elsewhere.
 	Workflow *actions.Workflow
+
+	completions []func() // those of CompleteFlag
 }
 
 // WithProgress returns a Host whose streams erase the live line of the progress before they write.

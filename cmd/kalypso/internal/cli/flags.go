@@ -147,11 +147,33 @@ func Variable(flag string) string {
 }
 
 // AddOutputFlag adds -o, with more formats than those of every command.
-func AddOutputFlag(cmd *cobra.Command, format *string, more ...string) {
+func AddOutputFlag(cmd *cobra.Command, e *Host, format *string, more ...string) {
 	formats := append(results.Formats(), more...)
 	cmd.Flags().StringVarP(format, "output", "o", results.Text, fmt.Sprintf("output `format`: %s", strings.Join(formats, ", ")))
 	Group(cmd.Flags(), Output, "output", "")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	e.CompleteFlag(cmd, "output", formats...)
+}
+
+// CompleteFlag completes the value of a flag with fixed values.
+func (h *Host) CompleteFlag(cmd *cobra.Command, flag string, values ...string) {
+	h.CompleteFlagFunc(cmd, flag, func(*cobra.Command) []string { return values })
+}
+
+// CompleteFlagFunc completes the value of a flag with the values that complete returns.
+func (h *Host) CompleteFlagFunc(cmd *cobra.Command, flag string, complete func(*cobra.Command) []string) {
+	h.completions = append(h.completions, func() {
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return complete(cmd), cobra.ShellCompDirectiveNoFileComp
+		})
+	})
+}
+
+// RegisterCompletions prepares the run of a shell that completes. Other runs leave it out: cobra keeps the functions in a
+// global variable, so that the commands of a run would stay in memory until the process ends.
+func (h *Host) RegisterCompletions() {
+	for _, register := range h.completions {
+		register()
+	}
 }
 
 // Split splits the values of a flag that repeats, each of which may be a list with commas. GitHub trims names:

@@ -87,13 +87,11 @@ func (f *Flags) AddControlPlane(cmd *cobra.Command, e *cli.Host) {
 	flags.StringVar(&f.BaseBranch, "base-branch", "", "`branch` of the control plane with the Environments (default: its default branch; for a local path, main)")
 	flags.StringArrayVar(&f.replace, "replace", nil, "read a repository from another path or URL: `REPO=PATH`, with * as wildcard on both sides (repeatable)")
 	flags.StringVar(&f.Color, "color", "auto", "color the output: `mode` is auto, always or never")
-	cli.AddOutputFlag(cmd, &f.Format, f.MoreFormats...)
+	cli.AddOutputFlag(cmd, e, &f.Format, f.MoreFormats...)
 	cli.Group(flags, cli.Source, "env control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "", "color")
-	_ = cmd.RegisterFlagCompletionFunc("env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return f.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
-	})
-	_ = cmd.RegisterFlagCompletionFunc("color", cobra.FixedCompletions([]string{"auto", "always", "never"}, cobra.ShellCompDirectiveNoFileComp))
+	e.CompleteFlagFunc(cmd, "env", func(cmd *cobra.Command) []string { return f.CompleteEnvironments(cmd, e) })
+	e.CompleteFlag(cmd, "color", "auto", "always", "never")
 }
 
 // AddParsing adds the flags for parsing.

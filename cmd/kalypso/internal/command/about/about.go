@@ -35,7 +35,7 @@ func NewVersion(e *cli.Host) *cobra.Command {
 			return results.Print(e.Stdout, format, e.Build)
 		},
 	}
-	cli.AddOutputFlag(cmd, &format)
+	cli.AddOutputFlag(cmd, e, &format)
 	return cmd
 }
 
@@ -91,7 +91,7 @@ other tools. The kinds are:` + strings.TrimSuffix(kinds, ","),
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", results.JSON, "`format`: json or yaml")
 	cli.Group(cmd.Flags(), cli.Output, "output", "")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{results.JSON, results.YAML}, cobra.ShellCompDirectiveNoFileComp))
+	e.CompleteFlag(cmd, "output", results.JSON, results.YAML)
 	cmd.AddCommand(&cobra.Command{
 		Use:       "output [COMMAND]",
 		Short:     "Print the JSON Schema of the -o json output of one command or of all commands",

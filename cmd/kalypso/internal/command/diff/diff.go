@@ -73,9 +73,7 @@ of target and environment are not shown.`,
 	flags.BoolVar(&opts.exitCode, "exit-code", false, "exit with code 4 if there are differences")
 	cli.Group(flags, cli.Source, "env with-env from to branch control-plane", "repo replace base-branch")
 	cli.Group(flags, cli.Output, "files stat output exit-code", "color")
-	_ = cmd.RegisterFlagCompletionFunc("with-env", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return opts.CompleteEnvironments(cmd, e), cobra.ShellCompDirectiveNoFileComp
-	})
+	e.CompleteFlagFunc(cmd, "with-env", func(cmd *cobra.Command) []string { return opts.CompleteEnvironments(cmd, e) })
 	return cmd
 }
 

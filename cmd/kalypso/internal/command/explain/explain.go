@@ -64,9 +64,7 @@ func (f *explainFlags) addReading(cmd *cobra.Command, e *cli.Host) {
 func (f *explainFlags) addClusterType(cmd *cobra.Command, e *cli.Host, usage string) {
 	cmd.Flags().StringVar(&f.clusterType, "cluster-type", "", usage)
 	cli.Group(cmd.Flags(), cli.Source, "cluster-type", "")
-	_ = cmd.RegisterFlagCompletionFunc("cluster-type", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return f.complete(cmd, e, clusterTypeNames), cobra.ShellCompDirectiveNoFileComp
-	})
+	e.CompleteFlagFunc(cmd, "cluster-type", func(cmd *cobra.Command) []string { return f.complete(cmd, e, clusterTypeNames) })
 }
 
 // inquiry is an environment to search.

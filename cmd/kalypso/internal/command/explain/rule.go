@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed" // rules.md
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -22,8 +21,10 @@ var Rules string
 // ruleNames returns the ids of all rules.
 func ruleNames() []string {
 	var names []string
-	for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllStringSubmatch(Rules, -1) {
-		names = append(names, heading[1])
+	for line := range strings.Lines(Rules) { // in every run: a regular expression would take a millisecond
+		if name, heading := strings.CutPrefix(line, "## "); heading {
+			names = append(names, strings.TrimSuffix(name, "\n"))
+		}
 	}
 	return names
 }

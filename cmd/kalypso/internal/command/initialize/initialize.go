@@ -90,11 +90,11 @@ This command never overwrites files, and sends nothing over the network.`,
 	flags.StringVar(&f.author, "author", "", "commit author: `\"NAME <EMAIL>\"` (default: kalypso)")
 	flags.StringVar(&f.sample, "sample", "", "create a sample fleet in this new or empty `directory`")
 	flags.StringVar(&f.workflows, "workflows", "", "write only the workflows for this `kind` of branch: "+strings.Join(scaffold.Places(), ", "))
-	cli.AddOutputFlag(cmd, &f.format)
+	cli.AddOutputFlag(cmd, e, &f.format)
 	cli.Group(flags, cli.Fleet, "control-plane gitops env reconciler fleet base-branch action author", "")
 	cli.Group(flags, cli.Output, "sample workflows output", "")
-	_ = cmd.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("workflows", cobra.FixedCompletions(scaffold.Places(), cobra.ShellCompDirectiveNoFileComp))
+	e.CompleteFlag(cmd, "reconciler", scaffold.Reconcilers()...)
+	e.CompleteFlag(cmd, "workflows", scaffold.Places()...)
 	return cmd
 }
 

@@ -91,7 +91,7 @@ Fleets (--fleet NAME[:ARGUMENT], repeatable):
 	flags.BoolVar(&opts.seedStatuses, "seed-statuses", false, "use the status format of the original Kalypso workflows")
 	flags.StringArrayVar(&opts.next, "next", nil, "next `environment` (repeatable; default: NEXT_ENVIRONMENT, else spec.promotion.next); \"\" for none")
 	flags.StringVar(&opts.dispatch, "dispatch", "", "instead of promoting, start the workflow in this `file` of .github/workflows with the inputs environment and commit")
-	opts.promoteFlags.add(cmd)
+	opts.promoteFlags.add(cmd, e)
 	cli.Group(flags, cli.Source, "env commit control-plane", "gitops-repo replace base-branch")
 	cli.Group(flags, cli.Fleet, "fleet healthy timeout once post-deploy", "expect interval failure-grace allow-no-clusters seed-statuses")
 	cli.Group(flags, cli.Promotion, "next pull-request render", "dispatch skip-gates skip-compile keep-last-good target-url")

@@ -56,7 +56,7 @@ refuses a commit that breaks compilation of the environment (unless --skip-compi
 	flags.BoolVar(&opts.dryRun, "dry-run", false, "show what would be promoted, change nothing")
 	flags.BoolVar(&opts.overrides.Rollback, "rollback", false, "promote a commit that is older than the promoted one")
 	flags.BoolVar(&opts.overrides.Unmerged, "unmerged", false, "promote a commit that is not on the base branch (needs the full commit SHA)")
-	opts.promoteFlags.add(cmd)
+	opts.promoteFlags.add(cmd, e)
 	cli.Group(flags, cli.Source, "env commit control-plane replace", "base-branch")
 	cli.Group(flags, cli.Output, "dry-run output", "color")
 	cli.Group(flags, cli.Promotion, "pull-request render rollback unmerged skip-gates skip-compile", "keep-last-good target-url")
@@ -123,7 +123,7 @@ type promoteFlags struct {
 	given *pflag.FlagSet
 }
 
-func (f *promoteFlags) add(cmd *cobra.Command) {
+func (f *promoteFlags) add(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.pullRequest, "pull-request", false, "open a pull request from promotion/ENVIRONMENT instead of pushing")
 	flags.BoolVar(&f.render, "render", false, "compile and publish after the promotion, as kalypso render does")
@@ -131,7 +131,7 @@ func (f *promoteFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.skipCompile, "skip-compile", false, "promote without compiling the environment with the commit first")
 	flags.BoolVar(&f.keepLastGood, "keep-last-good", false, "promote even if an application is broken, and with --render compile it at its last published commit")
 	flags.StringVar(&f.targetURL, "target-url", "", "`URL` that the commit statuses link to (default: the workflow run)")
-	f.PublishFlags.Add(cmd)
+	f.PublishFlags.Add(cmd, e)
 	for _, name := range renderFlags() {
 		flags.Lookup(name).Usage = "with --render: " + flags.Lookup(name).Usage
 	}

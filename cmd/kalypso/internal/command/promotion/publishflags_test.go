@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/cli"
 	"github.com/kalypso-gitops/kalypso/cmd/kalypso/internal/command/render"
 	"github.com/kalypso-gitops/kalypso/pkg/github"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
@@ -29,7 +30,7 @@ func TestPermissionsThatARunAsksFor(t *testing.T) {
 	} {
 		var flags render.PublishFlags
 		cmd := &cobra.Command{}
-		flags.Add(cmd)
+		flags.Add(cmd, &cli.Host{})
 		require.NoError(t, cmd.ParseFlags(test.args), name)
 		assert.Equal(t, test.want, *flags.Permissions(model.Output), name)
 		for _, role := range []model.Role{model.Main, model.Platform, model.Base, model.Tenant} {

@@ -41,7 +41,7 @@ type PublishFlags struct {
 }
 
 // Add adds the flags to a command.
-func (f *PublishFlags) Add(cmd *cobra.Command) {
+func (f *PublishFlags) Add(cmd *cobra.Command, e *cli.Host) {
 	flags := cmd.Flags()
 	f.changed = flags.Changed
 	flags.StringVar(&f.branch, "branch", "", "push to this `branch` (default: spec.pullRequest.branch, else deployment/BRANCH)")
@@ -63,8 +63,7 @@ func (f *PublishFlags) Add(cmd *cobra.Command) {
 	flags.BoolVar(&f.reopen, "reopen", false, "reopen a pull request that was closed manually")
 	cli.Group(flags, cli.Publishing, "direct force allow-deletions",
 		"branch create-branch recompile report-issues draft label reviewer assignee auto-merge reopen save-body author signing-key")
-	_ = cmd.RegisterFlagCompletionFunc("auto-merge", cobra.FixedCompletions(
-		[]string{string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange), never}, cobra.ShellCompDirectiveNoFileComp))
+	e.CompleteFlag(cmd, "auto-merge", string(pullrequest.AutoMergeAlways), string(pullrequest.AutoMergeNoChange), never)
 }
 
 // never is the value of --auto-merge that turns spec.pullRequest.autoMerge off.

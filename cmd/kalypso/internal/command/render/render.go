@@ -55,7 +55,7 @@ several.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRender(cmd.Context(), e, opts) },
 	}
 	opts.Flags.Add(cmd, e)
-	opts.PublishFlags.Add(cmd)
+	opts.PublishFlags.Add(cmd, e)
 	opts.AddStrict(cmd)
 	cmd.Flags().StringVar(&opts.outputDir, "output-dir", "", "write the result to this `directory` instead of publishing it; other files in it are kept")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "show the differences from the GitOps branch, change nothing")
