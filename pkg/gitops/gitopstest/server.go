@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -64,8 +65,9 @@ func Handler(root string) (http.Handler, error) {
 const fewBytes = 1 << 20
 
 // answers are what git has said to those who read, by all that it depends on: the request, and the references and the
-// configuration of the repository. Which objects there are does not count, as their names say what is in them; but an
-// error is not kept, as it may be that one is missing. Running git would take most of the time of many tests.
+// configuration of the repository; only the configuration if the request names the objects, see onlyWants. Which objects
+// there are does not count, as their names say what is in them; but an error is not kept, as it may be that one is missing.
+// Running git would take most of the time of many tests.
 var answers sync.Map // of string → *httptest.ResponseRecorder
 
 // kept answers a request with a body.
@@ -76,7 +78,11 @@ func kept(w http.ResponseWriter, r *http.Request, root, body string, backend htt
 		backend.ServeHTTP(w, r)
 		return
 	}
-	key := fmt.Sprintf("%s %s\n%s\n%v\n%s\n%s", r.Method, strings.TrimPrefix(r.URL.RequestURI(), repository(r.URL.Path)), r.Header.Get("Git-Protocol"), r.Header["Content-Encoding"], body, state)
+	counts := state
+	if r.Method == http.MethodPost && onlyWants(dir, body, state) {
+		counts = settingsOf(dir)
+	}
+	key := fmt.Sprintf("%s %s\n%s\n%v\n%s\n%s", r.Method, strings.TrimPrefix(r.URL.RequestURI(), repository(r.URL.Path)), r.Header.Get("Git-Protocol"), r.Header["Content-Encoding"], body, counts)
 	known, ok := answers.Load(key)
 	answer, _ := known.(*httptest.ResponseRecorder)
 	if !ok {
@@ -90,6 +96,25 @@ func kept(w http.ResponseWriter, r *http.Request, root, body string, backend htt
 	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
+}
+
+// wanted are the objects that a request asks for.
+var wanted = regexp.MustCompile(`want ([0-9a-f]{40})`)
+
+// onlyWants reports whether the answer to a request depends on the objects that it asks for, whatever references there are:
+// git hands them out, as a reference is at each of them or as any may be asked for, and the client names none that it has.
+func onlyWants(dir, body, state string) bool {
+	wants := wanted.FindAllStringSubmatch(body, -1)
+	anything := strings.Contains(state, "allowAnySHA1InWant = true")
+	for _, want := range wants {
+		if strings.Contains(state, want[1]) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, "objects", want[1][:2], want[1][2:])); err != nil || !anything {
+			return false
+		}
+	}
+	return len(wants) > 0 && !strings.Contains(body, "have ") && !strings.Contains(body, "include-tag")
 }
 
 // said is what git has answered to Ask, by the question and the references and the configuration of the repository.
@@ -122,20 +147,26 @@ func stateOf(dir string) string {
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
 		return ""
 	}
-	var all strings.Builder
-	add := func(name string) {
-		content, _ := os.ReadFile(filepath.Join(dir, name)) // a file that is gone is skipped
-		fmt.Fprintf(&all, "%s %q\n", name, content)
-	}
-	for _, name := range []string{"HEAD", "config", "packed-refs", "shallow"} {
-		add(name)
-	}
+	names := []string{"HEAD", "packed-refs"}
 	_ = fs.WalkDir(os.DirFS(dir), "refs", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
-			add(name)
+			names = append(names, name)
 		}
 		return nil
 	})
+	return settingsOf(dir) + contents(dir, names...)
+}
+
+// settingsOf are the configuration of a bare repository and where its history ends.
+func settingsOf(dir string) string { return contents(dir, "config", "shallow") }
+
+// contents are those of files; a file that is gone is empty.
+func contents(dir string, names ...string) string {
+	var all strings.Builder
+	for _, name := range names {
+		content, _ := os.ReadFile(filepath.Join(dir, name)) // a file that is gone is empty
+		fmt.Fprintf(&all, "%s %q\n", name, content)
+	}
 	return all.String()
 }
 
