@@ -251,8 +251,8 @@ func TestC5FleetFaults(t *testing.T) {
 			looks: []look{sees("edge-1=pending"), notNow}, code: cli.ExitRemote, say: "no route to host",
 			status: "failure Failed to deploy: no cluster state available after 5m0s; command:",
 		},
-		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},
-		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters: ", status: "failure Failed to deploy: the fleet cannot be queried"},
+		"for good":       {looks: []look{notEver}, code: cli.ExitRemote, say: "clusters must not be a JSON number", status: "failure Failed to deploy: the fleet cannot be queried"},
+		"for good, then": {looks: []look{sees("edge-1"), notEver}, code: cli.ExitRemote, say: "clusters must not be a JSON number", status: "failure Failed to deploy: the fleet cannot be queried"},
 	} {
 		c := template.another()
 		c.asks(test.looks...)
@@ -285,7 +285,7 @@ func TestC5TwoFleets(t *testing.T) {
 		"both":         {sees("edge-1", "edge-2"), cli.ExitDone, "Deployed: 3 of 3 clusters"},
 		"one fails":    {sees("edge-1", "edge-2=failed:no space"), cli.ExitModel, "2 of 3 clusters; edge-2: no space"},
 		"one is away":  {notNow, cli.ExitRemote, "no route to host"},
-		"one is wrong": {notEver, cli.ExitRemote, "clusters: "},
+		"one is wrong": {notEver, cli.ExitRemote, "clusters must not be a JSON number"},
 	} {
 		c := template.another()
 		c.asks(test.second)
