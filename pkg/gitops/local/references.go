@@ -134,9 +134,7 @@ func (r *Repository) FindBranch(name string) (gitobject.Branch, error) {
 func (r *Repository) now() (references, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, store := range r.stores {
-		store.Reindex()
-	}
+	r.objects.Reindex()
 	found, err := r.readReferences()
 	if err != nil {
 		return found, invalid(r.name, err)

@@ -2,7 +2,6 @@
 package local
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -43,10 +41,9 @@ type Repository struct {
 	// limit is the maximum size of an object in bytes.
 	limit int64
 
-	// mu guards stores, which are not safe for use at the same time.
-	mu sync.Mutex
-	// stores are the repository's own objects and then those of its alternates.
-	stores []*filesystem.ObjectStorage
+	// mu guards objects, which is not safe for concurrent use.
+	mu      sync.Mutex
+	objects *filesystem.ObjectStorage
 }
 
 // ID is the path of the repository.
@@ -152,14 +149,16 @@ func (r *Repository) open() error {
 	if _, err := os.Stat(filepath.Join(common, "objects")); err != nil {
 		return errors.New("it has no objects; is it incomplete?")
 	}
+	if _, err := os.Stat(filepath.Join(common, "objects", "info", "alternates")); err == nil {
+		return errors.New("it shares the objects of another repository (git clone --shared or --reference); use a clone with its own")
+	}
 	files := dotgit.NewRepositoryFilesystem(osfs.New(r.dir), commonFS)
 	r.storage = filesystem.NewStorage(withoutLocks{files}, cache.NewObjectLRUDefault())
 	if err := r.supported(); err != nil {
 		return err
 	}
-	if err := r.addObjects(filepath.Join(common, "objects"), 0); err != nil {
-		return err
-	}
+	options := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: r.limit}
+	r.objects = filesystem.NewObjectStorageWithOptions(dotgit.New(osfs.New(common)), cache.NewObjectLRUDefault(), options)
 	var err error
 	r.refs, err = r.readReferences()
 	return err
@@ -182,47 +181,14 @@ func (r *Repository) supported() error {
 	return nil
 }
 
-// maxAlternates is how far alternates of alternates are followed; git does the same.
-const maxAlternates = 5
-
-// addObjects adds an object folder and those that its info/alternates names.
-func (r *Repository) addObjects(dir string, depth int) error {
-	options := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: r.limit}
-	files := dotgit.New(osfs.New(filepath.Dir(dir)))
-	r.stores = append(r.stores, filesystem.NewObjectStorageWithOptions(files, cache.NewObjectLRUDefault(), options))
-	file, err := os.Open(filepath.Join(dir, "info", "alternates"))
-	if errors.Is(err, fs.ErrNotExist) || depth >= maxAlternates {
-		return nil
-	}
-	if err != nil {
-		return giterror.Cause(err)
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		alternate := within(dir, filepath.FromSlash(line))
-		if info, err := os.Stat(alternate); err != nil || !info.IsDir() {
-			return fmt.Errorf("its alternate %q does not exist", line)
-		}
-		if err := r.addObjects(alternate, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Close closes the files that are kept open.
 func (r *Repository) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var errs []error
-	for _, store := range r.stores {
-		errs = append(errs, store.Close())
+	if r.objects == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return r.objects.Close()
 }
 
 // TreesAt returns the trees and files of a commit.
@@ -252,28 +218,12 @@ func (r *Repository) CutHint() string {
 	return "the clone is shallow; `git fetch --unshallow` gets the rest of its history"
 }
 
-// find returns an object, whose content is not in memory if it is beyond the limit. The error is
-// plumbing.ErrObjectNotFound if it is not there. go-git would find those of alternates too, but read their indexes each
-// time; and its EncodedObjectSize leaves loose objects open. The caller has locked mu.
-func (r *Repository) find(kind plumbing.ObjectType, id plumbing.Hash) (plumbing.EncodedObject, error) {
-	for _, store := range r.stores {
-		err := store.HasEncodedObject(id)
-		if err == nil {
-			return store.EncodedObject(kind, id)
-		}
-		if !errors.Is(err, plumbing.ErrObjectNotFound) {
-			return nil, err
-		}
-	}
-	return nil, plumbing.ErrObjectNotFound
-}
-
 // object reads an object whole. The error is plumbing.ErrObjectNotFound if it is not there, and a
 // TooLargeError if it is beyond the limit.
 func (r *Repository) object(kind plumbing.ObjectType, id plumbing.Hash) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	object, err := r.find(kind, id)
+	object, err := r.objects.EncodedObject(kind, id)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +265,7 @@ func (r *Repository) present(kind plumbing.ObjectType, id plumbing.Hash) ([]byte
 func (r *Repository) Size(id plumbing.Hash) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	object, err := r.find(plumbing.BlobObject, id)
+	object, err := r.objects.EncodedObject(plumbing.BlobObject, id) // EncodedObjectSize leaves loose objects open
 	if err != nil {
 		return -1
 	}
@@ -327,8 +277,7 @@ func (r *Repository) Load(_ context.Context, ids []plumbing.Hash) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range ids {
-		has := func(store *filesystem.ObjectStorage) bool { return store.HasEncodedObject(id) == nil }
-		if !slices.ContainsFunc(r.stores, has) {
+		if r.objects.HasEncodedObject(id) != nil {
 			return giterror.New(giterror.RuleInvalidRepository, "%s does not have all files: the clone is partial or damaged", r.name).
 				WithHint("`git fetch --refetch --no-filter` gets all files of a clone with --filter")
 		}

@@ -1,10 +1,8 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,8 +13,6 @@ import (
 // Reference returns the commit of HEAD, of a tag, of a remote-tracking branch such as "origin/main", or of a longer name
 // such as "heads/main" or "refs/tags/v1".
 func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, prefix := range []string{"refs/tags/", "refs/remotes/", "refs/", ""} {
 		if full := prefix + name; full == "HEAD" || strings.HasPrefix(full, "refs/") {
 			if ref, err := storer.ResolveReference(r.storage, plumbing.ReferenceName(full)); err == nil {
@@ -27,22 +23,14 @@ func (r *Repository) Reference(name string) (plumbing.Hash, bool) {
 	return plumbing.ZeroHash, false
 }
 
-// peeled returns the commit of an annotated tag; any other id stays as it is. The caller has locked mu.
+// peeled returns the commit of an annotated tag; any other id stays as it is.
 func (r *Repository) peeled(id plumbing.Hash) plumbing.Hash {
-	tag, err := r.find(plumbing.TagObject, id)
-	if err != nil || tag.Type() != plumbing.TagObject {
-		return id
+	data, err := r.object(plumbing.TagObject, id)
+	line, _, _ := strings.Cut(string(data), "\n")
+	if commit, is := strings.CutPrefix(line, "object "); err == nil && is {
+		return plumbing.NewHash(commit)
 	}
-	reader, err := tag.Reader()
-	if err != nil {
-		return id
-	}
-	defer reader.Close()
-	line := make([]byte, len("object ")+2*len(id))
-	if _, err := io.ReadFull(reader, line); err != nil || !bytes.HasPrefix(line, []byte("object ")) {
-		return id
-	}
-	return plumbing.NewHash(string(line[len("object "):]))
+	return id
 }
 
 // Abbreviated returns the commits that begin with some digits, on any branch.
@@ -52,15 +40,11 @@ func (r *Repository) Abbreviated(ctx context.Context, digits, _ string) (found [
 		return nil, nil // no id begins like that
 	}
 	r.mu.Lock()
-	for _, store := range r.stores {
-		ids, err := store.HashesWithPrefix(prefix)
-		if err != nil {
-			r.mu.Unlock()
-			return nil, invalid(r.name, err)
-		}
-		found = append(found, ids...)
-	}
+	found, err = r.objects.HashesWithPrefix(prefix)
 	r.mu.Unlock()
+	if err != nil {
+		return nil, invalid(r.name, err)
+	}
 	plumbing.HashesSort(found)
 	return slices.DeleteFunc(slices.Compact(found), func(id plumbing.Hash) bool {
 		_, err := r.CommitAt(ctx, id, "")
