@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -98,7 +99,8 @@ func (r *Reader) readLocalState(repo *local.Repository, branch gitobject.Branch,
 	var changed []string
 	if repo.CheckedOut() == branch.Name {
 		var err error
-		if work, changed, err = r.workTree(repo, source.FS, source.Ref.Path); err != nil {
+		work, changed, err = r.workTree(repo, source.FS, source.Ref.Path)
+		if err != nil && (r.worktree || !errors.Is(err, local.ErrSparse)) {
 			return err
 		}
 	}
@@ -244,7 +246,8 @@ func (r *Reader) workTree(repo *local.Repository, commit fs.FS, below string) (f
 	r.keepOpen(root)
 	work, changed, err := repo.Uncommitted(root, commit, below)
 	if err != nil {
-		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "the working tree of %s cannot be read: %s", repo, giterror.OneLine(giterror.Cause(err).Error()))
+		return nil, nil, giterror.New(giterror.RuleInvalidRepository, "the working tree of %s cannot be read: %s", repo, giterror.OneLine(giterror.Cause(err).Error())).
+			WithCause(err).WithHint("--committed reads the branch without it")
 	}
 	return work, changed, nil
 }
