@@ -69,28 +69,6 @@ func (g Graph) Reach(tip plumbing.Hash) (found map[plumbing.Hash]bool, whole boo
 	return found, whole
 }
 
-// Depth returns the generation of a commit, counted from 1 for tip; 0 if it is not an ancestor of tip.
-func (g Graph) Depth(tip, id plumbing.Hash) int {
-	seen := map[plumbing.Hash]bool{tip: true}
-	generation := []plumbing.Hash{tip}
-	for depth := 1; len(generation) > 0; depth++ {
-		var next []plumbing.Hash
-		for _, at := range generation {
-			if at == id {
-				return depth
-			}
-			for _, parent := range g[at].Parents {
-				if !seen[parent] {
-					seen[parent] = true
-					next = append(next, parent)
-				}
-			}
-		}
-		generation = next
-	}
-	return 0
-}
-
 // Without returns the commits that can be reached from tip and not from other.
 func (g Graph) Without(tip, other plumbing.Hash) Graph {
 	ours, _ := g.Reach(tip)

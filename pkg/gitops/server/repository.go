@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/giterror"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
@@ -132,27 +131,14 @@ func (r *Repository) fetchTip(ctx context.Context, id plumbing.Hash) error {
 	return r.fetch(ctx, w)
 }
 
-// fetchHistory fetches a commit that the server does not give by its id, through the branch that it
-// is said to be on: as deep as needed, if the server can send commits alone.
+// fetchHistory fetches a commit that the server does not give by its id: with the whole history of the branch that it is
+// said to be on. Servers that can filter give any commit.
 func (r *Repository) fetchHistory(ctx context.Context, id plumbing.Hash, branch string) error {
 	on, err := r.FindBranch(branch)
 	if err != nil {
 		return r.noCommit(id, on.Name)
 	}
-	w := wanted{ids: []plumbing.Hash{on.Commit}}
-	if r.capabilities.Supports(capability.Filter) {
-		graph, err := r.fetchCommits(ctx, wanted{ids: w.ids, filter: packp.FilterTreeDepth(0)})
-		depth := graph.Depth(on.Commit, id)
-		switch {
-		case err == nil && depth == 0:
-			return r.noCommit(id, on.Name)
-		case err == nil:
-			w.depth = packp.DepthCommits(depth)
-		case !refusedWant(err):
-			return err
-		}
-	}
-	return r.fetch(ctx, w)
+	return r.fetch(ctx, wanted{ids: []plumbing.Hash{on.Commit}})
 }
 
 // wantsPerRequest keeps a request below the 10 MB that git http-backend takes.
