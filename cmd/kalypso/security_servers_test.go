@@ -257,7 +257,7 @@ func TestS11RedirectedTenant(t *testing.T) {
 	args := append(holdArgs(root), "--replace", acme("app-2")+"="+named.URL+"/app-2.git", "--replace", acme("app-3")+"="+named.URL+"/app-3.git")
 	got := finish(t, ourProgram(t, args, "KALYPSO_SOURCE_TOKEN=s3cr3t-t0ken"))
 	assert.Equal(t, cli.ExitModel, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "it redirects to "+elsewhere+", which is not followed: an application repository is read from the host that its registration names [refused-url]")
+	assert.Contains(t, got.stderr, "it redirects to "+elsewhere+", which is not followed: it is not on "+named.URL+" [refused-url]")
 	assert.Contains(t, got.stderr, "hint: KALYPSO_SOURCE_TOKEN is not sent to "+strings.TrimPrefix(named.URL, "http://")+": add the host to KALYPSO_TOKEN_HOSTS")
 	assert.Zero(t, asked.Load())
 	assert.Contains(t, publishedAcme(t, root, "dev"), "edge/app-1-web/reconciler.yaml")

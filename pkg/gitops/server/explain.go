@@ -94,9 +94,6 @@ func (s *Connection) explained(err error) *giterror.Error {
 	case errors.As(err, &broken):
 		return giterror.Unreachable(s.At.Address.Authority(), broken.Err).WithSubject(s.At.String())
 	case errors.As(err, &said):
-		if w, ok := s.wire.(*wire.HTTP); ok && w.Moved() {
-			return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: it redirects to another host, which does not serve it", s.At)
-		}
 		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: the server reports: %s", s.At, said.Text)
 	default:
 		return giterror.New(giterror.RuleRemoteFailed, "%s cannot be read: %s", s.At, giterror.OneLine(err.Error()))

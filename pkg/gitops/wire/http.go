@@ -29,14 +29,10 @@ import (
 type HTTP struct {
 	client *http.Client
 	// Base is the URL of the repository. A redirect of the first request changes it.
-	Base string
-	// named is the host of the original URL, before redirects.
-	named      string
+	Base       string
 	Credential *credentials.Credential
 	// maxAdvertisement bounds the list of references, in bytes.
 	maxAdvertisement int64
-	// stays says that no redirect to another host is followed, with a credential or without.
-	stays bool
 }
 
 // The services of git's protocol: what is asked for, and what is sent.
@@ -57,13 +53,13 @@ const (
 
 // NewHTTP returns a way to a repository over HTTP, with a credential or, if c is nil, without one.
 func NewHTTP(transport http.RoundTripper, a giturl.Address, c *credentials.Credential) *HTTP {
-	w := &HTTP{Base: a.URL(), Credential: c, named: a.Authority(), maxAdvertisement: maxAdvertisement}
-	w.client = &http.Client{Transport: transport, CheckRedirect: w.checkRedirect}
+	w := &HTTP{Base: a.URL(), Credential: c, maxAdvertisement: maxAdvertisement}
+	w.client = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 	return w
 }
 
 // Restrict applies the limits of an application repository.
-func (w *HTTP) Restrict() { w.maxAdvertisement, w.stays = MaxTenantAdvertisement, true }
+func (w *HTTP) Restrict() { w.maxAdvertisement = MaxTenantAdvertisement }
 
 // RedirectError is a redirect that is not followed.
 type RedirectError struct{ host, why string }
@@ -72,34 +68,25 @@ func (e *RedirectError) Error() string {
 	return fmt.Sprintf("it redirects to %s, which is not followed: %s", e.host, e.why)
 }
 
-// checkRedirect lets only the first request be redirected, never from https to http, and never to
-// another host with a credential in it, or if stays is set.
-func (w *HTTP) checkRedirect(to *http.Request, via []*http.Request) error {
-	from := via[0]
-	target := giturl.Address{Scheme: to.URL.Scheme, Host: strings.ToLower(to.URL.Hostname())}
+// checkRedirect lets only the first request be redirected, and not to another host: the credential and the trust in what
+// it answers are for the host that was named.
+func checkRedirect(to *http.Request, via []*http.Request) error {
+	from := via[0].URL
 	why := ""
 	switch {
-	case from.Method != http.MethodGet:
+	case via[0].Method != http.MethodGet:
 		why = "only the first request may be redirected"
 	case len(via) > maxRedirects:
 		why = "too many redirects"
-	case to.URL.Scheme != "https" && (from.URL.Scheme != to.URL.Scheme || !target.Loopback()):
-		why = "it is not encrypted"
+	case from.Scheme != to.URL.Scheme || !strings.EqualFold(from.Host, to.URL.Host):
+		why = "it is not on " + from.Scheme + "://" + from.Host
 	case to.URL.User != nil:
 		why = "it has a user in it"
-	case w.Credential != nil && !sameHost(from.URL, to.URL):
-		why = "the credential is for " + from.URL.Host + " only"
-	case w.stays && !sameHost(from.URL, to.URL):
-		why = "an application repository is read from the host that its registration names"
 	}
 	if why != "" {
 		return &RedirectError{host: giterror.OneLine(to.URL.Scheme + "://" + to.URL.Host), why: why}
 	}
 	return nil
-}
-
-func sameHost(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Host, b.Host)
 }
 
 // Advertise asks for the references and the capabilities, to read.
@@ -116,11 +103,7 @@ func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) 
 	}
 	defer answer.Body.Close()
 	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-	switch {
-	case kind == "application/x-"+service+"-advertisement":
-	case w.foreign(answer):
-		return nil, &ServerError{"it redirects to a host that is not a git server"}
-	default:
+	if kind != "application/x-"+service+"-advertisement" {
 		return nil, &ServerError{fmt.Sprintf("it does not answer as a git server does (but with %q)", giterror.OneLine(kind))}
 	}
 	base, found := strings.CutSuffix(answer.Request.URL.String(), query)
@@ -134,17 +117,6 @@ func (w *HTTP) advertiseFor(at Attempt, service string) (*packp.AdvRefs, error) 
 	}
 	w.Base = base
 	return refs, nil
-}
-
-// foreign reports whether an answer comes from a host that only a redirect names: its text is not shown.
-func (w *HTTP) foreign(answer *http.Response) bool {
-	return !strings.EqualFold(answer.Request.URL.Host, w.named)
-}
-
-// Moved reports whether the base URL was redirected to another host than the original one.
-func (w *HTTP) Moved() bool {
-	u, err := url.Parse(w.Base)
-	return err != nil || !strings.EqualFold(u.Host, w.named)
 }
 
 // UploadPack asks for a pack. What it returns is still divided into side bands.
@@ -242,9 +214,6 @@ func (w *HTTP) send(at Attempt, r httpRequest) (*http.Response, error) {
 	if answer.StatusCode != http.StatusOK {
 		defer answer.Body.Close()
 		refused := newStatusError(answer)
-		if w.foreign(answer) {
-			refused.Text = ""
-		}
 		refused.minted = w.Credential != nil && w.Credential.Renew != nil
 		return nil, refused
 	}
