@@ -3,7 +3,6 @@ package quarantine_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -224,31 +223,6 @@ func TestLoadReplacesTheControlPlane(t *testing.T) {
 	require.NoError(t, err)
 	_, diags := loadFleet(t, source.ControlPlane{Repo: "https://github.com/acme/control-plane"}, "https://github.com/acme/*="+dir+"/*.git")
 	assert.Empty(t, lines(diags))
-}
-
-// A repository that is registered ten thousand times is reported once, and not read that often.
-func TestS8RepositoryRegisteredTooOften(t *testing.T) {
-	t.Parallel()
-	if gitopstest.Race {
-		t.Skip("nothing here is done at once")
-	}
-	root := t.TempDir()
-	var registrations strings.Builder
-	for i := range 10_000 {
-		registrations.WriteString(registrationFile(fmt.Sprintf("r%05d", i), "https://github.com/acme/app", fmt.Sprintf("b%d", i), ".") + "---\n")
-	}
-	gitopstest.Write(t, root, gitopstest.Files{
-		"control-plane/main/.environments/dev.yaml": environmentFile("dev", "dev"),
-		"control-plane/dev/base.yaml":               baseFile("main", ""),
-		"control-plane/dev/many.yaml":               registrations.String(),
-		"app/readme.md":                             "nothing",
-	})
-	fleet, diags := loadFleet(t, source.ControlPlane{Repo: filepath.Join(root, "control-plane")}, "https://github.com/acme/app="+filepath.Join(root, "app"))
-	diags = slices.DeleteFunc(diags, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
-	require.Len(t, diags, 1)
-	assert.Contains(t, lines(diags), "many.yaml:10006:11: error: https://github.com/acme/app is registered more than 1000 times [duplicate-registration]")
-	assert.Len(t, fleet.Sources, 2+1000)
-	assert.True(t, fleet.Incomplete)
 }
 
 // TestLoadPlatform reads the branch of an environment, and nothing that it points to.

@@ -84,12 +84,7 @@ func (l *fleetLoad) tenantRefs() (refs []model.Ref, admitted []*model.WorkloadRe
 	registrations = append(registrations, l.pins.Removed...)
 	slices.SortFunc(registrations, func(a, b *model.WorkloadRegistration) int { return a.At.Compare(b.At) })
 	seen := map[Place]*model.WorkloadRegistration{}
-	ofRepo := map[string]int{}
 	for _, r := range registrations {
-		if ofRepo[r.Workload.Repo.Value]++; l.registeredTooOften(r, ofRepo[r.Workload.Repo.Value]) {
-			l.unread = true
-			continue
-		}
 		if r.Broken || l.registeredTwice(r, seen) {
 			l.unread = true
 			continue
@@ -131,19 +126,6 @@ func (l *fleetLoad) explainGone() {
 
 // RuleDuplicateRegistration is a place with more registrations than allowed.
 const RuleDuplicateRegistration = "duplicate-registration"
-
-// mostRegistrations is the maximum number of registrations of one repository, because each is read separately.
-const mostRegistrations = 1000
-
-// registeredTooOften reports, once, a repository with more than mostRegistrations registrations. r is the n-th.
-func (l *fleetLoad) registeredTooOften(r *model.WorkloadRegistration, n int) bool {
-	if n == mostRegistrations+1 {
-		l.diags.Error(RuleDuplicateRegistration, r.Workload.Repo.At,
-			fmt.Sprintf("%s is registered more than %d times", r.Workload.Repo.Value, mostRegistrations),
-			diag.Hint("register a directory with several workloads once"))
-	}
-	return n > mostRegistrations
-}
 
 // registeredTwice reports a place that another registration has already: all its workloads would be duplicated.
 func (l *fleetLoad) registeredTwice(r *model.WorkloadRegistration, seen map[Place]*model.WorkloadRegistration) bool {
