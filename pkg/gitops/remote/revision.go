@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -17,8 +16,8 @@ import (
 )
 
 var (
-	// revisionForm matches a Git revision: a name and steps to ancestors, such as "main~2^2".
-	revisionForm = regexp.MustCompile(`^([^~^]+)((?:[~^][0-9]{0,4})*)$`)
+	// revisionForm matches a Git revision: a name and steps along first parents, such as "main~2^".
+	revisionForm = regexp.MustCompile(`^([^~^]+)((?:\^|~[0-9]{0,4})*)$`)
 	stepForm     = regexp.MustCompile(`[~^][0-9]*`)
 )
 
@@ -65,37 +64,27 @@ func (r *Reader) commitOf(ctx context.Context, repo Repository, revision, branch
 		return plumbing.ZeroHash, unknownRevision(repo, revision)
 	}
 	id, err := r.named(ctx, repo, parts[1], branch)
+	generations := 0
 	for _, step := range stepForm.FindAllString(parts[2], -1) {
-		n, parent := 1, 1
-		count, given := strconv.Atoi(step[1:])
-		switch {
-		case given != nil:
-		case step[0] == '~':
-			n = count
-		case count == 0: // the commit itself
-			n = 0
-		default:
-			parent = count
+		n, wrong := strconv.Atoi(step[1:])
+		if wrong != nil {
+			n = 1
 		}
-		if err == nil {
-			id, err = ancestor(ctx, repo, id, n, parent, revision)
-		}
+		generations += n
 	}
-	return id, err
-}
-
-// ancestor follows the parent with a number for some generations.
-func ancestor(ctx context.Context, repo Repository, id plumbing.Hash, generations, parent int, revision string) (plumbing.Hash, error) {
+	if err != nil || generations == 0 {
+		return id, err
+	}
 	graph, err := repo.Recent(ctx, id, generations+1)
-	for ; err == nil && generations > 0; generations-- {
-		parents := graph[id].Parents
-		if len(parents) < parent {
-			return id, giterror.New(giterror.RuleCommitNotFound, "revision %q not found in %s: %.12s has %s", revision, repo, id,
-				cmp.Or(map[int]string{0: "no parent"}[len(parents)], diag.Plural(len(parents), "parent"))).WithHint(repo.CutHint())
-		}
-		id = parents[parent-1]
+	line := graph.Line(id, generations)
+	if err == nil && len(line) < generations {
+		err = giterror.New(giterror.RuleCommitNotFound, "revision %q not found in %s: %.12s has %s", revision, repo, id,
+			diag.Plural(len(line), "ancestor")).WithHint(repo.CutHint())
 	}
-	return id, err
+	if err != nil {
+		return id, err
+	}
+	return plumbing.NewHash(line[generations-1]), nil
 }
 
 // named returns the commit of a name without steps.
