@@ -59,9 +59,15 @@ func OpenBranch(ctx context.Context, reader *remote.Reader, ref model.Ref, head 
 }
 
 func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) error {
-	if err := b.find(ctx, at, role); err != nil {
+	now, err := b.reader.CurrentBranch(ctx, at, role, b.Branch)
+	if err != nil {
 		return err
 	}
+	if now.Repository == nil {
+		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory: nothing can be committed to it", at).
+			WithHint("use a repository, for example a bare one")
+	}
+	b.repo, b.tips, b.tip, b.Branch, b.Clone, b.Origin = now.Repository, now.Tips, now.Tip, now.Name, now.Clone, now.Origin
 	if b.Head == b.Branch {
 		return giterror.New(ruleDeploymentBranch, "%q is the target branch, so it cannot also be the pull request branch", b.Head).
 			WithHint("use another branch for the pull request")
@@ -72,20 +78,6 @@ func (b *Branch) open(ctx context.Context, at giturl.Location, role model.Role) 
 	}
 	b.onto, b.Tip = onto, b.tip.String()
 	b.FS = gitobject.NewTreeFS(ctx, b.repo.TreesAt(b.tip), onto)
-	return nil
-}
-
-// find reads the tips of the branches.
-func (b *Branch) find(ctx context.Context, at giturl.Location, role model.Role) error {
-	now, err := b.reader.CurrentBranch(ctx, at, role, b.Branch)
-	if err != nil {
-		return err
-	}
-	if now.Repository == nil {
-		return giterror.New(giterror.RuleInvalidRepository, "%s is a plain directory: nothing can be committed to it", at).
-			WithHint("use a repository, for example a bare one")
-	}
-	b.repo, b.tips, b.tip, b.Branch, b.Clone, b.Origin = now.Repository, now.Tips, now.Tip, now.Name, now.Clone, now.Origin
 	return nil
 }
 
@@ -213,20 +205,15 @@ func (b *Branch) proposed(ctx context.Context, edit Edit, tree plumbing.Hash) (*
 
 // push pushes a commit to Head, or to the branch if Head is empty.
 func (b *Branch) push(ctx context.Context, commit gitobject.Candidate) (Committed, error) {
-	order := b.order(commit)
-	if err := b.reader.Push(ctx, b.repo, order); err != nil {
-		return Committed{}, b.reader.Clean(err)
-	}
-	return Committed{Pushed: true, Branch: order.Updates[0].Branch, Commit: commit.ID.String(), Tree: commit.Tree.String()}, nil
-}
-
-func (b *Branch) order(commit gitobject.Candidate) remote.PushOrder {
 	order := remote.PushOrder{Pack: commit.Write, Purpose: remote.ToPromote, Updates: []remote.RefUpdate{{Branch: b.Branch, Old: b.tip, New: commit.ID}}}
 	if b.Head != "" {
 		order.Purpose, order.Updates = remote.ToPropose, []remote.RefUpdate{{Branch: b.Head, Old: b.tips[b.Head], New: commit.ID}}
 		order.Expect = map[string]plumbing.Hash{b.Branch: b.tip}
 	}
-	return order
+	if err := b.reader.Push(ctx, b.repo, order); err != nil {
+		return Committed{}, b.reader.Clean(err)
+	}
+	return Committed{Pushed: true, Branch: order.Updates[0].Branch, Commit: commit.ID.String(), Tree: commit.Tree.String()}, nil
 }
 
 // Edit is the content and metadata of a commit. The same edit of the same commit by the same author results in the same
@@ -277,9 +264,6 @@ func (e Edit) commit(ctx context.Context, b *Branch, of gitobject.Contents) (git
 	author, err := e.Author(ctx)
 	if err != nil {
 		return gitobject.Candidate{}, fmt.Errorf("read the author: %w", err)
-	}
-	if of.When.Unix() < 0 {
-		of.When = time.Unix(0, 0)
 	}
 	object, err := gitobject.NewCommit{
 		Tree: of.Tree, Parents: []plumbing.Hash{b.tip}, Author: author, Committer: author,

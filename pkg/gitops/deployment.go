@@ -54,11 +54,6 @@ type proposal struct {
 	head plumbing.Hash
 }
 
-// examine reads the state of the deployment branch of an environment.
-func (d *Destination) examine(ctx context.Context, environment string) (deployment, error) {
-	return d.proposal().examine(ctx, environment)
-}
-
 func (d *Destination) proposal() proposal {
 	return proposal{d.repo, d.Branch, d.onto(), d.tips[d.Head]}
 }

@@ -132,13 +132,10 @@ const RuleInvalidTracking = "invalid-tracking"
 
 // ReadPromoted reads the promoted commit in a commit of a GitOps branch. The error is an *Error.
 func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) (Promoted, error) {
-	ref := source.OutputRef(repo)
-	ref.Commit = commit
-	source, err := r.ReadOne(ctx, ref, &diag.List{})
+	tree, err := readOutputAt(ctx, r, repo, commit)
 	if err != nil {
 		return Promoted{}, err
 	}
-	tree := below(source.FS, giturl.CleanPath(repo.Path.Value))
 	text, err := fs.ReadFile(tree, render.TrackingFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -156,4 +153,15 @@ func ReadPromoted(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo,
 	}
 	out.ClusterTypes = published.ClusterTypes
 	return out, nil
+}
+
+// readOutputAt returns the output in a commit of a GitOps branch.
+func readOutputAt(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) (fs.FS, error) {
+	ref := source.OutputRef(repo)
+	ref.Commit = commit
+	source, err := r.ReadOne(ctx, ref, &diag.List{})
+	if err != nil {
+		return nil, err
+	}
+	return below(source.FS, OutputFolder(repo)), nil
 }

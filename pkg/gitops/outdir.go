@@ -384,10 +384,13 @@ func swap(dir, staged string, diff *change.Change) (err error) {
 	if err != nil {
 		return err
 	}
+	type move struct{ from, to string }
 	var done []move
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, moveBack(done))
+			for _, m := range slices.Backward(done) {
+				err = errors.Join(err, os.Rename(m.to, m.from))
+			}
 			removeEmptyFolders(dir, diff, change.Added)
 		}
 	}()
@@ -416,16 +419,6 @@ func swap(dir, staged string, diff *change.Change) (err error) {
 	}
 	removeEmptyFolders(dir, diff, change.Removed)
 	return nil
-}
-
-type move struct{ from, to string }
-
-func moveBack(done []move) error {
-	var errs []error
-	for _, m := range slices.Backward(done) {
-		errs = append(errs, os.Rename(m.to, m.from))
-	}
-	return errors.Join(errs...)
 }
 
 // removeEmptyFolders removes the empty folders of files with an action.

@@ -101,7 +101,7 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 	if err := selfCheck(ctx, p.Tree, fresh); err != nil {
 		return Published{}, err
 	}
-	left, err := p.examine(ctx, p.Report.Environment)
+	left, err := p.proposal().examine(ctx, p.Report.Environment)
 	if err != nil {
 		return Published{}, fmt.Errorf("examine the branch %q: %w", p.Head, err)
 	}
@@ -136,16 +136,10 @@ func (p *Publication) publish(ctx context.Context) (Published, error) {
 		return Published{}, fmt.Errorf("prepare the pull request: %w", err)
 	}
 	if declined != nil {
-		return Published{Request: newDeclined(*declined)}, nil
+		note := fmt.Sprintf("pull request #%d proposed the same content and was closed: --reopen proposes it again", declined.Number)
+		return Published{Request: &pullrequest.Result{Action: pullrequest.Declined, PullRequest: *declined, Notes: []string{note}}}, nil
 	}
 	return p.push(ctx, built, request)
-}
-
-// newDeclined returns the result for a pull request that a person closed.
-func newDeclined(request pullrequest.Request) *pullrequest.Result {
-	return &pullrequest.Result{Action: pullrequest.Declined, PullRequest: request, Notes: []string{
-		fmt.Sprintf("pull request #%d proposed the same content and was closed: --reopen proposes it again", request.Number),
-	}}
 }
 
 // check returns an error if the change must not be published.
@@ -164,8 +158,10 @@ func (p *Publication) check(fresh *render.Tree) error {
 	if err := p.checkPath(p.Output.Root); err != nil {
 		return err
 	}
-	if err := p.checkPlaces(fresh); err != nil {
-		return err
+	if p.Output.Tree != nil {
+		if err := checkNotForeign(p.Output.Tree, fresh); err != nil {
+			return giterror.New(RuleForeignPath, "%s cannot hold the output: %s", p.At, giterror.OneLine(err.Error())).WithHint(hintForeignPath)
+		}
 	}
 	if text := p.Change.MassDeletion(p.At); text != "" && !p.AllowDeletions {
 		return giterror.New(change.RuleDeletions, "%s", text).WithHint("if intended, use --allow-deletions")
@@ -178,17 +174,6 @@ const RuleForeignPath = "foreign-path"
 
 const hintForeignPath = "move the existing file or directory, or set a separate path in the GitOpsRepo"
 
-// checkPlaces returns an error if a path of the output has content that kalypso does not manage.
-func (p *Publication) checkPlaces(fresh *render.Tree) error {
-	if p.Output.Tree == nil {
-		return nil
-	}
-	if err := checkNotForeign(p.Output.Tree, fresh); err != nil {
-		return giterror.New(RuleForeignPath, "%s cannot hold the output: %s", p.At, giterror.OneLine(err.Error())).WithHint(hintForeignPath)
-	}
-	return nil
-}
-
 // push pushes a commit if its sources have not changed, and then submits the pull request.
 func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, request pullrequest.Submission) (Published, error) {
 	if err := p.reader.VerifySnapshot(ctx); err != nil {
@@ -198,21 +183,19 @@ func (p *Publication) push(ctx context.Context, commit gitobject.Candidate, requ
 	if err := p.reader.Push(ctx, p.repo, order); err != nil {
 		return Published{}, err
 	}
-	done, err := p.afterPush(ctx, Published{Pushed: true, Commit: commit.ID.String(), Branch: order.Updates[0].Branch}, request)
+	done := Published{Pushed: true, Commit: commit.ID.String(), Branch: order.Updates[0].Branch}
+	var err error
+	if p.Direct {
+		var withdrawn Published
+		withdrawn, err = p.withdraw(ctx, "The output was committed to the branch itself.")
+		done.Withdrawn = withdrawn.Withdrawn
+	} else {
+		done, err = p.submit(ctx, done, request)
+	}
 	if err != nil {
 		return done, err
 	}
 	return p.verifyRefs(ctx, done)
-}
-
-// afterPush updates the pull request.
-func (p *Publication) afterPush(ctx context.Context, done Published, request pullrequest.Submission) (Published, error) {
-	if !p.Direct {
-		return p.submit(ctx, done, request)
-	}
-	withdrawn, err := p.withdraw(ctx, "The output was committed to the branch itself.")
-	done.Withdrawn, done.Notes = withdrawn.Withdrawn, withdrawn.Notes
-	return done, err
 }
 
 // verifyRefs checks after a push that the sources and the base branch have not changed. Otherwise a concurrent run with
@@ -391,21 +374,25 @@ func blobsOf(ctx context.Context, c *change.Change) ([]gitobject.NewObject, []gi
 	return objects, edits, nil
 }
 
-// build creates the commit.
+// build creates the commit, and the empty first commit of a new GitOps branch.
 func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobject.Candidate, error) {
-	if err := p.resolveAuthor(ctx); err != nil {
-		return gitobject.Candidate{}, fmt.Errorf("read the author: %w", err)
+	if p.UsualAuthor != nil && p.Author == (gitobject.Identity{}) {
+		author, err := p.UsualAuthor(ctx)
+		if err != nil {
+			return gitobject.Candidate{}, fmt.Errorf("read the author: %w", err)
+		}
+		p.Author = author
 	}
 	commit := gitobject.Candidate{Tree: of.Tree}
 	parent := p.onto()
 	if parent.IsZero() {
-		first, err := p.firstCommit()
+		tree := gitobject.NewRawObject(plumbing.TreeObject, nil)
+		first, err := p.commit(gitobject.NewCommit{Tree: tree.ID, When: p.Dates.Newest(time.Time{}), Message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
 		if err != nil {
 			return gitobject.Candidate{}, err
 		}
-		commit.Objects = first
-		commit.First = first[len(first)-1].ID
-		parent = commit.First
+		commit.Objects = []gitobject.NewObject{tree, first}
+		commit.First, parent = first.ID, first.ID
 	}
 	object, err := p.commit(gitobject.NewCommit{
 		Tree: of.Tree, Parents: []plumbing.Hash{parent}, When: of.When, Message: message.Commit(p.Report),
@@ -418,27 +405,7 @@ func (p *Publication) build(ctx context.Context, of gitobject.Contents) (gitobje
 	return commit, nil
 }
 
-// resolveAuthor sets the default author if none is given.
-func (p *Publication) resolveAuthor(ctx context.Context) (err error) {
-	if p.UsualAuthor != nil && p.Author == (gitobject.Identity{}) {
-		p.Author, err = p.UsualAuthor(ctx)
-	}
-	return err
-}
-
-// firstCommit returns the empty first commit of a new GitOps branch, preceded by its tree.
-func (p *Publication) firstCommit() ([]gitobject.NewObject, error) {
-	tree := gitobject.NewRawObject(plumbing.TreeObject, nil)
-	commit, err := p.commit(gitobject.NewCommit{Tree: tree.ID, When: p.Dates.Newest(time.Time{}), Message: fmt.Sprintf("Start the branch %s\n", p.Branch)})
-	return []gitobject.NewObject{tree, commit}, err
-}
-
-// commit creates a commit of the author. If no source has a date, its date is the first second of 1970, so that it is the
-// same in every run.
 func (p *Publication) commit(c gitobject.NewCommit) (gitobject.NewObject, error) {
 	c.Author, c.Committer, c.Key = p.Author, p.Author, p.Key
-	if c.When.Unix() < 0 {
-		c.When = time.Unix(0, 0)
-	}
 	return c.Object()
 }

@@ -11,12 +11,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/kalypso-gitops/kalypso/pkg/diag"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/change"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/gitobject"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/giturl"
 	"github.com/kalypso-gitops/kalypso/pkg/gitops/remote"
-	"github.com/kalypso-gitops/kalypso/pkg/gitops/source"
 	"github.com/kalypso-gitops/kalypso/pkg/model"
 )
 
@@ -41,13 +38,10 @@ var reconcilerKinds = map[string][]string{
 // ReadReconcilers returns the reconcilers that a commit of a GitOps branch has in the folders of deployment targets, in order of
 // their paths. The error is an *Error.
 func ReadReconcilers(ctx context.Context, r *remote.Reader, repo *model.GitOpsRepo, commit string) ([]Reconciler, error) {
-	ref := source.OutputRef(repo)
-	ref.Commit = commit
-	source, err := r.ReadOne(ctx, ref, &diag.List{})
+	tree, err := readOutputAt(ctx, r, repo, commit)
 	if err != nil {
 		return nil, err
 	}
-	tree := below(source.FS, giturl.CleanPath(repo.Path.Value))
 	found, err := readReconcilers(ctx, tree)
 	if err != nil {
 		return nil, r.Clean(fmt.Errorf("read the reconcilers at %.12s: %w", commit, err))

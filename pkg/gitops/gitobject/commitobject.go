@@ -21,7 +21,8 @@ type NewCommit struct {
 	// Parents are in order; there are none for the first commit of a branch.
 	Parents           []plumbing.Hash
 	Author, Committer Identity
-	// When is written in UTC and whole seconds, for author and committer.
+	// When is written in UTC and whole seconds, for author and committer. A date before 1970, as that of a commit whose
+	// sources have no dates, becomes the first second of 1970.
 	When time.Time
 	// Message ends in a line break, or gets one.
 	Message string
@@ -67,15 +68,12 @@ func (c NewCommit) Object() (NewObject, error) {
 
 // line returns the identity and date in the format of commits.
 func (i Identity) line(when time.Time) (string, error) {
-	if when.Unix() < 0 {
-		return "", fmt.Errorf("the date %s is before 1970", when.UTC().Format(time.DateOnly))
-	}
 	for _, part := range []string{i.Name, i.Email} {
 		if strings.TrimSpace(part) == "" || !utf8.ValidString(part) || strings.ContainsAny(part, "<>\n\x00") {
 			return "", fmt.Errorf("%q cannot be a name or an email address in a commit", part)
 		}
 	}
-	return fmt.Sprintf("%s <%s> %d +0000", i.Name, i.Email, when.Unix()), nil
+	return fmt.Sprintf("%s <%s> %d +0000", i.Name, i.Email, max(when.Unix(), 0)), nil
 }
 
 // signatureNamespace is the namespace of git: a signature for another one is not valid for a commit.
